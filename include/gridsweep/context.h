@@ -1,0 +1,85 @@
+/* gridsweep/context.h: where work runs, and what went wrong.
+ *
+ * A context names a backend and its threads (or device and stream), and keeps the text of the last
+ * error. It is used by one thread at a time; several contexts may run side by side. Objects made
+ * with a context (gsw_factor) are used with that context and destroyed before it. */
+#ifndef GRIDSWEEP_CONTEXT_H
+#define GRIDSWEEP_CONTEXT_H
+
+#include <stddef.h>
+#include <gridsweep/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gsw_backend {
+    GSW_BACKEND_AUTO = 0, /* CUDA where it is built in and a device answers, else the CPU */
+    GSW_BACKEND_CPU = 1,
+    GSW_BACKEND_CUDA = 2
+} gsw_backend;
+
+/* Receives every error text as it happens; `user` is the pointer given with it. The library itself
+ * never prints. */
+typedef void (*gsw_log_fn)(void *user, gsw_status status, const char *message);
+
+/* Set to {0} for the defaults. */
+typedef struct gsw_context_options {
+    gsw_backend backend;
+    int threads;  /* CPU threads; 0: as many as OpenMP offers */
+    int device;   /* CUDA device number */
+    void *stream; /* CUDA stream (a cudaStream_t); NULL: the default stream */
+    gsw_log_fn log;
+    void *log_user;
+} gsw_context_options;
+
+typedef struct gsw_context gsw_context;
+
+/* Makes a context in *context. `options` may be NULL for the defaults. On failure *context is NULL.
+ * Errors: INVALID_ARGUMENT (threads < 0, unknown backend), NO_BACKEND, OUT_OF_MEMORY. */
+GSW_API
+gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **context);
+
+/* Frees a context; NULL is allowed. */
+GSW_API
+void gsw_context_destroy(gsw_context *context);
+
+/* The text of the last error in this context; "" if there was none. Valid until the next call with
+ * the context. NULL gives "". */
+GSW_API
+const char *gsw_context_message(const gsw_context *context);
+
+/* The backend that was chosen (never AUTO). */
+GSW_API
+gsw_backend gsw_context_backend(const gsw_context *context);
+
+/* Number of CPU threads that this context uses; at least 1. */
+GSW_API
+int gsw_context_threads(const gsw_context *context);
+
+/* The device in words: the processor's or the GPU's name, followed by the instruction set that the
+ * kernels use. Lives as long as the context. */
+GSW_API
+const char *gsw_context_device(const gsw_context *context);
+
+/* "cpu", "cuda" or "auto". */
+GSW_API
+const char *gsw_backend_name(gsw_backend backend);
+
+/* How the library was built: one "key: value" a line (compiler, OpenMP, CUDA, instruction sets).
+ * Static storage. */
+GSW_API
+const char *gsw_build_info(void);
+
+/* Version of the library that is running, such as "0.1.0", and the commit it was built from
+ * ("unknown" outside a checkout). Static storage. */
+GSW_API
+const char *gsw_version(void);
+GSW_API
+const char *gsw_commit(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,140 @@
+/* gridsweep/factor.h: packed triangular factors and the preconditioners made of them.
+ *
+ * A gsw_factor holds one or two triangular parts with their coefficients in the order in which the
+ * sweep consumes them, each row scaled by its reciprocal diagonal. It belongs to the context that
+ * made it and serves one solve at a time.
+ *
+ *   kind   M                                                       solves with M = first * second
+ *   ILU0   L U, zero fill-in in the stencil's pattern, L unit      L, then U
+ *   IC0    L L^T = L1 D L1^T from the lower part of a symmetric    L1, then D L1^T
+ *          matrix, L = L1 sqrt(D), L1 unit
+ *   DILU   (E + L_A) E^-1 (E + U_A), diag(M) = diag(A)             E + L_A, then I + E^-1 U_A
+ *   SSOR   (D/w + L_A) (D/w)^-1 (D/w + U_A) * w/(2-w)              D/w + L_A, then the rest
+ *   JACOBI diag(A)                                                 one scaling
+ *   LOWER  the lower part of A with its diagonal                   one sweep
+ *   UPPER  the upper part of A with its diagonal                   one sweep
+ *   LU     L and U given by the user                               L, then U
+ *
+ * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.2-10.3 (ILU(0),
+ * IKJ variant; SSOR); Pommerell and Fichtner (1991) for DILU; the skewed wavefront is Lamport's
+ * hyperplane method (1974). */
+#ifndef GRIDSWEEP_FACTOR_H
+#define GRIDSWEEP_FACTOR_H
+
+#include <gridsweep/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gsw_factor_kind {
+    GSW_ILU0 = 0,
+    GSW_IC0 = 1,
+    GSW_DILU = 2,
+    GSW_SSOR = 3,
+    GSW_JACOBI = 4,
+    GSW_FACTOR_LOWER = 5,
+    GSW_FACTOR_UPPER = 6,
+    GSW_FACTOR_LU = 7 /* made by gsw_factor_create_lu() only */
+} gsw_factor_kind;
+
+/* Set to {0} for: ILU(0), fp64 throughout, no transpose, refuse bad pivots. */
+typedef struct gsw_factor_options {
+    gsw_factor_kind kind;
+    gsw_dtype factor_type; /* how coefficients are stored */
+    gsw_dtype vector_type; /* of b and x, and of the arithmetic: F64 with F64 or F32 factors,
+                              F32 with F32 factors */
+    int transpose;         /* nonzero: hold M transposed; solves are then with M^T */
+    int unit_diagonal;     /* LOWER, UPPER, and U of LU: diagonal is 1 whatever is stored */
+    double omega;          /* SSOR: 0 < omega < 2; 0 means 1 (symmetric Gauss-Seidel) */
+    double pivot_shift;    /* > 0: a bad pivot becomes +-pivot_shift times the row's largest
+                              |coefficient| instead of an error; 0: error */
+} gsw_factor_options;
+
+typedef struct gsw_factor gsw_factor;
+
+/* What a factor is, for reports. */
+typedef struct gsw_factor_info {
+    gsw_factor_kind kind;
+    gsw_dtype factor_type, vector_type;
+    gsw_grid grid;
+    gsw_stencil stencil;
+    int64_t packed_bytes;   /* coefficients kept, padding included */
+    int64_t work_bytes;     /* everything else the factor keeps: rings, counters */
+    int64_t moved_bytes;    /* what one apply must move at least: coefficients once, each sweep's
+                               input and output vector once */
+    int64_t shifted_pivots; /* pivots replaced in the last (re)factorisation */
+    int64_t first_bad_row;  /* lowest row (0-based) with a bad pivot, or -1 */
+} gsw_factor_info;
+
+/* Factorises `matrix` into a new factor. `options` may be NULL. Reads the matrix once (twice for
+ * IC0 and for transposes); keeps no pointer to it. With CSR, a coupling outside the stencil is
+ * refused with its row (JACOBI looks at the diagonal only). IC0 reads only the lower part, diagonal
+ * included, and needs a stencil that has -o for each offset o.
+ *
+ * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 it ends in
+ * ZERO_PIVOT and the message gives the lowest such row; *factor is then NULL.
+ * LOWER and UPPER take any diagonal: a zero divides when the solve runs.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT. */
+GSW_API
+gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_factor_options *options, gsw_factor **factor);
+
+/* Packs the user's own factors: the lower part of `lower` (unit diagonal, whatever is stored) and
+ * the upper part of `upper` with its diagonal. Both on the same grid and stencil; options->kind is
+ * ignored. Errors as above. */
+GSW_API
+gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
+                                const gsw_matrix *upper, const gsw_factor_options *options,
+                                gsw_factor **factor);
+
+/* Takes new values for the same grid and stencil without allocating. After an error the factor
+ * holds no usable values and every solve with it is refused until a refactor succeeds.
+ * `upper` is used by kind LU only and NULL otherwise. */
+GSW_API
+gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                               const gsw_matrix *upper);
+
+/* Solves M x = b (M^T x = b where the factor was made with transpose) for `count` right-hand
+ * sides; column r starts at b + r*ldb and x + r*ldx (in values). x may be b (then ldb == ldx);
+ * otherwise they must not overlap. Allocates nothing. The same bits for any number of threads.
+ * NaN and infinity in b travel along existing couplings only.
+ * Errors: INVALID_ARGUMENT, TIMEOUT (CUDA). */
+GSW_API
+gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
+                            int64_t ldb, void *x, int64_t ldx);
+
+/* One of the two sweeps of gsw_factor_solve alone: which = 0 is the first, 1 the second. */
+GSW_API
+gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                            const void *b, int64_t ldb, void *x, int64_t ldx);
+
+/* Number of sweeps in a solve: 2, or 1 for LOWER and UPPER, 0 for JACOBI. */
+GSW_API
+int gsw_factor_sweeps(const gsw_factor *factor);
+
+/* The factors as a user would write them, as host CSR in fp64: `lower` receives L and `upper` U,
+ * with M = L U (ILU0, LU: L has unit diagonal; IC0: U = L^T; DILU: L = E + L_A, U = I + E^-1 U_A;
+ * LOWER: L only, UPPER: U only; either pointer may be NULL). The pattern is the whole stencil
+ * inside the grid. Free with gsw_csr_free(). Not for JACOBI, SSOR or transposed factors.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY. */
+GSW_API
+gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
+                              gsw_csr *lower, gsw_csr *upper);
+
+GSW_API
+gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info);
+
+/* "ilu0", "ic0", "dilu", "ssor", "jacobi", "lower", "upper", "lu". */
+GSW_API
+const char *gsw_factor_kind_name(gsw_factor_kind kind);
+
+/* Frees a factor; NULL is allowed. */
+GSW_API
+void gsw_factor_destroy(gsw_factor *factor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+/* gridsweep/grid.h: regular grids and stencils.
+ *
+ * A grid has nx x ny x nz points; point (x, y, z) is row x + nx*(y + ny*z) of the matrix: natural
+ * order, x fastest. A 2D grid has nz = 1. A stencil is the set of offsets (dx, dy, dz) that a row
+ * may couple to. The *lower part* holds the offsets lexicographically before (0, 0, 0) in
+ * (dz, dy, dx); the *upper part* those after it. Couplings that leave the grid do not exist.
+ *
+ * Both types are plain values: copy them, keep them on the stack, nothing to free. */
+#ifndef GRIDSWEEP_GRID_H
+#define GRIDSWEEP_GRID_H
+
+#include <stdint.h>
+#include <gridsweep/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gsw_grid {
+    int64_t nx, ny, nz; /* each >= 1 */
+} gsw_grid;
+
+typedef struct gsw_offset {
+    int32_t dx, dy, dz;
+} gsw_offset;
+
+/* Most offsets a stencil can hold, and the largest |dx|, |dy|, |dz|. */
+#define GSW_STENCIL_MAX 128
+#define GSW_OFFSET_MAX  1024
+
+/* Offsets in ascending (dz, dy, dx) order, each once, the centre among them. Make one with the
+ * functions below, which establish that order. */
+typedef struct gsw_stencil {
+    int32_t count;
+    int32_t center; /* index of (0, 0, 0); also the number of offsets in the lower part */
+    gsw_offset offsets[GSW_STENCIL_MAX];
+} gsw_stencil;
+
+/* Number of points, nx*ny*nz, in *points.
+ * Errors: INVALID_ARGUMENT (grid NULL, an extent < 1), OVERFLOW (the product exceeds 2^62). */
+GSW_API
+gsw_status gsw_grid_points(const gsw_grid *grid, int64_t *points);
+
+/* Row of point (x, y, z). Nothing is checked. */
+static inline int64_t gsw_grid_row(const gsw_grid *grid, int64_t x, int64_t y, int64_t z) {
+    return x + grid->nx * (y + grid->ny * z);
+}
+
+/* A stencil by its name, in any case:
+ *   D2N5  centre and 4 axis neighbours in the plane     D2N9  the 3 x 3 square
+ *   D3N7  centre and 6 axis neighbours                  D3N13 D3N7 and the 6 at distance two
+ *   D3N19 the 3 x 3 x 3 cube without its 8 corners      D3N27 the 3 x 3 x 3 cube
+ *   D3N33 D3N27 and the 6 axis neighbours at distance two
+ * Errors: INVALID_ARGUMENT (NULL, unknown name). */
+GSW_API
+gsw_status gsw_stencil_named(const char *name, gsw_stencil *stencil);
+
+/* A stencil from `count` offsets in any order; duplicates are refused.
+ * Errors: INVALID_ARGUMENT (NULL, count < 1 or > GSW_STENCIL_MAX, no centre, a duplicate, a
+ * component beyond GSW_OFFSET_MAX). */
+GSW_API
+gsw_status gsw_stencil_from_offsets(const gsw_offset *offsets, int32_t count, gsw_stencil *stencil);
+
+/* "D3N7" and so on where the offsets are those of a named stencil, else "custom". Static. */
+GSW_API
+const char *gsw_stencil_name(const gsw_stencil *stencil);
+
+/* Index of an offset in the stencil, or -1. */
+GSW_API
+int32_t gsw_stencil_find(const gsw_stencil *stencil, gsw_offset offset);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

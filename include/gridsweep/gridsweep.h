@@ -1,0 +1,31 @@
+/* gridsweep: exact sparse triangular solves on regular grids, and the preconditioners and Krylov
+ * solvers that need them.
+ *
+ * Start here. A program that solves A x = b with ILU(0) and BiCGSTAB does five things:
+ *
+ *   gsw_context_create()      where to run                                   context.h
+ *   gsw_matrix_from_csr()     view of its own CSR or stencil arrays          matrix.h
+ *   gsw_factor_create()       ILU(0), IC(0), DILU or SSOR, packed            factor.h
+ *   gsw_bicgstab()            or gsw_cg(), gsw_gmres()                       krylov.h
+ *   gsw_factor_destroy(), gsw_context_destroy()
+ *
+ * One triangular solve on a matrix that is used once: gsw_sptrsv() in sptrsv.h. Grids and stencils
+ * are in grid.h, Matrix Market files in io.h, model problems in problem.h, errors in status.h.
+ *
+ * Thread safety: a context and what was made with it serve one thread at a time; everything else is
+ * free of global state. */
+#ifndef GRIDSWEEP_GRIDSWEEP_H
+#define GRIDSWEEP_GRIDSWEEP_H
+
+#include <gridsweep/version.h>
+#include <gridsweep/status.h>
+#include <gridsweep/context.h>
+#include <gridsweep/grid.h>
+#include <gridsweep/matrix.h>
+#include <gridsweep/sptrsv.h>
+#include <gridsweep/factor.h>
+#include <gridsweep/krylov.h>
+#include <gridsweep/io.h>
+#include <gridsweep/problem.h>
+
+#endif

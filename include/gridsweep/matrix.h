@@ -1,0 +1,121 @@
+/* gridsweep/matrix.h: views of the user's matrix, detection, conversion, products.
+ *
+ * A view never owns and never changes the arrays it points to; they must stay valid while the view
+ * is used. With the CPU backend they are host arrays, with CUDA device arrays, unless a function
+ * says otherwise. All arrays need only their type's alignment.
+ *
+ * Canonical arithmetic: a row's products are accumulated in ascending column order with fused
+ * multiply-add, so results do not depend on the number of threads. */
+#ifndef GRIDSWEEP_MATRIX_H
+#define GRIDSWEEP_MATRIX_H
+
+#include <stdint.h>
+#include <gridsweep/context.h>
+#include <gridsweep/grid.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gsw_dtype { GSW_F64 = 0, GSW_F32 = 1 } gsw_dtype;
+typedef enum gsw_itype { GSW_I32 = 0, GSW_I64 = 1 } gsw_itype;
+typedef enum gsw_part { GSW_LOWER = 0, GSW_UPPER = 1, GSW_FULL = 2 } gsw_part;
+
+/* Bytes of one value or index: 8 or 4. */
+GSW_API
+size_t gsw_dtype_size(gsw_dtype type);
+GSW_API
+size_t gsw_itype_size(gsw_itype type);
+
+/* Compressed sparse rows. A full matrix or only its lower or upper part, with or without its
+ * diagonal: whatever entries are there are the matrix. Columns ascend strictly within a row. */
+typedef struct gsw_csr {
+    int64_t rows;         /* the matrix is rows x rows */
+    int64_t nonzeros;     /* entries in `columns` and `values` */
+    const void *row_ptr;  /* rows + 1 indices; row i holds entries row_ptr[i]-base .. */
+    const void *columns;  /* nonzeros indices */
+    const void *values;   /* nonzeros values */
+    gsw_itype index_type; /* of row_ptr and columns */
+    gsw_dtype value_type;
+    int base; /* 0 or 1: the number of the first row and column */
+} gsw_csr;
+
+/* One contiguous array of grid points' values for each offset of the stencil, in the stencil's
+ * order: values[e][row] couples `row` to the row at offset e. Entries whose neighbour lies outside
+ * the grid are never used. An array that is NULL counts as all zeros. */
+typedef struct gsw_stencil_array {
+    const void *const
+        *values; /* stencil.count pointers (the pointer array is always on the host) */
+    gsw_dtype value_type;
+} gsw_stencil_array;
+
+typedef enum gsw_format { GSW_FORMAT_CSR = 0, GSW_FORMAT_STENCIL = 1 } gsw_format;
+
+/* A matrix on a grid: what all solvers take. */
+typedef struct gsw_matrix {
+    gsw_grid grid;
+    gsw_stencil stencil;
+    gsw_format format;
+    gsw_csr csr;             /* where format is GSW_FORMAT_CSR */
+    gsw_stencil_array array; /* where format is GSW_FORMAT_STENCIL */
+} gsw_matrix;
+
+/* Fill *matrix from its parts. Entries of a CSR that are missing count as zeros. Nothing of the
+ * arrays is read. Errors: INVALID_ARGUMENT, OVERFLOW. */
+GSW_API
+gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
+                               const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix);
+GSW_API
+gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
+                                   const gsw_stencil *stencil, const gsw_stencil_array *array,
+                                   gsw_matrix *matrix);
+
+/* Reads the whole matrix once and refuses what the solvers rely on not to meet: for CSR, row
+ * pointers that descend or leave the arrays, columns out of range, out of order or repeated, and
+ * couplings outside the stencil. The message names the first offending row (counted from the
+ * matrix's base) and column or offset. NaN and infinity are allowed: they are data.
+ * Host arrays. Errors: INVALID_ARGUMENT, NOT_A_GRID. */
+GSW_API
+gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
+
+/* Finds grid and stencil of a CSR matrix in natural order from its column offsets, in one pass over
+ * the entries. Host arrays.
+ *
+ * `extents` NULL: the grid is inferred; of several explanations the one with the smallest stencil
+ * is taken, named stencils first, then the larger nx. `extents` given: that grid is used (this
+ * overrides an ambiguous axis order) and only the stencil is found. The stencil is the smallest
+ * named one that holds all couplings, else exactly the offsets that occur (and the centre).
+ * Errors: INVALID_ARGUMENT; NOT_A_GRID with the first offending row and offset in the message. */
+GSW_API
+gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
+                      gsw_grid *grid, gsw_stencil *stencil);
+
+/* Makes a CSR copy of a part of a matrix in newly allocated host arrays: columns ascend, base 0.
+ * Stencil arrays: every coupling inside the grid becomes an entry, zeros too. CSR: the entries of
+ * that part as they are. The diagonal belongs to every part. Free with gsw_csr_free().
+ * Host arrays. Errors: INVALID_ARGUMENT, OVERFLOW (int32 indices too small), OUT_OF_MEMORY. */
+GSW_API
+gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw_part part,
+                             gsw_itype index_type, gsw_csr *csr);
+
+/* Frees the arrays of a CSR that the library allocated and sets it to {0}; NULL is allowed. */
+GSW_API
+void gsw_csr_free(gsw_csr *csr);
+
+/* y = A x, or r = b - A x. Vectors of `vector_type`, one value a point; y (r) must not overlap x;
+ * r may be b. Bytes moved: the matrix once, x and y (and b) once.
+ * Types: vector_type F64 with values F64 or F32; vector_type F32 with values F32.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_A_GRID (a stencil's CSR row out of bounds is not
+ * looked for here: see gsw_matrix_validate). */
+GSW_API
+gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                    const void *x, void *y);
+GSW_API
+gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                        const void *b, const void *x, void *r);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+/* gridsweep/problem.h: model problems to try, test and time the solvers with (host arrays).
+ *
+ *   poisson      -div grad on the unit spacing, Dirichlet; D2N5 where nz = 1, else D3N7
+ *   anisotropic  the same with coefficients 1, 0.1 and 0.001 along x, y, z
+ *   convection   diffusion and a constant wind (1, 0.7, 0.4), first-order upwind, cell Peclet
+ *                number 10; not symmetric; D2N5 or D3N7
+ *   lognormal    two-point-flux pressure equation over a correlated log-normal permeability field
+ *                with contrast 1e6, as in SPE10; one well keeps it regular; symmetric; D2N5 or D3N7
+ *   hpcg         26 on the diagonal, -1 to the 26 neighbours: D3N27 (D2N9 where nz = 1, with 8)
+ *   helmholtz19  19-point Laplacian with a positive shift; symmetric; D3N19
+ *   star13       fourth-order Laplacian; symmetric; D3N13
+ *   box33        hpcg and the six neighbours at distance two; D3N33
+ *   random:SEED  uniform random off-diagonals in [-1, 1], diagonal 1 + the row's absolute sum, on
+ *                the given stencil (D3N7 if none, D2N5 where nz = 1); not symmetric
+ *
+ * Random values depend only on seed, row and offset: the same on every machine and for every number
+ * of threads. */
+#ifndef GRIDSWEEP_PROBLEM_H
+#define GRIDSWEEP_PROBLEM_H
+
+#include <gridsweep/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gsw_problem gsw_problem;
+
+/* Makes the problem `name` (as above) on `grid`. `stencil` may be NULL; it is used by random only
+ * and refused elsewhere. fp64 values in host memory.
+ * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
+GSW_API
+gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_grid *grid,
+                              const gsw_stencil *stencil, gsw_problem **problem);
+
+/* The same from "NAME:NXxNYxNZ" (NZ may be left out for 2D), such as "poisson:64x64x64" or
+ * "random:7:20x30x40". */
+GSW_API
+gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
+                             gsw_problem **problem);
+
+/* A view of the problem's matrix as stencil arrays; valid until the problem is destroyed. */
+GSW_API
+const gsw_matrix *gsw_problem_matrix(const gsw_problem *problem);
+
+/* 1 where the matrix is symmetric. */
+GSW_API
+int gsw_problem_symmetric(const gsw_problem *problem);
+
+/* count values uniform in [-1, 1] from a seed, the same on every machine. */
+GSW_API
+void gsw_random_vector(uint64_t seed, int64_t count, double *values);
+
+/* "NXxNY" or "NXxNYxNZ" into a grid; the whole text must match.
+ * Errors: INVALID_ARGUMENT (malformed, an extent < 1), OVERFLOW. */
+GSW_API
+gsw_status gsw_grid_parse(gsw_context *context, const char *text, gsw_grid *grid);
+
+GSW_API
+void gsw_problem_destroy(gsw_problem *problem);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+/* gridsweep/sptrsv.h: one triangular solve on the user's own matrix, with nothing before it.
+ *
+ * Solves T x = b, where T is the lower or the upper part of a matrix (diagonal included), or its
+ * transpose. Nothing is analysed, packed or kept: this is the direct path, right for a matrix that
+ * is used once. For repeated solves with one matrix make a gsw_factor (factor.h), which packs the
+ * coefficients in the order of the sweep and is several times faster. */
+#ifndef GRIDSWEEP_SPTRSV_H
+#define GRIDSWEEP_SPTRSV_H
+
+#include <gridsweep/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum gsw_algorithm {
+    GSW_ALGORITHM_AUTO = 0,      /* the fastest known for the backend */
+    GSW_ALGORITHM_REFERENCE = 1, /* the plain serial sweep; CPU only */
+    GSW_ALGORITHM_LINE = 2,      /* lines as tasks on the user's arrays where they lie */
+    GSW_ALGORITHM_PENCIL = 3     /* packed, through a temporary gsw_factor: allocates */
+} gsw_algorithm;
+
+/* "auto", "reference", "line", "pencil". */
+GSW_API
+const char *gsw_algorithm_name(gsw_algorithm algorithm);
+
+/* Set to {0} for: lower part, not transposed, stored diagonal, fp64, AUTO. */
+typedef struct gsw_sptrsv_options {
+    gsw_part part;         /* GSW_LOWER or GSW_UPPER: the part of the stored matrix that is T */
+    int transpose;         /* nonzero: solve with T transposed */
+    int unit_diagonal;     /* nonzero: the diagonal is 1, whatever is stored */
+    gsw_dtype vector_type; /* F64 with values F64 or F32; F32 with values F32 */
+    gsw_algorithm algorithm;
+} gsw_sptrsv_options;
+
+/* Solves for `count` right-hand sides: column r starts at b + r*ldb and x + r*ldx (in values;
+ * ldb, ldx >= points where count > 1). x may be b (in place, then ldb == ldx); otherwise they must
+ * not overlap. `options` may be NULL for the defaults.
+ *
+ * A zero diagonal divides: the result holds infinities or NaNs, as IEEE arithmetic gives them. A
+ * row without a stored diagonal has the diagonal 0. Entries outside the part are skipped.
+ * Bytes moved: the matrix once per right-hand side, b and x once.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NOT_A_GRID, TIMEOUT. */
+GSW_API
+gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
+                      const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,
+                      void *x, int64_t ldx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

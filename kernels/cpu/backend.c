@@ -1,0 +1,547 @@
+/* backend.c: the CPU's table of operations: picks the instruction set, keeps packed factors, and
+ * hands work to the kernels. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "backend.h"
+#include "cpu/eliminate.h"
+#include "cpu/isa.h"
+#include "cpu/jacobi.h"
+#include "cpu/kernels.h"
+#include "cpu/threads.h"
+#include "internal.h"
+
+enum {
+    SKEW_SLACK = 2,           /* see gsw_geometry_derive */
+    POINTS_PER_THREAD = 2048, /* waking a thread costs about as much as sweeping so many */
+    RHS_BATCH = 8             /* right-hand sides that share one pass over the factor */
+};
+
+struct gsw_packed {
+    gsw_geometry geometry;
+    int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
+    int upper[2];            /* which part sweep 0 and 1 solve with */
+    gsw_packed_part part[2]; /* lower, upper */
+    int64_t *first[2];       /* first record of each pencil, lower and upper order */
+    gsw_updates *updates;    /* NULL where rows do not depend on each other */
+    gsw_progress progress;
+    void *sweep_work;
+    size_t sweep_work_bytes; /* of one thread */
+    void *eliminate_work;
+    size_t eliminate_work_bytes; /* of one thread */
+    double *faces;
+    int64_t face_values;
+    void *reciprocal; /* JACOBI: natural order */
+};
+
+static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
+    return (const gsw_cpu_kernels *)context->backend_data;
+}
+
+/* Threads that a factor's work is worth. */
+static int useful_threads(const gsw_context *context, const gsw_factor *factor) {
+    const gsw_geometry *g = &factor->packed->geometry;
+    int64_t threads = context->threads;
+    if (threads > g->pencils)
+        threads = g->pencils;
+    if (threads > 1 + g->points / POINTS_PER_THREAD)
+        threads = 1 + g->points / POINTS_PER_THREAD;
+    return (int)threads;
+}
+
+/* ---- Context, memory, vectors -----------------------------------------------------------------
+ */
+
+static gsw_status cpu_open(gsw_context *context, const gsw_context_options *options) {
+    const gsw_cpu_kernels *kernels = gsw_cpu_best_kernels();
+    context->threads = options->threads > 0 ? options->threads : gsw_thread_limit();
+    context->backend_data = (void *)(uintptr_t)kernels;
+    char name[96];
+    gsw_cpu_model(name, sizeof name);
+    snprintf(context->device, sizeof context->device, "%s (%s)", name, kernels->isa);
+    return GSW_SUCCESS;
+}
+
+static void cpu_close(gsw_context *context) {
+    (void)context;
+}
+
+static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) {
+    return gsw_alloc(context, bytes, 1, "a vector", pointer);
+}
+
+static void cpu_release(gsw_context *context, void *pointer) {
+    (void)context;
+    free(pointer);
+}
+
+static gsw_status cpu_transfer(gsw_context *context, void *to, const void *from, size_t bytes) {
+    (void)context;
+    memcpy(to, from, bytes);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_fill(gsw_context *context, int64_t n, double a, double *x) {
+    kernels_of(context)->fill(context->threads, n, a, x);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_copy(gsw_context *context, int64_t n, const double *x, double *y) {
+    kernels_of(context)->copy(context->threads, n, x, y);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
+                            double *y) {
+    kernels_of(context)->axpby(context->threads, n, a, x, b, y);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, const double *y,
+                          double *result) {
+    *result = kernels_of(context)->dot(context->threads, n, x, y);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                           const void *b, const void *x, void *y) {
+    kernels_of(context)->spmv(context->threads, matrix, vector_type, b, x, y);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_sptrsv(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_sptrsv_options *options, const void *b, void *x) {
+    if (options->algorithm == GSW_ALGORITHM_REFERENCE)
+        return gsw_reference_sptrsv(context, matrix, options, b, x);
+    return kernels_of(context)->line(context, matrix, options, b, x);
+}
+
+/* ---- Making a factor's storage ----------------------------------------------------------------
+ */
+
+/* The widest pencils whose padding stays within a tenth of the coefficients. */
+static void choose_lanes(gsw_geometry *g) {
+    const double values = g->part[0].count + g->part[1].count + 1;
+    const double limit = 1.1 * (values + 1) / values * (double)g->points;
+    for (int32_t lanes = GSW_VECTOR_LANES; lanes >= 1; lanes /= 2) {
+        gsw_geometry_tile(g, lanes);
+        if ((double)g->records * lanes <= limit)
+            return;
+    }
+}
+
+/* Which updates a row of the lower part makes: for lower offset k and upper offset u of the
+ * neighbour, the coefficient at k + u, if the stencil has it. */
+static gsw_status find_updates(gsw_context *context, const gsw_geometry *g, gsw_factor_kind kind,
+                               gsw_updates **updates) {
+    const gsw_shape *lower = &g->part[0], *upper = &g->part[1];
+    GSW_TRY(gsw_alloc(context, 1, sizeof **updates, "the elimination's updates", (void **)updates));
+    int32_t count = 0;
+    for (int32_t k = 0; k < lower->count; k++) {
+        (*updates)->first[k] = count;
+        for (int32_t u = 0; u < upper->count; u++) {
+            const gsw_offset a = lower->offset[k], b = upper->offset[u]; /* b is mirrored */
+            const gsw_offset sum = {a.dx - b.dx, a.dy - b.dy, a.dz - b.dz};
+            int32_t target = -1;
+            if (sum.dx == 0 && sum.dy == 0 && sum.dz == 0)
+                target = lower->count;
+            for (int32_t j = 0; kind != GSW_DILU && target < 0 && j < lower->count; j++)
+                if (memcmp(&lower->offset[j], &sum, sizeof sum) == 0)
+                    target = j;
+            const gsw_offset mirrored = {-sum.dx, -sum.dy, -sum.dz};
+            for (int32_t j = 0; kind != GSW_DILU && target < 0 && j < upper->count; j++)
+                if (memcmp(&upper->offset[j], &mirrored, sizeof sum) == 0)
+                    target = lower->count + 1 + j;
+            if (target >= 0)
+                (*updates)->update[count++] = (gsw_update){.upper = u, .target = target};
+        }
+    }
+    (*updates)->first[lower->count] = count;
+    return GSW_SUCCESS;
+}
+
+static int eliminates(gsw_factor_kind kind) {
+    return kind == GSW_ILU0 || kind == GSW_IC0 || kind == GSW_DILU;
+}
+
+/* Which parts a kind has, where the reciprocal diagonal goes, and which part is scaled by it. */
+static void lay_out(const gsw_factor_options *options, struct gsw_packed *packed, int present[2]) {
+    const int transpose = options->transpose != 0;
+    const int stored = !options->unit_diagonal;
+    packed->sweeps = 2;
+    present[0] = present[1] = 1;
+    packed->upper[0] = 0;
+    packed->upper[1] = 1;
+    gsw_packed_part *lower = &packed->part[0], *upper = &packed->part[1];
+    switch (options->kind) {
+    case GSW_ILU0:
+    case GSW_IC0:
+        upper->diagonal = upper->scale = 1;
+        break;
+    case GSW_DILU:
+    case GSW_SSOR:
+        lower->diagonal = lower->scale = upper->scale = 1;
+        break;
+    case GSW_FACTOR_LU:
+        packed->part[!transpose].diagonal = packed->part[!transpose].scale = stored;
+        break;
+    case GSW_FACTOR_LOWER:
+    case GSW_FACTOR_UPPER: {
+        const int part = (options->kind == GSW_FACTOR_UPPER) != transpose;
+        packed->part[part].diagonal = packed->part[part].scale = stored;
+        present[!part] = 0;
+        packed->upper[0] = part;
+        packed->sweeps = 1;
+        break;
+    }
+    case GSW_JACOBI:
+        packed->sweeps = 0;
+        present[0] = present[1] = 0;
+        break;
+    }
+}
+
+static void cpu_factor_close(gsw_context *context, gsw_factor *factor) {
+    (void)context;
+    struct gsw_packed *packed = factor->packed;
+    if (!packed)
+        return;
+    free(packed->reciprocal);
+    free(packed->faces);
+    free(packed->eliminate_work);
+    free(packed->sweep_work);
+    free(packed->progress.slot);
+    free(packed->updates);
+    for (int part = 1; part >= 0; part--) {
+        free(packed->first[part]);
+        free(packed->part[part].packed);
+    }
+    free(packed);
+    factor->packed = NULL;
+}
+
+/* First record of each pencil, in lower and in upper order. */
+static gsw_status index_pencils(gsw_context *context, struct gsw_packed *packed) {
+    const gsw_geometry *g = &packed->geometry;
+    for (int part = 0; part < 2; part++) {
+        GSW_TRY(gsw_alloc(context, (size_t)g->pencils, sizeof *packed->first[part],
+                          "the pencils' index", (void **)&packed->first[part]));
+        int64_t record = 0;
+        for (int64_t q = 0; q < g->pencils; q++) {
+            packed->first[part][q] = record;
+            record += gsw_pencil_steps(g, part, q);
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status alloc_counted(gsw_context *context, gsw_factor *factor, size_t count, size_t size,
+                                const char *what, void **out) {
+    GSW_TRY(gsw_alloc(context, count, size, what, out));
+    factor->info.work_bytes += (int64_t)(count * size);
+    return GSW_SUCCESS;
+}
+
+/* Coefficients of the parts that the kind has. */
+static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const int present[2]) {
+    struct gsw_packed *packed = factor->packed;
+    const gsw_geometry *g = &packed->geometry;
+    const int64_t size = (int64_t)gsw_dtype_size(factor->options.factor_type);
+    const int64_t vectors = 2 * g->points * (int64_t)gsw_dtype_size(factor->options.vector_type);
+    for (int part = 0; part < 2; part++) {
+        if (!present[part])
+            continue;
+        const int64_t values = g->part[part].count + packed->part[part].diagonal;
+        /* Kernels load eight lanes even from narrow pencils: room behind the last record. */
+        GSW_TRY(gsw_alloc(context, (size_t)(g->records * g->lanes * values + GSW_VECTOR_LANES),
+                          (size_t)size, "the packed factor", &packed->part[part].packed));
+        memset((char *)packed->part[part].packed + g->records * g->lanes * values * size, 0,
+               (size_t)(GSW_VECTOR_LANES * size));
+        factor->info.packed_bytes += g->records * g->lanes * values * size;
+        factor->info.moved_bytes += g->points * values * size + vectors;
+    }
+    return GSW_SUCCESS;
+}
+
+/* The couplings of the transposed matrix. */
+static gsw_stencil mirrored_stencil(const gsw_stencil *stencil) {
+    gsw_stencil mirrored = {.count = stencil->count,
+                            .center = stencil->count - 1 - stencil->center};
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[stencil->count - 1 - e];
+        mirrored.offsets[e] = (gsw_offset){-o.dx, -o.dy, -o.dz};
+    }
+    return mirrored;
+}
+
+static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
+    struct gsw_packed *packed = factor->packed;
+    gsw_geometry *g = &packed->geometry;
+    const size_t threads = (size_t)context->threads;
+    int present[2];
+    gsw_stencil stencil = factor->stencil;
+    if (factor->options.transpose)
+        stencil = mirrored_stencil(&factor->stencil);
+    gsw_geometry_derive(g, &factor->grid, &stencil, SKEW_SLACK);
+    choose_lanes(g);
+    lay_out(&factor->options, packed, present);
+    GSW_TRY(index_pencils(context, packed));
+    GSW_TRY(alloc_parts(context, factor, present));
+
+    packed->progress.slots = context->threads + 1 + g->part[0].halo / g->lanes;
+    packed->progress.span = g->nx * g->nz + (int64_t)(g->lanes + 1) * g->skew + GSW_SWEEP_CHUNK;
+    GSW_TRY(alloc_counted(context, factor, (size_t)packed->progress.slots,
+                          sizeof *packed->progress.slot, "progress counters",
+                          (void **)&packed->progress.slot));
+    for (int part = 0; part < 2; part++) {
+        const size_t bytes = gsw_sweep_work_bytes(g, part, factor->options.vector_type, RHS_BATCH);
+        if (packed->sweep_work_bytes < bytes)
+            packed->sweep_work_bytes = bytes;
+    }
+    GSW_TRY(alloc_counted(context, factor, threads, packed->sweep_work_bytes, "sweep scratch",
+                          &packed->sweep_work));
+    memset(packed->sweep_work, 0, threads * packed->sweep_work_bytes);
+
+    const int dependent = eliminates(factor->options.kind);
+    packed->eliminate_work_bytes = gsw_eliminate_work_bytes(g, dependent);
+    GSW_TRY(alloc_counted(context, factor, threads, packed->eliminate_work_bytes,
+                          "factorisation scratch", &packed->eliminate_work));
+    if (dependent) {
+        GSW_TRY(find_updates(context, g, factor->options.kind, &packed->updates));
+        packed->face_values = gsw_face_size(g);
+        const size_t values = (size_t)(packed->progress.slots * packed->face_values);
+        GSW_TRY(alloc_counted(context, factor, values, sizeof(double), "faces",
+                              (void **)&packed->faces));
+        memset(packed->faces, 0, values * sizeof(double));
+        memset(packed->eliminate_work, 0, threads * packed->eliminate_work_bytes);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
+    struct gsw_packed *packed;
+    GSW_TRY(gsw_alloc(context, 1, sizeof *packed, "a factor", (void **)&packed));
+    memset(packed, 0, sizeof *packed);
+    factor->packed = packed;
+    gsw_status status;
+    if (factor->options.kind == GSW_JACOBI) {
+        const size_t size = gsw_dtype_size(factor->options.factor_type);
+        status = gsw_alloc(context, (size_t)factor->points, size, "the reciprocal diagonal",
+                           &packed->reciprocal);
+        factor->info.packed_bytes = factor->points * (int64_t)size;
+        factor->info.moved_bytes =
+            factor->points * (int64_t)(size + 2 * gsw_dtype_size(factor->options.vector_type));
+    } else {
+        status = open_triangular(context, factor);
+    }
+    if (status != GSW_SUCCESS)
+        cpu_factor_close(context, factor);
+    return status;
+}
+
+/* ---- Filling a factor -------------------------------------------------------------------------
+ */
+
+/* One coefficient of the row: from `set` if it is there to be taken. */
+static void add_tap(gsw_tap_set *set, const gsw_geometry *g, gsw_offset offset, int32_t source,
+                    int32_t slot) {
+    if (set->transposed) /* the mirror image: offsets ascend, so it has the mirrored index */
+        source = set->matrix->stencil.count - 1 - source;
+    gsw_tap *tap = &set->tap[set->count++];
+    tap->offset = offset;
+    tap->step = offset.dx + g->nx * (offset.dy + g->ny * (int64_t)offset.dz);
+    tap->slot = slot;
+    tap->source = source;
+}
+
+/* Collects the taps of a set; the parts with wanted[] = 0 are known but not taken.
+ * wanted: lower part, diagonal, upper part. */
+static void collect_taps(gsw_tap_set *set, const gsw_geometry *g, const gsw_matrix *matrix,
+                         int transposed, const int wanted[3]) {
+    const gsw_shape *lower = &g->part[0], *upper = &g->part[1];
+    set->matrix = matrix;
+    set->transposed = transposed;
+    set->count = 0;
+    for (int32_t j = 0; j < lower->count; j++)
+        add_tap(set, g, lower->offset[j], lower->source[j], wanted[0] ? j : -1);
+    const gsw_stencil *stencil = &matrix->stencil;
+    const int32_t center = transposed ? stencil->count - 1 - stencil->center : stencil->center;
+    add_tap(set, g, (gsw_offset){0, 0, 0}, center, wanted[1] ? lower->count : -1);
+    for (int32_t j = upper->count - 1; j >= 0; j--) {
+        const gsw_offset o = {-upper->offset[j].dx, -upper->offset[j].dy, -upper->offset[j].dz};
+        add_tap(set, g, o, upper->source[j], wanted[2] ? lower->count + 1 + j : -1);
+    }
+}
+
+/* Where each part of the rows comes from, for every kind. */
+static void choose_taps(gsw_eliminate_job *job, const gsw_factor_options *options,
+                        const gsw_matrix *matrix, const gsw_matrix *upper) {
+    static const int all[3] = {1, 1, 1}, lower_only[3] = {1, 0, 0}, upper_only[3] = {0, 0, 1},
+                     lower_diagonal[3] = {1, 1, 0}, upper_diagonal[3] = {0, 1, 1};
+    const gsw_geometry *g = job->geometry;
+    const int transpose = options->transpose != 0;
+    switch (options->kind) {
+    case GSW_IC0: /* symmetric: the upper part is the lower part's mirror image */
+        collect_taps(&job->taps[0], g, matrix, 0, lower_diagonal);
+        collect_taps(&job->taps[1], g, matrix, 1, upper_only);
+        break;
+    case GSW_FACTOR_LU:
+        collect_taps(&job->taps[0], g, matrix, transpose, transpose ? upper_only : lower_only);
+        collect_taps(&job->taps[1], g, upper, transpose,
+                     transpose ? lower_diagonal : upper_diagonal);
+        break;
+    case GSW_FACTOR_LOWER:
+        collect_taps(&job->taps[0], g, matrix, transpose,
+                     transpose ? upper_diagonal : lower_diagonal);
+        break;
+    case GSW_FACTOR_UPPER:
+        collect_taps(&job->taps[0], g, matrix, transpose,
+                     transpose ? lower_diagonal : upper_diagonal);
+        break;
+    default:
+        collect_taps(&job->taps[0], g, matrix, transpose, all);
+    }
+}
+
+/* Says what a factorisation found. */
+static gsw_status report(gsw_context *context, gsw_factor *factor, int64_t misfit) {
+    if (misfit >= 0)
+        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                        "row %lld of the matrix has a coupling outside the stencil or the grid, or "
+                        "columns that do not ascend",
+                        (long long)misfit);
+    if (factor->info.first_bad_row >= 0)
+        return gsw_fail(
+            context, GSW_ERROR_ZERO_PIVOT, "%s: the pivot of row %lld is zero%s or not finite",
+            gsw_factor_kind_name(factor->options.kind), (long long)factor->info.first_bad_row,
+            factor->options.kind == GSW_IC0 ? ", negative" : "");
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
+                                  const gsw_matrix *matrix, const gsw_matrix *upper) {
+    struct gsw_packed *packed = factor->packed;
+    if (factor->options.kind == GSW_JACOBI)
+        return gsw_cpu_fill_jacobi(context, factor, matrix, packed->reciprocal);
+    gsw_eliminate_job job = {
+        .geometry = &packed->geometry,
+        .first = packed->first[0],
+        .kind = factor->options.kind,
+        .factor_type = factor->options.factor_type,
+        .omega = factor->options.omega,
+        .pivot_shift = factor->options.pivot_shift,
+        .unit_diagonal = factor->options.unit_diagonal != 0,
+        .updates = packed->updates,
+        .part = {packed->part[0], packed->part[1]},
+        .threads = useful_threads(context, factor),
+        .progress = &packed->progress,
+        .work = packed->eliminate_work,
+        .work_bytes = packed->eliminate_work_bytes,
+        .faces = packed->faces,
+        .face_values = packed->face_values,
+    };
+    choose_taps(&job, &factor->options, matrix, upper);
+    kernels_of(context)->eliminate(&job);
+    factor->info.first_bad_row = job.bad_pivot;
+    factor->info.shifted_pivots = job.shifted_pivots;
+    return report(context, factor, job.misfit);
+}
+
+/* ---- Solving ----------------------------------------------------------------------------------
+ */
+
+static gsw_status cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
+                                   int64_t count, const void *b, int64_t ldb, void *x,
+                                   int64_t ldx) {
+    struct gsw_packed *packed = factor->packed;
+    const size_t size = gsw_dtype_size(factor->options.vector_type);
+    if (factor->options.kind == GSW_JACOBI) {
+        gsw_cpu_apply_jacobi(context, factor, packed->reciprocal, count, b, ldb, x, ldx);
+        return GSW_SUCCESS;
+    }
+    const int upper = packed->upper[which];
+    gsw_sweep_job job = {
+        .geometry = &packed->geometry,
+        .upper = upper,
+        .factor_type = factor->options.factor_type,
+        .vector_type = factor->options.vector_type,
+        .diagonal = packed->part[upper].diagonal,
+        .packed = packed->part[upper].packed,
+        .first = packed->first[upper],
+        .threads = useful_threads(context, factor),
+        .ldb = ldb,
+        .ldx = ldx,
+        .progress = &packed->progress,
+        .work = packed->sweep_work,
+        .work_bytes = packed->sweep_work_bytes,
+    };
+    for (int64_t r = 0; r < count; r += RHS_BATCH) {
+        job.count = count - r < RHS_BATCH ? count - r : RHS_BATCH;
+        job.b = (const char *)b + (size_t)(r * ldb) * size;
+        job.x = (char *)x + (size_t)(r * ldx) * size;
+        kernels_of(context)->sweep(&job);
+    }
+    return GSW_SUCCESS;
+}
+
+/* Reads value `index` of a packed part. */
+static double packed_value(const gsw_factor *factor, const void *packed, int64_t index) {
+    return factor->options.factor_type == GSW_F32 ? (double)((const float *)packed)[index]
+                                                  : ((const double *)packed)[index];
+}
+
+static gsw_status cpu_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
+                                    double *const *arrays) {
+    (void)context;
+    const struct gsw_packed *packed = factor->packed;
+    const gsw_geometry *g = &packed->geometry;
+    const int upper = packed->upper[which];
+    const gsw_packed_part *part = &packed->part[upper];
+    const gsw_shape *shape = &g->part[upper];
+    const int64_t values = shape->count + part->diagonal;
+    for (int64_t q = 0; q < g->pencils; q++) {
+        int64_t first_plane, last_plane;
+        gsw_pencil_planes(g, upper, q, &first_plane, &last_plane);
+        const int64_t steps = gsw_pencil_steps(g, upper, q);
+        for (int64_t i = 0; i < steps * g->lanes; i++) {
+            const int64_t s = i / g->lanes, l = i % g->lanes;
+            const gsw_place place = gsw_place_of(g, gsw_first_lane(g, upper, q), first_plane, s, l);
+            if (!place.inside)
+                continue;
+            const int64_t mirrored = place.row + place.x;
+            const int64_t row = upper ? g->points - 1 - mirrored : mirrored;
+            int64_t index = (packed->first[upper][q] + s) * values * g->lanes + l;
+            arrays[factor->stencil.center][row] = 1;
+            if (part->diagonal) {
+                arrays[factor->stencil.center][row] = packed_value(factor, part->packed, index);
+                index += g->lanes;
+            }
+            for (int32_t j = 0; j < shape->count; j++, index += g->lanes)
+                arrays[shape->source[j]][row] = packed_value(factor, part->packed, index);
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+const gsw_backend_ops *gsw_backend_cpu(void) {
+    static const gsw_backend_ops operations = {
+        .open = cpu_open,
+        .close = cpu_close,
+        .alloc = cpu_alloc,
+        .release = cpu_release,
+        .upload = cpu_transfer,
+        .download = cpu_transfer,
+        .fill = cpu_fill,
+        .copy = cpu_copy,
+        .axpby = cpu_axpby,
+        .dot = cpu_dot,
+        .spmv = cpu_spmv,
+        .sptrsv = cpu_sptrsv,
+        .factor_open = cpu_factor_open,
+        .factor_fill = cpu_factor_fill,
+        .factor_sweep = cpu_factor_sweep,
+        .factor_unpack = cpu_factor_unpack,
+        .factor_close = cpu_factor_close,
+    };
+    return &operations;
+}

@@ -1,0 +1,709 @@
+/* eliminate.c: incomplete factorisation by the skewed wavefront, straight into packed factors.
+ *
+ * UNIT OF WORK, HAND-OVER, PROGRESS. As in sweep.c: pencils by ticket, chunks of steps, each pencil
+ * waits for the one before it by the same rule. What travels is the scaled upper row of a point:
+ * its reciprocal pivot and its upper coefficients times that. Within a pencil it is kept in a ring;
+ * the last lanes of a pencil are also written to its *face*, which the pencils after it read. Kinds
+ * whose rows do not depend on each other (SSOR, LOWER, UPPER, LU) skip the waits.
+ *
+ * METHOD. ILU(0) in the IKJ order (Saad, algorithm 10.4), written with the scaled rows u' = U / d:
+ *
+ *     for each lower coefficient a_ik, ascending in k:
+ *         a_ij -= a_ik u'_kj   for every j that both rows may couple to (gsw_updates)
+ *         l_ik  = a_ik / d_k
+ *
+ * IC(0) is the same on a matrix whose upper part is read from the lower one: L = L1 sqrt(D). DILU
+ * makes the updates of the diagonal only, from the matrix's own coefficients (Pommerell and
+ * Fichtner, 1991). A lower coefficient that is zero makes no update, so values that do not exist
+ * are never used. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "cpu/eliminate.h"
+#include "cpu/kernels.h"
+#include "cpu/threads.h"
+#include "csr.h"
+
+#define VALUE      double
+#define SIMD(name) name##_f64
+#include "cpu/simd.h"
+#undef VALUE
+#undef SIMD
+
+typedef vec_f64 vec;
+typedef __typeof__((vec){0} != (vec){0}) vec_mask;
+typedef int32_t vec_index
+    __attribute__((vector_size(8 * sizeof(int32_t)), aligned(sizeof(int32_t)), may_alias));
+typedef float vec_narrow __attribute__((vector_size(8 * sizeof(float)), may_alias));
+
+enum { LANES = GSW_VECTOR_LANES };
+
+static inline int none_set(vec_index v) {
+    int32_t any = 0;
+    for (int l = 0; l < LANES; l++)
+        any |= v[l];
+    return any == 0;
+}
+
+/* What a thread knows of the pencil it works on. */
+typedef struct pencil {
+    int64_t index;
+    int64_t first_lane, first_plane;
+    int64_t steps;
+    double *face;         /* of this pencil: [step][row value][face lane] */
+    const double *before; /* face of the pencil before ... */
+    int64_t before_steps; /* ... which has that many steps ... */
+    int64_t before_shift; /* ... and meets step s of this one in its step s + shift */
+} pencil;
+
+typedef struct worker {
+    gsw_eliminate_job *job;
+    const gsw_geometry *g;
+    int32_t slots;  /* coefficients of a row */
+    int32_t center; /* slot of the diagonal */
+    int64_t row_values;
+    int64_t face_lanes;
+    int tiles;                                  /* how coefficients are brought: a tiling */
+    int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_TILES */
+    int32_t tap_valid[GSW_STENCIL_MAX + LANES]; /* -1 where there is a tap, else 0 */
+    int64_t margin[3];                          /* how far couplings reach along x, y and z */
+    int64_t mask;                               /* ring rows - 1 */
+    double *chunk;                              /* [step][slot][LANES] */
+    double *ring;                               /* [step & mask][row value][LANES] */
+    int64_t bad_pivot;                          /* lowest row or INT64_MAX */
+    int64_t shifted;
+    int64_t misfit;
+} worker;
+
+static double *face_of(const gsw_eliminate_job *job, int64_t index) {
+    return job->faces + (index % job->progress->slots) * job->face_values + LANES;
+}
+
+/* Pencil `index` and, as its neighbour, the pencil `back` before it (or the first one). */
+static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t back) {
+    const gsw_geometry *g = job->geometry;
+    const int64_t other = index >= back ? index - back : 0;
+    int64_t other_plane, last_plane;
+    pencil p = {.index = index};
+    gsw_pencil_planes(g, 0, other, &other_plane, &last_plane);
+    gsw_pencil_planes(g, 0, index, &p.first_plane, &last_plane);
+    p.first_lane = gsw_first_lane(g, 0, index);
+    p.steps = gsw_pencil_steps(g, 0, index);
+    if (job->updates) {
+        p.face = face_of(job, index);
+        p.before = face_of(job, other);
+        p.before_steps = gsw_pencil_steps(g, 0, other);
+        p.before_shift = (p.first_plane - other_plane) * g->nx + back * g->lanes * g->skew;
+    }
+    return p;
+}
+
+/* ---- Bringing coefficients into step order ----------------------------------------------------
+ */
+
+/* Does the coupling stay in the grid for this line? And in which range of x? */
+static inline int tap_range(const gsw_geometry *g, const gsw_place *place, gsw_offset o,
+                            int64_t *begin, int64_t *end) {
+    const int64_t y = place->y + o.dy, z = place->z + o.dz;
+    *begin = o.dx < 0 ? -o.dx : 0;
+    *end = o.dx > 0 ? g->nx - o.dx : g->nx;
+    return y >= 0 && y < g->ny && z >= 0 && z < g->nz;
+}
+
+/* `run` points of one line from stencil arrays. */
+static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                         int64_t run, double *to) {
+    const gsw_stencil_array *array = &set->matrix->array;
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int32_t t = 0; t < set->count; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        int64_t begin, end;
+        if (tap->slot < 0 || !array->values[tap->source] ||
+            !tap_range(w->g, place, tap->offset, &begin, &end))
+            continue;
+        begin = begin > place->x ? begin : place->x;
+        end = end < place->x + run ? end : place->x + run;
+        const int64_t row = place->row + (set->transposed ? tap->step : 0);
+        double *out = to + tap->slot * LANES - place->x * pitch;
+        if (array->value_type == GSW_F32) {
+            const float *from = (const float *)array->values[tap->source] + row;
+            for (int64_t x = begin; x < end; x++)
+                out[x * pitch] = (double)from[x];
+        } else {
+            const double *from = (const double *)array->values[tap->source] + row;
+            for (int64_t x = begin; x < end; x++)
+                out[x * pitch] = from[x];
+        }
+    }
+}
+
+/* Any row: merges its columns with the taps that stay in the grid, both ascending. Returns 0 where
+ * a column is no tap. */
+static inline __attribute__((always_inline)) int
+stage_any_row(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t x, int64_t k,
+              int64_t stop, gsw_itype index_type, gsw_dtype value_type, double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    for (int32_t t = 0; t < set->count && k < stop; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        int64_t begin, end;
+        if (gsw_index_at(csr->columns, index_type, k) - csr->base != place->row + x + tap->step ||
+            !tap_range(w->g, place, tap->offset, &begin, &end) || x < begin || x >= end)
+            continue;
+        if (tap->slot >= 0)
+            to[tap->slot * LANES] = gsw_value_at(csr->values, value_type, k);
+        k++;
+    }
+    return k == stop;
+}
+
+/* Asks for the entries of rows that the lane will come to, `rows` later. */
+static inline void prefetch_entries(const gsw_csr *csr, int64_t k, int64_t count, int64_t rows) {
+    const int64_t value_size = csr->value_type == GSW_F32 ? 4 : 8;
+    const int64_t index_size = csr->index_type == GSW_I32 ? 4 : 8;
+    const char *values = (const char *)csr->values + (k + rows * count) * value_size;
+    const char *columns = (const char *)csr->columns + (k + rows * count) * index_size;
+    for (int64_t i = 0; i < count * value_size; i += GSW_CACHE_LINE)
+        __builtin_prefetch(values + i);
+    for (int64_t i = 0; i < count * index_size; i += GSW_CACHE_LINE)
+        __builtin_prefetch(columns + i);
+}
+
+/* `run` points of one line from CSR. Returns the first row with a column that is no tap, or whose
+ * pointers leave the arrays, or -1. */
+static inline __attribute__((always_inline)) int64_t
+stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t run,
+                double *to, gsw_itype index_type, gsw_dtype value_type) {
+    const gsw_csr *csr = &set->matrix->csr;
+    for (int64_t x = place->x; x < place->x + run; x++, to += (int64_t)w->slots * LANES) {
+        const int64_t row = place->row + x;
+        const int64_t k = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
+        const int64_t stop = gsw_index_at(csr->row_ptr, index_type, row + 1) - csr->base;
+        if (k < 0 || stop < k || stop > csr->nonzeros ||
+            !stage_any_row(w, set, place, x, k, stop, index_type, value_type, to))
+            return row;
+    }
+    return -1;
+}
+
+/* The same for entries (row + step, row): looks each one up in its row. Returns a row whose
+ * pointers leave the arrays, or -1. */
+static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                                    int64_t run, double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int32_t t = 0; t < set->count; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        int64_t begin, end;
+        if (tap->slot < 0 || !tap_range(w->g, place, tap->offset, &begin, &end))
+            continue;
+        begin = begin > place->x ? begin : place->x;
+        end = end < place->x + run ? end : place->x + run;
+        for (int64_t x = begin; x < end; x++) {
+            const int64_t column = place->row + x, row = column + tap->step;
+            int64_t low = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+            int64_t high = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+            if (low < 0 || high > csr->nonzeros)
+                return row;
+            while (low < high) {
+                const int64_t middle = low + (high - low) / 2;
+                const int64_t found =
+                    gsw_index_at(csr->columns, csr->index_type, middle) - csr->base;
+                if (found == column)
+                    to[tap->slot * LANES + (x - place->x) * pitch] =
+                        gsw_value_at(csr->values, csr->value_type, middle);
+                if (found < column)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+        }
+    }
+    return -1;
+}
+
+static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                          int64_t run, double *to) {
+    if (set->matrix->format == GSW_FORMAT_STENCIL) {
+        stage_arrays(w, set, place, run, to);
+        return -1;
+    }
+    if (set->transposed)
+        return stage_csr_transposed(w, set, place, run, to);
+    const gsw_csr *csr = &set->matrix->csr;
+    if (csr->index_type == GSW_I32 && csr->value_type == GSW_F64)
+        return stage_csr_typed(w, set, place, run, to, GSW_I32, GSW_F64);
+    return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
+}
+
+/* Steps of one lane that belong to one line. Outside the grid: a row of the identity. */
+static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int64_t i = 0; !place->inside && i < run; i++)
+        to[i * pitch + w->center * LANES] = 1;
+    for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
+        const int64_t misfit = stage_line(w, &w->job->taps[i], place, run, to);
+        if (misfit >= 0 && misfit < w->misfit)
+            w->misfit = misfit;
+    }
+}
+
+/* Is a tile of eight steps from here on so far inside that every coupling exists? */
+static inline int deep_inside(const gsw_geometry *g, const gsw_place *place,
+                              const int64_t margin[3]) {
+    return place->inside && place->x >= margin[0] && place->x + LANES <= g->nx - margin[0] &&
+           place->y >= margin[1] && place->y < g->ny - margin[1] && place->z >= margin[2] &&
+           place->z < g->nz - margin[2];
+}
+
+/* Eight steps from fp64 stencil arrays for the lanes that are deep inside: transposed tiles. */
+static void stage_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
+                       const int deep[LANES], double *to) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    int64_t row[LANES];
+    for (int l = 0; l < LANES; l++)
+        row[l] = at[l].row + at[l].x;
+    for (int32_t t = 0; t < set->count; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        const double *values = set->matrix->array.values[tap->source];
+        if (tap->slot < 0 || !values)
+            continue;
+        const int64_t shift = set->transposed ? tap->step : 0;
+        vec tile[LANES];
+        for (int l = 0; l < LANES; l++) {
+            tile[l] = deep[l] ? load_f64(values + (row[l] + shift)) : (vec){0};
+            if (deep[l])
+                __builtin_prefetch(values + (row[l] + shift) + 2 * GSW_ELIMINATE_CHUNK);
+        }
+        transpose_f64(tile);
+        for (int s = 0; s < LANES; s++)
+            store_f64(to + s * pitch + tap->slot * LANES, tile[s]);
+    }
+}
+
+/* Do eight rows from `row` on hold every tap, so that their entries are a matrix of 8 x taps? Then
+ * *k is its first entry. int32 indices; the loads stay in the arrays. */
+static inline int eight_full_rows(const worker *w, const gsw_tap_set *set, int64_t row,
+                                  int64_t *k) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int32_t *row_ptr = (const int32_t *)csr->row_ptr + row;
+    const vec_index lengths = *(const vec_index *)(row_ptr + 1) - *(const vec_index *)row_ptr;
+    vec_index differ = lengths ^ set->count;
+    *k = row_ptr[0] - csr->base;
+    if (*k < 0 || *k + 8 * (int64_t)set->count + LANES > csr->nonzeros)
+        return 0;
+    const int32_t *columns = (const int32_t *)csr->columns + *k;
+    const int32_t first = (int32_t)row + csr->base;
+    for (int32_t t = 0; t < set->count; t += LANES) {
+        const vec_index expected = *(const vec_index *)(w->tap_step + t) + first;
+        const vec_index valid = *(const vec_index *)(w->tap_valid + t);
+        for (int32_t i = 0; i < LANES; i++)
+            differ |= (*(const vec_index *)(columns + i * set->count + t) ^ (expected + i)) & valid;
+    }
+    return none_set(differ);
+}
+
+/* Eight steps from CSR for the lanes whose rows are full: one transposed tile for each step and
+ * eight taps. Returns the lanes that it brought, as bits. */
+static uint8_t stage_csr_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
+                              const int deep[LANES], double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int64_t count = set->count;
+    const double *values[LANES];
+    uint8_t full = 0;
+    for (int l = 0; l < LANES; l++) {
+        int64_t k;
+        if (!deep[l] || !eight_full_rows(w, set, at[l].row + at[l].x, &k))
+            continue;
+        full |= (uint8_t)(1 << l);
+        values[l] = (const double *)csr->values + k;
+        prefetch_entries(csr, k, LANES * count, 3);
+    }
+    for (int64_t s = 0; s < LANES && full; s++, to += (int64_t)w->slots * LANES) {
+        for (int64_t t = 0; t < count; t += LANES) {
+            vec tile[LANES];
+            for (int l = 0; l < LANES; l++)
+                tile[l] = full >> l & 1 ? load_f64(values[l] + s * count + t) : (vec){0};
+            transpose_f64(tile);
+            for (int64_t i = 0; i < LANES && t + i < count; i++)
+                if (set->tap[t + i].slot >= 0)
+                    store_f64(to + set->tap[t + i].slot * LANES, tile[i]);
+        }
+    }
+    return full;
+}
+
+/* How a job's coefficients can be brought: by transposed tiles of arrays or of CSR, or only one by
+ * one. */
+typedef enum tiling { NO_TILES, ARRAY_TILES, CSR_TILES } tiling;
+
+static tiling tiling_of(const gsw_eliminate_job *job) {
+    int arrays = 0, sets = 0;
+    for (int i = 0; i < 2; i++) {
+        if (job->taps[i].count == 0)
+            continue;
+        const gsw_matrix *m = job->taps[i].matrix;
+        sets++;
+        arrays += m->format == GSW_FORMAT_STENCIL && m->array.value_type == GSW_F64;
+    }
+    if (job->geometry->lanes != LANES)
+        return NO_TILES;
+    if (arrays == sets)
+        return ARRAY_TILES;
+    const gsw_matrix *m = job->taps[0].matrix;
+    return sets == 1 && !job->taps[0].transposed && m->format == GSW_FORMAT_CSR &&
+                   m->csr.index_type == GSW_I32 && m->csr.value_type == GSW_F64
+               ? CSR_TILES
+               : NO_TILES;
+}
+
+/* Brings what tiles can bring of a chunk; sets the lanes that are complete, tile by tile, as bits.
+ */
+static void stage_tiles(worker *w, const pencil *p, int64_t step, int64_t steps,
+                        uint8_t complete[GSW_ELIMINATE_CHUNK / LANES]) {
+    const gsw_tap_set *taps = w->job->taps;
+    for (int64_t t = 0; t < GSW_ELIMINATE_CHUNK / LANES; t++) {
+        complete[t] = 0;
+        if (w->tiles == NO_TILES || (t + 1) * LANES > steps)
+            continue;
+        gsw_place at[LANES];
+        int deep[LANES];
+        for (int l = 0; l < LANES; l++) {
+            at[l] = gsw_place_of(w->g, p->first_lane, p->first_plane, step + t * LANES, l);
+            deep[l] = deep_inside(w->g, &at[l], w->margin);
+            complete[t] |= (uint8_t)(deep[l] << l);
+        }
+        double *to = w->chunk + t * LANES * w->slots * LANES;
+        if (w->tiles == CSR_TILES)
+            complete[t] = stage_csr_tile(w, &taps[0], at, deep, to);
+        for (int i = 0; w->tiles == ARRAY_TILES && i < 2 && complete[t]; i++)
+            if (taps[i].count > 0)
+                stage_tile(w, &taps[i], at, deep, to);
+    }
+}
+
+/* A chunk of rows to w->chunk. Lanes that are outside the grid, and those that a narrow pencil does
+ * not have, become rows of the identity. */
+static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    uint8_t complete[GSW_ELIMINATE_CHUNK / LANES];
+    memset(w->chunk, 0, (size_t)(steps * pitch) * sizeof(double));
+    stage_tiles(w, p, step, steps, complete);
+    for (int64_t l = 0; l < LANES; l++) {
+        gsw_place place = gsw_place_of(w->g, p->first_lane, p->first_plane, step, l);
+        place.inside = place.inside && l < w->g->lanes;
+        for (int64_t done = 0; done < steps;) {
+            const int skip = complete[done / LANES] >> l & 1;
+            const int64_t limit = w->tiles ? LANES - done % LANES : steps - done;
+            const int64_t left = w->g->nx - place.x;
+            int64_t run = left < limit ? left : limit;
+            run = run < steps - done ? run : steps - done;
+            if (!skip)
+                stage_run(w, &place, run, w->chunk + done * pitch + l);
+            done += run;
+            gsw_place_advance(w->g, &place, run);
+            place.inside = place.inside && l < w->g->lanes;
+        }
+    }
+}
+
+/* ---- Elimination ------------------------------------------------------------------------------
+ */
+
+/* The face row of the pencil before p that belongs to step `s` of p. Rows that do not exist give
+ * some row: no coefficient asks for them. */
+static inline const double *face_row(const worker *w, const pencil *p, int64_t s) {
+    int64_t step = s + p->before_shift;
+    step = step < 0 ? 0 : step >= p->before_steps ? p->before_steps - 1 : step;
+    return p->before + step * w->row_values * w->face_lanes;
+}
+
+/* Row value `value` of the neighbours at lane distance dl, lane by lane: for distant lanes and for
+ * pencils narrower than the halo. */
+static vec neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl, int64_t value) {
+    const int64_t lanes = w->g->lanes, face_lanes = w->face_lanes;
+    const double *own = w->ring + ((s & w->mask) * w->row_values + value) * LANES;
+    vec v = {0};
+    for (int64_t l = 0; l < lanes; l++) {
+        if (l + dl >= 0) {
+            v[l] = own[l + dl];
+        } else {
+            const int64_t back = (-(l + dl) - 1) / lanes + 1; /* pencils */
+            const int64_t lane = back * lanes + l + dl;
+            const pencil q = pencil_of(w->job, p->index, back);
+            v[l] = face_row(w, &q, s)[value * face_lanes + lane - (lanes - face_lanes)];
+        }
+    }
+    return v;
+}
+
+/* The scaled upper row of the neighbours that lower coefficient k points to. */
+typedef struct neighbour {
+    const worker *w;
+    const pencil *p;
+    int64_t step;
+    int32_t dl;
+    int simple;         /* dl is 0, -1 or -2 and the halo lies in one pencil */
+    const double *own;  /* [value][LANES] */
+    const double *face; /* end of the first value's face lanes */
+} neighbour;
+
+static inline neighbour neighbour_of(const worker *w, const pencil *p, int64_t s, int32_t k) {
+    const gsw_shape *shape = &w->g->part[0];
+    neighbour n = {.w = w, .p = p, .step = s - shape->back[k], .dl = shape->lane[k]};
+    n.simple = n.dl >= -2 && shape->halo <= w->g->lanes;
+    n.own = w->ring + (n.step & w->mask) * w->row_values * LANES;
+    n.face = n.dl < 0 && n.simple ? face_row(w, p, n.step) + w->face_lanes : n.own;
+    return n;
+}
+
+static inline __attribute__((always_inline)) vec neighbour_value(const neighbour *n,
+                                                                 int64_t value) {
+    if (!n->simple)
+        return neighbour_any(n->w, n->p, n->step, n->dl, value);
+    return from_lane_f64(n->face + value * n->w->face_lanes, load_f64(n->own + value * LANES),
+                         n->dl);
+}
+
+/* v where c is not zero, else 0. */
+static inline vec where_nonzero(vec c, vec v) {
+    return (vec)((vec_mask)v & (c != (vec){0}));
+}
+
+/* Makes the updates of one step; multipliers[k] receives a_ik / d_k
+ * (not for DILU, where it is NULL). */
+static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *row,
+                           double *multipliers) {
+    const gsw_updates *updates = w->job->updates;
+    for (int32_t k = 0; k < w->g->part[0].count; k++) {
+        const vec a = load_f64(row + k * LANES);
+        const neighbour n = neighbour_of(w, p, s, k);
+        if (multipliers)
+            store_f64(multipliers + k * LANES, where_nonzero(a, a * neighbour_value(&n, 0)));
+        for (int32_t i = updates->first[k]; i < updates->first[k + 1]; i++) {
+            double *target = row + updates->update[i].target * LANES;
+            const vec u = neighbour_value(&n, 1 + updates->update[i].upper);
+            store_f64(target, load_f64(target) - a * where_nonzero(a, u));
+        }
+    }
+}
+
+static inline int all_set(vec_mask v) {
+    long long all = -1;
+    for (int l = 0; l < LANES; l++)
+        all &= v[l];
+    return all == -1;
+}
+
+/* Looks at the pivots of a step and mends or reports the bad ones. */
+static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
+    double *pivot = row + w->center * LANES;
+    const gsw_factor_kind kind = w->job->kind;
+    if (kind == GSW_FACTOR_LOWER || kind == GSW_FACTOR_UPPER || kind == GSW_FACTOR_LU)
+        return;
+    const vec d = load_f64(pivot);
+    const vec magnitude = (vec)((vec_mask)d & INT64_MAX); /* without the sign bit */
+    vec_mask good = (magnitude >= DBL_MIN) & (magnitude <= DBL_MAX);
+    if (kind == GSW_IC0)
+        good &= d > 0;
+    if (all_set(good))
+        return;
+    for (int l = 0; l < LANES; l++) {
+        const double size = fabs(pivot[l]);
+        if (size >= DBL_MIN && size <= DBL_MAX && !(kind == GSW_IC0 && pivot[l] < 0))
+            continue;
+        if (w->job->pivot_shift > 0) {
+            double largest = 0;
+            for (int32_t e = 0; e < w->slots; e++) {
+                const double c = fabs(row[e * LANES + l]);
+                if (c > largest && c <= DBL_MAX)
+                    largest = c;
+            }
+            const double shift = w->job->pivot_shift * (largest > 0 ? largest : 1);
+            pivot[l] = pivot[l] < 0 && kind != GSW_IC0 ? -shift : shift;
+            w->shifted++;
+        } else {
+            const gsw_place place = gsw_place_of(w->g, p->first_lane, p->first_plane, s, l);
+            if (place.row + place.x < w->bad_pivot)
+                w->bad_pivot = place.row + place.x;
+        }
+    }
+}
+
+/* ---- Packing ----------------------------------------------------------------------------------
+ */
+
+/* Writes eight lanes (fewer in a narrow pencil) as value `index` of a packed part. */
+static inline __attribute__((always_inline)) void pack(const worker *w, void *packed, int64_t index,
+                                                       const double *from, int reversed) {
+    const int64_t lanes = w->g->lanes;
+    const int f32 = w->job->factor_type == GSW_F32;
+    if (lanes == LANES) {
+        vec v = load_f64(from);
+        if (reversed)
+            v = __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
+        if (f32)
+            *(vec_narrow *)((float *)packed + index * LANES) =
+                __builtin_convertvector(v, vec_narrow);
+        else
+            store_f64((double *)packed + index * LANES, v);
+        return;
+    }
+    for (int64_t l = 0; l < lanes; l++) {
+        const double value = from[reversed ? lanes - 1 - l : l];
+        if (f32)
+            ((float *)packed)[index * lanes + l] = (float)value;
+        else
+            ((double *)packed)[index * lanes + l] = value;
+    }
+}
+
+/* Writes the records of one step: `diagonal[part]` and the parts' coefficients. */
+static void pack_step(const worker *w, int64_t record, const double *lower, const double *upper,
+                      double diagonal[2][LANES]) {
+    const gsw_packed_part *part = w->job->part;
+    const int32_t below = w->center, above = w->slots - 1 - w->center;
+    if (part[0].packed) {
+        int64_t index = record * (below + part[0].diagonal);
+        if (part[0].diagonal)
+            pack(w, part[0].packed, index++, diagonal[0], 0);
+        for (int32_t j = 0; j < below; j++)
+            pack(w, part[0].packed, index++, lower + j * LANES, 0);
+    }
+    if (part[1].packed) {
+        int64_t index = (w->g->records - 1 - record) * (above + part[1].diagonal);
+        if (part[1].diagonal)
+            pack(w, part[1].packed, index++, diagonal[1], 1);
+        for (int32_t j = 0; j < above; j++)
+            pack(w, part[1].packed, index++, upper + j * LANES, 1);
+    }
+}
+
+static inline void scale_rows(double *values, int32_t count, vec scale) {
+    for (int32_t j = 0; j < count; j++) {
+        const vec c = load_f64(values + j * LANES);
+        store_f64(values + j * LANES, where_nonzero(c, c * scale));
+    }
+}
+
+/* From an eliminated row to what is packed: scales the parts by the reciprocal diagonals.
+ * `multipliers` is the row of L where the elimination made one, else NULL. */
+static void finish_step(worker *w, int64_t record, double *row, const double *multipliers) {
+    const gsw_eliminate_job *job = w->job;
+    vec reciprocal = (vec){0} + 1;
+    if (!job->unit_diagonal)
+        reciprocal /= load_f64(row + w->center * LANES);
+    vec first = reciprocal, scale = reciprocal;
+    if (job->kind == GSW_SSOR) {
+        first = (2 - job->omega) * reciprocal;
+        scale = job->omega * reciprocal;
+    }
+    if (job->part[0].scale)
+        scale_rows(row, w->center, scale);
+    double *upper = row + (w->center + 1) * LANES;
+    if (job->part[1].scale)
+        scale_rows(upper, w->slots - 1 - w->center, scale);
+    double diagonal[2][LANES];
+    store_f64(diagonal[0], first);
+    store_f64(diagonal[1], reciprocal);
+    store_f64(row + w->center * LANES, reciprocal);
+    pack_step(w, record, multipliers ? multipliers : row, upper, diagonal);
+}
+
+/* Keeps the scaled upper row for the steps and the pencils to come. */
+static void keep_row(const worker *w, const pencil *p, int64_t s, const double *row) {
+    const int64_t first_lane = w->g->lanes - w->face_lanes;
+    const double *values = row + w->center * LANES;
+    double *ring = w->ring + (s & w->mask) * w->row_values * LANES;
+    double *face = p->face + s * w->row_values * w->face_lanes;
+    for (int64_t v = 0; v < w->row_values; v++, values += LANES, ring += LANES) {
+        store_f64(ring, load_f64(values));
+        for (int64_t l = 0; l < w->face_lanes; l++)
+            *face++ = values[first_lane + l];
+    }
+    __builtin_prefetch(face + 16 * w->row_values * w->face_lanes, 1);
+}
+
+static void eliminate_pencil(worker *w, int64_t index) {
+    const gsw_eliminate_job *job = w->job;
+    const gsw_geometry *g = w->g;
+    const pencil p = pencil_of(job, index, 1);
+    const int64_t absolute = p.first_plane * g->nx;
+    const int64_t lag = (int64_t)g->lanes * g->skew;
+    double row_of_l[GSW_STENCIL_MAX * LANES];
+    double *multipliers = job->updates && job->kind != GSW_DILU ? row_of_l : NULL;
+    for (int64_t step = 0; step < p.steps; step += GSW_ELIMINATE_CHUNK) {
+        const int64_t left = p.steps - step;
+        const int64_t steps = left < GSW_ELIMINATE_CHUNK ? left : GSW_ELIMINATE_CHUNK;
+        stage_chunk(w, &p, step, steps);
+        if (job->updates)
+            gsw_progress_wait(job->progress, index - 1, absolute + step + steps + lag);
+        for (int64_t i = 0; i < steps; i++) {
+            double *row = w->chunk + i * w->slots * LANES;
+            if (job->updates)
+                eliminate_step(w, &p, step + i, row, multipliers);
+            check_pivots(w, &p, step + i, row);
+            finish_step(w, job->first[index] + step + i, row, multipliers);
+            if (job->updates)
+                keep_row(w, &p, step + i, row);
+        }
+        if (job->updates)
+            gsw_progress_publish(job->progress, index, absolute + step + steps);
+    }
+    if (job->updates)
+        gsw_progress_finish(job->progress, index);
+}
+
+static worker worker_of(gsw_eliminate_job *job, double *area) {
+    const gsw_geometry *g = job->geometry;
+    worker w = {.job = job,
+                .g = g,
+                .slots = g->part[0].count + 1 + g->part[1].count,
+                .center = g->part[0].count,
+                .row_values = gsw_row_values(g),
+                .face_lanes = gsw_face_lanes(g),
+                .mask = gsw_ring_rows(g->part[0].reach) - 1,
+                .chunk = area,
+                .bad_pivot = INT64_MAX,
+                .misfit = INT64_MAX};
+    w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
+    w.tiles = (int)tiling_of(job);
+    for (int32_t t = 0; t < job->taps[0].count; t++) {
+        w.tap_step[t] = (int32_t)job->taps[0].tap[t].step;
+        w.tap_valid[t] = -1;
+    }
+    for (int part = 0; part < 2; part++) {
+        for (int32_t j = 0; j < g->part[part].count; j++) {
+            const gsw_offset o = g->part[part].offset[j];
+            const int64_t size[3] = {o.dx < 0 ? -o.dx : o.dx, o.dy < 0 ? -o.dy : o.dy,
+                                     o.dz < 0 ? -o.dz : o.dz};
+            for (int axis = 0; axis < 3; axis++)
+                if (w.margin[axis] < size[axis])
+                    w.margin[axis] = size[axis];
+        }
+    }
+    return w;
+}
+
+void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job);
+
+void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
+    const gsw_geometry *g = job->geometry;
+    gsw_progress_reset(job->progress);
+    int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;
+#pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit)                  \
+    reduction(+ : shifted)
+    {
+        double *area =
+            (double *)(void *)((char *)job->work + (size_t)gsw_thread_index() * job->work_bytes);
+        worker w = worker_of(job, area);
+        int64_t index;
+        while ((index = gsw_progress_take(job->progress)) < g->pencils)
+            eliminate_pencil(&w, index);
+        bad_pivot = w.bad_pivot;
+        misfit = w.misfit;
+        shifted = w.shifted;
+    }
+    job->bad_pivot = bad_pivot == INT64_MAX ? -1 : bad_pivot;
+    job->misfit = misfit == INT64_MAX ? -1 : misfit;
+    job->shifted_pivots = shifted;
+}

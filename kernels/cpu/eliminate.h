@@ -1,0 +1,97 @@
+/* eliminate.h: from a user's matrix to packed factors on the CPU. */
+#ifndef GSW_CPU_ELIMINATE_H
+#define GSW_CPU_ELIMINATE_H
+
+#include <gridsweep/factor.h>
+#include "cpu/sweep.h"
+
+/* Steps that are staged and eliminated together. */
+enum { GSW_ELIMINATE_CHUNK = 16 };
+
+/* Coefficients of a row while it is made: the lower part in the order of part[0] of the geometry,
+ * the diagonal, the upper part in the order of part[1]. A tap says where coefficient `slot` comes
+ * from: entry (row, row + step), or (row + step, row) of the matrix if transposed. */
+typedef struct gsw_tap {
+    gsw_offset offset;
+    int64_t step;   /* dx + nx*(dy + ny*dz) */
+    int32_t slot;   /* which coefficient of the row it becomes; -1: none */
+    int32_t source; /* index in the matrix's stencil arrays */
+} gsw_tap;
+
+/* Taps that come from one matrix, in ascending order of offset. */
+typedef struct gsw_tap_set {
+    const gsw_matrix *matrix;
+    int transposed;
+    int32_t count;
+    gsw_tap tap[GSW_STENCIL_MAX];
+} gsw_tap_set;
+
+/* One update a[target] -= a[k] * u[upper], where u is the scaled row of the neighbour that lower
+ * coefficient k points to. The updates of k are first[k]..first[k+1]-1. */
+typedef struct gsw_update {
+    int32_t upper; /* 0..: in the order of part[1] */
+    int32_t target;
+} gsw_update;
+
+typedef struct gsw_updates {
+    int32_t first[GSW_STENCIL_MAX + 1];
+    gsw_update update[GSW_STENCIL_MAX * GSW_STENCIL_MAX / 4 + 1];
+} gsw_updates;
+
+/* How a part is written; nothing is where `packed` is NULL. */
+typedef struct gsw_packed_part {
+    void *packed;
+    int diagonal; /* records begin with the reciprocal diagonal */
+    int scale;    /* coefficients are multiplied by it */
+} gsw_packed_part;
+
+typedef struct gsw_eliminate_job {
+    const gsw_geometry *geometry;
+    const int64_t *first; /* first record of each pencil, lower order */
+    gsw_factor_kind kind;
+    gsw_dtype factor_type;
+    double omega;
+    double pivot_shift;
+    int unit_diagonal;          /* of LOWER, UPPER and U of LU */
+    gsw_tap_set taps[2];        /* where the coefficients come from; the second may be empty */
+    const gsw_updates *updates; /* NULL: rows do not depend on each other */
+    gsw_packed_part part[2];
+    int threads;
+    gsw_progress *progress;
+    void *work; /* threads areas of work_bytes */
+    size_t work_bytes;
+    double *faces; /* progress->slots of face_values each */
+    int64_t face_values;
+    /* Results. */
+    int64_t bad_pivot;      /* lowest row, or -1 */
+    int64_t shifted_pivots; /* replaced */
+    int64_t misfit;         /* lowest row with a coupling outside the stencil, or -1 */
+} gsw_eliminate_job;
+
+/* Lanes at the end of a pencil whose rows later pencils read. */
+static inline int64_t gsw_face_lanes(const gsw_geometry *g) {
+    return g->part[0].halo < g->lanes ? g->part[0].halo : g->lanes;
+}
+
+/* Values of the scaled upper row that travel: reciprocal diagonal and upper part. */
+static inline int64_t gsw_row_values(const gsw_geometry *g) {
+    return 1 + g->part[1].count;
+}
+
+/* Values of one pencil's face, with room to read a vector that ends with its first row. */
+static inline int64_t gsw_face_size(const gsw_geometry *g) {
+    const int64_t steps = g->nx * g->nz + (int64_t)g->lanes * g->skew;
+    return GSW_VECTOR_LANES + steps * gsw_row_values(g) * gsw_face_lanes(g);
+}
+
+/* Scratch of one thread: a chunk of rows and, where rows depend on each other, the ring of scaled
+ * upper rows. */
+static inline size_t gsw_eliminate_work_bytes(const gsw_geometry *g, int dependent) {
+    const size_t row = (size_t)(g->part[0].count + 1 + g->part[1].count) * GSW_VECTOR_LANES;
+    const size_t ring = (size_t)gsw_ring_rows(g->part[0].reach) * (size_t)gsw_row_values(g);
+    return (GSW_ELIMINATE_CHUNK * row + (dependent ? ring * GSW_VECTOR_LANES : 0)) *
+               sizeof(double) +
+           2 * GSW_CACHE_LINE;
+}
+
+#endif

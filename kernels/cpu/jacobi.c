@@ -1,0 +1,70 @@
+/* jacobi.c: see jacobi.h. */
+#include "cpu/jacobi.h"
+#include <float.h>
+#include <math.h>
+#include "csr.h"
+#include "internal.h"
+
+static double diagonal_at(const gsw_matrix *matrix, int64_t row) {
+    if (matrix->format == GSW_FORMAT_STENCIL) {
+        const void *values = matrix->array.values[matrix->stencil.center];
+        return values ? gsw_value_at(values, matrix->array.value_type, row) : 0;
+    }
+    const gsw_csr *csr = &matrix->csr;
+    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+    for (int64_t k = begin; k < end; k++)
+        if (gsw_index_at(csr->columns, csr->index_type, k) - csr->base == row)
+            return gsw_value_at(csr->values, csr->value_type, k);
+    return 0;
+}
+
+gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                               void *reciprocal) {
+    const double shift = factor->options.pivot_shift;
+    int64_t bad = INT64_MAX, shifted = 0;
+#pragma omp parallel for num_threads(context->threads) reduction(min : bad) reduction(+ : shifted)
+    for (int64_t row = 0; row < factor->points; row++) {
+        double d = diagonal_at(matrix, row);
+        const double size = fabs(d);
+        if (!(size >= DBL_MIN && size <= DBL_MAX)) {
+            if (shift > 0) {
+                d = d < 0 ? -shift : shift;
+                shifted++;
+            } else if (row < bad) {
+                bad = row;
+            }
+        }
+        if (factor->options.factor_type == GSW_F32)
+            ((float *)reciprocal)[row] = (float)(1 / d);
+        else
+            ((double *)reciprocal)[row] = 1 / d;
+    }
+    factor->info.first_bad_row = bad == INT64_MAX ? -1 : bad;
+    factor->info.shifted_pivots = shifted;
+    if (bad != INT64_MAX)
+        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                        "jacobi: the diagonal of row %lld is zero or not finite", (long long)bad);
+    return GSW_SUCCESS;
+}
+
+void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,
+                          int64_t count, const void *b, int64_t ldb, void *x, int64_t ldx) {
+    const int f32 = factor->options.factor_type == GSW_F32;
+    for (int64_t r = 0; r < count; r++) {
+        if (factor->options.vector_type == GSW_F32) {
+            const float *from = (const float *)b + r * ldb, *d = reciprocal;
+            float *to = (float *)x + r * ldx;
+#pragma omp parallel for num_threads(context->threads)
+            for (int64_t i = 0; i < factor->points; i++)
+                to[i] = from[i] * d[i];
+        } else {
+            const double *from = (const double *)b + r * ldb;
+            double *to = (double *)x + r * ldx;
+#pragma omp parallel for num_threads(context->threads)
+            for (int64_t i = 0; i < factor->points; i++)
+                to[i] = from[i] * (f32 ? (double)((const float *)reciprocal)[i]
+                                       : ((const double *)reciprocal)[i]);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+/* kernels.h: the CPU kernels, built once for each instruction set.
+ *
+ * vector.c, spmv.c, line.c, sweep.c and eliminate.c are compiled several times (on x86-64:
+ * baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a suffix. Each build
+ * defines its functions through GSW_ISA_FN and table.c, compiled with them, gathers them in one
+ * table. The backend picks the best table that the processor can run. Arithmetic is the same in all
+ * of them (the compiler fuses multiply-adds where the instruction set has them). */
+#ifndef GSW_CPU_KERNELS_H
+#define GSW_CPU_KERNELS_H
+
+#include <stdint.h>
+#include <gridsweep/sptrsv.h>
+
+#ifdef GSW_ISA
+#define GSW_ISA_PASTE2(name, isa) name##_##isa
+#define GSW_ISA_PASTE(name, isa)  GSW_ISA_PASTE2(name, isa)
+#define GSW_ISA_FN(name)          GSW_ISA_PASTE(name, GSW_ISA)
+#endif
+
+struct gsw_sweep_job;     /* sweep.h */
+struct gsw_eliminate_job; /* eliminate.h */
+
+typedef struct gsw_cpu_kernels {
+    const char *isa; /* such as "x86-64-v4" */
+
+    /* vector.c: fp64. dot sums blocks of fixed size in a fixed order. */
+    void (*fill)(int threads, int64_t n, double a, double *x);
+    void (*copy)(int threads, int64_t n, const double *x, double *y);
+    void (*axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+    double (*dot)(int threads, int64_t n, const double *x, const double *y);
+
+    /* spmv.c: y = A x (b NULL) or b - A x; any format and supported type combination. */
+    void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, const void *b,
+                 const void *x, void *y);
+
+    /* line.c: the direct triangular solve on the user's arrays. */
+    gsw_status (*line)(gsw_context *context, const gsw_matrix *matrix,
+                       const gsw_sptrsv_options *options, const void *b, void *x);
+
+    /* sweep.c: one sweep of a packed factor. */
+    void (*sweep)(const struct gsw_sweep_job *job);
+
+    /* eliminate.c: packing and factorisation. */
+    void (*eliminate)(struct gsw_eliminate_job *job);
+} gsw_cpu_kernels;
+
+extern const gsw_cpu_kernels gsw_cpu_kernels_base;
+#if defined(__x86_64__) && defined(GSW_HAVE_ISA_LEVELS)
+extern const gsw_cpu_kernels gsw_cpu_kernels_v3;
+extern const gsw_cpu_kernels gsw_cpu_kernels_v4;
+#endif
+
+/* reference.c, compiled once, never optimised: the plain serial sweep. */
+gsw_status gsw_reference_sptrsv(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_sptrsv_options *options, const void *b, void *x);
+
+#endif

@@ -1,0 +1,342 @@
+/* line.c: the direct triangular sweep on the user's own arrays, in parallel and without packing.
+ *
+ * ONE SWEEP FOR FOUR SOLVES. Everything is said for a sweep that visits the grid upward, in which a
+ * point depends on neighbours at offsets lexicographically before (0, 0, 0). A sweep that runs
+ * downward (upper part, or lower part transposed) is that sweep on the mirrored grid
+ * (row -> points - 1 - row): `sign` is then -1. Transposes differ only in where coefficients are
+ * read: in the neighbour's row instead of the point's own. A row's products are subtracted from the
+ * farthest neighbour to the nearest, so the order does not depend on the number of threads.
+ *
+ * UNIT OF WORK. One line (constant y, z). Lines are numbered in the order of the sweep and handed
+ * out in that order by an atomic ticket. A line is solved in blocks of points; each block has a
+ * part that vectorises (all neighbours in other lines) and a short recurrence along x.
+ *
+ * WHO WAITS FOR WHOM. progress[t] is the number of points of line t that are solved. Only the owner
+ * of line t writes it: a release store after each block. Before a block, the owner of a line
+ * awaits, with acquire loads, the progress that its neighbours in other lines need; so it sees
+ * every value of x that the block reads.
+ *
+ * WHY IT TERMINATES. An offset that leaves the line has (dz, dy) < (0, 0), so a line waits only for
+ * lines with smaller numbers. Tickets are handed out in ascending order, so whatever line is waited
+ * for has an owner, a thread that already runs, whatever number of threads OpenMP delivers. Of all
+ * unfinished lines with an owner the lowest waits for finished lines only, so it always goes on.
+ * When a row does not fit the stencil, its finder raises `stop`; who waits sees it and leaves. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "cpu/kernels.h"
+#include "cpu/multiply_add.h"
+#include "csr.h"
+#include "internal.h"
+
+#define LINE_BLOCK      64  /* most points solved between two publications */
+#define LINE_BLOCK_MIN  8   /* fewest, unless the line is shorter */
+#define LINE_SPINS      256 /* reads of a counter before the processor is given away */
+#define LINE_SAFE_SMALL 1e-18
+#define LINE_SAFE_LARGE 1e18 /* diagonals between these have a reciprocal in full precision */
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+#define LINE_PAUSE() __builtin_ia32_pause()
+#else
+#define LINE_PAUSE() ((void)0)
+#endif
+
+/* What all threads share. Offsets are those of the part in sweep coordinates, farthest first: `far`
+ * of them lead to other lines, the rest stay in the line. */
+struct plan {
+    const gsw_matrix *matrix;
+    const void *b;
+    void *x;
+    bool transpose, unit;
+    int64_t nx, ny, nz, points, lines, block;
+    int64_t sign;   /* 1 where the sweep runs upward, else -1 */
+    int64_t stored; /* 1 where the lower part is solved with, else -1: stored offset = stored * d */
+    int32_t count, far;
+    int64_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
+    int64_t distance[GSW_STENCIL_MAX]; /* dx + nx * (dy + ny * dz) */
+    int32_t source[GSW_STENCIL_MAX];   /* index in the stencil */
+    _Atomic int64_t ticket;
+    atomic_bool stop;
+    _Atomic int64_t *progress; /* of each line */
+};
+
+/* A line that is being solved, and of each offset whether it leads to a line of the grid: from the
+ * point to what it depends on, and from the row to what it stores. These differ in transposes. */
+struct line {
+    int64_t number;
+    bool depends[GSW_STENCIL_MAX];
+    bool stores[GSW_STENCIL_MAX];
+    int64_t guess[GSW_STENCIL_MAX]; /* where in its row the last transposed coupling was found */
+};
+
+/* Consecutive points of a line in the user's numbering. */
+struct span {
+    int64_t row, x; /* of the first point */
+    int64_t length;
+    int64_t swept; /* points of the line that come before in the sweep */
+};
+
+static bool line_exists(const struct plan *plan, int64_t y, int64_t z) {
+    return y >= 0 && y < plan->ny && z >= 0 && z < plan->nz;
+}
+
+static void line_start(const struct plan *plan, int64_t number, struct line *line) {
+    const int64_t y = number % plan->ny, z = number / plan->ny;
+    const int64_t mirror = plan->sign * plan->stored;
+    line->number = number;
+    for (int32_t q = 0; q < plan->count; q++) {
+        line->depends[q] = line_exists(plan, y + plan->dy[q], z + plan->dz[q]);
+        line->stores[q] = line_exists(plan, y + mirror * plan->dy[q], z + mirror * plan->dz[q]);
+        line->guess[q] = 0;
+    }
+}
+
+static struct span span_of(const struct plan *plan, int64_t number, int64_t swept, int64_t length) {
+    struct span span = {number * plan->nx + swept, swept, length, swept};
+    if (plan->sign < 0) {
+        span.row = plan->points - span.row - length;
+        span.x = plan->nx - swept - length;
+    }
+    return span;
+}
+
+/* Points of the span whose neighbour at offset q exists along x: first..end-1. */
+static void span_clip(const struct plan *plan, const struct span *span, int32_t q, int64_t *first,
+                      int64_t *end) {
+    const int64_t x = span->x + plan->sign * plan->dx[q];
+    *first = x < 0 ? -x : 0;
+    *end = x + span->length > plan->nx ? plan->nx - x : span->length;
+}
+
+/* Finds where a row (at coordinate x of its line) stores its couplings: position[q], and *diagonal;
+ * -1 where it has none. The entries of the part are consumed in the order of the offsets, so one
+ * that is left over is out of order or outside the stencil: then the row does not fit. */
+ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, int64_t row,
+                              int64_t x, gsw_itype type, int64_t *position, int64_t *diagonal) {
+    const gsw_csr *csr = &plan->matrix->csr;
+    const int64_t begin = gsw_index_at(csr->row_ptr, type, row) - csr->base;
+    const int64_t end = gsw_index_at(csr->row_ptr, type, row + 1) - csr->base;
+    const int64_t step = plan->stored;
+    if (begin < 0 || begin > end || end > csr->nonzeros)
+        return false;
+
+    int64_t p = step > 0 ? begin : end - 1;
+    int64_t left = end - begin;
+    for (int32_t q = 0; q < plan->count; q++) {
+        position[q] = -1;
+        if (left > 0 && line->stores[q] &&
+            (uint64_t)(x + step * plan->dx[q]) < (uint64_t)plan->nx &&
+            gsw_index_at(csr->columns, type, p) - csr->base == row + step * plan->distance[q]) {
+            position[q] = p;
+            p += step;
+            left--;
+        }
+    }
+    *diagonal = -1;
+    if (left > 0) {
+        const int64_t after = step * (gsw_index_at(csr->columns, type, p) - csr->base - row);
+        if (after < 0)
+            return false;
+        if (after == 0)
+            *diagonal = p;
+    }
+    return true;
+}
+
+/* Where `row` stores the given column, or -1. In neighbouring rows that is mostly the same place,
+ * counted from the row's beginning. */
+ALWAYS_INLINE int64_t find_entry(const gsw_csr *csr, gsw_itype type, int64_t row, int64_t column,
+                                 int64_t *guess) {
+    const int64_t begin = gsw_index_at(csr->row_ptr, type, row) - csr->base;
+    const int64_t end = gsw_index_at(csr->row_ptr, type, row + 1) - csr->base;
+    if (begin < 0 || end > csr->nonzeros)
+        return -1; /* reported when that row itself is located */
+    if (begin + *guess < end &&
+        gsw_index_at(csr->columns, type, begin + *guess) - csr->base == column)
+        return begin + *guess;
+    for (int64_t p = begin; p < end; p++) {
+        if (gsw_index_at(csr->columns, type, p) - csr->base == column) {
+            *guess = p - begin;
+            return p;
+        }
+    }
+    return -1;
+}
+
+#define LINE_REAL         double
+#define LINE_VALUE        double
+#define LINE_FN(name)     name##_f64
+#define LINE_MULTIPLY_ADD multiply_add_f64
+#include "cpu/line_block.inc"
+
+#define LINE_REAL         double
+#define LINE_VALUE        float
+#define LINE_FN(name)     name##_mixed
+#define LINE_MULTIPLY_ADD multiply_add_f64
+#include "cpu/line_block.inc"
+
+#define LINE_REAL         float
+#define LINE_VALUE        float
+#define LINE_FN(name)     name##_f32
+#define LINE_MULTIPLY_ADD multiply_add_f32
+#include "cpu/line_block.inc"
+
+typedef bool (*solve_span_fn)(const struct plan *plan, struct line *line, const struct span *span);
+
+static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_type) {
+    const gsw_dtype values =
+        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    if (vector_type == GSW_F32)
+        return solve_span_f32;
+    return values == GSW_F32 ? solve_span_mixed : solve_span_f64;
+}
+
+/* Waits until `needed` points of a line are solved; false when the solve stops instead. */
+static bool await_progress(struct plan *plan, int64_t number, int64_t needed) {
+    for (int spins = 0;
+         atomic_load_explicit(&plan->progress[number], memory_order_acquire) < needed; spins++) {
+        if (atomic_load_explicit(&plan->stop, memory_order_relaxed))
+            return false;
+        if (spins < LINE_SPINS)
+            LINE_PAUSE();
+        else
+            sched_yield();
+    }
+    return true;
+}
+
+/* Waits for all that points before `end` of a line read in other lines. */
+static bool await_neighbours(struct plan *plan, const struct line *line, int64_t end) {
+    for (int32_t q = 0; q < plan->far; q++) {
+        const int64_t other = line->number + plan->dy[q] + plan->ny * plan->dz[q];
+        int64_t needed = end + plan->dx[q];
+        /* Of offsets to one line the last reaches farthest. */
+        if (q + 1 < plan->far && plan->dy[q] == plan->dy[q + 1] && plan->dz[q] == plan->dz[q + 1])
+            continue;
+        if (needed > plan->nx)
+            needed = plan->nx;
+        if (line->depends[q] && !await_progress(plan, other, needed))
+            return false;
+    }
+    return true;
+}
+
+/* What one thread does; false when it found a row that does not fit. */
+static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
+    struct line line;
+    for (;;) {
+        const int64_t number = atomic_fetch_add_explicit(&plan->ticket, 1, memory_order_relaxed);
+        if (number >= plan->lines)
+            return true;
+        line_start(plan, number, &line);
+        for (int64_t begin = 0; begin < plan->nx; begin += plan->block) {
+            const int64_t rest = plan->nx - begin;
+            const int64_t length = rest < plan->block ? rest : plan->block;
+            const struct span span = span_of(plan, number, begin, length);
+            if (!await_neighbours(plan, &line, begin + length))
+                return true;
+            if (!solve_span(plan, &line, &span)) {
+                atomic_store_explicit(&plan->stop, true, memory_order_relaxed);
+                return false;
+            }
+            atomic_store_explicit(&plan->progress[number], begin + length, memory_order_release);
+        }
+    }
+}
+
+/* Takes over the part's offsets, farthest first. Those that can never stay inside the grid and
+ * those whose array is NULL couple nothing. */
+static void plan_offsets(struct plan *plan) {
+    const gsw_matrix *matrix = plan->matrix;
+    const gsw_stencil *stencil = &matrix->stencil;
+    const int32_t total = plan->stored > 0 ? stencil->center : stencil->count - 1 - stencil->center;
+    plan->count = 0;
+    plan->far = 0;
+    for (int32_t i = 0; i < total; i++) {
+        const int32_t e = plan->stored > 0 ? i : stencil->count - 1 - i;
+        const int64_t dx = plan->stored * stencil->offsets[e].dx;
+        const int64_t dy = plan->stored * stencil->offsets[e].dy;
+        const int64_t dz = plan->stored * stencil->offsets[e].dz;
+        if (llabs(dx) >= plan->nx || llabs(dy) >= plan->ny || llabs(dz) >= plan->nz)
+            continue;
+        if (matrix->format == GSW_FORMAT_STENCIL && matrix->array.values[e] == NULL)
+            continue;
+        const int32_t q = plan->count++;
+        plan->dx[q] = dx;
+        plan->dy[q] = dy;
+        plan->dz[q] = dz;
+        plan->distance[q] = dx + plan->nx * (dy + plan->ny * dz);
+        plan->source[q] = e;
+        if (dy != 0 || dz != 0)
+            plan->far = plan->count;
+    }
+}
+
+/* Names the lowest row that does not fit. */
+static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
+    const gsw_csr *csr = &plan->matrix->csr;
+    int64_t position[GSW_STENCIL_MAX], diagonal, row = 0;
+    struct line line;
+    for (int64_t i = 0; i < plan->lines; i++) {
+        line_start(plan, plan->sign > 0 ? i : plan->lines - 1 - i, &line);
+        for (int64_t x = 0; x < plan->nx; x++, row++)
+            if (!locate_row(plan, &line, row, x, csr->index_type, position, &diagonal))
+                return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                                "row %lld (counted from %d) does not fit the grid and the stencil",
+                                (long long)(row + csr->base), csr->base);
+    }
+    return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "the matrix was changed while it was solved");
+}
+
+static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
+    const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
+    const int threads = plan->lines < context->threads ? (int)plan->lines : context->threads;
+    void *counters;
+    GSW_TRY(gsw_alloc(context, (size_t)plan->lines, sizeof *plan->progress, "progress of the lines",
+                      &counters));
+    plan->progress = counters;
+    for (int64_t i = 0; i < plan->lines; i++)
+        atomic_init(&plan->progress[i], 0);
+    atomic_init(&plan->ticket, 0);
+    atomic_init(&plan->stop, false);
+
+    /* Threads follow each other along x, some blocks apart. */
+    plan->block = plan->nx / (4 * (int64_t)threads);
+    if (plan->block > LINE_BLOCK || threads == 1)
+        plan->block = LINE_BLOCK;
+    if (plan->block < LINE_BLOCK_MIN)
+        plan->block = LINE_BLOCK_MIN;
+
+    bool fits = true;
+#pragma omp parallel num_threads(threads) reduction(&& : fits)
+    fits = solve_lines(plan, solve_span);
+    free(counters);
+    return fits ? GSW_SUCCESS : report_misfit(context, plan);
+}
+
+gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_sptrsv_options *options, const void *b, void *x);
+
+gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_sptrsv_options *options, const void *b, void *x) {
+    struct plan plan = {
+        .matrix = matrix,
+        .b = b,
+        .x = x,
+        .transpose = options->transpose != 0,
+        .unit = options->unit_diagonal != 0,
+        .nx = matrix->grid.nx,
+        .ny = matrix->grid.ny,
+        .nz = matrix->grid.nz,
+        .points = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz,
+        .lines = matrix->grid.ny * matrix->grid.nz,
+        .stored = options->part == GSW_LOWER ? 1 : -1,
+    };
+    plan.sign = plan.transpose ? -plan.stored : plan.stored;
+    plan_offsets(&plan);
+    return run_plan(context, &plan, options->vector_type);
+}

@@ -1,0 +1,57 @@
+/* simd.h: eight lanes as one vector, with the compiler's vector extension (gcc >= 12, clang), so
+ * the same source serves every instruction set. Needs VALUE (double or float) and SIMD(name), which
+ * gives names for that type; included once for each type. */
+
+typedef VALUE SIMD(vec) __attribute__((vector_size(8 * sizeof(VALUE)), may_alias));
+typedef VALUE SIMD(loose)
+    __attribute__((vector_size(8 * sizeof(VALUE)), aligned(sizeof(VALUE)), may_alias));
+
+static inline __attribute__((always_inline)) SIMD(vec) SIMD(load)(const VALUE *from) {
+    return *(const SIMD(loose) *)from;
+}
+
+static inline __attribute__((always_inline)) void SIMD(store)(VALUE *to, SIMD(vec) value) {
+    *(SIMD(loose) *)to = value;
+}
+
+/* Lane l becomes lane l + dl of [halo, own], dl = 0, -1 or -2: `halo_end` points behind the value
+ * of lane -1. */
+static inline __attribute__((always_inline)) SIMD(vec)
+    SIMD(from_lane)(const VALUE *halo_end, SIMD(vec) own, int dl) {
+    if (dl == 0)
+        return own;
+    const SIMD(vec) halo = SIMD(load)(halo_end - 8);
+    return dl == -1 ? __builtin_shufflevector(halo, own, 7, 8, 9, 10, 11, 12, 13, 14)
+                    : __builtin_shufflevector(halo, own, 6, 7, 8, 9, 10, 11, 12, 13);
+}
+
+/* Transposes an 8 x 8 tile: three rounds that swap off-diagonal blocks of 4, 2 and 1. */
+static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
+#define SWAP(i, distance, ...)                                                                     \
+    do {                                                                                           \
+        const SIMD(vec) a = r[i], b = r[(i) + (distance)];                                         \
+        r[i] = __builtin_shufflevector(a, b, __VA_ARGS__);                                         \
+        r[(i) + (distance)] = __builtin_shufflevector(a, b, HIGH_##distance);                      \
+    } while (0)
+#define LOW_4  0, 1, 2, 3, 8, 9, 10, 11
+#define HIGH_4 4, 5, 6, 7, 12, 13, 14, 15
+#define LOW_2  0, 1, 8, 9, 4, 5, 12, 13
+#define HIGH_2 2, 3, 10, 11, 6, 7, 14, 15
+#define LOW_1  0, 8, 2, 10, 4, 12, 6, 14
+#define HIGH_1 1, 9, 3, 11, 5, 13, 7, 15
+    for (int i = 0; i < 4; i++)
+        SWAP(i, 4, LOW_4);
+    for (int i = 0; i < 8; i += 4) {
+        SWAP(i, 2, LOW_2);
+        SWAP(i + 1, 2, LOW_2);
+    }
+    for (int i = 0; i < 8; i += 2)
+        SWAP(i, 1, LOW_1);
+#undef SWAP
+#undef LOW_4
+#undef HIGH_4
+#undef LOW_2
+#undef HIGH_2
+#undef LOW_1
+#undef HIGH_1
+}

@@ -1,0 +1,57 @@
+/* spmv.c: products with a matrix: y = A x, or the residual y = b - A x.
+ *
+ * A row's products are added in ascending order of the columns, one fused multiply-add each where
+ * the instruction set has them, starting from 0 or b. Stencil arrays are walked line by line: each
+ * line is cut into the points whose neighbours along x all exist, which are computed in vectors
+ * without looking at the boundary, and the few points at its ends. */
+#include <stdint.h>
+
+#include "cpu/kernels.h"
+#include "cpu/multiply_add.h"
+#include "csr.h"
+
+/* Smaller matrices are not worth waking the other threads. */
+#define SERIAL_LIMIT 8192
+
+/* Points of a line that one task computes: also lines of a flat grid are shared among threads. */
+#define SEGMENT 16384
+
+/* Rows of a CSR that one task computes. */
+#define ROWS 2048
+
+/* The code for each vector type, and within it for each type of coefficient. */
+#define VALUE      double
+#define SIMD(name) name##_f64
+#include "cpu/simd.h"
+#define COEFFICIENT double
+#define TYPED(name) name##_f64_f64
+#include "cpu/spmv_rows.inc"
+#define COEFFICIENT float
+#define TYPED(name) name##_f64_f32
+#include "cpu/spmv_rows.inc"
+#undef VALUE
+#undef SIMD
+
+#define VALUE      float
+#define SIMD(name) name##_f32
+#include "cpu/simd.h"
+#define COEFFICIENT float
+#define TYPED(name) name##_f32_f32
+#include "cpu/spmv_rows.inc"
+#undef VALUE
+#undef SIMD
+
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                          const void *b, const void *x, void *y);
+
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                          const void *b, const void *x, void *y) {
+    gsw_dtype coefficients =
+        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    if (vector_type == GSW_F32)
+        multiply_f32_f32(threads, matrix, b, x, y);
+    else if (coefficients == GSW_F32)
+        multiply_f64_f32(threads, matrix, b, x, y);
+    else
+        multiply_f64_f64(threads, matrix, b, x, y);
+}

@@ -1,0 +1,140 @@
+/* sweep.c: the skewed wavefront on packed factors, OpenMP and SIMD.
+ *
+ * UNIT OF WORK. A pencil (geometry.h). A thread takes the next one from an atomic ticket and goes
+ * through it in chunks of GSW_SWEEP_CHUNK steps: it brings b and the halo (x of the lanes of the
+ * pencils before) from natural order into step order, makes the steps, and puts x back into natural
+ * order. All lanes of a step are made together, one SIMD lane each.
+ *
+ * HAND-OVER. After each chunk a thread publishes the steps that it has passed (release); before a
+ * chunk it waits (acquire) until the pencil before has passed all steps whose x the halo of the
+ * chunk needs: halo lane -h at step s lies at the position that lane `lanes`-h of the pencil before
+ * reaches at step s + lanes*skew. Pencils further back are then far enough too, since the pencil
+ * before waited for them in the same way.
+ *
+ * PROGRESS. A pencil waits only for the one with the ticket before, which a running thread holds or
+ * has finished. The unfinished pencil with the smallest ticket waits for a finished one, so it goes
+ * on. This needs no particular number of threads. Pencils finish in the order of their tickets (the
+ * last chunk of each waits for the end of the one before), so at most `threads` are unfinished at a
+ * time, and a progress slot is never reused while somebody still waits for its old meaning.
+ *
+ * ARITHMETIC. x_i = b_i * d_i, then x_i -= c_ij x_j with fused multiply-add for j in ascending
+ * order (of the mirrored grid in upper sweeps), where d is the reciprocal diagonal and c the row
+ * scaled by it. A zero coefficient is skipped, not multiplied: couplings that leave the grid are
+ * zeros that meet arbitrary values, and NaN or infinity must not travel along them. The result does
+ * not depend on the number of threads or on the chunk. */
+#include <string.h>
+#include "cpu/threads.h"
+#include "cpu/kernels.h"
+#include "cpu/sweep.h"
+
+/* A chunk that is being swept. */
+typedef struct chunk {
+    const gsw_geometry *g;
+    const gsw_shape *shape;
+    int64_t first_lane, first_plane;
+    int64_t step;  /* first step, counted in the pencil */
+    int64_t steps; /* at most GSW_SWEEP_CHUNK */
+    int64_t mask;  /* ring rows - 1 */
+    int diagonal;
+} chunk;
+
+/* Offsets of the named stencils' lower parts as dx, lane and plane: A(coefficient, dx, dl, dz) for
+ * values read from the ring, in ascending order; the x-1 neighbour, last, stays in a register. */
+#define OFFSETS_D2N5(A)  A(0, 0, -1, 0)
+#define OFFSETS_D2N9(A)  A(0, -1, -1, 0) A(1, 0, -1, 0) A(2, 1, -1, 0)
+#define OFFSETS_D3N7(A)  A(0, 0, 0, -1) A(1, 0, -1, 0)
+#define OFFSETS_D3N13(A) A(0, 0, 0, -2) A(1, 0, 0, -1) A(2, 0, -2, 0) A(3, 0, -1, 0) A(4, -2, 0, 0)
+#define OFFSETS_D3N19(A)                                                                           \
+    A(0, 0, -2, -1)                                                                                \
+    A(1, -1, -1, -1)                                                                               \
+    A(2, 0, -1, -1) A(3, 1, -1, -1) A(4, 0, 0, -1) A(5, -1, -1, 0) A(6, 0, -1, 0) A(7, 1, -1, 0)
+#define PLANE_D3N27(A, n)                                                                          \
+    A(n, -1, -2, -1)                                                                               \
+    A(n + 1, 0, -2, -1)                                                                            \
+    A(n + 2, 1, -2, -1)                                                                            \
+    A(n + 3, -1, -1, -1) A(n + 4, 0, -1, -1) A(n + 5, 1, -1, -1) A(n + 6, -1, 0, -1)               \
+        A(n + 7, 0, 0, -1) A(n + 8, 1, 0, -1)
+#define OFFSETS_D3N27(A) PLANE_D3N27(A, 0) A(9, -1, -1, 0) A(10, 0, -1, 0) A(11, 1, -1, 0)
+#define OFFSETS_D3N33(A)                                                                           \
+    A(0, 0, -2, -2)                                                                                \
+    PLANE_D3N27(A, 1)                                                                              \
+    A(10, 0, -2, 0) A(11, -1, -1, 0) A(12, 0, -1, 0) A(13, 1, -1, 0) A(14, -2, 0, 0)
+#define NAMED_SHAPES(A) A(D2N5) A(D2N9) A(D3N7) A(D3N13) A(D3N19) A(D3N27) A(D3N33)
+
+typedef enum named_shape {
+    SHAPE_OTHER,
+#define SHAPE_ENUM(name) SHAPE_##name,
+    NAMED_SHAPES(SHAPE_ENUM)
+#undef SHAPE_ENUM
+} named_shape;
+
+/* Which of the named shapes a part is. */
+static named_shape shape_name(const gsw_shape *shape) {
+    static const struct {
+        int32_t count;
+        struct {
+            int32_t dx, dl, dz;
+        } at[16];
+    } known[] = {{0},
+#define SHAPE_OFFSET(index, x, l, z) [index] = {x, l, z},
+#define SHAPE_TABLE(name)            {0 OFFSETS_##name(SHAPE_COUNT) + 1, {OFFSETS_##name(SHAPE_OFFSET)}},
+#define SHAPE_COUNT(index, x, l, z)  +1
+                 NAMED_SHAPES(SHAPE_TABLE)
+#undef SHAPE_OFFSET
+#undef SHAPE_TABLE
+#undef SHAPE_COUNT
+    };
+    for (int name = SHAPE_OTHER + 1; name < (int)(sizeof known / sizeof known[0]); name++) {
+        int same = shape->count == known[name].count;
+        for (int32_t j = 0; same && j + 1 < shape->count; j++)
+            same = shape->offset[j].dx == known[name].at[j].dx &&
+                   shape->lane[j] == known[name].at[j].dl &&
+                   shape->offset[j].dz == known[name].at[j].dz;
+        if (same && shape->back[shape->count - 1] == 1 && shape->lane[shape->count - 1] == 0)
+            return (named_shape)name;
+    }
+    return SHAPE_OTHER;
+}
+
+/* The code for each vector type, and within it for each type of coefficient. */
+#define VALUE      double
+#define SIMD(name) name##_f64
+#include "cpu/simd.h"
+#include "cpu/sweep_stage.inc"
+#define COEFFICIENT double
+#define TYPED(name) name##_f64_f64
+#include "cpu/sweep_steps.inc"
+#define COEFFICIENT float
+#define TYPED(name) name##_f64_f32
+#include "cpu/sweep_steps.inc"
+#undef VALUE
+#undef SIMD
+
+#define VALUE      float
+#define SIMD(name) name##_f32
+#include "cpu/simd.h"
+#include "cpu/sweep_stage.inc"
+#define COEFFICIENT float
+#define TYPED(name) name##_f32_f32
+#include "cpu/sweep_steps.inc"
+#undef VALUE
+#undef SIMD
+
+void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job);
+
+void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
+    gsw_progress_reset(job->progress);
+#pragma omp parallel num_threads(job->threads)
+    {
+        void *work = (char *)job->work + (size_t)gsw_thread_index() * job->work_bytes;
+        int64_t pencil;
+        while ((pencil = gsw_progress_take(job->progress)) < job->geometry->pencils) {
+            if (job->vector_type == GSW_F32)
+                sweep_pencil_f32_f32(job, pencil, work);
+            else if (job->factor_type == GSW_F32)
+                sweep_pencil_f64_f32(job, pencil, work);
+            else
+                sweep_pencil_f64_f64(job, pencil, work);
+        }
+    }
+}

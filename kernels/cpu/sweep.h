@@ -1,0 +1,105 @@
+/* sweep.h: one sweep of a packed factor on the CPU, and how pencils wait for each other.
+ *
+ * Progress is one number a pencil in flight. Pencil q has passed absolute step t (absolute: counted
+ * from plane 0, so that pencils that start in different planes compare) when its slot holds at
+ * least q*span + t; it is finished at (q+1)*span. Slots are reused modulo `slots` > threads. */
+#ifndef GSW_CPU_SWEEP_H
+#define GSW_CPU_SWEEP_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <geometry.h>
+#include <gridsweep/matrix.h>
+
+enum {
+    GSW_VECTOR_LANES = 8, /* lanes of the pencils that the vectorised kernels sweep */
+    GSW_SWEEP_CHUNK = 64, /* steps between two looks at the pencil before; multiple of 8 */
+    GSW_CACHE_LINE = 64
+};
+
+typedef struct gsw_progress_slot {
+    _Alignas(GSW_CACHE_LINE) _Atomic int64_t value;
+} gsw_progress_slot;
+
+typedef struct gsw_progress {
+    _Alignas(GSW_CACHE_LINE) _Atomic int64_t ticket; /* next pencil to take */
+    int64_t span;                                    /* more than any absolute step */
+    int64_t slots;
+    gsw_progress_slot *slot;
+} gsw_progress;
+
+/* Called by one thread before the others start. */
+static inline void gsw_progress_reset(gsw_progress *progress) {
+    atomic_store_explicit(&progress->ticket, 0, memory_order_relaxed);
+    for (int64_t i = 0; i < progress->slots; i++)
+        atomic_store_explicit(&progress->slot[i].value, 0, memory_order_relaxed);
+}
+
+static inline int64_t gsw_progress_take(gsw_progress *progress) {
+    return atomic_fetch_add_explicit(&progress->ticket, 1, memory_order_relaxed);
+}
+
+static inline void gsw_progress_publish(gsw_progress *progress, int64_t pencil, int64_t step) {
+    atomic_store_explicit(&progress->slot[pencil % progress->slots].value,
+                          pencil * progress->span + step, memory_order_release);
+}
+
+static inline void gsw_progress_finish(gsw_progress *progress, int64_t pencil) {
+    gsw_progress_publish(progress, pencil, progress->span);
+}
+
+/* Returns when `pencil` has passed absolute step `step` or is finished; at once for pencil -1. */
+static inline void gsw_progress_wait(gsw_progress *progress, int64_t pencil, int64_t step) {
+    if (pencil < 0)
+        return;
+    const int64_t aim = pencil * progress->span + (step < progress->span ? step : progress->span);
+    _Atomic int64_t *value = &progress->slot[pencil % progress->slots].value;
+    for (unsigned spins = 1; atomic_load_explicit(value, memory_order_acquire) < aim; spins++) {
+        if (spins % 1024 == 0)
+            sched_yield(); /* more threads than processors: let the other one work */
+#if defined(__x86_64__)
+        else
+            __builtin_ia32_pause();
+#endif
+    }
+}
+
+/* Rows of a ring that keeps `reach` steps while a chunk is written: a power of two. */
+static inline int64_t gsw_ring_rows(int64_t reach) {
+    int64_t rows = GSW_SWEEP_CHUNK;
+    while (rows < reach + GSW_SWEEP_CHUNK)
+        rows *= 2;
+    return rows;
+}
+
+typedef struct gsw_sweep_job {
+    const gsw_geometry *geometry;
+    int upper; /* the mirrored sweep */
+    gsw_dtype factor_type, vector_type;
+    int diagonal;         /* records begin with the reciprocal diagonal */
+    const void *packed;   /* geometry->records records, in the order of this sweep */
+    const int64_t *first; /* first record of each pencil, in the order of this sweep */
+    int threads;
+    int64_t count; /* right-hand sides */
+    const void *b;
+    void *x;
+    int64_t ldb, ldx;
+    gsw_progress *progress;
+    void *work; /* threads areas of gsw_sweep_work_bytes() */
+    size_t work_bytes;
+    int64_t batch; /* right-hand sides that one area serves */
+} gsw_sweep_job;
+
+/* Scratch of one thread for `batch` right-hand sides: a ring of x for each, halo, staged b. */
+static inline size_t gsw_sweep_work_bytes(const gsw_geometry *g, int upper, gsw_dtype vector_type,
+                                          int64_t batch) {
+    const gsw_shape *shape = &g->part[upper];
+    const size_t rows = (size_t)gsw_ring_rows(shape->reach);
+    const size_t values = (size_t)batch * rows * (GSW_VECTOR_LANES + (size_t)shape->halo) +
+                          GSW_SWEEP_CHUNK * GSW_VECTOR_LANES + 4 * GSW_CACHE_LINE;
+    return (values * gsw_dtype_size(vector_type) + 2 * GSW_CACHE_LINE - 1) / GSW_CACHE_LINE *
+           GSW_CACHE_LINE;
+}
+
+#endif

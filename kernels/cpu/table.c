@@ -1,0 +1,28 @@
+/* table.c: the kernels of one instruction set, gathered. See kernels.h. */
+#include "cpu/kernels.h"
+
+void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
+void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
+void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+double GSW_ISA_FN(gsw_dot)(int threads, int64_t n, const double *x, const double *y);
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                          const void *b, const void *x, void *y);
+gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_sptrsv_options *options, const void *b, void *x);
+void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
+void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
+
+#define TEXT2(isa) #isa
+#define TEXT(isa)  TEXT2(isa)
+
+const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
+    .isa = TEXT(GSW_ISA),
+    .fill = GSW_ISA_FN(gsw_fill),
+    .copy = GSW_ISA_FN(gsw_copy),
+    .axpby = GSW_ISA_FN(gsw_axpby),
+    .dot = GSW_ISA_FN(gsw_dot),
+    .spmv = GSW_ISA_FN(gsw_spmv),
+    .line = GSW_ISA_FN(gsw_line),
+    .sweep = GSW_ISA_FN(gsw_sweep),
+    .eliminate = GSW_ISA_FN(gsw_eliminate),
+};

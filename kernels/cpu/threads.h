@@ -1,0 +1,22 @@
+/* threads.h: OpenMP where there is OpenMP, one thread where there is none. */
+#ifndef GSW_CPU_THREADS_H
+#define GSW_CPU_THREADS_H
+
+#ifdef _OPENMP
+#include <omp.h>
+static inline int gsw_thread_index(void) {
+    return omp_get_thread_num();
+}
+static inline int gsw_thread_limit(void) {
+    return omp_get_max_threads();
+}
+#else
+static inline int gsw_thread_index(void) {
+    return 0;
+}
+static inline int gsw_thread_limit(void) {
+    return 1;
+}
+#endif
+
+#endif

@@ -1,0 +1,243 @@
+/* geometry.h: the index arithmetic of sweeps over a grid, once, for host and device alike.
+ *
+ * COORDINATES. A lower sweep visits the grid upward; an upper sweep is the lower sweep of the
+ * mirrored grid (row -> points - 1 - row), so everything below speaks of lower sweeps only. Extents
+ * of 1 are squeezed out first (the order of the rows does not change), and offsets that can never
+ * stay inside the grid are dropped.
+ *
+ *   y' = y + shear * z   with the smallest shear >= 0 that gives every dependence dy' <= 0:
+ *                        0 for D3N7 and D3N13, 1 for D3N19, D3N27 and D3N33
+ *
+ * A *lane* is one value of y': its lines are (y' - shear z, z) for z = 0, 1, ... where that y is in
+ * the grid. A *pencil* is a tile of `lanes` neighbouring lanes. It is swept in *steps*: at step s
+ * lane l stands at position p = s - skew*l of its own chain of lines, which is point x = p mod nx
+ * in plane z = z0 + p div nx, where z0 is the pencil's first plane. So a lane goes from the end of
+ * one line straight to the start of the next, and nothing is padded along x.
+ *
+ * DEPENDENCES. The neighbour at (dx, dy, dz) is found dl = dy + shear*dz lanes away, in the step
+ * s - back with back = -(dx + skew*dl + nx*dz). `skew` is chosen so that back >= 1 for every
+ * dependence: then all that a step needs was made in an earlier step of the same pencil or in lanes
+ * of the pencils before it (dl <= 0). The wavefront of one step is a piece of the hyperplane
+ * x + skew*y' + nx*z = const (Lamport, 1974).
+ *
+ * PACKING. Coefficients are stored as records, one a step, pencil after pencil: record =
+ * [reciprocal diagonal, if stored][coefficients in ascending order of offset], each `lanes` values.
+ * The upper part uses the same pencils, steps and lanes in reverse order; its shear and skew are
+ * common with the lower part. Hence record r, lane l of the lower part and record R-1-r, lane
+ * lanes-1-l of the upper part belong to the same point. */
+#ifndef GSW_GEOMETRY_H
+#define GSW_GEOMETRY_H
+
+#include <stdint.h>
+#include <gridsweep/grid.h>
+
+#ifdef __CUDACC__
+#define GSW_HD static inline __host__ __device__
+#else
+#define GSW_HD static inline
+#endif
+
+/* One triangular part in sweep coordinates. Offset j of the part is the stencil's offset
+ * source[j]; offsets ascend in the (mirrored) grid. */
+typedef struct gsw_shape {
+    int32_t count;
+    int32_t halo;                       /* lanes before the pencil that are read: largest -dl */
+    int64_t reach;                      /* steps back that are read: largest back */
+    gsw_offset offset[GSW_STENCIL_MAX]; /* in the squeezed, for the upper part mirrored, grid */
+    int32_t lane[GSW_STENCIL_MAX];      /* dl <= 0 */
+    int64_t back[GSW_STENCIL_MAX];      /* >= 1 */
+    int32_t source[GSW_STENCIL_MAX];
+} gsw_shape;
+
+typedef struct gsw_geometry {
+    int64_t nx, ny, nz; /* squeezed extents */
+    int64_t points;
+    int32_t lanes;     /* lanes of a pencil */
+    int32_t shear;     /* y' = y + shear z */
+    int32_t skew;      /* steps by which a lane trails the lane before it */
+    int64_t width;     /* values of y' */
+    int64_t pencils;   /* tiles of lanes that cover them */
+    int64_t records;   /* steps of all pencils */
+    gsw_shape part[2]; /* lower, upper */
+} gsw_geometry;
+
+/* Where a lane stands. `inside` says whether that is a point of the grid; only then is `row` one.
+ */
+typedef struct gsw_place {
+    int64_t x, y, z;
+    int64_t row; /* of x = 0 in this line */
+    int32_t inside;
+} gsw_place;
+
+GSW_HD int64_t gsw_floor_div(int64_t a, int64_t b) {
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+GSW_HD int64_t gsw_ceil_div(int64_t a, int64_t b) {
+    return -gsw_floor_div(-a, b);
+}
+
+/* First y' of a pencil. The lanes that fill up the last pencil lie behind the last y' in a lower
+ * sweep; in the mirrored sweep the same lanes lie before the first one. */
+GSW_HD int64_t gsw_first_lane(const gsw_geometry *g, int mirrored, int64_t pencil) {
+    return pencil * g->lanes - (mirrored ? g->pencils * g->lanes - g->width : 0);
+}
+
+/* Planes first..last that a pencil touches. */
+GSW_HD void gsw_pencil_planes(const gsw_geometry *g, int mirrored, int64_t pencil, int64_t *first,
+                              int64_t *last) {
+    *first = 0;
+    *last = g->nz - 1;
+    if (g->shear > 0) {
+        int64_t low = gsw_first_lane(g, mirrored, pencil);
+        int64_t high = low + g->lanes - 1;
+        if (low < 0)
+            low = 0;
+        if (high > g->width - 1)
+            high = g->width - 1;
+        int64_t begin = gsw_ceil_div(low - (g->ny - 1), g->shear);
+        int64_t end = gsw_floor_div(high, g->shear);
+        *first = begin > 0 ? begin : 0;
+        *last = end < g->nz - 1 ? end : g->nz - 1;
+    }
+}
+
+/* Steps (= records) of a pencil. */
+GSW_HD int64_t gsw_pencil_steps(const gsw_geometry *g, int mirrored, int64_t pencil) {
+    int64_t first, last;
+    gsw_pencil_planes(g, mirrored, pencil, &first, &last);
+    return (last - first + 1) * g->nx + (int64_t)(g->lanes - 1) * g->skew;
+}
+
+GSW_HD void gsw_place_line(const gsw_geometry *g, gsw_place *place) {
+    place->inside = place->y >= 0 && place->y < g->ny && place->z >= 0 && place->z < g->nz;
+    place->row = g->nx * (place->y + g->ny * place->z);
+}
+
+/* Place of lane `lane` (may be negative: a lane of the pencils before) at step `step` of a pencil
+ * whose first lane is first_lane and whose first plane is first_plane. */
+GSW_HD gsw_place gsw_place_of(const gsw_geometry *g, int64_t first_lane, int64_t first_plane,
+                              int64_t step, int64_t lane) {
+    int64_t position = step - lane * g->skew;
+    int64_t planes = gsw_floor_div(position, g->nx);
+    gsw_place place;
+    place.x = position - planes * g->nx;
+    place.z = first_plane + planes;
+    place.y = first_lane + lane - g->shear * place.z;
+    gsw_place_line(g, &place);
+    return place;
+}
+
+/* Moves to the start of the lane's next line. */
+GSW_HD void gsw_place_next_line(const gsw_geometry *g, gsw_place *place) {
+    place->x = 0;
+    place->z += 1;
+    place->y -= g->shear;
+    gsw_place_line(g, place);
+}
+
+/* Moves on by some steps. */
+GSW_HD void gsw_place_advance(const gsw_geometry *g, gsw_place *place, int64_t steps) {
+    place->x += steps;
+    while (place->x >= g->nx) {
+        int64_t rest = place->x - g->nx;
+        gsw_place_next_line(g, place);
+        place->x = rest;
+    }
+}
+
+/* Derives everything but `lanes`, `pencils` and `records` from extents and stencil. `slack` steps
+ * are added to the smallest possible skew: they keep values of neighbouring lanes off the critical
+ * path. */
+GSW_HD void gsw_geometry_derive(gsw_geometry *g, const gsw_grid *grid, const gsw_stencil *stencil,
+                                int32_t slack) {
+    const int64_t extent[3] = {grid->nx, grid->ny, grid->nz};
+    int64_t squeezed[3] = {1, 1, 1};
+    int axis[3] = {-1, -1, -1}; /* squeezed axis of each axis, or -1 */
+    int axes = 0;
+    for (int a = 0; a < 3; a++) {
+        if (extent[a] > 1) {
+            axis[a] = axes;
+            squeezed[axes++] = extent[a];
+        }
+    }
+    g->nx = squeezed[0];
+    g->ny = squeezed[1];
+    g->nz = squeezed[2];
+    g->points = g->nx * g->ny * g->nz;
+
+    for (int upper = 0; upper < 2; upper++) {
+        gsw_shape *shape = &g->part[upper];
+        int32_t total = upper ? stencil->count - 1 - stencil->center : stencil->center;
+        shape->count = 0;
+        for (int32_t i = 0; i < total; i++) {
+            int32_t e = upper ? stencil->count - 1 - i : i;
+            const gsw_offset o = stencil->offsets[e];
+            const int32_t d[3] = {o.dx, o.dy, o.dz};
+            int32_t s[3] = {0, 0, 0};
+            int fits = 1;
+            for (int a = 0; a < 3; a++) {
+                int64_t size = d[a] < 0 ? -(int64_t)d[a] : d[a];
+                if (size >= extent[a])
+                    fits = 0;
+                else if (axis[a] >= 0)
+                    s[axis[a]] = upper ? -d[a] : d[a];
+            }
+            if (fits) {
+                gsw_offset *to = &shape->offset[shape->count];
+                to->dx = s[0];
+                to->dy = s[1];
+                to->dz = s[2];
+                shape->source[shape->count++] = e;
+            }
+        }
+    }
+
+    g->shear = 0;
+    for (int upper = 0; upper < 2; upper++) {
+        for (int32_t j = 0; j < g->part[upper].count; j++) {
+            const gsw_offset o = g->part[upper].offset[j];
+            if (o.dz < 0 && gsw_ceil_div(o.dy, -o.dz) > g->shear)
+                g->shear = (int32_t)gsw_ceil_div(o.dy, -o.dz);
+        }
+    }
+    g->width = g->ny + g->shear * (g->nz - 1);
+
+    g->skew = 0;
+    for (int upper = 0; upper < 2; upper++) {
+        for (int32_t j = 0; j < g->part[upper].count; j++) {
+            const gsw_offset o = g->part[upper].offset[j];
+            int64_t dl = o.dy + (int64_t)g->shear * o.dz;
+            int64_t run = o.dx + g->nx * o.dz; /* back = -(run + skew*dl) >= 1 */
+            if (dl < 0 && gsw_ceil_div(run + 1, -dl) > g->skew)
+                g->skew = (int32_t)gsw_ceil_div(run + 1, -dl);
+        }
+    }
+    g->skew += slack;
+
+    for (int upper = 0; upper < 2; upper++) {
+        gsw_shape *shape = &g->part[upper];
+        shape->halo = 0;
+        shape->reach = 0;
+        for (int32_t j = 0; j < shape->count; j++) {
+            const gsw_offset o = shape->offset[j];
+            shape->lane[j] = o.dy + g->shear * o.dz;
+            shape->back[j] = -(o.dx + (int64_t)g->skew * shape->lane[j] + g->nx * o.dz);
+            if (-shape->lane[j] > shape->halo)
+                shape->halo = -shape->lane[j];
+            if (shape->back[j] > shape->reach)
+                shape->reach = shape->back[j];
+        }
+    }
+}
+
+/* Cuts the lanes into pencils of `lanes` and counts the records. */
+GSW_HD void gsw_geometry_tile(gsw_geometry *g, int32_t lanes) {
+    g->lanes = lanes;
+    g->pencils = gsw_ceil_div(g->width, lanes);
+    g->records = 0;
+    for (int64_t q = 0; q < g->pencils; q++)
+        g->records += gsw_pencil_steps(g, 0, q);
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* backend.h: the table of operations that each backend fills. src/ validates and decides, then
+ * calls through this table; kernels/cpu and kernels/cuda fill it. Pointers to vectors and matrix
+ * arrays are in the backend's memory. Arguments have been validated. */
+#ifndef GSW_BACKEND_H
+#define GSW_BACKEND_H
+
+#include <gridsweep/factor.h>
+#include <gridsweep/sptrsv.h>
+
+struct gsw_packed; /* a factor's packed storage: private to the backend */
+
+/* A factor as src/ keeps it. */
+struct gsw_factor {
+    gsw_context *context;       /* the one that made it */
+    gsw_factor_options options; /* defaults resolved: omega set */
+    gsw_grid grid;
+    gsw_stencil stencil;
+    int64_t points;
+    int usable; /* holds values */
+    gsw_factor_info info;
+    struct gsw_packed *packed;
+};
+
+typedef struct gsw_backend_ops {
+    /* Fills context->threads, ->device and ->backend_data. */
+    gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
+    void (*close)(gsw_context *context);
+
+    /* Memory for vectors. upload and download copy between host and backend memory. */
+    gsw_status (*alloc)(gsw_context *context, size_t bytes, void **pointer);
+    void (*release)(gsw_context *context, void *pointer);
+    gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
+    gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
+
+    /* fp64 vector operations. Sums are taken in an order that does not depend on the number of
+     * threads. axpby with b == 0 does not read y, which may then be x. */
+    gsw_status (*fill)(gsw_context *context, int64_t n, double a, double *x);
+    gsw_status (*copy)(gsw_context *context, int64_t n, const double *x, double *y);
+    gsw_status (*axpby)(gsw_context *context, int64_t n, double a, const double *x, double b,
+                        double *y); /* y = a x + b y */
+    gsw_status (*dot)(gsw_context *context, int64_t n, const double *x, const double *y,
+                      double *result);
+
+    /* y = A x where b is NULL, else y = b - A x. */
+    gsw_status (*spmv)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                       const void *b, const void *x, void *y);
+
+    /* The direct triangular solve, one right-hand side; algorithm REFERENCE or LINE. */
+    gsw_status (*sptrsv)(gsw_context *context, const gsw_matrix *matrix,
+                         const gsw_sptrsv_options *options, const void *b, void *x);
+
+    /* Packed factors. factor_open allocates factor->packed and fills the sizes in factor->info;
+     * factor_fill (re)computes the values (`upper` for kind LU only); factor_sweep runs sweep 0 or
+     * 1 (for JACOBI: the scaling); factor_unpack writes the coefficients of sweep 0 or 1 as
+     * stencil arrays in natural order: row-scaled ones in arrays[e], and the reciprocal diagonal
+     * in arrays[center] (1 where the sweep stores none). */
+    gsw_status (*factor_open)(gsw_context *context, gsw_factor *factor);
+    gsw_status (*factor_fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                              const gsw_matrix *upper);
+    gsw_status (*factor_sweep)(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                               const void *b, int64_t ldb, void *x, int64_t ldx);
+    gsw_status (*factor_unpack)(gsw_context *context, const gsw_factor *factor, int which,
+                                double *const *arrays);
+    void (*factor_close)(gsw_context *context, gsw_factor *factor);
+} gsw_backend_ops;
+
+const gsw_backend_ops *gsw_backend_cpu(void);
+
+#ifdef GSW_HAVE_CUDA
+/* NULL-free table; its open() fails with NO_BACKEND where no device answers. */
+const gsw_backend_ops *gsw_backend_cuda(void);
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+/* cmd_detect.c: `gridsweep detect`: the grid and the stencil of a Matrix Market file. */
+#include <string.h>
+#include "cli.h"
+
+static void print_geometry(const cli_options *options, const gsw_matrix *matrix) {
+    const gsw_stencil *stencil = &matrix->stencil;
+    const char *name = gsw_stencil_name(stencil);
+    cli_print(options, "grid %lld %lld %lld\nstencil %s\n", (long long)matrix->grid.nx,
+              (long long)matrix->grid.ny, (long long)matrix->grid.nz, name);
+    for (int32_t e = 0; strcmp(name, "custom") == 0 && e < stencil->count; e++)
+        cli_print(options, "offset %d %d %d\n", (int)stencil->offsets[e].dx,
+                  (int)stencil->offsets[e].dy, (int)stencil->offsets[e].dz);
+}
+
+static void add_offsets(cJSON *json, const gsw_stencil *stencil) {
+    cJSON *array = cJSON_AddArrayToObject(json, "offsets");
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset *offset = &stencil->offsets[e];
+        int components[3] = {offset->dx, offset->dy, offset->dz};
+        cJSON_AddItemToArray(array, cJSON_CreateIntArray(components, 3));
+    }
+}
+
+static int write_json(const cli_options *options, const gsw_matrix *matrix) {
+    cli_outputs outputs = {0};
+    cli_result result = cli_result_init(options, NULL, matrix);
+    cJSON *json = cli_result_json(&result);
+    add_offsets(json, &matrix->stencil);
+    int code = cli_stage_json(options, &outputs, options->json, json);
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    cJSON_Delete(json);
+    return code;
+}
+
+int cmd_detect(const cli_options *options) {
+    gsw_context *context = NULL;
+    cli_input input = {0};
+    int code = cli_check_outputs(options);
+    if (code == CLI_OK)
+        code = cli_open_context(options, GSW_BACKEND_CPU, &context);
+    if (code == CLI_OK)
+        code = cli_load(options, context, &input);
+    if (code == CLI_OK) {
+        print_geometry(options, &input.matrix);
+        if (options->json != NULL)
+            code = write_json(options, &input.matrix);
+    }
+    cli_input_free(&input);
+    gsw_context_destroy(context);
+    return code;
+}

@@ -1,0 +1,54 @@
+/* cmd_generate.c: `gridsweep generate`: a model problem as a Matrix Market file. */
+#include "cli.h"
+
+static int write_matrix(const cli_options *options, gsw_context *context, const cli_input *input) {
+    gsw_csr csr = {0};
+    cli_outputs outputs = {0};
+    cJSON *json = NULL;
+    char comment[200];
+    const gsw_grid *grid = &input->matrix.grid;
+    int code = CLI_OK;
+    gsw_status status = gsw_matrix_to_csr(context, &input->matrix, GSW_FULL, GSW_I64, &csr);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_OPTION);
+
+    (void)snprintf(comment, sizeof comment,
+                   "gridsweep %s problem %.60s, grid %lld x %lld x %lld, %s", gsw_version(),
+                   options->problem, (long long)grid->nx, (long long)grid->ny, (long long)grid->nz,
+                   gsw_stencil_name(&input->matrix.stencil));
+    code = cli_stage_matrix(options, context, &outputs, options->out, &csr, comment);
+    if (code == CLI_OK && options->json != NULL) {
+        cli_result result = cli_result_init(options, NULL, &input->matrix);
+        json = cli_result_json(&result);
+        code = cli_stage_json(options, &outputs, options->json, json);
+    }
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    cJSON_Delete(json);
+    gsw_csr_free(&csr);
+    return code;
+}
+
+int cmd_generate(const cli_options *options) {
+    gsw_context *context = NULL;
+    cli_input input = {0};
+    if (options->problem == NULL)
+        return cli_usage(options, "--problem is needed");
+    if (options->out == NULL)
+        return cli_usage(options, "--out is needed");
+    int code = cli_check_outputs(options);
+    if (code == CLI_OK)
+        code = cli_open_context(options, GSW_BACKEND_CPU, &context);
+    if (code == CLI_OK)
+        code = cli_load(options, context, &input);
+    if (code == CLI_OK)
+        code = write_matrix(options, context, &input);
+    if (code == CLI_OK) {
+        cli_print_matrix(options, &input);
+        cli_field(options, "written to", "%s", options->out);
+    }
+    cli_input_free(&input);
+    gsw_context_destroy(context);
+    return code;
+}

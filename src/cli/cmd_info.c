@@ -1,0 +1,96 @@
+/* cmd_info.c: `gridsweep info`: version, build options, and what there is to run on. */
+#include <stdio.h>
+#include <string.h>
+#include "cli.h"
+
+#define MAX_DEVICES 64
+
+#define REASON_SIZE 200
+
+/* A gsw_log_fn that keeps the text. */
+static void keep_reason(void *user, gsw_status status, const char *message) {
+    (void)status;
+    (void)snprintf(user, REASON_SIZE, "%s", message);
+}
+
+/* Lists the GPUs that answer into `gpus`, or why there are none into `reason`. */
+static void find_gpus(cJSON *gpus, char *reason) {
+    for (int device = 0; device < MAX_DEVICES; device++) {
+        gsw_context_options wanted = {
+            .backend = GSW_BACKEND_CUDA, .device = device, .log = keep_reason, .log_user = reason};
+        gsw_context *context = NULL;
+        if (gsw_context_create(&wanted, &context) != GSW_SUCCESS)
+            return;
+        cJSON_AddItemToArray(gpus, cJSON_CreateString(gsw_context_device(context)));
+        gsw_context_destroy(context);
+    }
+}
+
+/* The lines "key: value" of gsw_build_info(), as an object. */
+static cJSON *build_object(void) {
+    cJSON *object = cJSON_CreateObject();
+    char key[64], value[256];
+    for (const char *line = gsw_build_info(); *line != '\0';) {
+        if (sscanf(line, "%63[^:\n]: %255[^\n]", key, value) == 2)
+            cJSON_AddItemToObject(object, key, cJSON_CreateString(value));
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return object;
+}
+
+static void print_field(const cli_options *options, const char *name, const char *value) {
+    cli_print(options, "%-17s %s\n", name, value);
+}
+
+static void print_info(const cli_options *options, const gsw_context *context, const cJSON *build,
+                       const cJSON *gpus, const char *reason) {
+    print_field(options, "version", gsw_version());
+    print_field(options, "commit", gsw_commit());
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, build) {
+        print_field(options, entry->string, entry->valuestring);
+    }
+    print_field(options, "processor", gsw_context_device(context));
+    cli_print(options, "%-17s %d\n", "threads", gsw_context_threads(context));
+    if (cJSON_GetArraySize(gpus) == 0)
+        cli_print(options, "%-17s none (%s)\n", "GPUs", reason);
+    cJSON_ArrayForEach(entry, gpus) {
+        print_field(options, "GPU", entry->valuestring);
+    }
+}
+
+int cmd_info(const cli_options *options) {
+    gsw_context *context = NULL;
+    cJSON *gpus = cJSON_CreateArray(), *build = build_object(), *json = NULL;
+    char reason[REASON_SIZE] = "";
+    cli_outputs outputs = {0};
+    gsw_context_options cpu = {.backend = GSW_BACKEND_CPU};
+    int code = cli_check_outputs(options);
+    if (code != CLI_OK)
+        goto cleanup;
+    gsw_status status = gsw_context_create(&cpu, &context);
+    if (status != GSW_SUCCESS) {
+        code = cli_status(options, NULL, status, CLI_FROM_OPTION);
+        goto cleanup;
+    }
+    find_gpus(gpus, reason);
+    print_info(options, context, build, gpus, reason);
+    if (options->json != NULL) {
+        cli_result result = cli_result_init(options, context, NULL);
+        json = cli_result_json(&result);
+        cJSON_AddItemToObject(json, "build", build);
+        cJSON_AddItemToObject(json, "gpus", gpus);
+        build = gpus = NULL;
+        code = cli_stage_json(options, &outputs, options->json, json);
+        if (code == CLI_OK)
+            code = cli_commit(options, &outputs);
+    }
+cleanup:
+    cli_discard(&outputs);
+    gsw_context_destroy(context);
+    cJSON_Delete(json);
+    cJSON_Delete(build);
+    cJSON_Delete(gpus);
+    return code;
+}

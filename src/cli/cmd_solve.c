@@ -1,0 +1,161 @@
+/* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve with its progress and report. */
+#include <math.h>
+#include <stdlib.h>
+#include "cli.h"
+
+/* Everything that a solve owns. */
+typedef struct solve_job {
+    gsw_context *context;
+    cli_input input;
+    gsw_factor *factor; /* NULL: no preconditioner */
+    double *b, *x;
+    double setup_ms;
+    gsw_krylov_result result;
+} solve_job;
+
+static int precond_kind(const cli_options *options) {
+    return options->precond < 0 ? (int)GSW_ILU0 : options->precond;
+}
+
+static const char *precond_name(const cli_options *options) {
+    int kind = precond_kind(options);
+    return kind == CLI_PRECOND_NONE ? "none" : gsw_factor_kind_name((gsw_factor_kind)kind);
+}
+
+static const char *dtype_name(int dtype) {
+    return dtype == GSW_F32 ? "f32" : "f64";
+}
+
+static void warn_if_not_symmetric(const cli_options *options, const solve_job *job) {
+    bool cg = options->method == GSW_CG, ic0 = precond_kind(options) == GSW_IC0;
+    if (options->quiet || !(cg || ic0) || cli_is_symmetric(&job->input))
+        return;
+    cli_error(options, "warning: the matrix is not symmetric, as %s%s%s needs it to be",
+              cg ? "cg" : "", cg && ic0 ? " with " : "", ic0 ? "ic0" : "");
+}
+
+static int make_preconditioner(const cli_options *options, solve_job *job) {
+    int kind = precond_kind(options);
+    if (kind == CLI_PRECOND_NONE)
+        return CLI_OK;
+    gsw_factor_options wanted = {.kind = (gsw_factor_kind)kind,
+                                 .factor_type = (gsw_dtype)options->factor_precision,
+                                 .vector_type = GSW_F64,
+                                 .omega = options->omega,
+                                 .pivot_shift = options->pivot_shift};
+    double start = cli_now_ms();
+    gsw_status status = gsw_factor_create(job->context, &job->input.matrix, &wanted, &job->factor);
+    job->setup_ms = cli_now_ms() - start;
+    if (status != GSW_SUCCESS)
+        return cli_status(options, job->context, status, cli_input_source(&job->input));
+    gsw_factor_info info;
+    if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
+        cli_field(options, "pivots", "%lld shifted, the first in row %lld (counted from 0)",
+                  (long long)info.shifted_pivots, (long long)info.first_bad_row);
+    return CLI_OK;
+}
+
+static int prepare(const cli_options *options, solve_job *job) {
+    int code = cli_open_context(options, (gsw_backend)options->backend, &job->context);
+    if (code == CLI_OK)
+        code = cli_load(options, job->context, &job->input);
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, job->context, &job->input, &job->b);
+    if (code != CLI_OK)
+        return code;
+    job->x = calloc((size_t)job->input.rows, sizeof *job->x);
+    if (job->x == NULL) {
+        cli_error(options, "out of memory for the solution");
+        return CLI_INPUT;
+    }
+    cli_print_matrix(options, &job->input);
+    cli_print_backend(options, job->context);
+    warn_if_not_symmetric(options, job);
+    return make_preconditioner(options, job);
+}
+
+static int iterate(const cli_options *options, solve_job *job) {
+    cli_progress progress;
+    gsw_krylov_options wanted = {.rtol = options->rtol,
+                                 .max_iterations = options->max_iter,
+                                 .restart = (int)options->restart,
+                                 .norm = (gsw_norm)options->norm,
+                                 .monitor = cli_progress_monitor,
+                                 .monitor_user = &progress};
+    cli_progress_start(&progress, options);
+    gsw_status status = gsw_krylov(job->context, (gsw_method)options->method, &job->input.matrix,
+                                   job->factor, &wanted, job->b, job->x, &job->result);
+    cli_progress_finish(&progress);
+    if (status == GSW_SUCCESS)
+        return CLI_OK;
+    if (status != GSW_ERROR_NOT_CONVERGED)
+        return cli_status(options, job->context, status, cli_input_source(&job->input));
+    cli_error(options, "not converged: %s; the solution is the best iterate",
+              gsw_context_message(job->context));
+    return CLI_NOT_CONVERGED;
+}
+
+static void report(const cli_options *options, const solve_job *job) {
+    const gsw_krylov_result *result = &job->result;
+    if (job->factor != NULL)
+        cli_field(options, "setup", "%.3f ms", job->setup_ms);
+    cli_field(options, "solve", "%.3f ms", result->solve_ms);
+    cli_field(options, "iterations", "%lld", (long long)result->iterations);
+    cli_field(options, "residual", "%.3e (true, relative)", result->residual);
+    cli_print(options, "%s in %lld iterations\n", result->converged ? "converged" : "not converged",
+              (long long)result->iterations);
+}
+
+static int write_outputs(const cli_options *options, const solve_job *job) {
+    cli_outputs outputs = {0};
+    cJSON *json = NULL;
+    int code = CLI_OK;
+    if (options->out != NULL)
+        code = cli_stage_vector(options, job->context, &outputs, options->out, job->x,
+                                job->input.rows, "solution x of A x = b by gridsweep solve");
+    if (code == CLI_OK && options->json != NULL) {
+        cli_result result = cli_result_init(options, job->context, &job->input.matrix);
+        result.dtype = "f64";
+        result.factor_dtype = job->factor != NULL ? dtype_name(options->factor_precision) : NULL;
+        result.method = gsw_method_name((gsw_method)options->method);
+        result.precond = precond_name(options);
+        result.iterations = job->result.iterations;
+        result.converged = job->result.converged;
+        result.residual = job->result.residual;
+        result.setup_ms = job->setup_ms;
+        result.solve_ms = job->result.solve_ms;
+        json = cli_result_json(&result);
+        code = cli_stage_json(options, &outputs, options->json, json);
+    }
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    cJSON_Delete(json);
+    return code;
+}
+
+int cmd_solve(const cli_options *options) {
+    solve_job job = {0};
+    int code = cli_check_outputs(options);
+    if (code == CLI_OK)
+        code = prepare(options, &job);
+    if (code == CLI_OK) {
+        cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
+                  gsw_method_name((gsw_method)options->method), precond_name(options),
+                  job.factor != NULL && options->factor_precision == GSW_F32 ? " in f32" : "",
+                  options->rtol);
+        code = iterate(options, &job);
+    }
+    if (code == CLI_OK || code == CLI_NOT_CONVERGED) {
+        report(options, &job);
+        int written = write_outputs(options, &job);
+        if (written != CLI_OK)
+            code = written;
+    }
+    free(job.x);
+    free(job.b);
+    gsw_factor_destroy(job.factor);
+    cli_input_free(&job.input);
+    gsw_context_destroy(job.context);
+    return code;
+}

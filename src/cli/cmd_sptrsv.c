@@ -1,0 +1,170 @@
+/* cmd_sptrsv.c: `gridsweep sptrsv`: one exact triangular solve, timed and checked. */
+#include <math.h>
+#include <stdlib.h>
+#include "cli.h"
+
+typedef struct sptrsv_job {
+    gsw_context *context;
+    cli_input input;
+    gsw_sptrsv_options wanted;
+    double *b, *x, *reference;
+    cli_times times;
+    double error;
+} sptrsv_job;
+
+static int allocate(const cli_options *options, sptrsv_job *job) {
+    size_t count = (size_t)job->input.rows;
+    job->x = calloc(count, sizeof *job->x);
+    if (!options->no_check)
+        job->reference = calloc(count, sizeof *job->reference);
+    if (job->x != NULL && (options->no_check || job->reference != NULL))
+        return CLI_OK;
+    cli_error(options, "out of memory for the solution");
+    return CLI_INPUT;
+}
+
+/* One warm-up, then the timed solves; the output is poisoned before each, so that a value that is
+ * not written shows. */
+static int solve_timed(const cli_options *options, sptrsv_job *job) {
+    int64_t repeats = options->repeats > 0 ? options->repeats : 5;
+    double *samples = malloc((size_t)repeats * sizeof *samples);
+    if (samples == NULL) {
+        cli_error(options, "out of memory for %lld times", (long long)repeats);
+        return CLI_INPUT;
+    }
+    gsw_status status = GSW_SUCCESS;
+    for (int64_t i = -1; i < repeats && status == GSW_SUCCESS; i++) {
+        for (int64_t row = 0; row < job->input.rows; row++)
+            job->x[row] = NAN;
+        double start = cli_now_ms();
+        status = gsw_sptrsv(job->context, &job->input.matrix, &job->wanted, 1, job->b,
+                            job->input.rows, job->x, job->input.rows);
+        if (i >= 0)
+            samples[i] = cli_now_ms() - start;
+    }
+    if (status == GSW_SUCCESS)
+        job->times = cli_summarise(samples, repeats);
+    free(samples);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : cli_status(options, job->context, status, CLI_FROM_OPTION);
+}
+
+static int compare(const cli_options *options, sptrsv_job *job) {
+    job->error = NAN;
+    if (options->no_check)
+        return CLI_OK;
+    gsw_sptrsv_options plain = job->wanted;
+    plain.algorithm = GSW_ALGORITHM_REFERENCE;
+    gsw_status status = gsw_sptrsv(job->context, &job->input.matrix, &plain, 1, job->b,
+                                   job->input.rows, job->reference, job->input.rows);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, job->context, status, CLI_FROM_OPTION);
+    job->error = cli_max_error(job->x, job->reference, job->input.rows);
+    return CLI_OK;
+}
+
+static int64_t first_non_finite(const double *values, int64_t count, bool backward) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = backward ? count - 1 - i : i;
+        if (!isfinite(values[row]))
+            return row;
+    }
+    return -1;
+}
+
+/* A solution that is not finite although b is means a zero diagonal or an overflow. */
+static int check_finite(const cli_options *options, const sptrsv_job *job) {
+    bool backward = (job->wanted.part == GSW_UPPER) != (job->wanted.transpose != 0);
+    int64_t row = first_non_finite(job->x, job->input.rows, backward);
+    if (row < 0 || first_non_finite(job->b, job->input.rows, false) >= 0)
+        return CLI_OK;
+    cli_error(options,
+              "the solution is not finite from row %lld (counted from 0) on: a zero diagonal or an "
+              "overflow",
+              (long long)row);
+    return CLI_BREAKDOWN;
+}
+
+static double effective_rate(const sptrsv_job *job) {
+    int64_t entries = cli_count_entries(&job->input.matrix, job->wanted.part);
+    return cli_effective_bytes(entries, job->input.rows, 8, 8) / (job->times.median * 1e6);
+}
+
+static void report(const cli_options *options, const sptrsv_job *job) {
+    cli_field(options, "solve", "%s part%s%s, algorithm %s",
+              job->wanted.part == GSW_LOWER ? "lower" : "upper",
+              job->wanted.transpose ? " transposed" : "",
+              job->wanted.unit_diagonal ? " with unit diagonal" : "",
+              gsw_algorithm_name(job->wanted.algorithm));
+    cli_field(options, "time", "%.4f ms (median of %lld, %.4f to %.4f)", job->times.median,
+              (long long)job->times.repeats, job->times.minimum, job->times.maximum);
+    cli_field(options, "effective", "%.2f GB/s", effective_rate(job));
+    if (!options->no_check)
+        cli_field(options, "max error", "%.2e (relative, against the reference sweep)", job->error);
+}
+
+static int write_outputs(const cli_options *options, const sptrsv_job *job) {
+    cli_outputs outputs = {0};
+    cJSON *json = NULL;
+    int code = CLI_OK;
+    if (options->out != NULL)
+        code = cli_stage_vector(options, job->context, &outputs, options->out, job->x,
+                                job->input.rows, "solution x of T x = b by gridsweep sptrsv");
+    if (code == CLI_OK && options->json != NULL) {
+        cli_result result = cli_result_init(options, job->context, &job->input.matrix);
+        result.part = job->wanted.part == GSW_LOWER ? "lower" : "upper";
+        result.algorithm = gsw_algorithm_name(job->wanted.algorithm);
+        result.dtype = "f64";
+        result.solve_ms = job->times.median;
+        result.time = job->times;
+        result.effective_gb_s = effective_rate(job);
+        result.max_rel_error = job->error;
+        json = cli_result_json(&result);
+        code = cli_stage_json(options, &outputs, options->json, json);
+    }
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    cJSON_Delete(json);
+    return code;
+}
+
+static int run(const cli_options *options, sptrsv_job *job) {
+    int code = cli_open_context(options, (gsw_backend)options->backend, &job->context);
+    if (code == CLI_OK)
+        code = cli_load(options, job->context, &job->input);
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, job->context, &job->input, &job->b);
+    if (code == CLI_OK)
+        code = allocate(options, job);
+    if (code != CLI_OK)
+        return code;
+    cli_print_matrix(options, &job->input);
+    cli_print_backend(options, job->context);
+    code = solve_timed(options, job);
+    if (code == CLI_OK)
+        code = compare(options, job);
+    if (code == CLI_OK)
+        code = check_finite(options, job);
+    if (code == CLI_OK)
+        report(options, job);
+    return code == CLI_OK ? write_outputs(options, job) : code;
+}
+
+int cmd_sptrsv(const cli_options *options) {
+    if (options->part < 0)
+        return cli_usage(options, "--part lower or --part upper is needed");
+    sptrsv_job job = {.wanted = {.part = (gsw_part)options->part,
+                                 .transpose = options->transpose,
+                                 .unit_diagonal = options->unit_diagonal,
+                                 .algorithm = (gsw_algorithm)options->algorithm}};
+    int code = cli_check_outputs(options);
+    if (code == CLI_OK)
+        code = run(options, &job);
+    free(job.reference);
+    free(job.x);
+    free(job.b);
+    cli_input_free(&job.input);
+    gsw_context_destroy(job.context);
+    return code;
+}

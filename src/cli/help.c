@@ -1,0 +1,270 @@
+/* help.c: the subcommands as tables, and what --help and the manual page make of them. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+#define HELP_WIDTH  79
+#define HELP_INDENT 26
+
+#define BACKEND_OPTIONS OPT_BACKEND, OPT_THREADS, OPT_DEVICE
+
+static const cli_option_id no_options[] = {OPT_END};
+static const cli_option_id help_options[] = {OPT_MAN, OPT_END};
+static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
+static const cli_option_id detect_options[] = {OPT_GRID, OPT_JSON, OPT_QUIET, OPT_END};
+static const cli_option_id solve_options[] = {
+    OPT_PROBLEM, OPT_STENCIL,  OPT_GRID,  OPT_RHS,         OPT_METHOD,
+    OPT_RESTART, OPT_PRECOND,  OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
+    OPT_RTOL,    OPT_MAX_ITER, OPT_NORM,  BACKEND_OPTIONS, OPT_OUT,
+    OPT_JSON,    OPT_QUIET,    OPT_END};
+static const cli_option_id sptrsv_options[] = {
+    OPT_PROBLEM,       OPT_STENCIL, OPT_GRID,      OPT_PART,    OPT_TRANSPOSE,
+    OPT_UNIT_DIAGONAL, OPT_RHS,     OPT_ALGORITHM, OPT_REPEATS, OPT_NO_CHECK,
+    BACKEND_OPTIONS,   OPT_OUT,     OPT_JSON,      OPT_QUIET,   OPT_END};
+static const cli_option_id factor_options[] = {
+    OPT_PROBLEM,     OPT_STENCIL,          OPT_GRID,        OPT_FACTOR_KIND, OPT_OUT_L, OPT_OUT_U,
+    OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, BACKEND_OPTIONS, OPT_JSON,        OPT_QUIET, OPT_END};
+static const cli_option_id generate_options[] = {OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX,
+                                                 OPT_JSON,    OPT_QUIET,   OPT_END};
+static const cli_option_id bench_options[] = {
+    OPT_BENCH_STENCIL,   OPT_BENCH_SIZE,    OPT_BENCH_PART,    OPT_BENCH_PRECISION,
+    OPT_BENCH_ALGORITHM, OPT_BENCH_THREADS, OPT_BENCH_REPEATS, OPT_BACKEND,
+    OPT_DEVICE,          OPT_JSON,          OPT_QUIET,         OPT_END};
+
+const cli_command cli_commands[] = {
+    {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
+     "Shows the version, how the library was built, and what it finds to run on.",
+     "gridsweep info\n", NULL, info_options, cmd_info},
+    {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
+     "Reads a Matrix Market file whose rows are the points of a grid in natural order, and prints "
+     "'grid NX NY NZ' and 'stencil NAME'. A stencil without a name is 'custom' and followed by its "
+     "offsets, one 'offset DX DY DZ' a line.",
+     "gridsweep detect orsreg_1.mtx\n"
+     "gridsweep detect --grid 10x10x10 sherman1.mtx\n",
+     "FILE.mtx", detect_options, cmd_detect},
+    {"solve", "solve A x = b with a preconditioned Krylov method",
+     "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
+     "Solves A x = b, starting from x = 0, and prints the convergence and the times: a live line "
+     "on "
+     "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
+     "||b - A x|| / ||b||.",
+     "gridsweep solve orsreg_1.mtx\n"
+     "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
+     "gridsweep solve A.mtx --rhs b.mtx --rtol 1e-10 --out x.mtx --json report.json\n",
+     "FILE.mtx", solve_options, cmd_solve},
+    {"sptrsv", "solve one triangular system exactly",
+     "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
+     "Solves T x = b, where T is the lower or the upper part of the matrix, diagonal included, or "
+     "its transpose. The result is compared with the reference sweep.",
+     "gridsweep sptrsv orsreg_1.mtx --part lower --out x.mtx\n"
+     "gridsweep sptrsv --problem random:1:64x64x64 --part upper --algorithm line\n",
+     "FILE.mtx", sptrsv_options, cmd_sptrsv},
+    {"factor", "write the factors L and U of an incomplete factorisation",
+     "(FILE.mtx | --problem NAME:NXxNYxNZ) --precond KIND --out-l L.mtx --out-u U.mtx "
+     "[OPTION]...",
+     "Factorises the matrix without fill-in and writes both factors. M = L U; L has a unit "
+     "diagonal "
+     "with ilu0, U is the transpose of L with ic0 and has a unit diagonal with dilu. Either both "
+     "files are replaced or none.",
+     "gridsweep factor orsreg_1.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx\n", "FILE.mtx",
+     factor_options, cmd_factor},
+    {"generate", "write a model problem as a Matrix Market file",
+     "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",
+     "Writes the matrix of a model problem. Random values depend on the seed, the row and the "
+     "offset alone: they are the same on every machine.",
+     "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
+     "gridsweep generate --problem random:7:20x30x40 --stencil D3N27 --out A.mtx\n",
+     NULL, generate_options, cmd_generate},
+    {"bench", "time the sweeps and compare them with the memory's copy bandwidth", "[OPTION]...",
+     "Times every combination of the values in the lists, which are separated by commas. Each "
+     "result is compared with the reference sweep in the same run, on a poisoned output. Times are "
+     "medians after warm-up. Effective GB/s are the CSR bytes of the matrix (fp64 values: 12 "
+     "nonzeros + 4 (rows + 1)) and both vectors over the time, as in the literature; moved GB/s "
+     "are "
+     "the bytes that the algorithm must move at least. The copy bandwidth, bytes read + written, "
+     "is "
+     "measured first.",
+     "gridsweep bench\n"
+     "gridsweep bench --stencil D3N7,D3N27 --size 64,60x220x85 --precision f64,f32\n"
+     "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n",
+     NULL, bench_options, cmd_bench},
+    {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",
+     "gridsweep help solve\n", "COMMAND", help_options, cmd_help},
+    {NULL, NULL, NULL, NULL, NULL, NULL, no_options, NULL}};
+
+/* Prints words, breaking lines at HELP_WIDTH; `column` is where the cursor is. */
+static void print_wrapped(FILE *stream, const char *text, int column, int indent) {
+    bool first = true;
+    while (*text != '\0') {
+        int length = (int)strcspn(text, " ");
+        if (!first && column + 1 + length > HELP_WIDTH) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', stream);
+            column++;
+        }
+        fprintf(stream, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+        first = false;
+    }
+    fputc('\n', stream);
+}
+
+static void print_option(FILE *stream, const cli_option *option) {
+    int column = fprintf(stream, "  --%s%s%s", option->name, option->argument != NULL ? " " : "",
+                         option->argument != NULL ? option->argument : "");
+    if (column + 2 > HELP_INDENT) {
+        fputc('\n', stream);
+        column = 0;
+    }
+    fprintf(stream, "%*s", HELP_INDENT - column, "");
+    print_wrapped(stream, option->help, HELP_INDENT, HELP_INDENT);
+}
+
+/* Calls for each line of a text that consists of lines. */
+static void print_lines(FILE *stream, const char *prefix, const char *lines) {
+    while (*lines != '\0') {
+        int length = (int)strcspn(lines, "\n");
+        fprintf(stream, "%s%.*s\n", prefix, length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+static const char exit_codes[] = "0  success\n"
+                                 "1  the iteration did not converge\n"
+                                 "2  bad usage\n"
+                                 "3  bad input, or a file could not be read or written\n"
+                                 "4  numerical breakdown: bad pivot, division by zero, NaN\n"
+                                 "5  no such backend, or its device failed\n";
+
+void cli_help_program(FILE *stream) {
+    fputs("Usage: gridsweep COMMAND [OPTION]...\n\n"
+          "Exact sparse triangular solves on regular grids, and the preconditioners and\n"
+          "Krylov solvers that need them.\n\n"
+          "Commands:\n",
+          stream);
+    for (const cli_command *command = cli_commands; command->name != NULL; command++)
+        fprintf(stream, "  %-10s %s\n", command->name, command->summary);
+    fputs("\nOptions:\n"
+          "  --help     show this text; 'gridsweep COMMAND --help' has the options\n"
+          "  --version  show the version\n\n"
+          "Exit status:\n",
+          stream);
+    print_lines(stream, "  ", exit_codes);
+    fputs("\nExamples:\n", stream);
+    print_lines(stream, "  ",
+                "gridsweep solve orsreg_1.mtx\n"
+                "gridsweep solve --problem lognormal:60x220x85\n"
+                "gridsweep bench --stencil D3N7,D3N27 --size 64,128\n");
+}
+
+void cli_help_command(FILE *stream, const cli_command *command) {
+    fprintf(stream, "Usage: gridsweep %s ", command->name);
+    int column = 17 + (int)strlen(command->name);
+    print_wrapped(stream, command->arguments, column, column);
+    fputc('\n', stream);
+    print_wrapped(stream, command->description, 0, 0);
+    fputs("\nOptions:\n", stream);
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
+        print_option(stream, cli_option_get(*id));
+    print_option(stream, cli_option_get(OPT_HELP));
+    fputs("\nExamples:\n", stream);
+    print_lines(stream, "  ", command->examples);
+}
+
+/* ---- Manual page ---------------------------------------------------------------------------- */
+
+/* Text with roff's special characters escaped. */
+static void print_roff(FILE *stream, const char *text) {
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '-')
+            fputs("\\-", stream);
+        else if (*text == '\\')
+            fputs("\\e", stream);
+        else if (*text == '\'')
+            fputs("\\(aq", stream);
+        else
+            fputc(*text, stream);
+    }
+}
+
+static void print_man_option(FILE *stream, const cli_option *option) {
+    fputs(".TP\n.B \\-\\-", stream);
+    print_roff(stream, option->name);
+    if (option->argument != NULL) {
+        fputc(' ', stream);
+        print_roff(stream, option->argument);
+    }
+    fputc('\n', stream);
+    print_roff(stream, option->help);
+    fputs(".\n", stream);
+}
+
+/* Lines as they are, each with its special characters escaped. */
+static void print_man_lines(FILE *stream, const char *lines) {
+    fputs(".nf\n", stream);
+    char line[256];
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, lines);
+        print_roff(stream, line);
+        fputc('\n', stream);
+        lines += length + (lines[length] == '\n');
+    }
+    fputs(".fi\n", stream);
+}
+
+static void print_man_command(FILE *stream, const cli_command *command) {
+    fprintf(stream, ".SS gridsweep %s ", command->name);
+    print_roff(stream, command->arguments);
+    fputc('\n', stream);
+    print_roff(stream, command->description);
+    fputc('\n', stream);
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
+        print_man_option(stream, cli_option_get(*id));
+}
+
+void cli_help_man(FILE *stream) {
+    fprintf(stream,
+            ".TH GRIDSWEEP 1 \"\" \"gridsweep %s\" \"User Commands\"\n"
+            ".SH NAME\n"
+            "gridsweep \\- exact sparse triangular solves and ILU\\-preconditioned Krylov solvers "
+            "on regular grids\n"
+            ".SH SYNOPSIS\n.B gridsweep\n.I COMMAND\n[\\fIOPTION\\fR]...\n"
+            ".SH DESCRIPTION\n"
+            "Solves sparse linear systems that come from regular grids, and the triangular systems "
+            "that incomplete factorisations of them need, exactly and in natural order. Vectors "
+            "are Matrix Market dense arrays, matrices are Matrix Market coordinate files. Options "
+            "may come before or after FILE.mtx; every command also takes \\-\\-help.\n"
+            ".SH COMMANDS\n",
+            gsw_version());
+    for (const cli_command *command = cli_commands; command->name != NULL; command++)
+        print_man_command(stream, command);
+    fputs(".SH EXIT STATUS\n", stream);
+    print_man_lines(stream, exit_codes);
+    fputs(".SH EXAMPLES\n", stream);
+    for (const cli_command *command = cli_commands; command->name != NULL; command++)
+        print_man_lines(stream, command->examples);
+}
+
+int cmd_help(const cli_options *options) {
+    if (options->man) {
+        cli_help_man(stdout);
+        return CLI_OK;
+    }
+    if (options->file == NULL) {
+        cli_help_program(stdout);
+        return CLI_OK;
+    }
+    const cli_command *command = cli_find_command(options->file);
+    if (command == NULL)
+        return cli_usage(options, "there is no command '%s'", options->file);
+    cli_help_command(stdout, command);
+    return CLI_OK;
+}

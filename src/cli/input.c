@@ -1,0 +1,246 @@
+/* input.c: the matrix, the right-hand side and the context that the options ask for. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+int cli_open_context(const cli_options *options, gsw_backend backend, gsw_context **context) {
+    gsw_context_options wanted = {
+        .backend = backend, .threads = (int)options->threads, .device = (int)options->device};
+    gsw_status status = gsw_context_create(&wanted, context);
+    if (status == GSW_SUCCESS)
+        return CLI_OK;
+    if (status == GSW_ERROR_NO_BACKEND) {
+        cli_error(options, "backend %s: %s; see 'gridsweep info'", gsw_backend_name(backend),
+                  gsw_status_text(status));
+        return CLI_BACKEND;
+    }
+    return cli_status(options, NULL, status, CLI_FROM_OPTION);
+}
+
+/* ---- Matrix --------------------------------------------------------------------------------- */
+
+/* "DX,DY,DZ" at *text, which is moved behind it. */
+static bool parse_offset(const char **text, gsw_offset *offset) {
+    int32_t *components[] = {&offset->dx, &offset->dy, &offset->dz};
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        if (i > 0 && *(*text)++ != ',')
+            return false;
+        long value = strtol(*text, &end, 10);
+        if (end == *text || labs(value) > GSW_OFFSET_MAX)
+            return false;
+        *components[i] = (int32_t)value;
+        *text = end;
+    }
+    return true;
+}
+
+bool cli_parse_stencil(const char *text, gsw_stencil *stencil) {
+    if (isalpha((unsigned char)text[0]))
+        return gsw_stencil_named(text, stencil) == GSW_SUCCESS;
+    gsw_offset offsets[GSW_STENCIL_MAX];
+    int32_t count = 0;
+    do {
+        if (count == GSW_STENCIL_MAX || !parse_offset(&text, &offsets[count]))
+            return false;
+        count++;
+    } while (*text++ == ';');
+    return text[-1] == '\0' && gsw_stencil_from_offsets(offsets, count, stencil) == GSW_SUCCESS;
+}
+
+static int check_sources(const cli_options *options) {
+    if (options->file != NULL && options->problem != NULL)
+        return cli_usage(options, "give either %s or --problem, not both",
+                         options->command->operand);
+    if (options->file == NULL && options->problem == NULL)
+        return cli_usage(options, options->command->operand != NULL
+                                      ? "give a matrix: FILE.mtx or --problem"
+                                      : "--problem is needed");
+    if (options->problem != NULL && options->grid != NULL)
+        return cli_usage(options, "--grid is for a file; a problem has its grid in its name");
+    if (options->file != NULL && options->stencil != NULL)
+        return cli_usage(options, "--stencil is for random problems; a file has its own stencil");
+    return CLI_OK;
+}
+
+static int load_problem(const cli_options *options, gsw_context *context, cli_input *input) {
+    gsw_stencil stencil;
+    if (options->stencil != NULL && !cli_parse_stencil(options->stencil, &stencil))
+        return cli_usage(options,
+                         "'%s' is not a stencil: give a name such as D3N7, or distinct offsets "
+                         "'DX,DY,DZ;...' with 0,0,0 among them",
+                         options->stencil);
+    gsw_status status = gsw_problem_parse(
+        context, options->problem, options->stencil != NULL ? &stencil : NULL, &input->problem);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_OPTION);
+    input->matrix = *gsw_problem_matrix(input->problem);
+    return CLI_OK;
+}
+
+static int load_file(const cli_options *options, gsw_context *context, cli_input *input) {
+    gsw_grid extents, *given = NULL;
+    if (options->grid != NULL) {
+        gsw_status status = gsw_grid_parse(context, options->grid, &extents);
+        if (status != GSW_SUCCESS)
+            return cli_status(options, context, status, CLI_FROM_OPTION);
+        given = &extents;
+    }
+    gsw_grid grid;
+    gsw_stencil stencil;
+    gsw_status status = gsw_mm_read_matrix(context, options->file, &input->csr);
+    if (status == GSW_SUCCESS)
+        status = gsw_detect(context, &input->csr, given, &grid, &stencil);
+    if (status == GSW_SUCCESS)
+        status = gsw_matrix_from_csr(context, &grid, &stencil, &input->csr, &input->matrix);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_FILE);
+    return CLI_OK;
+}
+
+int cli_load(const cli_options *options, gsw_context *context, cli_input *input) {
+    *input = (cli_input){0};
+    int code = check_sources(options);
+    if (code == CLI_OK)
+        code = options->problem != NULL ? load_problem(options, context, input)
+                                        : load_file(options, context, input);
+    if (code != CLI_OK) {
+        cli_input_free(input);
+        return code;
+    }
+    const gsw_grid *grid = &input->matrix.grid;
+    input->rows = grid->nx * grid->ny * grid->nz;
+    input->nonzeros = cli_count_entries(&input->matrix, GSW_FULL);
+    return CLI_OK;
+}
+
+void cli_input_free(cli_input *input) {
+    gsw_problem_destroy(input->problem);
+    gsw_csr_free(&input->csr);
+    *input = (cli_input){0};
+}
+
+cli_source cli_input_source(const cli_input *input) {
+    return input->problem != NULL ? CLI_FROM_OPTION : CLI_FROM_FILE;
+}
+
+/* ---- What is in a matrix -------------------------------------------------------------------- */
+
+static int64_t index_at(const gsw_csr *csr, const void *indices, int64_t i) {
+    return (csr->index_type == GSW_I64 ? ((const int64_t *)indices)[i]
+                                       : ((const int32_t *)indices)[i]) -
+           csr->base;
+}
+
+static bool in_part(int64_t row, int64_t column, gsw_part part) {
+    return part == GSW_FULL || (part == GSW_LOWER ? column <= row : column >= row);
+}
+
+static int64_t count_csr(const gsw_csr *csr, gsw_part part) {
+    int64_t count = 0;
+    for (int64_t row = 0; row < csr->rows; row++)
+        for (int64_t k = index_at(csr, csr->row_ptr, row); k < index_at(csr, csr->row_ptr, row + 1);
+             k++)
+            count += in_part(row, index_at(csr, csr->columns, k), part);
+    return count;
+}
+
+static int64_t remaining(int64_t extent, int64_t offset) {
+    int64_t left = extent - (offset < 0 ? -offset : offset);
+    return left > 0 ? left : 0;
+}
+
+int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part) {
+    if (matrix->format == GSW_FORMAT_CSR)
+        return count_csr(&matrix->csr, part);
+    const gsw_stencil *stencil = &matrix->stencil;
+    int64_t count = 0;
+    for (int32_t e = 0; e < stencil->count; e++)
+        if (in_part(stencil->center, e, part))
+            count += remaining(matrix->grid.nx, stencil->offsets[e].dx) *
+                     remaining(matrix->grid.ny, stencil->offsets[e].dy) *
+                     remaining(matrix->grid.nz, stencil->offsets[e].dz);
+    return count;
+}
+
+/* a(row, column) of an fp64 CSR by bisection; 0 where nothing is stored. */
+static double csr_value(const gsw_csr *csr, int64_t row, int64_t column) {
+    int64_t low = index_at(csr, csr->row_ptr, row), high = index_at(csr, csr->row_ptr, row + 1);
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2, found = index_at(csr, csr->columns, middle);
+        if (found == column)
+            return ((const double *)csr->values)[middle];
+        if (found < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+bool cli_is_symmetric(const cli_input *input) {
+    if (input->problem != NULL)
+        return gsw_problem_symmetric(input->problem) != 0;
+    const gsw_csr *csr = &input->csr;
+    for (int64_t row = 0; row < csr->rows; row++) {
+        for (int64_t k = index_at(csr, csr->row_ptr, row); k < index_at(csr, csr->row_ptr, row + 1);
+             k++) {
+            double a = ((const double *)csr->values)[k];
+            double b = csr_value(csr, index_at(csr, csr->columns, k), row);
+            if (fabs(a - b) > 1e-12 * fmax(fabs(a), fabs(b)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Right-hand side ------------------------------------------------------------------------ */
+
+static int read_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
+                    double **b) {
+    int64_t count;
+    gsw_status status = gsw_mm_read_vector(context, options->rhs, b, &count);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_FILE);
+    if (count == input->rows)
+        return CLI_OK;
+    cli_error(options, "%s has %lld values, but the matrix has %lld rows", options->rhs,
+              (long long)count, (long long)input->rows);
+    free(*b);
+    *b = NULL;
+    return CLI_INPUT;
+}
+
+static bool parse_seed(const char *text, uint64_t *seed) {
+    char *end;
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    *seed = strtoull(text, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
+int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
+                 double **b) {
+    const char *rhs = options->rhs != NULL ? options->rhs : "ones";
+    bool ones = strcmp(rhs, "ones") == 0, random = strncmp(rhs, "random:", 7) == 0;
+    uint64_t seed = 0;
+    if (random && !parse_seed(rhs + 7, &seed))
+        return cli_usage(options, "--rhs random:SEED needs a seed that is a number, not '%s'",
+                         rhs + 7);
+    if (!ones && !random)
+        return read_rhs(options, context, input, b);
+    *b = malloc((size_t)input->rows * sizeof **b);
+    if (*b == NULL) {
+        cli_error(options, "out of memory for the right-hand side");
+        return CLI_INPUT;
+    }
+    if (random)
+        gsw_random_vector(seed, input->rows, *b);
+    for (int64_t i = 0; ones && i < input->rows; i++)
+        (*b)[i] = 1;
+    return CLI_OK;
+}

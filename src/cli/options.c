@@ -1,0 +1,335 @@
+/* options.c: the options of all subcommands in one table, their parsing, and how errors are said.
+ *
+ * A subcommand lists the options that it takes; parsing, --help and the man page all follow the
+ * same table. */
+#define _POSIX_C_SOURCE 200809L /* strerror_r */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+/* The choices are in the order of the enums that they stand for. */
+static const char *const backend_choices[] = {"auto", "cpu", "cuda", NULL};
+static const char *const method_choices[] = {"cg", "bicgstab", "gmres", NULL};
+static const char *const precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
+                                              "jacobi", "none", NULL};
+static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
+static const char *const norm_choices[] = {"true", "preconditioned", NULL};
+static const char *const dtype_choices[] = {"f64", "f32", NULL};
+static const char *const part_choices[] = {"lower", "upper", NULL};
+static const char *const algorithm_choices[] = {"auto", "reference", "line", "pencil", NULL};
+
+#define FIELD(name)        offsetof(cli_options, name)
+#define FLAG(name)         .type = CLI_FLAG, .offset = FIELD(name)
+#define TEXT(name)         .type = CLI_TEXT, .offset = FIELD(name)
+#define CHOICE(name, list) .type = CLI_CHOICE, .offset = FIELD(name), .choices = (list)
+#define INTEGER(name, low, high)                                                                   \
+    .type = CLI_INTEGER, .offset = FIELD(name), .minimum = (low), .maximum = (high)
+#define REAL(name, low, high)                                                                      \
+    .type = CLI_REAL, .offset = FIELD(name), .minimum = (low), .maximum = (high)
+
+static const cli_option table[OPT_COUNT] = {
+    [OPT_PROBLEM] = {"problem", "NAME:NXxNYxNZ",
+                     "make a model problem on that grid (NZ may be left out in 2D). NAME is one of "
+                     "poisson, anisotropic, convection, lognormal, hpcg, helmholtz19, star13, "
+                     "box33, random:SEED",
+                     TEXT(problem)},
+    [OPT_STENCIL] =
+        {"stencil", "STENCIL",
+         "stencil of a random problem: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33, or "
+         "a list of offsets 'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
+         TEXT(stencil)},
+    [OPT_GRID] = {"grid", "XxYxZ", "the grid of FILE.mtx, instead of finding it", TEXT(grid)},
+    [OPT_RHS] = {"rhs", "FILE|ones|random:SEED",
+                 "right-hand side: a Matrix Market dense array, all ones, or uniform random values "
+                 "in [-1, 1] (default: ones)",
+                 TEXT(rhs)},
+    [OPT_METHOD] = {"method", "cg|bicgstab|gmres",
+                    "Krylov method; cg needs a symmetric positive definite matrix (default: "
+                    "bicgstab)",
+                    CHOICE(method, method_choices)},
+    [OPT_RESTART] = {"restart", "M", "GMRES: restart after M iterations (default: 30)",
+                     INTEGER(restart, 1, 10000)},
+    [OPT_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor",
+                     "preconditioner; ic0 needs a symmetric matrix (default: ilu0)",
+                     CHOICE(precond, precond_choices)},
+    [OPT_FACTOR_KIND] = {"precond", "ilu0|ic0|dilu",
+                         "the factorisation; ic0 needs a symmetric matrix",
+                         CHOICE(precond, factor_choices)},
+    [OPT_OMEGA] = {"omega", "W", "SSOR: relaxation factor, 0 < W < 2 (default: 1)",
+                   REAL(omega, 0, 2)},
+    [OPT_PIVOT_SHIFT] = {"pivot-shift", "S",
+                         "replace a zero, negative (ic0) or non-finite pivot by S times the row's "
+                         "largest coefficient instead of stopping",
+                         REAL(pivot_shift, 0, HUGE_VAL)},
+    [OPT_FACTOR_PRECISION] = {"factor-precision", "f64|f32",
+                              "precision in which the preconditioner is stored; everything else "
+                              "stays in f64 (default: f64)",
+                              CHOICE(factor_precision, dtype_choices)},
+    [OPT_RTOL] = {"rtol", "R", "stop at this reduction of the residual norm (default: 1e-8)",
+                  REAL(rtol, 0, HUGE_VAL)},
+    [OPT_MAX_ITER] = {"max-iter", "N", "stop after N iterations (default: 10000)",
+                      INTEGER(max_iter, 1, 9e15)},
+    [OPT_NORM] = {"norm", "true|preconditioned",
+                  "which residual the tolerance is for; bicgstab and gmres precondition from the "
+                  "right with 'true' and from the left with 'preconditioned' (default: true)",
+                  CHOICE(norm, norm_choices)},
+    [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
+                  CHOICE(part, part_choices)},
+    [OPT_TRANSPOSE] = {"transpose", NULL, "solve with the transpose of that part", FLAG(transpose)},
+    [OPT_UNIT_DIAGONAL] = {"unit-diagonal", NULL, "take the diagonal as 1, whatever is stored",
+                           FLAG(unit_diagonal)},
+    [OPT_ALGORITHM] =
+        {"algorithm", "reference|line|pencil|auto",
+         "reference: the plain serial sweep; line: lines of the grid as tasks on the "
+         "matrix where it lies; pencil: packed into sweep order first (default: auto)",
+         CHOICE(algorithm, algorithm_choices)},
+    [OPT_NO_CHECK] = {"no-check", NULL, "do not compare with the reference sweep", FLAG(no_check)},
+    [OPT_REPEATS] = {"repeats", "N", "solve N times and report the median (default: 5)",
+                     INTEGER(repeats, 1, 1000000)},
+    [OPT_BENCH_STENCIL] = {"stencil", "LIST",
+                           "stencils: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33 (default: D3N7)",
+                           TEXT(stencil)},
+    [OPT_BENCH_SIZE] = {"size", "LIST",
+                        "grids: N is a cube (a square for 2D stencils), or NXxNYxNZ (default: "
+                        "64,128)",
+                        TEXT(sizes)},
+    [OPT_BENCH_PART] = {"part", "LIST",
+                        "lower, upper: one sweep with that part; both: one ILU(0) apply, L then U "
+                        "(default: both)",
+                        TEXT(parts)},
+    [OPT_BENCH_PRECISION] =
+        {"precision", "LIST",
+         "f64; f32: coefficients and vectors; f32-factor: f32 coefficients, f64 "
+         "vectors (default: f64)",
+         TEXT(precisions)},
+    [OPT_BENCH_ALGORITHM] = {"algorithm", "LIST",
+                             "reference, line, pencil; auto is pencil (default: auto)",
+                             TEXT(algorithms)},
+    [OPT_BENCH_THREADS] = {"threads", "LIST", "CPU threads (default: all)", TEXT(thread_list)},
+    [OPT_BENCH_REPEATS] = {"repeats", "N",
+                           "timed runs of each case (default: at least 10, more for short ones)",
+                           INTEGER(repeats, 1, 1000000)},
+    [OPT_BACKEND] = {"backend", "auto|cpu|cuda",
+                     "where to run; auto takes CUDA where it is built in and a device answers "
+                     "(default: auto)",
+                     CHOICE(backend, backend_choices)},
+    [OPT_THREADS] = {"threads", "N", "CPU threads (default: all)", INTEGER(threads, 1, 65536)},
+    [OPT_DEVICE] = {"device", "N", "CUDA device number (default: 0)", INTEGER(device, 0, 65535)},
+    [OPT_OUT] = {"out", "FILE",
+                 "write the solution as a Matrix Market dense array; - is standard "
+                 "output",
+                 TEXT(out)},
+    [OPT_OUT_MATRIX] = {"out", "FILE.mtx", "where to write the matrix; - is standard output",
+                        TEXT(out)},
+    [OPT_OUT_L] = {"out-l", "L.mtx", "where to write the lower factor", TEXT(out_l)},
+    [OPT_OUT_U] = {"out-u", "U.mtx", "where to write the upper factor", TEXT(out_u)},
+    [OPT_JSON] = {"json", "FILE", "write the results as JSON; - is standard output", TEXT(json)},
+    [OPT_QUIET] = {"quiet", NULL, "print nothing but errors", FLAG(quiet)},
+    [OPT_MAN] = {"man", NULL, "print the manual page in roff", FLAG(man)},
+    [OPT_HELP] = {"help", NULL, "show this text", .type = CLI_FLAG},
+};
+
+const cli_option *cli_option_get(cli_option_id id) {
+    return &table[id];
+}
+
+/* ---- Errors --------------------------------------------------------------------------------- */
+
+static void say(const cli_options *options, const char *format, va_list arguments) {
+    (void)fflush(stdout);
+    fprintf(stderr, "gridsweep %s: ", options->command->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void cli_error(const cli_options *options, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(options, format, arguments);
+    va_end(arguments);
+}
+
+int cli_usage(const cli_options *options, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(options, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "Try 'gridsweep %s --help'.\n", options->command->name);
+    return CLI_USAGE;
+}
+
+const char *cli_reason(int error) {
+    static char text[128];
+    if (strerror_r(error, text, sizeof text) != 0)
+        (void)snprintf(text, sizeof text, "system error %d", error);
+    return text;
+}
+
+/* The one place where a status becomes an exit code. */
+static int exit_code(gsw_status status, cli_source source) {
+    switch (status) {
+    case GSW_SUCCESS:
+        return CLI_OK;
+    case GSW_ERROR_NOT_CONVERGED:
+    case GSW_ERROR_STOPPED:
+        return CLI_NOT_CONVERGED;
+    case GSW_ERROR_INVALID_ARGUMENT:
+    case GSW_ERROR_UNSUPPORTED:
+    case GSW_ERROR_OVERFLOW:
+        return source == CLI_FROM_OPTION ? CLI_USAGE : CLI_INPUT;
+    case GSW_ERROR_OUT_OF_MEMORY:
+    case GSW_ERROR_NOT_A_GRID:
+    case GSW_ERROR_IO:
+    case GSW_ERROR_FORMAT:
+        return CLI_INPUT;
+    case GSW_ERROR_ZERO_PIVOT:
+    case GSW_ERROR_BREAKDOWN:
+    case GSW_ERROR_NON_FINITE:
+        return CLI_BREAKDOWN;
+    case GSW_ERROR_NO_BACKEND:
+    case GSW_ERROR_DEVICE:
+    case GSW_ERROR_TIMEOUT:
+        return CLI_BACKEND;
+    }
+    return CLI_INPUT;
+}
+
+int cli_status(const cli_options *options, const gsw_context *context, gsw_status status,
+               cli_source source) {
+    int code = exit_code(status, source);
+    const char *message = gsw_context_message(context);
+    if (message[0] == '\0')
+        message = gsw_status_text(status);
+    if (code == CLI_USAGE)
+        return cli_usage(options, "%s", message);
+    cli_error(options, "%s", message);
+    return code;
+}
+
+/* ---- Parsing -------------------------------------------------------------------------------- */
+
+bool cli_parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *value) {
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || parsed < minimum || parsed > maximum)
+        return false;
+    *value = parsed;
+    return true;
+}
+
+static int set_integer(const cli_options *options, const cli_option *option, const char *text,
+                       int64_t *value) {
+    int64_t minimum = (int64_t)option->minimum, maximum = (int64_t)option->maximum;
+    if (cli_parse_integer(text, minimum, maximum, value))
+        return CLI_OK;
+    return cli_usage(options, "--%s takes an integer from %lld to %lld, not '%s'", option->name,
+                     (long long)minimum, (long long)maximum, text);
+}
+
+static int set_real(const cli_options *options, const cli_option *option, const char *text,
+                    double *value) {
+    char *end;
+    double parsed = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(parsed))
+        return cli_usage(options, "--%s takes a number, not '%s'", option->name, text);
+    if (parsed <= option->minimum)
+        return cli_usage(options, "--%s must be greater than %g", option->name, option->minimum);
+    if (parsed >= option->maximum)
+        return cli_usage(options, "--%s must be less than %g", option->name, option->maximum);
+    *value = parsed;
+    return CLI_OK;
+}
+
+static int set_choice(const cli_options *options, const cli_option *option, const char *text,
+                      int *value) {
+    for (int i = 0; option->choices[i] != NULL; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            *value = i;
+            return CLI_OK;
+        }
+    }
+    return cli_usage(options, "--%s takes %s, not '%s'", option->name, option->argument, text);
+}
+
+static int set_option(cli_options *options, const cli_option *option, const char *text) {
+    void *field = (char *)options + option->offset;
+    switch (option->type) {
+    case CLI_FLAG:
+        *(bool *)field = true;
+        return CLI_OK;
+    case CLI_TEXT:
+        if (text[0] == '\0')
+            return cli_usage(options, "--%s must not be empty", option->name);
+        *(const char **)field = text;
+        return CLI_OK;
+    case CLI_INTEGER:
+        return set_integer(options, option, text, field);
+    case CLI_REAL:
+        return set_real(options, option, text, field);
+    case CLI_CHOICE:
+        return set_choice(options, option, text, field);
+    }
+    return CLI_USAGE;
+}
+
+/* Fills getopt's array from the subcommand's list and --help. */
+static void make_getopt_table(const cli_command *command, struct option *options) {
+    int count = 0;
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
+        options[count++] = (struct option){
+            table[*id].name, table[*id].argument != NULL ? required_argument : no_argument, NULL,
+            (int)*id + 256};
+    options[count++] = (struct option){"help", no_argument, NULL, 'h'};
+    options[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+static int reject_option(const cli_options *options, int code, char **argv) {
+    if (code == ':')
+        return cli_usage(options, "%s needs a value", argv[optind - 1]);
+    if (optopt >= 256)
+        return cli_usage(options, "--%s takes no value", table[optopt - 256].name);
+    if (optopt != 0)
+        return cli_usage(options, "unknown option '-%c'", optopt);
+    return cli_usage(options, "unknown or ambiguous option '%s'", argv[optind - 1]);
+}
+
+static int take_operand(cli_options *options, int argc, char **argv) {
+    const char *operand = options->command->operand;
+    if (optind < argc && operand != NULL)
+        options->file = argv[optind++];
+    if (optind < argc)
+        return cli_usage(options, "unexpected argument '%s'", argv[optind]);
+    return CLI_OK;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help) {
+    *options = (cli_options){.command = command,
+                             .method = GSW_BICGSTAB,
+                             .precond = -1,
+                             .part = -1,
+                             .norm = GSW_NORM_TRUE,
+                             .restart = 30,
+                             .max_iter = 10000,
+                             .rtol = 1e-8};
+    struct option known[OPT_COUNT + 1];
+    make_getopt_table(command, known);
+    int code;
+    opterr = 0;
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
+    while ((code = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
+        if (code == 'h') {
+            *help = true;
+            return CLI_OK;
+        }
+        int result = code >= 256 ? set_option(options, &table[code - 256], optarg)
+                                 : reject_option(options, code, argv);
+        if (result != CLI_OK)
+            return result;
+    }
+    return take_operand(options, argc, argv);
+}

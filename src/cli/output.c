@@ -1,0 +1,363 @@
+/* output.c: text for people, and files that are replaced whole or left as they were. */
+#define _XOPEN_SOURCE 700
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli.h"
+
+/* ---- Text ----------------------------------------------------------------------------------- */
+
+static bool is_stdout(const char *path) {
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+FILE *cli_human(const cli_options *options) {
+    if (options->quiet)
+        return NULL;
+    return is_stdout(options->out) || is_stdout(options->json) || is_stdout(options->out_l) ||
+                   is_stdout(options->out_u)
+               ? stderr
+               : stdout;
+}
+
+void cli_print(const cli_options *options, const char *format, ...) {
+    FILE *stream = cli_human(options);
+    if (stream == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stream, format, arguments);
+    va_end(arguments);
+}
+
+void cli_field(const cli_options *options, const char *name, const char *format, ...) {
+    FILE *stream = cli_human(options);
+    if (stream == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stream, "%-11s ", name);
+    vfprintf(stream, format, arguments);
+    fputc('\n', stream);
+    va_end(arguments);
+}
+
+void cli_print_matrix(const cli_options *options, const cli_input *input) {
+    const gsw_grid *grid = &input->matrix.grid;
+    cli_field(options, "matrix", "%s", options->file != NULL ? options->file : options->problem);
+    cli_field(options, "grid", "%lld x %lld x %lld", (long long)grid->nx, (long long)grid->ny,
+              (long long)grid->nz);
+    const char *name = gsw_stencil_name(&input->matrix.stencil);
+    if (strcmp(name, "custom") == 0)
+        cli_field(options, "stencil", "custom, %d offsets", (int)input->matrix.stencil.count);
+    else
+        cli_field(options, "stencil", "%s", name);
+    cli_field(options, "rows", "%lld", (long long)input->rows);
+    cli_field(options, "nonzeros", "%lld", (long long)input->nonzeros);
+}
+
+void cli_print_backend(const cli_options *options, const gsw_context *context) {
+    gsw_backend backend = gsw_context_backend(context);
+    cli_field(options, "backend", "%s", gsw_backend_name(backend));
+    cli_field(options, "device", "%s", gsw_context_device(context));
+    cli_field(options, "threads", "%d", gsw_context_threads(context));
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+cli_result cli_result_init(const cli_options *options, const gsw_context *context,
+                           const gsw_matrix *matrix) {
+    cli_result result = {.command = options->command->name,
+                         .iterations = -1,
+                         .converged = -1,
+                         .residual = NAN,
+                         .setup_ms = NAN,
+                         .solve_ms = NAN,
+                         .effective_gb_s = NAN,
+                         .moved_gb_s = NAN,
+                         .copy_gb_s = NAN,
+                         .fraction_of_copy = NAN,
+                         .max_rel_error = NAN};
+    if (context != NULL) {
+        result.backend = gsw_backend_name(gsw_context_backend(context));
+        result.device = gsw_context_device(context);
+        result.threads = gsw_context_threads(context);
+    }
+    if (matrix != NULL) {
+        result.grid = matrix->grid;
+        result.stencil = gsw_stencil_name(&matrix->stencil);
+    }
+    return result;
+}
+
+static void add_text(cJSON *object, const char *name, const char *text) {
+    cJSON_AddItemToObject(object, name,
+                          text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+static void add_number(cJSON *object, const char *name, double value) {
+    cJSON_AddItemToObject(object, name,
+                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+}
+
+static void add_grid(cJSON *object, const gsw_grid *grid) {
+    if (grid->nx == 0) {
+        cJSON_AddNullToObject(object, "grid");
+        return;
+    }
+    double extents[3] = {(double)grid->nx, (double)grid->ny, (double)grid->nz};
+    cJSON_AddItemToObject(object, "grid", cJSON_CreateDoubleArray(extents, 3));
+}
+
+static void add_times(cJSON *object, const cli_times *times) {
+    if (times->repeats == 0) {
+        cJSON_AddNullToObject(object, "time_ms");
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, "time_ms");
+    add_number(entry, "median", times->median);
+    add_number(entry, "min", times->minimum);
+    add_number(entry, "max", times->maximum);
+    add_number(entry, "repeats", (double)times->repeats);
+}
+
+cJSON *cli_result_json(const cli_result *result) {
+    cJSON *object = cJSON_CreateObject();
+    add_text(object, "command", result->command);
+    add_text(object, "version", gsw_version());
+    add_text(object, "commit", gsw_commit());
+    add_text(object, "backend", result->backend);
+    add_text(object, "device", result->device);
+    add_number(object, "threads", result->threads > 0 ? (double)result->threads : NAN);
+    add_grid(object, &result->grid);
+    add_text(object, "stencil", result->stencil);
+    add_text(object, "part", result->part);
+    add_text(object, "algorithm", result->algorithm);
+    add_text(object, "dtype", result->dtype);
+    add_text(object, "factor_dtype", result->factor_dtype);
+    add_text(object, "method", result->method);
+    add_text(object, "precond", result->precond);
+    add_number(object, "iterations", result->iterations >= 0 ? (double)result->iterations : NAN);
+    cJSON_AddItemToObject(object, "converged",
+                          result->converged < 0 ? cJSON_CreateNull()
+                                                : cJSON_CreateBool(result->converged));
+    add_number(object, "residual", result->residual);
+    add_number(object, "setup_ms", result->setup_ms);
+    add_number(object, "solve_ms", result->solve_ms);
+    add_times(object, &result->time);
+    add_number(object, "effective_gb_s", result->effective_gb_s);
+    add_number(object, "moved_gb_s", result->moved_gb_s);
+    add_number(object, "copy_gb_s", result->copy_gb_s);
+    add_number(object, "fraction_of_copy", result->fraction_of_copy);
+    add_number(object, "max_rel_error", result->max_rel_error);
+    return object;
+}
+
+/* ---- Paths ---------------------------------------------------------------------------------- */
+
+/* What is written in place because renaming over it would destroy it: devices, pipes, and names of
+ * descriptors such as /dev/stdout. */
+static bool is_special(const char *path) {
+    struct stat info;
+    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+        return true;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static int check_output(const cli_options *options, const char *path) {
+    struct stat info;
+    if (path == NULL || is_stdout(path))
+        return CLI_OK;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        cli_error(options, "%s: is a directory", path);
+        return CLI_INPUT;
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL   ? strdup(".")
+                   : slash == path ? strdup("/")
+                                   : strndup(path, (size_t)(slash - path));
+    int code = CLI_OK;
+    if (folder == NULL || (!is_special(path) && access(folder, W_OK | X_OK) != 0)) {
+        cli_error(options, "cannot write %s: %s", path, cli_reason(errno));
+        code = CLI_INPUT;
+    }
+    free(folder);
+    return code;
+}
+
+int cli_check_outputs(const cli_options *options) {
+    const char *paths[] = {options->out, options->json, options->out_l, options->out_u};
+    for (int i = 0; i < 4; i++) {
+        int code = check_output(options, paths[i]);
+        if (code != CLI_OK)
+            return code;
+        for (int j = 0; j < i; j++)
+            if (paths[i] != NULL && paths[j] != NULL && strcmp(paths[i], paths[j]) == 0 &&
+                (is_stdout(paths[i]) || !is_special(paths[i])))
+                return cli_usage(options, "two outputs have the same name '%s'", paths[i]);
+    }
+    return CLI_OK;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+/* What is to be written: the one that is not NULL. */
+typedef struct content {
+    const cJSON *json;
+    const double *values;
+    int64_t count;
+    const gsw_csr *csr;
+    const char *comment;
+    gsw_context *context;
+} content;
+
+static int write_error(const cli_options *options, const char *path, int problem) {
+    cli_error(options, "cannot write %s: %s", is_stdout(path) ? "to standard output" : path,
+              cli_reason(problem));
+    return CLI_INPUT;
+}
+
+static bool print_json(FILE *stream, const cJSON *json) {
+    char *text = cJSON_Print(json);
+    errno = text != NULL ? errno : ENOMEM;
+    bool ok = text != NULL && fprintf(stream, "%s\n", text) > 0 && fflush(stream) == 0;
+    cJSON_free(text);
+    return ok;
+}
+
+/* Writes JSON to standard output, to a file that is made for it or, with other flags, to one that
+ * is opened as it is. */
+static int write_json(const cli_options *options, const char *path, int flags, const cJSON *json) {
+    if (is_stdout(path))
+        return print_json(stdout, json) ? CLI_OK : write_error(options, path, errno);
+    int descriptor = open(path, O_WRONLY | flags, 0666);
+    FILE *stream = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (stream == NULL)
+        return write_error(options, path, errno);
+    bool ok = print_json(stream, json);
+    int problem = errno;
+    if (fclose(stream) != 0 || !ok)
+        return write_error(options, path, ok ? errno : problem);
+    return CLI_OK;
+}
+
+/* `flags` are those of open(), for JSON; the library's writers choose their own in the same way. */
+static int write_content(const cli_options *options, const char *path, int flags,
+                         const content *what) {
+    if (what->json != NULL)
+        return write_json(options, path, flags, what->json);
+    if (is_stdout(path))
+        path = "/dev/stdout";
+    gsw_status status =
+        what->csr != NULL
+            ? gsw_mm_write_matrix(what->context, path, what->csr, what->comment)
+            : gsw_mm_write_vector(what->context, path, what->values, what->count, what->comment);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : cli_status(options, what->context, status, CLI_FROM_FILE);
+}
+
+/* ---- Staging and committing ----------------------------------------------------------------- */
+
+/* "PATH.gridsweep-PID.SUFFIX", newly allocated; NULL without memory. */
+static char *beside(const char *path, const char *suffix) {
+    size_t size = strlen(path) + strlen(suffix) + 48;
+    char *name = malloc(size);
+    if (name != NULL)
+        (void)snprintf(name, size, "%s.gridsweep-%ld.%s", path, (long)getpid(), suffix);
+    return name;
+}
+
+static void release_file(cli_file *file) {
+    free(file->backup);
+    free(file->temporary);
+    free(file->target);
+    *file = (cli_file){0};
+}
+
+static int stage(const cli_options *options, cli_outputs *outputs, const char *path,
+                 const content *what) {
+    if (is_stdout(path) || is_special(path))
+        return write_content(options, path, O_APPEND | O_NOCTTY, what);
+
+    /* Through a symbolic link, the file that it points to is replaced, not the link. */
+    cli_file file = {.target = realpath(path, NULL)};
+    if (file.target == NULL)
+        file.target = strdup(path);
+    if (file.target != NULL) {
+        file.temporary = beside(file.target, "tmp");
+        file.backup = beside(file.target, "old");
+    }
+    if (file.temporary == NULL || file.backup == NULL) {
+        cli_error(options, "out of memory for the name of %s", path);
+        release_file(&file);
+        return CLI_INPUT;
+    }
+    int code = write_content(options, file.temporary, O_CREAT | O_EXCL, what);
+    struct stat info;
+    if (stat(file.target, &info) == 0)
+        (void)chmod(file.temporary, info.st_mode & 07777); /* the content matters more */
+    outputs->files[outputs->count++] = file;
+    return code;
+}
+
+int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
+                   const cJSON *json) {
+    return stage(options, outputs, path, &(content){.json = json});
+}
+
+int cli_stage_vector(const cli_options *options, gsw_context *context, cli_outputs *outputs,
+                     const char *path, const double *values, int64_t count, const char *comment) {
+    return stage(
+        options, outputs, path,
+        &(content){.values = values, .count = count, .comment = comment, .context = context});
+}
+
+int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outputs *outputs,
+                     const char *path, const gsw_csr *csr, const char *comment) {
+    return stage(options, outputs, path,
+                 &(content){.csr = csr, .comment = comment, .context = context});
+}
+
+/* Puts back what commit has replaced so far. */
+static void roll_back(cli_outputs *outputs) {
+    for (int i = 0; i < outputs->count; i++) {
+        cli_file *file = &outputs->files[i];
+        if (file->renamed && rename(file->backup, file->target) != 0 && errno == ENOENT)
+            unlink(file->target);
+    }
+}
+
+int cli_commit(const cli_options *options, cli_outputs *outputs) {
+    int code = CLI_OK;
+    for (int i = 0; i < outputs->count && code == CLI_OK; i++) {
+        cli_file *file = &outputs->files[i];
+        bool last = i == outputs->count - 1;
+        /* A second name keeps the old file until all are in place. */
+        if ((!last && link(file->target, file->backup) != 0 && errno != ENOENT) ||
+            rename(file->temporary, file->target) != 0) {
+            cli_error(options, "cannot replace %s: %s", file->target, cli_reason(errno));
+            roll_back(outputs);
+            code = CLI_INPUT;
+        } else {
+            file->renamed = true;
+        }
+    }
+    cli_discard(outputs);
+    return code;
+}
+
+void cli_discard(cli_outputs *outputs) {
+    for (int i = 0; i < outputs->count; i++) {
+        cli_file *file = &outputs->files[i];
+        if (!file->renamed)
+            unlink(file->temporary);
+        unlink(file->backup);
+        release_file(file);
+    }
+    outputs->count = 0;
+}

@@ -1,0 +1,50 @@
+/* csr.h: reading a user's CSR arrays without trusting them.
+ *
+ * Host arrays. Loops over rows test each row cheaply where they stand and call gsw_csr_refuse_row()
+ * when something is wrong; that function looks again, slowly, and names what it found. */
+#ifndef GSW_CSR_H
+#define GSW_CSR_H
+
+#include <stdint.h>
+#include <gridsweep/matrix.h>
+
+/* Entry i of an index array. Pass the type as a constant where the loop is hot. */
+static inline int64_t gsw_index_at(const void *array, gsw_itype type, int64_t i) {
+    return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
+}
+
+static inline void gsw_index_put(void *array, gsw_itype type, int64_t i, int64_t value) {
+    if (type == GSW_I32)
+        ((int32_t *)array)[i] = (int32_t)value;
+    else
+        ((int64_t *)array)[i] = value;
+}
+
+/* Entry i of a value array. */
+static inline double gsw_value_at(const void *array, gsw_dtype type, int64_t i) {
+    return type == GSW_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+/* The end of `row`, which begins at entry `begin`, as an entry number in *end. Returns 0 where the
+ * row pointer descends or leaves the arrays. Walk the rows in order: begin is 0 for row 0, and the
+ * end of the row before for every other row. */
+static inline int gsw_csr_row_end(const gsw_csr *csr, gsw_itype type, int64_t row, int64_t begin,
+                                  int64_t *end) {
+    int64_t pointer = gsw_index_at(csr->row_ptr, type, row + 1);
+    if (pointer < begin + csr->base || pointer > csr->nonzeros + csr->base)
+        return 0;
+    if (row == 0 && gsw_index_at(csr->row_ptr, type, 0) != csr->base)
+        return 0;
+    *end = pointer - csr->base;
+    return row + 1 < csr->rows || *end == csr->nonzeros;
+}
+
+/* Checks everything but the contents of the arrays. `values` may be NULL where `needs_values` is 0.
+ * Errors: INVALID_ARGUMENT. */
+gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_values);
+
+/* Says what is wrong with a row (0-based) that begins at entry `begin`: its pointers, or a column
+ * that is out of range or does not ascend. Always returns INVALID_ARGUMENT. */
+gsw_status gsw_csr_refuse_row(gsw_context *context, const gsw_csr *csr, int64_t row, int64_t begin);
+
+#endif

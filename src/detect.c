@@ -1,0 +1,509 @@
+/* detect.c: finds the grid and the stencil of a CSR matrix in natural order.
+ *
+ * One pass over the entries checks the arrays and collects the distinct distances column - row; a
+ * stencil matrix has few. On an nx x ny x nz grid a distance k stands for at most four offsets,
+ * because x + dx either stays in the line of points or is carried into the next one, and likewise
+ * y + dy into the next plane:
+ *
+ *   dx = k mod nx, or that - nx with the carry 1;   q = floor(k / nx) + carry
+ *   dy = q mod ny, or that - ny with the carry 1;   dz = floor(q / ny) + carry
+ *
+ * Which of the four an entry has follows from the coordinates of its row. A grid explains the
+ * matrix when the offset of every entry is short: a coupling that crosses the boundary of a wrong
+ * grid shows itself by an offset nearly as long as the grid. So every (nx, ny) that divides the
+ * number of rows is tried against the distances alone, and only those that survive are checked
+ * against entries; where each distance has one short offset, rows in the interior cannot fail, so
+ * only rows near the boundary are read again.
+ *
+ * A custom stencil is inferred only where no distance has two short offsets: a grid three points
+ * wide would explain every banded matrix.
+ *
+ * Of several explanations the smallest named stencil wins, then the custom stencil with the fewest
+ * offsets, then the larger nx, then the larger ny. Hence a diagonal or tridiagonal matrix is an
+ * n x 1 x 1 grid with D2N5, and a 5-point matrix in the plane has nz = 1. */
+#include <stdlib.h>
+#include <gridsweep/matrix.h>
+#include "internal.h"
+#include "csr.h"
+
+/* The longest component of an offset that is taken for a neighbour when the grid is inferred: that
+ * of the named stencils. With longer ones nearly any small matrix would be some grid. */
+#define INFERRED_REACH 2
+
+/* How many entries that refuted a grid are kept, to refute the next ones without a pass. */
+#define REFUTATIONS 32
+
+/* How many rows are read to tell which of the grids that do not fit comes nearest. */
+#define SAMPLE_ROWS 65536
+
+#define NAMED_COUNT 7
+
+/* The distinct distances column - row, ascending, 0 among them. One place more holds a sentinel. */
+typedef struct distance_set {
+    int count;
+    int64_t distance[GSW_STENCIL_MAX + 1];
+} distance_set;
+
+/* What the distances mean on one grid. Variant v of a distance is the offset with the carries
+ * v & 1 in x and v >> 1 in y. */
+typedef struct reading {
+    gsw_grid grid;
+    int64_t limit;                          /* the longest component allowed */
+    int64_t shift_x[GSW_STENCIL_MAX];       /* k mod nx */
+    int64_t shift_y[GSW_STENCIL_MAX][2];    /* q mod ny, by the carry in x */
+    int64_t layer[GSW_STENCIL_MAX][2];      /* floor(q / ny), by the carry in x */
+    unsigned char allowed[GSW_STENCIL_MAX]; /* bit v: variant v is short enough */
+    unsigned char seen[GSW_STENCIL_MAX];    /* bit v: an entry has variant v */
+    int ambiguous;                          /* some distance has several allowed variants */
+    int unexplained;                        /* distances without any */
+    int seen_count;                         /* offsets seen */
+    int64_t reach[3];                       /* longest component of the allowed variants */
+} reading;
+
+/* An entry: its row and the index of its distance. row < 0: none. */
+typedef struct witness {
+    int64_t row;
+    int index;
+} witness;
+
+/* A grid that was found. */
+typedef struct choice {
+    gsw_grid grid;
+    int named; /* index in `named`, NAMED_COUNT for a custom stencil */
+    gsw_stencil stencil;
+} choice;
+
+/* Everything a search needs. */
+typedef struct search {
+    gsw_context *context;
+    const gsw_csr *csr;
+    distance_set set;
+    gsw_stencil named[NAMED_COUNT]; /* ascending count */
+    witness refutations[REFUTATIONS];
+    int refutation_count;
+    int found;
+    choice best;           /* where found */
+    gsw_grid nearest;      /* of the grids that do not fit, once there is none that does */
+    int64_t nearest_count; /* entries it leaves unexplained */
+    reading reading;
+} search;
+
+static int insert_distance(distance_set *set, int at, int64_t distance) {
+    if (set->count == GSW_STENCIL_MAX)
+        return 0;
+    for (int i = set->count; i >= at; i--) /* the sentinel moves along */
+        set->distance[i + 1] = set->distance[i];
+    set->distance[at] = distance;
+    set->count++;
+    return 1;
+}
+
+static gsw_status refuse_distance(const search *s, int64_t row, int64_t distance) {
+    return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
+                    "row %lld: offset %+lld (column %lld): more than %d distinct offsets, which is "
+                    "all a stencil can hold",
+                    (long long)row + s->csr->base, (long long)distance,
+                    (long long)(row + distance) + s->csr->base, GSW_STENCIL_MAX);
+}
+
+/* The pass over all entries. `type` is a constant at each call, so that the compiler makes a loop
+ * for each. */
+static inline gsw_status collect(search *s, gsw_itype type) {
+    const gsw_csr *csr = s->csr;
+    distance_set *set = &s->set;
+    *set = (distance_set){.count = 1, .distance = {0, INT64_MAX}};
+    int64_t begin = 0;
+    for (int64_t row = 0; row < csr->rows; row++) {
+        int64_t end = begin;
+        if (!gsw_csr_row_end(csr, type, row, begin, &end))
+            return gsw_csr_refuse_row(s->context, csr, row, begin);
+        int64_t previous = csr->base - 1;
+        int i = 0;
+        for (int64_t k = begin; k < end; k++) {
+            int64_t column = gsw_index_at(csr->columns, type, k);
+            if (column <= previous || column >= csr->rows + csr->base)
+                return gsw_csr_refuse_row(s->context, csr, row, begin);
+            previous = column;
+            int64_t distance = column - csr->base - row;
+            while (set->distance[i] < distance)
+                i++;
+            if (set->distance[i] != distance && !insert_distance(set, i, distance))
+                return refuse_distance(s, row, distance);
+            i++;
+        }
+        begin = end;
+    }
+    return GSW_SUCCESS;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+static inline int64_t variant_x(const reading *r, int i, int v) {
+    return r->shift_x[i] - ((v & 1) ? r->grid.nx : 0);
+}
+
+static inline int64_t variant_y(const reading *r, int i, int v) {
+    return r->shift_y[i][v & 1] - ((v >> 1) ? r->grid.ny : 0);
+}
+
+static inline int64_t variant_z(const reading *r, int i, int v) {
+    return r->layer[i][v & 1] + (v >> 1);
+}
+
+static gsw_offset variant_offset(const reading *r, int i, int v) {
+    return (gsw_offset){(int32_t)variant_x(r, i, v), (int32_t)variant_y(r, i, v),
+                        (int32_t)variant_z(r, i, v)};
+}
+
+/* Marks the variants of distance i that are short enough; extends the reach. */
+static void allow_variants(reading *r, int i) {
+    const int64_t extent[3] = {r->grid.nx, r->grid.ny, r->grid.nz};
+    for (int v = 0; v < 4; v++) {
+        const int64_t length[3] = {llabs(variant_x(r, i, v)), llabs(variant_y(r, i, v)),
+                                   llabs(variant_z(r, i, v))};
+        int allowed = 1;
+        for (int d = 0; d < 3; d++)
+            allowed &= length[d] < extent[d] && length[d] <= r->limit;
+        if (!allowed)
+            continue;
+        r->ambiguous |= r->allowed[i] != 0;
+        r->allowed[i] |= (unsigned char)(1 << v);
+        for (int d = 0; d < 3; d++)
+            r->reach[d] = length[d] > r->reach[d] ? length[d] : r->reach[d];
+    }
+    r->unexplained += r->allowed[i] == 0;
+}
+
+static void make_reading(const distance_set *set, const gsw_grid *grid, int64_t limit, reading *r) {
+    r->grid = *grid;
+    r->limit = limit;
+    r->ambiguous = 0;
+    r->unexplained = 0;
+    r->seen_count = 0;
+    for (int d = 0; d < 3; d++)
+        r->reach[d] = 0;
+    for (int i = 0; i < set->count; i++) {
+        int64_t q = floor_div(set->distance[i], grid->nx);
+        r->shift_x[i] = set->distance[i] - q * grid->nx;
+        for (int carry = 0; carry < 2; carry++) {
+            r->layer[i][carry] = floor_div(q + carry, grid->ny);
+            r->shift_y[i][carry] = q + carry - r->layer[i][carry] * grid->ny;
+        }
+        r->allowed[i] = 0;
+        r->seen[i] = 0;
+        allow_variants(r, i);
+    }
+}
+
+/* The variant of distance i in a row at (x, y). */
+static inline int variant_at(const reading *r, int i, int64_t x, int64_t y) {
+    int carry_x = x + r->shift_x[i] >= r->grid.nx;
+    int carry_y = y + r->shift_y[i][carry_x] >= r->grid.ny;
+    return carry_x + 2 * carry_y;
+}
+
+/* Reads the entries of a row. Returns the index of the first distance that the grid does not
+ * explain there, or that makes one offset too many for a stencil, or -1. */
+static inline int read_row(const search *s, reading *r, gsw_itype type, int64_t row, int64_t x,
+                           int64_t y) {
+    const gsw_csr *csr = s->csr;
+    int64_t end = gsw_index_at(csr->row_ptr, type, row + 1) - csr->base;
+    int i = 0;
+    for (int64_t k = gsw_index_at(csr->row_ptr, type, row) - csr->base; k < end; k++) {
+        int64_t distance = gsw_index_at(csr->columns, type, k) - csr->base - row;
+        while (s->set.distance[i] < distance)
+            i++;
+        unsigned char bit = (unsigned char)(1 << variant_at(r, i, x, y));
+        if (!(r->seen[i] & bit)) {
+            if (!(r->allowed[i] & bit) || r->seen_count == GSW_STENCIL_MAX)
+                return i;
+            r->seen[i] |= bit;
+            r->seen_count++;
+        }
+        i++;
+    }
+    return -1;
+}
+
+/* Reads all rows that the grid might not explain, and gives the first entry that it does not. */
+static inline witness read_rows(const search *s, reading *r, gsw_itype type) {
+    const gsw_grid *g = &r->grid;
+    int skip_interior = !r->ambiguous && !r->unexplained;
+    int64_t line = 0;
+    for (int64_t z = 0; z < g->nz; z++)
+        for (int64_t y = 0; y < g->ny; y++, line += g->nx) {
+            int interior = skip_interior && y >= r->reach[1] && y < g->ny - r->reach[1] &&
+                           z >= r->reach[2] && z < g->nz - r->reach[2] && 2 * r->reach[0] <= g->nx;
+            int64_t skip = interior ? r->reach[0] : g->nx;
+            for (int64_t x = 0; x < g->nx; x++) {
+                if (x == skip)
+                    x = g->nx - r->reach[0];
+                if (x == g->nx)
+                    break;
+                int index = read_row(s, r, type, line + x, x, y);
+                if (index >= 0)
+                    return (witness){line + x, index};
+            }
+        }
+    return (witness){-1, 0};
+}
+
+static witness read_entries(const search *s, reading *r) {
+    r->seen_count = 0;
+    for (int i = 0; i < s->set.count; i++) {
+        r->seen[i] = 0;
+        /* The centre is part of every stencil, whether it occurs or not. */
+        if (s->set.distance[i] == 0) {
+            r->seen[i] = 1;
+            r->seen_count = 1;
+        }
+    }
+    witness bad =
+        s->csr->index_type == GSW_I32 ? read_rows(s, r, GSW_I32) : read_rows(s, r, GSW_I64);
+    /* Interior rows may have been skipped: a distance with one allowed variant has that one. */
+    if (bad.row < 0 && !r->ambiguous)
+        for (int i = 0; i < s->set.count; i++)
+            r->seen[i] = r->allowed[i];
+    return bad;
+}
+
+/* 1 where `stencil` holds the variants of distance i in `bits`: all of them, or at least one. */
+static int holds_distance(const gsw_stencil *stencil, const reading *r, int i, unsigned char bits,
+                          int all) {
+    for (int v = 0; v < 4; v++) {
+        if (!(bits >> v & 1))
+            continue;
+        int held = gsw_stencil_find(stencil, variant_offset(r, i, v)) >= 0;
+        if (held != all)
+            return held;
+    }
+    return all;
+}
+
+/* The smallest named stencil that holds every offset seen or, before entries have been read
+ * (`seen` is 0), one that no reading of the entries can undercut. */
+static int smallest_named(const search *s, const reading *r, int seen) {
+    int n = 0;
+    for (; n < NAMED_COUNT; n++) {
+        int i = 0;
+        while (i < s->set.count &&
+               holds_distance(&s->named[n], r, i, seen ? r->seen[i] : r->allowed[i], seen))
+            i++;
+        if (i == s->set.count)
+            break;
+    }
+    return n;
+}
+
+static gsw_status make_choice(const search *s, const reading *r, choice *c) {
+    c->grid = r->grid;
+    c->named = smallest_named(s, r, 1);
+    if (c->named < NAMED_COUNT) {
+        c->stencil = s->named[c->named];
+        return GSW_SUCCESS;
+    }
+    gsw_offset offsets[GSW_STENCIL_MAX];
+    int32_t count = 0;
+    for (int i = 0; i < s->set.count; i++)
+        for (int v = 0; v < 4; v++)
+            if (r->seen[i] >> v & 1)
+                offsets[count++] = variant_offset(r, i, v);
+    return gsw_stencil_from_offsets(offsets, count, &c->stencil);
+}
+
+/* 1 where a stencil (a named one, or a custom one with `count` offsets) beats the best so far. */
+static int beats_best(const search *s, int named, int count) {
+    if (!s->found || named < s->best.named)
+        return 1;
+    return named == NAMED_COUNT && s->best.named == NAMED_COUNT && count < s->best.stencil.count;
+}
+
+/* Looks whether an entry that refuted another grid refutes this one. */
+static int refuted_before(const search *s, const reading *r) {
+    for (int k = 0; k < s->refutation_count && k < REFUTATIONS; k++) {
+        witness w = s->refutations[k];
+        int v = variant_at(r, w.index, w.row % r->grid.nx, w.row / r->grid.nx % r->grid.ny);
+        if (!(r->allowed[w.index] >> v & 1))
+            return 1;
+    }
+    return 0;
+}
+
+/* Takes the grid where it explains the matrix better than the best so far. */
+static gsw_status try_grid(search *s, const gsw_grid *grid) {
+    reading *r = &s->reading;
+    make_reading(&s->set, grid, INFERRED_REACH, r);
+    if (r->unexplained)
+        return GSW_SUCCESS;
+    int named = smallest_named(s, r, 0);
+    if ((named == NAMED_COUNT && r->ambiguous) || !beats_best(s, named, s->set.count) ||
+        refuted_before(s, r))
+        return GSW_SUCCESS;
+    witness bad = read_entries(s, r);
+    if (bad.row >= 0) {
+        s->refutations[s->refutation_count++ % REFUTATIONS] = bad;
+        return GSW_SUCCESS;
+    }
+    choice found;
+    GSW_TRY(make_choice(s, r, &found));
+    if ((found.named == NAMED_COUNT && r->ambiguous) ||
+        !beats_best(s, found.named, found.stencil.count))
+        return GSW_SUCCESS;
+    s->best = found;
+    s->found = 1;
+    return GSW_SUCCESS;
+}
+
+static gsw_status load_named(search *s) {
+    static const char *const names[NAMED_COUNT] = {"D2N5",  "D3N7",  "D2N9", "D3N13",
+                                                   "D3N19", "D3N27", "D3N33"};
+    for (int n = 0; n < NAMED_COUNT; n++)
+        GSW_TRY(gsw_stencil_named(names[n], &s->named[n]));
+    return GSW_SUCCESS;
+}
+
+/* All divisors of n in descending order, in a new array. */
+static gsw_status make_divisors(gsw_context *context, int64_t n, int64_t **divisors,
+                                int64_t *count) {
+    int64_t pairs = 0;
+    for (int64_t d = 1; d <= n / d; d++)
+        pairs += n % d == 0;
+    void *array = NULL;
+    GSW_TRY(gsw_alloc(context, (size_t)(2 * pairs), sizeof(int64_t), "divisors", &array));
+    *divisors = array;
+    *count = 0;
+    for (int64_t d = 1; d <= n / d; d++)
+        if (n % d == 0)
+            (*divisors)[(*count)++] = n / d;
+    for (int64_t i = *count - 1; i >= 0; i--) {
+        int64_t d = n / (*divisors)[i];
+        if (d != (*divisors)[i])
+            (*divisors)[(*count)++] = d;
+    }
+    return GSW_SUCCESS;
+}
+
+/* Reads the distances as strictly as it takes for a grid that does not fit to leave an entry
+ * unexplained: on narrow grids only with the offsets of D3N27. */
+static void make_strict_reading(const search *s, const gsw_grid *grid, reading *r) {
+    make_reading(&s->set, grid, INFERRED_REACH, r);
+    if (r->ambiguous)
+        make_reading(&s->set, grid, 1, r);
+}
+
+/* Counts the entries that the reading leaves unexplained, up to `enough`, in the first rows. */
+static int64_t count_unexplained(const search *s, const reading *r, int64_t enough) {
+    const gsw_csr *csr = s->csr;
+    int64_t rows = csr->rows < SAMPLE_ROWS ? csr->rows : SAMPLE_ROWS;
+    int64_t count = 0;
+    int64_t k = 0;
+    for (int64_t row = 0; row < rows && count < enough; row++) {
+        int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+        int64_t x = row % r->grid.nx;
+        int64_t y = row / r->grid.nx % r->grid.ny;
+        for (int i = 0; k < end; k++) {
+            int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
+            while (s->set.distance[i] < column - row)
+                i++;
+            count += !(r->allowed[i] >> variant_at(r, i, x, y) & 1);
+        }
+    }
+    return count;
+}
+
+/* Keeps the grid where it leaves fewer entries unexplained than any before it. */
+static gsw_status try_nearest(search *s, const gsw_grid *grid) {
+    make_strict_reading(s, grid, &s->reading);
+    int64_t count = count_unexplained(s, &s->reading, s->nearest_count);
+    if (count < s->nearest_count) {
+        s->nearest = *grid;
+        s->nearest_count = count;
+    }
+    return GSW_SUCCESS;
+}
+
+/* Visits the grids with as many points as the matrix has rows in the order of preference: larger nx
+ * first, then larger ny. */
+static gsw_status visit_grids(search *s, const int64_t *divisors, int64_t count,
+                              gsw_status (*visit)(search *s, const gsw_grid *grid)) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t lines = s->csr->rows / divisors[i];
+        for (int64_t j = 0; j < count; j++) {
+            if (lines % divisors[j] != 0)
+                continue;
+            gsw_grid grid = {divisors[i], divisors[j], lines / divisors[j]};
+            GSW_TRY(visit(s, &grid));
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+/* Refuses with the first entry that s->reading leaves unexplained. */
+static gsw_status refuse_grid(search *s, const char *which) {
+    reading *r = &s->reading;
+    const gsw_grid *grid = &r->grid;
+    witness bad = read_entries(s, r);
+    int64_t plane = grid->nx * grid->ny;
+    int64_t column = bad.row + s->set.distance[bad.index];
+    int64_t x = bad.row % grid->nx;
+    int64_t y = bad.row / grid->nx % grid->ny;
+    int too_many = r->allowed[bad.index] >> variant_at(r, bad.index, x, y) & 1;
+    return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
+                    "row %lld: offset %+lld (column %lld) is the coupling (%lld, %lld, %lld) on "
+                    "the %s grid, %lld x %lld x %lld: %s",
+                    (long long)bad.row + s->csr->base, (long long)s->set.distance[bad.index],
+                    (long long)column + s->csr->base, (long long)(column % grid->nx - x),
+                    (long long)(column / grid->nx % grid->ny - y),
+                    (long long)(column / plane - bad.row / plane), which, (long long)grid->nx,
+                    (long long)grid->ny, (long long)grid->nz,
+                    too_many ? "one offset more than a stencil can hold"
+                             : "too long for a stencil");
+}
+
+static gsw_status infer_grid(search *s) {
+    int64_t *divisors = NULL;
+    int64_t count = 0;
+    gsw_status status;
+    GSW_TRY(make_divisors(s->context, s->csr->rows, &divisors, &count));
+    GSW_TRY_GOTO(visit_grids(s, divisors, count, try_grid), cleanup);
+    if (!s->found) {
+        s->nearest_count = INT64_MAX;
+        GSW_TRY_GOTO(visit_grids(s, divisors, count, try_nearest), cleanup);
+        make_strict_reading(s, &s->nearest, &s->reading);
+        status = refuse_grid(s, "nearest");
+    }
+cleanup:
+    free(divisors);
+    return status;
+}
+
+static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
+    make_reading(&s->set, extents, GSW_OFFSET_MAX, &s->reading);
+    if (read_entries(s, &s->reading).row >= 0)
+        return refuse_grid(s, "given");
+    return make_choice(s, &s->reading, &s->best);
+}
+
+gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
+                      gsw_grid *grid, gsw_stencil *stencil) {
+    GSW_REQUIRE(context, grid, "grid must not be NULL");
+    GSW_REQUIRE(context, stencil, "stencil must not be NULL");
+    GSW_TRY(gsw_csr_check(context, csr, 0));
+    if (extents) {
+        int64_t points = 0;
+        GSW_REQUIRE(context,
+                    gsw_grid_points(extents, &points) == GSW_SUCCESS && points == csr->rows,
+                    "extents: %lld x %lld x %lld is not a grid of the matrix's %lld points",
+                    (long long)extents->nx, (long long)extents->ny, (long long)extents->nz,
+                    (long long)csr->rows);
+    }
+    search s = {.context = context, .csr = csr};
+    GSW_TRY(load_named(&s));
+    GSW_TRY(csr->index_type == GSW_I32 ? collect(&s, GSW_I32) : collect(&s, GSW_I64));
+    GSW_TRY(extents ? read_given_grid(&s, extents) : infer_grid(&s));
+    *grid = s.best.grid;
+    *stencil = s.best.stencil;
+    return GSW_SUCCESS;
+}

@@ -1,0 +1,333 @@
+/* factor.c: packed factors: validation, life cycle, solves and extraction. The backend does the
+ * work. */
+#include <gridsweep/factor.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "backend.h"
+#include "internal.h"
+
+const char *gsw_factor_kind_name(gsw_factor_kind kind) {
+    static const char *const names[] = {"ilu0",   "ic0",   "dilu",  "ssor",
+                                        "jacobi", "lower", "upper", "lu"};
+    return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
+}
+
+/* Checks the options and resolves their defaults. */
+static gsw_status resolve(gsw_context *context, const gsw_factor_options *given,
+                          gsw_factor_options *options) {
+    static const gsw_factor_options defaults = {0};
+    *options = given ? *given : defaults;
+    GSW_REQUIRE(context, (unsigned)options->kind <= GSW_FACTOR_LU, "options->kind %d is unknown",
+                (int)options->kind);
+    GSW_REQUIRE(context, (unsigned)options->factor_type <= GSW_F32,
+                "options->factor_type %d is unknown", (int)options->factor_type);
+    GSW_REQUIRE(context, (unsigned)options->vector_type <= GSW_F32,
+                "options->vector_type %d is unknown", (int)options->vector_type);
+    GSW_REQUIRE(context, options->omega >= 0 && options->omega < 2,
+                "options->omega %g is not in (0, 2)", options->omega);
+    GSW_REQUIRE(context, options->pivot_shift >= 0 && isfinite(options->pivot_shift),
+                "options->pivot_shift %g is negative or not finite", options->pivot_shift);
+    if (options->omega == 0)
+        options->omega = 1;
+    if (options->kind != GSW_FACTOR_LOWER && options->kind != GSW_FACTOR_UPPER &&
+        options->kind != GSW_FACTOR_LU)
+        options->unit_diagonal = 0;
+    if (options->kind == GSW_IC0)
+        options->transpose = 0; /* symmetric */
+    if (options->vector_type == GSW_F32 && options->factor_type == GSW_F64)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "fp64 factors with fp32 vectors are not supported");
+    return GSW_SUCCESS;
+}
+
+static int same_grid(const gsw_grid *a, const gsw_grid *b) {
+    return a->nx == b->nx && a->ny == b->ny && a->nz == b->nz;
+}
+
+static int same_stencil(const gsw_stencil *a, const gsw_stencil *b) {
+    return a->count == b->count &&
+           memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof a->offsets[0]) == 0;
+}
+
+static int is_symmetric(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset a = stencil->offsets[e], b = stencil->offsets[stencil->count - 1 - e];
+        if (a.dx != -b.dx || a.dy != -b.dy || a.dz != -b.dz)
+            return 0;
+    }
+    return 1;
+}
+
+/* Can the factor take values from this matrix? */
+static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
+                               const gsw_matrix *matrix, const char *name) {
+    GSW_REQUIRE(context, matrix, "%s is NULL", name);
+    GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->grid), "the grid of %s differs", name);
+    GSW_REQUIRE(context, same_stencil(&matrix->stencil, &factor->stencil),
+                "the stencil of %s differs", name);
+    if (matrix->format == GSW_FORMAT_STENCIL) {
+        GSW_REQUIRE(context, matrix->array.values, "%s->array.values is NULL", name);
+    } else {
+        GSW_REQUIRE(context, matrix->csr.rows == factor->points, "%s->csr.rows differs", name);
+        GSW_REQUIRE(context,
+                    matrix->csr.row_ptr &&
+                        (matrix->csr.nonzeros == 0 || (matrix->csr.columns && matrix->csr.values)),
+                    "an array of %s->csr is NULL", name);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper) {
+    factor->usable = 0;
+    GSW_TRY(check_matrix(context, factor, matrix, "matrix"));
+    if (factor->options.kind == GSW_FACTOR_LU)
+        GSW_TRY(check_matrix(context, factor, upper, "upper"));
+    else
+        GSW_REQUIRE(context, !upper, "upper is for factors of kind LU only");
+    GSW_TRY(context->ops->factor_fill(context, factor, matrix, upper));
+    factor->usable = 1;
+    return GSW_SUCCESS;
+}
+
+static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
+                         const gsw_factor_options *options, gsw_factor **factor) {
+    gsw_status status;
+    gsw_factor *made;
+    int64_t points;
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_REQUIRE(context, matrix->stencil.count >= 1 && matrix->stencil.count <= GSW_STENCIL_MAX,
+                "matrix->stencil is not a stencil");
+    if (options->kind == GSW_IC0 && !is_symmetric(&matrix->stencil))
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "ic0 needs a symmetric stencil: one that has -o for each offset o");
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a factor", (void **)&made));
+    memset(made, 0, sizeof *made);
+    made->context = context;
+    made->options = *options;
+    made->grid = matrix->grid;
+    made->stencil = matrix->stencil;
+    made->points = points;
+    made->info.kind = options->kind;
+    made->info.factor_type = options->factor_type;
+    made->info.vector_type = options->vector_type;
+    made->info.grid = matrix->grid;
+    made->info.stencil = matrix->stencil;
+    made->info.first_bad_row = -1;
+    GSW_TRY_GOTO(context->ops->factor_open(context, made), fail);
+    GSW_TRY_GOTO(fill(context, made, matrix, upper), fail_open);
+    *factor = made;
+    return GSW_SUCCESS;
+
+fail_open:
+    context->ops->factor_close(context, made);
+fail:
+    free(made);
+    return status;
+}
+
+gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_factor_options *options, gsw_factor **factor) {
+    gsw_factor_options resolved;
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, factor, "factor is NULL");
+    *factor = NULL;
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    GSW_TRY(resolve(context, options, &resolved));
+    GSW_REQUIRE(context, resolved.kind != GSW_FACTOR_LU,
+                "kind LU is made by gsw_factor_create_lu()");
+    return create(context, matrix, NULL, &resolved, factor);
+}
+
+gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
+                                const gsw_matrix *upper, const gsw_factor_options *options,
+                                gsw_factor **factor) {
+    gsw_factor_options resolved;
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, factor, "factor is NULL");
+    *factor = NULL;
+    GSW_REQUIRE(context, lower, "lower is NULL");
+    GSW_REQUIRE(context, upper, "upper is NULL");
+    gsw_factor_options lu = {0};
+    if (options)
+        lu = *options;
+    lu.kind = GSW_FACTOR_LU;
+    GSW_TRY(resolve(context, &lu, &resolved));
+    return create(context, lower, upper, &resolved, factor);
+}
+
+gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                               const gsw_matrix *upper) {
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, factor, "factor is NULL");
+    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    return fill(context, factor, matrix, upper);
+}
+
+/* ---- Solving ----------------------------------------------------------------------------------
+ */
+
+static gsw_status check_solve(gsw_context *context, const gsw_factor *factor, int64_t count,
+                              const void *b, int64_t ldb, const void *x, int64_t ldx) {
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, factor, "factor is NULL");
+    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
+    GSW_REQUIRE(context, count >= 0, "count %lld is negative", (long long)count);
+    GSW_REQUIRE(context, count == 0 || b, "b is NULL");
+    GSW_REQUIRE(context, count == 0 || x, "x is NULL");
+    GSW_REQUIRE(context, count <= 1 || ldb >= factor->points, "ldb %lld is less than the points",
+                (long long)ldb);
+    GSW_REQUIRE(context, count <= 1 || ldx >= factor->points, "ldx %lld is less than the points",
+                (long long)ldx);
+    GSW_REQUIRE(context, b != x || count <= 1 || ldb == ldx, "in place, ldx must equal ldb");
+    return GSW_SUCCESS;
+}
+
+int gsw_factor_sweeps(const gsw_factor *factor) {
+    if (!factor || factor->options.kind == GSW_JACOBI)
+        return 0;
+    return factor->options.kind == GSW_FACTOR_LOWER || factor->options.kind == GSW_FACTOR_UPPER ? 1
+                                                                                                : 2;
+}
+
+gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
+                            int64_t ldb, void *x, int64_t ldx) {
+    GSW_TRY(check_solve(context, factor, count, b, ldb, x, ldx));
+    if (count == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->factor_sweep(context, factor, 0, count, b, ldb, x, ldx));
+    if (gsw_factor_sweeps(factor) == 2)
+        GSW_TRY(context->ops->factor_sweep(context, factor, 1, count, x, ldx, x, ldx));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                            const void *b, int64_t ldb, void *x, int64_t ldx) {
+    GSW_TRY(check_solve(context, factor, count, b, ldb, x, ldx));
+    GSW_REQUIRE(context, which >= 0 && which < gsw_factor_sweeps(factor),
+                "which %d: a factor of kind %s has %d sweeps", which,
+                gsw_factor_kind_name(factor->options.kind), gsw_factor_sweeps(factor));
+    return count == 0 ? GSW_SUCCESS
+                      : context->ops->factor_sweep(context, factor, which, count, b, ldb, x, ldx);
+}
+
+/* ---- Extraction -------------------------------------------------------------------------------
+ */
+
+/* Natural-order arrays of one sweep's coefficients: values[e], allocated as one block. */
+typedef struct unpacked {
+    double *block;
+    double *values[GSW_STENCIL_MAX];
+} unpacked;
+
+static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int which, unpacked *out) {
+    const int32_t count = factor->stencil.count;
+    size_t values;
+    if (!gsw_mul_size((size_t)count, (size_t)factor->points, &values))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "the factor's entries exceed 64 bits");
+    GSW_TRY(gsw_alloc(context, values, sizeof(double), "extracted factors", (void **)&out->block));
+    memset(out->block, 0, values * sizeof(double));
+    for (int32_t e = 0; e < count; e++)
+        out->values[e] = out->block + e * factor->points;
+    return context->ops->factor_unpack(context, factor, which, out->values);
+}
+
+/* Rows that were scaled by the reciprocal diagonal get their diagonal back. */
+static void unscale(const gsw_factor *factor, unpacked *part) {
+    const int32_t center = factor->stencil.center;
+    for (int64_t row = 0; row < factor->points; row++) {
+        const double diagonal = 1 / part->values[center][row];
+        for (int32_t e = 0; e < factor->stencil.count; e++)
+            part->values[e][row] *= diagonal;
+        part->values[center][row] = diagonal;
+    }
+}
+
+/* IC0: from L1 (unit) and D L1^T to L = L1 sqrt(D) and L^T. */
+static void balance(const gsw_factor *factor, unpacked *lower, unpacked *upper) {
+    const gsw_grid *g = &factor->grid;
+    const int32_t center = factor->stencil.center;
+    double *const root = lower->values[center];
+    for (int64_t row = 0; row < factor->points; row++)
+        root[row] = sqrt(upper->values[center][row]);
+    for (int32_t e = 0; e < factor->stencil.count; e++) {
+        const gsw_offset o = factor->stencil.offsets[e];
+        const int64_t step = gsw_grid_row(g, o.dx, o.dy, o.dz);
+        for (int64_t row = 0; row < factor->points; row++) {
+            if (e < center && lower->values[e][row] != 0)
+                lower->values[e][row] *= root[row + step];
+            if (e >= center)
+                upper->values[e][row] /= root[row];
+        }
+    }
+}
+
+static gsw_status to_csr(gsw_context *context, const gsw_factor *factor, const unpacked *part,
+                         gsw_part which, gsw_itype index_type, gsw_csr *csr) {
+    gsw_matrix matrix;
+    const gsw_stencil_array array = {.values = (const void *const *)part->values,
+                                     .value_type = GSW_F64};
+    GSW_TRY(gsw_matrix_from_stencil(context, &factor->grid, &factor->stencil, &array, &matrix));
+    return gsw_matrix_to_csr(context, &matrix, which, index_type, csr);
+}
+
+gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
+                              gsw_csr *lower, gsw_csr *upper) {
+    gsw_status status;
+    unpacked part[2] = {{0}, {0}};
+    gsw_csr made[2] = {{0}, {0}};
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, factor, "factor is NULL");
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
+    const gsw_factor_kind kind = factor->options.kind;
+    if (kind == GSW_JACOBI || kind == GSW_SSOR || factor->options.transpose)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "L and U cannot be extracted from a %sfactor of kind %s",
+                        factor->options.transpose ? "transposed " : "", gsw_factor_kind_name(kind));
+    GSW_REQUIRE(context, kind != GSW_FACTOR_UPPER || !lower, "kind upper has no L");
+    GSW_REQUIRE(context, kind != GSW_FACTOR_LOWER || !upper, "kind lower has no U");
+
+    if (kind != GSW_FACTOR_UPPER)
+        GSW_TRY_GOTO(unpack(context, factor, 0, &part[0]), cleanup);
+    if (kind != GSW_FACTOR_LOWER)
+        GSW_TRY_GOTO(unpack(context, factor, kind == GSW_FACTOR_UPPER ? 0 : 1, &part[1]), cleanup);
+    if (kind == GSW_FACTOR_LOWER || kind == GSW_DILU)
+        unscale(factor, &part[0]);
+    else if (part[1].block)
+        unscale(factor, &part[1]);
+    if (kind == GSW_IC0)
+        balance(factor, &part[0], &part[1]);
+    if (lower)
+        GSW_TRY_GOTO(to_csr(context, factor, &part[0], GSW_LOWER, index_type, &made[0]), cleanup);
+    if (upper)
+        GSW_TRY_GOTO(to_csr(context, factor, &part[1], GSW_UPPER, index_type, &made[1]), cleanup);
+    if (lower)
+        *lower = made[0];
+    if (upper)
+        *upper = made[1];
+    memset(made, 0, sizeof made);
+    status = GSW_SUCCESS;
+
+cleanup:
+    gsw_csr_free(&made[1]);
+    gsw_csr_free(&made[0]);
+    free(part[1].block);
+    free(part[0].block);
+    return status;
+}
+
+gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info) {
+    if (!factor || !info)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    *info = factor->info;
+    return GSW_SUCCESS;
+}
+
+void gsw_factor_destroy(gsw_factor *factor) {
+    if (!factor)
+        return;
+    factor->context->ops->factor_close(factor->context, factor);
+    free(factor);
+}

@@ -1,0 +1,157 @@
+/* gmres.c: restarted GMRES. Saad and Schultz (1986); Saad, Iterative Methods for Sparse Linear
+ * Systems, 2nd ed., sections 6.5 and 9.3. The basis is orthogonalised by classical Gram-Schmidt
+ * without refinement, and Givens rotations keep the projected matrix triangular, so the residual's
+ * norm is known in every step. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "krylov_internal.h"
+
+/* The next basis vector counts as zero below this, relative to its coefficients. */
+#define HAPPY_BREAKDOWN 1e-30
+
+typedef struct gmres {
+    int64_t restart;
+    double *columns;       /* column k of the triangular matrix starts at k * (restart + 1) */
+    double *cosine, *sine; /* the rotation of each step */
+    double *right_hand;    /* of the projected system, rotated along */
+    double *solution;      /* of the projected system */
+} gmres;
+
+static double *basis(const gsw_krylov_run *run, int64_t k) {
+    return gsw_krylov_vector(run, k);
+}
+
+/* Two vectors behind the basis of restart + 1. */
+static double *scratch(const gsw_krylov_run *run, const gmres *m, int which) {
+    return gsw_krylov_vector(run, m->restart + 1 + which);
+}
+
+static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
+    size_t rows = (size_t)m->restart + 1;
+    size_t size = SIZE_MAX; /* stays, and is refused below, where the product overflows */
+    (void)gsw_mul_size(rows, rows + 4, &size);
+    void *memory;
+    GSW_TRY(
+        gsw_alloc(run->context, size, sizeof(double), "the projected matrix of GMRES", &memory));
+    m->columns = memory;
+    m->cosine = m->columns + rows * rows;
+    m->sine = m->cosine + rows;
+    m->right_hand = m->sine + rows;
+    m->solution = m->right_hand + rows;
+    return GSW_SUCCESS;
+}
+
+/* Makes w = v_k+1 orthogonal to v_0 .. v_k; the coefficients and the length go into `column`. */
+static gsw_status orthogonalise(gsw_krylov_run *run, int64_t k, double *column) {
+    double *w = basis(run, k + 1);
+    for (int64_t j = 0; j <= k; j++) {
+        GSW_TRY(gsw_krylov_dot(run, basis(run, j), w, &column[j]));
+        GSW_TRY(gsw_krylov_finite(run, "a coefficient of the basis", column[j]));
+    }
+    for (int64_t j = 0; j <= k; j++)
+        GSW_TRY(gsw_krylov_axpby(run, -column[j], basis(run, j), 1, w));
+    GSW_TRY(gsw_krylov_norm(run, w, &column[k + 1]));
+    return gsw_krylov_finite(run, "the length of a basis vector", column[k + 1]);
+}
+
+/* Applies the earlier rotations to column k. */
+static void rotate_column(const gmres *m, int64_t k, double *column) {
+    for (int64_t j = 0; j < k; j++) {
+        double above = column[j], below = column[j + 1];
+        column[j] = m->cosine[j] * above + m->sine[j] * below;
+        column[j + 1] = m->cosine[j] * below - m->sine[j] * above;
+    }
+}
+
+/* Makes the rotation that removes the entry below the diagonal of column k, and applies it. */
+static void add_rotation(gmres *m, int64_t k, double *column) {
+    double length = hypot(column[k], column[k + 1]);
+    m->cosine[k] = column[k] / length;
+    m->sine[k] = column[k + 1] / length;
+    column[k] = length;
+    m->right_hand[k + 1] = -m->sine[k] * m->right_hand[k];
+    m->right_hand[k] *= m->cosine[k];
+}
+
+/* Step k: a new basis vector, a new column, and the residual's norm after it. */
+static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
+    double *column = m->columns + k * (m->restart + 1);
+    GSW_TRY(gsw_krylov_apply(run, basis(run, k), scratch(run, m, 0), basis(run, k + 1)));
+    GSW_TRY(orthogonalise(run, k, column));
+    double length = column[k + 1], largest = 0;
+    for (int64_t j = 0; j <= k; j++)
+        largest = fmax(largest, fabs(column[j]));
+    rotate_column(m, k, column);
+
+    if (length <= HAPPY_BREAKDOWN * largest) {
+        /* The space is invariant: it holds the solution, unless the matrix is singular on it. */
+        if (fabs(column[k]) <= DBL_EPSILON * largest)
+            return gsw_krylov_breakdown(run, "the diagonal of the projected matrix", column[k],
+                                        "the matrix or the preconditioner is singular");
+        *norm = 0;
+        return GSW_SUCCESS;
+    }
+    add_rotation(m, k, column);
+    *norm = fabs(m->right_hand[k + 1]);
+    return gsw_krylov_axpby(run, 1 / length, basis(run, k + 1), 0, basis(run, k + 1));
+}
+
+/* Adds the best combination of the first `steps` basis vectors to x. */
+static gsw_status update_solution(gsw_krylov_run *run, gmres *m, int64_t steps) {
+    double *sum = scratch(run, m, 0), *hat = scratch(run, m, 1);
+    for (int64_t k = steps - 1; k >= 0; k--) {
+        double y = m->right_hand[k];
+        for (int64_t j = k + 1; j < steps; j++)
+            y -= m->columns[j * (m->restart + 1) + k] * m->solution[j];
+        m->solution[k] = y / m->columns[k * (m->restart + 1) + k];
+    }
+    for (int64_t k = 0; k < steps; k++)
+        GSW_TRY(gsw_krylov_axpby(run, m->solution[k], basis(run, k), k > 0, sum));
+    if (run->options.norm == GSW_NORM_PRECONDITIONED)
+        return gsw_krylov_axpby(run, 1, sum, 1, run->x);
+    GSW_TRY(gsw_krylov_precondition(run, sum, hat));
+    return gsw_krylov_axpby(run, 1, hat, 1, run->x);
+}
+
+/* Up to `restart` steps from the residual of length `norm` in the first basis vector. However they
+ * end, x takes what was gained. */
+static gsw_status cycle(gsw_krylov_run *run, gmres *m, double norm) {
+    gsw_status status = gsw_krylov_axpby(run, 1 / norm, basis(run, 0), 0, basis(run, 0));
+    int64_t k = 0;
+    m->right_hand[0] = norm;
+    while (k < m->restart && status == GSW_SUCCESS && !run->converged) {
+        status = step(run, m, k, &norm);
+        if (status != GSW_SUCCESS)
+            break;
+        k++;
+        run->iterations++;
+        status = gsw_krylov_check(run, norm);
+    }
+    if (k > 0 && (status == GSW_SUCCESS || gsw_krylov_ended(status))) {
+        gsw_status updated = update_solution(run, m, k);
+        if (updated != GSW_SUCCESS)
+            return updated;
+    }
+    return status;
+}
+
+gsw_status gsw_gmres_iterate(gsw_krylov_run *run) {
+    gmres m = {.restart = run->options.restart};
+    gsw_status status;
+    double norm;
+
+    GSW_TRY_GOTO(allocate(run, &m), cleanup);
+    while (!run->converged) {
+        GSW_TRY_GOTO(gsw_krylov_side_residual(run, scratch(run, &m, 0), basis(run, 0)), cleanup);
+        GSW_TRY_GOTO(gsw_krylov_norm(run, basis(run, 0), &norm), cleanup);
+        GSW_TRY_GOTO(gsw_krylov_check(run, norm), cleanup);
+        if (!run->converged)
+            GSW_TRY_GOTO(cycle(run, &m, norm), cleanup);
+    }
+
+cleanup:
+    free(m.columns);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* spmv.c: validates and dispatches products with a matrix. */
+#include "backend.h"
+#include "internal.h"
+
+/* The view may have been filled by hand, so its parts are checked as when it is made. */
+static gsw_status check_matrix(gsw_context *context, const gsw_matrix *matrix) {
+    gsw_matrix checked;
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_CSR || matrix->format == GSW_FORMAT_STENCIL,
+                "matrix has the unknown format %d", (int)matrix->format);
+    if (matrix->format == GSW_FORMAT_CSR)
+        return gsw_matrix_from_csr(context, &matrix->grid, &matrix->stencil, &matrix->csr,
+                                   &checked);
+    return gsw_matrix_from_stencil(context, &matrix->grid, &matrix->stencil, &matrix->array,
+                                   &checked);
+}
+
+static gsw_status check_types(gsw_context *context, const gsw_matrix *matrix,
+                              gsw_dtype vector_type) {
+    gsw_dtype values =
+        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    GSW_REQUIRE(context, vector_type == GSW_F64 || vector_type == GSW_F32,
+                "vector_type %d is unknown", (int)vector_type);
+    if (vector_type == GSW_F32 && values == GSW_F64)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "fp32 vectors need a matrix with fp32 values");
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                    const void *x, void *y) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(check_matrix(context, matrix));
+    GSW_TRY(check_types(context, matrix, vector_type));
+    GSW_REQUIRE(context, x != NULL, "x is NULL");
+    GSW_REQUIRE(context, y != NULL, "y is NULL");
+    GSW_REQUIRE(context, x != y, "y must not be x");
+    return context->ops->spmv(context, matrix, vector_type, NULL, x, y);
+}
+
+gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                        const void *b, const void *x, void *r) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(check_matrix(context, matrix));
+    GSW_TRY(check_types(context, matrix, vector_type));
+    GSW_REQUIRE(context, b != NULL, "b is NULL");
+    GSW_REQUIRE(context, x != NULL, "x is NULL");
+    GSW_REQUIRE(context, r != NULL, "r is NULL");
+    GSW_REQUIRE(context, x != r, "r must not be x");
+    return context->ops->spmv(context, matrix, vector_type, b, x, r);
+}

@@ -1,0 +1,123 @@
+/* sptrsv.c: validates and dispatches the direct triangular solve. */
+#include <stdbool.h>
+
+#include "backend.h"
+#include "internal.h"
+
+const char *gsw_algorithm_name(gsw_algorithm algorithm) {
+    switch (algorithm) {
+    case GSW_ALGORITHM_AUTO:
+        return "auto";
+    case GSW_ALGORITHM_REFERENCE:
+        return "reference";
+    case GSW_ALGORITHM_LINE:
+        return "line";
+    case GSW_ALGORITHM_PENCIL:
+        return "pencil";
+    }
+    return "unknown";
+}
+
+/* The view may have been filled by hand, so its parts are checked as when it is made. */
+static gsw_status check_matrix(gsw_context *context, const gsw_matrix *matrix) {
+    gsw_matrix checked;
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_CSR || matrix->format == GSW_FORMAT_STENCIL,
+                "matrix has the unknown format %d", (int)matrix->format);
+    if (matrix->format == GSW_FORMAT_CSR)
+        return gsw_matrix_from_csr(context, &matrix->grid, &matrix->stencil, &matrix->csr,
+                                   &checked);
+    return gsw_matrix_from_stencil(context, &matrix->grid, &matrix->stencil, &matrix->array,
+                                   &checked);
+}
+
+static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_sptrsv_options *options) {
+    gsw_dtype values =
+        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    GSW_REQUIRE(context, options->part == GSW_LOWER || options->part == GSW_UPPER,
+                "part must be GSW_LOWER or GSW_UPPER");
+    GSW_REQUIRE(context, options->vector_type == GSW_F64 || options->vector_type == GSW_F32,
+                "vector_type %d is unknown", (int)options->vector_type);
+    GSW_REQUIRE(context,
+                options->algorithm >= GSW_ALGORITHM_AUTO &&
+                    options->algorithm <= GSW_ALGORITHM_PENCIL,
+                "algorithm %d is unknown", (int)options->algorithm);
+    if (options->vector_type == GSW_F32 && values == GSW_F64)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "fp32 vectors need a matrix with fp32 values");
+    if (options->algorithm == GSW_ALGORITHM_REFERENCE && context->backend != GSW_BACKEND_CPU)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "algorithm reference runs on the CPU backend only");
+    return GSW_SUCCESS;
+}
+
+/* Whether a block of `count` columns with leading dimension `ld` has a size in bytes. */
+static bool fits_memory(int64_t count, int64_t ld, int64_t points, gsw_dtype type) {
+    int64_t last, end, bytes;
+    return !__builtin_mul_overflow(count - 1, ld, &last) &&
+           !__builtin_add_overflow(last, points, &end) &&
+           !__builtin_mul_overflow(end, (int64_t)gsw_dtype_size(type), &bytes);
+}
+
+static gsw_status check_vectors(gsw_context *context, int64_t points, gsw_dtype type, int64_t count,
+                                const void *b, int64_t ldb, const void *x, int64_t ldx) {
+    GSW_REQUIRE(context, count >= 0, "count %lld is negative", (long long)count);
+    GSW_REQUIRE(context, count == 0 || b != NULL, "b is NULL");
+    GSW_REQUIRE(context, count == 0 || x != NULL, "x is NULL");
+    if (count <= 1)
+        return GSW_SUCCESS;
+    GSW_REQUIRE(context, ldb >= points, "ldb is %lld, less than the %lld points of the grid",
+                (long long)ldb, (long long)points);
+    GSW_REQUIRE(context, ldx >= points, "ldx is %lld, less than the %lld points of the grid",
+                (long long)ldx, (long long)points);
+    GSW_REQUIRE(context, b != x || ldb == ldx, "in place, ldb and ldx must be equal");
+    if (!fits_memory(count, ldb, points, type) || !fits_memory(count, ldx, points, type))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "%lld columns of b or x exceed 64-bit sizes",
+                        (long long)count);
+    return GSW_SUCCESS;
+}
+
+/* Packs the part into a factor that lives as long as this call. */
+static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_sptrsv_options *options, int64_t count, const void *b,
+                               int64_t ldb, void *x, int64_t ldx) {
+    const gsw_factor_options packed = {
+        .kind = options->part == GSW_LOWER ? GSW_FACTOR_LOWER : GSW_FACTOR_UPPER,
+        .factor_type = options->vector_type, /* rounds nothing that the vectors do not round */
+        .vector_type = options->vector_type,
+        .transpose = options->transpose,
+        .unit_diagonal = options->unit_diagonal,
+    };
+    gsw_factor *factor = NULL;
+    GSW_TRY(gsw_factor_create(context, matrix, &packed, &factor));
+    gsw_status status = gsw_factor_solve(context, factor, count, b, ldb, x, ldx);
+    gsw_factor_destroy(factor);
+    return status;
+}
+
+gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
+                      const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,
+                      void *x, int64_t ldx) {
+    gsw_sptrsv_options chosen = {0};
+    int64_t points;
+
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(check_matrix(context, matrix));
+    if (options != NULL)
+        chosen = *options;
+    GSW_TRY(check_options(context, matrix, &chosen));
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_TRY(check_vectors(context, points, chosen.vector_type, count, b, ldb, x, ldx));
+
+    if (chosen.algorithm == GSW_ALGORITHM_PENCIL)
+        return solve_packed(context, matrix, &chosen, count, b, ldb, x, ldx);
+    if (chosen.algorithm == GSW_ALGORITHM_AUTO)
+        chosen.algorithm = GSW_ALGORITHM_LINE;
+    const size_t size = gsw_dtype_size(chosen.vector_type);
+    for (int64_t r = 0; r < count; r++)
+        GSW_TRY(context->ops->sptrsv(context, matrix, &chosen,
+                                     (const char *)b + (size_t)(r * ldb) * size,
+                                     (char *)x + (size_t)(r * ldx) * size));
+    return GSW_SUCCESS;
+}

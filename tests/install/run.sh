@@ -1,0 +1,68 @@
+#!/bin/sh
+# Installs a build into a new folder and uses it from outside as other projects do: each header
+# compiled alone, find_package and pkg-config, shared and static, the program and its manual page.
+#
+#   run.sh CMAKE BUILD_FOLDER CONFIGURATION        (CC: the compiler, cc if not set)
+set -eu
+
+cmake=$1
+build=$2
+config=$3
+CC=${CC:-cc}
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+step() {
+    echo "install: $*"
+}
+
+# The installed tree is moved once, because it must not know where it was made.
+step "installing and moving the tree"
+"$cmake" --install "$build" --config "$config" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+pc=$(find "$prefix" -name gridsweep.pc)
+[ -n "$pc" ] || { echo "install: gridsweep.pc is missing" >&2; exit 1; }
+libdir=$(dirname "$(dirname "$pc")")
+
+step "compiling each header alone"
+for header in "$prefix"/include/gridsweep/*.h; do
+    printf "#include <gridsweep/%s>\nextern int something;\n" "$(basename "$header")" >"$work/header.c"
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -fsyntax-only \
+        "$work/header.c"
+    if command -v c++ >/dev/null; then
+        c++ -x c++ -std=c++11 -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only \
+            "$work/header.c"
+    fi
+done
+
+for kind in shared static; do
+    step "find_package, $kind"
+    "$cmake" -S "$here" -B "$work/$kind" -DKIND=$kind -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$CC" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+    "$cmake" --build "$work/$kind" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+    "$work/$kind/consumer"
+done
+
+# Word splitting is how pkg-config's answers are meant to be used.
+# shellcheck disable=SC2046
+if command -v pkg-config >/dev/null; then
+    export PKG_CONFIG_PATH="$libdir/pkgconfig"
+    step "pkg-config, shared"
+    "$CC" "$here/consumer.c" -o "$work/consumer" $(pkg-config --cflags --libs gridsweep)
+    LD_LIBRARY_PATH=$libdir "$work/consumer"
+
+    # With both libraries side by side the linker prefers the shared one; -l:NAME picks the other.
+    step "pkg-config, static"
+    "$CC" "$here/consumer.c" -o "$work/consumer" $(pkg-config --cflags gridsweep) \
+        $(pkg-config --static --libs gridsweep | sed 's/-lgridsweep/-l:libgridsweep.a/')
+    "$work/consumer"
+fi
+
+if [ -x "$prefix/bin/gridsweep" ]; then
+    step "the program and its manual page"
+    "$prefix/bin/gridsweep" --version
+    [ -s "$prefix/share/man/man1/gridsweep.1" ]
+fi
+step "all good"

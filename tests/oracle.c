@@ -1,0 +1,256 @@
+/* oracle.c: see oracle.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/reference.h"
+#include "csr.h"
+#include "oracle.h"
+
+static const gsw_grid grids[] = {
+    {1, 1, 1},  {17, 1, 1},  {1, 19, 1}, {1, 1, 13}, {5, 1, 7},   {1, 6, 5},
+    {8, 9, 1},  {37, 29, 1}, {2, 2, 2},  {3, 4, 3},  {7, 11, 5},  {13, 17, 3},
+    {16, 8, 8}, {40, 9, 6},  {9, 40, 5}, {5, 6, 40}, {131, 3, 2}, {33, 21, 11},
+};
+
+int oracle_grid_count(void) {
+    return (int)(sizeof grids / sizeof grids[0]);
+}
+
+gsw_grid oracle_grid(int i) {
+    return grids[i];
+}
+
+int64_t oracle_points(const gsw_grid *grid) {
+    return grid->nx * grid->ny * grid->nz;
+}
+
+static const char *const named[] = {"D2N5", "D2N9", "D3N7", "D3N13", "D3N19", "D3N27", "D3N33"};
+
+static const gsw_offset asymmetric[] = {
+    {0, 0, 0},  {-1, 0, 0}, {2, 0, 0},   {0, -1, 0}, {2, -1, 0},
+    {1, 2, -1}, {0, 0, 1},  {-2, -1, 1}, {1, -2, 0},
+};
+static const gsw_offset slanted[] = {
+    {0, 0, 0},  {-1, 0, 0}, {1, 0, 0},   {0, -1, 0}, {0, 1, 0},
+    {0, 0, -2}, {0, 0, 2},  {-3, 1, -1}, {3, -1, 1},
+};
+static const gsw_offset along_x[] = {{0, 0, 0}, {-1, 0, 0}, {-4, 0, 0}, {3, 0, 0}, {1, 0, 0}};
+static const gsw_offset centre[] = {{0, 0, 0}};
+
+static const struct {
+    const char *name;
+    const gsw_offset *offsets;
+    int32_t count;
+} customs[] = {
+    {"asymmetric", asymmetric, sizeof asymmetric / sizeof asymmetric[0]},
+    {"slanted", slanted, sizeof slanted / sizeof slanted[0]},
+    {"along x", along_x, sizeof along_x / sizeof along_x[0]},
+    {"centre", centre, 1},
+};
+
+#define NAMED   ((int)(sizeof named / sizeof named[0]))
+#define CUSTOMS ((int)(sizeof customs / sizeof customs[0]))
+
+static void stop(const char *what) {
+    fprintf(stderr, "tests/oracle.c: %s\n", what);
+    abort();
+}
+
+static void *allocate(int64_t count, size_t size) {
+    void *memory = calloc((size_t)count + 1, size);
+    if (memory == NULL)
+        stop("out of memory");
+    return memory;
+}
+
+int oracle_stencil_count(void) {
+    return NAMED + CUSTOMS;
+}
+
+const gsw_stencil *oracle_stencil(int i, const char **name) {
+    static gsw_stencil made[NAMED + CUSTOMS];
+    gsw_status status = GSW_SUCCESS;
+    if (made[i].count == 0)
+        status = i < NAMED ? gsw_stencil_named(named[i], &made[i])
+                           : gsw_stencil_from_offsets(customs[i - NAMED].offsets,
+                                                      customs[i - NAMED].count, &made[i]);
+    if (status != GSW_SUCCESS)
+        stop("a stencil was refused");
+    if (name != NULL)
+        *name = i < NAMED ? named[i] : customs[i - NAMED].name;
+    return &made[i];
+}
+
+/* ---- vectors ---- */
+
+double oracle_get(gsw_dtype type, const void *values, int64_t i) {
+    return gsw_value_at(values, type, i);
+}
+
+void oracle_set(gsw_dtype type, void *values, int64_t i, double value) {
+    if (type == GSW_F64)
+        ((double *)values)[i] = value;
+    else
+        ((float *)values)[i] = (float)value;
+}
+
+void oracle_fill(gsw_dtype type, void *values, int64_t count, double value) {
+    for (int64_t i = 0; i < count; i++)
+        oracle_set(type, values, i, value);
+}
+
+void *oracle_vector(gsw_dtype type, uint64_t seed, int64_t count) {
+    double *random = allocate(count, sizeof *random);
+    void *values = allocate(count, gsw_dtype_size(type));
+    gsw_random_vector(seed, count, random);
+    for (int64_t i = 0; i < count; i++)
+        oracle_set(type, values, i, random[i]);
+    free(random);
+    return values;
+}
+
+void *oracle_copy(gsw_dtype type, const void *values, int64_t count) {
+    void *copy = allocate(count, gsw_dtype_size(type));
+    memcpy(copy, values, (size_t)count * gsw_dtype_size(type));
+    return copy;
+}
+
+double oracle_error(gsw_dtype type, int64_t count, const void *x, const void *y) {
+    double largest = 0, difference = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double a = oracle_get(type, x, i), b = oracle_get(type, y, i);
+        if (isnan(a) != isnan(b) || ((isinf(a) || isinf(b)) && !isnan(a) && a != b))
+            return INFINITY;
+        if (isnan(a) || isinf(a))
+            continue;
+        largest = fmax(largest, fabs(b));
+        difference = fmax(difference, fabs(a - b));
+    }
+    return difference == 0 ? 0 : difference / largest;
+}
+
+double oracle_tolerance(gsw_dtype type) {
+    return type == GSW_F64 ? 1e-13 : 1e-5;
+}
+
+/* ---- matrices ---- */
+
+static void set_arrays(oracle_matrix *matrix, gsw_dtype type) {
+    matrix->view.format = GSW_FORMAT_STENCIL;
+    matrix->view.array.value_type = type;
+    matrix->view.array.values = (const void *const *)matrix->arrays;
+}
+
+oracle_matrix *oracle_random(const gsw_grid *grid, const gsw_stencil *stencil, uint64_t seed,
+                             oracle_diagonal diagonal) {
+    const int64_t points = oracle_points(grid);
+    oracle_matrix *matrix = allocate(1, sizeof *matrix);
+    matrix->view.grid = *grid;
+    matrix->view.stencil = *stencil;
+    set_arrays(matrix, GSW_F64);
+    for (int32_t e = 0; e < stencil->count; e++) {
+        double *values = oracle_vector(GSW_F64, 1000 * seed + (uint64_t)e, points);
+        matrix->arrays[e] = values;
+        for (int64_t i = 0; i < points; i++) {
+            if (e != stencil->center)
+                values[i] /= stencil->count;
+            else if (diagonal == ORACLE_POSITIVE || values[i] > 0)
+                values[i] = 1 + fabs(values[i]);
+            else
+                values[i] -= 1;
+            if (gsw_reference_neighbour(grid, i, stencil->offsets[e], 1) < 0)
+                values[i] = NAN;
+        }
+    }
+    return matrix;
+}
+
+static oracle_matrix *convert_arrays(const oracle_matrix *matrix, gsw_dtype type) {
+    const int64_t points = oracle_points(&matrix->view.grid);
+    oracle_matrix *copy = allocate(1, sizeof *copy);
+    copy->view.grid = matrix->view.grid;
+    copy->view.stencil = matrix->view.stencil;
+    set_arrays(copy, type);
+    for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
+        copy->arrays[e] = allocate(points, gsw_dtype_size(type));
+        for (int64_t i = 0; i < points; i++)
+            oracle_set(type, copy->arrays[e], i, ((const double *)matrix->arrays[e])[i]);
+    }
+    return copy;
+}
+
+/* Whether the layout stores the coupling of a row at offset e. */
+static int stores(const oracle_layout *layout, const gsw_stencil *stencil, int64_t row, int32_t e) {
+    if (layout->part == GSW_LOWER && e > stencil->center)
+        return 0;
+    if (layout->part == GSW_UPPER && e < stencil->center)
+        return 0;
+    if (layout->missing == 0 || e == stencil->center)
+        return 1;
+    const uint64_t hash = ((uint64_t)row * 131 + (uint64_t)e) * UINT64_C(0x9e3779b97f4a7c15);
+    return (hash >> 33) % (uint64_t)layout->missing != 0;
+}
+
+static oracle_matrix *convert_csr(const oracle_matrix *matrix, const oracle_layout *layout) {
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    const gsw_grid *grid = &matrix->view.grid;
+    const int64_t points = oracle_points(grid);
+    const gsw_itype type = layout->index_type;
+    oracle_matrix *copy = allocate(1, sizeof *copy);
+    copy->row_ptr = allocate(points + 1, gsw_itype_size(type));
+    copy->columns = allocate(points * stencil->count, gsw_itype_size(type));
+    copy->values = allocate(points * stencil->count, gsw_dtype_size(layout->value_type));
+
+    int64_t p = 0;
+    for (int64_t i = 0; i < points; i++) {
+        gsw_index_put(copy->row_ptr, type, i, p + layout->base);
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const int64_t column = gsw_reference_neighbour(grid, i, stencil->offsets[e], 1);
+            if (column < 0 || !stores(layout, stencil, i, e))
+                continue;
+            gsw_index_put(copy->columns, type, p, column + layout->base);
+            oracle_set(layout->value_type, copy->values, p, ((const double *)matrix->arrays[e])[i]);
+            p++;
+        }
+    }
+    gsw_index_put(copy->row_ptr, type, points, p + layout->base);
+    copy->view.grid = *grid;
+    copy->view.stencil = *stencil;
+    copy->view.format = GSW_FORMAT_CSR;
+    copy->view.csr = (gsw_csr){.rows = points,
+                               .nonzeros = p,
+                               .row_ptr = copy->row_ptr,
+                               .columns = copy->columns,
+                               .values = copy->values,
+                               .index_type = type,
+                               .value_type = layout->value_type,
+                               .base = layout->base};
+    return copy;
+}
+
+oracle_matrix *oracle_convert(const oracle_matrix *matrix, const oracle_layout *layout) {
+    if (layout->format == GSW_FORMAT_STENCIL)
+        return convert_arrays(matrix, layout->value_type);
+    return convert_csr(matrix, layout);
+}
+
+void oracle_free(oracle_matrix *matrix) {
+    if (matrix == NULL)
+        return;
+    for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
+        free(matrix->arrays[e]);
+    free(matrix->row_ptr);
+    free(matrix->columns);
+    free(matrix->values);
+    free(matrix);
+}
+
+gsw_context *oracle_context(int threads) {
+    const gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
+    gsw_context *context = NULL;
+    if (gsw_context_create(&options, &context) != GSW_SUCCESS)
+        stop("no CPU context");
+    return context;
+}

@@ -1,0 +1,75 @@
+/* oracle.h: what the tests share: random matrices in every layout, random vectors, the grids and
+ * stencils to try, and the measure of error.
+ *
+ * All helpers stop the program when memory runs out; none can fail otherwise. */
+#ifndef GSW_TESTS_ORACLE_H
+#define GSW_TESTS_ORACLE_H
+
+#include <gridsweep/gridsweep.h>
+
+/* ---- what to try ---- */
+
+/* Grids: one point, one wide along each axis, flat, prime and odd extents, larger than a tile. */
+int oracle_grid_count(void);
+gsw_grid oracle_grid(int i);
+
+/* Stencils: the seven named ones, then custom ones: without symmetry, with long slanted offsets,
+ * with offsets along x only, and the centre alone. */
+int oracle_stencil_count(void);
+const gsw_stencil *oracle_stencil(int i, const char **name);
+
+int64_t oracle_points(const gsw_grid *grid);
+
+/* ---- matrices ---- */
+
+typedef struct oracle_layout {
+    gsw_format format;
+    gsw_dtype value_type;
+    gsw_itype index_type; /* CSR: of its indices, */
+    int base;             /* their base, */
+    gsw_part part;        /* what is stored, */
+    int missing;          /* and, where > 0: one coupling in about this many is left out */
+} oracle_layout;
+
+typedef struct oracle_matrix {
+    gsw_matrix view;
+    void *arrays[GSW_STENCIL_MAX]; /* stencil arrays, in the order of the stencil */
+    void *row_ptr, *columns, *values;
+} oracle_matrix;
+
+typedef enum oracle_diagonal { ORACLE_POSITIVE, ORACLE_ANY_SIGN } oracle_diagonal;
+
+/* A random matrix as fp64 stencil arrays: couplings within +-1/count, and 1 <= |diagonal| <= 2, so
+ * that solves with the stored and with a unit diagonal stay bounded and every factorisation exists.
+ * What leaves the grid is NaN, because nobody may read it. */
+oracle_matrix *oracle_random(const gsw_grid *grid, const gsw_stencil *stencil, uint64_t seed,
+                             oracle_diagonal diagonal);
+
+/* The same matrix (fp64 stencil arrays) in another layout. */
+oracle_matrix *oracle_convert(const oracle_matrix *matrix, const oracle_layout *layout);
+
+void oracle_free(oracle_matrix *matrix);
+
+/* ---- vectors of either type ---- */
+
+/* Allocates `count` values in [-1, 1]; free with free(). */
+void *oracle_vector(gsw_dtype type, uint64_t seed, int64_t count);
+
+void *oracle_copy(gsw_dtype type, const void *values, int64_t count);
+void oracle_fill(gsw_dtype type, void *values, int64_t count, double value);
+double oracle_get(gsw_dtype type, const void *values, int64_t i);
+void oracle_set(gsw_dtype type, void *values, int64_t i, double value);
+
+/* Largest |x - y| over the largest finite |y|. Infinite unless NaNs stand in the same places and
+ * infinities are equal. */
+double oracle_error(gsw_dtype type, int64_t count, const void *x, const void *y);
+
+/* 1e-13 for fp64, 1e-5 for fp32. */
+double oracle_tolerance(gsw_dtype type);
+
+/* ---- the library ---- */
+
+/* A CPU context with so many threads. */
+gsw_context *oracle_context(int threads);
+
+#endif

@@ -1,0 +1,100 @@
+#!/bin/sh
+# Installs what is missing on Debian and Ubuntu, and nothing else; says what it installs.
+#
+#   sh tests/setup.sh build     what the library and the program need
+#   sh tests/setup.sh test      that and what the tests need
+#   sh tests/setup.sh ci        that and everything that the checks before a merge use
+#
+# With all packages there it changes nothing and needs neither a network nor any rights.
+set -eu
+
+level=${1:-build}
+missing=
+
+# want PACKAGE COMMAND...: PACKAGE is missing where the command fails.
+want() {
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+have() {
+    command -v "$1"
+}
+# The first C compiler of those that CMake would take.
+compiler() {
+    for name in ${CC:-} cc gcc clang; do
+        command -v "$name" && return
+    done
+    return 1
+}
+compiles() {
+    echo 'int main(void) { return 0; }' | "$@" -x c - -o /dev/null
+}
+
+want_build() {
+    want cmake have cmake
+    want ninja-build have ninja
+    want pkg-config have pkg-config
+    want libcjson-dev pkg-config --exists libcjson
+    if ! cc=$(compiler); then
+        missing="$missing gcc libc6-dev"
+        return
+    fi
+    want libc6-dev compiles "$cc"
+    if "$cc" --version | grep -q clang; then
+        want libomp-dev compiles "$cc" -fopenmp
+    fi
+}
+want_test() {
+    want check pkg-config --exists check
+}
+want_ci() {
+    want git have git
+    want g++ have g++
+    want clang have clang
+    want libclang-rt-dev compiles clang -fsanitize=address
+    want libomp-dev compiles clang -fopenmp
+    want llvm have llvm-symbolizer
+    want clang-format have clang-format
+    want clang-tidy have clang-tidy
+    want shellcheck have shellcheck
+    want doxygen have doxygen
+    want petsc-dev pkg-config --exists petsc
+}
+
+case $level in
+build) want_build ;;
+test) want_build && want_test ;;
+ci) want_build && want_test && want_ci ;;
+*)
+    echo "setup: \"$level\" must be build, test or ci" >&2
+    exit 2
+    ;;
+esac
+
+if [ -n "$missing" ]; then
+    if ! have apt-get >/dev/null; then
+        echo "setup: there is no apt-get here. Please install what these Debian packages hold:$missing" >&2
+        exit 1
+    fi
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=sudo
+        if ! have sudo >/dev/null; then
+            echo "setup: please run as root: apt-get install$missing" >&2
+            exit 1
+        fi
+    fi
+    echo "setup: installing$missing"
+    $as_root apt-get update -qq
+    # The list is meant to be split into words.
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fi
+
+# CMakePresets.json needs this version.
+if ! cmake --version | awk 'NR == 1 { split($3, v, "."); exit !(v[1] > 3 || (v[1] == 3 && v[2] >= 25)) }'; then
+    echo "setup: CMake 3.25 or newer is needed; this is $(cmake --version | head -n 1)" >&2
+    exit 1
+fi

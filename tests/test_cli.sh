@@ -1,0 +1,486 @@
+#!/bin/sh
+# test_cli.sh: the program gridsweep as its users meet it: exit codes, texts, files, JSON.
+#
+# Usage: test_cli.sh PROGRAM. Counts its checks, prints those that fail, and exits nonzero if any
+# did. Needs nothing but POSIX tools; works in a folder of its own.
+set -u
+
+program=$1
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+# Waiting threads must not starve each other where tests share the cores.
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-2}"
+passed=0
+failed=0
+
+report() { # report STATUS NAME
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        [ ! -s err ] || sed 's/^/    stderr: /' err | head -n 5
+    fi
+}
+
+# expect CODE NAME ARGUMENTS...: runs the program, keeps its output in out and err.
+expect() {
+    code=$1
+    name=$2
+    shift 2
+    "$program" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$code" ]
+    report $? "$name: gridsweep $*: exit code $got, not $code"
+}
+
+check() { # check NAME COMMAND...: the command must succeed
+    name=$1
+    shift
+    "$@" >/dev/null 2>&1
+    report $? "$name: $*"
+}
+
+refuse() { # refuse NAME COMMAND...: the command must fail
+    name=$1
+    shift
+    if "$@" >/dev/null 2>&1; then
+        report 1 "$name: $* succeeded"
+    else
+        report 0 "$name"
+    fi
+}
+
+says() { # says FILE PATTERN: a line of the file matches
+    grep -q -e "$2" "$1"
+    report $? "$1 holds no '$2'"
+}
+
+# Bad usage: exit code 2, the command's name, a hint, nothing on stdout.
+misuse() {
+    expect 2 "bad usage" "$@"
+    says err "^gridsweep $1: "
+    says err "^Try 'gridsweep $1 --help'"
+    refuse "stdout stays empty" test -s out
+}
+
+json_keys="command version commit backend device threads grid stencil part algorithm dtype
+factor_dtype method precond iterations converged residual setup_ms solve_ms time_ms effective_gb_s
+moved_gb_s copy_gb_s fraction_of_copy max_rel_error"
+
+all_keys() { # all_keys FILE: every field is there
+    for key in $json_keys; do
+        says "$1" "\"$key\":"
+    done
+}
+
+# number FILE KEY: the first value of a key.
+number() {
+    sed -n "s/.*\"$2\":[[:space:]]*\([^,]*\),*\$/\1/p" "$1" | head -n 1
+}
+
+less() { # less A B: A < B as numbers
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a ~ /^[-+0-9.]/ && a + 0 < b + 0) }'
+}
+
+# ---- Help and version ---------------------------------------------------------------------------
+
+expect 0 "version" --version
+says out '^gridsweep [0-9]*\.[0-9]*\.[0-9]*$'
+expect 0 "help" --help
+says out '^Usage: gridsweep COMMAND'
+expect 0 "help command" help
+expect 2 "no command"
+expect 2 "unknown command" sovle
+says err "unknown command 'sovle'"
+expect 2 "unknown option" --frobnicate
+for command in info detect solve sptrsv factor generate bench help; do
+    expect 0 "help of $command" "$command" --help
+    says out "^Usage: gridsweep $command"
+    cp out by_option
+    expect 0 "help of $command" help "$command"
+    check "both helps are the same" cmp out by_option
+    check "help fits 80 columns" awk 'length($0) > 79 { exit 1 }' out
+done
+expect 2 "help of nothing" help sovle
+expect 0 "manual page" help --man
+says out '^\.TH GRIDSWEEP 1'
+says out '^\.SS gridsweep sptrsv'
+
+expect 0 "info" info --json info.json
+says out '^version'
+says out '^threads'
+says out '^GPU'
+all_keys info.json
+says info.json '"backend":[[:space:]]*"cpu"'
+
+# ---- Bad usage ----------------------------------------------------------------------------------
+
+expect 0 "generate" generate --problem poisson:5x4x3 --out poisson.mtx
+misuse solve
+misuse solve poisson.mtx --problem poisson:4x4x4
+misuse solve poisson.mtx poisson.mtx
+misuse solve poisson.mtx --frobnicate
+misuse solve poisson.mtx -x
+misuse solve poisson.mtx --rtol
+misuse solve poisson.mtx --rtol=
+for value in abc 1e-8x nan inf -1 0; do
+    misuse solve poisson.mtx --rtol "$value"
+done
+for value in 0 -3 1.5 99999999999999999999 x; do
+    misuse solve poisson.mtx --max-iter "$value"
+    misuse solve poisson.mtx --threads "$value"
+    misuse solve poisson.mtx --restart "$value"
+done
+misuse solve poisson.mtx --omega 2
+misuse solve poisson.mtx --method jacobi
+misuse solve poisson.mtx --precond lu
+misuse solve poisson.mtx --norm euclid
+misuse solve poisson.mtx --factor-precision f16
+misuse solve poisson.mtx --backend tpu
+misuse solve poisson.mtx --quiet=yes
+misuse solve poisson.mtx --rhs random:x
+misuse solve poisson.mtx --rhs random:
+misuse solve poisson.mtx --stencil D3N7
+misuse solve poisson.mtx --grid 5x4x3x1
+misuse solve poisson.mtx --grid 5x-4x3
+misuse solve poisson.mtx --out - --json -
+misuse solve poisson.mtx --out same --json same
+misuse solve --problem poisson:4x4x4 --grid 4x4x4
+misuse solve --problem poisson:4x4x4 --stencil D3N27
+misuse solve --problem random:1:4x4x4 --stencil D3N8
+misuse solve --problem random:1:4x4x4 --stencil '1,0,0'
+misuse solve --problem random:1:4x4x4 --stencil '0,0,0;1,0'
+misuse solve --problem fish:4x4x4
+misuse solve --problem poisson
+misuse solve --problem poisson:0x4x4
+misuse solve --problem poisson:-4x4x4
+misuse solve --problem poisson:99999999999x99999999999x99999999999
+misuse sptrsv poisson.mtx
+misuse sptrsv poisson.mtx --part full
+misuse sptrsv poisson.mtx --part lower --algorithm magic
+misuse factor poisson.mtx --out-l l --out-u u
+misuse factor poisson.mtx --precond ilu0 --out-l l
+misuse factor poisson.mtx --precond ssor --out-l l --out-u u
+misuse factor poisson.mtx --precond ilu0 --out-l same --out-u same
+misuse generate --problem poisson:4x4x4
+misuse generate --out x.mtx
+misuse generate poisson.mtx --problem poisson:4x4x4 --out x.mtx
+misuse detect
+misuse bench --stencil D3N8
+misuse bench --size 0
+misuse bench --size 64,
+misuse bench --size 8x8x8x8
+misuse bench --part full
+misuse bench --precision f64,f16
+misuse bench --algorithm best
+misuse bench --threads 1,two
+misuse bench --repeats 0
+refuse "bad usage writes no file" test -e x.mtx
+
+# ---- detect and generate ------------------------------------------------------------------------
+
+detects() { # detects FILE GRID STENCIL
+    expect 0 "detect" detect "$1"
+    printf 'grid %s\nstencil %s\n' "$2" "$3" >wanted
+    check "grid and stencil of $1" cmp out wanted
+}
+
+detects poisson.mtx "5 4 3" D3N7
+for problem in poisson:6x5 convection:5x4x3 anisotropic:5x4x3 lognormal:5x4x3 hpcg:5x4x3 \
+    hpcg:6x5 helmholtz19:5x4x4 star13:7x6x5 box33:7x6x5 random:3:5x4x3; do
+    expect 0 "generate" generate --problem "$problem" --out p.mtx
+    cp p.mtx first.mtx
+    expect 0 "generate twice" generate --out p.mtx --problem "$problem"
+    check "the same file both times" cmp p.mtx first.mtx
+    expect 0 "detect" detect p.mtx
+    case $problem in
+    poisson*) says out '^stencil D2N5$' ;;
+    hpcg:6x5) says out '^stencil D2N9$' ;;
+    hpcg*) says out '^stencil D3N27$' ;;
+    helmholtz19*) says out '^stencil D3N19$' ;;
+    star13*) says out '^stencil D3N13$' ;;
+    box33*) says out '^stencil D3N33$' ;;
+    *) says out '^stencil D3N7$' ;;
+    esac
+done
+expect 0 "stencil of a random problem" \
+    generate --problem random:7:6x5x4 --stencil d3n19 --out p.mtx --quiet
+refuse "quiet is silent" test -s out
+detects p.mtx "6 5 4" D3N19
+expect 0 "stencil from offsets" \
+    generate --problem random:7:9x6 --stencil '0,0,0;-3,0,0;1,1,0;0,-1,0' --out p.mtx
+expect 0 "detect offsets" detect p.mtx --grid 9x6
+printf 'grid 9 6 1\nstencil custom\noffset 0 -1 0\noffset -3 0 0\noffset 0 0 0\noffset 1 1 0\n' >wanted
+check "offsets" cmp out wanted
+expect 0 "grid overrides" detect --grid 20x3x1 poisson.mtx
+says out '^grid 20 3 1$'
+expect 0 "detect as JSON" detect poisson.mtx --json -
+all_keys out
+says out '"stencil":[[:space:]]*"D3N7"'
+says err '^grid 5 4 3$'
+expect 0 "matrix on stdout" generate --problem poisson:5x4x3 --out -
+check "the same on stdout as in a file" cmp out poisson.mtx
+says err '^nonzeros'
+
+# ---- Bad input ----------------------------------------------------------------------------------
+
+banner='%%MatrixMarket matrix coordinate real general'
+: >empty.mtx
+printf '%s\n3 3 3\n1 1 1\n2 2 1\n' "$banner" >truncated.mtx
+printf '%s\n999999999 999999999 999999999999\n1 1 1\n' "$banner" >huge.mtx
+printf '%s\n99999999999999999999 3 1\n1 1 1\n' "$banner" >overflow.mtx
+printf '%s\n2 2 2\n1 1 1\n3 2 1\n' "$banner" >range.mtx
+printf '%s\n2 2 2\n0 1 1\n2 2 1\n' "$banner" >zero.mtx
+printf '%s\n2 2 3\n1 1 1\n2 2 1\n1 1 1\n' "$banner" >duplicate.mtx
+printf '%s\n2 2 2\n1 1 nan\n2 2 1\n' "$banner" >nan.mtx
+printf '%s\n2 3 2\n1 1 1\n2 2 1\n' "$banner" >oblong.mtx
+printf '%s\n2 2 2\n1 1 one\n2 2 1\n' "$banner" >text.mtx
+printf '%s\n-2 -2 2\n1 1 1\n2 2 1\n' "$banner" >negative.mtx
+printf '%%%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n' >pattern.mtx
+printf '%%%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n' >complex.mtx
+printf 'not a matrix\n' >junk.mtx
+mkdir folder
+for file in empty truncated huge overflow range zero duplicate nan oblong text negative pattern \
+    complex junk missing; do
+    echo old >kept
+    expect 3 "bad input" solve $file.mtx --out kept --json kept.json
+    says err '^gridsweep solve: .'
+    check "an existing file is kept" test "$(cat kept)" = old
+    refuse "no JSON after bad input" test -e kept.json
+    expect 3 "bad input" detect $file.mtx
+    says err "$file.mtx"
+done
+expect 3 "a folder is no matrix" detect folder
+expect 3 "grid of another size" solve poisson.mtx --grid 5x5x5
+expect 3 "grid of another size" solve poisson.mtx --grid 5x4
+expect 3 "right-hand side missing" solve poisson.mtx --rhs missing.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n' >short.mtx
+expect 3 "right-hand side too short" solve poisson.mtx --rhs short.mtx
+says err '3 values.*60 rows'
+expect 3 "right-hand side is a matrix" solve poisson.mtx --rhs poisson.mtx
+
+# Entries far from the diagonal here and there: no grid has them.
+awk -v banner="$banner" 'BEGIN {
+    n = 400; srand(1); print banner; print n, n, n + 300
+    for (i = 1; i <= n; i++) {
+        print i, i, 4
+        if (i > 100) print i, 1 + (i * 7919 + i * i * 31) % (i - 1), -1
+    }
+}' >scattered.mtx
+expect 3 "not a grid" detect scattered.mtx
+says err 'row [0-9]'
+
+# ---- solve --------------------------------------------------------------------------------------
+
+for method in cg bicgstab gmres; do
+    for precond in none jacobi ilu0 ic0 dilu ssor; do
+        expect 0 "solve" solve poisson.mtx --method $method --precond $precond --rtol 1e-10 \
+            --json r.json --norm true
+        says out '^converged in [0-9]* iterations$'
+        check "true residual" less "$(number r.json residual)" 1.01e-10
+        says r.json "\"method\":[[:space:]]*\"$method\""
+        says r.json "\"precond\":[[:space:]]*\"$precond\""
+    done
+done
+expect 0 "defaults" solve --problem convection:12x9x7 --json r.json
+for word in grid stencil rows nonzeros backend device threads setup solve iterations residual; do
+    says out "^$word "
+done
+all_keys r.json
+says r.json '"method":[[:space:]]*"bicgstab"'
+says r.json '"precond":[[:space:]]*"ilu0"'
+says r.json '"converged":[[:space:]]*true'
+says r.json '"part":[[:space:]]*null'
+says r.json '"dtype":[[:space:]]*"f64"'
+says out '^ *0  1.000e+00$'
+refuse "no control characters off a terminal" grep -q "$(printf '[\r\033]')" out
+expect 0 "left preconditioning" solve --problem convection:12x9x7 --method gmres --restart 10 \
+    --norm preconditioned
+expect 0 "f32 factor" solve --problem convection:12x9x7 --factor-precision f32 --json r.json
+says r.json '"factor_dtype":[[:space:]]*"f32"'
+expect 0 "relaxation" solve --problem poisson:12x9x7 --precond ssor --omega 1.4 --method cg
+expect 0 "one thread" solve --problem poisson:12x9x7 --threads 1 --backend cpu --json r.json
+says r.json '"threads":[[:space:]]*1'
+expect 0 "random problem on a stencil" solve --stencil D3N27 --problem random:3:9x9x9
+expect 0 "options first" solve --rtol 1e-4 --method cg poisson.mtx
+expect 0 "options with =" solve poisson.mtx --rtol=1e-4 --method=cg
+expect 0 "a file after --" solve --method cg -- poisson.mtx
+expect 0 "quiet" solve poisson.mtx --quiet --method cg --precond ic0
+refuse "quiet is silent" test -s out
+refuse "quiet is silent" test -s err
+
+printf '%s\n1 1 1\n1 1 2\n' "$banner" >one.mtx
+expect 0 "one point" solve one.mtx --out x.mtx
+tail -n 1 x.mtx >value
+says value '^0.5$'
+printf '%%%%MatrixMarket matrix array real general\n1 1\n3\n' >b.mtx
+expect 0 "right-hand side from a file" solve one.mtx --rhs b.mtx --out x.mtx
+tail -n 1 x.mtx >value
+says value '^1.5$'
+expect 0 "random right-hand side" solve poisson.mtx --rhs random:5 --out x5.mtx
+expect 0 "another one" solve poisson.mtx --rhs random:6 --out x6.mtx
+refuse "seeds differ" cmp x5.mtx x6.mtx
+expect 0 "solution on stdout" solve poisson.mtx --rhs random:5 --out -
+check "the same on stdout as in a file" cmp out x5.mtx
+says err '^converged in'
+expect 0 "JSON on stdout" solve poisson.mtx --json -
+all_keys out
+expect 0 "device as output" solve poisson.mtx --out /dev/null --json /dev/null
+check "/dev/null is still a device" test -c /dev/null
+
+rm -f x.mtx r.json
+expect 1 "not converged" solve --problem poisson:20x20x20 --max-iter 3 --out x.mtx --json r.json
+says err 'not converged: after 3 iterations'
+says out '^not converged in 3 iterations$'
+says r.json '"converged":[[:space:]]*false'
+says r.json '"iterations":[[:space:]]*3'
+check "the best iterate is written" test "$(wc -l <x.mtx)" -gt 8000
+
+# The second pivot is 1 - 1*1 = 0.
+printf '%s\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n' "$banner" >singular.mtx
+rm -f x.mtx r.json
+expect 4 "zero pivot" solve singular.mtx --out x.mtx --json r.json
+says err 'row'
+refuse "no solution after a breakdown" test -e x.mtx
+refuse "no JSON after a breakdown" test -e r.json
+"$program" solve singular.mtx --pivot-shift 0.1 >out 2>err
+refuse "a shift avoids the zero pivot" grep -q 'pivot.*row' err
+if "$program" info | grep -q '^CUDA *not built in'; then
+    expect 5 "no such backend" solve poisson.mtx --backend cuda
+    says err 'cuda'
+    expect 5 "no such backend" bench --size 8 --backend cuda
+fi
+
+# A terminal gets a live line that is cleared at the end.
+if script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "$program solve --problem poisson:9x9x9" typescript >/dev/null 2>&1 </dev/null
+    tr '\r' '\n' <typescript >lines
+    says lines 'iteration [0-9]* .*residual .*rate .*left'
+    says lines '^converged in'
+    refuse "no table on a terminal" grep -q '^ *iteration  residual' lines
+fi
+
+# ---- sptrsv -------------------------------------------------------------------------------------
+
+# Lower part: 2; 1 4; 0 1 5. Upper part: 2 6 0; 4 8; 5.
+printf '%s\n3 3 7\n1 1 2\n1 2 6\n2 1 1\n2 2 4\n2 3 8\n3 2 1\n3 3 5\n' "$banner" >tri.mtx
+solution() { # solution VALUES ARGUMENTS...
+    wanted=$1
+    shift
+    for algorithm in reference line pencil auto; do
+        expect 0 "sptrsv" sptrsv tri.mtx --algorithm $algorithm --out x.mtx "$@"
+        check "solution of sptrsv $* with $algorithm" \
+            test "$(tail -n 3 x.mtx | awk '{ printf "%.6f ", $1 }')" = "$wanted "
+    done
+}
+printf '%%%%MatrixMarket matrix array real general\n3 1\n2\n5\n11\n' >b3.mtx
+solution "1.000000 1.000000 2.000000" --part lower --rhs b3.mtx
+solution "2.000000 3.000000 8.000000" --part lower --rhs b3.mtx --unit-diagonal
+solution "0.400000 0.200000 0.200000" --part lower --transpose
+solution "10.450000 -3.150000 2.200000" --part upper --rhs b3.mtx
+solution "1.000000 -0.250000 2.600000" --part upper --transpose --rhs b3.mtx
+
+for part in lower upper; do
+    for algorithm in reference line pencil; do
+        for transpose in "" --transpose; do
+            for threads in 1 2; do
+                expect 0 "sptrsv" sptrsv --problem random:2:17x13x11 --stencil D3N27 --part $part \
+                    --algorithm $algorithm $transpose --threads $threads --rhs random:1 \
+                    --repeats 2 --json s.json --out x$threads.mtx
+                check "error" less "$(number s.json max_rel_error)" 1e-13
+            done
+            check "the same bits for any number of threads" cmp x1.mtx x2.mtx
+        done
+    done
+done
+all_keys s.json
+says s.json "\"part\":[[:space:]]*\"upper\""
+says s.json '"repeats":[[:space:]]*2'
+check "a rate" less 0 "$(number s.json effective_gb_s)"
+expect 0 "sptrsv without check" sptrsv poisson.mtx --part lower --no-check --json s.json
+says s.json '"max_rel_error":[[:space:]]*null'
+printf '%s\n2 2 3\n1 1 1\n2 1 1\n2 2 0\n' "$banner" >flat.mtx
+rm -f x.mtx
+expect 4 "zero diagonal" sptrsv flat.mtx --part lower --out x.mtx
+says err 'row 1 '
+refuse "no solution with a zero diagonal" test -e x.mtx
+expect 0 "unit diagonal instead" sptrsv flat.mtx --part lower --unit-diagonal
+
+# ---- factor -------------------------------------------------------------------------------------
+
+# A tridiagonal matrix has no fill-in: ILU(0) is LU.
+printf '%s\n3 3 7\n1 1 4\n1 2 -1\n2 1 -1\n2 2 4.25\n2 3 -1\n3 2 -1\n3 3 4.25\n' "$banner" >band.mtx
+entry() { # entry FILE ROW COLUMN
+    awk -v r="$2" -v c="$3" '!/^%/ && NF == 3 && seen++ && $1 == r && $2 == c { print $3 }' "$1"
+}
+expect 0 "factor" factor band.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx --json f.json
+check "L(1,1)" test "$(entry L.mtx 1 1)" = 1
+check "L(2,1)" test "$(entry L.mtx 2 1)" = -0.25
+check "U(1,1)" test "$(entry U.mtx 1 1)" = 4
+check "U(2,2)" test "$(entry U.mtx 2 2)" = 4
+check "U(2,3)" test "$(entry U.mtx 2 3)" = -1
+check "L(3,2)" test "$(entry L.mtx 3 2)" = -0.25
+all_keys f.json
+says f.json '"precond":[[:space:]]*"ilu0"'
+expect 0 "factor" factor --precond ic0 band.mtx --out-l L.mtx --out-u U.mtx
+check "IC(0) L(1,1)" test "$(entry L.mtx 1 1)" = 2
+check "IC(0) U(1,2)" test "$(entry U.mtx 1 2)" = -0.5
+expect 0 "factor" factor --precond dilu band.mtx --out-l L.mtx --out-u U.mtx
+check "DILU L(2,2)" test "$(entry L.mtx 2 2)" = 4
+check "DILU U(1,2)" test "$(entry U.mtx 1 2)" = -0.25
+expect 0 "factors of a problem" \
+    factor --problem hpcg:7x6x5 --precond ilu0 --out-l L.mtx --out-u U.mtx
+expect 0 "a factor is a matrix" sptrsv L.mtx --part lower --unit-diagonal --grid 7x6x5
+for other in missing/U.mtx folder; do
+    echo old >L.mtx
+    expect 3 "the second file cannot be written" \
+        factor band.mtx --precond ilu0 --out-l L.mtx --out-u $other
+    check "then the first is kept" test "$(cat L.mtx)" = old
+done
+echo old >L.mtx
+expect 4 "zero pivot" factor singular.mtx --precond ilu0 --out-l L.mtx --out-u U2.mtx
+check "L is kept" test "$(cat L.mtx)" = old
+refuse "U is not made" test -e U2.mtx
+
+# ---- bench --------------------------------------------------------------------------------------
+
+expect 0 "bench" bench --stencil D3N7,D2N9 --size 12,9x8x7 --part lower,upper,both \
+    --precision f64,f32,f32-factor --algorithm reference,line,pencil --repeats 2 --threads 1 \
+    --json bench.json
+all_keys bench.json
+says bench.json '"results":'
+check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 108
+check "a line for every combination" test "$(grep -c '^D[23]N' out)" -eq 108
+says out '^D2N9  *12x12x1 '
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+says bench.json '"fraction_of_copy":[[:space:]]*[0-9]'
+refuse "every error is a number" grep -q '"max_rel_error":[[:space:]]*null' bench.json
+expect 0 "bench with defaults" bench --size 8 --json -
+check "ten repeats at least" less 9 "$(number out repeats)"
+says out '"part":[[:space:]]*"both"'
+says out '"algorithm":[[:space:]]*"pencil"'
+
+# ---- Disks that are full, folders that are not there --------------------------------------------
+
+if [ -c /dev/full ]; then
+    "$program" --help >/dev/full 2>err
+    check "full disk on stdout" test $? -eq 3
+    says err 'standard output'
+    expect 3 "full disk" solve poisson.mtx --out /dev/full
+    expect 3 "full disk" solve poisson.mtx --json /dev/full
+fi
+expect 3 "no such folder" solve poisson.mtx --out missing/x.mtx
+expect 3 "no such folder" solve poisson.mtx --json missing/r.json
+expect 3 "a folder as output" generate --problem poisson:3x3x3 --out folder
+ln -s target.mtx link.mtx
+echo old >target.mtx
+expect 0 "a link as output" generate --problem poisson:3x3x3 --out link.mtx
+check "the link stays" test -h link.mtx
+says target.mtx '^%%MatrixMarket'
+refuse "no temporary files are left" sh -c "ls -A | grep -e '\.tmp' -e gridsweep-"
+
+echo "$passed checks passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,315 @@
+/* test_core.c: statuses, contexts, grids and stencils. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+
+/* ---- statuses ---- */
+
+START_TEST(status_names_are_the_enumerators) {
+    ck_assert_str_eq(gsw_status_name(GSW_SUCCESS), "GSW_SUCCESS");
+    ck_assert_str_eq(gsw_status_name(GSW_ERROR_FORMAT), "GSW_ERROR_FORMAT");
+    ck_assert_str_eq(gsw_status_name(GSW_ERROR_TIMEOUT), "GSW_ERROR_TIMEOUT");
+    ck_assert_str_eq(gsw_status_name((gsw_status)4711), "GSW_UNKNOWN_STATUS");
+    for (int value = 0; value <= GSW_ERROR_TIMEOUT; value++)
+        ck_assert(strlen(gsw_status_text((gsw_status)value)) > 0);
+    ck_assert_ptr_nonnull(gsw_status_text((gsw_status)-1));
+    ck_assert_int_eq(GSW_SUCCESS, 0);
+}
+END_TEST
+
+/* ---- contexts ---- */
+
+typedef struct log_record {
+    int calls;
+    gsw_status status;
+    char text[512];
+} log_record;
+
+static void keep_log(void *user, gsw_status status, const char *message) {
+    log_record *record = user;
+    record->calls++;
+    record->status = status;
+    snprintf(record->text, sizeof record->text, "%s", message);
+}
+
+START_TEST(context_defaults) {
+    gsw_context *context = NULL;
+    ck_assert_int_eq(gsw_context_create(NULL, &context), GSW_SUCCESS);
+    ck_assert_ptr_nonnull(context);
+    ck_assert_int_ne(gsw_context_backend(context), GSW_BACKEND_AUTO);
+    ck_assert_int_ge(gsw_context_threads(context), 1);
+    ck_assert(strlen(gsw_context_device(context)) > 0);
+    ck_assert_str_eq(gsw_context_message(context), "");
+    gsw_context_destroy(context);
+    gsw_context_destroy(NULL);
+    ck_assert_str_eq(gsw_context_message(NULL), "");
+}
+END_TEST
+
+START_TEST(context_takes_threads) {
+    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 3};
+    gsw_context *context = NULL;
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_CPU);
+    ck_assert_int_eq(gsw_context_threads(context), 3);
+    gsw_context_destroy(context);
+}
+END_TEST
+
+START_TEST(context_refuses_bad_options) {
+    log_record record = {0};
+    gsw_context_options options = {.threads = -2, .log = keep_log, .log_user = &record};
+    gsw_context *context = (gsw_context *)&record;
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(record.calls, 1);
+    ck_assert_int_eq(record.status, GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(record.text, "threads"));
+
+    options.threads = 0;
+    options.backend = (gsw_backend)9;
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(context);
+    ck_assert_ptr_nonnull(strstr(record.text, "backend"));
+    ck_assert_int_eq(gsw_context_create(NULL, NULL), GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* Without CUDA, built in or answering, the request must fail and say so. */
+START_TEST(cuda_answers_or_says_why_not) {
+    log_record record = {0};
+    gsw_context_options options = {
+        .backend = GSW_BACKEND_CUDA, .log = keep_log, .log_user = &record};
+    gsw_context *context = NULL;
+    gsw_status status = gsw_context_create(&options, &context);
+    if (status == GSW_SUCCESS) {
+        ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_CUDA);
+        gsw_context_destroy(context);
+    } else {
+        ck_assert_int_eq(status, GSW_ERROR_NO_BACKEND);
+        ck_assert_ptr_null(context);
+        ck_assert_ptr_nonnull(strstr(record.text, "CUDA"));
+    }
+}
+END_TEST
+
+START_TEST(messages_reach_context_and_log) {
+    log_record record = {0};
+    gsw_context_options options = {
+        .backend = GSW_BACKEND_CPU, .log = keep_log, .log_user = &record};
+    gsw_context *context = NULL;
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+    gsw_grid grid;
+    ck_assert_int_eq(gsw_grid_parse(context, "3by4", &grid), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "3by4"));
+    ck_assert_str_eq(record.text, gsw_context_message(context));
+    ck_assert_int_eq(record.calls, 1);
+    gsw_context_destroy(context);
+}
+END_TEST
+
+START_TEST(names_of_the_build) {
+    ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_AUTO), "auto");
+    ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_CPU), "cpu");
+    ck_assert_str_eq(gsw_backend_name(GSW_BACKEND_CUDA), "cuda");
+    ck_assert_str_eq(gsw_version(), GSW_VERSION_STRING);
+    ck_assert(strlen(gsw_commit()) > 0);
+    ck_assert_ptr_nonnull(strstr(gsw_build_info(), "compiler: "));
+    ck_assert_ptr_nonnull(strstr(gsw_build_info(), "CUDA: "));
+}
+END_TEST
+
+/* ---- grids ---- */
+
+START_TEST(grid_points_are_counted) {
+    int64_t points = -1;
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){60, 220, 85}, &points), GSW_SUCCESS);
+    ck_assert_int_eq(points, 1122000);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){2048, 2048, 2048}, &points), GSW_SUCCESS);
+    ck_assert_int_eq(points, INT64_C(8589934592));
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){INT64_C(1) << 31, INT64_C(1) << 31, 1}, &points),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(points, INT64_C(1) << 62);
+    ck_assert_int_eq(gsw_grid_row(&(gsw_grid){2048, 2048, 2048}, 2047, 2047, 2047),
+                     INT64_C(8589934591));
+}
+END_TEST
+
+START_TEST(grid_points_refuse) {
+    int64_t points = 77;
+    ck_assert_int_eq(gsw_grid_points(NULL, &points), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){1, 1, 1}, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){0, 1, 1}, &points), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){1, -1, 1}, &points), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){1, 1, INT64_MIN}, &points),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){INT64_MAX, 2, 1}, &points), GSW_ERROR_OVERFLOW);
+    ck_assert_int_eq(gsw_grid_points(&(gsw_grid){(INT64_C(1) << 62) + 1, 1, 1}, &points),
+                     GSW_ERROR_OVERFLOW);
+    ck_assert_int_eq(points, 77);
+}
+END_TEST
+
+START_TEST(grid_parse_reads_two_and_three_extents) {
+    gsw_grid grid;
+    ck_assert_int_eq(gsw_grid_parse(NULL, "60x220x85", &grid), GSW_SUCCESS);
+    ck_assert(grid.nx == 60 && grid.ny == 220 && grid.nz == 85);
+    ck_assert_int_eq(gsw_grid_parse(NULL, "7X9", &grid), GSW_SUCCESS);
+    ck_assert(grid.nx == 7 && grid.ny == 9 && grid.nz == 1);
+}
+END_TEST
+
+START_TEST(grid_parse_refuses) {
+    static const char *const bad[] = {"",       "5",     "5x",   "x5",     "5x5x", "5x5x5x5",
+                                      "5x5x5 ", " 5x5",  "-5x5", "5x+5",   "5x0",  "0x0x0",
+                                      "5,5",    "5x5.5", "axb",  "5x5x5y", "5xx5", "5x5\n"};
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        gsw_grid grid = {-7, -7, -7};
+        ck_assert_msg(gsw_grid_parse(NULL, bad[k], &grid) == GSW_ERROR_INVALID_ARGUMENT,
+                      "'%s' was not refused", bad[k]);
+        ck_assert_int_eq(grid.nx, -7);
+    }
+    gsw_grid grid;
+    ck_assert_int_eq(gsw_grid_parse(NULL, "99999999999999999999x2", &grid), GSW_ERROR_OVERFLOW);
+    ck_assert_int_eq(gsw_grid_parse(NULL, "4294967296x4294967296", &grid), GSW_ERROR_OVERFLOW);
+    ck_assert_int_eq(gsw_grid_parse(NULL, NULL, &grid), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_grid_parse(NULL, "2x2", NULL), GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* ---- stencils ---- */
+
+static const struct {
+    const char *name;
+    int count;
+} stencils[] = {{"D2N5", 5},   {"D2N9", 9},   {"D3N7", 7},  {"D3N13", 13},
+                {"D3N19", 19}, {"D3N27", 27}, {"D3N33", 33}};
+
+START_TEST(named_stencils_are_whole_and_sorted) {
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_named(stencils[_i].name, &stencil), GSW_SUCCESS);
+    ck_assert_int_eq(stencil.count, stencils[_i].count);
+    ck_assert_int_eq(stencil.center, stencils[_i].count / 2);
+    for (int k = 0; k < stencil.count; k++) {
+        gsw_offset o = stencil.offsets[k];
+        ck_assert_int_eq(gsw_stencil_find(&stencil, o), k);
+        /* Point symmetry: the mirrored offset sits at the mirrored place. */
+        ck_assert_int_eq(gsw_stencil_find(&stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}),
+                         stencil.count - 1 - k);
+        if (k == 0)
+            continue;
+        gsw_offset p = stencil.offsets[k - 1];
+        ck_assert(p.dz < o.dz || (p.dz == o.dz && (p.dy < o.dy || (p.dy == o.dy && p.dx < o.dx))));
+    }
+    ck_assert_str_eq(gsw_stencil_name(&stencil), stencils[_i].name);
+}
+END_TEST
+
+START_TEST(named_stencils_hold_what_they_say) {
+    gsw_stencil s;
+    ck_assert_int_eq(gsw_stencil_named("d3n7", &s), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){0, 0, -1}), 0);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){0, -1, 0}), 1);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){-1, 0, 0}), 2);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){1, 1, 0}), -1);
+    ck_assert_int_eq(gsw_stencil_named("D3N13", &s), GSW_SUCCESS);
+    ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){0, 2, 0}), 0);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){1, 1, 0}), -1);
+    ck_assert_int_eq(gsw_stencil_named("D3N19", &s), GSW_SUCCESS);
+    ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){-1, 0, 1}), 0);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){1, 1, 1}), -1);
+    ck_assert_int_eq(gsw_stencil_named("D3N33", &s), GSW_SUCCESS);
+    ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){1, 1, 1}), 0);
+    ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){0, 0, -2}), 0);
+    ck_assert_int_eq(gsw_stencil_named("D2N9", &s), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){0, 0, 1}), -1);
+}
+END_TEST
+
+START_TEST(named_stencils_refuse) {
+    gsw_stencil s;
+    ck_assert_int_eq(gsw_stencil_named("D3N8", &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_named("", &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_named("D3N7 ", &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_named("D3N", &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_named(NULL, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_named("D3N7", NULL), GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+START_TEST(stencil_from_offsets_sorts_and_is_named) {
+    static const gsw_offset shuffled[] = {{1, 0, 0},  {0, 0, 1},  {0, 0, 0}, {0, -1, 0},
+                                          {-1, 0, 0}, {0, 0, -1}, {0, 1, 0}};
+    gsw_stencil s;
+    ck_assert_int_eq(gsw_stencil_from_offsets(shuffled, 7, &s), GSW_SUCCESS);
+    ck_assert_int_eq(s.center, 3);
+    ck_assert_str_eq(gsw_stencil_name(&s), "D3N7");
+    static const gsw_offset lopsided[] = {{5, 0, 0}, {0, 0, 0}, {-3, 2, -1}};
+    ck_assert_int_eq(gsw_stencil_from_offsets(lopsided, 3, &s), GSW_SUCCESS);
+    ck_assert_int_eq(s.center, 1);
+    ck_assert_int_eq(s.offsets[0].dx, -3);
+    ck_assert_str_eq(gsw_stencil_name(&s), "custom");
+    ck_assert_str_eq(gsw_stencil_name(NULL), "custom");
+}
+END_TEST
+
+START_TEST(stencil_from_offsets_refuses) {
+    static const gsw_offset twice[] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 0}};
+    static const gsw_offset no_center[] = {{1, 0, 0}, {-1, 0, 0}};
+    static const gsw_offset far_away[] = {{0, 0, 0}, {0, GSW_OFFSET_MAX + 1, 0}};
+    static const gsw_offset extreme[] = {{0, 0, 0}, {0, 0, INT32_MIN}};
+    static gsw_offset many[GSW_STENCIL_MAX + 1];
+    for (int k = 0; k <= GSW_STENCIL_MAX; k++)
+        many[k].dx = k;
+    gsw_stencil s = {.count = -5};
+    ck_assert_int_eq(gsw_stencil_from_offsets(twice, 3, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(no_center, 2, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(far_away, 2, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(extreme, 2, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(many, GSW_STENCIL_MAX + 1, &s),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(many, 0, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(NULL, 1, &s), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_stencil_from_offsets(many, 1, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(s.count, -5);
+    ck_assert_int_eq(gsw_stencil_from_offsets(many, GSW_STENCIL_MAX, &s), GSW_SUCCESS);
+    ck_assert_int_eq(s.count, GSW_STENCIL_MAX);
+}
+END_TEST
+
+static Suite *core_suite(void) {
+    Suite *suite = suite_create("core");
+    TCase *tc = tcase_create("core");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, status_names_are_the_enumerators);
+    tcase_add_test(tc, context_defaults);
+    tcase_add_test(tc, context_takes_threads);
+    tcase_add_test(tc, context_refuses_bad_options);
+    tcase_add_test(tc, cuda_answers_or_says_why_not);
+    tcase_add_test(tc, messages_reach_context_and_log);
+    tcase_add_test(tc, names_of_the_build);
+    tcase_add_test(tc, grid_points_are_counted);
+    tcase_add_test(tc, grid_points_refuse);
+    tcase_add_test(tc, grid_parse_reads_two_and_three_extents);
+    tcase_add_test(tc, grid_parse_refuses);
+    tcase_add_loop_test(tc, named_stencils_are_whole_and_sorted, 0,
+                        (int)(sizeof stencils / sizeof stencils[0]));
+    tcase_add_test(tc, named_stencils_hold_what_they_say);
+    tcase_add_test(tc, named_stencils_refuse);
+    tcase_add_test(tc, stencil_from_offsets_sorts_and_is_named);
+    tcase_add_test(tc, stencil_from_offsets_refuses);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void) {
+    SRunner *runner = srunner_create(core_suite());
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,473 @@
+/* test_detect.c: finding grid and stencil of a CSR matrix. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "grid_csr.h"
+
+static gsw_context *context;
+
+static void setup(void) {
+    ck_assert_int_eq(
+        gsw_context_create(&(gsw_context_options){.backend = GSW_BACKEND_CPU}, &context),
+        GSW_SUCCESS);
+}
+
+static void teardown(void) {
+    gsw_context_destroy(context);
+}
+
+static void assert_message(const char *part) {
+    ck_assert_msg(strstr(gsw_context_message(context), part) != NULL, "'%s' is not in '%s'", part,
+                  gsw_context_message(context));
+}
+
+static const char *const all_stencils[] = {"D2N5",  "D2N9",  "D3N7", "D3N13",
+                                           "D3N19", "D3N27", "D3N33"};
+#define STENCILS (int)(sizeof all_stencils / sizeof *all_stencils)
+
+/* Detects and compares; `name` is the stencil's. */
+static void assert_found(const gsw_csr *csr, int64_t nx, int64_t ny, int64_t nz, const char *name) {
+    gsw_grid grid;
+    gsw_stencil stencil;
+    gsw_status status = gsw_detect(context, csr, NULL, &grid, &stencil);
+    ck_assert_msg(status == GSW_SUCCESS, "%lld x %lld x %lld %s: %s", (long long)nx, (long long)ny,
+                  (long long)nz, name, gsw_context_message(context));
+    ck_assert_msg(grid.nx == nx && grid.ny == ny && grid.nz == nz &&
+                      strcmp(gsw_stencil_name(&stencil), name) == 0,
+                  "%lld x %lld x %lld %s was found as %lld x %lld x %lld %s", (long long)nx,
+                  (long long)ny, (long long)nz, name, (long long)grid.nx, (long long)grid.ny,
+                  (long long)grid.nz, gsw_stencil_name(&stencil));
+}
+
+/* What was found must be a view that validates, whatever it is. */
+static void assert_explains(const gsw_csr *csr, const gsw_grid *grid, const gsw_stencil *stencil) {
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_matrix_from_csr(context, grid, stencil, csr, &matrix), GSW_SUCCESS);
+    ck_assert_msg(gsw_matrix_validate(context, &matrix) == GSW_SUCCESS, "%s",
+                  gsw_context_message(context));
+}
+
+static csr_recipe plain(gsw_grid grid, const char *name) {
+    return (csr_recipe){.grid = grid, .stencil = named_stencil(name), .part = GSW_FULL};
+}
+
+static void assert_recipe_found(const csr_recipe *recipe, uint64_t seed, const char *name) {
+    gsw_csr csr = make_csr(recipe, seed);
+    assert_found(&csr, recipe->grid.nx, recipe->grid.ny, recipe->grid.nz, name);
+    gsw_csr_free(&csr);
+}
+
+/* ---- what must be found -----------------------------------------------------------------------*/
+
+/* Every stencil on every 3D grid that is wide enough to tell, in every kind of view. */
+START_TEST(named_stencils_in_space) {
+    static const gsw_grid grids[] = {{5, 5, 5},  {8, 8, 8},   {16, 5, 7}, {7, 11, 13}, {5, 16, 9},
+                                     {31, 6, 5}, {12, 10, 5}, {6, 5, 40}, {9, 24, 6}};
+    for (int s = 2; s < STENCILS; s++)
+        for (int g = 0; g < (int)(sizeof grids / sizeof *grids); g++)
+            for (int variant = 0; variant < 12; variant++) {
+                csr_recipe recipe = plain(grids[g], all_stencils[s]);
+                recipe.part = (gsw_part)(variant % 3);
+                recipe.index_type = variant & 1 ? GSW_I64 : GSW_I32;
+                recipe.value_type = variant & 2 ? GSW_F32 : GSW_F64;
+                recipe.base = variant >= 6;
+                assert_recipe_found(&recipe, 1, all_stencils[s]);
+            }
+}
+END_TEST
+
+START_TEST(named_stencils_in_the_plane) {
+    static const gsw_grid grids[] = {{5, 5, 1},  {8, 8, 1},   {7, 13, 1}, {64, 5, 1},
+                                     {5, 64, 1}, {16, 36, 1}, {30, 30, 1}};
+    static const char *const names[] = {"D2N5", "D2N9", "D3N13"};
+    for (int s = 0; s < 3; s++)
+        for (int g = 0; g < (int)(sizeof grids / sizeof *grids); g++)
+            for (int part = GSW_LOWER; part <= GSW_FULL; part++) {
+                csr_recipe recipe = plain(grids[g], names[s]);
+                recipe.part = (gsw_part)part;
+                assert_recipe_found(&recipe, 1, names[s]);
+            }
+}
+END_TEST
+
+/* A 3D stencil on a flat grid is the plane's stencil. */
+START_TEST(flat_grids_have_plane_stencils) {
+    csr_recipe recipe = plain((gsw_grid){9, 8, 1}, "D3N7");
+    assert_recipe_found(&recipe, 1, "D2N5");
+    recipe.stencil = named_stencil("D3N27");
+    assert_recipe_found(&recipe, 1, "D2N9");
+    /* y and z of a grid with nx = 1 are told as x and y: the larger nx is taken. */
+    recipe = plain((gsw_grid){1, 9, 8}, "D3N7");
+    gsw_csr csr = make_csr(&recipe, 1);
+    assert_found(&csr, 9, 8, 1, "D2N5");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+START_TEST(chains) {
+    for (int64_t n = 1; n < 40; n++)
+        for (int part = GSW_LOWER; part <= GSW_FULL; part++) {
+            csr_recipe recipe = plain((gsw_grid){n, 1, 1}, "D2N5");
+            recipe.part = (gsw_part)part;
+            assert_recipe_found(&recipe, 1, "D2N5");
+        }
+}
+END_TEST
+
+START_TEST(diagonal_and_empty_matrices) {
+    int64_t row_ptr[61] = {0};
+    int64_t columns[60];
+    double values[60] = {0};
+    gsw_csr csr = {.rows = 60,
+                   .row_ptr = row_ptr,
+                   .columns = columns,
+                   .values = values,
+                   .index_type = GSW_I64};
+    assert_found(&csr, 60, 1, 1, "D2N5");
+    for (int i = 0; i < 60; i++) {
+        columns[i] = i;
+        row_ptr[i + 1] = i + 1;
+    }
+    csr.nonzeros = 60;
+    csr.values = NULL; /* values are not looked at */
+    assert_found(&csr, 60, 1, 1, "D2N5");
+}
+END_TEST
+
+START_TEST(missing_couplings) {
+    for (int s = 2; s < STENCILS; s++)
+        for (uint64_t seed = 1; seed < 20; seed++) {
+            csr_recipe recipe = plain((gsw_grid){10, 9, 8}, all_stencils[s]);
+            recipe.missing = 40;
+            assert_recipe_found(&recipe, seed, all_stencils[s]);
+        }
+}
+END_TEST
+
+/* Tiny grids have several explanations: what is found must hold and must not be larger than the
+ * stencil that the matrix was made with. */
+START_TEST(tiny_grids_are_explained) {
+    uint64_t seed = 7;
+    for (int s = 0; s < STENCILS; s++)
+        for (int64_t nx = 1; nx <= 5; nx++)
+            for (int64_t ny = 1; ny <= 5; ny++)
+                for (int64_t nz = 1; nz <= 5; nz++)
+                    for (int missing = 0; missing <= 50; missing += 25) {
+                        csr_recipe recipe = plain((gsw_grid){nx, ny, nz}, all_stencils[s]);
+                        recipe.missing = missing;
+                        gsw_csr csr = make_csr(&recipe, next_random(&seed));
+                        gsw_grid grid;
+                        gsw_stencil stencil;
+                        ck_assert_int_eq(gsw_detect(context, &csr, NULL, &grid, &stencil),
+                                         GSW_SUCCESS);
+                        ck_assert_str_ne(gsw_stencil_name(&stencil), "custom");
+                        ck_assert_int_le(stencil.count, recipe.stencil.count);
+                        assert_explains(&csr, &grid, &stencil);
+                        gsw_csr_free(&csr);
+                    }
+}
+END_TEST
+
+/* A random subset of the 5 x 5 x 5 cube that contains the axis neighbours (without them the grid
+ * is not determined) and something that no named stencil has. */
+static gsw_stencil random_stencil(uint64_t *seed) {
+    gsw_offset offsets[GSW_STENCIL_MAX];
+    int32_t count = 0;
+    for (int dz = -2; dz <= 2; dz++)
+        for (int dy = -2; dy <= 2; dy++)
+            for (int dx = -2; dx <= 2; dx++) {
+                int axis = abs(dx) + abs(dy) + abs(dz) <= 1;
+                int knight = dx == 2 && dy == 1 && dz == 0;
+                if (axis || knight || next_random(seed) % 100 < 20)
+                    offsets[count++] = (gsw_offset){dx, dy, dz};
+            }
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
+    return stencil;
+}
+
+START_TEST(custom_stencils) {
+    uint64_t seed = 3;
+    for (int i = 0; i < 60; i++) {
+        csr_recipe recipe = {.grid = {11, 13, 7}, .stencil = random_stencil(&seed)};
+        recipe.part = GSW_FULL;
+        recipe.index_type = i & 1 ? GSW_I64 : GSW_I32;
+        gsw_csr csr = make_csr(&recipe, seed);
+        gsw_grid grid;
+        gsw_stencil stencil;
+        ck_assert_int_eq(gsw_detect(context, &csr, NULL, &grid, &stencil), GSW_SUCCESS);
+        ck_assert_int_eq(grid.nx, 11);
+        ck_assert_int_eq(grid.ny, 13);
+        ck_assert_int_eq(grid.nz, 7);
+        ck_assert_int_eq(stencil.count, recipe.stencil.count);
+        for (int e = 0; e < stencil.count; e++)
+            ck_assert_int_eq(gsw_stencil_find(&recipe.stencil, stencil.offsets[e]), e);
+        gsw_csr_free(&csr);
+    }
+}
+END_TEST
+
+/* ---- given extents ----------------------------------------------------------------------------*/
+
+START_TEST(given_extents_decide) {
+    /* A chain of 24 rows is also a 6 x 4 grid where no line is coupled to the next. */
+    int32_t row_ptr[25] = {0};
+    int32_t columns[24];
+    static const double values[24] = {0};
+    for (int i = 0; i < 24; i++) {
+        columns[i] = i % 6 == 5 ? i : i + 1;
+        row_ptr[i + 1] = i + 1;
+    }
+    gsw_csr csr = {
+        .rows = 24, .nonzeros = 24, .row_ptr = row_ptr, .columns = columns, .values = values};
+    assert_found(&csr, 24, 1, 1, "D2N5");
+    const gsw_grid given = {6, 4, 1};
+    gsw_grid grid;
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_detect(context, &csr, &given, &grid, &stencil), GSW_SUCCESS);
+    ck_assert_int_eq(grid.nx, 6);
+    ck_assert_int_eq(grid.ny, 4);
+    ck_assert_str_eq(gsw_stencil_name(&stencil), "D2N5");
+    /* On a 4 x 6 grid the same couplings cross lines: exactly the offsets that occur. */
+    const gsw_grid other = {4, 6, 1};
+    ck_assert_int_eq(gsw_detect(context, &csr, &other, &grid, &stencil), GSW_SUCCESS);
+    ck_assert_int_eq(stencil.count, 3);
+    ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){1, 0, 0}), 0);
+    ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){-3, 1, 0}), 0);
+    assert_explains(&csr, &grid, &stencil);
+}
+END_TEST
+
+START_TEST(given_extents_allow_long_offsets) {
+    const gsw_offset offsets[] = {{0, 0, 0}, {-7, 0, 0}, {5, 3, 0}, {0, -4, 1}};
+    csr_recipe recipe = {.grid = {16, 9, 3}, .part = GSW_FULL};
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 4, &recipe.stencil), GSW_SUCCESS);
+    gsw_csr csr = make_csr(&recipe, 1);
+    gsw_grid grid;
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil), GSW_SUCCESS);
+    ck_assert_int_eq(stencil.count, 4);
+    for (int e = 0; e < 4; e++)
+        ck_assert_int_eq(gsw_stencil_find(&recipe.stencil, stencil.offsets[e]), e);
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+START_TEST(bad_extents_are_refused) {
+    csr_recipe recipe = plain((gsw_grid){4, 4, 4}, "D3N7");
+    gsw_csr csr = make_csr(&recipe, 1);
+    static const gsw_grid bad[] = {{4, 4, 5}, {-4, -4, 4}, {0, 4, 4}, {INT64_MAX, INT64_MAX, 2}};
+    gsw_grid grid = {.nx = 77};
+    gsw_stencil stencil;
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(gsw_detect(context, &csr, &bad[i], &grid, &stencil),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        assert_message("extents");
+        ck_assert_int_eq(grid.nx, 77);
+    }
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* ---- what must be refused ---------------------------------------------------------------------*/
+
+static void assert_refused(const gsw_csr *csr, gsw_status expected, const char *part) {
+    gsw_grid grid = {.nx = 77};
+    gsw_stencil stencil = {.count = 77};
+    ck_assert_int_eq(gsw_detect(context, csr, NULL, &grid, &stencil), expected);
+    assert_message(part);
+    ck_assert_int_eq(grid.nx, 77);
+    ck_assert_int_eq(stencil.count, 77);
+}
+
+/* Moves the last entry of a row to another column behind the others. */
+static void move_last(const gsw_csr *csr, int64_t row, int64_t column) {
+    int64_t k = index_of(csr->row_ptr, csr->index_type, row + 1) - csr->base - 1;
+    set_index(csr->columns, csr->index_type, k, column + csr->base);
+}
+
+START_TEST(a_coupling_elsewhere_is_named) {
+    csr_recipe recipe = plain((gsw_grid){10, 9, 8}, "D3N7");
+    for (recipe.base = 0; recipe.base <= 1; recipe.base++) {
+        gsw_csr csr = make_csr(&recipe, 1);
+        move_last(&csr, 333, 333 + 137);
+        assert_refused(&csr, GSW_ERROR_NOT_A_GRID,
+                       recipe.base ? "row 334: offset +137" : "row 333: offset +137");
+        assert_message("10 x 9 x 8");
+        gsw_csr_free(&csr);
+    }
+}
+END_TEST
+
+START_TEST(a_coupling_around_the_boundary_is_named) {
+    /* Row 49 ends a line of 10; its last coupling, +10, becomes +1: the next line's first row. */
+    csr_recipe recipe = plain((gsw_grid){10, 9, 1}, "D2N5");
+    gsw_csr csr = make_csr(&recipe, 1);
+    move_last(&csr, 49, 50);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row 49: offset +1 (column 50)");
+    assert_message("10 x 9 x 1");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+START_TEST(too_many_offsets_are_refused) {
+    /* An arrow: every row couples to row 0. */
+    int32_t row_ptr[301] = {0};
+    int32_t columns[600];
+    int32_t next = 0;
+    for (int32_t i = 0; i < 300; i++) {
+        if (i > 0)
+            columns[next++] = 0;
+        columns[next++] = i;
+        row_ptr[i + 1] = next;
+    }
+    gsw_csr csr = {.rows = 300, .nonzeros = next, .row_ptr = row_ptr, .columns = columns};
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row 128: offset -128");
+    const gsw_grid given = {300, 1, 1};
+    gsw_grid grid;
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_detect(context, &csr, &given, &grid, &stencil), GSW_ERROR_NOT_A_GRID);
+    /* Half of it has few enough, but they are long. */
+    csr.rows = 100;
+    csr.nonzeros = row_ptr[100];
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "offset");
+}
+END_TEST
+
+/* 127 distances with two offsets each on a grid of width two are too many for a stencil. */
+START_TEST(too_many_coordinate_offsets_are_refused) {
+    const int n = 400;
+    int32_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
+    int32_t *columns = calloc((size_t)n * 100, sizeof *columns);
+    ck_assert(row_ptr && columns);
+    int32_t next = 0;
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t j = i; j < i + 200 && j < n; j += 2)
+            columns[next++] = j == i ? i : j - 1;
+        row_ptr[i + 1] = next;
+    }
+    gsw_csr csr = {.rows = n, .nonzeros = next, .row_ptr = row_ptr, .columns = columns};
+    const gsw_grid given = {2, n / 2, 1};
+    gsw_grid grid;
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_detect(context, &csr, &given, &grid, &stencil), GSW_ERROR_NOT_A_GRID);
+    assert_message("one offset more than a stencil can hold");
+    free(row_ptr);
+    free(columns);
+}
+END_TEST
+
+START_TEST(random_matrices_are_refused) {
+    uint64_t seed = 99;
+    for (int round = 0; round < 50; round++) {
+        int32_t row_ptr[98] = {0};
+        int32_t columns[97];
+        for (int32_t i = 0; i < 97; i++) {
+            columns[i] = (int32_t)(next_random(&seed) % 97);
+            row_ptr[i + 1] = i + 1;
+        }
+        gsw_csr csr = {.rows = 97, .nonzeros = 97, .row_ptr = row_ptr, .columns = columns};
+        assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row ");
+    }
+}
+END_TEST
+
+START_TEST(garbage_is_refused) {
+    static const int32_t row_ptr[] = {0, 2, 5, 7};
+    static const int32_t columns[] = {0, 1, 0, 1, 2, 1, 2};
+    const gsw_csr good = {.rows = 3, .nonzeros = 7, .row_ptr = row_ptr, .columns = columns};
+    assert_found(&good, 3, 1, 1, "D2N5");
+    gsw_csr csr = good;
+#define REFUSED(field, bad, part)                                                                  \
+    do {                                                                                           \
+        csr = good;                                                                                \
+        csr.field = bad;                                                                           \
+        assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT, part);                                    \
+    } while (0)
+    REFUSED(row_ptr, ((const int32_t[]){0, 5, 2, 7}), "row 0");
+    REFUSED(row_ptr, ((const int32_t[]){0, 2, INT32_MIN, 7}), "row 1");
+    REFUSED(row_ptr, ((const int32_t[]){0, 2, INT32_MAX, 7}), "row 1");
+    REFUSED(row_ptr, ((const int32_t[]){-1, 2, 5, 7}), "row 0");
+    REFUSED(row_ptr, ((const int32_t[]){0, 2, 5, 6}), "row 2");
+    REFUSED(columns, ((const int32_t[]){0, 1, 0, 1, 3, 1, 2}), "row 1: column 3");
+    REFUSED(columns, ((const int32_t[]){0, 1, INT32_MIN, 1, 2, 1, 2}), "row 1");
+    REFUSED(columns, ((const int32_t[]){0, 1, 1, 0, 2, 1, 2}), "row 1: column 0 after column 1");
+    REFUSED(columns, ((const int32_t[]){1, 1, 0, 1, 2, 1, 2}), "row 0: column 1 after column 1");
+    REFUSED(rows, 0, "rows");
+    REFUSED(nonzeros, -1, "nonzeros");
+    REFUSED(nonzeros, 8, "row 2");
+    REFUSED(row_ptr, NULL, "row_ptr");
+    REFUSED(columns, NULL, "columns");
+    REFUSED(base, 1, "row 1");
+#undef REFUSED
+    csr = (gsw_csr){.rows = 2,
+                    .nonzeros = 1,
+                    .row_ptr = (const int64_t[]){1, 2, 2},
+                    .columns = (const int64_t[]){INT64_MIN},
+                    .index_type = GSW_I64,
+                    .base = 1};
+    assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column -9223372036854775808");
+    csr.row_ptr = (const int64_t[]){1, INT64_MIN, INT64_MAX};
+    assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1");
+    gsw_grid grid;
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_detect(context, NULL, NULL, &grid, &stencil), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_detect(context, &good, NULL, NULL, &stencil), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_detect(context, &good, NULL, &grid, NULL), GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* ---- matrices of the field, where they are at hand --------------------------------------------*/
+
+static void assert_file_found(const char *file, int64_t nx, int64_t ny, int64_t nz,
+                              const char *name) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/../shared/data/%s", GSW_SOURCE_DIR, file);
+    if (access(path, R_OK) != 0) {
+        printf("%s is not here: left out\n", file);
+        return;
+    }
+    gsw_csr csr;
+    ck_assert_msg(gsw_mm_read_matrix(context, path, &csr) == GSW_SUCCESS, "%s",
+                  gsw_context_message(context));
+    assert_found(&csr, nx, ny, nz, name);
+    gsw_csr_free(&csr);
+}
+
+START_TEST(reservoir_matrices) {
+    assert_file_found("orsreg_1.mtx", 21, 21, 5, "D3N7");
+    assert_file_found("sherman1.mtx", 10, 10, 10, "D3N7");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("detect");
+    TCase *tests = tcase_create("detect");
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, named_stencils_in_space);
+    tcase_add_test(tests, named_stencils_in_the_plane);
+    tcase_add_test(tests, flat_grids_have_plane_stencils);
+    tcase_add_test(tests, chains);
+    tcase_add_test(tests, diagonal_and_empty_matrices);
+    tcase_add_test(tests, missing_couplings);
+    tcase_add_test(tests, tiny_grids_are_explained);
+    tcase_add_test(tests, custom_stencils);
+    tcase_add_test(tests, given_extents_decide);
+    tcase_add_test(tests, given_extents_allow_long_offsets);
+    tcase_add_test(tests, bad_extents_are_refused);
+    tcase_add_test(tests, a_coupling_elsewhere_is_named);
+    tcase_add_test(tests, a_coupling_around_the_boundary_is_named);
+    tcase_add_test(tests, too_many_offsets_are_refused);
+    tcase_add_test(tests, too_many_coordinate_offsets_are_refused);
+    tcase_add_test(tests, random_matrices_are_refused);
+    tcase_add_test(tests, garbage_is_refused);
+    tcase_add_test(tests, reservoir_matrices);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

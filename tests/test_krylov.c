@@ -1,0 +1,723 @@
+/* test_krylov.c: the Krylov solvers: what they solve, when they stop, and how they fail. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+
+static gsw_context *context;
+
+static void open_context(void) {
+    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+}
+
+static void close_context(void) {
+    gsw_context_destroy(context);
+}
+
+/* ---- systems ---- */
+
+typedef struct model {
+    gsw_problem *problem;
+    const gsw_matrix *matrix;
+    int64_t n;
+    double *b, *x;
+} model;
+
+/* A problem with a random right-hand side and x = 0. */
+static model make_system(const char *text) {
+    model s = {0};
+    ck_assert_msg(gsw_problem_parse(context, text, NULL, &s.problem) == GSW_SUCCESS, "%s", text);
+    s.matrix = gsw_problem_matrix(s.problem);
+    ck_assert_int_eq(gsw_grid_points(&s.matrix->grid, &s.n), GSW_SUCCESS);
+    s.b = malloc((size_t)s.n * sizeof *s.b);
+    s.x = calloc((size_t)s.n, sizeof *s.x);
+    ck_assert(s.b != NULL && s.x != NULL);
+    gsw_random_vector(11, s.n, s.b);
+    return s;
+}
+
+static void free_system(model *s) {
+    gsw_problem_destroy(s->problem);
+    free(s->b);
+    free(s->x);
+}
+
+static double norm(int64_t n, const double *v) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
+/* ||b - A x|| / ||b||, not by the solver's own means of measuring. */
+static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b, const double *x) {
+    double *r = malloc((size_t)n * sizeof *r);
+    ck_assert_ptr_nonnull(r);
+    ck_assert_int_eq(gsw_residual(context, matrix, GSW_F64, b, x, r), GSW_SUCCESS);
+    double value = norm(n, r) / norm(n, b);
+    free(r);
+    return value;
+}
+
+/* A small dense matrix as CSR on a grid of n x 1 x 1 points: a zero is an entry that is missing. */
+typedef struct small {
+    gsw_matrix matrix;
+    int32_t row_ptr[9], columns[64];
+    double values[64];
+} small;
+
+static void make_small(int n, const double *dense, small *s) {
+    gsw_offset offsets[17];
+    int32_t count = 0;
+    for (int d = -(n - 1); d <= n - 1; d++)
+        offsets[count++] = (gsw_offset){d, 0, 0};
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
+    int32_t entries = 0;
+    for (int i = 0; i < n; i++) {
+        s->row_ptr[i] = entries;
+        for (int j = 0; j < n; j++)
+            if (dense[i * n + j] != 0) {
+                s->columns[entries] = j;
+                s->values[entries++] = dense[i * n + j];
+            }
+    }
+    s->row_ptr[n] = entries;
+    gsw_csr csr = {.rows = n,
+                   .nonzeros = entries,
+                   .row_ptr = s->row_ptr,
+                   .columns = s->columns,
+                   .values = s->values,
+                   .index_type = GSW_I32,
+                   .value_type = GSW_F64};
+    gsw_grid grid = {n, 1, 1};
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &s->matrix), GSW_SUCCESS);
+}
+
+static gsw_factor *make_factor(const gsw_matrix *matrix, gsw_factor_options options) {
+    gsw_factor *factor = NULL;
+    ck_assert_msg(gsw_factor_create(context, matrix, &options, &factor) == GSW_SUCCESS, "%s",
+                  gsw_context_message(context));
+    return factor;
+}
+
+/* ---- solving ---- */
+
+static const struct {
+    const char *text;
+    int symmetric;
+    int hard; /* not solved without a preconditioner */
+} problems[] = {
+    {"poisson:17x13x11", 1, 0},    {"poisson:31x29", 1, 0}, {"anisotropic:9x12x10", 1, 0},
+    {"convection:12x11x10", 0, 0}, {"hpcg:9x8x7", 1, 0},    {"helmholtz19:10x9x8", 1, 0},
+    {"star13:9x9x9", 1, 0},        {"box33:7x8x9", 1, 0},   {"random:3:11x7x8", 0, 0},
+    {"lognormal:14x13x9", 1, 1},   {"poisson:1x1x1", 1, 0}, {"poisson:1x40x1", 1, 0},
+};
+#define PROBLEMS ((int)(sizeof problems / sizeof problems[0]))
+
+static const gsw_factor_kind kinds[] = {GSW_JACOBI, GSW_ILU0, GSW_DILU, GSW_SSOR, GSW_IC0};
+
+static void solve_all_methods(model *s, gsw_factor *factor, int symmetric, gsw_norm mode,
+                              const char *what) {
+    for (int method = symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_GMRES; method++) {
+        gsw_krylov_options options = {.rtol = 1e-9, .norm = mode, .max_iterations = 3000};
+        gsw_krylov_result result;
+        memset(s->x, 0, (size_t)s->n * sizeof *s->x);
+        gsw_status status = gsw_krylov(context, (gsw_method)method, s->matrix, factor, &options,
+                                       s->b, s->x, &result);
+        ck_assert_msg(status == GSW_SUCCESS, "%s, %s, norm %d: %s", what,
+                      gsw_method_name((gsw_method)method), (int)mode, gsw_context_message(context));
+        ck_assert_int_eq(result.converged, 1);
+        ck_assert_double_le(result.recurrence, 1e-9);
+        if (mode == GSW_NORM_TRUE)
+            ck_assert_double_le(result.residual, 1e-8);
+        ck_assert_double_eq_tol(result.residual, true_residual(s->matrix, s->n, s->b, s->x),
+                                1e-3 * result.residual + 1e-15);
+        ck_assert_int_gt(result.iterations, 0);
+        ck_assert(result.solve_ms > 0);
+    }
+}
+
+START_TEST(every_method_with_every_preconditioner) {
+    model s = make_system(problems[_i].text);
+    int symmetric = problems[_i].symmetric;
+    for (int mode = 0; mode < 2; mode++) {
+        if (!problems[_i].hard)
+            solve_all_methods(&s, NULL, symmetric, (gsw_norm)mode, problems[_i].text);
+        for (int k = 0; k < (symmetric ? 5 : 4); k++) {
+            gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.kind = kinds[k]});
+            solve_all_methods(&s, factor, symmetric, (gsw_norm)mode, problems[_i].text);
+            gsw_factor_destroy(factor);
+        }
+    }
+    free_system(&s);
+}
+END_TEST
+
+/* The solution is known, and ILU(0) must pay off. */
+START_TEST(solution_is_found_and_preconditioning_helps) {
+    model s = make_system("poisson:20x20x20");
+    double *known = malloc((size_t)s.n * sizeof *known);
+    ck_assert_ptr_nonnull(known);
+    gsw_random_vector(5, s.n, known);
+    ck_assert_int_eq(gsw_spmv(context, s.matrix, GSW_F64, known, s.b), GSW_SUCCESS);
+    gsw_krylov_result plain, preconditioned;
+    gsw_krylov_options options = {.rtol = 1e-12};
+    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, &options, s.b, s.x, &plain), GSW_SUCCESS);
+    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.kind = GSW_IC0});
+    memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+    ck_assert_int_eq(gsw_cg(context, s.matrix, factor, &options, s.b, s.x, &preconditioned),
+                     GSW_SUCCESS);
+    for (int64_t i = 0; i < s.n; i++)
+        ck_assert_double_eq_tol(s.x[i], known[i], 1e-9);
+    ck_assert_int_lt(2 * preconditioned.iterations, plain.iterations);
+    gsw_factor_destroy(factor);
+    free(known);
+    free_system(&s);
+}
+END_TEST
+
+START_TEST(single_precision_factors_precondition_too) {
+    model s = make_system("convection:16x15x14");
+    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.factor_type = GSW_F32});
+    solve_all_methods(&s, factor, 0, GSW_NORM_TRUE, "fp32 factor");
+    gsw_factor_destroy(factor);
+    free_system(&s);
+}
+END_TEST
+
+/* CG on diag(1, 2) from b = (1, 1): alpha = 2/3, x1 = (2/3, 2/3), and x2 is exact. */
+START_TEST(cg_by_hand) {
+    small s;
+    make_small(2, (const double[]){1, 0, 0, 2}, &s);
+    const double b[2] = {1, 1};
+    double x[2] = {0, 0};
+    gsw_krylov_options options = {.rtol = 1e-12, .max_iterations = 1};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, &options, b, x, &result),
+                     GSW_ERROR_NOT_CONVERGED);
+    ck_assert_double_eq_tol(x[0], 2.0 / 3.0, 1e-15);
+    ck_assert_double_eq_tol(x[1], 2.0 / 3.0, 1e-15);
+    ck_assert_double_eq_tol(result.residual, 1.0 / 3.0, 1e-15);
+    ck_assert_int_eq(result.iterations, 1);
+    ck_assert_int_eq(result.converged, 0);
+    x[0] = x[1] = 0;
+    options.max_iterations = 0;
+    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, &options, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_eq(result.iterations, 2);
+    ck_assert_double_eq_tol(x[0], 1.0, 1e-14);
+    ck_assert_double_eq_tol(x[1], 0.5, 1e-14);
+}
+END_TEST
+
+/* ---- stopping ---- */
+
+START_TEST(zero_right_hand_side) {
+    model s = make_system("poisson:5x4x3");
+    memset(s.b, 0, (size_t)s.n * sizeof *s.b);
+    for (int method = GSW_CG; method <= GSW_GMRES; method++) {
+        gsw_krylov_result result;
+        s.x[0] = NAN;
+        s.x[1] = 3;
+        ck_assert_int_eq(
+            gsw_krylov(context, (gsw_method)method, s.matrix, NULL, NULL, s.b, s.x, &result),
+            GSW_SUCCESS);
+        for (int64_t i = 0; i < s.n; i++)
+            ck_assert(s.x[i] == 0);
+        ck_assert_int_eq(result.iterations, 0);
+        ck_assert_int_eq(result.converged, 1);
+        ck_assert_double_eq(result.residual, 0);
+    }
+    free_system(&s);
+}
+END_TEST
+
+START_TEST(good_initial_guess_needs_no_iteration) {
+    model s = make_system("convection:6x5x4");
+    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){0});
+    gsw_krylov_options options = {.rtol = 1e-12};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_gmres(context, s.matrix, factor, &options, s.b, s.x, &result),
+                     GSW_SUCCESS);
+    options.rtol = 1e-10;
+    for (int method = GSW_CG; method <= GSW_GMRES; method++)
+        for (int mode = 0; mode < 2; mode++) {
+            options.norm = (gsw_norm)mode;
+            ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, s.matrix, factor, &options,
+                                        s.b, s.x, &result),
+                             GSW_SUCCESS);
+            ck_assert_int_eq(result.iterations, 0);
+            ck_assert_int_eq(result.converged, 1);
+        }
+    gsw_factor_destroy(factor);
+    free_system(&s);
+}
+END_TEST
+
+START_TEST(atol_alone_is_absolute) {
+    model s = make_system("poisson:8x7x6");
+    double b_norm = norm(s.n, s.b);
+    gsw_krylov_options options = {.atol = 1e-3 * b_norm};
+    gsw_krylov_result loose, tight;
+    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, &options, s.b, s.x, &loose), GSW_SUCCESS);
+    ck_assert_double_le(loose.residual, 1e-3);
+    memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+    options.rtol = 1e-9; /* the larger of the two counts */
+    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, &options, s.b, s.x, &tight), GSW_SUCCESS);
+    ck_assert_int_eq(tight.iterations, loose.iterations);
+    free_system(&s);
+}
+END_TEST
+
+START_TEST(iteration_limit) {
+    model s = make_system("poisson:20x19x18");
+    for (int method = GSW_CG; method <= GSW_GMRES; method++) {
+        gsw_krylov_options options = {.max_iterations = 7, .restart = 3};
+        gsw_krylov_result result;
+        memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+        ck_assert_int_eq(
+            gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options, s.b, s.x, &result),
+            GSW_ERROR_NOT_CONVERGED);
+        ck_assert_int_eq(result.iterations, 7);
+        ck_assert_int_eq(result.converged, 0);
+        ck_assert_double_lt(result.residual, 0.5);
+        ck_assert_double_eq_tol(result.residual, true_residual(s.matrix, s.n, s.b, s.x), 1e-12);
+        ck_assert_double_eq_tol(result.residual, result.recurrence, 1e-10);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "7 iterations"));
+    }
+    free_system(&s);
+}
+END_TEST
+
+typedef struct history {
+    int64_t calls, stop_at;
+    double residual[512];
+} history;
+
+static int watch(void *user, int64_t iteration, double residual) {
+    history *seen = user;
+    ck_assert_int_eq(iteration, seen->calls);
+    ck_assert_int_lt(iteration, 512);
+    seen->residual[seen->calls++] = residual;
+    return iteration == seen->stop_at;
+}
+
+START_TEST(monitor_sees_every_iteration_once) {
+    model s = make_system("poisson:12x11x10");
+    for (int method = GSW_CG; method <= GSW_GMRES; method++) {
+        history seen = {.stop_at = -1};
+        gsw_krylov_options options = {.restart = 4, .monitor = watch, .monitor_user = &seen};
+        gsw_krylov_result result;
+        memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+        ck_assert_int_eq(
+            gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options, s.b, s.x, &result),
+            GSW_SUCCESS);
+        ck_assert_int_eq(seen.calls, result.iterations + 1);
+        ck_assert_double_eq_tol(seen.residual[0], 1.0, 1e-14);
+        ck_assert_double_eq(seen.residual[result.iterations], result.recurrence);
+        for (int64_t k = 1; k < seen.calls && method == GSW_GMRES; k++)
+            ck_assert_double_le(seen.residual[k], seen.residual[k - 1] * (1 + 1e-12));
+    }
+    free_system(&s);
+}
+END_TEST
+
+START_TEST(monitor_stops_with_that_iterate) {
+    model s = make_system("convection:12x11x10");
+    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){0});
+    for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
+        history seen = {.stop_at = 3};
+        gsw_krylov_options options = {.rtol = 1e-14, .monitor = watch, .monitor_user = &seen};
+        gsw_krylov_result result;
+        memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+        ck_assert_int_eq(
+            gsw_krylov(context, (gsw_method)method, s.matrix, factor, &options, s.b, s.x, &result),
+            GSW_ERROR_STOPPED);
+        ck_assert_int_eq(result.iterations, 3);
+        ck_assert_int_eq(result.converged, 0);
+        ck_assert_double_eq_tol(true_residual(s.matrix, s.n, s.b, s.x), seen.residual[3], 1e-10);
+    }
+    gsw_factor_destroy(factor);
+    free_system(&s);
+}
+END_TEST
+
+/* Below the attainable accuracy the recurrence goes on falling, but the truth does not follow. */
+START_TEST(drift_from_the_truth_is_reported) {
+    model s = make_system("lognormal:16x15x14");
+    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.kind = GSW_IC0});
+    for (int mode = 0; mode < 2; mode++) {
+        gsw_krylov_options options = {.rtol = 1e-25, .norm = (gsw_norm)mode};
+        gsw_krylov_result result;
+        memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+        ck_assert_int_eq(gsw_cg(context, s.matrix, factor, &options, s.b, s.x, &result),
+                         GSW_ERROR_NOT_CONVERGED);
+        ck_assert_int_eq(result.converged, 0);
+        ck_assert_double_le(result.recurrence, 1e-25);
+        ck_assert_double_gt(result.residual, 1e-20);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "recurrence"));
+    }
+    gsw_factor_destroy(factor);
+    free_system(&s);
+}
+END_TEST
+
+/* ---- GMRES ---- */
+
+/* On a cyclic shift GMRES makes no progress at all before step n. */
+START_TEST(gmres_needs_all_steps_on_a_cyclic_shift) {
+    small s;
+    make_small(5, (const double[]){0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0,
+                                   1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0},
+               &s);
+    const double b[5] = {1, 0, 0, 0, 0};
+    double x[5] = {0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_eq(result.iterations, 5);
+    ck_assert_double_eq_tol(x[1], 1, 1e-14);
+
+    memset(x, 0, sizeof x);
+    gsw_krylov_options options = {.restart = 3, .max_iterations = 20};
+    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, &options, b, x, &result),
+                     GSW_ERROR_NOT_CONVERGED);
+    ck_assert_int_eq(result.iterations, 20);
+    ck_assert_double_eq_tol(result.residual, 1, 1e-14);
+}
+END_TEST
+
+/* b is an eigenvector: the space is invariant after one step, and holds the solution. */
+START_TEST(gmres_happy_breakdown) {
+    small s;
+    make_small(3, (const double[]){4, 0, 0, 0, 2, 1, 0, 0, 3}, &s);
+    const double b[3] = {8, 0, 0};
+    double x[3] = {0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_eq(result.iterations, 1);
+    ck_assert_double_eq(x[0], 2);
+    ck_assert_double_eq(x[1], 0);
+}
+END_TEST
+
+START_TEST(gmres_singular_matrix_breaks_down) {
+    small s;
+    make_small(2, (const double[]){0, 1, 0, 0}, &s);
+    const double b[2] = {1, 0};
+    double x[2] = {0, 0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_ERROR_BREAKDOWN);
+    ck_assert_int_eq(result.converged, 0);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "singular"));
+    ck_assert_double_eq_tol(result.residual, 1, 1e-15);
+}
+END_TEST
+
+START_TEST(gmres_restart_costs_iterations) {
+    model s = make_system("poisson:16x15x14");
+    gsw_krylov_result full, restarted;
+    gsw_krylov_options options = {.restart = 200};
+    ck_assert_int_eq(gsw_gmres(context, s.matrix, NULL, &options, s.b, s.x, &full), GSW_SUCCESS);
+    memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+    options.restart = 5;
+    ck_assert_int_eq(gsw_gmres(context, s.matrix, NULL, &options, s.b, s.x, &restarted),
+                     GSW_SUCCESS);
+    ck_assert_int_gt(restarted.iterations, full.iterations);
+    free_system(&s);
+}
+END_TEST
+
+/* ---- breakdowns ---- */
+
+/* From b = (1, 1): p'Ap = -1, then x = (-2, -2), r = (3, -3), p = (12, 6) and p'Ap = 72. */
+START_TEST(cg_indefinite_matrix) {
+    small s;
+    make_small(2, (const double[]){1, 0, 0, -2}, &s);
+    const double b[2] = {1, 1};
+    double x[2] = {0, 0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, NULL, b, x, &result), GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "p'Ap is 72"));
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "iteration 2"));
+    ck_assert_int_eq(result.converged, 0);
+    ck_assert_int_eq(result.iterations, 1);
+    ck_assert_double_eq_tol(result.residual, 3, 1e-14);
+    ck_assert_double_eq(x[0], -2);
+}
+END_TEST
+
+START_TEST(cg_vanishing_curvature) {
+    small s;
+    make_small(2, (const double[]){1, 0, 0, -1}, &s);
+    const double b[2] = {1, 1};
+    double x[2] = {0, 0};
+    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, NULL, b, x, NULL), GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "p'Ap is 0"));
+    ck_assert_double_eq(x[0], 0);
+}
+END_TEST
+
+START_TEST(cg_indefinite_preconditioner) {
+    small definite, indefinite;
+    make_small(2, (const double[]){1, 0, 0, 2}, &definite);
+    make_small(2, (const double[]){1, 0, 0, -2}, &indefinite);
+    gsw_factor *factor = make_factor(&indefinite.matrix, (gsw_factor_options){.kind = GSW_JACOBI});
+    const double b[2] = {1, 5};
+    double x[2] = {0, 0};
+    ck_assert_int_eq(gsw_cg(context, &definite.matrix, factor, NULL, b, x, NULL),
+                     GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "r'z"));
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "preconditioner"));
+    gsw_factor_destroy(factor);
+}
+END_TEST
+
+/* Many simulators assemble their pressure equation with a negative diagonal. */
+START_TEST(cg_takes_a_negative_definite_matrix) {
+    small s;
+    make_small(3, (const double[]){-2, 1, 0, 1, -2, 1, 0, 1, -2}, &s);
+    gsw_factor *factor = make_factor(&s.matrix, (gsw_factor_options){.kind = GSW_JACOBI});
+    const double b[3] = {0, 0, -4};
+    for (int k = 0; k < 2; k++) {
+        double x[3] = {0};
+        ck_assert_int_eq(gsw_cg(context, &s.matrix, k ? factor : NULL, NULL, b, x, NULL),
+                         GSW_SUCCESS);
+        for (int i = 0; i < 3; i++)
+            ck_assert_double_eq_tol(x[i], i + 1, 1e-13);
+    }
+    gsw_factor_destroy(factor);
+}
+END_TEST
+
+/* r and A r are orthogonal for every r where A is skew-symmetric. */
+START_TEST(bicgstab_breaks_down_on_a_skew_matrix) {
+    small s;
+    make_small(2, (const double[]){0, 1, -1, 0}, &s);
+    const double b[2] = {1, 1};
+    double x[2] = {0, 0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
+                     GSW_ERROR_BREAKDOWN);
+    ck_assert_int_eq(result.iterations, 0);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "alpha"));
+}
+END_TEST
+
+/* s is orthogonal to A s: x takes the first half of the step, then omega = 0 ends the method. */
+START_TEST(bicgstab_omega_zero) {
+    small s;
+    make_small(3, (const double[]){1, 0, 0, 0, 0, 1, 1, -1, 0}, &s);
+    const double b[3] = {1, 0, 0};
+    double x[3] = {0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
+                     GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "omega"));
+    ck_assert_double_eq(x[0], 1);
+}
+END_TEST
+
+/* A solution that the first half of a step reaches exactly. */
+START_TEST(bicgstab_exact_half_step) {
+    small s;
+    make_small(2, (const double[]){2, 0, 0, 2}, &s);
+    const double b[2] = {2, 6};
+    double x[2] = {0, 0};
+    gsw_krylov_result result;
+    ck_assert_int_eq(gsw_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_eq(result.iterations, 1);
+    ck_assert_double_eq(x[0], 1);
+    ck_assert_double_eq(x[1], 3);
+}
+END_TEST
+
+/* ---- NaN, infinity, underflow ---- */
+
+START_TEST(non_finite_data_is_reported) {
+    static const double bad[] = {NAN, INFINITY};
+    for (int method = GSW_CG; method <= GSW_GMRES; method++)
+        for (int k = 0; k < 2; k++)
+            for (int mode = 0; mode < 2; mode++) {
+                model s = make_system("poisson:7x6x5");
+                gsw_krylov_options options = {.norm = (gsw_norm)mode};
+                gsw_krylov_result result;
+                double kept = s.b[17];
+                s.b[17] = bad[k];
+                ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options,
+                                            s.b, s.x, &result),
+                                 GSW_ERROR_NON_FINITE);
+                ck_assert_int_eq(result.converged, 0);
+                ck_assert_double_eq(norm(s.n, s.x), 0);
+                s.b[17] = kept;
+
+                s.x[4] = bad[k];
+                ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options,
+                                            s.b, s.x, &result),
+                                 GSW_ERROR_NON_FINITE);
+                s.x[4] = 0;
+
+                small m;
+                make_small(3, (const double[]){2, 1, 0, 1, bad[k], 1, 0, 1, 2}, &m);
+                const double b[3] = {1, 2, 3};
+                double x[3] = {0};
+                ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, &m.matrix, NULL, &options,
+                                            b, x, &result),
+                                 GSW_ERROR_NON_FINITE);
+                ck_assert(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]));
+                free_system(&s);
+            }
+}
+END_TEST
+
+START_TEST(vanishing_norm_is_not_mistaken_for_zero) {
+    model s = make_system("poisson:5x4x3");
+    for (int64_t i = 0; i < s.n; i++)
+        s.b[i] *= 1e-200;
+    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, NULL, s.b, s.x, NULL), GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "underflow"));
+    free_system(&s);
+}
+END_TEST
+
+/* ---- arguments ---- */
+
+START_TEST(bad_arguments_are_refused) {
+    model s = make_system("poisson:5x4x3"), other = make_system("poisson:5x4x4");
+    gsw_krylov_options o = {0};
+    gsw_factor *big = make_factor(other.matrix, (gsw_factor_options){0});
+    ck_assert_int_eq(gsw_cg(NULL, s.matrix, NULL, &o, s.b, s.x, NULL), GSW_ERROR_INVALID_ARGUMENT);
+#define REFUSED(call, word)                                                                        \
+    do {                                                                                           \
+        ck_assert_int_eq(call, GSW_ERROR_INVALID_ARGUMENT);                                        \
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(context), word));                         \
+    } while (0)
+    REFUSED(gsw_cg(context, NULL, NULL, &o, s.b, s.x, NULL), "matrix");
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, NULL, s.x, NULL), "b is NULL");
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, NULL, NULL), "x is NULL");
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.b, NULL), "overlap");
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.b + 1, NULL), "overlap");
+    REFUSED(gsw_cg(context, s.matrix, big, &o, s.b, s.x, NULL), "factor");
+    REFUSED(gsw_krylov(context, (gsw_method)7, s.matrix, NULL, &o, s.b, s.x, NULL), "method");
+    o.rtol = -1;
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "rtol");
+    o.rtol = NAN;
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "rtol");
+    o = (gsw_krylov_options){.atol = -1e-9};
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "atol");
+    o = (gsw_krylov_options){.max_iterations = -1};
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "max_iterations");
+    o = (gsw_krylov_options){.restart = -1};
+    REFUSED(gsw_gmres(context, s.matrix, NULL, &o, s.b, s.x, NULL), "restart");
+    o = (gsw_krylov_options){.norm = (gsw_norm)2};
+    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "norm");
+#undef REFUSED
+    for (int64_t i = 0; i < s.n; i++)
+        ck_assert(s.x[i] == 0);
+    gsw_factor_destroy(big);
+    free_system(&s);
+    free_system(&other);
+}
+END_TEST
+
+START_TEST(single_precision_vectors_are_unsupported) {
+    model s = make_system("poisson:5x4x3");
+    gsw_factor *factor =
+        make_factor(s.matrix, (gsw_factor_options){.factor_type = GSW_F32, .vector_type = GSW_F32});
+    gsw_krylov_result result = {.converged = 1};
+    ck_assert_int_eq(gsw_cg(context, s.matrix, factor, NULL, s.b, s.x, &result),
+                     GSW_ERROR_UNSUPPORTED);
+    ck_assert_int_eq(result.converged, 0);
+    gsw_factor_destroy(factor);
+    free_system(&s);
+}
+END_TEST
+
+START_TEST(names_of_the_methods) {
+    ck_assert_str_eq(gsw_method_name(GSW_CG), "cg");
+    ck_assert_str_eq(gsw_method_name(GSW_BICGSTAB), "bicgstab");
+    ck_assert_str_eq(gsw_method_name(GSW_GMRES), "gmres");
+}
+END_TEST
+
+/* ---- the same bits ---- */
+
+START_TEST(bits_do_not_depend_on_threads) {
+    model s = make_system("convection:37x31x29");
+    double *first = malloc((size_t)s.n * sizeof *first);
+    ck_assert_ptr_nonnull(first);
+    for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
+        gsw_krylov_result expected = {0};
+        for (int threads = 1; threads <= 5; threads += 2) {
+            gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
+            gsw_context *own = NULL;
+            gsw_factor *factor = NULL;
+            gsw_krylov_result result;
+            ck_assert_int_eq(gsw_context_create(&options, &own), GSW_SUCCESS);
+            ck_assert_int_eq(gsw_factor_create(own, s.matrix, NULL, &factor), GSW_SUCCESS);
+            memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+            ck_assert_int_eq(
+                gsw_krylov(own, (gsw_method)method, s.matrix, factor, NULL, s.b, s.x, &result),
+                GSW_SUCCESS);
+            if (threads == 1) {
+                memcpy(first, s.x, (size_t)s.n * sizeof *first);
+                expected = result;
+            }
+            ck_assert_int_eq(memcmp(first, s.x, (size_t)s.n * sizeof *first), 0);
+            ck_assert_int_eq(result.iterations, expected.iterations);
+            ck_assert(result.residual == expected.residual);
+            gsw_factor_destroy(factor);
+            gsw_context_destroy(own);
+        }
+    }
+    free(first);
+    free_system(&s);
+}
+END_TEST
+
+static Suite *krylov_suite(void) {
+    Suite *suite = suite_create("krylov");
+    TCase *tc = tcase_create("krylov");
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    tcase_add_loop_test(tc, every_method_with_every_preconditioner, 0, PROBLEMS);
+    tcase_add_test(tc, solution_is_found_and_preconditioning_helps);
+    tcase_add_test(tc, single_precision_factors_precondition_too);
+    tcase_add_test(tc, cg_by_hand);
+    tcase_add_test(tc, zero_right_hand_side);
+    tcase_add_test(tc, good_initial_guess_needs_no_iteration);
+    tcase_add_test(tc, atol_alone_is_absolute);
+    tcase_add_test(tc, iteration_limit);
+    tcase_add_test(tc, monitor_sees_every_iteration_once);
+    tcase_add_test(tc, monitor_stops_with_that_iterate);
+    tcase_add_test(tc, drift_from_the_truth_is_reported);
+    tcase_add_test(tc, gmres_needs_all_steps_on_a_cyclic_shift);
+    tcase_add_test(tc, gmres_happy_breakdown);
+    tcase_add_test(tc, gmres_singular_matrix_breaks_down);
+    tcase_add_test(tc, gmres_restart_costs_iterations);
+    tcase_add_test(tc, cg_indefinite_matrix);
+    tcase_add_test(tc, cg_vanishing_curvature);
+    tcase_add_test(tc, cg_indefinite_preconditioner);
+    tcase_add_test(tc, cg_takes_a_negative_definite_matrix);
+    tcase_add_test(tc, bicgstab_breaks_down_on_a_skew_matrix);
+    tcase_add_test(tc, bicgstab_omega_zero);
+    tcase_add_test(tc, bicgstab_exact_half_step);
+    tcase_add_test(tc, non_finite_data_is_reported);
+    tcase_add_test(tc, vanishing_norm_is_not_mistaken_for_zero);
+    tcase_add_test(tc, bad_arguments_are_refused);
+    tcase_add_test(tc, single_precision_vectors_are_unsupported);
+    tcase_add_test(tc, names_of_the_methods);
+    tcase_add_test(tc, bits_do_not_depend_on_threads);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void) {
+    SRunner *runner = srunner_create(krylov_suite());
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

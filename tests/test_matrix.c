@@ -1,0 +1,450 @@
+/* test_matrix.c: matrix views, validation, CSR copies. */
+#include <stdio.h>
+#include <string.h>
+
+#include "grid_csr.h"
+
+static gsw_context *context;
+
+static void setup(void) {
+    ck_assert_int_eq(
+        gsw_context_create(&(gsw_context_options){.backend = GSW_BACKEND_CPU}, &context),
+        GSW_SUCCESS);
+}
+
+static void teardown(void) {
+    gsw_context_destroy(context);
+}
+
+static void assert_message(const char *part) {
+    ck_assert_msg(strstr(gsw_context_message(context), part) != NULL, "'%s' is not in '%s'", part,
+                  gsw_context_message(context));
+}
+
+static const char *const all_stencils[] = {"D2N5",  "D2N9",  "D3N7", "D3N13",
+                                           "D3N19", "D3N27", "D3N33"};
+#define STENCILS (int)(sizeof all_stencils / sizeof *all_stencils)
+
+static const gsw_grid grids[] = {{1, 1, 1}, {2, 1, 1}, {1, 5, 1}, {1, 1, 4}, {2, 2, 2},
+                                 {2, 3, 4}, {3, 3, 3}, {5, 4, 1}, {7, 1, 5}, {1, 6, 5},
+                                 {4, 2, 3}, {6, 5, 4}, {3, 2, 7}, {13, 3, 2}};
+#define GRIDS (int)(sizeof grids / sizeof *grids)
+
+/* ---- views ------------------------------------------------------------------------------------*/
+
+static const int32_t row_ptr3[] = {0, 2, 5, 7};
+static const int32_t columns3[] = {0, 1, 0, 1, 2, 1, 2};
+static const double values3[] = {2, -1, -1, 2, -1, -1, 2};
+static const gsw_grid grid3 = {3, 1, 1};
+
+static gsw_csr chain3(void) {
+    return (gsw_csr){
+        .rows = 3, .nonzeros = 7, .row_ptr = row_ptr3, .columns = columns3, .values = values3};
+}
+
+START_TEST(sizes_of_types) {
+    ck_assert_uint_eq(gsw_dtype_size(GSW_F64), 8);
+    ck_assert_uint_eq(gsw_dtype_size(GSW_F32), 4);
+    ck_assert_uint_eq(gsw_itype_size(GSW_I32), 4);
+    ck_assert_uint_eq(gsw_itype_size(GSW_I64), 8);
+}
+END_TEST
+
+START_TEST(csr_view_holds_what_it_was_given) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    gsw_csr csr = chain3();
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix), GSW_SUCCESS);
+    ck_assert_int_eq(matrix.format, GSW_FORMAT_CSR);
+    ck_assert_int_eq(matrix.grid.nx, 3);
+    ck_assert_int_eq(matrix.stencil.count, 5);
+    ck_assert_ptr_eq(matrix.csr.values, values3);
+    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_SUCCESS);
+}
+END_TEST
+
+static void assert_csr_refused(const gsw_csr *csr, const char *part) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    gsw_matrix matrix = {.grid = {77, 0, 0}};
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, csr, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    assert_message(part);
+    ck_assert_int_eq(matrix.grid.nx, 77);
+}
+
+START_TEST(bad_csr_views_are_refused) {
+    gsw_csr csr = chain3();
+    assert_csr_refused(NULL, "csr");
+#define REFUSED(field, bad, part)                                                                  \
+    do {                                                                                           \
+        csr = chain3();                                                                            \
+        csr.field = bad;                                                                           \
+        assert_csr_refused(&csr, part);                                                            \
+    } while (0)
+    REFUSED(rows, 0, "rows");
+    REFUSED(rows, -3, "rows");
+    REFUSED(rows, 4, "4 rows");
+    REFUSED(rows, (int64_t)INT32_MAX + 1, "rows");
+    REFUSED(nonzeros, -1, "nonzeros");
+    REFUSED(nonzeros, (int64_t)INT32_MAX + 1, "nonzeros");
+    REFUSED(row_ptr, NULL, "row_ptr");
+    REFUSED(columns, NULL, "columns");
+    REFUSED(values, NULL, "values");
+    REFUSED(base, 2, "base");
+    REFUSED(base, -1, "base");
+    REFUSED(index_type, (gsw_itype)7, "index_type");
+    REFUSED(value_type, (gsw_dtype)7, "value_type");
+#undef REFUSED
+}
+END_TEST
+
+START_TEST(bad_grids_and_stencils_are_refused) {
+    gsw_stencil good = named_stencil("D2N5");
+    gsw_csr csr = chain3();
+    gsw_matrix matrix;
+    const gsw_grid negative = {3, -1, 1};
+    const gsw_grid huge = {INT64_C(1) << 40, INT64_C(1) << 40, 1};
+    ck_assert_int_eq(gsw_matrix_from_csr(context, NULL, &good, &csr, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &negative, &good, &csr, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    assert_message("3 x -1 x 1");
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &huge, &good, &csr, &matrix), GSW_ERROR_OVERFLOW);
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, NULL, &csr, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &good, &csr, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    gsw_stencil bad[6];
+    for (int i = 0; i < 6; i++)
+        bad[i] = good;
+    bad[0].count = 0;
+    bad[1].count = GSW_STENCIL_MAX + 1;
+    bad[2].center = 1;
+    bad[3].center = 5;
+    bad[4].offsets[1] = bad[4].offsets[0];
+    bad[5].offsets[4].dy = GSW_OFFSET_MAX + 1;
+    for (int i = 0; i < 6; i++) {
+        ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &bad[i], &csr, &matrix),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        assert_message("stencil");
+    }
+}
+END_TEST
+
+START_TEST(stencil_views) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    const void *pointers[5] = {0};
+    gsw_stencil_array array = {.values = pointers};
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(matrix.format, GSW_FORMAT_STENCIL);
+    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, NULL, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    array.value_type = (gsw_dtype)9;
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    array = (gsw_stencil_array){0};
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    matrix.format = (gsw_format)5;
+    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_validate(context, NULL), GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+/* ---- validation -------------------------------------------------------------------------------*/
+
+START_TEST(every_grid_and_stencil_validates) {
+    for (int s = 0; s < STENCILS; s++)
+        for (int g = 0; g < GRIDS; g++)
+            for (int variant = 0; variant < 6; variant++) {
+                csr_recipe recipe = {.grid = grids[g],
+                                     .stencil = named_stencil(all_stencils[s]),
+                                     .part = (gsw_part)(variant % 3),
+                                     .index_type = variant & 1 ? GSW_I64 : GSW_I32,
+                                     .value_type = variant & 2 ? GSW_F32 : GSW_F64,
+                                     .base = variant > 2,
+                                     .missing = 10 * variant};
+                gsw_csr csr = make_csr(&recipe, (uint64_t)(1 + s));
+                gsw_matrix matrix;
+                ck_assert_int_eq(
+                    gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, &matrix),
+                    GSW_SUCCESS);
+                ck_assert_msg(gsw_matrix_validate(context, &matrix) == GSW_SUCCESS, "%s",
+                              gsw_context_message(context));
+                gsw_csr_free(&csr);
+            }
+}
+END_TEST
+
+/* Every matrix with one entry off the diagonal: it must pass exactly where its coordinates say. */
+START_TEST(every_single_coupling_is_judged_by_coordinates) {
+    for (int s = 0; s < STENCILS; s++)
+        for (int g = 0; g < GRIDS; g++) {
+            gsw_grid grid = grids[g];
+            gsw_stencil stencil = named_stencil(all_stencils[s]);
+            int64_t n = grid.nx * grid.ny * grid.nz;
+            for (int64_t row = 0; row < n; row++)
+                for (int64_t column = 0; column < n; column++) {
+                    int64_t row_ptr[256] = {0};
+                    for (int64_t i = row; i < n; i++)
+                        row_ptr[i + 1] = 1;
+                    double one = 1.0;
+                    gsw_csr csr = {.rows = n,
+                                   .nonzeros = 1,
+                                   .row_ptr = row_ptr,
+                                   .columns = &column,
+                                   .values = &one,
+                                   .index_type = GSW_I64};
+                    gsw_offset d = {
+                        (int32_t)(column % grid.nx - row % grid.nx),
+                        (int32_t)(column / grid.nx % grid.ny - row / grid.nx % grid.ny),
+                        (int32_t)(column / (grid.nx * grid.ny) - row / (grid.nx * grid.ny))};
+                    gsw_status expected =
+                        gsw_stencil_find(&stencil, d) >= 0 ? GSW_SUCCESS : GSW_ERROR_NOT_A_GRID;
+                    gsw_matrix matrix;
+                    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix),
+                                     GSW_SUCCESS);
+                    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), expected);
+                }
+        }
+}
+END_TEST
+
+static void assert_invalid(const gsw_csr *csr, gsw_status expected, const char *part) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, csr, &matrix), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), expected);
+    assert_message(part);
+    gsw_csr copy = {.rows = 5};
+    if (expected == GSW_ERROR_INVALID_ARGUMENT) {
+        ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, &copy), expected);
+        ck_assert_int_eq(copy.rows, 5);
+    }
+}
+
+START_TEST(broken_arrays_are_refused_with_the_row) {
+    gsw_csr csr = chain3();
+    csr.row_ptr = (const int32_t[]){0, 5, 2, 7};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
+    csr.row_ptr = (const int32_t[]){0, 2, 1, 7};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: row_ptr goes from 2 to 1");
+    csr.row_ptr = (const int32_t[]){1, 2, 5, 7};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
+    csr.row_ptr = (const int32_t[]){0, 2, 5, 8};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2");
+    csr.row_ptr = (const int32_t[]){0, 2, 5, 6};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2");
+    csr.row_ptr = (const int32_t[]){0, INT32_MIN, 5, 7};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
+    csr = chain3();
+    csr.columns = (const int32_t[]){0, 1, 0, 1, 3, 1, 2};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column 3 is out of range");
+    csr.columns = (const int32_t[]){0, 1, -1, 1, 2, 1, 2};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column -1 is out of range");
+    csr.columns = (const int32_t[]){0, 1, 0, 2, 1, 1, 2};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column 1 after column 2");
+    csr.columns = (const int32_t[]){0, 1, 0, 1, 2, 2, 2};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2: column 2 after column 2");
+    csr.columns = (const int32_t[]){0, 2, 0, 1, 2, 1, 2};
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID, "row 0, column 2: offset (2, 0, 0)");
+}
+END_TEST
+
+START_TEST(rows_are_counted_from_the_base) {
+    gsw_csr csr = chain3();
+    csr.base = 1;
+    csr.row_ptr = (const int32_t[]){1, 3, 6, 8};
+    csr.columns = (const int32_t[]){1, 2, 1, 2, 3, 1, 3};
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID, "row 3, column 1: offset (-2, 0, 0)");
+    csr.columns = (const int32_t[]){1, 2, 0, 2, 3, 2, 3};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2: column 0 is out of range");
+}
+END_TEST
+
+START_TEST(a_coupling_around_the_boundary_is_refused) {
+    /* Row 2 of a 3 x 2 grid coupled to row 3: distance 1, but not a neighbour. */
+    gsw_stencil stencil = named_stencil("D2N5");
+    const gsw_grid grid = {3, 2, 1};
+    gsw_csr csr = {.rows = 6,
+                   .nonzeros = 1,
+                   .row_ptr = (const int32_t[]){0, 0, 0, 1, 1, 1, 1},
+                   .columns = (const int32_t[]){3},
+                   .values = values3};
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_ERROR_NOT_A_GRID);
+    assert_message("row 2, column 3: offset (-2, 1, 0)");
+}
+END_TEST
+
+/* ---- copies -----------------------------------------------------------------------------------*/
+
+static void assert_same_csr(const gsw_csr *a, const gsw_csr *b) {
+    ck_assert_int_eq(a->rows, b->rows);
+    ck_assert_int_eq(a->nonzeros, b->nonzeros);
+    ck_assert_int_eq(a->value_type, b->value_type);
+    for (int64_t i = 0; i <= a->rows; i++)
+        ck_assert_int_eq(index_of(a->row_ptr, a->index_type, i) - a->base,
+                         index_of(b->row_ptr, b->index_type, i) - b->base);
+    for (int64_t k = 0; k < a->nonzeros; k++) {
+        ck_assert_int_eq(index_of(a->columns, a->index_type, k) - a->base,
+                         index_of(b->columns, b->index_type, k) - b->base);
+        ck_assert_double_eq(value_of(a, k), value_of(b, k));
+    }
+}
+
+/* The recipe's matrix as stencil arrays; every value of the grid's points is filled. */
+static void fill_arrays(const csr_recipe *r, void **pointers) {
+    int64_t n = r->grid.nx * r->grid.ny * r->grid.nz;
+    for (int e = 0; e < r->stencil.count; e++) {
+        pointers[e] = malloc((size_t)n * 8);
+        ck_assert_ptr_nonnull(pointers[e]);
+        for (int64_t row = 0; row < n; row++)
+            if (r->value_type == GSW_F64)
+                ((double *)pointers[e])[row] = value_for(row, e);
+            else
+                ((float *)pointers[e])[row] = (float)value_for(row, e);
+    }
+}
+
+static void check_copies(csr_recipe r) {
+    void *pointers[GSW_STENCIL_MAX];
+    gsw_matrix arrays;
+    gsw_matrix full;
+    r.part = GSW_FULL;
+    gsw_csr source = make_csr(&r, 1);
+    fill_arrays(&r, pointers);
+    gsw_stencil_array view = {.values = (const void *const *)pointers, .value_type = r.value_type};
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &r.grid, &r.stencil, &view, &arrays),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &r.grid, &r.stencil, &source, &full),
+                     GSW_SUCCESS);
+    for (int part = GSW_LOWER; part <= GSW_FULL; part++)
+        for (int type = GSW_I32; type <= GSW_I64; type++) {
+            gsw_csr from_arrays;
+            gsw_csr from_csr;
+            r.part = (gsw_part)part;
+            gsw_csr expected = make_csr(&r, 1);
+            ck_assert_int_eq(
+                gsw_matrix_to_csr(context, &arrays, r.part, (gsw_itype)type, &from_arrays),
+                GSW_SUCCESS);
+            ck_assert_int_eq(gsw_matrix_to_csr(context, &full, r.part, (gsw_itype)type, &from_csr),
+                             GSW_SUCCESS);
+            ck_assert_int_eq(from_arrays.base, 0);
+            ck_assert_int_eq(from_csr.base, 0);
+            ck_assert_int_eq(from_csr.index_type, type);
+            assert_same_csr(&from_arrays, &expected);
+            assert_same_csr(&from_csr, &expected);
+            gsw_csr_free(&from_arrays);
+            gsw_csr_free(&from_csr);
+            gsw_csr_free(&expected);
+        }
+    for (int e = 0; e < r.stencil.count; e++)
+        free(pointers[e]);
+    gsw_csr_free(&source);
+}
+
+START_TEST(copies_of_every_part) {
+    for (int s = 0; s < STENCILS; s++)
+        for (int g = 0; g < GRIDS; g++)
+            for (int variant = 0; variant < 4; variant++)
+                check_copies((csr_recipe){.grid = grids[g],
+                                          .stencil = named_stencil(all_stencils[s]),
+                                          .index_type = variant & 1 ? GSW_I64 : GSW_I32,
+                                          .value_type = variant & 2 ? GSW_F32 : GSW_F64,
+                                          .base = variant & 1});
+}
+END_TEST
+
+START_TEST(missing_arrays_are_zeros) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    const double diagonal[3] = {4, 5, 6};
+    const void *pointers[5] = {NULL, NULL, diagonal, NULL, NULL};
+    gsw_stencil_array array = {.values = pointers};
+    gsw_matrix matrix;
+    gsw_csr csr;
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, &csr), GSW_SUCCESS);
+    ck_assert_int_eq(csr.nonzeros, 7);
+    const double expected[7] = {4, 0, 0, 5, 0, 0, 6};
+    for (int k = 0; k < 7; k++)
+        ck_assert_double_eq(((const double *)csr.values)[k], expected[k]);
+    gsw_csr_free(&csr);
+    ck_assert_ptr_null(csr.values);
+    ck_assert_int_eq(csr.rows, 0);
+    gsw_csr_free(&csr);
+    gsw_csr_free(NULL);
+}
+END_TEST
+
+START_TEST(copies_that_do_not_fit_are_refused) {
+    gsw_stencil stencil = named_stencil("D3N27");
+    const gsw_grid grid = {2048, 2048, 2048};
+    const gsw_grid largest = {INT64_C(1) << 31, INT64_C(1) << 31, 1};
+    const void *pointers[27] = {0};
+    gsw_stencil_array array = {.values = pointers};
+    gsw_matrix matrix;
+    gsw_csr csr = {.rows = 9};
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid, &stencil, &array, &matrix),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, &csr),
+                     GSW_ERROR_OVERFLOW);
+    assert_message("32-bit");
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &largest, &stencil, &array, &matrix),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I64, &csr),
+                     GSW_ERROR_OVERFLOW);
+    ck_assert_int_eq(csr.rows, 9);
+}
+END_TEST
+
+START_TEST(bad_arguments_of_copies_are_refused) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    gsw_csr csr = chain3();
+    gsw_csr copy = {0};
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, NULL, GSW_FULL, GSW_I32, &copy),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, (gsw_part)3, GSW_I32, &copy),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, (gsw_itype)2, &copy),
+                     GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("matrix");
+    TCase *tests = tcase_create("matrix");
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, sizes_of_types);
+    tcase_add_test(tests, csr_view_holds_what_it_was_given);
+    tcase_add_test(tests, bad_csr_views_are_refused);
+    tcase_add_test(tests, bad_grids_and_stencils_are_refused);
+    tcase_add_test(tests, stencil_views);
+    tcase_add_test(tests, every_grid_and_stencil_validates);
+    tcase_add_test(tests, every_single_coupling_is_judged_by_coordinates);
+    tcase_add_test(tests, broken_arrays_are_refused_with_the_row);
+    tcase_add_test(tests, rows_are_counted_from_the_base);
+    tcase_add_test(tests, a_coupling_around_the_boundary_is_refused);
+    tcase_add_test(tests, copies_of_every_part);
+    tcase_add_test(tests, missing_arrays_are_zeros);
+    tcase_add_test(tests, copies_that_do_not_fit_are_refused);
+    tcase_add_test(tests, bad_arguments_of_copies_are_refused);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,223 @@
+/* test_petsc.c: the same method, preconditioner and tolerance must take as many iterations as in
+ * PETSc, and end with the same residual. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+#include "petsc_solve.h"
+
+static gsw_context *context;
+
+static void open_context(void) {
+    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+}
+
+static void close_context(void) {
+    gsw_context_destroy(context);
+}
+
+/* What is compared: method, preconditioner (-1: none) and whether the matrix must be symmetric. */
+static const struct {
+    gsw_method method;
+    int precond;
+    int symmetric;
+} solvers[] = {
+    {GSW_CG, -1, 1},
+    {GSW_CG, GSW_JACOBI, 1},
+    {GSW_CG, GSW_ILU0, 1},
+    {GSW_CG, GSW_IC0, 1},
+    {GSW_GMRES, -1, 0},
+    {GSW_GMRES, GSW_JACOBI, 0},
+    {GSW_GMRES, GSW_ILU0, 0},
+    {GSW_GMRES, GSW_IC0, 1},
+    {GSW_BICGSTAB, -1, 0},
+    {GSW_BICGSTAB, GSW_JACOBI, 0},
+    {GSW_BICGSTAB, GSW_ILU0, 0},
+    {GSW_BICGSTAB, GSW_IC0, 1},
+};
+#define SOLVERS ((int)(sizeof solvers / sizeof solvers[0]))
+
+static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b, const double *x) {
+    double *r = malloc((size_t)n * sizeof *r), rr = 0, bb = 0;
+    ck_assert_ptr_nonnull(r);
+    ck_assert_int_eq(gsw_residual(context, matrix, GSW_F64, b, x, r), GSW_SUCCESS);
+    for (int64_t i = 0; i < n; i++) {
+        rr += r[i] * r[i];
+        bb += b[i] * b[i];
+    }
+    free(r);
+    return sqrt(rr / bb);
+}
+
+/* How far the counts may be apart. BiCGSTAB is not a minimisation: rounding changes its path. */
+static int64_t slack(gsw_method method, int64_t iterations) {
+    if (method != GSW_BICGSTAB)
+        return 1;
+    return iterations / 5 > 2 ? iterations / 5 : 2;
+}
+
+static void compare_solver(const gsw_matrix *matrix, int which, gsw_norm mode, double rtol,
+                           const char *name) {
+    gsw_method method = solvers[which].method;
+    gsw_factor_kind kind = (gsw_factor_kind)solvers[which].precond;
+    int preconditioned = solvers[which].precond >= 0;
+    gsw_krylov_options options = {.rtol = rtol, .norm = mode, .max_iterations = 500};
+    gsw_krylov_result result;
+    gsw_factor *factor = NULL;
+    int64_t n, iterations = -1;
+    int converged = -1;
+    ck_assert_int_eq(gsw_grid_points(&matrix->grid, &n), GSW_SUCCESS);
+    double *b = malloc((size_t)n * sizeof *b), *x = calloc((size_t)n, sizeof *x);
+    double *y = calloc((size_t)n, sizeof *y);
+    ck_assert(b != NULL && x != NULL && y != NULL);
+    gsw_random_vector(3, n, b);
+    if (preconditioned)
+        ck_assert_int_eq(
+            gsw_factor_create(context, matrix, &(gsw_factor_options){.kind = kind}, &factor),
+            GSW_SUCCESS);
+
+    gsw_status status = gsw_krylov(context, method, matrix, factor, &options, b, x, &result);
+    ck_assert_int_eq(gsw_baseline_petsc_krylov(matrix, method, preconditioned ? &kind : NULL,
+                                               &options, b, y, &iterations, &converged),
+                     0);
+    const char *precond = preconditioned ? gsw_factor_kind_name(kind) : "none";
+    double theirs = true_residual(matrix, n, b, y);
+#define WHERE "%s, %s, %s, norm %d: %lld iterations (PETSc %lld), residual %g (PETSc %g)"
+#define WHAT                                                                                       \
+    name, gsw_method_name(method), precond, (int)mode, (long long)result.iterations,               \
+        (long long)iterations, result.residual, theirs
+    ck_assert_msg((status == GSW_SUCCESS) == (converged == 1), "converged: " WHERE, WHAT);
+    int64_t apart = llabs(result.iterations - iterations);
+    ck_assert_msg(apart <= slack(method, iterations), WHERE, WHAT);
+    if (apart == 0 && method != GSW_BICGSTAB)
+        ck_assert_msg(result.residual < 2 * theirs && theirs < 2 * result.residual, WHERE, WHAT);
+    gsw_factor_destroy(factor);
+    free(b);
+    free(x);
+    free(y);
+}
+
+static void compare_all(const gsw_matrix *matrix, int symmetric, double rtol, const char *name) {
+    for (int which = 0; which < SOLVERS; which++)
+        for (int mode = 0; mode < 2; mode++)
+            if (symmetric || !solvers[which].symmetric)
+                compare_solver(matrix, which, (gsw_norm)mode, rtol, name);
+}
+
+static const char *const problems[] = {
+    "poisson:20x19x18",  "poisson:41x37",        "anisotropic:15x16x17", "convection:19x18x17",
+    "hpcg:13x12x11",     "helmholtz19:12x13x14", "star13:12x11x13",      "box33:11x12x10",
+    "random:4:14x13x12", "convection:30x31",
+};
+
+START_TEST(iterations_equal_on_generated_problems) {
+    gsw_problem *problem = NULL;
+    ck_assert_int_eq(gsw_problem_parse(context, problems[_i], NULL, &problem), GSW_SUCCESS);
+    compare_all(gsw_problem_matrix(problem), gsw_problem_symmetric(problem), 1e-8, problems[_i]);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* Only with a preconditioner worth its name does rounding leave the counts alone here. */
+START_TEST(iterations_equal_on_lognormal) {
+    gsw_problem *problem = NULL;
+    ck_assert_int_eq(gsw_problem_parse(context, "lognormal:16x18x11", NULL, &problem), GSW_SUCCESS);
+    for (int which = 0; which < SOLVERS; which++)
+        if (solvers[which].precond == GSW_ILU0 || solvers[which].precond == GSW_IC0)
+            for (int mode = 0; mode < 2; mode++)
+                compare_solver(gsw_problem_matrix(problem), which, (gsw_norm)mode, 1e-5,
+                               "lognormal");
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    int symmetric;
+} files[] = {{"orsreg_1.mtx", 0}, {"sherman1.mtx", 1}};
+
+/* Reservoir matrices that may lie beside the source tree; without them there is nothing to do. */
+START_TEST(iterations_equal_on_reservoirs) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/../shared/data/%s", GSW_SOURCE_DIR, files[_i].name);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return;
+    fclose(file);
+    gsw_csr csr = {0};
+    gsw_grid grid;
+    gsw_stencil stencil;
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_mm_read_matrix(context, path, &csr), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_detect(context, &csr, NULL, &grid, &stencil), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix), GSW_SUCCESS);
+    for (int which = 0; which < SOLVERS; which++)
+        if (solvers[which].precond == GSW_ILU0 &&
+            (files[_i].symmetric || !solvers[which].symmetric))
+            for (int mode = 0; mode < 2; mode++)
+                compare_solver(&matrix, which, (gsw_norm)mode, 1e-8, files[_i].name);
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* One ILU(0) solve is the same triangular arithmetic in another order. */
+START_TEST(ilu0_solve_is_the_same) {
+    gsw_problem *problem = NULL;
+    ck_assert_int_eq(gsw_problem_parse(context, problems[_i], NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *matrix = gsw_problem_matrix(problem);
+    int64_t n;
+    ck_assert_int_eq(gsw_grid_points(&matrix->grid, &n), GSW_SUCCESS);
+    double *b = malloc((size_t)n * sizeof *b), *x = malloc((size_t)n * sizeof *x);
+    double *y = malloc((size_t)n * sizeof *y), factor_ms = -1, solve_ms = -1;
+    ck_assert(b != NULL && x != NULL && y != NULL);
+    gsw_random_vector(9, n, b);
+    gsw_factor *factor = NULL;
+    ck_assert_int_eq(gsw_factor_create(context, matrix, NULL, &factor), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_factor_solve(context, factor, 1, b, n, x, n), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_baseline_petsc_ilu0(matrix, b, y, 2, &factor_ms, &solve_ms), 0);
+    ck_assert(factor_ms > 0 && solve_ms > 0);
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(y[i]));
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_double_eq_tol(x[i], y[i], 1e-12 * largest);
+    gsw_factor_destroy(factor);
+    free(b);
+    free(x);
+    free(y);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+static Suite *petsc_suite(void) {
+    const int count = (int)(sizeof problems / sizeof problems[0]);
+    Suite *suite = suite_create("petsc");
+    TCase *tc = tcase_create("petsc");
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    tcase_add_loop_test(tc, iterations_equal_on_generated_problems, 0, count);
+    tcase_add_test(tc, iterations_equal_on_lognormal);
+    tcase_add_loop_test(tc, iterations_equal_on_reservoirs, 0, 2);
+    tcase_add_loop_test(tc, ilu0_solve_is_the_same, 0, count);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+/* MPI does not survive a fork, so the tests share this process. */
+int main(void) {
+    if (gsw_baseline_petsc_begin() != 0) {
+        fprintf(stderr, "PETSc could not be started\n");
+        return EXIT_FAILURE;
+    }
+    SRunner *runner = srunner_create(petsc_suite());
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    gsw_baseline_petsc_end();
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
