@@ -354,8 +354,11 @@ START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
                     ((double *)arrays->arrays[trial * 5 % stencil->count])[row] = bad[trial % 3];
                 else if (trial < 11)
                     ((double *)arrays->arrays[stencil->center])[row] = 0;
-                else
-                    ((double *)arrays->arrays[stencil->center])[row] = 1e-30;
+                else { /* the reciprocal overflows, the quotient does not */
+                    ((double *)arrays->arrays[stencil->center])[row] = 1e-310;
+                    for (int64_t i = 0; i < n; i++)
+                        b[i] *= 1e-310;
+                }
                 oracle_matrix *csr = oracle_convert(arrays, &layout);
                 for (int s = 0; s < SOLVES; s++) {
                     gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_REFERENCE);

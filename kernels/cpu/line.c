@@ -7,19 +7,23 @@
  * read: in the neighbour's row instead of the point's own. A row's products are subtracted from the
  * farthest neighbour to the nearest, so the order does not depend on the number of threads.
  *
- * UNIT OF WORK. One line (constant y, z). Lines are numbered in the order of the sweep and handed
- * out in that order by an atomic ticket. A line is solved in blocks of points; each block has a
- * part that vectorises (all neighbours in other lines) and a short recurrence along x.
+ * UNIT OF WORK. One line (constant y, z), numbered y + ny * z. Lines are handed out by an atomic
+ * ticket, wave by wave: wave w holds the lines with y + shear * z = w, where shear is the smallest
+ * that makes all that a line depends on lie in earlier waves (the hyperplane method: Lamport,
+ * 1974). So threads that work side by side rarely wait for each other. One thread takes the lines
+ * in natural order. A line is solved in blocks of points; each block has a part that vectorises
+ * (all neighbours in other lines) and a short recurrence along x.
  *
  * WHO WAITS FOR WHOM. progress[t] is the number of points of line t that are solved. Only the owner
  * of line t writes it: a release store after each block. Before a block, the owner of a line
  * awaits, with acquire loads, the progress that its neighbours in other lines need; so it sees
  * every value of x that the block reads.
  *
- * WHY IT TERMINATES. An offset that leaves the line has (dz, dy) < (0, 0), so a line waits only for
- * lines with smaller numbers. Tickets are handed out in ascending order, so whatever line is waited
- * for has an owner, a thread that already runs, whatever number of threads OpenMP delivers. Of all
- * unfinished lines with an owner the lowest waits for finished lines only, so it always goes on.
+ * WHY IT TERMINATES. A neighbour outside the line has a smaller number and lies in an earlier wave;
+ * so in either order of the tickets a line waits only for lines with earlier tickets. Whatever line
+ * is waited for has an owner, then, a thread that already runs, whatever number of threads OpenMP
+ * delivers. Of all unfinished lines with an owner the one with the earliest ticket waits for
+ * finished lines only, so it always goes on.
  * When a row does not fit the stencil, its finder raises `stop`; who waits sees it and leaves. */
 #include <sched.h>
 #include <stdatomic.h>
@@ -59,6 +63,7 @@ struct plan {
     int64_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
     int64_t distance[GSW_STENCIL_MAX]; /* dx + nx * (dy + ny * dz) */
     int32_t source[GSW_STENCIL_MAX];   /* index in the stencil */
+    int64_t *order;                    /* line of each ticket; NULL: natural order */
     _Atomic int64_t ticket;
     atomic_bool stop;
     _Atomic int64_t *progress; /* of each line */
@@ -229,9 +234,10 @@ static bool await_neighbours(struct plan *plan, const struct line *line, int64_t
 static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
     struct line line;
     for (;;) {
-        const int64_t number = atomic_fetch_add_explicit(&plan->ticket, 1, memory_order_relaxed);
-        if (number >= plan->lines)
+        const int64_t ticket = atomic_fetch_add_explicit(&plan->ticket, 1, memory_order_relaxed);
+        if (ticket >= plan->lines)
             return true;
+        const int64_t number = plan->order != NULL ? plan->order[ticket] : ticket;
         line_start(plan, number, &line);
         for (int64_t begin = 0; begin < plan->nx; begin += plan->block) {
             const int64_t rest = plan->nx - begin;
@@ -292,30 +298,63 @@ static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "the matrix was changed while it was solved");
 }
 
+/* Lines wave by wave. An offset moves by dy + shear * dz waves, which is to be negative. */
+static void order_lines(const struct plan *plan, int64_t *order) {
+    int64_t shear = 0;
+    for (int32_t q = 0; q < plan->far; q++)
+        if (plan->dz[q] < 0 && plan->dy[q] >= 0 && shear <= plan->dy[q] / -plan->dz[q])
+            shear = plan->dy[q] / -plan->dz[q] + 1;
+    for (int64_t wave = 0; wave < plan->ny + shear * (plan->nz - 1); wave++) {
+        int64_t first = 0, last = plan->nz - 1;
+        if (shear > 0 && wave >= plan->ny)
+            first = (wave - plan->ny) / shear + 1;
+        if (shear > 0 && wave / shear < last)
+            last = wave / shear;
+        for (int64_t z = first; z <= last; z++)
+            *order++ = wave - shear * z + plan->ny * z;
+    }
+}
+
+/* Points between two publications. Where every line waits for the one before it, threads follow
+ * each other along x, and blocks must be short for all of them to find work. */
+static int64_t choose_block(const struct plan *plan, int threads) {
+    const int64_t shared = plan->nx / (4 * (int64_t)threads);
+    if (threads == 1 || (plan->ny > 1 && plan->nz > 1) || shared > LINE_BLOCK)
+        return LINE_BLOCK;
+    return shared < LINE_BLOCK_MIN ? LINE_BLOCK_MIN : shared;
+}
+
 static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
     const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
     const int threads = plan->lines < context->threads ? (int)plan->lines : context->threads;
-    void *counters;
-    GSW_TRY(gsw_alloc(context, (size_t)plan->lines, sizeof *plan->progress, "progress of the lines",
-                      &counters));
-    plan->progress = counters;
+    const size_t lines = (size_t)plan->lines;
+    void *progress = NULL, *order = NULL;
+    gsw_status status;
+    GSW_TRY_GOTO(
+        gsw_alloc(context, lines, sizeof *plan->progress, "the lines' progress", &progress),
+        cleanup);
+    if (threads > 1) {
+        GSW_TRY_GOTO(gsw_alloc(context, lines, sizeof *plan->order, "the lines' order", &order),
+                     cleanup);
+        order_lines(plan, order);
+    }
+    plan->progress = progress;
+    plan->order = order;
+    plan->block = choose_block(plan, threads);
     for (int64_t i = 0; i < plan->lines; i++)
         atomic_init(&plan->progress[i], 0);
     atomic_init(&plan->ticket, 0);
     atomic_init(&plan->stop, false);
 
-    /* Threads follow each other along x, some blocks apart. */
-    plan->block = plan->nx / (4 * (int64_t)threads);
-    if (plan->block > LINE_BLOCK || threads == 1)
-        plan->block = LINE_BLOCK;
-    if (plan->block < LINE_BLOCK_MIN)
-        plan->block = LINE_BLOCK_MIN;
-
     bool fits = true;
 #pragma omp parallel num_threads(threads) reduction(&& : fits)
     fits = solve_lines(plan, solve_span);
-    free(counters);
-    return fits ? GSW_SUCCESS : report_misfit(context, plan);
+    status = fits ? GSW_SUCCESS : report_misfit(context, plan);
+
+cleanup:
+    free(order);
+    free(progress);
+    return status;
 }
 
 gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
