@@ -86,11 +86,18 @@ if [ -n "$missing" ]; then
         fi
     fi
     echo "setup: installing$missing"
-    $as_root apt-get update -qq
+    log=$(mktemp)
+    # A source that cannot be reached is no harm if the others hold the packages.
+    $as_root apt-get update >"$log" 2>&1 || true
     # The list is meant to be split into words.
     # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    if ! $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y --no-install-recommends $missing >>"$log" 2>&1; then
+        cat "$log" >&2
+        echo "setup: installing failed; the log of apt-get is above" >&2
+        exit 1
+    fi
+    rm -f "$log"
 fi
 
 # CMakePresets.json needs this version.

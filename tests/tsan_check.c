@@ -3,13 +3,14 @@
  *   tsan_check handover   threads hand values on with release and acquire: no report, exit status 0
  *   tsan_check race       the same hand-over without that order: reported, exit status not 0 */
 #include <omp.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CELLS   64
-#define THREADS 4
-#define ROUNDS  50
+#define THREADS 2
+#define ROUNDS  20
 
 static double value[CELLS];
 static atomic_int ready[CELLS];
@@ -19,7 +20,7 @@ static void fill_cells(memory_order publish, memory_order observe) {
 #pragma omp parallel num_threads(THREADS)
     for (int i = omp_get_thread_num(); i < CELLS; i += THREADS) {
         while (i > 0 && !atomic_load_explicit(&ready[i - 1], observe))
-            ;
+            sched_yield();
         value[i] = (i > 0 ? value[i - 1] : 0) + 1;
         atomic_store_explicit(&ready[i], 1, publish);
     }

@@ -9,7 +9,7 @@
  *   IC0    L L^T = L1 D L1^T from the lower part of a symmetric    L1, then D L1^T
  *          matrix, L = L1 sqrt(D), L1 unit
  *   DILU   (E + L_A) E^-1 (E + U_A), diag(M) = diag(A)             E + L_A, then I + E^-1 U_A
- *   SSOR   (D/w + L_A) (D/w)^-1 (D/w + U_A) * w/(2-w)              D/w + L_A, then the rest
+ *   SSOR   (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w)                D/w + L_A, then the rest
  *   JACOBI diag(A)                                                 one scaling
  *   LOWER  the lower part of A with its diagonal                   one sweep
  *   UPPER  the upper part of A with its diagonal                   one sweep

@@ -11,8 +11,8 @@
  *
  * During the iteration the norm is the method's own recurrence; at the end the true residual
  * b - A x is computed and reported. If recurrence and truth have drifted apart so far that the true
- * norm (of M^-1 (b - A x) in PRECONDITIONED mode) misses the tolerance by more than a factor 10, the
- * status is NOT_CONVERGED.
+ * norm (of M^-1 (b - A x) in PRECONDITIONED mode) misses the tolerance by more than a factor 10,
+ * the status is NOT_CONVERGED.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapters 6, 7 and 9; van der
  * Vorst (1992) for BiCGSTAB. GMRES uses classical Gram-Schmidt without refinement and Givens

@@ -60,8 +60,9 @@ typedef struct gsw_matrix {
     gsw_stencil_array array; /* where format is GSW_FORMAT_STENCIL */
 } gsw_matrix;
 
-/* Fill *matrix from its parts. Entries of a CSR that are missing count as zeros. Nothing of the
- * arrays is read. Errors: INVALID_ARGUMENT, OVERFLOW. */
+/* Fill *matrix from its parts. Entries of a CSR that are missing count as zeros, along which no NaN
+ * or infinity travels in a solve. Nothing of the arrays is read. Errors: INVALID_ARGUMENT,
+ * OVERFLOW. */
 GSW_API
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix);

@@ -40,7 +40,8 @@ typedef struct gsw_sptrsv_options {
  * A zero diagonal divides: the result holds infinities or NaNs, as IEEE arithmetic gives them. A
  * row without a stored diagonal has the diagonal 0. Entries outside the part are skipped.
  * Bytes moved: the matrix once per right-hand side, b and x once.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, NOT_A_GRID, TIMEOUT. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, TIMEOUT, and NOT_A_GRID, after which x
+ * holds nothing of use: a coupling outside the stencil is found while solving. */
 GSW_API
 gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,

@@ -12,9 +12,10 @@
 #include "internal.h"
 
 enum {
-    SKEW_SLACK = 2,           /* see gsw_geometry_derive */
-    POINTS_PER_THREAD = 2048, /* waking a thread costs about as much as sweeping so many */
-    RHS_BATCH = 8             /* right-hand sides that share one pass over the factor */
+    SWEEP_GRAIN = 2048,   /* points: waking a thread costs about as much as sweeping so many, */
+    PRODUCT_GRAIN = 4096, /* multiplying a matrix with so many, */
+    VECTOR_GRAIN = 16384, /* or running through so many values */
+    RHS_BATCH = 8         /* right-hand sides that share one pass over the factor */
 };
 
 struct gsw_packed {
@@ -38,15 +39,15 @@ static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
     return (const gsw_cpu_kernels *)context->backend_data;
 }
 
-/* Threads that a factor's work is worth. */
-static int useful_threads(const gsw_context *context, const gsw_factor *factor) {
-    const gsw_geometry *g = &factor->packed->geometry;
-    int64_t threads = context->threads;
-    if (threads > g->pencils)
-        threads = g->pencils;
-    if (threads > 1 + g->points / POINTS_PER_THREAD)
-        threads = 1 + g->points / POINTS_PER_THREAD;
-    return (int)threads;
+/* Threads that some work is worth: one for each `grain` of `size`. */
+static int useful_threads(const gsw_context *context, int64_t size, int64_t grain) {
+    const int64_t worth = 1 + size / grain;
+    return worth < context->threads ? (int)worth : context->threads;
+}
+
+static int sweep_threads(const gsw_context *context, const gsw_geometry *g) {
+    const int threads = useful_threads(context, g->points, SWEEP_GRAIN);
+    return threads < g->pencils ? threads : (int)g->pencils;
 }
 
 /* ---- Context, memory, vectors -----------------------------------------------------------------
@@ -82,30 +83,32 @@ static gsw_status cpu_transfer(gsw_context *context, void *to, const void *from,
 }
 
 static gsw_status cpu_fill(gsw_context *context, int64_t n, double a, double *x) {
-    kernels_of(context)->fill(context->threads, n, a, x);
+    kernels_of(context)->fill(useful_threads(context, n, VECTOR_GRAIN), n, a, x);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_copy(gsw_context *context, int64_t n, const double *x, double *y) {
-    kernels_of(context)->copy(context->threads, n, x, y);
+    kernels_of(context)->copy(useful_threads(context, n, VECTOR_GRAIN), n, x, y);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
                             double *y) {
-    kernels_of(context)->axpby(context->threads, n, a, x, b, y);
+    kernels_of(context)->axpby(useful_threads(context, n, VECTOR_GRAIN), n, a, x, b, y);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                           double *result) {
-    *result = kernels_of(context)->dot(context->threads, n, x, y);
+    *result = kernels_of(context)->dot(useful_threads(context, n, VECTOR_GRAIN), n, x, y);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                            const void *b, const void *x, void *y) {
-    kernels_of(context)->spmv(context->threads, matrix, vector_type, b, x, y);
+    const int threads =
+        useful_threads(context, matrix->grid.nx * matrix->grid.ny * matrix->grid.nz, PRODUCT_GRAIN);
+    kernels_of(context)->spmv(threads, matrix, vector_type, b, x, y);
     return GSW_SUCCESS;
 }
 
@@ -282,7 +285,7 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     gsw_stencil stencil = factor->stencil;
     if (factor->options.transpose)
         stencil = mirrored_stencil(&factor->stencil);
-    gsw_geometry_derive(g, &factor->grid, &stencil, SKEW_SLACK);
+    gsw_geometry_derive(g, &factor->grid, &stencil, GSW_SKEW_SLACK);
     choose_lanes(g);
     lay_out(&factor->options, packed, present);
     GSW_TRY(index_pencils(context, packed));
@@ -433,7 +436,7 @@ static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
         .unit_diagonal = factor->options.unit_diagonal != 0,
         .updates = packed->updates,
         .part = {packed->part[0], packed->part[1]},
-        .threads = useful_threads(context, factor),
+        .threads = sweep_threads(context, &packed->geometry),
         .progress = &packed->progress,
         .work = packed->eliminate_work,
         .work_bytes = packed->eliminate_work_bytes,
@@ -468,7 +471,7 @@ static gsw_status cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int
         .diagonal = packed->part[upper].diagonal,
         .packed = packed->part[upper].packed,
         .first = packed->first[upper],
-        .threads = useful_threads(context, factor),
+        .threads = sweep_threads(context, &packed->geometry),
         .ldb = ldb,
         .ldx = ldx,
         .progress = &packed->progress,

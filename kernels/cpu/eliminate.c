@@ -38,11 +38,36 @@ typedef float vec_narrow __attribute__((vector_size(8 * sizeof(float)), may_alia
 
 enum { LANES = GSW_VECTOR_LANES };
 
+/* Are all bits of all lanes clear? */
 static inline int none_set(vec_index v) {
-    int32_t any = 0;
-    for (int l = 0; l < LANES; l++)
-        any |= v[l];
-    return any == 0;
+    v |= __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+    v |= __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+    return (v[0] | v[1]) == 0;
+}
+
+/* Are all lanes of a comparison true? */
+static inline int all_true(vec_mask v) {
+    v &= __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+    v &= __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+    return (v[0] & v[1]) != 0;
+}
+
+/* Stores a vector that nobody reads soon past the caches, if it fills a cache line and the
+ * instruction set can. stream_end() orders such stores before what follows. */
+static inline void stream_f64(double *to, vec v) {
+#if defined(__AVX512F__) && defined(__clang__)
+    __builtin_nontemporal_store(v, (vec *)to);
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntpd512(to, (__attribute__((vector_size(64))) double)v);
+#else
+    store_f64(to, v);
+#endif
+}
+
+static inline void stream_end(void) {
+#if defined(__AVX512F__)
+    __builtin_ia32_sfence();
+#endif
 }
 
 /* What a thread knows of the pencil it works on. */
@@ -168,18 +193,48 @@ static inline void prefetch_entries(const gsw_csr *csr, int64_t k, int64_t count
         __builtin_prefetch(columns + i);
 }
 
+/* A row that holds every tap, with int32 indices: nothing to search. Returns 0 where it does not.
+ */
+static inline int stage_full_row(const worker *w, const gsw_tap_set *set, int64_t row, int64_t k,
+                                 gsw_dtype value_type, double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int32_t *columns = (const int32_t *)csr->columns + k;
+    const int32_t first = (int32_t)row + csr->base;
+    if (k + set->count + LANES > csr->nonzeros)
+        return 0; /* the loads might leave the arrays */
+    vec_index differ = {0};
+    for (int32_t t = 0; t < set->count; t += LANES)
+        differ |=
+            (*(const vec_index *)(columns + t) ^ (*(const vec_index *)(w->tap_step + t) + first)) &
+            *(const vec_index *)(w->tap_valid + t);
+    if (!none_set(differ))
+        return 0;
+    for (int32_t t = 0; t < set->count; t++)
+        if (set->tap[t].slot >= 0)
+            to[set->tap[t].slot * LANES] = gsw_value_at(csr->values, value_type, k + t);
+    return 1;
+}
+
 /* `run` points of one line from CSR. Returns the first row with a column that is no tap, or whose
  * pointers leave the arrays, or -1. */
 static inline __attribute__((always_inline)) int64_t
 stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t run,
                 double *to, gsw_itype index_type, gsw_dtype value_type) {
     const gsw_csr *csr = &set->matrix->csr;
+    const gsw_geometry *g = w->g;
+    const int deep = index_type == GSW_I32 && set == &w->job->taps[0] && place->y >= w->margin[1] &&
+                     place->y < g->ny - w->margin[1] && place->z >= w->margin[2] &&
+                     place->z < g->nz - w->margin[2];
     for (int64_t x = place->x; x < place->x + run; x++, to += (int64_t)w->slots * LANES) {
         const int64_t row = place->row + x;
         const int64_t k = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
         const int64_t stop = gsw_index_at(csr->row_ptr, index_type, row + 1) - csr->base;
-        if (k < 0 || stop < k || stop > csr->nonzeros ||
-            !stage_any_row(w, set, place, x, k, stop, index_type, value_type, to))
+        if (k < 0 || stop < k || stop > csr->nonzeros)
+            return row;
+        if (deep && x >= w->margin[0] && x < g->nx - w->margin[0] && stop - k == set->count &&
+            stage_full_row(w, set, row, k, value_type, to))
+            continue;
+        if (!stage_any_row(w, set, place, x, k, stop, index_type, value_type, to))
             return row;
     }
     return -1;
@@ -487,13 +542,6 @@ static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *
     }
 }
 
-static inline int all_set(vec_mask v) {
-    long long all = -1;
-    for (int l = 0; l < LANES; l++)
-        all &= v[l];
-    return all == -1;
-}
-
 /* Looks at the pivots of a step and mends or reports the bad ones. */
 static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
     double *pivot = row + w->center * LANES;
@@ -505,7 +553,7 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
     vec_mask good = (magnitude >= DBL_MIN) & (magnitude <= DBL_MAX);
     if (kind == GSW_IC0)
         good &= d > 0;
-    if (all_set(good))
+    if (all_true(good))
         return;
     for (int l = 0; l < LANES; l++) {
         const double size = fabs(pivot[l]);
@@ -545,7 +593,7 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
             *(vec_narrow *)((float *)packed + index * LANES) =
                 __builtin_convertvector(v, vec_narrow);
         else
-            store_f64((double *)packed + index * LANES, v);
+            stream_f64((double *)packed + index * LANES, v);
         return;
     }
     for (int64_t l = 0; l < lanes; l++) {
@@ -594,7 +642,7 @@ static void finish_step(worker *w, int64_t record, double *row, const double *mu
         reciprocal /= load_f64(row + w->center * LANES);
     vec first = reciprocal, scale = reciprocal;
     if (job->kind == GSW_SSOR) {
-        first = (2 - job->omega) * reciprocal;
+        first = job->omega * (2 - job->omega) * reciprocal;
         scale = job->omega * reciprocal;
     }
     if (job->part[0].scale)
@@ -699,6 +747,7 @@ void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
         int64_t index;
         while ((index = gsw_progress_take(job->progress)) < g->pencils)
             eliminate_pencil(&w, index);
+        stream_end();
         bad_pivot = w.bad_pivot;
         misfit = w.misfit;
         shifted = w.shifted;

@@ -35,8 +35,9 @@
 #include "csr.h"
 #include "internal.h"
 
-#define LINE_BLOCK      64  /* most points solved between two publications */
-#define LINE_BLOCK_MIN  8   /* fewest, unless the line is shorter */
+#define LINE_BLOCK      64 /* most points solved between two publications */
+#define LINE_BLOCK_MIN  8  /* fewest, unless the line is shorter */
+#define LINE_GRAIN      2048
 #define LINE_SPINS      256 /* reads of a counter before the processor is given away */
 #define LINE_SAFE_SMALL 1e-18
 #define LINE_SAFE_LARGE 1e18 /* diagonals between these have a reciprocal in full precision */
@@ -326,7 +327,10 @@ static int64_t choose_block(const struct plan *plan, int threads) {
 
 static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
     const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
-    const int threads = plan->lines < context->threads ? (int)plan->lines : context->threads;
+    /* Waking a thread costs about as much as solving LINE_GRAIN points. */
+    const int64_t worth = 1 + plan->points / LINE_GRAIN;
+    const int64_t most = worth < context->threads ? worth : context->threads;
+    const int threads = (int)(plan->lines < most ? plan->lines : most);
     const size_t lines = (size_t)plan->lines;
     void *progress = NULL, *order = NULL;
     gsw_status status;

@@ -35,7 +35,7 @@ int64_t gsw_reference_ic0(const gsw_matrix *matrix, double *const *lower, double
 /* L = E + L_A, U = I + E^-1 U_A, where E makes diag(L U) = diag(A). */
 int64_t gsw_reference_dilu(const gsw_matrix *matrix, double *const *lower, double *const *upper);
 
-/* L = D/w + L_A, U = w/(2-w) (I + w D^-1 U_A). */
+/* L = D/w + L_A, U = (I + w D^-1 U_A) / (2-w). */
 int64_t gsw_reference_ssor(const gsw_matrix *matrix, double omega, double *const *lower,
                            double *const *upper);
 

@@ -130,7 +130,7 @@ int64_t gsw_reference_ssor(const gsw_matrix *matrix, double omega, double *const
                            double *const *upper) {
     const gsw_stencil *stencil = &matrix->stencil;
     const int32_t center = stencil->center;
-    const double scale = omega / (2 - omega);
+    const double scale = 1 / (2 - omega);
     int64_t bad = -1;
 
     for (int64_t i = 0; i < points_of(matrix); i++) {

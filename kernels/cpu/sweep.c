@@ -36,61 +36,89 @@ typedef struct chunk {
     int64_t steps; /* at most GSW_SWEEP_CHUNK */
     int64_t mask;  /* ring rows - 1 */
     int diagonal;
+    /* The packed factor is asked for ahead of its use, evenly over the time that a chunk takes:
+     * some of it with every tile that is moved, the rest with every step. */
+    const char *stream;
+    int64_t stream_tile, stream_step; /* bytes */
 } chunk;
 
-/* Offsets of the named stencils' lower parts as dx, lane and plane: A(coefficient, dx, dl, dz) for
- * values read from the ring, in ascending order; the x-1 neighbour, last, stays in a register. */
+enum {
+    STREAM_AHEAD = 8192, /* bytes: what arrives in about one memory latency */
+    STREAM_TILE = 512    /* most bytes to ask for while a tile is moved */
+};
+
+static void stream_begin(chunk *c, const void *packed, int64_t record_bytes) {
+    const int64_t tile = 8 * record_bytes / 4; /* of 8 steps' records: half goes with two tiles */
+    c->stream = (const char *)packed + STREAM_AHEAD;
+    c->stream_tile = tile < STREAM_TILE ? tile : STREAM_TILE;
+    c->stream_step = record_bytes - 2 * c->stream_tile / 8;
+}
+
+static inline void stream_tile(chunk *c) {
+    for (int64_t i = 0; i < c->stream_tile; i += GSW_CACHE_LINE)
+        __builtin_prefetch(c->stream + i);
+    c->stream += c->stream_tile;
+}
+
+/* Offsets of the named stencils' lower parts, in ascending order: A(coefficient, dx, dl, plane) for
+ * the neighbour dx points along x, dl lanes away and `plane` planes back. The x-1 neighbour, always
+ * the last, stays in a register and is not listed. */
 #define OFFSETS_D2N5(A)  A(0, 0, -1, 0)
 #define OFFSETS_D2N9(A)  A(0, -1, -1, 0) A(1, 0, -1, 0) A(2, 1, -1, 0)
-#define OFFSETS_D3N7(A)  A(0, 0, 0, -1) A(1, 0, -1, 0)
-#define OFFSETS_D3N13(A) A(0, 0, 0, -2) A(1, 0, 0, -1) A(2, 0, -2, 0) A(3, 0, -1, 0) A(4, -2, 0, 0)
+#define OFFSETS_D3N7(A)  A(0, 0, 0, 1) A(1, 0, -1, 0)
+#define OFFSETS_D3N13(A) A(0, 0, 0, 2) A(1, 0, 0, 1) A(2, 0, -2, 0) A(3, 0, -1, 0) A(4, -2, 0, 0)
 #define OFFSETS_D3N19(A)                                                                           \
-    A(0, 0, -2, -1)                                                                                \
-    A(1, -1, -1, -1)                                                                               \
-    A(2, 0, -1, -1) A(3, 1, -1, -1) A(4, 0, 0, -1) A(5, -1, -1, 0) A(6, 0, -1, 0) A(7, 1, -1, 0)
+    A(0, 0, -2, 1)                                                                                 \
+    A(1, -1, -1, 1)                                                                                \
+    A(2, 0, -1, 1) A(3, 1, -1, 1) A(4, 0, 0, 1) A(5, -1, -1, 0) A(6, 0, -1, 0) A(7, 1, -1, 0)
 #define PLANE_D3N27(A, n)                                                                          \
-    A(n, -1, -2, -1)                                                                               \
-    A(n + 1, 0, -2, -1)                                                                            \
-    A(n + 2, 1, -2, -1)                                                                            \
-    A(n + 3, -1, -1, -1) A(n + 4, 0, -1, -1) A(n + 5, 1, -1, -1) A(n + 6, -1, 0, -1)               \
-        A(n + 7, 0, 0, -1) A(n + 8, 1, 0, -1)
+    A(n, -1, -2, 1)                                                                                \
+    A(n + 1, 0, -2, 1)                                                                             \
+    A(n + 2, 1, -2, 1)                                                                             \
+    A(n + 3, -1, -1, 1) A(n + 4, 0, -1, 1) A(n + 5, 1, -1, 1) A(n + 6, -1, 0, 1) A(n + 7, 0, 0, 1) \
+        A(n + 8, 1, 0, 1)
 #define OFFSETS_D3N27(A) PLANE_D3N27(A, 0) A(9, -1, -1, 0) A(10, 0, -1, 0) A(11, 1, -1, 0)
 #define OFFSETS_D3N33(A)                                                                           \
-    A(0, 0, -2, -2)                                                                                \
+    A(0, 0, -2, 2)                                                                                 \
     PLANE_D3N27(A, 1)                                                                              \
     A(10, 0, -2, 0) A(11, -1, -1, 0) A(12, 0, -1, 0) A(13, 1, -1, 0) A(14, -2, 0, 0)
-#define NAMED_SHAPES(A) A(D2N5) A(D2N9) A(D3N7) A(D3N13) A(D3N19) A(D3N27) A(D3N33)
+
+/* A(stencil, its smallest skew) */
+#define NAMED_SHAPES(A)                                                                            \
+    A(D2N5, 1) A(D2N9, 2) A(D3N7, 1) A(D3N13, 1) A(D3N19, 2) A(D3N27, 2) A(D3N33, 2)
 
 typedef enum named_shape {
     SHAPE_OTHER,
-#define SHAPE_ENUM(name) SHAPE_##name,
+#define SHAPE_ENUM(name, skew) SHAPE_##name,
     NAMED_SHAPES(SHAPE_ENUM)
 #undef SHAPE_ENUM
 } named_shape;
 
 /* Which of the named shapes a part is. */
-static named_shape shape_name(const gsw_shape *shape) {
+static named_shape shape_name(const gsw_geometry *g, const gsw_shape *shape) {
     static const struct {
-        int32_t count;
+        int32_t count, skew;
         struct {
-            int32_t dx, dl, dz;
+            int32_t dx, dl, plane;
         } at[16];
     } known[] = {{0},
-#define SHAPE_OFFSET(index, x, l, z) [index] = {x, l, z},
-#define SHAPE_TABLE(name)            {0 OFFSETS_##name(SHAPE_COUNT) + 1, {OFFSETS_##name(SHAPE_OFFSET)}},
-#define SHAPE_COUNT(index, x, l, z)  +1
+#define SHAPE_OFFSET(index, x, l, p) [index] = {x, l, p},
+#define SHAPE_COUNT(index, x, l, p)  +1
+#define SHAPE_TABLE(name, least)                                                                   \
+    {0 OFFSETS_##name(SHAPE_COUNT) + 1, (least) + GSW_SKEW_SLACK, {OFFSETS_##name(SHAPE_OFFSET)}},
                  NAMED_SHAPES(SHAPE_TABLE)
 #undef SHAPE_OFFSET
-#undef SHAPE_TABLE
 #undef SHAPE_COUNT
+#undef SHAPE_TABLE
     };
     for (int name = SHAPE_OTHER + 1; name < (int)(sizeof known / sizeof known[0]); name++) {
-        int same = shape->count == known[name].count;
+        int same = shape->count == known[name].count && g->skew == known[name].skew &&
+                   shape->back[shape->count - 1] == 1 && shape->lane[shape->count - 1] == 0;
         for (int32_t j = 0; same && j + 1 < shape->count; j++)
             same = shape->offset[j].dx == known[name].at[j].dx &&
                    shape->lane[j] == known[name].at[j].dl &&
-                   shape->offset[j].dz == known[name].at[j].dz;
-        if (same && shape->back[shape->count - 1] == 1 && shape->lane[shape->count - 1] == 0)
+                   -shape->offset[j].dz == known[name].at[j].plane;
+        if (same)
             return (named_shape)name;
     }
     return SHAPE_OTHER;
