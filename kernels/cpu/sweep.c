@@ -75,21 +75,22 @@ static inline void stream_tile(chunk *c) {
     A(n, -1, -2, 1)                                                                                \
     A(n + 1, 0, -2, 1)                                                                             \
     A(n + 2, 1, -2, 1)                                                                             \
-    A(n + 3, -1, -1, 1) A(n + 4, 0, -1, 1) A(n + 5, 1, -1, 1) A(n + 6, -1, 0, 1) A(n + 7, 0, 0, 1) \
-        A(n + 8, 1, 0, 1)
+    A(n + 3, -1, -1, 1)                                                                            \
+    A(n + 4, 0, -1, 1) A(n + 5, 1, -1, 1) A(n + 6, -1, 0, 1) A(n + 7, 0, 0, 1) A(n + 8, 1, 0, 1)
 #define OFFSETS_D3N27(A) PLANE_D3N27(A, 0) A(9, -1, -1, 0) A(10, 0, -1, 0) A(11, 1, -1, 0)
 #define OFFSETS_D3N33(A)                                                                           \
     A(0, 0, -2, 2)                                                                                 \
     PLANE_D3N27(A, 1)                                                                              \
     A(10, 0, -2, 0) A(11, -1, -1, 0) A(12, 0, -1, 0) A(13, 1, -1, 0) A(14, -2, 0, 0)
 
-/* A(stencil, its smallest skew) */
+/* A(stencil, its smallest skew, its halo) */
 #define NAMED_SHAPES(A)                                                                            \
-    A(D2N5, 1) A(D2N9, 2) A(D3N7, 1) A(D3N13, 1) A(D3N19, 2) A(D3N27, 2) A(D3N33, 2)
+    A(D2N5, 1, 1)                                                                                  \
+    A(D2N9, 2, 1) A(D3N7, 1, 1) A(D3N13, 1, 2) A(D3N19, 2, 2) A(D3N27, 2, 2) A(D3N33, 2, 2)
 
 typedef enum named_shape {
     SHAPE_OTHER,
-#define SHAPE_ENUM(name, skew) SHAPE_##name,
+#define SHAPE_ENUM(name, skew, halo) SHAPE_##name,
     NAMED_SHAPES(SHAPE_ENUM)
 #undef SHAPE_ENUM
 } named_shape;
@@ -97,15 +98,18 @@ typedef enum named_shape {
 /* Which of the named shapes a part is. */
 static named_shape shape_name(const gsw_geometry *g, const gsw_shape *shape) {
     static const struct {
-        int32_t count, skew;
+        int32_t count, skew, halo;
         struct {
             int32_t dx, dl, plane;
         } at[16];
     } known[] = {{0},
 #define SHAPE_OFFSET(index, x, l, p) [index] = {x, l, p},
 #define SHAPE_COUNT(index, x, l, p)  +1
-#define SHAPE_TABLE(name, least)                                                                   \
-    {0 OFFSETS_##name(SHAPE_COUNT) + 1, (least) + GSW_SKEW_SLACK, {OFFSETS_##name(SHAPE_OFFSET)}},
+#define SHAPE_TABLE(name, least, lanes)                                                            \
+    {0 OFFSETS_##name(SHAPE_COUNT) + 1,                                                            \
+     (least) + GSW_SKEW_SLACK,                                                                     \
+     lanes,                                                                                        \
+     {OFFSETS_##name(SHAPE_OFFSET)}},
                  NAMED_SHAPES(SHAPE_TABLE)
 #undef SHAPE_OFFSET
 #undef SHAPE_COUNT
@@ -113,7 +117,8 @@ static named_shape shape_name(const gsw_geometry *g, const gsw_shape *shape) {
     };
     for (int name = SHAPE_OTHER + 1; name < (int)(sizeof known / sizeof known[0]); name++) {
         int same = shape->count == known[name].count && g->skew == known[name].skew &&
-                   shape->back[shape->count - 1] == 1 && shape->lane[shape->count - 1] == 0;
+                   shape->halo == known[name].halo && shape->back[shape->count - 1] == 1 &&
+                   shape->lane[shape->count - 1] == 0;
         for (int32_t j = 0; same && j + 1 < shape->count; j++)
             same = shape->offset[j].dx == known[name].at[j].dx &&
                    shape->lane[j] == known[name].at[j].dl &&
