@@ -12,6 +12,7 @@
 #include "internal.h"
 
 enum {
+    SKEW_SLACK = 2,       /* see derive_geometry */
     SWEEP_GRAIN = 2048,   /* points: waking a thread costs about as much as sweeping so many, */
     PRODUCT_GRAIN = 4096, /* multiplying a matrix with so many, */
     VECTOR_GRAIN = 16384, /* or running through so many values */
@@ -121,6 +122,16 @@ static gsw_status cpu_sptrsv(gsw_context *context, const gsw_matrix *matrix,
 
 /* ---- Making a factor's storage ----------------------------------------------------------------
  */
+
+/* Chooses the skew. Two steps more than the least keep neighbouring lanes off the critical path.
+ * Where lines are whole tiles long, a skew of one tile makes every lane end its line between two
+ * tiles, unless the pencils are so short that the lanes' staggered start would show. */
+static void derive_geometry(gsw_geometry *g, const gsw_grid *grid, const gsw_stencil *stencil) {
+    const int32_t tile = GSW_VECTOR_LANES;
+    gsw_geometry_derive(g, grid, stencil, SKEW_SLACK);
+    if (g->nx % tile == 0 && g->skew < tile && g->nx * g->nz >= 32 * tile * tile)
+        gsw_geometry_derive(g, grid, stencil, SKEW_SLACK + tile - g->skew);
+}
 
 /* The widest pencils whose padding stays within a tenth of the coefficients. */
 static void choose_lanes(gsw_geometry *g) {
@@ -285,7 +296,7 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     gsw_stencil stencil = factor->stencil;
     if (factor->options.transpose)
         stencil = mirrored_stencil(&factor->stencil);
-    gsw_geometry_derive(g, &factor->grid, &stencil, GSW_SKEW_SLACK);
+    derive_geometry(g, &factor->grid, &stencil);
     choose_lanes(g);
     lay_out(&factor->options, packed, present);
     GSW_TRY(index_pencils(context, packed));

@@ -83,42 +83,37 @@ static inline void stream_tile(chunk *c) {
     PLANE_D3N27(A, 1)                                                                              \
     A(10, 0, -2, 0) A(11, -1, -1, 0) A(12, 0, -1, 0) A(13, 1, -1, 0) A(14, -2, 0, 0)
 
-/* A(stencil, its smallest skew, its halo) */
+/* A(stencil, its halo) */
 #define NAMED_SHAPES(A)                                                                            \
-    A(D2N5, 1, 1)                                                                                  \
-    A(D2N9, 2, 1) A(D3N7, 1, 1) A(D3N13, 1, 2) A(D3N19, 2, 2) A(D3N27, 2, 2) A(D3N33, 2, 2)
+    A(D2N5, 1) A(D2N9, 1) A(D3N7, 1) A(D3N13, 2) A(D3N19, 2) A(D3N27, 2) A(D3N33, 2)
 
 typedef enum named_shape {
     SHAPE_OTHER,
-#define SHAPE_ENUM(name, skew, halo) SHAPE_##name,
+#define SHAPE_ENUM(name, halo) SHAPE_##name,
     NAMED_SHAPES(SHAPE_ENUM)
 #undef SHAPE_ENUM
 } named_shape;
 
 /* Which of the named shapes a part is. */
-static named_shape shape_name(const gsw_geometry *g, const gsw_shape *shape) {
+static named_shape shape_name(const gsw_shape *shape) {
     static const struct {
-        int32_t count, skew, halo;
+        int32_t count, halo;
         struct {
             int32_t dx, dl, plane;
         } at[16];
     } known[] = {{0},
 #define SHAPE_OFFSET(index, x, l, p) [index] = {x, l, p},
 #define SHAPE_COUNT(index, x, l, p)  +1
-#define SHAPE_TABLE(name, least, lanes)                                                            \
-    {0 OFFSETS_##name(SHAPE_COUNT) + 1,                                                            \
-     (least) + GSW_SKEW_SLACK,                                                                     \
-     lanes,                                                                                        \
-     {OFFSETS_##name(SHAPE_OFFSET)}},
+#define SHAPE_TABLE(name, lanes)                                                                   \
+    {0 OFFSETS_##name(SHAPE_COUNT) + 1, lanes, {OFFSETS_##name(SHAPE_OFFSET)}},
                  NAMED_SHAPES(SHAPE_TABLE)
 #undef SHAPE_OFFSET
 #undef SHAPE_COUNT
 #undef SHAPE_TABLE
     };
     for (int name = SHAPE_OTHER + 1; name < (int)(sizeof known / sizeof known[0]); name++) {
-        int same = shape->count == known[name].count && g->skew == known[name].skew &&
-                   shape->halo == known[name].halo && shape->back[shape->count - 1] == 1 &&
-                   shape->lane[shape->count - 1] == 0;
+        int same = shape->count == known[name].count && shape->halo == known[name].halo &&
+                   shape->back[shape->count - 1] == 1 && shape->lane[shape->count - 1] == 0;
         for (int32_t j = 0; same && j + 1 < shape->count; j++)
             same = shape->offset[j].dx == known[name].at[j].dx &&
                    shape->lane[j] == known[name].at[j].dl &&

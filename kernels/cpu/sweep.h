@@ -15,8 +15,7 @@
 enum {
     GSW_VECTOR_LANES = 8, /* lanes of the pencils that the vectorised kernels sweep */
     GSW_SWEEP_CHUNK = 64, /* steps between two looks at the pencil before; multiple of 8 */
-    GSW_CACHE_LINE = 64,
-    GSW_SKEW_SLACK = 2 /* see gsw_geometry_derive */
+    GSW_CACHE_LINE = 64
 };
 
 typedef struct gsw_progress_slot {
