@@ -88,6 +88,7 @@ typedef struct worker {
     int32_t center; /* slot of the diagonal */
     int64_t row_values;
     int64_t face_lanes;
+    int covered;                                /* every slot has a tap with values */
     int tiles;                                  /* how coefficients are brought: a tiling */
     int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_TILES */
     int32_t tap_valid[GSW_STENCIL_MAX + LANES]; /* -1 where there is a tap, else 0 */
@@ -179,18 +180,6 @@ stage_any_row(const worker *w, const gsw_tap_set *set, const gsw_place *place, i
         k++;
     }
     return k == stop;
-}
-
-/* Asks for the entries of rows that the lane will come to, `rows` later. */
-static inline void prefetch_entries(const gsw_csr *csr, int64_t k, int64_t count, int64_t rows) {
-    const int64_t value_size = csr->value_type == GSW_F32 ? 4 : 8;
-    const int64_t index_size = csr->index_type == GSW_I32 ? 4 : 8;
-    const char *values = (const char *)csr->values + (k + rows * count) * value_size;
-    const char *columns = (const char *)csr->columns + (k + rows * count) * index_size;
-    for (int64_t i = 0; i < count * value_size; i += GSW_CACHE_LINE)
-        __builtin_prefetch(values + i);
-    for (int64_t i = 0; i < count * index_size; i += GSW_CACHE_LINE)
-        __builtin_prefetch(columns + i);
 }
 
 /* A row that holds every tap, with int32 indices: nothing to search. Returns 0 where it does not.
@@ -310,13 +299,43 @@ static inline int deep_inside(const gsw_geometry *g, const gsw_place *place,
            place->z < g->nz - margin[2];
 }
 
+/* Steps after which a lane needs what is asked for now. */
+enum { ASK_ENTRIES = 3 * LANES, ASK_POINTERS = 8 * LANES };
+
+static inline void prefetch_range(const void *from, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += GSW_CACHE_LINE)
+        __builtin_prefetch((const char *)from + i);
+}
+
+/* Asks for the entries of the rows that a lane will come to, and for the pointers of rows after
+ * them. Lanes jump to another plane at the end of their line, where hardware prefetching loses
+ * them.
+ */
+static inline void prefetch_rows(const gsw_geometry *g, const gsw_csr *csr, gsw_place place,
+                                 int64_t count) {
+    const int32_t *row_ptr = csr->row_ptr;
+    gsw_place_advance(g, &place, ASK_ENTRIES);
+    if (place.inside) {
+        const int64_t k = row_ptr[place.row + place.x] - csr->base;
+        prefetch_range((const double *)csr->values + k, LANES * count * (int64_t)sizeof(double));
+        prefetch_range((const int32_t *)csr->columns + k, LANES * count * (int64_t)sizeof(int32_t));
+    }
+    gsw_place_advance(g, &place, ASK_POINTERS - ASK_ENTRIES);
+    if (place.inside)
+        __builtin_prefetch(row_ptr + place.row + place.x);
+}
+
 /* Eight steps from fp64 stencil arrays for the lanes that are deep inside: transposed tiles. */
 static void stage_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
                        const int deep[LANES], double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
-    int64_t row[LANES];
-    for (int l = 0; l < LANES; l++)
+    int64_t row[LANES], ahead[LANES];
+    for (int l = 0; l < LANES; l++) {
+        gsw_place next = at[l];
+        gsw_place_advance(w->g, &next, ASK_ENTRIES);
         row[l] = at[l].row + at[l].x;
+        ahead[l] = next.inside ? next.row + next.x : row[l];
+    }
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         const double *values = set->matrix->array.values[tap->source];
@@ -326,8 +345,7 @@ static void stage_tile(const worker *w, const gsw_tap_set *set, const gsw_place 
         vec tile[LANES];
         for (int l = 0; l < LANES; l++) {
             tile[l] = deep[l] ? load_f64(values + (row[l] + shift)) : (vec){0};
-            if (deep[l])
-                __builtin_prefetch(values + (row[l] + shift) + 2 * GSW_ELIMINATE_CHUNK);
+            __builtin_prefetch(values + (ahead[l] + shift));
         }
         transpose_f64(tile);
         for (int s = 0; s < LANES; s++)
@@ -367,11 +385,12 @@ static uint8_t stage_csr_tile(const worker *w, const gsw_tap_set *set, const gsw
     uint8_t full = 0;
     for (int l = 0; l < LANES; l++) {
         int64_t k;
+        if (at[l].inside)
+            prefetch_rows(w->g, csr, at[l], count);
         if (!deep[l] || !eight_full_rows(w, set, at[l].row + at[l].x, &k))
             continue;
         full |= (uint8_t)(1 << l);
         values[l] = (const double *)csr->values + k;
-        prefetch_entries(csr, k, LANES * count, 3);
     }
     for (int64_t s = 0; s < LANES && full; s++, to += (int64_t)w->slots * LANES) {
         for (int64_t t = 0; t < count; t += LANES) {
@@ -441,8 +460,12 @@ static void stage_tiles(worker *w, const pencil *p, int64_t step, int64_t steps,
 static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps) {
     const int64_t pitch = (int64_t)w->slots * LANES;
     uint8_t complete[GSW_ELIMINATE_CHUNK / LANES];
-    memset(w->chunk, 0, (size_t)(steps * pitch) * sizeof(double));
+    if (!w->covered)
+        memset(w->chunk, 0, (size_t)(steps * pitch) * sizeof(double));
     stage_tiles(w, p, step, steps, complete);
+    for (int64_t t = 0; w->covered && t * LANES < steps; t++)
+        if (!complete[t]) /* a tile that brings one lane writes all of them, zeros for the others */
+            memset(w->chunk + t * LANES * pitch, 0, (size_t)(LANES * pitch) * sizeof(double));
     for (int64_t l = 0; l < LANES; l++) {
         gsw_place place = gsw_place_of(w->g, p->first_lane, p->first_plane, step, l);
         place.inside = place.inside && l < w->g->lanes;
@@ -715,6 +738,13 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
                 .misfit = INT64_MAX};
     w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
     w.tiles = (int)tiling_of(job);
+    int32_t tapped = 0;
+    for (int i = 0; i < 2; i++)
+        for (int32_t t = 0; t < job->taps[i].count; t++)
+            tapped += job->taps[i].tap[t].slot >= 0 &&
+                      (job->taps[i].matrix->format == GSW_FORMAT_CSR ||
+                       job->taps[i].matrix->array.values[job->taps[i].tap[t].source]);
+    w.covered = tapped == w.slots;
     for (int32_t t = 0; t < job->taps[0].count; t++) {
         w.tap_step[t] = (int32_t)job->taps[0].tap[t].step;
         w.tap_valid[t] = -1;
