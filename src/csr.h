@@ -39,6 +39,10 @@ static inline int gsw_csr_row_end(const gsw_csr *csr, gsw_itype type, int64_t ro
     return row + 1 < csr->rows || *end == csr->nonzeros;
 }
 
+/* Checks a view that may have been filled by hand as it would be when it is made. Not the contents
+ * of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
+gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix);
+
 /* Checks everything but the contents of the arrays. `values` may be NULL where `needs_values` is 0.
  * Errors: INVALID_ARGUMENT. */
 gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_values);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend.h"
+#include "csr.h"
 #include "internal.h"
 
 const char *gsw_factor_kind_name(gsw_factor_kind kind) {
@@ -63,18 +64,10 @@ static int is_symmetric(const gsw_stencil *stencil) {
 static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
+    GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->grid), "the grid of %s differs", name);
     GSW_REQUIRE(context, same_stencil(&matrix->stencil, &factor->stencil),
                 "the stencil of %s differs", name);
-    if (matrix->format == GSW_FORMAT_STENCIL) {
-        GSW_REQUIRE(context, matrix->array.values, "%s->array.values is NULL", name);
-    } else {
-        GSW_REQUIRE(context, matrix->csr.rows == factor->points, "%s->csr.rows differs", name);
-        GSW_REQUIRE(context,
-                    matrix->csr.row_ptr &&
-                        (matrix->csr.nonzeros == 0 || (matrix->csr.columns && matrix->csr.values)),
-                    "an array of %s->csr is NULL", name);
-    }
     return GSW_SUCCESS;
 }
 
@@ -96,9 +89,8 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     gsw_status status;
     gsw_factor *made;
     int64_t points;
+    GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    GSW_REQUIRE(context, matrix->stencil.count >= 1 && matrix->stencil.count <= GSW_STENCIL_MAX,
-                "matrix->stencil is not a stencil");
     if (options->kind == GSW_IC0 && !is_symmetric(&matrix->stencil))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "ic0 needs a symmetric stencil: one that has -o for each offset o");

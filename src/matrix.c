@@ -250,6 +250,18 @@ static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *m
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {
+    gsw_matrix checked;
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_CSR || matrix->format == GSW_FORMAT_STENCIL,
+                "matrix has the unknown format %d", (int)matrix->format);
+    if (matrix->format == GSW_FORMAT_CSR)
+        return gsw_matrix_from_csr(context, &matrix->grid, &matrix->stencil, &matrix->csr,
+                                   &checked);
+    return gsw_matrix_from_stencil(context, &matrix->grid, &matrix->stencil, &matrix->array,
+                                   &checked);
+}
+
 gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
     GSW_TRY(check_matrix(context, matrix));
     if (matrix->format == GSW_FORMAT_STENCIL)

@@ -1,19 +1,7 @@
 /* spmv.c: validates and dispatches products with a matrix. */
 #include "backend.h"
+#include "csr.h"
 #include "internal.h"
-
-/* The view may have been filled by hand, so its parts are checked as when it is made. */
-static gsw_status check_matrix(gsw_context *context, const gsw_matrix *matrix) {
-    gsw_matrix checked;
-    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_CSR || matrix->format == GSW_FORMAT_STENCIL,
-                "matrix has the unknown format %d", (int)matrix->format);
-    if (matrix->format == GSW_FORMAT_CSR)
-        return gsw_matrix_from_csr(context, &matrix->grid, &matrix->stencil, &matrix->csr,
-                                   &checked);
-    return gsw_matrix_from_stencil(context, &matrix->grid, &matrix->stencil, &matrix->array,
-                                   &checked);
-}
 
 static gsw_status check_types(gsw_context *context, const gsw_matrix *matrix,
                               gsw_dtype vector_type) {
@@ -30,7 +18,7 @@ static gsw_status check_types(gsw_context *context, const gsw_matrix *matrix,
 gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                     const void *x, void *y) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
-    GSW_TRY(check_matrix(context, matrix));
+    GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(check_types(context, matrix, vector_type));
     GSW_REQUIRE(context, x != NULL, "x is NULL");
     GSW_REQUIRE(context, y != NULL, "y is NULL");
@@ -41,7 +29,7 @@ gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype ve
 gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                         const void *b, const void *x, void *r) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
-    GSW_TRY(check_matrix(context, matrix));
+    GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(check_types(context, matrix, vector_type));
     GSW_REQUIRE(context, b != NULL, "b is NULL");
     GSW_REQUIRE(context, x != NULL, "x is NULL");

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 
 #include "backend.h"
+#include "csr.h"
 #include "internal.h"
 
 const char *gsw_algorithm_name(gsw_algorithm algorithm) {
@@ -16,19 +17,6 @@ const char *gsw_algorithm_name(gsw_algorithm algorithm) {
         return "pencil";
     }
     return "unknown";
-}
-
-/* The view may have been filled by hand, so its parts are checked as when it is made. */
-static gsw_status check_matrix(gsw_context *context, const gsw_matrix *matrix) {
-    gsw_matrix checked;
-    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_CSR || matrix->format == GSW_FORMAT_STENCIL,
-                "matrix has the unknown format %d", (int)matrix->format);
-    if (matrix->format == GSW_FORMAT_CSR)
-        return gsw_matrix_from_csr(context, &matrix->grid, &matrix->stencil, &matrix->csr,
-                                   &checked);
-    return gsw_matrix_from_stencil(context, &matrix->grid, &matrix->stencil, &matrix->array,
-                                   &checked);
 }
 
 static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
@@ -103,7 +91,7 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     int64_t points;
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
-    GSW_TRY(check_matrix(context, matrix));
+    GSW_TRY(gsw_matrix_check(context, matrix));
     if (options != NULL)
         chosen = *options;
     GSW_TRY(check_options(context, matrix, &chosen));

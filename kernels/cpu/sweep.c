@@ -60,6 +60,25 @@ static inline void stream_tile(chunk *c) {
     c->stream += c->stream_tile;
 }
 
+/* Number of steps that a lane stays on its line, at most `limit`. */
+static inline int64_t line_run(const gsw_geometry *g, const gsw_place *place, int64_t limit) {
+    const int64_t left = g->nx - place->x;
+    return left < limit ? left : limit;
+}
+
+/* Tiles that can be moved before one of eight lanes comes to the end of its line. */
+static inline int64_t whole_tiles(const gsw_geometry *g, const gsw_place at[8], int64_t steps) {
+    int64_t left = steps;
+    for (int l = 0; l < 8; l++)
+        left = line_run(g, &at[l], left);
+    return left / 8;
+}
+
+static inline void advance_lanes(const gsw_geometry *g, gsw_place at[8], int64_t steps) {
+    for (int l = 0; l < 8; l++)
+        gsw_place_advance(g, &at[l], steps);
+}
+
 /* Offsets of the named stencils' lower parts, in ascending order: A(coefficient, dx, dl, plane) for
  * the neighbour dx points along x, dl lanes away and `plane` planes back. The x-1 neighbour, always
  * the last, stays in a register and is not listed. */
