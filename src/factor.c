@@ -229,6 +229,8 @@ static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int whi
 /* Rows that were scaled by the reciprocal diagonal get their diagonal back. */
 static void unscale(const gsw_factor *factor, unpacked *part) {
     const int32_t center = factor->stencil.center;
+    if (!part->block)
+        return; /* a kind without this part */
     for (int64_t row = 0; row < factor->points; row++) {
         const double diagonal = 1 / part->values[center][row];
         for (int32_t e = 0; e < factor->stencil.count; e++)
@@ -287,7 +289,7 @@ gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gs
         GSW_TRY_GOTO(unpack(context, factor, kind == GSW_FACTOR_UPPER ? 0 : 1, &part[1]), cleanup);
     if (kind == GSW_FACTOR_LOWER || kind == GSW_DILU)
         unscale(factor, &part[0]);
-    else if (part[1].block)
+    else
         unscale(factor, &part[1]);
     if (kind == GSW_IC0)
         balance(factor, &part[0], &part[1]);

@@ -233,7 +233,7 @@ static bool await_neighbours(struct plan *plan, const struct line *line, int64_t
 
 /* What one thread does; false when it found a row that does not fit. */
 static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
-    struct line line;
+    struct line line = {0};
     for (;;) {
         const int64_t ticket = atomic_fetch_add_explicit(&plan->ticket, 1, memory_order_relaxed);
         if (ticket >= plan->lines)
@@ -287,7 +287,7 @@ static void plan_offsets(struct plan *plan) {
 static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     const gsw_csr *csr = &plan->matrix->csr;
     int64_t position[GSW_STENCIL_MAX], diagonal, row = 0;
-    struct line line;
+    struct line line = {0};
     for (int64_t i = 0; i < plan->lines; i++) {
         line_start(plan, plan->sign > 0 ? i : plan->lines - 1 - i, &line);
         for (int64_t x = 0; x < plan->nx; x++, row++)

@@ -45,7 +45,7 @@ int64_t gsw_reference_ilu0(const gsw_matrix *matrix, double *const *lower, doubl
     int64_t bad = -1;
 
     for (int64_t i = 0; i < points_of(matrix); i++) {
-        double a[GSW_STENCIL_MAX]; /* the working row i */
+        double a[GSW_STENCIL_MAX] = {0}; /* the working row i */
         for (int32_t e = 0; e < count; e++)
             a[e] = entry(matrix, i, e);
         for (int32_t k = 0; k < center; k++) {
