@@ -32,7 +32,7 @@ size_t gsw_itype_size(gsw_itype type);
 typedef struct gsw_csr {
     int64_t rows;         /* the matrix is rows x rows */
     int64_t nonzeros;     /* entries in `columns` and `values` */
-    const void *row_ptr;  /* rows + 1 indices; row i holds entries row_ptr[i]-base .. */
+    const void *row_ptr;  /* rows + 1 indices: where each row begins, and the end */
     const void *columns;  /* nonzeros indices */
     const void *values;   /* nonzeros values */
     gsw_itype index_type; /* of row_ptr and columns */

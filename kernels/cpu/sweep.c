@@ -36,6 +36,7 @@ typedef struct chunk {
     int64_t steps; /* at most GSW_SWEEP_CHUNK */
     int64_t mask;  /* ring rows - 1 */
     int diagonal;
+    int apart; /* x is not b: its lines are to be fetched as well */
     /* The packed factor is asked for ahead of its use, evenly over the time that a chunk takes:
      * some of it with every tile that is moved, the rest with every step. */
     const char *stream;
