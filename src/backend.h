@@ -26,11 +26,15 @@ typedef struct gsw_backend_ops {
     gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
     void (*close)(gsw_context *context);
 
+    /* Waits for all that was started and reports what it ran into. */
+    gsw_status (*synchronize)(gsw_context *context);
+
     /* Memory for vectors. upload and download copy between host and backend memory. */
     gsw_status (*alloc)(gsw_context *context, size_t bytes, void **pointer);
     void (*release)(gsw_context *context, void *pointer);
     gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
+    gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);
 
     /* fp64 vector operations. Sums are taken in an order that does not depend on the number of
      * threads. axpby with b == 0 does not read y, which may then be x. */
@@ -40,6 +44,9 @@ typedef struct gsw_backend_ops {
                         double *y); /* y = a x + b y */
     gsw_status (*dot)(gsw_context *context, int64_t n, const double *x, const double *y,
                       double *result);
+
+    /* Refuses a matrix as gsw_matrix_validate() says. */
+    gsw_status (*validate)(gsw_context *context, const gsw_matrix *matrix);
 
     /* y = A x where b is NULL, else y = b - A x. */
     gsw_status (*spmv)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,

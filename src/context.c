@@ -9,6 +9,9 @@
 
 #include "backend.h"
 #include "internal.h"
+#ifdef GSW_HAVE_CUDA
+#include "cuda/device.h"
+#endif
 
 #ifndef GSW_COMMIT
 #define GSW_COMMIT "unknown"
@@ -164,6 +167,31 @@ void gsw_context_destroy(gsw_context *context) {
         return;
     context->ops->close(context);
     free(context);
+}
+
+gsw_status gsw_context_synchronize(gsw_context *context) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    return context->ops->synchronize(context);
+}
+
+int gsw_device_count(void) {
+#ifdef GSW_HAVE_CUDA
+    return gsw_cuda_device_count();
+#else
+    return 0;
+#endif
+}
+
+gsw_status gsw_device_name(int device, char *name, size_t size) {
+    if (name == NULL || size == 0)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    if (device < 0 || device >= gsw_device_count())
+        return GSW_ERROR_NO_BACKEND;
+#ifdef GSW_HAVE_CUDA
+    if (!gsw_cuda_device_name(device, name, size))
+        return GSW_ERROR_NO_BACKEND;
+#endif
+    return GSW_SUCCESS;
 }
 
 const char *gsw_context_message(const gsw_context *context) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gridsweep/matrix.h>
+#include "backend.h"
 #include "internal.h"
 #include "csr.h"
 
@@ -40,20 +41,22 @@ gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_val
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_csr_refuse_row(gsw_context *context, const gsw_csr *csr, int64_t row,
-                              int64_t begin) {
+static gsw_status refuse_pointers(gsw_context *context, const gsw_csr *csr, int64_t row,
+                                  int64_t first, int64_t last) {
+    return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
+                    "csr: row %lld: row_ptr goes from %lld to %lld; it must start at %d, never "
+                    "descend, and end at %lld",
+                    (long long)row + csr->base, (long long)first, (long long)last, csr->base,
+                    (long long)csr->nonzeros + csr->base);
+}
+
+/* The `count` columns of a row start at `columns`. */
+static gsw_status refuse_columns(gsw_context *context, const gsw_csr *csr, int64_t row,
+                                 const void *columns, int64_t count) {
     long long name = (long long)row + csr->base;
-    int64_t end;
-    if (!gsw_csr_row_end(csr, csr->index_type, row, begin, &end))
-        return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
-                        "csr: row %lld: row_ptr goes from %lld to %lld; it must start at %d, never "
-                        "descend, and end at %lld",
-                        name, (long long)gsw_index_at(csr->row_ptr, csr->index_type, row),
-                        (long long)gsw_index_at(csr->row_ptr, csr->index_type, row + 1), csr->base,
-                        (long long)csr->nonzeros + csr->base);
     int64_t previous = csr->base - 1;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t column = gsw_index_at(csr->columns, csr->index_type, k);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t column = gsw_index_at(columns, csr->index_type, k);
         if (column < csr->base || column - csr->base >= csr->rows)
             return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
                             "csr: row %lld: column %lld is out of range", name, (long long)column);
@@ -65,6 +68,21 @@ gsw_status gsw_csr_refuse_row(gsw_context *context, const gsw_csr *csr, int64_t 
     }
     return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT, "csr: row %lld changed while it was read",
                     name);
+}
+
+/* The columns from entry `begin` on. */
+static const void *columns_from(const gsw_csr *csr, int64_t begin) {
+    const size_t offset = (size_t)begin * gsw_itype_size(csr->index_type);
+    return offset > 0 ? (const char *)csr->columns + offset : csr->columns;
+}
+
+gsw_status gsw_csr_refuse_row(gsw_context *context, const gsw_csr *csr, int64_t row,
+                              int64_t begin) {
+    int64_t end;
+    if (!gsw_csr_row_end(csr, csr->index_type, row, begin, &end))
+        return refuse_pointers(context, csr, row, gsw_index_at(csr->row_ptr, csr->index_type, row),
+                               gsw_index_at(csr->row_ptr, csr->index_type, row + 1));
+    return refuse_columns(context, csr, row, columns_from(csr, begin), end - begin);
 }
 
 static int offset_before(gsw_offset a, gsw_offset b) {
@@ -206,20 +224,18 @@ static gsw_status refuse_coupling(gsw_context *context, const gsw_matrix *matrix
                     (long long)g->nx, (long long)g->ny, (long long)g->nz);
 }
 
-/* Matches the entries of one row with the offsets of its line. `type` is a constant at each call,
- * so that the compiler makes a loop for each. */
-static inline gsw_status validate_row(gsw_context *context, const gsw_matrix *matrix,
-                                      const line_stencil *line, gsw_itype type, int64_t row,
-                                      int64_t x, int64_t begin, int64_t *end) {
+/* Matches the entries of one row, whose columns start at `columns`, with the offsets of its line.
+ * `type` is a constant where the loop is hot, so that the compiler makes a loop for each. */
+static inline gsw_status validate_columns(gsw_context *context, const gsw_matrix *matrix,
+                                          const line_stencil *line, gsw_itype type, int64_t row,
+                                          int64_t x, const void *columns, int64_t count) {
     const gsw_csr *csr = &matrix->csr;
-    if (!gsw_csr_row_end(csr, type, row, begin, end))
-        return gsw_csr_refuse_row(context, csr, row, begin);
     int64_t previous = csr->base - 1;
     int e = 0;
-    for (int64_t k = begin; k < *end; k++) {
-        int64_t column = gsw_index_at(csr->columns, type, k);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t column = gsw_index_at(columns, type, k);
         if (column <= previous || column >= csr->rows + csr->base)
-            return gsw_csr_refuse_row(context, csr, row, begin);
+            return refuse_columns(context, csr, row, columns, count);
         previous = column;
         int64_t distance = column - csr->base - row;
         while (e < line->count &&
@@ -232,6 +248,20 @@ static inline gsw_status validate_row(gsw_context *context, const gsw_matrix *ma
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_matrix_refuse_row(gsw_context *context, const gsw_matrix *matrix, int64_t row,
+                                 int64_t first, int64_t last, const void *columns) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_csr *csr = &matrix->csr;
+    line_stencil line;
+    if (!gsw_csr_pointers_fit(csr, row, first, last))
+        return refuse_pointers(context, csr, row, first, last);
+    line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, row / g->nx % g->ny,
+                      row / g->nx / g->ny, &line);
+    GSW_TRY(validate_columns(context, matrix, &line, csr->index_type, row, row % g->nx, columns,
+                             last - first));
+    return refuse_columns(context, csr, row, columns, last - first);
+}
+
 static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *matrix,
                                        gsw_itype type) {
     const gsw_grid *g = &matrix->grid;
@@ -242,8 +272,11 @@ static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *m
         for (int64_t y = 0; y < g->ny; y++) {
             line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
             for (int64_t x = 0; x < g->nx; x++, row++) {
-                int64_t end = begin;
-                GSW_TRY(validate_row(context, matrix, &line, type, row, x, begin, &end));
+                int64_t end;
+                if (!gsw_csr_row_end(&matrix->csr, type, row, begin, &end))
+                    return gsw_csr_refuse_row(context, &matrix->csr, row, begin);
+                GSW_TRY(validate_columns(context, matrix, &line, type, row, x,
+                                         columns_from(&matrix->csr, begin), end - begin));
                 begin = end;
             }
         }
@@ -262,13 +295,18 @@ gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {
                                    &checked);
 }
 
-gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
-    GSW_TRY(check_matrix(context, matrix));
-    if (matrix->format == GSW_FORMAT_STENCIL)
-        return GSW_SUCCESS;
+gsw_status gsw_matrix_validate_host(gsw_context *context, const gsw_matrix *matrix) {
     if (matrix->csr.index_type == GSW_I32)
         return validate_rows(context, matrix, GSW_I32);
     return validate_rows(context, matrix, GSW_I64);
+}
+
+gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
+    GSW_REQUIRE(context, context, "context must not be NULL");
+    GSW_TRY(check_matrix(context, matrix));
+    if (matrix->format == GSW_FORMAT_STENCIL)
+        return GSW_SUCCESS; /* there are no indices that could be wrong */
+    return context->ops->validate(context, matrix);
 }
 
 /* Allocates the arrays of a CSR with base 0 whose sizes and types are set. */

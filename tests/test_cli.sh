@@ -66,9 +66,9 @@ misuse() {
     refuse "stdout stays empty" test -s out
 }
 
-json_keys="command version commit backend device threads grid stencil part algorithm dtype
-factor_dtype method precond iterations converged residual setup_ms solve_ms time_ms effective_gb_s
-moved_gb_s copy_gb_s fraction_of_copy max_rel_error"
+json_keys="command version commit backend device driver toolkit threads grid stencil part kind
+algorithm cache dtype factor_dtype method precond iterations converged residual setup_ms buffer_bytes
+solve_ms time_ms effective_gb_s moved_gb_s copy_gb_s fraction_of_copy max_rel_error"
 
 all_keys() { # all_keys FILE: every field is there
     for key in $json_keys; do
@@ -178,6 +178,16 @@ misuse bench --precision f64,f16
 misuse bench --algorithm best
 misuse bench --threads 1,two
 misuse bench --repeats 0
+misuse bench --cache hot
+misuse bench --cache cold --backend cpu
+misuse bench --cache warm --part both
+misuse bench --cache warm --precision f32-factor
+misuse bench --cache warm --threads 1,2
+misuse bench --compare=
+misuse bench --ablation --part upper
+misuse bench --ablation --precision f32
+misuse bench fish
+misuse detect poisson.mtx --backend tpu
 refuse "bad usage writes no file" test -e x.mtx
 
 # ---- detect and generate ------------------------------------------------------------------------
@@ -348,10 +358,19 @@ refuse "no solution after a breakdown" test -e x.mtx
 refuse "no JSON after a breakdown" test -e r.json
 "$program" solve singular.mtx --pivot-shift 0.1 >out 2>err
 refuse "a shift avoids the zero pivot" grep -q 'pivot.*row' err
-if "$program" info | grep -q '^CUDA *not built in'; then
-    expect 5 "no such backend" solve poisson.mtx --backend cuda
-    says err 'cuda'
-    expect 5 "no such backend" bench --size 8 --backend cuda
+if "$program" info | grep -q '^GPUs *none'; then
+    for command in "solve poisson.mtx" "solve poisson.mtx --precond none" "bench --size 8" \
+        "sptrsv poisson.mtx --part lower" "detect poisson.mtx" \
+        "factor poisson.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx"; do
+        # shellcheck disable=SC2086 # words of a command
+        expect 5 "no such backend" $command --backend cuda
+        says err 'backend cuda'
+        refuse "nothing is written" test -e L.mtx
+    done
+    expect 0 "auto takes the CPU" sptrsv poisson.mtx --part lower --backend auto
+    says out '^backend *cpu$'
+    expect 5 "a cold cache needs a GPU" bench --cache warm,cold --size 8
+    says err 'GPU'
 fi
 
 # A terminal gets a live line that is cleared at the end.
@@ -462,6 +481,100 @@ expect 0 "bench with defaults" bench --size 8 --json -
 check "ten repeats at least" less 9 "$(number out repeats)"
 says out '"part":[[:space:]]*"both"'
 says out '"algorithm":[[:space:]]*"pencil"'
+
+# One part as CSR in the backend's memory.
+expect 0 "bench of one part" bench --stencil D3N7,D2N9 --size 12,9x8x7 --cache warm --backend cpu \
+    --precision f64,f32 --algorithm reference,line,pencil --repeats 2 --json bench.json
+all_keys bench.json
+check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 48
+check "a line for every combination" test "$(grep -c '^D[23]N' out)" -eq 48
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+says out '^D3N7 *12^3 *upper f32 *pencil *warm '
+says bench.json '"kind":[[:space:]]*"gridsweep"'
+says bench.json '"cache":[[:space:]]*"warm"'
+refuse "every error is a number" grep -q '"max_rel_error":[[:space:]]*null' bench.json
+refuse "nothing is skipped" grep -q '"reason"' bench.json
+
+"$program" bench --compare nobody --size 4 >out 2>err
+check "no such rival" test $? -eq 2
+if grep -q 'no rivals' err; then
+    misuse bench --compare --size 8
+    says err 'GSW_BUILD_PERF'
+    misuse bench --ablation --size 8
+    says err 'GSW_BUILD_PERF'
+else
+    says err "unknown name 'nobody'"
+    says err '^  serial '
+    expect 0 "rivals" bench --backend cpu --compare --size 12 --stencil D3N27 --precision f64,f32 \
+        --algorithm line --json bench.json
+    check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+    check "serial in every group" test "$(grep -c '^D3N27 .* serial ' out)" -eq 4
+    all_keys bench.json
+    says bench.json '"kind":[[:space:]]*"rival"'
+    says bench.json '"kind":[[:space:]]*"gridsweep"'
+    refuse "no rival is wrong" grep -q ' wrong$' out
+    expect 0 "a rival by name" bench --compare serial --backend cpu --size 12,9x8x7 --part upper \
+        --json -
+    check "one rival a group" test "$(grep -c '"kind":[[:space:]]*"rival"' out)" -eq 2
+    says err '^D3N7 .* serial '
+    "$program" bench --ablation --backend cpu --size 8 >out 2>err
+    code=$?
+    check "the ablation needs a GPU" test $code -eq 2 -o $code -eq 5
+fi
+
+# ---- CUDA: where a device answers ---------------------------------------------------------------
+
+if "$program" info | grep -q '^GPU [0-9]'; then
+    expect 0 "solve on a device" solve --problem poisson:20x19x18 --precond none --method cg \
+        --backend cuda --out x.mtx --json r.json
+    says out '^backend *cuda$'
+    says out '^transfer '
+    says r.json '"backend":[[:space:]]*"cuda"'
+    check "true residual" less "$(number r.json residual)" 1.01e-8
+    expect 1 "not converged on a device" solve --problem poisson:20x20x20 --precond none \
+        --backend cuda --max-iter 3 --out x.mtx
+    check "the best iterate is written" test "$(wc -l <x.mtx)" -gt 8000
+    expect 0 "auto with a preconditioner" solve --problem poisson:20x19x18 --method cg
+    says out '^backend  *c'
+    "$program" solve --problem poisson:20x19x18 --method cg --backend cuda >out 2>err
+    code=$?
+    check "a factor on a device works or is refused" test $code -eq 0 -o $code -eq 5
+    [ $code -eq 0 ] || says err 'backend cpu'
+    expect 5 "the reference is the CPU's" sptrsv poisson.mtx --part lower --algorithm reference \
+        --backend cuda
+    says err 'backend cpu'
+    expect 0 "auto gives the reference to the CPU" sptrsv poisson.mtx --part lower \
+        --algorithm reference
+    says out '^backend *cpu'
+    expect 5 "no such device" solve poisson.mtx --backend cuda --device 65535
+    expect 0 "check on a device" detect poisson.mtx --backend cuda
+    for part in lower upper; do
+        for transpose in "" --transpose; do
+            # shellcheck disable=SC2086 # an option or nothing
+            expect 0 "sptrsv on a device" sptrsv --problem random:2:37x13x11 --stencil D3N27 \
+                --part $part $transpose --algorithm line --backend cuda --rhs random:1 --json s.json
+            check "error" less "$(number s.json max_rel_error)" 1e-13
+            says s.json '"backend":[[:space:]]*"cuda"'
+        done
+    done
+    expect 4 "zero diagonal on a device" sptrsv flat.mtx --part lower --backend cuda
+    expect 0 "bench on a device" bench --backend cuda --stencil D3N7,D3N33 --size 16,9x8x7 \
+        --precision f64,f32 --cache warm,cold --repeats 2 --json bench.json
+    all_keys bench.json
+    check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 32
+    says bench.json '"cache":[[:space:]]*"cold"'
+    check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+    expect 0 "bench takes the device" bench --part lower --algorithm line --size 8 --json -
+    says out '"backend":[[:space:]]*"cuda"'
+    if ! "$program" bench --compare nobody 2>&1 | grep -q 'no rivals'; then
+        expect 0 "rivals on a device" bench --backend cuda --compare --size 16 --json bench.json
+        says bench.json '"algorithm":[[:space:]]*"levels"'
+        refuse "no rival is wrong" grep -q ' wrong$' out
+        expect 0 "ablation" bench --backend cuda --ablation --size 16 --json bench.json
+        says bench.json '"kind":[[:space:]]*"ablation"'
+        refuse "no step is wrong" grep -q ' wrong$' out
+    fi
+fi
 
 # ---- Disks that are full, folders that are not there --------------------------------------------
 

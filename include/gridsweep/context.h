@@ -44,6 +44,25 @@ gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **
 GSW_API
 void gsw_context_destroy(gsw_context *context);
 
+/* Waits until all that the context has started is done, and reports what it ran into. With CUDA,
+ * solves return as soon as they are queued on the stream, so a failure that shows only while a
+ * kernel runs (TIMEOUT; NOT_A_GRID in a solve) is reported here, by gsw_memory_download(), or by
+ * the next call that takes the context, whichever comes first; once reported it is forgotten, and
+ * the context is usable. With the CPU backend there is nothing to wait for.
+ * Errors: INVALID_ARGUMENT, DEVICE, and those of the solves before. */
+GSW_API
+gsw_status gsw_context_synchronize(gsw_context *context);
+
+/* Number of CUDA devices that this build of the library can use; 0 without a CUDA backend, without
+ * a driver or without a device. */
+GSW_API
+int gsw_device_count(void);
+
+/* Writes the name of CUDA device `device` into name[size], cut where it is too long.
+ * Errors: INVALID_ARGUMENT (name NULL, size 0), NO_BACKEND (there is no such device). */
+GSW_API
+gsw_status gsw_device_name(int device, char *name, size_t size);
+
 /* The text of the last error in this context; "" if there was none. Valid until the next call with
  * the context. NULL gives "". */
 GSW_API

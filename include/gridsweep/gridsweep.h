@@ -9,6 +9,10 @@
  *   gsw_bicgstab()            or gsw_cg(), gsw_gmres()                       krylov.h
  *   gsw_factor_destroy(), gsw_context_destroy()
  *
+ * The arrays and vectors are in host memory with the CPU backend and in device memory with CUDA.
+ * gsw_matrix_upload() and the functions next to it in memory.h bring them there, on either backend
+ * with the same calls.
+ *
  * One triangular solve on a matrix that is used once: gsw_sptrsv() in sptrsv.h. Grids and stencils
  * are in grid.h, Matrix Market files in io.h, model problems in problem.h, errors in status.h.
  *
@@ -22,6 +26,7 @@
 #include <gridsweep/context.h>
 #include <gridsweep/grid.h>
 #include <gridsweep/matrix.h>
+#include <gridsweep/memory.h>
 #include <gridsweep/sptrsv.h>
 #include <gridsweep/factor.h>
 #include <gridsweep/krylov.h>

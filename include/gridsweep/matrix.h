@@ -75,7 +75,11 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
  * pointers that descend or leave the arrays, columns out of range, out of order or repeated, and
  * couplings outside the stencil. The message names the first offending row (counted from the
  * matrix's base) and column or offset. NaN and infinity are allowed: they are data.
- * Host arrays. Errors: INVALID_ARGUMENT, NOT_A_GRID. */
+ *
+ * The arrays are in the context's memory; a context with CUDA takes host arrays as well, and looks
+ * at them on the host. With device arrays it waits for the stream. Bytes moved: row pointers and
+ * columns once. Errors: INVALID_ARGUMENT, NOT_A_GRID; with device arrays also OUT_OF_MEMORY,
+ * DEVICE, and those of the solves before. */
 GSW_API
 gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
 

@@ -9,6 +9,7 @@
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
 #include "cpu/threads.h"
+#include "csr.h"
 #include "internal.h"
 
 enum {
@@ -68,6 +69,12 @@ static void cpu_close(gsw_context *context) {
     (void)context;
 }
 
+/* Work is done when a call returns. */
+static gsw_status cpu_synchronize(gsw_context *context) {
+    (void)context;
+    return GSW_SUCCESS;
+}
+
 static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) {
     return gsw_alloc(context, bytes, 1, "a vector", pointer);
 }
@@ -80,6 +87,12 @@ static void cpu_release(gsw_context *context, void *pointer) {
 static gsw_status cpu_transfer(gsw_context *context, void *to, const void *from, size_t bytes) {
     (void)context;
     memcpy(to, from, bytes);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_set(gsw_context *context, void *pointer, int value, size_t bytes) {
+    (void)context;
+    memset(pointer, value, bytes);
     return GSW_SUCCESS;
 }
 
@@ -541,14 +554,17 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
     static const gsw_backend_ops operations = {
         .open = cpu_open,
         .close = cpu_close,
+        .synchronize = cpu_synchronize,
         .alloc = cpu_alloc,
         .release = cpu_release,
         .upload = cpu_transfer,
         .download = cpu_transfer,
+        .set = cpu_set,
         .fill = cpu_fill,
         .copy = cpu_copy,
         .axpby = cpu_axpby,
         .dot = cpu_dot,
+        .validate = gsw_matrix_validate_host,
         .spmv = cpu_spmv,
         .sptrsv = cpu_sptrsv,
         .factor_open = cpu_factor_open,

@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include "bench.h"
 
-#define MIN_REPEATS 10
-#define MAX_REPEATS 200
-#define MIN_TIME_MS 200.0 /* short cases repeat until they have taken this long */
-
 static int no_memory(const cli_options *options) {
     cli_error(options, "out of memory; try a smaller --size");
     return CLI_INPUT;
@@ -243,24 +239,25 @@ static double worse(double a, double b) {
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
+/* What cli_time() runs. */
+typedef struct timed_case {
+    gsw_context *context;
+    bench_case *bench;
+    gsw_algorithm algorithm;
+    gsw_factor *factor;
+} timed_case;
+
+static gsw_status apply_timed(void *user) {
+    timed_case *timed = user;
+    return apply(timed->context, timed->bench, timed->algorithm, timed->factor);
+}
+
 static gsw_status take_times(const cli_options *options, gsw_context *context, bench_case *bench,
                              gsw_algorithm algorithm, gsw_factor *factor, cli_times *times) {
-    int64_t fixed = options->repeats, limit = fixed > 0 ? fixed : MAX_REPEATS, count = 0;
-    double *samples = malloc((size_t)limit * sizeof *samples), total = 0;
-    if (samples == NULL)
-        return GSW_ERROR_OUT_OF_MEMORY;
-    gsw_status status = apply(context, bench, algorithm, factor); /* warm-up */
-    while (status == GSW_SUCCESS && count < limit &&
-           (fixed > 0 || count < MIN_REPEATS || total < MIN_TIME_MS)) {
-        double start = cli_now_ms();
-        status = apply(context, bench, algorithm, factor);
-        samples[count] = cli_now_ms() - start;
-        total += samples[count++];
-    }
-    if (status == GSW_SUCCESS)
-        *times = cli_summarise(samples, count);
-    free(samples);
-    return status;
+    timed_case timed = {context, bench, algorithm, factor};
+    cli_task task = {
+        .run = apply_timed, .user = &timed, .context = context, .repeats = options->repeats};
+    return cli_time(&task, times);
 }
 
 /* Bytes that one sweep with a part must move without packing: from stencil arrays the coefficients,
@@ -292,8 +289,11 @@ static void fill_rates(const bench_case *bench, const gsw_factor *factor, cli_re
         effective += effective_bytes(bench, GSW_UPPER);
         moved += direct_bytes(bench, GSW_UPPER);
     }
-    if (factor != NULL && gsw_factor_get_info(factor, &info) == GSW_SUCCESS)
+    result->buffer_bytes = 0;
+    if (factor != NULL && gsw_factor_get_info(factor, &info) == GSW_SUCCESS) {
         moved = (double)info.moved_bytes;
+        result->buffer_bytes = (double)(info.packed_bytes + info.work_bytes);
+    }
     result->effective_gb_s = effective / (ms * 1e6);
     result->moved_gb_s = moved / (ms * 1e6);
 }
@@ -301,6 +301,8 @@ static void fill_rates(const bench_case *bench, const gsw_factor *factor, cli_re
 static void fill_names(const bench_case *bench, gsw_algorithm algorithm, cli_result *result) {
     result->part = bench_part_names[bench->part];
     result->algorithm = gsw_algorithm_name(algorithm);
+    result->kind = "gridsweep";
+    result->cache = bench_cache_names[CACHE_WARM];
     result->dtype = vector_type(bench->precision) == GSW_F32 ? "f32" : "f64";
     result->factor_dtype = factor_type(bench->precision) == GSW_F32 ? "f32" : "f64";
     result->precond = bench->part == PART_BOTH ? "ilu0" : NULL;

@@ -4,13 +4,12 @@
 
 const char *const bench_part_names[] = {"lower", "upper", "both", NULL};
 const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
+const char *const bench_cache_names[] = {"warm", "cold", NULL};
 
 /* In the order of gsw_algorithm. */
 static const char *const algorithm_names[] = {"auto", "reference", "line", "pencil", NULL};
 
-/* Takes the next entry of a list separated by commas into `entry`. Returns false at the end; an
- * entry that is empty or too long comes out as "". */
-static bool next_entry(const char **list, char *entry, size_t size) {
+bool bench_next_entry(const char **list, char *entry, size_t size) {
     if (*list == NULL)
         return false;
     size_t length = strcspn(*list, ",");
@@ -26,7 +25,7 @@ static int too_many(const cli_options *options, const char *name) {
 static int parse_names(const cli_options *options, const char *name, const char *list,
                        const char *const *names, bench_list *out) {
     char entry[64];
-    while (next_entry(&list, entry, sizeof entry)) {
+    while (bench_next_entry(&list, entry, sizeof entry)) {
         int found = 0;
         while (names[found] != NULL && strcmp(names[found], entry) != 0)
             found++;
@@ -43,7 +42,7 @@ static int parse_threads(const cli_options *options, const char *list, bench_lis
     char entry[64];
     if (list == NULL)
         out->count = 1; /* 0: as many as there are */
-    while (next_entry(&list, entry, sizeof entry)) {
+    while (bench_next_entry(&list, entry, sizeof entry)) {
         int64_t value;
         if (!cli_parse_integer(entry, 1, 65536, &value))
             return cli_usage(options, "--threads takes integers from 1 to 65536, not '%s'", entry);
@@ -56,7 +55,7 @@ static int parse_threads(const cli_options *options, const char *list, bench_lis
 
 static int parse_stencils(const cli_options *options, const char *list, bench_plan *plan) {
     char entry[64];
-    while (next_entry(&list, entry, sizeof entry)) {
+    while (bench_next_entry(&list, entry, sizeof entry)) {
         if (plan->stencils == BENCH_LIST_MAX)
             return too_many(options, "stencil");
         if (gsw_stencil_named(entry, &plan->stencil[plan->stencils++]) != GSW_SUCCESS)
@@ -84,7 +83,7 @@ gsw_status bench_parse_size(const char *text, const gsw_stencil *stencil, gsw_gr
 
 static int parse_sizes(const cli_options *options, const char *list, bench_plan *plan) {
     char entry[64];
-    while (next_entry(&list, entry, sizeof entry)) {
+    while (bench_next_entry(&list, entry, sizeof entry)) {
         gsw_grid grid;
         if (plan->sizes == BENCH_LIST_MAX)
             return too_many(options, "size");
@@ -97,11 +96,49 @@ static int parse_sizes(const cli_options *options, const char *list, bench_plan 
     return CLI_OK;
 }
 
-/* auto stands for the algorithm that bench is about. */
-static void resolve_auto(bench_list *algorithms) {
+void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm) {
+    bench_list *algorithms = &plan->algorithms;
     for (int i = 0; i < algorithms->count; i++)
         if (algorithms->values[i] == GSW_ALGORITHM_AUTO)
-            algorithms->values[i] = GSW_ALGORITHM_PENCIL;
+            algorithms->values[i] = (int)algorithm;
+}
+
+bool bench_asks_compare(const cli_options *options) {
+    return options->compare != NULL || options->ablation != NULL || options->caches != NULL ||
+           options->backend == GSW_BACKEND_CUDA;
+}
+
+static bool contains(const bench_list *list, int value) {
+    for (int i = 0; i < list->count; i++)
+        if (list->values[i] == value)
+            return true;
+    return false;
+}
+
+/* What the CSR of one part cannot have. */
+static int check_compare(const cli_options *options, const bench_plan *plan) {
+    if (contains(&plan->parts, PART_BOTH))
+        return cli_usage(options, "--part both is for the CPU without --compare, --ablation or "
+                                  "--cache: give lower, upper");
+    if (contains(&plan->precisions, PRECISION_F32_FACTOR))
+        return cli_usage(options, "--precision f32-factor is for the CPU without --compare, "
+                                  "--ablation or --cache: give f64, f32");
+    if (plan->threads.count > 1)
+        return cli_usage(options, "--threads takes one value with CUDA, --compare, --ablation or "
+                                  "--cache");
+    if (options->ablation != NULL &&
+        !(contains(&plan->parts, PART_LOWER) && contains(&plan->precisions, PRECISION_F64)))
+        return cli_usage(options, "--ablation runs with the lower part in f64: add them to --part "
+                                  "and --precision");
+    if (contains(&plan->caches, CACHE_COLD) && options->backend == GSW_BACKEND_CPU)
+        return cli_usage(options, "--cache cold is for a GPU, not for --backend cpu");
+    return CLI_OK;
+}
+
+static const char *default_parts(const cli_options *options) {
+    if (!bench_asks_compare(options))
+        return "both";
+    return options->ablation != NULL && options->compare == NULL ? "lower" : "lower,upper";
 }
 
 int bench_make_plan(const cli_options *options, bench_plan *plan) {
@@ -109,8 +146,9 @@ int bench_make_plan(const cli_options *options, bench_plan *plan) {
     if (code == CLI_OK)
         code = parse_sizes(options, options->sizes ? options->sizes : "64,128", plan);
     if (code == CLI_OK)
-        code = parse_names(options, "part", options->parts ? options->parts : "both",
-                           bench_part_names, &plan->parts);
+        code =
+            parse_names(options, "part", options->parts ? options->parts : default_parts(options),
+                        bench_part_names, &plan->parts);
     if (code == CLI_OK)
         code = parse_names(options, "precision", options->precisions ? options->precisions : "f64",
                            bench_precision_names, &plan->precisions);
@@ -118,7 +156,11 @@ int bench_make_plan(const cli_options *options, bench_plan *plan) {
         code = parse_names(options, "algorithm", options->algorithms ? options->algorithms : "auto",
                            algorithm_names, &plan->algorithms);
     if (code == CLI_OK)
+        code = parse_names(options, "cache", options->caches ? options->caches : "warm",
+                           bench_cache_names, &plan->caches);
+    if (code == CLI_OK)
         code = parse_threads(options, options->thread_list, &plan->threads);
-    resolve_auto(&plan->algorithms);
-    return code;
+    if (code == CLI_OK && bench_asks_compare(options))
+        code = check_compare(options, plan);
+    return code == CLI_OK ? bench_find_rivals(options, plan) : code;
 }

@@ -1,8 +1,9 @@
 /* cli.h: what the files of the program `gridsweep` share.
  *
  * main.c finds the subcommand, options.c turns the command line into a cli_options, help.c prints
- * what the same tables say, cmd_*.c do the work. input.c, output.c, progress.c and measure.c serve
- * them all. The program uses the library's public headers only. */
+ * what the same tables say, cmd_*.c do the work. place.c, input.c, output.c, progress.c and
+ * measure.c serve them all. The program uses the library's public headers only; in a build with
+ * GSW_BUILD_PERF `bench` also uses those of baselines/. */
 #ifndef GSW_CLI_H
 #define GSW_CLI_H
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <cjson/cJSON.h>
 #include <gridsweep/gridsweep.h>
+#include <gridsweep/memory.h>
 
 /* ---- Exit codes and errors ------------------------------------------------------------------ */
 
@@ -41,6 +43,7 @@ typedef struct cli_options {
     const char *problem, *stencil, *grid, *rhs;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
+    const char *compare, *ablation, *caches;
     int method, precond, norm, factor_precision, part, algorithm, backend;
     int64_t restart, max_iter, threads, device, repeats;
     double rtol, omega, pivot_shift;
@@ -77,6 +80,11 @@ typedef enum cli_option_id {
     OPT_BENCH_ALGORITHM,
     OPT_BENCH_THREADS,
     OPT_BENCH_REPEATS,
+    OPT_BENCH_COMPARE,
+    OPT_BENCH_ABLATION,
+    OPT_BENCH_CACHE,
+    OPT_BENCH_BACKEND,
+    OPT_DETECT_BACKEND,
     OPT_BACKEND,
     OPT_THREADS,
     OPT_DEVICE,
@@ -94,9 +102,10 @@ typedef enum cli_option_id {
 typedef enum cli_option_type {
     CLI_FLAG,
     CLI_TEXT,
-    CLI_INTEGER, /* minimum .. maximum */
-    CLI_REAL,    /* minimum < value < maximum */
-    CLI_CHOICE   /* index into `choices` */
+    CLI_OPTIONAL_TEXT, /* "all" where no value follows; only where there is no operand */
+    CLI_INTEGER,       /* minimum .. maximum */
+    CLI_REAL,          /* minimum < value < maximum */
+    CLI_CHOICE         /* index into `choices` */
 } cli_option_type;
 
 typedef struct cli_option {
@@ -153,6 +162,48 @@ int cli_status(const cli_options *options, const gsw_context *context, gsw_statu
 /* A whole text as an integer in [minimum, maximum]. */
 bool cli_parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *value);
 
+/* ---- Where it runs -------------------------------------------------------------------------- */
+
+/* What a command will ask of the backend; NULL: not needed. */
+typedef struct cli_work {
+    const gsw_factor_options *factor;
+    const gsw_sptrsv_options *sweep;
+    void *stream; /* CUDA stream of the context; NULL: the default stream */
+} cli_work;
+
+/* Files, problems and reference solves are the host's; `run` does the work. With the CPU backend
+ * both are the same context. */
+typedef struct cli_place {
+    gsw_context *host, *run;
+    char note[256]; /* why `auto` did not take the device that is there; else "" */
+} cli_place;
+
+/* Opens the backend that the options ask for. `auto` takes CUDA only where a device answers and can
+ * do the work. Returns an exit code: CLI_BACKEND where --backend cuda cannot. */
+int cli_open_place(const cli_options *options, const cli_work *work, cli_place *place);
+void cli_close_place(cli_place *place);
+
+/* Whether the work is done on a device, with memory of its own. */
+bool cli_on_device(const cli_place *place);
+
+/* A system in the backend's memory: the host's own arrays with the CPU backend, copies otherwise.
+ */
+typedef struct cli_arrays {
+    gsw_matrix matrix;
+    void *b, *x;
+    double upload_ms, download_ms; /* NaN where nothing was copied */
+} cli_arrays;
+
+/* Brings matrix, b and x (each of `bytes`; NULL where there is none) there. Returns an exit code;
+ * either way free what came with cli_arrays_free(). */
+int cli_upload(const cli_options *options, const cli_place *place, const gsw_matrix *matrix,
+               void *b, void *x, size_t bytes, cli_arrays *arrays);
+
+/* Brings x back. Reports what solves on the device ran into. */
+int cli_download(const cli_options *options, const cli_place *place, cli_arrays *arrays, void *x,
+                 size_t bytes);
+void cli_arrays_free(const cli_place *place, cli_arrays *arrays);
+
 /* ---- Input ---------------------------------------------------------------------------------- */
 
 /* A matrix from a file or a model problem, and what is known about it. */
@@ -165,7 +216,8 @@ typedef struct cli_input {
 
 /* Creates a context with the threads and the device that the options ask for. Returns an exit
  * code. */
-int cli_open_context(const cli_options *options, gsw_backend backend, gsw_context **context);
+int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
+                     gsw_context **context);
 
 /* Reads or makes the matrix. Returns an exit code. */
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
@@ -200,9 +252,10 @@ typedef struct cli_result {
     int threads;
     gsw_grid grid; /* nx 0: null */
     const char *stencil, *part, *algorithm, *dtype, *factor_dtype, *method, *precond;
+    const char *kind, *cache, *driver, *toolkit;
     int64_t iterations; /* -1: null */
     int converged;      /* -1: null */
-    double residual, setup_ms, solve_ms;
+    double residual, setup_ms, buffer_bytes, solve_ms;
     cli_times time;
     double effective_gb_s, moved_gb_s, copy_gb_s, fraction_of_copy, max_rel_error;
 } cli_result;
@@ -222,9 +275,10 @@ void cli_print(const cli_options *options, const char *format, ...)
 void cli_field(const cli_options *options, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The line about the matrix and the line about the backend. */
+/* The lines about the matrix, about the backend, and about copies to and from a device. */
 void cli_print_matrix(const cli_options *options, const cli_input *input);
-void cli_print_backend(const cli_options *options, const gsw_context *context);
+void cli_print_backend(const cli_options *options, const cli_place *place);
+void cli_print_transfer(const cli_options *options, const cli_arrays *arrays);
 
 /* Files that are replaced all together or not at all: stage each, then commit. "-" is standard
  * output, and devices are written in place, both when staged. All return exit codes. */
@@ -285,6 +339,21 @@ double cli_now_ms(void);
 
 /* Median, minimum and maximum; sorts `samples`. */
 cli_times cli_summarise(double *samples, int64_t count);
+
+/* What is timed. Each returns a status; `prepare` (may be NULL) is not in the times. */
+typedef struct cli_task {
+    gsw_status (*prepare)(void *user);
+    gsw_status (*run)(void *user);
+    void *user;
+    gsw_context *context; /* that runs it */
+    bool single;          /* one run between two readings of the clock, however short */
+    int64_t repeats;      /* how many times to take; 0: 10 at least, more of short runs */
+} cli_task;
+
+/* Warms up, then times `run` with the host's clock. Work on a device is waited for before each
+ * reading, and short runs are timed in batches, so that the launch of one hides behind the one
+ * before; `prepare` comes before each batch. */
+gsw_status cli_time(const cli_task *task, cli_times *times);
 
 /* Copy bandwidth of the memory in GB/s, bytes read + written, with that many threads; NaN where
  * the memory for it cannot be had. */

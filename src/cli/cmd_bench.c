@@ -1,6 +1,9 @@
 /* cmd_bench.c: `gridsweep bench`: times the sweeps and sets them against the copy bandwidth.
  *
- * Every combination of the lists is run; the results come as a table and as JSON. */
+ * Every combination of the lists is run; the results come as a table and as JSON. Here: the sweeps
+ * of the CPU with any number of threads. What runs on a device or beside rivals is
+ * bench_compare.c's.
+ */
 #include <math.h>
 #include <string.h>
 #include "bench.h"
@@ -120,7 +123,7 @@ static int open_contexts(const cli_options *options, bench_run *run) {
     for (int i = 0; i < run->plan.threads.count; i++) {
         cli_options one = *options;
         one.threads = run->plan.threads.values[i];
-        int code = cli_open_context(&one, (gsw_backend)options->backend, &run->context[i]);
+        int code = cli_open_context(&one, GSW_BACKEND_CPU, NULL, &run->context[i]);
         if (code != CLI_OK)
             return code;
         run->copy_gb_s[i] = cli_copy_bandwidth(gsw_context_threads(run->context[i]));
@@ -220,13 +223,64 @@ static int run_all(const cli_options *options, bench_run *run) {
     return CLI_BREAKDOWN;
 }
 
+static bool contains(const bench_list *list, int value) {
+    for (int i = 0; i < list->count; i++)
+        if (list->values[i] == value)
+            return true;
+    return false;
+}
+
+/* Whether a device could do all that the lists ask for, if it knows the algorithms. */
+static bool fits_device(const cli_options *options, const bench_plan *plan) {
+    return options->thread_list == NULL && !contains(&plan->parts, PART_BOTH) &&
+           !contains(&plan->precisions, PRECISION_F32_FACTOR) &&
+           !contains(&plan->algorithms, GSW_ALGORITHM_REFERENCE);
+}
+
+/* The algorithms of the plan that a device must know, as one sweep: the one that asks most. */
+static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
+    gsw_sptrsv_options sweep = {.algorithm = GSW_ALGORITHM_LINE};
+    const gsw_algorithm rising[] = {GSW_ALGORITHM_PENCIL, GSW_ALGORITHM_REFERENCE};
+    for (int i = 0; i < 2; i++)
+        if (contains(&plan->algorithms, (int)rising[i]))
+            sweep.algorithm = rising[i];
+    return sweep;
+}
+
+/* Opens the backend and runs there what bench_compare.c is for. *done is false where the sweeps of
+ * the CPU were asked for after all. */
+static int run_compare(const cli_options *options, bench_plan *plan, bool *done) {
+    bench_device device = {.copy_gb_s = NAN};
+    gsw_sptrsv_options sweep = hardest_sweep(plan);
+    cli_options one = *options;
+    cli_place place = {0};
+    one.threads = plan->threads.values[0];
+    if (options->backend != GSW_BACKEND_CPU)
+        bench_device_open((int)options->device, &device);
+    int code = cli_open_place(&one, &(cli_work){.sweep = &sweep, .stream = device.stream}, &place);
+    *done = code != CLI_OK || bench_asks_compare(options) || cli_on_device(&place);
+    if (code == CLI_OK && *done) {
+        bench_resolve_auto(plan, cli_on_device(&place) ? GSW_ALGORITHM_LINE : GSW_ALGORITHM_PENCIL);
+        code = bench_compare(options, plan, &place, &device);
+    }
+    cli_close_place(&place);
+    bench_device_close(&device);
+    return code;
+}
+
 int cmd_bench(const cli_options *options) {
     bench_run run = {0};
+    bool done = false;
     int code = cli_check_outputs(options);
     if (code == CLI_OK)
         code = bench_make_plan(options, &run.plan);
-    if (code != CLI_OK)
+    if (code == CLI_OK && (bench_asks_compare(options) ||
+                           (options->backend == GSW_BACKEND_AUTO && gsw_device_count() > 0 &&
+                            fits_device(options, &run.plan))))
+        code = run_compare(options, &run.plan, &done);
+    if (code != CLI_OK || done)
         return code;
+    bench_resolve_auto(&run.plan, GSW_ALGORITHM_PENCIL);
     run.results = cJSON_CreateArray();
     code = run_all(options, &run);
     cJSON_Delete(run.results);

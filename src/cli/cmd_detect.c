@@ -34,14 +34,37 @@ static int write_json(const cli_options *options, const gsw_matrix *matrix) {
     return code;
 }
 
+/* The same check as on the host, by the device on its copy. */
+static int check_on_device(const cli_options *options, const cli_input *input) {
+    cli_place place = {0};
+    cli_arrays arrays = {0};
+    int code = cli_open_place(options, &(cli_work){0}, &place);
+    if (code == CLI_OK)
+        code = cli_upload(options, &place, &input->matrix, NULL, NULL, 0, &arrays);
+    if (code == CLI_OK) {
+        gsw_status status = gsw_matrix_validate(place.run, &arrays.matrix);
+        if (status == GSW_SUCCESS)
+            status = gsw_context_synchronize(place.run);
+        if (status != GSW_SUCCESS)
+            code = cli_status(options, place.run, status, CLI_FROM_FILE);
+    }
+    if (code == CLI_OK)
+        cli_print(options, "checked on %s\n", gsw_context_device(place.run));
+    cli_arrays_free(&place, &arrays);
+    cli_close_place(&place);
+    return code;
+}
+
 int cmd_detect(const cli_options *options) {
     gsw_context *context = NULL;
     cli_input input = {0};
     int code = cli_check_outputs(options);
     if (code == CLI_OK)
-        code = cli_open_context(options, GSW_BACKEND_CPU, &context);
+        code = cli_open_context(options, GSW_BACKEND_CPU, NULL, &context);
     if (code == CLI_OK)
         code = cli_load(options, context, &input);
+    if (code == CLI_OK && options->backend == GSW_BACKEND_CUDA)
+        code = check_on_device(options, &input);
     if (code == CLI_OK) {
         print_geometry(options, &input.matrix);
         if (options->json != NULL)

@@ -2,27 +2,28 @@
 #include "cli.h"
 
 typedef struct factor_job {
-    gsw_context *context;
+    cli_place place;
     cli_input input;
+    cli_arrays arrays;
     gsw_factor *factor;
     gsw_csr lower, upper;
     double setup_ms;
 } factor_job;
 
-static int factorise(const cli_options *options, factor_job *job) {
-    gsw_factor_options wanted = {.kind = (gsw_factor_kind)options->precond,
-                                 .factor_type = (gsw_dtype)options->factor_precision,
-                                 .vector_type = GSW_F64,
-                                 .pivot_shift = options->pivot_shift};
-    if (wanted.kind == GSW_IC0 && !options->quiet && !cli_is_symmetric(&job->input))
+static int factorise(const cli_options *options, const gsw_factor_options *wanted,
+                     factor_job *job) {
+    gsw_context *context = job->place.run;
+    if (wanted->kind == GSW_IC0 && !options->quiet && !cli_is_symmetric(&job->input))
         cli_error(options, "warning: the matrix is not symmetric; ic0 reads its lower part only");
     double start = cli_now_ms();
-    gsw_status status = gsw_factor_create(job->context, &job->input.matrix, &wanted, &job->factor);
+    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, wanted, &job->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(context);
     job->setup_ms = cli_now_ms() - start;
     if (status == GSW_SUCCESS)
-        status = gsw_factor_extract(job->context, job->factor, GSW_I64, &job->lower, &job->upper);
+        status = gsw_factor_extract(context, job->factor, GSW_I64, &job->lower, &job->upper);
     if (status != GSW_SUCCESS)
-        return cli_status(options, job->context, status, cli_input_source(&job->input));
+        return cli_status(options, context, status, cli_input_source(&job->input));
     return CLI_OK;
 }
 
@@ -47,14 +48,14 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
     const char *kind = gsw_factor_kind_name((gsw_factor_kind)options->precond);
     (void)snprintf(comment, sizeof comment, "lower factor L of %s by gridsweep factor", kind);
     int code =
-        cli_stage_matrix(options, job->context, &outputs, options->out_l, &job->lower, comment);
+        cli_stage_matrix(options, job->place.host, &outputs, options->out_l, &job->lower, comment);
     if (code == CLI_OK) {
         (void)snprintf(comment, sizeof comment, "upper factor U of %s by gridsweep factor", kind);
-        code =
-            cli_stage_matrix(options, job->context, &outputs, options->out_u, &job->upper, comment);
+        code = cli_stage_matrix(options, job->place.host, &outputs, options->out_u, &job->upper,
+                                comment);
     }
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, job->context, &job->input.matrix);
+        cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
         result.dtype = "f64";
         result.factor_dtype = options->factor_precision == GSW_F32 ? "f32" : "f64";
         result.precond = kind;
@@ -70,14 +71,20 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
 }
 
 static int run(const cli_options *options, factor_job *job) {
-    int code = cli_open_context(options, (gsw_backend)options->backend, &job->context);
+    gsw_factor_options wanted = {.kind = (gsw_factor_kind)options->precond,
+                                 .factor_type = (gsw_dtype)options->factor_precision,
+                                 .vector_type = GSW_F64,
+                                 .pivot_shift = options->pivot_shift};
+    int code = cli_open_place(options, &(cli_work){.factor = &wanted}, &job->place);
     if (code == CLI_OK)
-        code = cli_load(options, job->context, &job->input);
+        code = cli_load(options, job->place.host, &job->input);
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);
-    cli_print_backend(options, job->context);
-    code = factorise(options, job);
+    cli_print_backend(options, &job->place);
+    code = cli_upload(options, &job->place, &job->input.matrix, NULL, NULL, 0, &job->arrays);
+    if (code == CLI_OK)
+        code = factorise(options, &wanted, job);
     if (code == CLI_OK)
         code = write_outputs(options, job);
     if (code == CLI_OK)
@@ -97,7 +104,8 @@ int cmd_factor(const cli_options *options) {
     gsw_csr_free(&job.upper);
     gsw_csr_free(&job.lower);
     gsw_factor_destroy(job.factor);
+    cli_arrays_free(&job.place, &job.arrays);
     cli_input_free(&job.input);
-    gsw_context_destroy(job.context);
+    cli_close_place(&job.place);
     return code;
 }

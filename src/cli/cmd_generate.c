@@ -39,7 +39,7 @@ int cmd_generate(const cli_options *options) {
         return cli_usage(options, "--out is needed");
     int code = cli_check_outputs(options);
     if (code == CLI_OK)
-        code = cli_open_context(options, GSW_BACKEND_CPU, &context);
+        code = cli_open_context(options, GSW_BACKEND_CPU, NULL, &context);
     if (code == CLI_OK)
         code = cli_load(options, context, &input);
     if (code == CLI_OK)

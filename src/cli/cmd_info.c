@@ -3,8 +3,6 @@
 #include <string.h>
 #include "cli.h"
 
-#define MAX_DEVICES 64
-
 #define REASON_SIZE 200
 
 /* A gsw_log_fn that keeps the text. */
@@ -13,17 +11,22 @@ static void keep_reason(void *user, gsw_status status, const char *message) {
     (void)snprintf(user, REASON_SIZE, "%s", message);
 }
 
-/* Lists the GPUs that answer into `gpus`, or why there are none into `reason`. */
+/* Lists the GPUs in `gpus`, or says why there are none in `reason`. */
 static void find_gpus(cJSON *gpus, char *reason) {
-    for (int device = 0; device < MAX_DEVICES; device++) {
-        gsw_context_options wanted = {
-            .backend = GSW_BACKEND_CUDA, .device = device, .log = keep_reason, .log_user = reason};
-        gsw_context *context = NULL;
-        if (gsw_context_create(&wanted, &context) != GSW_SUCCESS)
-            return;
-        cJSON_AddItemToArray(gpus, cJSON_CreateString(gsw_context_device(context)));
-        gsw_context_destroy(context);
-    }
+    char name[160];
+    int count = gsw_device_count();
+    for (int device = 0; device < count; device++)
+        if (gsw_device_name(device, name, sizeof name) == GSW_SUCCESS)
+            cJSON_AddItemToArray(gpus, cJSON_CreateString(name));
+    if (count > 0)
+        return;
+    gsw_context_options wanted = {
+        .backend = GSW_BACKEND_CUDA, .log = keep_reason, .log_user = reason};
+    gsw_context *context = NULL;
+    gsw_status status = gsw_context_create(&wanted, &context);
+    if (status != GSW_SUCCESS && reason[0] == '\0')
+        (void)snprintf(reason, REASON_SIZE, "%s", gsw_status_text(status));
+    gsw_context_destroy(context);
 }
 
 /* The lines "key: value" of gsw_build_info(), as an object. */
@@ -55,8 +58,9 @@ static void print_info(const cli_options *options, const gsw_context *context, c
     cli_print(options, "%-17s %d\n", "threads", gsw_context_threads(context));
     if (cJSON_GetArraySize(gpus) == 0)
         cli_print(options, "%-17s none (%s)\n", "GPUs", reason);
+    int number = 0;
     cJSON_ArrayForEach(entry, gpus) {
-        print_field(options, "GPU", entry->valuestring);
+        cli_print(options, "GPU %-13d %s\n", number++, entry->valuestring);
     }
 }
 

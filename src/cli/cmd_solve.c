@@ -5,9 +5,11 @@
 
 /* Everything that a solve owns. */
 typedef struct solve_job {
-    gsw_context *context;
+    cli_place place;
     cli_input input;
-    gsw_factor *factor; /* NULL: no preconditioner */
+    cli_arrays arrays;
+    gsw_factor_options wanted; /* where there is a preconditioner */
+    gsw_factor *factor;        /* NULL: no preconditioner */
     double *b, *x;
     double setup_ms;
     gsw_krylov_result result;
@@ -35,19 +37,16 @@ static void warn_if_not_symmetric(const cli_options *options, const solve_job *j
 }
 
 static int make_preconditioner(const cli_options *options, solve_job *job) {
-    int kind = precond_kind(options);
-    if (kind == CLI_PRECOND_NONE)
+    gsw_context *context = job->place.run;
+    if (precond_kind(options) == CLI_PRECOND_NONE)
         return CLI_OK;
-    gsw_factor_options wanted = {.kind = (gsw_factor_kind)kind,
-                                 .factor_type = (gsw_dtype)options->factor_precision,
-                                 .vector_type = GSW_F64,
-                                 .omega = options->omega,
-                                 .pivot_shift = options->pivot_shift};
     double start = cli_now_ms();
-    gsw_status status = gsw_factor_create(job->context, &job->input.matrix, &wanted, &job->factor);
+    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &job->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(context);
     job->setup_ms = cli_now_ms() - start;
     if (status != GSW_SUCCESS)
-        return cli_status(options, job->context, status, cli_input_source(&job->input));
+        return cli_status(options, context, status, cli_input_source(&job->input));
     gsw_factor_info info;
     if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
         cli_field(options, "pivots", "%lld shifted, the first in row %lld (counted from 0)",
@@ -55,12 +54,28 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
     return CLI_OK;
 }
 
+static int open_place(const cli_options *options, solve_job *job) {
+    int kind = precond_kind(options);
+    if (kind == CLI_PRECOND_NONE)
+        return cli_open_place(options, &(cli_work){0}, &job->place);
+    job->wanted = (gsw_factor_options){.kind = (gsw_factor_kind)kind,
+                                       .factor_type = (gsw_dtype)options->factor_precision,
+                                       .vector_type = GSW_F64,
+                                       .omega = options->omega,
+                                       .pivot_shift = options->pivot_shift};
+    return cli_open_place(options, &(cli_work){.factor = &job->wanted}, &job->place);
+}
+
+static size_t vector_bytes(const solve_job *job) {
+    return (size_t)job->input.rows * sizeof *job->x;
+}
+
 static int prepare(const cli_options *options, solve_job *job) {
-    int code = cli_open_context(options, (gsw_backend)options->backend, &job->context);
+    int code = open_place(options, job);
     if (code == CLI_OK)
-        code = cli_load(options, job->context, &job->input);
+        code = cli_load(options, job->place.host, &job->input);
     if (code == CLI_OK)
-        code = cli_load_rhs(options, job->context, &job->input, &job->b);
+        code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
     if (code != CLI_OK)
         return code;
     job->x = calloc((size_t)job->input.rows, sizeof *job->x);
@@ -69,9 +84,11 @@ static int prepare(const cli_options *options, solve_job *job) {
         return CLI_INPUT;
     }
     cli_print_matrix(options, &job->input);
-    cli_print_backend(options, job->context);
+    cli_print_backend(options, &job->place);
     warn_if_not_symmetric(options, job);
-    return make_preconditioner(options, job);
+    code = cli_upload(options, &job->place, &job->input.matrix, job->b, job->x, vector_bytes(job),
+                      &job->arrays);
+    return code == CLI_OK ? make_preconditioner(options, job) : code;
 }
 
 static int iterate(const cli_options *options, solve_job *job) {
@@ -83,15 +100,17 @@ static int iterate(const cli_options *options, solve_job *job) {
                                  .monitor = cli_progress_monitor,
                                  .monitor_user = &progress};
     cli_progress_start(&progress, options);
-    gsw_status status = gsw_krylov(job->context, (gsw_method)options->method, &job->input.matrix,
-                                   job->factor, &wanted, job->b, job->x, &job->result);
+    gsw_context *context = job->place.run;
+    const cli_arrays *arrays = &job->arrays;
+    gsw_status status = gsw_krylov(context, (gsw_method)options->method, &arrays->matrix,
+                                   job->factor, &wanted, arrays->b, arrays->x, &job->result);
     cli_progress_finish(&progress);
     if (status == GSW_SUCCESS)
         return CLI_OK;
     if (status != GSW_ERROR_NOT_CONVERGED)
-        return cli_status(options, job->context, status, cli_input_source(&job->input));
+        return cli_status(options, context, status, cli_input_source(&job->input));
     cli_error(options, "not converged: %s; the solution is the best iterate",
-              gsw_context_message(job->context));
+              gsw_context_message(context));
     return CLI_NOT_CONVERGED;
 }
 
@@ -99,6 +118,7 @@ static void report(const cli_options *options, const solve_job *job) {
     const gsw_krylov_result *result = &job->result;
     if (job->factor != NULL)
         cli_field(options, "setup", "%.3f ms", job->setup_ms);
+    cli_print_transfer(options, &job->arrays);
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
     cli_field(options, "iterations", "%lld", (long long)result->iterations);
     cli_field(options, "residual", "%.3e (true, relative)", result->residual);
@@ -111,10 +131,10 @@ static int write_outputs(const cli_options *options, const solve_job *job) {
     cJSON *json = NULL;
     int code = CLI_OK;
     if (options->out != NULL)
-        code = cli_stage_vector(options, job->context, &outputs, options->out, job->x,
+        code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
                                 job->input.rows, "solution x of A x = b by gridsweep solve");
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, job->context, &job->input.matrix);
+        cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
         result.dtype = "f64";
         result.factor_dtype = job->factor != NULL ? dtype_name(options->factor_precision) : NULL;
         result.method = gsw_method_name((gsw_method)options->method);
@@ -147,6 +167,10 @@ int cmd_solve(const cli_options *options) {
         code = iterate(options, &job);
     }
     if (code == CLI_OK || code == CLI_NOT_CONVERGED) {
+        int brought = cli_download(options, &job.place, &job.arrays, job.x, vector_bytes(&job));
+        code = brought != CLI_OK ? brought : code;
+    }
+    if (code == CLI_OK || code == CLI_NOT_CONVERGED) {
         report(options, &job);
         int written = write_outputs(options, &job);
         if (written != CLI_OK)
@@ -155,7 +179,8 @@ int cmd_solve(const cli_options *options) {
     free(job.x);
     free(job.b);
     gsw_factor_destroy(job.factor);
+    cli_arrays_free(&job.place, &job.arrays);
     cli_input_free(&job.input);
-    gsw_context_destroy(job.context);
+    cli_close_place(&job.place);
     return code;
 }

@@ -4,8 +4,9 @@
 #include "cli.h"
 
 typedef struct sptrsv_job {
-    gsw_context *context;
+    cli_place place;
     cli_input input;
+    cli_arrays arrays;
     gsw_sptrsv_options wanted;
     double *b, *x, *reference;
     cli_times times;
@@ -23,30 +24,33 @@ static int allocate(const cli_options *options, sptrsv_job *job) {
     return CLI_INPUT;
 }
 
-/* One warm-up, then the timed solves; the output is poisoned before each, so that a value that is
- * not written shows. */
+static size_t vector_bytes(const sptrsv_job *job) {
+    return (size_t)job->input.rows * sizeof *job->x;
+}
+
+/* Fills x with NaNs, so that a value that is not written shows. */
+static gsw_status poison(void *user) {
+    sptrsv_job *job = user;
+    return gsw_memory_set(job->place.run, job->arrays.x, 0xff, vector_bytes(job));
+}
+
+static gsw_status solve(void *user) {
+    sptrsv_job *job = user;
+    int64_t rows = job->input.rows;
+    return gsw_sptrsv(job->place.run, &job->arrays.matrix, &job->wanted, 1, job->arrays.b, rows,
+                      job->arrays.x, rows);
+}
+
 static int solve_timed(const cli_options *options, sptrsv_job *job) {
-    int64_t repeats = options->repeats > 0 ? options->repeats : 5;
-    double *samples = malloc((size_t)repeats * sizeof *samples);
-    if (samples == NULL) {
-        cli_error(options, "out of memory for %lld times", (long long)repeats);
-        return CLI_INPUT;
-    }
-    gsw_status status = GSW_SUCCESS;
-    for (int64_t i = -1; i < repeats && status == GSW_SUCCESS; i++) {
-        for (int64_t row = 0; row < job->input.rows; row++)
-            job->x[row] = NAN;
-        double start = cli_now_ms();
-        status = gsw_sptrsv(job->context, &job->input.matrix, &job->wanted, 1, job->b,
-                            job->input.rows, job->x, job->input.rows);
-        if (i >= 0)
-            samples[i] = cli_now_ms() - start;
-    }
-    if (status == GSW_SUCCESS)
-        job->times = cli_summarise(samples, repeats);
-    free(samples);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, job->context, status, CLI_FROM_OPTION);
+    cli_task task = {.prepare = poison,
+                     .run = solve,
+                     .user = job,
+                     .context = job->place.run,
+                     .repeats = options->repeats > 0 ? options->repeats : 5};
+    gsw_status status = cli_time(&task, &job->times);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, job->place.run, status, CLI_FROM_OPTION);
+    return cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
 }
 
 static int compare(const cli_options *options, sptrsv_job *job) {
@@ -55,10 +59,11 @@ static int compare(const cli_options *options, sptrsv_job *job) {
         return CLI_OK;
     gsw_sptrsv_options plain = job->wanted;
     plain.algorithm = GSW_ALGORITHM_REFERENCE;
-    gsw_status status = gsw_sptrsv(job->context, &job->input.matrix, &plain, 1, job->b,
-                                   job->input.rows, job->reference, job->input.rows);
+    gsw_context *host = job->place.host;
+    gsw_status status = gsw_sptrsv(host, &job->input.matrix, &plain, 1, job->b, job->input.rows,
+                                   job->reference, job->input.rows);
     if (status != GSW_SUCCESS)
-        return cli_status(options, job->context, status, CLI_FROM_OPTION);
+        return cli_status(options, host, status, CLI_FROM_OPTION);
     job->error = cli_max_error(job->x, job->reference, job->input.rows);
     return CLI_OK;
 }
@@ -98,6 +103,7 @@ static void report(const cli_options *options, const sptrsv_job *job) {
               gsw_algorithm_name(job->wanted.algorithm));
     cli_field(options, "time", "%.4f ms (median of %lld, %.4f to %.4f)", job->times.median,
               (long long)job->times.repeats, job->times.minimum, job->times.maximum);
+    cli_print_transfer(options, &job->arrays);
     cli_field(options, "effective", "%.2f GB/s", effective_rate(job));
     if (!options->no_check)
         cli_field(options, "max error", "%.2e (relative, against the reference sweep)", job->error);
@@ -108,10 +114,10 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
     cJSON *json = NULL;
     int code = CLI_OK;
     if (options->out != NULL)
-        code = cli_stage_vector(options, job->context, &outputs, options->out, job->x,
+        code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
                                 job->input.rows, "solution x of T x = b by gridsweep sptrsv");
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, job->context, &job->input.matrix);
+        cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
         result.part = job->wanted.part == GSW_LOWER ? "lower" : "upper";
         result.algorithm = gsw_algorithm_name(job->wanted.algorithm);
         result.dtype = "f64";
@@ -130,18 +136,21 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
 }
 
 static int run(const cli_options *options, sptrsv_job *job) {
-    int code = cli_open_context(options, (gsw_backend)options->backend, &job->context);
+    int code = cli_open_place(options, &(cli_work){.sweep = &job->wanted}, &job->place);
     if (code == CLI_OK)
-        code = cli_load(options, job->context, &job->input);
+        code = cli_load(options, job->place.host, &job->input);
     if (code == CLI_OK)
-        code = cli_load_rhs(options, job->context, &job->input, &job->b);
+        code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
     if (code == CLI_OK)
         code = allocate(options, job);
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);
-    cli_print_backend(options, job->context);
-    code = solve_timed(options, job);
+    cli_print_backend(options, &job->place);
+    code = cli_upload(options, &job->place, &job->input.matrix, job->b, job->x, vector_bytes(job),
+                      &job->arrays);
+    if (code == CLI_OK)
+        code = solve_timed(options, job);
     if (code == CLI_OK)
         code = compare(options, job);
     if (code == CLI_OK)
@@ -164,7 +173,8 @@ int cmd_sptrsv(const cli_options *options) {
     free(job.reference);
     free(job.x);
     free(job.b);
+    cli_arrays_free(&job.place, &job.arrays);
     cli_input_free(&job.input);
-    gsw_context_destroy(job.context);
+    cli_close_place(&job.place);
     return code;
 }

@@ -12,7 +12,8 @@
 static const cli_option_id no_options[] = {OPT_END};
 static const cli_option_id help_options[] = {OPT_MAN, OPT_END};
 static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
-static const cli_option_id detect_options[] = {OPT_GRID, OPT_JSON, OPT_QUIET, OPT_END};
+static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
+                                               OPT_JSON, OPT_QUIET,          OPT_END};
 static const cli_option_id solve_options[] = {
     OPT_PROBLEM, OPT_STENCIL,  OPT_GRID,  OPT_RHS,         OPT_METHOD,
     OPT_RESTART, OPT_PRECOND,  OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
@@ -27,10 +28,21 @@ static const cli_option_id factor_options[] = {
     OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, BACKEND_OPTIONS, OPT_JSON,        OPT_QUIET, OPT_END};
 static const cli_option_id generate_options[] = {OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX,
                                                  OPT_JSON,    OPT_QUIET,   OPT_END};
-static const cli_option_id bench_options[] = {
-    OPT_BENCH_STENCIL,   OPT_BENCH_SIZE,    OPT_BENCH_PART,    OPT_BENCH_PRECISION,
-    OPT_BENCH_ALGORITHM, OPT_BENCH_THREADS, OPT_BENCH_REPEATS, OPT_BACKEND,
-    OPT_DEVICE,          OPT_JSON,          OPT_QUIET,         OPT_END};
+static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
+                                              OPT_BENCH_SIZE,
+                                              OPT_BENCH_PART,
+                                              OPT_BENCH_PRECISION,
+                                              OPT_BENCH_ALGORITHM,
+                                              OPT_BENCH_COMPARE,
+                                              OPT_BENCH_ABLATION,
+                                              OPT_BENCH_CACHE,
+                                              OPT_BENCH_THREADS,
+                                              OPT_BENCH_REPEATS,
+                                              OPT_BENCH_BACKEND,
+                                              OPT_DEVICE,
+                                              OPT_JSON,
+                                              OPT_QUIET,
+                                              OPT_END};
 
 const cli_command cli_commands[] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
@@ -48,7 +60,9 @@ const cli_command cli_commands[] = {
      "Solves A x = b, starting from x = 0, and prints the convergence and the times: a live line "
      "on "
      "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
-     "||b - A x|| / ||b||.",
+     "||b - A x|| / ||b||. With --backend auto what the GPU cannot do yet runs on the CPU; the "
+     "line "
+     "'backend' tells. Copies to and from a GPU are reported apart from the solve.",
      "gridsweep solve orsreg_1.mtx\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
      "gridsweep solve A.mtx --rhs b.mtx --rtol 1e-10 --out x.mtx --json report.json\n",
@@ -56,7 +70,11 @@ const cli_command cli_commands[] = {
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
      "Solves T x = b, where T is the lower or the upper part of the matrix, diagonal included, or "
-     "its transpose. The result is compared with the reference sweep.",
+     "its transpose. The result is compared with the reference sweep on the CPU. On a GPU the "
+     "clock "
+     "is read after the device is done; short solves are timed in batches of at least 2 ms, so "
+     "that "
+     "their launches overlap, and copies to and from the device are reported apart.",
      "gridsweep sptrsv orsreg_1.mtx --part lower --out x.mtx\n"
      "gridsweep sptrsv --problem random:1:64x64x64 --part upper --algorithm line\n",
      "FILE.mtx", sptrsv_options, cmd_sptrsv},
@@ -84,10 +102,23 @@ const cli_command cli_commands[] = {
      "are "
      "the bytes that the algorithm must move at least. The copy bandwidth, bytes read + written, "
      "is "
-     "measured first.",
+     "measured first. "
+     "\n"
+     "With CUDA, --compare, --ablation or --cache the matrix is a CSR of the part alone, in the "
+     "backend's memory, and x is poisoned before every run. Times on a GPU are those between two "
+     "events on the stream; in a build without GSW_BUILD_PERF the host's clock times batches of "
+     "at least 2 ms (single runs with a cold cache), and there is no copy bandwidth.\n"
+     "A solver that "
+     "cannot run is shown with its reason. The CPU's solvers (serial, petsc) take few repeats, and "
+     "without being named only up to 128^3 points. Wrong results of other solvers are shown as "
+     "such "
+     "and warned of; those of gridsweep end in exit code 4. The JSON file is written anew after "
+     "each group, so that a run that is cut off leaves what it has.",
      "gridsweep bench\n"
      "gridsweep bench --stencil D3N7,D3N27 --size 64,60x220x85 --precision f64,f32\n"
-     "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n",
+     "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n"
+     "gridsweep bench --backend cuda --size 64,128,256 --compare --cache warm,cold\n"
+     "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n",
      NULL, bench_options, cmd_bench},
     {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",
      "gridsweep help solve\n", "COMMAND", help_options, cmd_help},
@@ -123,6 +154,19 @@ static void print_option(FILE *stream, const cli_option *option) {
     }
     fprintf(stream, "%*s", HELP_INDENT - column, "");
     print_wrapped(stream, option->help, HELP_INDENT, HELP_INDENT);
+}
+
+/* Paragraphs with an empty line between two. */
+static void print_paragraphs(FILE *stream, const char *text) {
+    char paragraph[1024];
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+        print_wrapped(stream, paragraph, 0, 0);
+        text += length + (text[length] == '\n');
+        if (*text != '\0')
+            fputc('\n', stream);
+    }
 }
 
 /* Calls for each line of a text that consists of lines. */
@@ -167,7 +211,7 @@ void cli_help_command(FILE *stream, const cli_command *command) {
     int column = 17 + (int)strlen(command->name);
     print_wrapped(stream, command->arguments, column, column);
     fputc('\n', stream);
-    print_wrapped(stream, command->description, 0, 0);
+    print_paragraphs(stream, command->description);
     fputs("\nOptions:\n", stream);
     for (const cli_option_id *id = command->options; *id != OPT_END; id++)
         print_option(stream, cli_option_get(*id));
@@ -220,12 +264,24 @@ static void print_man_lines(FILE *stream, const char *lines) {
     fputs(".fi\n", stream);
 }
 
+static void print_man_paragraphs(FILE *stream, const char *text) {
+    char paragraph[1024];
+    for (bool first = true; *text != '\0'; first = false) {
+        size_t length = strcspn(text, "\n");
+        (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+        if (!first)
+            fputs(".PP\n", stream);
+        print_roff(stream, paragraph);
+        fputc('\n', stream);
+        text += length + (text[length] == '\n');
+    }
+}
+
 static void print_man_command(FILE *stream, const cli_command *command) {
     fprintf(stream, ".SS gridsweep %s ", command->name);
     print_roff(stream, command->arguments);
     fputc('\n', stream);
-    print_roff(stream, command->description);
-    fputc('\n', stream);
+    print_man_paragraphs(stream, command->description);
     for (const cli_option_id *id = command->options; *id != OPT_END; id++)
         print_man_option(stream, cli_option_get(*id));
 }

@@ -6,9 +6,12 @@
 #include <string.h>
 #include "cli.h"
 
-int cli_open_context(const cli_options *options, gsw_backend backend, gsw_context **context) {
-    gsw_context_options wanted = {
-        .backend = backend, .threads = (int)options->threads, .device = (int)options->device};
+int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
+                     gsw_context **context) {
+    gsw_context_options wanted = {.backend = backend,
+                                  .threads = (int)options->threads,
+                                  .device = (int)options->device,
+                                  .stream = stream};
     gsw_status status = gsw_context_create(&wanted, context);
     if (status == GSW_SUCCESS)
         return CLI_OK;

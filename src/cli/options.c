@@ -22,10 +22,11 @@ static const char *const dtype_choices[] = {"f64", "f32", NULL};
 static const char *const part_choices[] = {"lower", "upper", NULL};
 static const char *const algorithm_choices[] = {"auto", "reference", "line", "pencil", NULL};
 
-#define FIELD(name)        offsetof(cli_options, name)
-#define FLAG(name)         .type = CLI_FLAG, .offset = FIELD(name)
-#define TEXT(name)         .type = CLI_TEXT, .offset = FIELD(name)
-#define CHOICE(name, list) .type = CLI_CHOICE, .offset = FIELD(name), .choices = (list)
+#define FIELD(name)         offsetof(cli_options, name)
+#define FLAG(name)          .type = CLI_FLAG, .offset = FIELD(name)
+#define TEXT(name)          .type = CLI_TEXT, .offset = FIELD(name)
+#define OPTIONAL_TEXT(name) .type = CLI_OPTIONAL_TEXT, .offset = FIELD(name)
+#define CHOICE(name, list)  .type = CLI_CHOICE, .offset = FIELD(name), .choices = (list)
 #define INTEGER(name, low, high)                                                                   \
     .type = CLI_INTEGER, .offset = FIELD(name), .minimum = (low), .maximum = (high)
 #define REAL(name, low, high)                                                                      \
@@ -98,24 +99,48 @@ static const cli_option table[OPT_COUNT] = {
                         "64,128)",
                         TEXT(sizes)},
     [OPT_BENCH_PART] = {"part", "LIST",
-                        "lower, upper: one sweep with that part; both: one ILU(0) apply, L then U "
-                        "(default: both)",
+                        "lower, upper: one sweep with that part; both: one ILU(0) apply, L then "
+                        "U, on the CPU (default: both; lower,upper with CUDA or --compare; lower "
+                        "with --ablation)",
                         TEXT(parts)},
     [OPT_BENCH_PRECISION] =
         {"precision", "LIST",
          "f64; f32: coefficients and vectors; f32-factor: f32 coefficients, f64 "
-         "vectors (default: f64)",
+         "vectors, on the CPU (default: f64)",
          TEXT(precisions)},
     [OPT_BENCH_ALGORITHM] = {"algorithm", "LIST",
-                             "reference, line, pencil; auto is pencil (default: auto)",
+                             "reference, line, pencil; auto is pencil on the CPU and line with "
+                             "CUDA (default: auto)",
                              TEXT(algorithms)},
     [OPT_BENCH_THREADS] = {"threads", "LIST", "CPU threads (default: all)", TEXT(thread_list)},
     [OPT_BENCH_REPEATS] = {"repeats", "N",
                            "timed runs of each case (default: at least 10, more for short ones)",
                            INTEGER(repeats, 1, 1000000)},
+    [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
+                           "also time other solvers, all or those named: cusparse, levels, "
+                           "syncfree-warp, syncfree-thread, serial, petsc. Needs a build with "
+                           "GSW_BUILD_PERF",
+                           OPTIONAL_TEXT(compare)},
+    [OPT_BENCH_ABLATION] = {"ablation", "[LIST]",
+                            "also time the steps from a plain task partition to the published line "
+                            "algorithm, all or those named; lower part in f64 on a GPU. Needs a "
+                            "build with GSW_BUILD_PERF",
+                            OPTIONAL_TEXT(ablation)},
+    [OPT_BENCH_CACHE] = {"cache", "LIST",
+                         "warm: repeated runs; cold: the GPU's L2 cache is overwritten before each "
+                         "(default: warm)",
+                         TEXT(caches)},
+    [OPT_BENCH_BACKEND] = {"backend", "auto|cpu|cuda",
+                           "where to run; auto takes CUDA where it is built in, a device answers "
+                           "and can do all that the lists ask for (default: auto)",
+                           CHOICE(backend, backend_choices)},
+    [OPT_DETECT_BACKEND] = {"backend", "auto|cpu|cuda",
+                            "with cuda the matrix is also copied to the device and checked against "
+                            "grid and stencil there (default: auto, which is cpu here)",
+                            CHOICE(backend, backend_choices)},
     [OPT_BACKEND] = {"backend", "auto|cpu|cuda",
-                     "where to run; auto takes CUDA where it is built in and a device answers "
-                     "(default: auto)",
+                     "where to run; auto takes CUDA where it is built in, a device answers and it "
+                     "can do what is asked (default: auto)",
                      CHOICE(backend, backend_choices)},
     [OPT_THREADS] = {"threads", "N", "CPU threads (default: all)", INTEGER(threads, 1, 65536)},
     [OPT_DEVICE] = {"device", "N", "CUDA device number (default: 0)", INTEGER(device, 0, 65535)},
@@ -204,6 +229,10 @@ int cli_status(const cli_options *options, const gsw_context *context, gsw_statu
     const char *message = gsw_context_message(context);
     if (message[0] == '\0')
         message = gsw_status_text(status);
+    if (status == GSW_ERROR_UNSUPPORTED && gsw_context_backend(context) == GSW_BACKEND_CUDA) {
+        cli_error(options, "%s; --backend cpu can do it", message);
+        return CLI_BACKEND;
+    }
     if (code == CLI_USAGE)
         return cli_usage(options, "%s", message);
     cli_error(options, "%s", message);
@@ -262,6 +291,10 @@ static int set_option(cli_options *options, const cli_option *option, const char
     case CLI_FLAG:
         *(bool *)field = true;
         return CLI_OK;
+    case CLI_OPTIONAL_TEXT:
+        if (text == NULL)
+            text = "all";
+        /* fall through */
     case CLI_TEXT:
         if (text[0] == '\0')
             return cli_usage(options, "--%s must not be empty", option->name);
@@ -277,13 +310,26 @@ static int set_option(cli_options *options, const cli_option *option, const char
     return CLI_USAGE;
 }
 
+static int argument_kind(const cli_option *option) {
+    if (option->type == CLI_OPTIONAL_TEXT)
+        return optional_argument;
+    return option->argument != NULL ? required_argument : no_argument;
+}
+
+/* getopt takes an optional value only after '='; here it may also be the next argument. */
+static const char *value_of(const cli_option *option, int argc, char **argv) {
+    if (option->type == CLI_OPTIONAL_TEXT && optarg == NULL && optind < argc &&
+        argv[optind][0] != '-')
+        return argv[optind++];
+    return optarg;
+}
+
 /* Fills getopt's array from the subcommand's list and --help. */
 static void make_getopt_table(const cli_command *command, struct option *options) {
     int count = 0;
     for (const cli_option_id *id = command->options; *id != OPT_END; id++)
-        options[count++] = (struct option){
-            table[*id].name, table[*id].argument != NULL ? required_argument : no_argument, NULL,
-            (int)*id + 256};
+        options[count++] =
+            (struct option){table[*id].name, argument_kind(&table[*id]), NULL, (int)*id + 256};
     options[count++] = (struct option){"help", no_argument, NULL, 'h'};
     options[count] = (struct option){NULL, 0, NULL, 0};
 }
@@ -326,8 +372,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
             *help = true;
             return CLI_OK;
         }
-        int result = code >= 256 ? set_option(options, &table[code - 256], optarg)
-                                 : reject_option(options, code, argv);
+        const cli_option *option = code >= 256 ? &table[code - 256] : NULL;
+        int result = option != NULL ? set_option(options, option, value_of(option, argc, argv))
+                                    : reject_option(options, code, argv);
         if (result != CLI_OK)
             return result;
     }

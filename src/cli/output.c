@@ -61,11 +61,22 @@ void cli_print_matrix(const cli_options *options, const cli_input *input) {
     cli_field(options, "nonzeros", "%lld", (long long)input->nonzeros);
 }
 
-void cli_print_backend(const cli_options *options, const gsw_context *context) {
-    gsw_backend backend = gsw_context_backend(context);
-    cli_field(options, "backend", "%s", gsw_backend_name(backend));
+void cli_print_backend(const cli_options *options, const cli_place *place) {
+    const gsw_context *context = place->run;
+    const char *name = gsw_backend_name(gsw_context_backend(context));
+    if (place->note[0] != '\0')
+        cli_field(options, "backend", "%s (not cuda: %s)", name, place->note);
+    else
+        cli_field(options, "backend", "%s", name);
     cli_field(options, "device", "%s", gsw_context_device(context));
-    cli_field(options, "threads", "%d", gsw_context_threads(context));
+    if (!cli_on_device(place))
+        cli_field(options, "threads", "%d", gsw_context_threads(context));
+}
+
+void cli_print_transfer(const cli_options *options, const cli_arrays *arrays) {
+    if (isfinite(arrays->upload_ms) && isfinite(arrays->download_ms))
+        cli_field(options, "transfer", "%.3f ms to the device, %.3f ms back", arrays->upload_ms,
+                  arrays->download_ms);
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -77,6 +88,7 @@ cli_result cli_result_init(const cli_options *options, const gsw_context *contex
                          .converged = -1,
                          .residual = NAN,
                          .setup_ms = NAN,
+                         .buffer_bytes = NAN,
                          .solve_ms = NAN,
                          .effective_gb_s = NAN,
                          .moved_gb_s = NAN,
@@ -86,7 +98,8 @@ cli_result cli_result_init(const cli_options *options, const gsw_context *contex
     if (context != NULL) {
         result.backend = gsw_backend_name(gsw_context_backend(context));
         result.device = gsw_context_device(context);
-        result.threads = gsw_context_threads(context);
+        if (gsw_context_backend(context) == GSW_BACKEND_CPU)
+            result.threads = gsw_context_threads(context);
     }
     if (matrix != NULL) {
         result.grid = matrix->grid;
@@ -133,11 +146,15 @@ cJSON *cli_result_json(const cli_result *result) {
     add_text(object, "commit", gsw_commit());
     add_text(object, "backend", result->backend);
     add_text(object, "device", result->device);
+    add_text(object, "driver", result->driver);
+    add_text(object, "toolkit", result->toolkit);
     add_number(object, "threads", result->threads > 0 ? (double)result->threads : NAN);
     add_grid(object, &result->grid);
     add_text(object, "stencil", result->stencil);
     add_text(object, "part", result->part);
+    add_text(object, "kind", result->kind);
     add_text(object, "algorithm", result->algorithm);
+    add_text(object, "cache", result->cache);
     add_text(object, "dtype", result->dtype);
     add_text(object, "factor_dtype", result->factor_dtype);
     add_text(object, "method", result->method);
@@ -148,6 +165,7 @@ cJSON *cli_result_json(const cli_result *result) {
                                                 : cJSON_CreateBool(result->converged));
     add_number(object, "residual", result->residual);
     add_number(object, "setup_ms", result->setup_ms);
+    add_number(object, "buffer_bytes", result->buffer_bytes);
     add_number(object, "solve_ms", result->solve_ms);
     add_times(object, &result->time);
     add_number(object, "effective_gb_s", result->effective_gb_s);

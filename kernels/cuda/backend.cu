@@ -1,0 +1,377 @@
+/* backend.cu: CUDA's table of operations: opens a device, keeps its memory, turns CUDA's errors and
+ * what kernels report into statuses, and hands work to the kernels. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cuda.h>
+
+#include "cuda/context.cuh"
+#include "cuda/vector.cuh"
+
+namespace {
+
+constexpr int OLDEST_CAPABILITY = 70; /* threads of a warp that make progress on their own */
+constexpr int64_t WAIT_LIMIT_NS = INT64_C(10000000000);
+
+/* Asked for when a context opens: whether this build holds code for the device. */
+__global__ void probe() {
+}
+
+/* ---- The device of the calling thread ---------------------------------------------------------
+ */
+
+/* Whether a device has its context already. Only the driver can tell, and it is reached through the
+ * runtime, because a program must start where no driver is installed. */
+bool has_context(int device) {
+    using get_state = CUresult (*)(CUdevice, unsigned *, int *);
+    const char *name = "cuDevicePrimaryCtxGetState";
+    void *function = NULL;
+    unsigned flags;
+    int active = 0;
+#if CUDART_VERSION >= 12050
+    cudaDriverEntryPointQueryResult found;
+    cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &function, 11000, cudaEnableDefault, &found);
+#else
+    cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault);
+#endif
+    if (error != cudaSuccess || !function) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    return reinterpret_cast<get_state>(function)(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+/* Puts the calling thread's current device back when the scope ends: a program that works with
+ * several devices does not notice that ours was current in between. A device without a context is
+ * left alone: it is current only because nobody chose another, and making it so again would take
+ * memory on it. */
+class device_scope {
+  public:
+    device_scope() {
+        if (cudaGetDevice(&device) != cudaSuccess) {
+            (void)cudaGetLastError();
+            device = -1;
+        }
+    }
+    ~device_scope() {
+        int now;
+        if (device >= 0 && cudaGetDevice(&now) == cudaSuccess && now != device &&
+            has_context(device))
+            (void)cudaSetDevice(device);
+    }
+    device_scope(const device_scope &) = delete;
+    device_scope &operator=(const device_scope &) = delete;
+
+  private:
+    int device;
+};
+
+/* An operation as the table holds it: entered, done, and left. */
+template <auto operation> struct entry;
+template <typename... Arguments, gsw_status (*operation)(gsw_context *, Arguments...)>
+struct entry<operation> {
+    static gsw_status call(gsw_context *context, Arguments... arguments) {
+        device_scope scope;
+        GSW_TRY(gsw_cuda_enter(context));
+        return operation(context, arguments...);
+    }
+};
+
+} // namespace
+
+/* ---- Errors ------------------------------------------------------------------------------------
+ */
+
+gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *what) {
+    if (error == cudaSuccess)
+        return GSW_SUCCESS;
+    (void)cudaGetLastError();
+    gsw_status status =
+        error == cudaErrorMemoryAllocation ? GSW_ERROR_OUT_OF_MEMORY : GSW_ERROR_DEVICE;
+    return gsw_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
+}
+
+gsw_status gsw_cuda_enter(gsw_context *context) {
+    /* What the program's own calls left behind is not ours to report. An error that has broken the
+     * device's context stays, and comes back from the next call. */
+    (void)cudaGetLastError();
+    GSW_TRY(gsw_cuda_check(context, cudaSetDevice(gsw_cuda_of(context)->device),
+                           "making the device current"));
+    return gsw_cuda_reported(context);
+}
+
+gsw_status gsw_cuda_reported(gsw_context *context) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    gsw_cuda_report *report = cuda->report;
+    const int32_t status = __atomic_load_n(&report->status, __ATOMIC_ACQUIRE);
+    if (status == GSW_SUCCESS)
+        return GSW_SUCCESS;
+    const long long row = __atomic_load_n(&report->row, __ATOMIC_RELAXED);
+    report->row = 0;
+    report->reserved = 0;
+    __atomic_store_n(&report->status, GSW_SUCCESS, __ATOMIC_RELEASE);
+    if (status == GSW_ERROR_TIMEOUT)
+        return gsw_fail(context, GSW_ERROR_TIMEOUT,
+                        "line %lld made no progress for %lld ms; the solve was given up", row,
+                        static_cast<long long>(cuda->wait_limit_ns / 1000000));
+    if (status == GSW_ERROR_NOT_A_GRID)
+        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                        "row %lld (counted from 0) does not fit the grid and the stencil", row);
+    return gsw_fail(context, static_cast<gsw_status>(status), "a kernel reported: %s",
+                    gsw_status_text(static_cast<gsw_status>(status)));
+}
+
+namespace {
+
+/* ---- Opening and closing -----------------------------------------------------------------------
+ */
+
+gsw_status refuse_device(gsw_context *context, int device, cudaError_t error) {
+    (void)cudaGetLastError();
+    return gsw_fail(context, GSW_ERROR_NO_BACKEND, "CUDA device %d cannot be used: %s", device,
+                    cudaGetErrorString(error));
+}
+
+gsw_status find_device(gsw_context *context, int device) {
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return gsw_fail(context, GSW_ERROR_NO_BACKEND, "no CUDA device answers: %s",
+                        cudaGetErrorString(error));
+    }
+    if (count == 0)
+        return gsw_fail(context, GSW_ERROR_NO_BACKEND, "this machine has no CUDA device");
+    if (device < 0 || device >= count)
+        return gsw_fail(context, GSW_ERROR_NO_BACKEND,
+                        "there is no CUDA device %d; the devices are numbered from 0 to %d", device,
+                        count - 1);
+    error = cudaSetDevice(device);
+    return error == cudaSuccess ? GSW_SUCCESS : refuse_device(context, device, error);
+}
+
+/* Fills what is known of the current device. */
+gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
+    const struct {
+        cudaDeviceAttr attribute;
+        int *value;
+    } wanted[] = {
+        {cudaDevAttrMultiProcessorCount, &cuda->multiprocessors},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, &cuda->shared_per_block},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &cuda->shared_per_multiprocessor},
+    };
+    cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceProperties(&properties, cuda->device);
+    for (const auto &attribute : wanted)
+        if (error == cudaSuccess)
+            error = cudaDeviceGetAttribute(attribute.value, attribute.attribute, cuda->device);
+    if (error != cudaSuccess)
+        return refuse_device(context, cuda->device, error);
+    cuda->capability = 10 * properties.major + properties.minor;
+    snprintf(context->device, sizeof context->device, "%.120s (sm_%d)", properties.name,
+             cuda->capability);
+    return GSW_SUCCESS;
+}
+
+/* Refuses devices that are too old for the kernels or for which none were compiled. */
+gsw_status check_capability(gsw_context *context, const gsw_cuda *cuda) {
+    if (cuda->capability < OLDEST_CAPABILITY)
+        return gsw_fail(context, GSW_ERROR_NO_BACKEND,
+                        "CUDA device %d, %s, is too old: compute capability %d.%d or newer is "
+                        "needed",
+                        cuda->device, context->device, OLDEST_CAPABILITY / 10,
+                        OLDEST_CAPABILITY % 10);
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, probe);
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+        error == cudaErrorUnsupportedPtxVersion) {
+        (void)cudaGetLastError();
+        return gsw_fail(context, GSW_ERROR_NO_BACKEND,
+                        "this build has no code for CUDA device %d, %s (%s); build it with "
+                        "-DCMAKE_CUDA_ARCHITECTURES=%d",
+                        cuda->device, context->device, cudaGetErrorString(error), cuda->capability);
+    }
+    return error == cudaSuccess ? GSW_SUCCESS : refuse_device(context, cuda->device, error);
+}
+
+gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaHostAlloc(reinterpret_cast<void **>(&cuda->report),
+                                         sizeof *cuda->report, cudaHostAllocMapped),
+                           "allocating the report of kernels"));
+    *cuda->report = {};
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaHostAlloc(reinterpret_cast<void **>(&cuda->sum), sizeof *cuda->sum,
+                                         cudaHostAllocMapped),
+                           "allocating the result of sums"));
+    return gsw_cuda_check(context,
+                          cudaMalloc(reinterpret_cast<void **>(&cuda->partial),
+                                     GSW_CUDA_PARTIALS * sizeof *cuda->partial),
+                          "allocating partial sums");
+}
+
+/* Whatever is left of a context, also of one that could not be opened. */
+void free_all(gsw_cuda *cuda) {
+    gsw_cuda_line_release(cuda);
+    (void)cudaFree(cuda->partial);
+    (void)cudaFreeHost(cuda->sum);
+    (void)cudaFreeHost(cuda->report);
+    (void)cudaGetLastError();
+    free(cuda);
+}
+
+gsw_status open_context(gsw_context *context, const gsw_context_options *options) {
+    gsw_status status;
+    device_scope scope;
+    GSW_TRY(find_device(context, options->device));
+    gsw_cuda *cuda = static_cast<gsw_cuda *>(calloc(1, sizeof *cuda));
+    if (!cuda)
+        return gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no memory for a CUDA context");
+    cuda->device = options->device;
+    cuda->stream = static_cast<cudaStream_t>(options->stream);
+    cuda->wait_limit_ns = WAIT_LIMIT_NS;
+    cuda->withheld_line = -1;
+    GSW_TRY_GOTO(describe_device(context, cuda), fail);
+    GSW_TRY_GOTO(check_capability(context, cuda), fail);
+    GSW_TRY_GOTO(allocate_scratch(context, cuda), fail);
+    context->threads = 1;
+    context->backend_data = cuda;
+    return GSW_SUCCESS;
+
+fail:
+    free_all(cuda);
+    context->device[0] = '\0';
+    return status;
+}
+
+void close_context(gsw_context *context) {
+    device_scope scope;
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    (void)cudaSetDevice(cuda->device);
+    (void)cudaStreamSynchronize(cuda->stream); /* kernels may still write reports and sums */
+    free_all(cuda);
+    context->backend_data = NULL;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------
+ */
+
+gsw_status synchronize(gsw_context *context) {
+    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(gsw_cuda_of(context)->stream),
+                           "waiting for the device"));
+    return gsw_cuda_reported(context);
+}
+
+gsw_status alloc(gsw_context *context, size_t bytes, void **pointer) {
+    *pointer = NULL;
+    cudaError_t error = cudaMalloc(pointer, bytes > 0 ? bytes : 1);
+    if (error != cudaErrorMemoryAllocation)
+        return gsw_cuda_check(context, error, "allocating device memory");
+    (void)cudaGetLastError();
+    return gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no device memory for %zu bytes", bytes);
+}
+
+/* Cannot fail: what the device has run into comes back from the next operation. */
+void release(gsw_context *context, void *pointer) {
+    device_scope scope;
+    (void)cudaSetDevice(gsw_cuda_of(context)->device);
+    (void)cudaStreamSynchronize(gsw_cuda_of(context)->stream);
+    (void)cudaFree(pointer);
+    (void)cudaGetLastError();
+}
+
+gsw_status upload(gsw_context *context, void *to, const void *from_host, size_t bytes) {
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, stream),
+                           "uploading"));
+    return gsw_cuda_check(context, cudaStreamSynchronize(stream), "uploading");
+}
+
+gsw_status download(gsw_context *context, void *to_host, const void *from, size_t bytes) {
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, stream),
+                           "downloading"));
+    return synchronize(context);
+}
+
+gsw_status set(gsw_context *context, void *pointer, int value, size_t bytes) {
+    return gsw_cuda_check(
+        context, cudaMemsetAsync(pointer, value, bytes, gsw_cuda_of(context)->stream), "setting");
+}
+
+/* ---- Solves ------------------------------------------------------------------------------------
+ */
+
+gsw_status sptrsv(gsw_context *context, const gsw_matrix *matrix, const gsw_sptrsv_options *options,
+                  const void *b, void *x) {
+    if (options->algorithm != GSW_ALGORITHM_LINE)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "algorithm %s does not run on the CUDA backend",
+                        gsw_algorithm_name(options->algorithm));
+    return gsw_cuda_line(context, matrix, options, b, x);
+}
+
+gsw_status refuse_factor(gsw_context *context) {
+    return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                    "the CUDA backend has no packed factors yet: use gsw_sptrsv() with algorithm "
+                    "line, or factors with the CPU backend");
+}
+
+/* No factor can be made, so only factor_open() is ever called. */
+gsw_status factor_open(gsw_context *context, gsw_factor *factor) {
+    (void)factor;
+    return refuse_factor(context);
+}
+
+gsw_status factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper) {
+    (void)factor, (void)matrix, (void)upper;
+    return refuse_factor(context);
+}
+
+gsw_status factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                        const void *b, int64_t ldb, void *x, int64_t ldx) {
+    (void)factor, (void)which, (void)count, (void)b, (void)ldb, (void)x, (void)ldx;
+    return refuse_factor(context);
+}
+
+gsw_status factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
+                         double *const *arrays) {
+    (void)factor, (void)which, (void)arrays;
+    return refuse_factor(context);
+}
+
+void factor_close(gsw_context *context, gsw_factor *factor) {
+    (void)context, (void)factor;
+}
+
+} // namespace
+
+extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
+    static const gsw_backend_ops operations = {
+        .open = open_context,
+        .close = close_context,
+        .synchronize = entry<synchronize>::call,
+        .alloc = entry<alloc>::call,
+        .release = release,
+        .upload = entry<upload>::call,
+        .download = entry<download>::call,
+        .set = entry<set>::call,
+        .fill = entry<gsw_cuda_fill>::call,
+        .copy = entry<gsw_cuda_copy>::call,
+        .axpby = entry<gsw_cuda_axpby>::call,
+        .dot = entry<gsw_cuda_dot>::call,
+        .validate = entry<gsw_cuda_validate>::call,
+        .spmv = entry<gsw_cuda_spmv>::call,
+        .sptrsv = entry<sptrsv>::call,
+        .factor_open = factor_open,
+        .factor_fill = factor_fill,
+        .factor_sweep = factor_sweep,
+        .factor_unpack = factor_unpack,
+        .factor_close = factor_close,
+    };
+    return &operations;
+}

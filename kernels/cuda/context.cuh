@@ -1,0 +1,85 @@
+/* context.cuh: what the files of the CUDA backend share: the device side of a context, and how CUDA
+ * errors become statuses. */
+#ifndef GSW_CUDA_CONTEXT_CUH
+#define GSW_CUDA_CONTEXT_CUH
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+extern "C" {
+#include "backend.h"
+#include "internal.h"
+}
+
+/* What a kernel leaves for the host when it cannot finish: written once, by the first block that
+ * fails, into host memory that the device maps. `status` is written last. */
+struct gsw_cuda_report {
+    int32_t status; /* a gsw_status; GSW_SUCCESS (0): nothing to report */
+    int32_t reserved;
+    int64_t row; /* NOT_A_GRID: the first row found, 0-based. TIMEOUT: the line that was awaited */
+};
+
+/* context->backend_data of the CUDA backend. */
+struct gsw_cuda {
+    int device;
+    cudaStream_t stream;
+    int multiprocessors;
+    int shared_per_block;          /* most bytes of shared memory that a block may ask for */
+    int shared_per_multiprocessor; /* bytes */
+    int capability;                /* 10 * major + minor */
+
+    gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */
+
+    /* Scratch of the direct sweep (line.cu): grown when a larger grid comes, never shrunk. */
+    void *line_workspace;
+    size_t line_workspace_bytes;
+
+    double *partial; /* partial sums of dot(): device memory */
+    double *sum;     /* its result: pinned */
+
+    /* For tests: how long a kernel waits for a line that makes no progress, a line whose progress
+     * is never published (-1: none), and the number of blocks (0: as many as fit). */
+    int64_t wait_limit_ns;
+    int64_t withheld_line;
+    int blocks;
+    int line_shape[5]; /* tile_y, tile_z, rows, workers, helpers in place of the table's; 0: not */
+};
+
+static inline gsw_cuda *gsw_cuda_of(gsw_context *context) {
+    return static_cast<gsw_cuda *>(context->backend_data);
+}
+
+/* GSW_SUCCESS for cudaSuccess; else keeps "<what>: <CUDA's text>" in the context, clears the
+ * runtime's last error and returns OUT_OF_MEMORY or DEVICE. */
+gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *what);
+
+/* The same for the launch just made. */
+static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char *what) {
+    return gsw_cuda_check(context, cudaGetLastError(), what);
+}
+
+/* Makes the context's device the calling thread's current one. Every entry of the table begins with
+ * it. */
+gsw_status gsw_cuda_enter(gsw_context *context);
+
+/* Reports what a kernel has left in ->report, and forgets it. Does not wait. */
+gsw_status gsw_cuda_reported(gsw_context *context);
+
+/* ---- The parts of the table, one file each ---- */
+
+gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x);
+gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, double *y);
+gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
+                          double *y);
+gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
+                        double *result);
+gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                         const void *b, const void *x, void *y);
+gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix);
+
+/* line.cu */
+gsw_status gsw_cuda_line(gsw_context *context, const gsw_matrix *matrix,
+                         const gsw_sptrsv_options *options, const void *b, void *x);
+void gsw_cuda_line_release(gsw_cuda *cuda);
+
+#endif

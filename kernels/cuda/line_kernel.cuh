@@ -1,0 +1,1052 @@
+/* line_kernel.cuh: the direct triangular sweep on the user's own arrays. Included once for each
+ * pair of types; line_plan.cuh explains coordinates and terms.
+ *
+ * The scheme is the structured solver of Chen, Yang, Liu and Ma (Journal of Software, 2023): lines
+ * are task queues, subtasks are runs of consecutive rows, the state is one progress counter a line,
+ * entries of consecutive rows are read across the lanes of a warp into a queue of registers ahead
+ * of time. Two things differ, because a hand-over between blocks costs more than the work of a
+ * subtask on present devices: a block takes a TILE of neighbouring lines, whose hand-overs stay in
+ * shared memory, and a row's entries are brought to one lane through shared memory instead of being
+ * combined by shuffles.
+ *
+ * UNIT OF WORK. A tile: tile_y x tile_z lines in (y', z), y' = y + shear * z. Each line has
+ * `workers` warps that take its subtasks in turn; lane i solves row i of a subtask. `helpers` warps
+ * bring in the lines that the tile reads from other tiles (halos). Tiles are handed out by an
+ * atomic ticket, antidiagonal by antidiagonal.
+ *
+ * STATE. progress[slot], in shared memory: how many points of that line are in its ring, the last
+ * `ring` points of the line's solution. Written by the line's worker whose turn it is (own lines)
+ * or by its helper (halos), nobody else. state->progress[line], in device memory, for lines that
+ * other tiles read: base + points solved. Both only grow.
+ *
+ * MEMORY ORDER. A worker stores its rows of x to the ring and to device memory; __syncwarp; lane 0
+ * release-stores progress at block scope, and for exported lines at device scope. Readers in the
+ * block acquire-load progress, __syncwarp, read the ring. A helper's lane acquire-loads the
+ * device's counter, __syncwarp, all lanes read x, fill the ring, __syncwarp, release at block
+ * scope. Release is cumulative, so a reader sees what the chain of hand-overs before it has stored.
+ * A ring entry is overwritten only after all lines that read it have, by their own progress, done
+ * with it.
+ *
+ * PROGRESS. (1) Between tiles: dependences have dy' <= 0 and dz <= 0, so a tile waits for tiles of
+ * earlier antidiagonals only. Their tickets are smaller, hence were taken by blocks that already
+ * run: it does not matter how many blocks are resident. Nothing is sent back to an earlier tile.
+ * (2) In a tile: let a waiting chain of lines close. A line stuck at subtask i waits for data of a
+ * line stuck at subtask <= i + e (e subtasks ahead is as far as it reads) that stands at least one
+ * step nearer to the tile's corner (y' + z smaller), or, because its ring is full, for a reader
+ * stuck at subtask <= i + 1 - (ring - back) / rows that stands at most M steps farther. Around the
+ * chain the steps cancel, so there are at most M of the first kind to one of the second; with
+ * ring >= rows * (M * e + 2) + back the subtask number falls on the whole: a contradiction. So the
+ * tile's work goes on as long as its halos do. line.cu chooses the ring by this rule.
+ * (3) Every wait is bounded by the clock. Past the bound the waiting warp reports the line and
+ * raises state->failed, which all who wait look at; the blocks leave, and the last one leaves the
+ * state in order. What would break this: more than one writer of a counter, a ticket that is not
+ * taken in order of antidiagonals, a `base` that does not grow from solve to solve. */
+#include "cuda/line_plan.cuh"
+#include "cuda/order.cuh"
+
+#define FULL_WARP 0xffffffffu
+
+/* Diagonals between these have a reciprocal in full precision. */
+#define SAFE_SMALL 1e-18
+#define SAFE_LARGE 1e18
+
+static __device__ __forceinline__ double multiply_add(double a, double b, double c) {
+    return fma(a, b, c);
+}
+
+static __device__ __forceinline__ float multiply_add(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+
+/* ---- Failing --------------------------------------------------------------------------------- */
+
+/* Only the first to fail writes the report; `status` goes last. */
+static __device__ void give_up(const line_plan &plan, int32_t status, int64_t row) {
+    if (atomicCAS(&plan.state->failed, 0u, 1u) != 0)
+        return;
+    volatile gsw_cuda_report *report = plan.report;
+    report->row = row;
+    __threadfence_system();
+    report->status = status;
+}
+
+/* Whether to go on with a wait that has failed again and again. */
+struct patience {
+    int32_t failures;
+    int64_t since;
+};
+
+static __device__ __forceinline__ bool keep_waiting(const line_plan &plan, patience *wait,
+                                                    int64_t line) {
+    if (*(volatile uint32_t *)&plan.state->failed != 0)
+        return false;
+    const int64_t now = device_clock();
+    if (wait->since == 0)
+        wait->since = now;
+    if (now - wait->since < plan.wait_limit_ns)
+        return true;
+    give_up(plan, GSW_ERROR_TIMEOUT, line);
+    return false;
+}
+
+/* ---- Tickets --------------------------------------------------------------------------------- */
+
+/* The antidiagonal of the last ticket: tickets grow, so it is found by going on from there. */
+struct cursor {
+    int64_t first; /* ticket of the antidiagonal's first tile */
+    int32_t diagonal, low, count;
+};
+
+/* Tile of a ticket that is smaller than the number of tiles. */
+static __device__ void find_tile(const line_plan &plan, int32_t tile_y, int32_t tile_z,
+                                 int32_t tiles_y, int32_t tiles_z, int64_t ticket, cursor *at,
+                                 int32_t *ty, int32_t *tz) {
+    while (ticket >= at->first + at->count) {
+        at->first += at->count;
+        at->diagonal++;
+        gsw_antidiagonal(plan, tile_y, tile_z, tiles_y, tiles_z, at->diagonal, &at->low,
+                         &at->count);
+    }
+    *tz = at->low + (int32_t)(ticket - at->first);
+    *ty = at->diagonal - *tz;
+}
+
+/* The last block to leave puts the state in order for the next solve. */
+static __device__ void leave(const line_plan &plan) {
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    __threadfence();
+    if (atomicAdd(&plan.state->finished, 1u) != gridDim.x - 1)
+        return;
+    plan.state->base += plan.nx;
+    plan.state->ticket = 0;
+    plan.state->finished = 0;
+    plan.state->failed = 0;
+}
+
+/* ---- Positions in a CSR that holds the full box ------------------------------------------------
+ */
+
+/* Offsets of the pattern that lead from a line to a line of the grid, by bit. All lanes. */
+static __device__ uint64_t pattern_of_line(const line_plan &plan, int32_t y, int32_t z) {
+    uint64_t mask = 0;
+    for (int32_t q0 = 0; q0 < plan.patterns; q0 += 32) {
+        const int32_t q = q0 + (threadIdx.x & 31);
+        bool inside = false;
+        if (q < plan.patterns) {
+            const line_offset o = plan.pattern.offset[q];
+            inside =
+                (uint32_t)(y + o.y) < (uint32_t)plan.ny && (uint32_t)(z + o.z) < (uint32_t)plan.nz;
+        }
+        mask |= (uint64_t)__ballot_sync(FULL_WARP, inside) << q0;
+    }
+    return mask;
+}
+
+/* Places along an axis of length n from which d leads to a place, among those before `end`. */
+static __device__ __forceinline__ int64_t places_before(int32_t n, int32_t d, int32_t end) {
+    const int32_t low = d < 0 ? -d : 0, high = d > 0 ? n - d : n;
+    const int32_t stop = end < high ? end : high;
+    return stop > low ? stop - low : 0;
+}
+
+/* Entries with offset q in all lines before (y, z). */
+static __device__ int64_t entries_before_line(const line_plan &plan, int32_t q, int32_t y,
+                                              int32_t z) {
+    const line_offset o = plan.pattern.offset[q];
+    const int64_t along_x = places_before(plan.nx, o.x, plan.nx);
+    const int64_t along_y = places_before(plan.ny, o.y, plan.ny);
+    int64_t lines = places_before(plan.nz, o.z, z) * along_y;
+    if ((uint32_t)(z + o.z) < (uint32_t)plan.nz)
+        lines += places_before(plan.ny, o.y, y);
+    return lines * along_x;
+}
+
+/* Position of a line's first entry. All lanes. */
+static __device__ int64_t line_begin(const line_plan &plan, int32_t y, int32_t z) {
+    int64_t sum = 0;
+    for (int32_t q = threadIdx.x & 31; q < plan.patterns; q += 32)
+        sum += entries_before_line(plan, q, y, z);
+    for (int32_t lanes = 16; lanes > 0; lanes /= 2)
+        sum += __shfl_xor_sync(FULL_WARP, sum, lanes);
+    return sum;
+}
+
+/* Fills the table of the rows that are not whole. All threads of the block. */
+static __device__ void describe_edges(const line_plan &plan, tile *shared) {
+    for (int32_t i = threadIdx.x; i < 2 * plan.reach; i += blockDim.x) {
+        const int32_t x = i < plan.reach ? i : plan.nx - 2 * plan.reach + i;
+        uint64_t inside = 0;
+        for (int32_t q = 0; q < plan.patterns; q++)
+            inside |= (uint64_t)((uint32_t)(x + plan.pattern.offset[q].x) < (uint32_t)plan.nx) << q;
+        shared->edge[i] = inside;
+    }
+}
+
+/* Entries of a row's pattern that stay in the grid along x. */
+static __device__ __forceinline__ uint64_t inside_along_x(const line_plan &plan, const tile &shared,
+                                                          int32_t x) {
+    if (x < plan.reach)
+        return shared.edge[x];
+    if (x >= plan.nx - plan.reach)
+        return shared.edge[x - plan.nx + 2 * plan.reach];
+    return ~0ull;
+}
+
+/* Position of the first entry of row x in the line that stores `term`. */
+static __device__ __forceinline__ int64_t row_begin(const line_plan &plan, const tile &shared,
+                                                    const line_term &term, int32_t x) {
+    int64_t begin = term.begin + (int64_t)term.per_row * x;
+    for (int32_t r = x; r < plan.reach; r++) /* rows x.. were counted as missing too much */
+        begin += term.per_row - __popcll(term.pattern & shared.edge[r]);
+    for (int32_t r = plan.nx - plan.reach; r < x; r++)
+        begin -= term.per_row - __popcll(term.pattern & shared.edge[r - plan.nx + 2 * plan.reach]);
+    return begin;
+}
+
+/* ---- Reading coefficients: each lane for its own row -------------------------------------------
+ */
+
+static __device__ __forceinline__ int64_t read_index(const void *array, gsw_itype type, int64_t i) {
+    return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
+}
+
+/* A row of a CSR in sweep order: entry c of `length` stands at begin + step * c. */
+struct csr_row {
+    int64_t begin, length;
+};
+
+static __device__ csr_row find_row(const line_plan &plan, int64_t row) {
+    const int64_t user = plan.step > 0 ? row : plan.points - 1 - row;
+    int64_t begin = read_index(plan.row_ptr, plan.index_type, user) - plan.index_base;
+    int64_t end = read_index(plan.row_ptr, plan.index_type, user + 1) - plan.index_base;
+    if (begin < 0 || begin > end || end > plan.nonzeros) {
+        give_up(plan, GSW_ERROR_NOT_A_GRID, user);
+        begin = end = 0;
+    }
+    csr_row found = {plan.step > 0 ? begin : end - 1, end - begin};
+    return found;
+}
+
+/* Column of an entry, in sweep order. */
+static __device__ __forceinline__ int64_t column_at(const line_plan &plan, int64_t position) {
+    const int64_t column = read_index(plan.columns, plan.index_type, position) - plan.index_base;
+    return plan.step > 0 ? column : plan.points - 1 - column;
+}
+
+static __device__ __forceinline__ int64_t distance(const line_plan &plan, line_offset o) {
+    return o.x + (int64_t)plan.nx * (o.y + (int64_t)plan.ny * o.z);
+}
+
+/* Finds entries of one row in the order of their columns; what is passed over does not fit the
+ * stencil. */
+struct row_scan {
+    csr_row row;
+    int64_t at;
+    bool fits;
+};
+
+static __device__ int64_t scan_for(const line_plan &plan, row_scan *scan, int64_t column) {
+    while (scan->at < scan->row.length) {
+        const int64_t position = scan->row.begin + plan.step * scan->at;
+        const int64_t here = column_at(plan, position);
+        if (here > column)
+            return -1;
+        scan->at++;
+        if (here == column)
+            return position;
+        scan->fits = false;
+    }
+    return -1;
+}
+
+/* Position of the entry (row, column), or -1. */
+static __device__ int64_t find_entry(const line_plan &plan, int64_t row, int64_t column) {
+    const csr_row found = find_row(plan, row);
+    for (int64_t c = 0; c < found.length; c++) {
+        const int64_t position = found.begin + plan.step * c;
+        if (column_at(plan, position) == column)
+            return position;
+    }
+    return -1;
+}
+
+/* Whether the couplings of a row that a transposed solve reads in it belong to the stencil. */
+static __device__ bool row_fits_transposed(const line_plan &plan, int64_t row, int32_t x, int32_t y,
+                                           int32_t z) {
+    const csr_row found = find_row(plan, row);
+    for (int64_t c = 0; c < found.length; c++) {
+        const int64_t column = column_at(plan, found.begin + plan.step * c);
+        bool fits = column <= row;
+        for (int32_t j = 1; j < plan.terms && !fits; j++) {
+            const line_offset o = plan.term[j];
+            fits = column == row - distance(plan, o) && (uint32_t)(x - o.x) < (uint32_t)plan.nx &&
+                   (uint32_t)(y - o.y) < (uint32_t)plan.ny &&
+                   (uint32_t)(z - o.z) < (uint32_t)plan.nz;
+        }
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+static __device__ __forceinline__ bool leads_inside(const line_plan &plan, line_offset o, int32_t x,
+                                                    int32_t y, int32_t z) {
+    return (uint32_t)(x + o.x) < (uint32_t)plan.nx && (uint32_t)(y + o.y) < (uint32_t)plan.ny &&
+           (uint32_t)(z + o.z) < (uint32_t)plan.nz;
+}
+
+static __device__ __forceinline__ int64_t user_row(const line_plan &plan, int64_t row) {
+    return plan.step > 0 ? row : plan.points - 1 - row;
+}
+
+/* ---- The recurrence along a line ---------------------------------------------------------------
+ */
+
+/* Solves x[i] = c[i] - near[i] x[i-1] - next[i] x[i-2] for `rows` rows; lane i brings and takes row
+ * i, `before` and `before2` come before row 0. `scratch` holds 96 values. All lanes go through the
+ * recurrence together, so that only multiply-adds stand between a row and the next. */
+template <typename Real> struct alignas(2 * sizeof(Real)) row_pair { Real c, near; };
+
+template <typename Real, bool TWO>
+static __device__ __forceinline__ Real recur(Real *scratch, int32_t rows, Real c, Real near,
+                                             Real next, Real before, Real before2) {
+    const int32_t lane = threadIdx.x & 31;
+    row_pair<Real> *pairs = (row_pair<Real> *)scratch;
+    pairs[lane] = row_pair<Real>{c, near};
+    if (TWO)
+        scratch[64 + lane] = next;
+    __syncwarp();
+    Real mine = c;
+#pragma unroll 8
+    for (int32_t i = 0; i < rows; i++) {
+        const row_pair<Real> row = pairs[i];
+        Real x = row.c;
+        if (TWO)
+            x = multiply_add(-scratch[64 + i], before2, x);
+        x = multiply_add(-row.near, before, x);
+        before2 = before;
+        before = x;
+        if (i == lane)
+            mine = x;
+    }
+    return mine;
+}
+
+/* The same for one term a row by recursive doubling: five steps instead of 32. What does not depend
+ * on c is made beforehand. |near| <= 1, so that the products of many of them stay in range. */
+template <typename Real> struct doubling {
+    Real step[5]; /* multiplies the value 1, 2, 4, 8, 16 rows before */
+    Real all;     /* multiplies the value before row 0 */
+};
+
+template <typename Real>
+static __device__ __forceinline__ doubling<Real> prepare_doubling(Real near) {
+    const int32_t lane = threadIdx.x & 31;
+    doubling<Real> d;
+    d.all = -near;
+#pragma unroll
+    for (int k = 0; k < 5; k++) {
+        const Real other = __shfl_up_sync(FULL_WARP, d.all, 1 << k);
+        const bool inside = lane >= 1 << k;
+        d.step[k] = inside ? d.all : (Real)0;
+        d.all = inside ? d.all * other : d.all;
+    }
+    return d;
+}
+
+template <typename Real>
+static __device__ __forceinline__ Real run_doubling(const doubling<Real> &d, Real c, Real before) {
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+        c = multiply_add(d.step[k], __shfl_up_sync(FULL_WARP, c, 1 << k), c);
+    return multiply_add(d.all, before, c);
+}
+
+/* ---- Tiles -------------------------------------------------------------------------------------
+ */
+
+/* A worker's line. */
+template <typename Value, typename Real> struct worker {
+    int32_t slot, y, z;
+    int64_t line;
+    uint32_t present;     /* terms that are stored and whose line exists, by bit */
+    int32_t across;       /* entries of the part in a whole row: they come first */
+    int32_t row_of_entry; /* 2^16 / across, rounded up: i / across = (i * row_of_entry) >> 16 */
+    line_term *terms;
+    Value *stage;
+    Real *rings;
+};
+
+/* A subtask whose coefficients are on their way to scratch. */
+template <typename Value, typename Real> struct queue {
+    Value *stage; /* entries of the subtask's rows one after the other, padded; or term j of row i
+                     at rows * j + i */
+    Real b;
+    uint32_t have;    /* terms that the lane's row has, by bit */
+    uint32_t missing; /* entries of whole rows that it has not, by bit */
+};
+
+static __device__ __forceinline__ int32_t padded(int32_t i) {
+    return i + (i >> 4); /* rows of any length then spread over the banks */
+}
+
+/* Coefficients of row x, each lane for its own, from whatever source but lists. */
+template <typename Value, typename Real>
+static __device__ __forceinline__ void read_row(const line_plan &plan, const tile &shared,
+                                                const worker<Value, Real> &at, int32_t rows,
+                                                int32_t x, queue<Value, Real> *q) {
+    const int64_t row = at.line * plan.nx + x;
+    for (int32_t j = 0; j < plan.terms; j++) {
+        const int32_t neighbour = x + plan.term[j].x;
+        if ((at.present >> j & 1) == 0 || (uint32_t)neighbour >= (uint32_t)plan.nx)
+            continue;
+        q->have |= 1u << j;
+        const Value *from;
+        if (plan.source == LINE_BOX) {
+            const line_term &term = at.terms[j];
+            const int32_t stored_x = plan.transpose ? neighbour : x;
+            const uint64_t missing = term.pattern & ~inside_along_x(plan, shared, stored_x);
+            from = (const Value *)plan.first +
+                   plan.step * (row_begin(plan, shared, term, stored_x) + term.rank -
+                                __popcll(missing & ((1ull << plan.pattern.of_term[j]) - 1)));
+        } else {
+            const int64_t stored = plan.transpose ? row + distance(plan, plan.term[j]) : row;
+            from = (const Value *)plan.array[j] + plan.step * stored;
+        }
+        start_copy(&q->stage[rows * j + (threadIdx.x & 31)], from);
+    }
+}
+
+/* The same from a CSR whose columns have to be looked at, which are checked on the way: term j of
+ * lane i comes to scratch[rows j + i]. Returns which there are. */
+template <typename Value>
+static __device__ uint32_t read_lists(const line_plan &plan, uint32_t present, int64_t row,
+                                      int32_t x, int32_t y, int32_t z, int32_t rows,
+                                      Value *scratch) {
+    row_scan scan = {find_row(plan, row), 0, true};
+    uint32_t have = 0;
+    /* Columns ascend from the terms of other lines over the own line's to the diagonal. */
+    for (int32_t k = 1; k <= plan.terms; k++) {
+        const int32_t j = plan.own + k < plan.terms ? plan.own + k : plan.terms - k;
+        if (!leads_inside(plan, plan.term[j], x, y, z))
+            continue;
+        const int64_t other = row + distance(plan, plan.term[j]);
+        const int64_t position =
+            plan.transpose ? find_entry(plan, other, row) : scan_for(plan, &scan, other);
+        if (position < 0 || (present >> j & 1) == 0)
+            continue;
+        scratch[rows * j + (threadIdx.x & 31)] = ((const Value *)plan.values)[position];
+        have |= 1u << j;
+    }
+    if (plan.transpose)
+        scan.fits = row_fits_transposed(plan, row, x, y, z);
+    else if (scan.at < scan.row.length &&
+             column_at(plan, scan.row.begin + plan.step * scan.at) < row)
+        scan.fits = false;
+    if (!scan.fits)
+        give_up(plan, GSW_ERROR_NOT_A_GRID, user_row(plan, row));
+    return have;
+}
+
+/* Starts reading a subtask: rows x0 .. end - 1 of the worker's line. */
+template <typename Value, typename Real, int TERMS, bool STAGED>
+static __device__ __forceinline__ void
+prefetch(const line_plan &plan, const tile &shared, const worker<Value, Real> &at, int32_t rows,
+         int32_t x0, int32_t end, Value *stage, queue<Value, Real> *q) {
+    const int32_t lane = threadIdx.x & 31, x = x0 + lane;
+    q->stage = stage;
+    q->have = 0;
+    q->b = 0;
+    if (x < end)
+        q->b = ((const Real *)plan.b)[plan.step * (at.line * plan.nx + x)];
+    if constexpr (STAGED) {
+        const line_term &any = at.terms[0];
+        const int32_t entries = (end - x0) * at.across, gap = any.per_row - at.across;
+        q->have = at.present;
+        q->missing = 0;
+        if (x0 >= plan.reach && end <= plan.nx - plan.reach) {
+            const Value *first =
+                (const Value *)plan.first +
+                plan.step * (any.begin + (int64_t)any.per_row * x0 + (gap == 0 ? lane : 0));
+            Value *to = &stage[padded(lane)];
+#pragma unroll
+            for (int k = 0; k < TERMS; k++) {
+                const int32_t e = 32 * k + lane;
+                const int32_t at_entry =
+                    gap == 0 ? 32 * k : e + ((e * at.row_of_entry) >> 16) * gap;
+                if (e < entries)
+                    start_copy(&to[34 * k], first + plan.step * at_entry);
+            }
+        } else if (x < end) {
+            const uint64_t inside = inside_along_x(plan, shared, x);
+            q->missing = (uint32_t)(any.pattern & ~inside);
+#pragma unroll
+            for (int j = 0; j < TERMS; j++)
+                if ((uint32_t)(x + plan.term[j].x) >= (uint32_t)plan.nx)
+                    q->have &= ~(1u << j);
+            const int32_t count =
+                at.across - __popc(q->missing & (uint32_t)((1ull << plan.part) - 1));
+            const Value *first =
+                (const Value *)plan.first + plan.step * row_begin(plan, shared, any, x);
+            for (int32_t k = 0; k < count; k++)
+                start_copy(&stage[padded(lane * at.across + k)], first + plan.step * k);
+        }
+    } else if (x < end && plan.source != LINE_LISTS) {
+        read_row<Value, Real>(plan, shared, at, rows, x, q);
+    }
+}
+
+/* Brings the coefficients to the lanes of their rows: a[j] is term j's. Returns which there are. */
+template <typename Value, typename Real, int TERMS, bool STAGED>
+static __device__ __forceinline__ uint32_t arrange(const line_plan &plan,
+                                                   const worker<Value, Real> &at, int32_t rows,
+                                                   int32_t x, bool valid,
+                                                   const queue<Value, Real> &q, Value (&a)[TERMS]) {
+    const int32_t lane = threadIdx.x & 31;
+    uint32_t have = valid ? q.have : 0;
+    await_copies();
+    if (plan.source == LINE_LISTS && valid)
+        have = read_lists<Value>(plan, at.present, at.line * plan.nx + x, x, at.y, at.z, rows,
+                                 q.stage);
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < TERMS; j++) {
+        a[j] = 0;
+        if (have >> j & 1) {
+            int32_t place = rows * j + lane;
+            if (STAGED)
+                place = padded(lane * at.across + at.terms[j].rank -
+                               __popc(q.missing & at.terms[j].before));
+            a[j] = q.stage[place];
+        }
+    }
+    __syncwarp();
+    return have;
+}
+
+/* Waits until counter[i] >= needed, for the lane's own i and needed. */
+static __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared,
+                                             int32_t slot, int32_t needed) {
+    const int32_t *counter = &shared.progress[slot];
+    patience wait = {0, 0};
+    while (!__all_sync(FULL_WARP, load_acquire_block(counter) >= needed)) {
+        wait.failures++;
+        if ((wait.failures & 255) == 0) {
+            const bool on = load_acquire_block(counter) >= needed ||
+                            keep_waiting(plan, &wait, shared.line[slot]);
+            if (!__all_sync(FULL_WARP, on))
+                return false;
+        }
+    }
+    __syncwarp();
+    return true;
+}
+
+/* Solves the rows of a line one after the other, with divisions and with any terms in the own line:
+ * for diagonals without a good reciprocal and for couplings that are missing. */
+template <typename Value, typename Real, int TERMS>
+static __device__ Real solve_one_by_one(const line_plan &plan, Real *ring, int32_t ring_mask,
+                                        int32_t x0, int32_t rows, Real c, const Value (&a)[TERMS],
+                                        uint32_t have) {
+    const int32_t lane = threadIdx.x & 31;
+    for (int32_t i = 0; i < rows; i++) {
+        if (lane == i) {
+#pragma unroll
+            for (int j = TERMS - 1; j > 0; j--)
+                if (j <= plan.own && (have >> j & 1))
+                    c = multiply_add(-(Real)a[j], ring[(x0 + i + plan.term[j].x) & ring_mask], c);
+            if (!plan.unit)
+                c /= (Real)a[0];
+            ring[(x0 + i) & ring_mask] = c;
+        }
+        __syncwarp();
+    }
+    return c;
+}
+
+/* How the recurrence along a line can be run. */
+enum along {
+    ALONG_NONE,      /* there is none: rows of the line do not depend on each other */
+    ALONG_DOUBLING,  /* one term a row, of no more than the diagonal's size */
+    ALONG_ONE,       /* one term a row */
+    ALONG_TWO,       /* two */
+    ALONG_ONE_BY_ONE /* diagonals without a good reciprocal, missing couplings, any other terms */
+};
+
+/* Uniform in the warp. */
+template <typename Value, int TERMS>
+static __device__ __forceinline__ along choose_along(const line_plan &plan, int32_t x, bool valid,
+                                                     const Value (&a)[TERMS], uint32_t have) {
+    const double diagonal = plan.unit ? 1 : fabs((double)a[0]);
+    bool plain = plan.unit || ((have & 1) && diagonal > SAFE_SMALL && diagonal < SAFE_LARGE);
+    bool small = true;
+    if (plan.own > 0) {
+        plain = plain && plan.own <= 2 && plan.term[1].x == -1 && ((have >> 1 & 1) || x < 1);
+        small = fabs((double)a[1]) <= diagonal;
+    }
+    if (plan.own > 1)
+        plain = plain && plan.term[2].x == -2 && ((have >> 2 & 1) || x < 2);
+    if (!__all_sync(FULL_WARP, plain || !valid))
+        return ALONG_ONE_BY_ONE;
+    if (plan.own == 0)
+        return ALONG_NONE;
+    if (plan.own == 2)
+        return ALONG_TWO;
+    return __all_sync(FULL_WARP, small || !valid) ? ALONG_DOUBLING : ALONG_ONE;
+}
+
+/* Fills the table of a worker's line: lane j describes term j. */
+template <typename Value, typename Real>
+static __device__ void describe_line(const line_plan &plan, const line_tiling &tiling,
+                                     const tile &shared, worker<Value, Real> *at) {
+    const int32_t j = threadIdx.x & 31;
+    const bool box = plan.source == LINE_BOX;
+    at->line = shared.line[at->slot];
+    at->z = (int32_t)(at->line / plan.ny);
+    at->y = (int32_t)(at->line - (int64_t)at->z * plan.ny);
+    uint64_t pattern = 0;
+    int64_t begin = 0;
+    if (box) {
+        pattern = pattern_of_line(plan, at->y, at->z);
+        begin = line_begin(plan, at->y, at->z);
+        at->across = max(1, __popcll(pattern & ((1ull << plan.part) - 1)));
+        at->row_of_entry = (65536 + at->across - 1) / at->across;
+    }
+    for (int32_t g = 0; box && plan.transpose && g < plan.groups; g++) {
+        const int32_t y = at->y + plan.group[g].y, z = at->z + plan.group[g].z;
+        const uint64_t stores = pattern_of_line(plan, y, z);
+        const int64_t there = line_begin(plan, y, z);
+        if (j > plan.own && j < plan.terms && plan.group_of[j] == g) {
+            pattern = stores;
+            begin = there;
+        }
+    }
+    bool stored = false;
+    if (j < plan.terms) {
+        const line_offset o = plan.term[j];
+        const bool exists = leads_inside(plan, line_offset{0, o.y, o.z}, 0, at->y, at->z);
+        line_term *term = &at->terms[j];
+        stored = exists && !(j == 0 && plan.unit);
+        if (plan.source == LINE_ARRAYS)
+            stored = stored && plan.array[j] != NULL;
+        if (box) {
+            stored = stored && plan.pattern.of_term[j] < plan.patterns;
+            term->before = (uint32_t)((1ull << plan.pattern.of_term[j]) - 1);
+            term->rank = __popcll(pattern & ((1ull << plan.pattern.of_term[j]) - 1));
+        }
+        term->pattern = pattern;
+        term->per_row = __popcll(pattern);
+        term->missing = 0;
+        for (int32_t x = 0; box && x < plan.reach; x++)
+            term->missing += term->per_row - __popcll(pattern & shared.edge[x]);
+        term->begin = begin - term->missing;
+        term->ring = -1;
+        if (j > plan.own && exists)
+            term->ring = tiling.slot[at->slot][plan.group_of[j]] * tiling.ring;
+    }
+    at->present = __ballot_sync(FULL_WARP, stored);
+    __syncwarp();
+}
+
+/* A worker takes every `workers`-th subtask of its line. Subtasks of neighbouring lines are shifted
+ * against each other, so that one reads no farther than the other's subtask of the same number. */
+template <typename Value, typename Real, int TERMS, bool STAGED>
+static __device__ void work(const line_plan &plan, const line_tiling &tiling, tile &shared,
+                            worker<Value, Real> at, int32_t turn) {
+    const int32_t lane = threadIdx.x & 31;
+    const bool exported = tiling.exported >> at.slot & 1;
+    const int32_t stride = tiling.workers * tiling.rows, mask = tiling.ring - 1;
+    Real *ring = at.rings + at.slot * tiling.ring;
+    if (shared.line[at.slot] < 0)
+        return;
+    describe_line<Value, Real>(plan, tiling, shared, &at);
+    const bool withheld = at.line == plan.withheld_line;
+    /* What the lane looks after in waits: a line that is read, a reader, or the worker's own. */
+    const bool for_source = lane < plan.groups;
+    const bool for_reader = lane >= 16 && (tiling.consumers[at.slot] >> (lane - 16) & 1);
+    int32_t watched = at.slot;
+    if (for_source)
+        watched = tiling.slot[at.slot][lane];
+    if (for_reader)
+        watched = lane - 16;
+    const int32_t ahead = for_source ? plan.group[lane].x : 0;
+
+    queue<Value, Real> q;
+    Value *stage = at.stage, *next_stage = at.stage + tiling.stage_values;
+    const int32_t ly = at.slot % tiling.tile_y, lz = at.slot / tiling.tile_y;
+    const int64_t shift =
+        tiling.skew_y * (int64_t)(shared.y + ly) + tiling.skew_z * (int64_t)(shared.z + lz);
+    int32_t start = turn * tiling.rows - (int32_t)(shift % tiling.rows);
+    if (start + tiling.rows <= 0)
+        start += stride;
+    if (start < plan.nx)
+        prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, max(start, 0),
+                                             min(start + tiling.rows, plan.nx), stage, &q);
+    for (; start < plan.nx; start += stride) {
+        const int32_t x0 = max(start, 0), end = min(start + tiling.rows, plan.nx);
+        const int32_t x = x0 + lane;
+        const bool valid = x < end;
+        Value a[TERMS];
+        const uint32_t have =
+            arrange<Value, Real, TERMS, STAGED>(plan, at, tiling.rows, x, valid, q, a);
+        Real c = q.b, sum = 0;
+        Value *const scratch = stage;
+        stage = next_stage;
+        next_stage = scratch;
+        if (start + stride < plan.nx)
+            prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, start + stride,
+                                                 min(start + stride + tiling.rows, plan.nx), stage,
+                                                 &q);
+        const along way = choose_along<Value, TERMS>(plan, x, valid, a, have);
+        const Real inverse = plan.unit || !valid ? (Real)1 : (Real)1 / (Real)a[0];
+        const Real near = (Real)a[1] * inverse;
+        doubling<Real> doubled;
+        if (way == ALONG_DOUBLING)
+            doubled = prepare_doubling<Real>(near);
+        int32_t from[TERMS]; /* where the ring has what term j reads */
+#pragma unroll
+        for (int j = 1; j < TERMS; j++) {
+            from[j] = -1; /* zero */
+            if (j > plan.own && (have >> j & 1))
+                from[j] = at.terms[j].ring + ((x + plan.term[j].x) & mask);
+        }
+
+        int32_t needed = x0;
+        if (for_source)
+            needed = min(end + ahead, plan.nx);
+        if (for_reader)
+            needed = end - tiling.ring + tiling.back;
+        if (!await(plan, shared, watched, needed))
+            return;
+#pragma unroll
+        for (int j = 1; j < TERMS; j++) {
+            if (j & 1)
+                c = multiply_add(-(Real)a[j], at.rings[from[j]], c);
+            else
+                sum = multiply_add(-(Real)a[j], at.rings[from[j]], sum);
+        }
+        c += sum;
+        if (way == ALONG_ONE_BY_ONE) {
+            c = solve_one_by_one<Value, Real, TERMS>(plan, ring, mask, x0, end - x0, c, a, have);
+        } else {
+            const Real before = x0 > 0 ? ring[(x0 - 1) & mask] : (Real)0;
+            c *= inverse;
+            if (way == ALONG_DOUBLING) {
+                c = run_doubling<Real>(doubled, c, before);
+            } else if (way == ALONG_ONE) {
+                c = recur<Real, false>((Real *)scratch, end - x0, c, near, (Real)0, before,
+                                       (Real)0);
+            } else if (way == ALONG_TWO) {
+                const Real before2 = x0 > 1 ? ring[(x0 - 2) & mask] : (Real)0;
+                const Real next = TERMS > 2 ? (Real)a[TERMS > 2 ? 2 : 0] * inverse : (Real)0;
+                c = recur<Real, true>((Real *)scratch, end - x0, c, near, next, before, before2);
+            }
+        }
+
+        if (valid)
+            ring[x & mask] = c;
+        __syncwarp();
+        if (lane == 0 && !withheld)
+            store_release_block(&shared.progress[at.slot], end);
+        if (valid)
+            ((Real *)plan.x)[plan.step * (at.line * plan.nx + x)] = c;
+        if (exported) {
+            __syncwarp();
+            if (lane == 0 && !withheld)
+                raise_release_device(&plan.state->progress[at.line], shared.base + end);
+        }
+    }
+}
+
+/* A helper brings in every `helpers`-th halo: its lanes watch one line each, and all of them copy
+ * what has come. */
+template <typename Real>
+static __device__ void help(const line_plan &plan, const line_tiling &tiling, tile &shared,
+                            Real *rings, int32_t first) {
+    const int32_t lane = threadIdx.x & 31;
+    const int32_t halo = first + lane * tiling.helpers;
+    const int32_t slot = tiling.tile_y * tiling.tile_z + halo;
+    const bool mine = halo < tiling.halos && shared.line[min(slot, LINE_SLOTS_MAX - 1)] >= 0;
+    const int64_t line = mine ? shared.line[slot] : -1;
+    const uint32_t consumers = mine ? tiling.consumers[slot] : 0;
+    int32_t copied = mine ? 0 : plan.nx;
+    patience wait = {0, 0};
+    while (!__all_sync(FULL_WARP, copied >= plan.nx)) {
+        int32_t end = copied;
+        if (copied < plan.nx) {
+            const int64_t solved = load_acquire_device(&plan.state->progress[line]) - shared.base;
+            if (solved > copied) {
+                int32_t room = copied + 32;
+                for (uint32_t rest = consumers; rest != 0; rest &= rest - 1)
+                    room = min(room, load_acquire_block(&shared.progress[__ffs(rest) - 1]) +
+                                         tiling.ring - tiling.back);
+                end = max(copied, (int32_t)min(solved, (int64_t)room));
+            }
+        }
+        uint32_t come = __ballot_sync(FULL_WARP, end > copied);
+        if (come == 0) {
+            wait.failures++;
+            if ((wait.failures & 63) == 0 &&
+                !__all_sync(FULL_WARP, copied >= plan.nx || keep_waiting(plan, &wait, line)))
+                return;
+            continue;
+        }
+        __syncwarp();
+        wait.failures = 0;
+        wait.since = 0;
+        while (come != 0) {
+            /* Up to three lines at once: their loads overlap. */
+            Real value[3];
+            int32_t to[3], x[3], stop[3];
+#pragma unroll
+            for (int k = 0; k < 3; k++) {
+                const int32_t from = come != 0 ? __ffs(come) - 1 : 0;
+                to[k] = come != 0 ? __shfl_sync(FULL_WARP, slot, from) : -1;
+                x[k] = __shfl_sync(FULL_WARP, copied, from) + lane;
+                stop[k] = __shfl_sync(FULL_WARP, end, from);
+                const int64_t row = __shfl_sync(FULL_WARP, line, from) * plan.nx + x[k];
+                value[k] = 0;
+                if (to[k] >= 0 && x[k] < stop[k])
+                    value[k] = __ldcg((const Real *)plan.x + plan.step * row);
+                come &= come - 1;
+            }
+#pragma unroll
+            for (int k = 0; k < 3; k++) {
+                if (to[k] >= 0 && x[k] < stop[k])
+                    rings[to[k] * tiling.ring + (x[k] & (tiling.ring - 1))] = value[k];
+                __syncwarp();
+                if (to[k] >= 0 && lane == 0)
+                    store_release_block(&shared.progress[to[k]], stop[k]);
+            }
+        }
+        copied = end;
+    }
+}
+
+/* Sets the table of slots for the tile at (ty, tz). All threads. */
+static __device__ void open_tile(const line_plan &plan, const line_tiling &tiling, tile *shared) {
+    const int32_t own = tiling.tile_y * tiling.tile_z;
+    for (int32_t s = threadIdx.x; s < own + tiling.halos; s += blockDim.x) {
+        const int32_t ly = s < own ? s % tiling.tile_y : tiling.halo_y[s - own];
+        const int32_t lz = s < own ? s / tiling.tile_y : tiling.halo_z[s - own];
+        const int64_t z = (int64_t)shared->z + lz;
+        const int64_t y = (int64_t)shared->y + ly - plan.shear * z;
+        const bool inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
+        shared->line[s] = inside ? y + plan.ny * z : -1;
+        shared->progress[s] = inside ? 0 : plan.nx;
+    }
+}
+
+/* Whether a CSR of which only one part is stored, and which by its size can be either, holds the
+ * other part: then T is diagonal. Row 0 tells. Uniform in the grid. */
+static __device__ bool holds_other_part(const line_plan &plan) {
+    if (plan.entries_first == plan.entries_other)
+        return false;
+    const int64_t entries =
+        read_index(plan.row_ptr, plan.index_type, 1) - read_index(plan.row_ptr, plan.index_type, 0);
+    return entries == plan.entries_other;
+}
+
+template <typename Value, typename Real>
+static __device__ void solve_diagonal(const line_plan &plan) {
+    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < plan.points;
+         row += threads) {
+        const Real b = ((const Real *)plan.b)[plan.step * row];
+        Real x = b;
+        if (!plan.unit) {
+            const int64_t position = find_entry(plan, row, row);
+            x = b / (position >= 0 ? (Real)((const Value *)plan.values)[position] : (Real)0);
+        }
+        ((Real *)plan.x)[plan.step * row] = x;
+    }
+}
+
+template <typename Value, typename Real, int TERMS, bool STAGED>
+__global__ void __launch_bounds__(LINE_THREADS(TERMS), 1)
+    sweep_tiles(const __grid_constant__ line_plan plan,
+                const __grid_constant__ line_tiling tiling) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    tile &shared = *(tile *)memory;
+    const int32_t warp = __shfl_sync(FULL_WARP, (int32_t)threadIdx.x / 32, 0);
+    const int32_t own = tiling.tile_y * tiling.tile_z, workers = own * tiling.workers;
+    Real *rings = (Real *)(memory + sizeof(tile)); /* a zero stands before them */
+    unsigned char *scratch = (unsigned char *)(rings + (own + tiling.halos) * tiling.ring);
+    cursor at = {0, -1, 0, 0};
+
+    if (holds_other_part(plan)) {
+        solve_diagonal<Value, Real>(plan);
+        return;
+    }
+    if (threadIdx.x == 0) {
+        shared.base = *(volatile int64_t *)&plan.state->base;
+        rings[-1] = 0;
+    }
+    if (plan.source == LINE_BOX)
+        describe_edges(plan, &shared);
+    for (;;) {
+        if (threadIdx.x == 0) {
+            shared.ticket = atomicAdd(&plan.state->ticket, 1u);
+            if (shared.ticket < tiling.tiles && *(volatile uint32_t *)&plan.state->failed == 0) {
+                int32_t ty, tz;
+                find_tile(plan, tiling.tile_y, tiling.tile_z, tiling.tiles_y, tiling.tiles_z,
+                          shared.ticket, &at, &ty, &tz);
+                shared.y = ty * tiling.tile_y;
+                shared.z = tz * tiling.tile_z;
+            } else {
+                shared.ticket = -1;
+            }
+        }
+        __syncthreads();
+        if (shared.ticket < 0)
+            break;
+        open_tile(plan, tiling, &shared);
+        __syncthreads();
+        if (warp < workers) {
+            worker<Value, Real> one = {};
+            unsigned char *mine = scratch + warp * tiling.worker_bytes;
+            one.slot = warp % own;
+            one.terms = (line_term *)mine;
+            one.stage = (Value *)(mine + plan.terms * sizeof(line_term));
+            one.rings = rings;
+            work<Value, Real, TERMS, STAGED>(plan, tiling, shared, one, warp / own);
+        } else {
+            help<Real>(plan, tiling, shared, rings, warp - workers);
+        }
+        __syncthreads();
+    }
+    leave(plan);
+}
+
+/* ---- Any stencil, without tiles ----------------------------------------------------------------
+ */
+
+/* Coefficient of term j in a row, or false where there is none. */
+template <typename Value>
+static __device__ bool coefficient(const line_plan &plan, int32_t j, int32_t x, int32_t y,
+                                   int32_t z, int64_t row, Value *value) {
+    const line_offset o = plan.term[j];
+    if (!leads_inside(plan, o, x, y, z))
+        return false;
+    const int64_t other = row + distance(plan, o);
+    if (plan.source == LINE_ARRAYS) {
+        if (plan.array[j] == NULL)
+            return false;
+        *value = ((const Value *)plan.array[j])[plan.step * (plan.transpose ? other : row)];
+        return true;
+    }
+    const int64_t position =
+        plan.transpose ? find_entry(plan, other, row) : find_entry(plan, row, other);
+    if (position >= 0)
+        *value = ((const Value *)plan.values)[position];
+    return position >= 0;
+}
+
+/* Whether all entries of the part that a row stores belong to the stencil. */
+static __device__ bool row_fits(const line_plan &plan, int64_t row, int32_t x, int32_t y,
+                                int32_t z) {
+    if (plan.transpose)
+        return row_fits_transposed(plan, row, x, y, z);
+    const csr_row found = find_row(plan, row);
+    for (int64_t c = 0; c < found.length; c++) {
+        const int64_t column = column_at(plan, found.begin + plan.step * c);
+        bool fits = column >= row;
+        for (int32_t j = 1; j < plan.terms && !fits; j++)
+            fits = column == row + distance(plan, plan.term[j]) &&
+                   leads_inside(plan, plan.term[j], x, y, z);
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+/* Solves one line with one warp; lane i has row i of 32. Every line waits for its neighbours
+ * through device memory; the recurrence goes lane after lane. */
+template <typename Value, typename Real>
+static __device__ void solve_line(const line_plan &plan, int64_t base, int32_t y, int32_t z) {
+    const int32_t lane = threadIdx.x & 31;
+    const int64_t line = y + (int64_t)plan.ny * z;
+    Real *solution = (Real *)plan.x;
+    for (int32_t x0 = 0; x0 < plan.nx; x0 += 32) {
+        const int32_t rows = min(32, plan.nx - x0), x = x0 + lane;
+        const int64_t row = line * plan.nx + x;
+        for (int32_t g = lane; g < plan.groups; g += 32) {
+            const line_offset o = plan.group[g];
+            const int64_t other = line + o.y + (int64_t)plan.ny * o.z;
+            const int64_t needed = base + min(x0 + rows + o.x, plan.nx);
+            if ((uint32_t)(y + o.y) >= (uint32_t)plan.ny ||
+                (uint32_t)(z + o.z) >= (uint32_t)plan.nz)
+                continue;
+            patience wait = {0, 0};
+            while (load_acquire_device(&plan.state->progress[other]) < needed)
+                if ((++wait.failures & 63) == 0 && !keep_waiting(plan, &wait, other))
+                    break;
+        }
+        __syncwarp();
+        if (__any_sync(FULL_WARP, *(volatile uint32_t *)&plan.state->failed != 0))
+            return;
+        Real c = 0;
+        Value value = 0, diagonal = 0;
+        if (lane < rows) {
+            c = ((const Real *)plan.b)[plan.step * row];
+            if (plan.source == LINE_LISTS && !row_fits(plan, row, x, y, z))
+                give_up(plan, GSW_ERROR_NOT_A_GRID, user_row(plan, row));
+            (void)coefficient(plan, 0, x, y, z, row, &diagonal);
+            for (int32_t j = plan.own + 1; j < plan.terms; j++)
+                if (coefficient(plan, j, x, y, z, row, &value))
+                    c = multiply_add(
+                        -(Real)value,
+                        __ldcg(&solution[plan.step * (row + distance(plan, plan.term[j]))]), c);
+        }
+        for (int32_t i = 0; i < rows; i++) {
+            if (lane == i) {
+                for (int32_t j = plan.own; j > 0; j--)
+                    if (coefficient(plan, j, x, y, z, row, &value))
+                        c = multiply_add(-(Real)value,
+                                         __ldcg(&solution[plan.step * (row + plan.term[j].x)]), c);
+                solution[plan.step * row] = plan.unit ? c : c / (Real)diagonal;
+            }
+            __syncwarp();
+        }
+        if (lane == 0 && line != plan.withheld_line)
+            store_release_device(&plan.state->progress[line], base + x0 + rows);
+    }
+}
+
+template <typename Value, typename Real>
+__global__ void __launch_bounds__(128) sweep_lines(const __grid_constant__ line_plan plan,
+                                                   const __grid_constant__ line_tiling tiling) {
+    const int64_t base = *(volatile int64_t *)&plan.state->base;
+    cursor at = {0, -1, 0, 0};
+    for (;;) {
+        uint32_t ticket = 0;
+        if ((threadIdx.x & 31) == 0)
+            ticket = atomicAdd(&plan.state->ticket, 1u);
+        ticket = __shfl_sync(FULL_WARP, ticket, 0);
+        if (ticket >= tiling.tiles ||
+            __any_sync(FULL_WARP, *(volatile uint32_t *)&plan.state->failed != 0))
+            break;
+        int32_t y, z;
+        find_tile(plan, 1, 1, tiling.tiles_y, tiling.tiles_z, ticket, &at, &y, &z);
+        solve_line<Value, Real>(plan, base, y - plan.shear * z, z);
+    }
+    leave(plan);
+}
+
+/* ---- The table ---------------------------------------------------------------------------------
+ */
+
+template <typename Value, typename Real> static const line_kernels *make_table(void) {
+    static const line_kernels table = {
+        {(const void *)sweep_tiles<Value, Real, 4, true>,
+         (const void *)sweep_tiles<Value, Real, 8, true>,
+         (const void *)sweep_tiles<Value, Real, 14, true>,
+         (const void *)sweep_tiles<Value, Real, 18, true>},
+        {(const void *)sweep_tiles<Value, Real, 4, false>,
+         (const void *)sweep_tiles<Value, Real, 18, false>},
+        (const void *)sweep_lines<Value, Real>,
+    };
+    return &table;
+}

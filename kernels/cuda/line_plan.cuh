@@ -1,0 +1,177 @@
+/* line_plan.cuh: what the host tells the kernels of the direct sweep (line.cu fills it).
+ *
+ * SWEEP COORDINATES. Extents of 1 are squeezed out, and a sweep that runs downward is an upward
+ * sweep of the mirrored grid (row -> points - 1 - row). In sweep coordinates a point depends on
+ * points before it, and the stored entries of a CSR stand in ascending order of row and offset, so
+ * one set of formulas serves all eight solves. Arrays of the user are reached through a pointer to
+ * their first element in sweep order and a step of +1 or -1. */
+#ifndef GSW_CUDA_LINE_PLAN_CUH
+#define GSW_CUDA_LINE_PLAN_CUH
+
+#include "cuda/context.cuh"
+#include "geometry.h"
+
+#define LINE_ROWS_MAX    32 /* rows of a subtask: one a lane */
+#define LINE_TILE_MAX    16 /* lines of a tile */
+#define LINE_GROUPS_MAX  16 /* other lines that one line depends on, in the tiled kernel */
+#define LINE_HALO_MAX    48 /* lines that a tile reads from other tiles */
+#define LINE_SLOTS_MAX   (LINE_TILE_MAX + LINE_HALO_MAX)
+#define LINE_PATTERN_MAX 64        /* entries of a row, in the tiled kernel */
+#define LINE_REACH_MAX   8         /* largest |dx| of an entry, in the tiled kernel */
+#define LINE_EXTENT_MAX  (1 << 30) /* points along an axis */
+
+/* Where coefficients come from. */
+enum line_source {
+    LINE_BOX,   /* CSR that holds every coupling inside the grid: positions are computed */
+    LINE_LISTS, /* any other CSR: row pointers and columns are read */
+    LINE_ARRAYS /* stencil arrays */
+};
+
+struct line_offset {
+    int16_t x, y, z;
+};
+
+/* Shared by all blocks, in device memory. It is zero before the first solve; each solve leaves it
+ * ready for the next: `base` grows by the length of a line, so that what `progress` holds from
+ * earlier solves counts as "nothing solved yet" and need not be cleared. */
+struct line_state {
+    int64_t base;
+    uint32_t ticket;   /* next tile (line) to hand out */
+    uint32_t finished; /* blocks that have left */
+    uint32_t failed;   /* a block has given the solve up */
+    uint32_t reserved;
+    int64_t progress[1]; /* of each line: base + points solved */
+};
+
+/* One triangular system in sweep coordinates. TERMS are what a row is made of: term 0 is the
+ * diagonal, terms 1..own lead to the row's own line (nearest first), the rest to other lines, in
+ * ascending order; those that lead to one line form a GROUP. */
+struct line_plan {
+    int64_t points, lines;
+    int32_t nx, ny, nz;
+    int32_t shear; /* y' = y + shear * z: then dependences have dy' <= 0 */
+    int32_t width; /* values of y' */
+    int32_t step;  /* 1 upward, -1 downward, in the user's numbering */
+    int32_t terms, own, groups;
+    int32_t patterns; /* LINE_BOX: offsets that a row of the CSR may hold, */
+    int32_t part;     /* how many of them, the first ones, are read as terms of the row itself, */
+    int32_t reach;    /* and the largest |dx| among them */
+    /* Entries of the user's row 0, and how many it would have if the CSR held the other part; equal
+     * where that is no question. */
+    int32_t entries_first, entries_other;
+    enum line_source source;
+    int32_t transpose, unit;
+    gsw_itype index_type;
+    int32_t index_base;
+    int64_t nonzeros;
+
+    const void *values; /* CSR: the user's array, */
+    const void *first;  /* and its first element in sweep order */
+    const void *row_ptr, *columns;
+    const void *b;
+    void *x;
+    line_state *state;
+    gsw_cuda_report *report;
+    int64_t wait_limit_ns;
+    int64_t withheld_line;
+
+    line_offset term[GSW_STENCIL_MAX + 1];
+    line_offset group[GSW_STENCIL_MAX]; /* x: the farthest ahead that the group reads */
+    uint8_t group_of[GSW_STENCIL_MAX + 1];
+    union {
+        struct {
+            line_offset offset[GSW_STENCIL_MAX]; /* ascending */
+            uint8_t of_term[GSW_STENCIL_MAX + 1];
+        } pattern;                              /* LINE_BOX */
+        const void *array[GSW_STENCIL_MAX + 1]; /* LINE_ARRAYS: of each term, or NULL */
+    };
+};
+
+/* How the tiled kernel cuts the work. */
+struct line_tiling {
+    int32_t tile_y, tile_z; /* lines of a tile in y' and z */
+    int32_t tiles_y, tiles_z;
+    int32_t rows;           /* of a subtask */
+    int32_t skew_y, skew_z; /* points by which subtasks are shifted from line to line */
+    int32_t workers;        /* D: warps that share a line */
+    int32_t helpers;        /* warps that fetch other tiles' lines */
+    int32_t halos;
+    int32_t ring;         /* points that are kept of each line: a power of 2 */
+    int32_t stage_values; /* of each of a worker's two places for coefficients */
+    int32_t worker_bytes; /* of these and its table of terms */
+    int32_t back;         /* farthest that a line reads back in another line */
+    int64_t tiles;
+    uint16_t exported;                                    /* lines that other tiles read, by bit */
+    uint16_t consumers[LINE_SLOTS_MAX];                   /* of each slot: the lines that read it */
+    uint8_t slot[LINE_TILE_MAX][LINE_GROUPS_MAX];         /* of each line: where its groups are */
+    int32_t halo_y[LINE_HALO_MAX], halo_z[LINE_HALO_MAX]; /* from the tile's first line, y' and z */
+};
+
+/* What a block shares beside rings and scratch. */
+struct alignas(16) tile {
+    int64_t ticket;
+    int64_t base; /* state->base */
+    /* Entries of rows x < reach, and of rows x >= nx - reach, that stay in the grid along x. */
+    uint64_t edge[2 * LINE_REACH_MAX];
+    int64_t line[LINE_SLOTS_MAX];     /* its number, y + ny * z; -1 outside the grid */
+    int32_t progress[LINE_SLOTS_MAX]; /* points in the ring */
+    int32_t y, z;                     /* of the first line: y' and z */
+    double zero[2];                   /* read where a row has no coupling; the rings follow */
+};
+
+/* Where a term of a worker's line stands. Row x of the line that stores the term begins at
+ * begin + per_row * x as long as it and the rows before it are WHOLE, that is, `reach` or more
+ * points away from the ends of the line; `begin` makes good for what is missing in the first rows.
+ */
+struct line_term {
+    int64_t begin;
+    uint64_t pattern; /* entries of the line's whole rows, by bit */
+    int32_t per_row;  /* their number */
+    int32_t rank;     /* the term's place among them */
+    uint32_t before;  /* offsets before the term's, by bit: the first 32 */
+    int32_t missing;  /* entries that the rows before the first whole one have less */
+    int32_t ring;     /* where the ring of the term's line begins; -1: the line does not exist */
+};
+
+/* Tiles (d - tz, tz) of an antidiagonal that can hold lines: a range of tz. */
+GSW_HD void gsw_antidiagonal(const line_plan &plan, int32_t tile_y, int32_t tile_z, int32_t tiles_y,
+                             int32_t tiles_z, int64_t d, int32_t *low, int32_t *count) {
+    const int64_t slant = (int64_t)plan.shear * tile_z + tile_y;
+    int64_t first = d - (tiles_y - 1), last = d;
+    if (last > tiles_z - 1)
+        last = tiles_z - 1;
+    if (plan.shear > 0) {
+        const int64_t end = gsw_floor_div(d * tile_y + tile_y - 1, slant);
+        const int64_t begin =
+            -gsw_floor_div(plan.ny - 1 + (int64_t)plan.shear * (tile_z - 1) - d * tile_y, slant);
+        if (last > end)
+            last = end;
+        if (first < begin)
+            first = begin;
+    }
+    if (first < 0)
+        first = 0;
+    *low = (int32_t)first;
+    *count = last >= first ? (int32_t)(last - first + 1) : 0;
+}
+
+static_assert(sizeof(line_plan) + sizeof(line_tiling) <= 4096, "kernel parameters are limited");
+
+/* Most threads of a block of the tiled kernel. */
+#define LINE_THREADS(terms) 640
+
+/* The kernels for one pair of types; see line_kernel.cuh. */
+struct line_kernels {
+    const void *staged[4]; /* at most line_terms[k] terms; rows of CSR entries read across lanes */
+    const void *direct[2]; /* at most line_direct_terms[k] terms; each lane reads its own row */
+    const void *general;   /* any stencil, without tiles */
+};
+
+extern const int line_terms[4];
+extern const int line_direct_terms[2];
+
+const line_kernels *line_kernels_f64(void);   /* fp64 values and vectors */
+const line_kernels *line_kernels_mixed(void); /* fp32 values, fp64 vectors */
+const line_kernels *line_kernels_f32(void);
+
+#endif

@@ -1,0 +1,246 @@
+/* spmv.cu: products with a matrix: y = A x, or the residual y = b - A x.
+ *
+ * A row's products are added by one thread, in ascending order of the columns, one fused
+ * multiply-add each, starting from 0 or b: the same bits as on the CPU. So lanes cannot share a
+ * row; what they share is the reading of it. */
+#include <cuda_pipeline.h>
+
+#include "cuda/context.cuh"
+
+namespace {
+
+constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
+
+unsigned blocks_for(int64_t rows, int per_block) {
+    int64_t blocks = rows / per_block + (rows % per_block != 0);
+    return static_cast<unsigned>(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX);
+}
+
+__device__ float multiply_add(float a, float x, float sum) {
+    return fmaf(a, x, sum);
+}
+
+__device__ double multiply_add(double a, double x, double sum) {
+    return fma(a, x, sum);
+}
+
+/* ---- CSR ---- */
+
+/* Rows of a block, one a thread, and the most shared memory that their entries may take: five
+ * blocks then fit on a multiprocessor with 227 KB. 42 KB hold 128 rows of 27 fp64 entries. */
+enum { ROWS = 128, STAGE_BYTES = 42 * 1024 };
+
+template <typename Coefficient, typename Index> struct csr_arrays {
+    int64_t rows;
+    const Index *row_ptr;
+    const Index *columns;
+    const Coefficient *values;
+    int base;
+    int capacity; /* entries in shared memory: a multiple of 32 */
+};
+
+/* Copies `count` entries from entry `first` on into shared memory, neighbouring threads reading
+ * neighbouring entries, all under way at once; returns when they are there for the whole block. */
+template <typename Coefficient, typename Index>
+__device__ void stage(const csr_arrays<Coefficient, Index> &csr, int64_t first, int count,
+                      Coefficient *values, Index *columns) {
+    for (int k = static_cast<int>(threadIdx.x); k < count; k += ROWS) {
+        __pipeline_memcpy_async(values + k, csr.values + first + k, sizeof *values);
+        __pipeline_memcpy_async(columns + k, csr.columns + first + k, sizeof *columns);
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+}
+
+__device__ int clamp(int64_t value, int most) {
+    return value < 0 ? 0 : value > most ? most : static_cast<int>(value);
+}
+
+/* A block stages the entries of its rows, in several pieces where they are too many, and each
+ * thread adds up the part of its own row that lies in the piece. Then the lanes of a warp read
+ * neighbouring values of x for rows of one stencil. */
+template <typename Value, typename Coefficient, typename Index, bool residual>
+__global__ void __launch_bounds__(ROWS)
+    csr_rows(const csr_arrays<Coefficient, Index> csr, const Value *b, const Value *__restrict__ x,
+             Value *y) {
+    extern __shared__ double shared[];
+    Coefficient *values = reinterpret_cast<Coefficient *>(shared);
+    Index *columns = reinterpret_cast<Index *>(values + csr.capacity);
+
+    for (int64_t first = int64_t{blockIdx.x} * ROWS; first < csr.rows;
+         first += int64_t{gridDim.x} * ROWS) {
+        int64_t row = first + threadIdx.x;
+        int64_t last = first + ROWS < csr.rows ? first + ROWS : csr.rows;
+        int64_t begin = 0, end = 0;
+        Value sum = 0;
+        if (row < last) {
+            begin = int64_t{csr.row_ptr[row]} - csr.base;
+            end = int64_t{csr.row_ptr[row + 1]} - csr.base;
+            sum = residual ? b[row] : 0;
+        }
+        int64_t all = int64_t{csr.row_ptr[last]} - csr.base;
+        for (int64_t piece = int64_t{csr.row_ptr[first]} - csr.base; piece < all;
+             piece += csr.capacity) {
+            int count = clamp(all - piece, csr.capacity);
+            stage(csr, piece, count, values, columns);
+            int until = clamp(end - piece, count);
+#pragma unroll 4
+            for (int k = clamp(begin - piece, count); k < until; k++) {
+                Value a = static_cast<Value>(values[k]);
+                sum = multiply_add(residual ? -a : a, x[int64_t{columns[k]} - csr.base], sum);
+            }
+            __syncthreads(); /* before the next piece overwrites this one */
+        }
+        if (row < last)
+            y[row] = sum;
+    }
+}
+
+template <typename Value, typename Coefficient, typename Index>
+void launch_csr(cudaStream_t stream, const gsw_csr *csr, const void *b, const void *x, void *y) {
+    const int64_t entry = sizeof(Coefficient) + sizeof(Index);
+    const int64_t longest = STAGE_BYTES / entry / 32 * 32;
+    /* Room for rows of average length: more blocks fit on a multiprocessor. */
+    const int64_t average = csr->nonzeros / csr->rows + 1;
+    const int64_t capacity = average < longest / ROWS ? average * ROWS : longest;
+    const csr_arrays<Coefficient, Index> arrays = {csr->rows,
+                                                   static_cast<const Index *>(csr->row_ptr),
+                                                   static_cast<const Index *>(csr->columns),
+                                                   static_cast<const Coefficient *>(csr->values),
+                                                   csr->base,
+                                                   static_cast<int>(capacity)};
+    const unsigned blocks = blocks_for(csr->rows, ROWS);
+    const size_t bytes = static_cast<size_t>(capacity * entry);
+    const Value *from_b = static_cast<const Value *>(b);
+    const Value *from_x = static_cast<const Value *>(x);
+    Value *to = static_cast<Value *>(y);
+    if (b)
+        csr_rows<Value, Coefficient, Index, true>
+            <<<blocks, ROWS, bytes, stream>>>(arrays, from_b, from_x, to);
+    else
+        csr_rows<Value, Coefficient, Index, false>
+            <<<blocks, ROWS, bytes, stream>>>(arrays, from_b, from_x, to);
+}
+
+/* ---- stencil arrays ---- */
+
+enum { POINTS = 256 }; /* of a block, one a thread */
+
+/* The offsets whose arrays are given and that can stay inside the grid. A parameter of the kernel:
+ * all threads read the same entry at a time, which the constant cache serves at once. */
+template <typename Coefficient> struct stencil_terms {
+    int64_t nx, ny, nz;
+    int64_t points;
+    int64_t distance[GSW_STENCIL_MAX]; /* in rows */
+    const Coefficient *values[GSW_STENCIL_MAX];
+    int16_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
+    int32_t count;
+};
+static_assert(GSW_OFFSET_MAX <= INT16_MAX, "components of offsets are kept in 16 bits");
+static_assert(sizeof(stencil_terms<double>) + 3 * sizeof(void *) <= 4096,
+              "a kernel takes at most 4 KiB of parameters on all devices");
+
+template <typename Coefficient> stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix) {
+    const gsw_grid *grid = &matrix->grid;
+    stencil_terms<Coefficient> terms = {};
+    terms.nx = grid->nx;
+    terms.ny = grid->ny;
+    terms.nz = grid->nz;
+    terms.points = grid->nx * grid->ny * grid->nz;
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        const Coefficient *values = static_cast<const Coefficient *>(matrix->array.values[e]);
+        if (!values || o.dx <= -grid->nx || o.dx >= grid->nx || o.dy <= -grid->ny ||
+            o.dy >= grid->ny || o.dz <= -grid->nz || o.dz >= grid->nz)
+            continue;
+        terms.distance[terms.count] = gsw_grid_row(grid, o.dx, o.dy, o.dz);
+        terms.values[terms.count] = values;
+        terms.dx[terms.count] = static_cast<int16_t>(o.dx);
+        terms.dy[terms.count] = static_cast<int16_t>(o.dy);
+        terms.dz[terms.count] = static_cast<int16_t>(o.dz);
+        terms.count++;
+    }
+    return terms;
+}
+
+__device__ bool within(int64_t i, int64_t extent) {
+    return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent);
+}
+
+/* x = i mod nx, returns i div nx; in 32 bits where the grid allows, which is far quicker. */
+__device__ int64_t split(int64_t i, int64_t nx, bool narrow, int64_t *x) {
+    int64_t rest = narrow ? static_cast<uint32_t>(i) / static_cast<uint32_t>(nx) : i / nx;
+    *x = i - rest * nx;
+    return rest;
+}
+
+/* A thread takes a point: neighbouring threads read neighbouring values of every array and of x. */
+template <typename Value, typename Coefficient, bool residual>
+__global__ void __launch_bounds__(POINTS)
+    stencil_rows(const stencil_terms<Coefficient> terms, const Value *b,
+                 const Value *__restrict__ x, Value *y) {
+    const bool narrow = terms.points <= int64_t{UINT32_MAX};
+    for (int64_t row = int64_t{blockIdx.x} * POINTS + threadIdx.x; row < terms.points;
+         row += int64_t{gridDim.x} * POINTS) {
+        int64_t px, py;
+        int64_t line = split(row, terms.nx, narrow, &px);
+        int64_t pz = split(line, terms.ny, narrow, &py);
+        Value sum = residual ? b[row] : 0;
+#pragma unroll 4
+        for (int32_t e = 0; e < terms.count; e++) {
+            bool inside = within(px + terms.dx[e], terms.nx) &&
+                          within(py + terms.dy[e], terms.ny) && within(pz + terms.dz[e], terms.nz);
+            Value a = inside ? static_cast<Value>(terms.values[e][row]) : 0;
+            Value neighbour = inside ? x[row + terms.distance[e]] : 0;
+            Value next = multiply_add(residual ? -a : a, neighbour, sum);
+            sum = inside ? next : sum;
+        }
+        y[row] = sum;
+    }
+}
+
+template <typename Value, typename Coefficient>
+void launch_stencil(cudaStream_t stream, const gsw_matrix *matrix, const void *b, const void *x,
+                    void *y) {
+    const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
+    const unsigned blocks = blocks_for(terms.points, POINTS);
+    const Value *from_b = static_cast<const Value *>(b);
+    const Value *from_x = static_cast<const Value *>(x);
+    Value *to = static_cast<Value *>(y);
+    if (b)
+        stencil_rows<Value, Coefficient, true>
+            <<<blocks, POINTS, 0, stream>>>(terms, from_b, from_x, to);
+    else
+        stencil_rows<Value, Coefficient, false>
+            <<<blocks, POINTS, 0, stream>>>(terms, from_b, from_x, to);
+}
+
+/* ---- choosing among them ---- */
+
+template <typename Value, typename Coefficient>
+void multiply(cudaStream_t stream, const gsw_matrix *matrix, const void *b, const void *x,
+              void *y) {
+    if (matrix->format == GSW_FORMAT_STENCIL)
+        launch_stencil<Value, Coefficient>(stream, matrix, b, x, y);
+    else if (matrix->csr.index_type == GSW_I32)
+        launch_csr<Value, Coefficient, int32_t>(stream, &matrix->csr, b, x, y);
+    else
+        launch_csr<Value, Coefficient, int64_t>(stream, &matrix->csr, b, x, y);
+}
+
+} // namespace
+
+gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                         const void *b, const void *x, void *y) {
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    gsw_dtype coefficients =
+        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    if (vector_type == GSW_F32)
+        multiply<float, float>(stream, matrix, b, x, y);
+    else if (coefficients == GSW_F32)
+        multiply<double, float>(stream, matrix, b, x, y);
+    else
+        multiply<double, double>(stream, matrix, b, x, y);
+    return gsw_cuda_check_launch(context, "a product with a matrix");
+}

@@ -1,0 +1,653 @@
+/* bench_compare.c: triangular solves with one part of a matrix as CSR: the library's algorithms on
+ * any backend, rivals, and the steps of the ablation.
+ *
+ * Parts of a system are made one after the other on the host, brought to the backend, solved by
+ * every method in turn, and freed. Each method: set up, warm up, a short run to learn how long it
+ * takes and to compare x, the timed runs, compare x again. x is poisoned before every run (before
+ * every batch where the host's clock is used). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench.h"
+
+#define MIN_REPEATS   10
+#define MAX_REPEATS   200
+#define MIN_TIME_MS   200.0
+#define TRIAL_REPEATS 3
+#define HOST_REPEATS  3                          /* rivals that run on the CPU take long */
+#define HOST_POINTS   ((int64_t)128 * 128 * 128) /* and are left out beyond, unless named */
+#define FLUSH_BYTES   ((size_t)256 << 20)        /* more than the L2 cache of any GPU */
+
+/* The step that does not wait for its neighbours: a lower bound whose answers are wrong. */
+#define WITHOUT_WAITING "state-none"
+
+typedef struct compare_run {
+    const bench_plan *plan;
+    const cli_place *place;
+    bench_device *device;
+    bench_table table;
+    double host_copy_gb_s; /* of the CPU, where that is the backend */
+    void *flush;           /* what is overwritten for a cold cache without events */
+    cJSON *results, *skipped;
+    int own_wrong, rival_wrong; /* results that differ from the reference */
+    bool has_bound;             /* a result without waiting was shown */
+} compare_run;
+
+/* ---- Groups: one part in one precision ------------------------------------------------------- */
+
+static int no_memory(const cli_options *options) {
+    cli_error(options, "out of memory; try a smaller --size");
+    return CLI_INPUT;
+}
+
+/* A right-hand side of the group's type; the reference solution in fp64 with exactly the numbers
+ * that the methods get. */
+static int make_vectors(const cli_options *options, gsw_context *host, bench_group *group) {
+    size_t count = (size_t)group->rows;
+    bool f32 = group->type == GSW_F32;
+    group->vector_bytes = count * gsw_dtype_size(group->type);
+    group->b = malloc(group->vector_bytes);
+    group->x = malloc(group->vector_bytes);
+    group->reference = malloc(count * sizeof(double));
+    group->wide = f32 ? malloc(count * sizeof(double)) : group->x;
+    if (group->b == NULL || group->x == NULL || group->reference == NULL || group->wide == NULL)
+        return no_memory(options);
+    gsw_random_vector(2, group->rows, group->reference);
+    for (size_t i = 0; f32 && i < count; i++) {
+        ((float *)group->b)[i] = (float)group->reference[i];
+        group->reference[i] = ((float *)group->b)[i];
+    }
+    if (!f32)
+        memcpy(group->b, group->reference, group->vector_bytes);
+    memset(group->x, 0xff, group->vector_bytes);
+    gsw_sptrsv_options plain = {.part = group->part, .algorithm = GSW_ALGORITHM_REFERENCE};
+    gsw_status status = gsw_sptrsv(host, &group->host, &plain, 1, group->reference, group->rows,
+                                   group->reference, group->rows);
+    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
+}
+
+static int make_group(const cli_options *options, const compare_run *run, const gsw_csr *csr,
+                      bench_group *group) {
+    gsw_context *host = run->place->host;
+    gsw_status status = gsw_matrix_from_csr(host, &group->grid, &group->stencil, csr, &group->host);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, host, status, CLI_FROM_OPTION);
+    group->rows = csr->rows;
+    group->type = csr->value_type;
+    int code = make_vectors(options, host, group);
+    if (code == CLI_OK)
+        code = cli_upload(options, run->place, &group->host, group->b, group->x,
+                          group->vector_bytes, &group->arrays);
+    return code;
+}
+
+static void free_group(const compare_run *run, bench_group *group) {
+    cli_arrays_free(run->place, &group->arrays);
+    if (group->wide != group->x)
+        free(group->wide);
+    free(group->reference);
+    free(group->x);
+    free(group->b);
+}
+
+/* max |x - reference| / max |reference| of what is in group->x. */
+static double host_error(bench_group *group) {
+    if (group->type == GSW_F32)
+        for (int64_t i = 0; i < group->rows; i++)
+            group->wide[i] = ((const float *)group->x)[i];
+    return cli_max_error(group->wide, group->reference, group->rows);
+}
+
+/* The larger one; NaN where either is, which is worse than any number. */
+static double worse(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
+/* ---- One method ------------------------------------------------------------------------------ */
+
+/* A method at work on a group. */
+typedef struct solver {
+    const compare_run *run;
+    const bench_method *method;
+    bench_group *group;
+    gsw_context *context; /* whose clock is taken: the place's, or the host's */
+    gsw_factor *factor;   /* of the packed algorithm */
+    void *state;          /* of a rival */
+    const void *b;
+    void *x;
+    bool device, cold;
+    gsw_status status; /* of the library's last call */
+    char reason[256];  /* of a rival's failure */
+} solver;
+
+static gsw_status solve_once(void *user) {
+    solver *s = user;
+    bench_group *group = s->group;
+    if (s->method->kind != KIND_GRIDSWEEP)
+        return bench_rival_solve(s->method, s->state, s->b, s->x, s->reason, sizeof s->reason)
+                   ? GSW_SUCCESS
+                   : GSW_ERROR_DEVICE;
+    if (s->factor != NULL)
+        return gsw_factor_solve(s->context, s->factor, 1, s->b, group->rows, s->x, group->rows);
+    gsw_sptrsv_options wanted = {
+        .part = group->part, .vector_type = group->type, .algorithm = s->method->algorithm};
+    return gsw_sptrsv(s->context, &group->arrays.matrix, &wanted, 1, s->b, group->rows, s->x,
+                      group->rows);
+}
+
+/* The same as gsw_device_time() wants it. */
+static int solve_event(void *user) {
+    solver *s = user;
+    s->status = solve_once(s);
+    return s->status == GSW_SUCCESS ? 0 : -1;
+}
+
+static gsw_status prepare(void *user) {
+    solver *s = user;
+    gsw_status status = gsw_memory_set(s->context, s->x, 0xff, s->group->vector_bytes);
+    if (status == GSW_SUCCESS && s->cold && s->run->flush != NULL)
+        status = gsw_memory_set(s->context, s->run->flush, 1, FLUSH_BYTES);
+    return status;
+}
+
+static int repeats_of(const cli_options *options, double milliseconds) {
+    if (options->repeats > 0)
+        return (int)options->repeats;
+    double count = ceil(MIN_TIME_MS / fmax(milliseconds, 1e-3));
+    return count < MIN_REPEATS ? MIN_REPEATS : count > MAX_REPEATS ? MAX_REPEATS : (int)count;
+}
+
+/* Whatever a solve on the device ran into shows here. */
+static gsw_status fetch_error(solver *s, double *error) {
+    gsw_status status = GSW_SUCCESS;
+    if (s->x != s->group->x)
+        status = gsw_memory_download(s->context, s->group->x, s->x, s->group->vector_bytes);
+    if (status == GSW_SUCCESS)
+        *error = worse(*error, host_error(s->group));
+    return status;
+}
+
+/* Between events: a trial, then the timed runs; x is compared after both. */
+static gsw_status time_events(const cli_options *options, solver *s, cli_result *result) {
+    const bench_device *device = s->run->device;
+    double trial[TRIAL_REPEATS];
+    s->status = GSW_SUCCESS;
+    if (!bench_device_time(device, solve_event, s, 2, TRIAL_REPEATS, s->cold, s->x,
+                           s->group->vector_bytes, trial))
+        return s->status != GSW_SUCCESS ? s->status : GSW_ERROR_DEVICE;
+    gsw_status status = fetch_error(s, &result->max_rel_error);
+    if (status != GSW_SUCCESS)
+        return status;
+    int repeats = repeats_of(options, cli_summarise(trial, TRIAL_REPEATS).median);
+    double *samples = malloc((size_t)repeats * sizeof *samples);
+    if (samples == NULL)
+        return GSW_ERROR_OUT_OF_MEMORY;
+    if (bench_device_time(device, solve_event, s, 1, repeats, s->cold, s->x, s->group->vector_bytes,
+                          samples))
+        result->time = cli_summarise(samples, repeats);
+    else
+        status = s->status != GSW_SUCCESS ? s->status : GSW_ERROR_DEVICE;
+    free(samples);
+    return status == GSW_SUCCESS ? fetch_error(s, &result->max_rel_error) : status;
+}
+
+/* With the host's clock; a rival on the CPU gets few repeats. */
+static gsw_status time_host(const cli_options *options, solver *s, cli_result *result) {
+    bool slow = s->method->kind != KIND_GRIDSWEEP;
+    int64_t repeats = options->repeats;
+    if (slow && (repeats == 0 || repeats > HOST_REPEATS))
+        repeats = HOST_REPEATS;
+    cli_task task = {.prepare = prepare,
+                     .run = solve_once,
+                     .user = s,
+                     .context = s->context,
+                     .single = s->cold,
+                     .repeats = repeats};
+    gsw_status status = cli_time(&task, &result->time);
+    return status == GSW_SUCCESS ? fetch_error(s, &result->max_rel_error) : status;
+}
+
+static gsw_status open_factor(solver *s, cli_result *result) {
+    gsw_factor_options wanted = {.kind = s->group->part == GSW_LOWER ? GSW_FACTOR_LOWER
+                                                                     : GSW_FACTOR_UPPER,
+                                 .factor_type = s->group->type,
+                                 .vector_type = s->group->type};
+    gsw_factor_info info;
+    double start = cli_now_ms();
+    gsw_status status =
+        gsw_factor_create(s->context, &s->group->arrays.matrix, &wanted, &s->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(s->context);
+    result->setup_ms = cli_now_ms() - start;
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_get_info(s->factor, &info);
+    if (status == GSW_SUCCESS)
+        result->buffer_bytes = (double)(info.packed_bytes + info.work_bytes);
+    return status;
+}
+
+/* What the library's own algorithms need before the first solve: nothing, unless packed. */
+static gsw_status open_own(solver *s, cli_result *result) {
+    if (s->method->algorithm == GSW_ALGORITHM_PENCIL)
+        return open_factor(s, result);
+    result->setup_ms = 0;
+    /* A device's workspace is the library's secret. */
+    result->buffer_bytes = s->device ? NAN : 0;
+    return GSW_SUCCESS;
+}
+
+static void fill_rates(const compare_run *run, const solver *s, cli_result *result) {
+    const bench_group *group = s->group;
+    double ms = result->time.median, value = (double)gsw_dtype_size(group->type);
+    double nonzeros = (double)group->host.csr.nonzeros;
+    double vectors = 2.0 * value * (double)group->rows;
+    gsw_factor_info info;
+    double moved = nonzeros * value + vectors;
+    if (s->factor != NULL && gsw_factor_get_info(s->factor, &info) == GSW_SUCCESS)
+        moved = (double)info.moved_bytes;
+    result->solve_ms = ms;
+    result->effective_gb_s =
+        cli_effective_bytes(group->host.csr.nonzeros, group->rows, (int)value, (int)value) /
+        (ms * 1e6);
+    result->moved_gb_s = moved / (ms * 1e6);
+    result->copy_gb_s = s->device                   ? run->device->copy_gb_s
+                        : cli_on_device(run->place) ? NAN
+                                                    : run->host_copy_gb_s;
+    result->fraction_of_copy = result->moved_gb_s / result->copy_gb_s;
+}
+
+static double tolerance(gsw_dtype type) {
+    return type == GSW_F64 ? 1e-13 : 1e-5;
+}
+
+static void judge(const bench_group *group, bench_row *row) {
+    row->checked = strcmp(row->result.algorithm, WITHOUT_WAITING) != 0;
+    if (row->checked)
+        row->wrong = !(row->result.max_rel_error <= tolerance(group->type));
+    else
+        row->result.max_rel_error = NAN;
+}
+
+static void start_row(const cli_options *options, const solver *s, bench_row *row) {
+    static const char *const kinds[] = {"gridsweep", "rival", "ablation"};
+    static const char *const parts[] = {"lower", "upper"};
+    const bench_group *group = s->group;
+    const bench_device *device = s->run->device;
+    *row = (bench_row){.kind = s->method->kind};
+    row->result = cli_result_init(options, s->context, &group->host);
+    row->result.part = parts[group->part];
+    row->result.kind = kinds[s->method->kind];
+    row->result.algorithm = s->method->name;
+    row->result.dtype = row->result.factor_dtype = group->type == GSW_F32 ? "f32" : "f64";
+    row->result.max_rel_error = 0;
+    if (s->device && device->described) {
+        row->result.driver = device->driver;
+        row->result.toolkit = device->toolkit;
+    }
+    if (s->method->kind != KIND_GRIDSWEEP && !s->device)
+        row->result.threads = 1;
+}
+
+/* Sets the solver up; false with a reason in the row where a rival cannot run. */
+static int open_solver(const cli_options *options, solver *s, bench_row *row) {
+    if (s->method->kind == KIND_GRIDSWEEP) {
+        gsw_status status = open_own(s, &row->result);
+        return status == GSW_SUCCESS ? CLI_OK
+                                     : cli_status(options, s->context, status, CLI_FROM_OPTION);
+    }
+    if (!bench_rival_open(s->method, s->group, cli_on_device(s->run->place), s->run->device->stream,
+                          &s->state, &row->result, row->reason, sizeof row->reason))
+        s->state = NULL;
+    return CLI_OK;
+}
+
+/* A rival that fails is shown with its reason; the library's own failure ends the run. */
+static int failed(const cli_options *options, solver *s, gsw_status status, bench_row *row) {
+    if (s->method->kind == KIND_GRIDSWEEP) {
+        if (status == GSW_ERROR_OUT_OF_MEMORY)
+            return no_memory(options);
+        return cli_status(options, s->context, status, CLI_FROM_OPTION);
+    }
+    (void)gsw_context_synchronize(s->context);
+    (void)snprintf(row->reason, sizeof row->reason, "%s",
+                   s->reason[0] != '\0' ? s->reason : "its runs on the device fail");
+    return CLI_OK;
+}
+
+/* Times a solver that is open with one state of the cache. */
+static int run_solver(const cli_options *options, solver *s, bench_row *row) {
+    const compare_run *run = s->run;
+    gsw_status status = s->device && run->device->stream != NULL
+                            ? time_events(options, s, &row->result)
+                            : time_host(options, s, &row->result);
+    if (status != GSW_SUCCESS)
+        return failed(options, s, status, row);
+    fill_rates(run, s, &row->result);
+    judge(s->group, row);
+    return CLI_OK;
+}
+
+static void start_solver(const compare_run *run, bench_group *group, const bench_method *method,
+                         solver *s) {
+    bool own = method->kind == KIND_GRIDSWEEP;
+    bool device = cli_on_device(run->place) && (own || method->on_device);
+    *s = (solver){.run = run,
+                  .method = method,
+                  .group = group,
+                  .context = device ? run->place->run : run->place->host,
+                  .b = device ? group->arrays.b : group->b,
+                  .x = device ? group->arrays.x : group->x,
+                  .device = device};
+}
+
+static void close_solver(solver *s) {
+    if (s->state != NULL)
+        bench_rival_close(s->method, s->state);
+    gsw_factor_destroy(s->factor);
+}
+
+/* Rivals that run on the CPU: slow, and the cache of a device is nothing to them. */
+static bool is_host_rival(const bench_method *method) {
+    return method->kind == KIND_RIVAL && !method->on_device;
+}
+
+/* Sets a method up once and times it with each state of the cache; adds its rows. */
+static int run_method(const cli_options *options, const compare_run *run, bench_group *group,
+                      const bench_method *method, bench_row *rows, int *used) {
+    const bench_list *caches = &run->plan->caches;
+    solver s;
+    bench_row first;
+    char size[80];
+    bench_short_size(&group->grid, size, sizeof size);
+    start_solver(run, group, method, &s);
+    start_row(options, &s, &first);
+    bench_show(options, "%s %s %s %s: %s", gsw_stencil_name(&group->stencil), size,
+               first.result.part, first.result.dtype, method->name);
+    int code = open_solver(options, &s, &first);
+    for (int i = 0; i < caches->count && code == CLI_OK; i++) {
+        if (is_host_rival(method) && i > 0)
+            continue;
+        bench_row *row = &rows[*used];
+        s.cold = caches->values[i] == CACHE_COLD && !is_host_rival(method);
+        *row = first;
+        row->result.cache = bench_cache_names[s.cold ? CACHE_COLD : CACHE_WARM];
+        if (row->reason[0] == '\0')
+            code = run_solver(options, &s, row);
+        if (code == CLI_OK)
+            *used += 1;
+    }
+    close_solver(&s);
+    return code;
+}
+
+/* ---- All methods on a group ------------------------------------------------------------------ */
+
+/* Whether a method takes part in a group. */
+static bool takes_part(const bench_group *group, const bench_method *method) {
+    if (method->kind == KIND_ABLATION)
+        return group->part == GSW_LOWER && group->type == GSW_F64;
+    return !is_host_rival(method) || method->named || group->rows <= HOST_POINTS;
+}
+
+static void count_row(compare_run *run, const bench_row *row) {
+    if (row->wrong)
+        *(row->kind == KIND_GRIDSWEEP ? &run->own_wrong : &run->rival_wrong) += 1;
+    if (row->reason[0] == '\0' && !row->checked)
+        run->has_bound = true;
+}
+
+static void store_row(compare_run *run, const bench_row *row) {
+    cJSON *json = cli_result_json(&row->result);
+    if (row->reason[0] != '\0') {
+        cJSON_AddItemToObject(json, "reason", cJSON_CreateString(row->reason));
+        cJSON_AddItemToArray(run->skipped, json);
+    } else {
+        cJSON_AddItemToArray(run->results, json);
+    }
+}
+
+/* The file is replaced whole after each group; standard output gets everything at the end. */
+static int write_json(const cli_options *options, const compare_run *run, bool last) {
+    cli_outputs outputs = {0};
+    bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
+                        strncmp(options->json, "/dev/", 5) != 0);
+    if (options->json == NULL || !now)
+        return CLI_OK;
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(json, "results", run->results);
+    cJSON_AddItemReferenceToObject(json, "skipped", run->skipped);
+    int code = cli_stage_json(options, &outputs, options->json, json);
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    cJSON_Delete(json);
+    return code;
+}
+
+static int run_methods(const cli_options *options, const compare_run *run, bench_group *group,
+                       const bench_method *methods, int count, bench_row *rows, int *used) {
+    int code = CLI_OK;
+    for (int i = 0; i < count && code == CLI_OK; i++)
+        if (takes_part(group, &methods[i]))
+            code = run_method(options, run, group, &methods[i], rows, used);
+    return code;
+}
+
+static int run_group(const cli_options *options, compare_run *run, const gsw_csr *csr,
+                     bench_group *group) {
+    const bench_plan *plan = run->plan;
+    bench_method own[BENCH_LIST_MAX];
+    int used = 0, total = (plan->algorithms.count + plan->rivals) * plan->caches.count;
+    bench_row *rows = calloc((size_t)total, sizeof *rows);
+    int code = rows != NULL ? make_group(options, run, csr, group) : no_memory(options);
+    for (int i = 0; i < plan->algorithms.count; i++) {
+        gsw_algorithm algorithm = (gsw_algorithm)plan->algorithms.values[i];
+        own[i] = (bench_method){.name = gsw_algorithm_name(algorithm), .algorithm = algorithm};
+    }
+    if (code == CLI_OK)
+        code = run_methods(options, run, group, own, plan->algorithms.count, rows, &used);
+    if (code == CLI_OK)
+        code = run_methods(options, run, group, plan->rival, plan->rivals, rows, &used);
+    bench_show(options, NULL);
+    bench_table_rows(options, &run->table, rows, used);
+    for (int i = 0; i < used; i++) {
+        count_row(run, &rows[i]);
+        store_row(run, &rows[i]);
+    }
+    free(rows);
+    free_group(run, group);
+    int written = write_json(options, run, false);
+    return code == CLI_OK ? written : code;
+}
+
+/* ---- All groups of a system ------------------------------------------------------------------ */
+
+/* The values of a CSR in fp32; NULL without memory. */
+static float *narrow(const gsw_csr *csr) {
+    const double *from = csr->values;
+    float *to = malloc((size_t)csr->nonzeros * sizeof *to);
+    if (to == NULL)
+        return NULL;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static)
+#endif
+    for (int64_t k = 0; k < csr->nonzeros; k++)
+        to[k] = (float)from[k];
+    return to;
+}
+
+static int run_precisions(const cli_options *options, compare_run *run, const gsw_grid *grid,
+                          const gsw_stencil *stencil, gsw_part part, const gsw_csr *csr) {
+    const bench_list *precisions = &run->plan->precisions;
+    int code = CLI_OK;
+    for (int i = 0; i < precisions->count && code == CLI_OK; i++) {
+        bench_group group = {.grid = *grid, .stencil = *stencil, .part = part};
+        gsw_csr typed = *csr;
+        float *values = NULL;
+        if (precisions->values[i] == PRECISION_F32) {
+            values = narrow(csr);
+            if (values == NULL)
+                return no_memory(options);
+            typed.values = values;
+            typed.value_type = GSW_F32;
+        }
+        code = run_group(options, run, &typed, &group);
+        free(values);
+    }
+    return code;
+}
+
+/* The problem is needed until the last part has been taken out of it. */
+static int run_system(const cli_options *options, compare_run *run, const gsw_grid *grid,
+                      const gsw_stencil *stencil) {
+    const bench_list *parts = &run->plan->parts;
+    gsw_context *host = run->place->host;
+    gsw_problem *problem = NULL;
+    char size[80];
+    bench_short_size(grid, size, sizeof size);
+    bench_show(options, "%s %s: making the matrix", gsw_stencil_name(stencil), size);
+    gsw_status status = gsw_problem_create(host, "random:1", grid, stencil, &problem);
+    int code = status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
+    for (int i = 0; i < parts->count && code == CLI_OK; i++) {
+        gsw_part part = parts->values[i] == PART_LOWER ? GSW_LOWER : GSW_UPPER;
+        gsw_csr csr = {0};
+        const gsw_matrix *matrix = gsw_problem_matrix(problem);
+        gsw_itype index = cli_count_entries(matrix, part) <= INT32_MAX ? GSW_I32 : GSW_I64;
+        status = gsw_matrix_to_csr(host, matrix, part, index, &csr);
+        if (i == parts->count - 1) {
+            gsw_problem_destroy(problem);
+            problem = NULL;
+        }
+        code = status == GSW_SUCCESS ? run_precisions(options, run, grid, stencil, part, &csr)
+                                     : cli_status(options, host, status, CLI_FROM_OPTION);
+        gsw_csr_free(&csr);
+    }
+    gsw_problem_destroy(problem);
+    bench_show(options, NULL);
+    return code;
+}
+
+static int run_systems(const cli_options *options, compare_run *run) {
+    const bench_plan *plan = run->plan;
+    int code = CLI_OK;
+    for (int i = 0; i < plan->stencils; i++)
+        for (int j = 0; j < plan->sizes && code == CLI_OK; j++) {
+            gsw_grid grid;
+            gsw_status status = bench_parse_size(plan->size[j], &plan->stencil[i], &grid);
+            code = status == GSW_SUCCESS ? run_system(options, run, &grid, &plan->stencil[i])
+                                         : cli_status(options, NULL, status, CLI_FROM_OPTION);
+        }
+    return code;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+static bool has_rival(const bench_plan *plan, const char *name) {
+    for (int i = 0; i < plan->rivals; i++)
+        if (strcmp(plan->rival[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What speeds are relative to. */
+static const char *choose_baseline(const compare_run *run) {
+    static const char *const candidates[] = {"cusparse", "tasks", "serial"};
+    for (int i = cli_on_device(run->place) ? 0 : 2; i < 3; i++)
+        if (has_rival(run->plan, candidates[i]))
+            return candidates[i];
+    return NULL;
+}
+
+static int check_place(const cli_options *options, const compare_run *run) {
+    if (cli_on_device(run->place))
+        return CLI_OK;
+    bool cold = false;
+    for (int i = 0; i < run->plan->caches.count; i++)
+        cold |= run->plan->caches.values[i] == CACHE_COLD;
+    if (!cold && options->ablation == NULL)
+        return CLI_OK;
+    cli_error(options, "%s needs a GPU, and the work would run on the CPU%s%s",
+              cold ? "--cache cold" : "--ablation", run->place->note[0] != '\0' ? ": " : "",
+              run->place->note);
+    return CLI_BACKEND;
+}
+
+static int prepare_place(const cli_options *options, compare_run *run) {
+    bench_show(options, "measuring the copy bandwidth");
+    if (!cli_on_device(run->place)) {
+        run->host_copy_gb_s = cli_copy_bandwidth(gsw_context_threads(run->place->host));
+        return CLI_OK;
+    }
+    bench_device_measure(run->device);
+    bool cold = false;
+    for (int i = 0; i < run->plan->caches.count; i++)
+        cold |= run->plan->caches.values[i] == CACHE_COLD;
+    if (!cold || run->device->stream != NULL)
+        return CLI_OK;
+    gsw_status status = gsw_memory_alloc(run->place->run, FLUSH_BYTES, &run->flush);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : cli_status(options, run->place->run, status, CLI_FROM_OPTION);
+}
+
+static void print_footer(const cli_options *options, const compare_run *run) {
+    bool device = cli_on_device(run->place);
+    double copy = device ? run->device->copy_gb_s : run->host_copy_gb_s;
+    if (isfinite(copy))
+        cli_print(options, "\ncopy bandwidth %.1f GB/s%s", copy, device ? " on the device" : "");
+    else
+        cli_print(options, "\ncopy bandwidth not measured: that needs a build with GSW_BUILD_PERF");
+    if (run->table.baseline != NULL)
+        cli_print(options, "; x %.4s: speed relative to %s", run->table.baseline,
+                  run->table.baseline);
+    cli_print(options, "\n%s", gsw_context_device(run->place->run));
+    if (device && run->device->described)
+        cli_print(options, ", driver %s, toolkit %s", run->device->driver, run->device->toolkit);
+    cli_print(options, "; gridsweep %s, commit %s\n", gsw_version(), gsw_commit());
+    if (run->place->note[0] != '\0')
+        cli_print(options, "backend cpu, not cuda: %s\n", run->place->note);
+    if (device)
+        cli_print(options, "times %s; L2 %s\n",
+                  run->device->stream != NULL ? "between events on the stream"
+                                              : "by the host's clock, short runs in batches",
+                  run->plan->caches.count > 1 ? "as the column says"
+                                              : bench_cache_names[run->plan->caches.values[0]]);
+    if (run->has_bound)
+        cli_print(options, WITHOUT_WAITING " does not wait for its neighbours: its answers are "
+                                           "wrong, its time is a lower bound\n");
+}
+
+static int finish(const cli_options *options, const compare_run *run) {
+    print_footer(options, run);
+    int code = write_json(options, run, true);
+    if (run->rival_wrong > 0)
+        cli_error(options, "warning: %d result%s from the reference", run->rival_wrong,
+                  run->rival_wrong == 1 ? " of another solver differs"
+                                        : "s of other solvers differ");
+    if (run->own_wrong == 0)
+        return code;
+    cli_error(options, "%d result%s from the reference", run->own_wrong,
+              run->own_wrong == 1 ? " differs" : "s differ");
+    return CLI_BREAKDOWN;
+}
+
+int bench_compare(const cli_options *options, const bench_plan *plan, const cli_place *place,
+                  bench_device *device) {
+    compare_run run = {.plan = plan, .place = place, .device = device, .host_copy_gb_s = NAN};
+    int code = check_place(options, &run);
+    if (code != CLI_OK)
+        return code;
+    run.results = cJSON_CreateArray();
+    run.skipped = cJSON_CreateArray();
+    code = prepare_place(options, &run);
+    bench_show(options, NULL);
+    if (code == CLI_OK) {
+        bench_table_start(options, plan, choose_baseline(&run), &run.table);
+        code = run_systems(options, &run);
+    }
+    if (code == CLI_OK)
+        code = finish(options, &run);
+    gsw_memory_free(place->run, run.flush);
+    cJSON_Delete(run.skipped);
+    cJSON_Delete(run.results);
+    return code;
+}

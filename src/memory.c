@@ -1,0 +1,127 @@
+/* memory.c: arrays in the memory of a context's backend. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <gridsweep/memory.h>
+
+#include "backend.h"
+#include "csr.h"
+#include "internal.h"
+
+gsw_status gsw_memory_alloc(gsw_context *context, size_t bytes, void **pointer) {
+    GSW_REQUIRE(context, pointer != NULL, "pointer is NULL");
+    *pointer = NULL;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    if (bytes > PTRDIFF_MAX)
+        return gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no memory for %zu bytes", bytes);
+    return context->ops->alloc(context, bytes, pointer);
+}
+
+void gsw_memory_free(gsw_context *context, void *pointer) {
+    if (context != NULL && pointer != NULL)
+        context->ops->release(context, pointer);
+}
+
+gsw_status gsw_memory_upload(gsw_context *context, void *to, const void *from_host, size_t bytes) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, to != NULL || bytes == 0, "to is NULL");
+    GSW_REQUIRE(context, from_host != NULL || bytes == 0, "from_host is NULL");
+    return bytes == 0 ? GSW_SUCCESS : context->ops->upload(context, to, from_host, bytes);
+}
+
+gsw_status gsw_memory_download(gsw_context *context, void *to_host, const void *from,
+                               size_t bytes) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, to_host != NULL || bytes == 0, "to_host is NULL");
+    GSW_REQUIRE(context, from != NULL || bytes == 0, "from is NULL");
+    /* Without bytes it still reports what the solves before ran into. */
+    return bytes == 0 ? context->ops->synchronize(context)
+                      : context->ops->download(context, to_host, from, bytes);
+}
+
+gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t bytes) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, pointer != NULL || bytes == 0, "pointer is NULL");
+    GSW_REQUIRE(context, value >= 0 && value <= 255, "value %d is not a byte", value);
+    return bytes == 0 ? GSW_SUCCESS : context->ops->set(context, pointer, value, bytes);
+}
+
+/* ---- matrices ---- */
+
+/* A copy of `count` values in backend memory; *copy is left alone on failure. */
+static gsw_status upload_array(gsw_context *context, const void *from_host, int64_t count,
+                               size_t size, const void **copy) {
+    size_t bytes;
+    void *made;
+    if (!gsw_mul_size((size_t)count, size, &bytes))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "an array of %lld values exceeds 64-bit sizes",
+                        (long long)count);
+    GSW_TRY(gsw_memory_alloc(context, bytes, &made));
+    gsw_status status = gsw_memory_upload(context, made, from_host, bytes);
+    if (status == GSW_SUCCESS)
+        *copy = made;
+    else
+        gsw_memory_free(context, made);
+    return status;
+}
+
+/* `matrix` holds a view without arrays, which receives them one by one. */
+static gsw_status upload_csr(gsw_context *context, const gsw_csr *from, gsw_csr *to) {
+    const size_t index = gsw_itype_size(from->index_type);
+    GSW_TRY(upload_array(context, from->row_ptr, from->rows + 1, index, &to->row_ptr));
+    GSW_TRY(upload_array(context, from->columns, from->nonzeros, index, &to->columns));
+    return upload_array(context, from->values, from->nonzeros, gsw_dtype_size(from->value_type),
+                        &to->values);
+}
+
+static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, gsw_matrix *to) {
+    const int32_t count = from->stencil.count;
+    const void **values;
+    int64_t points;
+    GSW_TRY(gsw_grid_points(&from->grid, &points));
+    GSW_TRY(gsw_alloc(context, (size_t)count, sizeof *values, "the pointers to stencil arrays",
+                      (void **)&values));
+    for (int32_t e = 0; e < count; e++)
+        values[e] = NULL;
+    to->array.values = values;
+    for (int32_t e = 0; e < count; e++)
+        if (from->array.values[e] != NULL)
+            GSW_TRY(upload_array(context, from->array.values[e], points,
+                                 gsw_dtype_size(from->array.value_type), &values[e]));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_upload(gsw_context *context, const gsw_matrix *host, gsw_matrix *matrix) {
+    gsw_status status;
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_REQUIRE(context, matrix != host, "matrix must not be host");
+    *matrix = (gsw_matrix){0};
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(gsw_matrix_check(context, host));
+
+    gsw_matrix made = *host;
+    made.csr.row_ptr = made.csr.columns = made.csr.values = NULL;
+    made.array.values = NULL;
+    if (host->format == GSW_FORMAT_CSR)
+        GSW_TRY_GOTO(upload_csr(context, &host->csr, &made.csr), cleanup);
+    else
+        GSW_TRY_GOTO(upload_stencil(context, host, &made), cleanup);
+    *matrix = made;
+    return GSW_SUCCESS;
+
+cleanup:
+    gsw_matrix_release(context, &made);
+    return status;
+}
+
+void gsw_matrix_release(gsw_context *context, gsw_matrix *matrix) {
+    if (matrix == NULL)
+        return;
+    gsw_memory_free(context, (void *)matrix->csr.values);
+    gsw_memory_free(context, (void *)matrix->csr.columns);
+    gsw_memory_free(context, (void *)matrix->csr.row_ptr);
+    for (int32_t e = 0; matrix->array.values != NULL && e < matrix->stencil.count; e++)
+        gsw_memory_free(context, (void *)matrix->array.values[e]);
+    free((void *)matrix->array.values);
+    *matrix = (gsw_matrix){0};
+}

@@ -1,0 +1,149 @@
+/* device.h: what the tests on a CUDA device share. A test program that includes it ends its main()
+ * with device_run_suite(), which skips everything, with one line that says why, where no device
+ * answers.
+ *
+ * Vectors on the device lie between guards, so that what is written beside them shows, and what is
+ * read there is a NaN. */
+#ifndef GSW_TESTS_DEVICE_H
+#define GSW_TESTS_DEVICE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+#include <gridsweep/memory.h>
+
+#include "oracle.h"
+
+/* The exit code that CTest takes for "skipped". */
+#define DEVICE_SKIPPED 77
+
+/* Values before and behind a vector: enough to keep the vector aligned to 128 bytes. */
+#define DEVICE_GUARD 32
+
+static inline void device_keep_reason(void *user, gsw_status status, const char *message) {
+    (void)status;
+    snprintf(user, 512, "%s", message);
+}
+
+/* A CUDA context on a stream (NULL: the default stream). */
+static inline gsw_context *device_context(void *stream) {
+    char reason[512] = "";
+    const gsw_context_options options = {.backend = GSW_BACKEND_CUDA,
+                                         .stream = stream,
+                                         .log = device_keep_reason,
+                                         .log_user = reason};
+    gsw_context *context = NULL;
+    const gsw_status status = gsw_context_create(&options, &context);
+    ck_assert_msg(status == GSW_SUCCESS, "%s: %s", gsw_status_name(status), reason);
+    return context;
+}
+
+#define device_try(context, call)                                                                  \
+    do {                                                                                           \
+        const gsw_status device_status_ = (call);                                                  \
+        ck_assert_msg(device_status_ == GSW_SUCCESS, "%s: %s: %s", #call,                          \
+                      gsw_status_name(device_status_), gsw_context_message(context));              \
+    } while (0)
+
+/* One grid in so many is tried: 1, or what GSW_TEST_STRIDE in the environment says, for tools under
+ * which everything takes a hundred times as long. */
+static inline int device_stride(void) {
+    const char *text = getenv("GSW_TEST_STRIDE");
+    const int stride = text == NULL ? 1 : atoi(text);
+    return stride < 1 ? 1 : stride;
+}
+
+/* ---- vectors ---- */
+
+typedef struct device_vector {
+    gsw_dtype type;
+    int64_t count;
+    void *memory; /* with its guards */
+    char *values; /* the first value */
+} device_vector;
+
+static inline size_t device_bytes(const device_vector *v) {
+    return (size_t)(v->count + 2 * DEVICE_GUARD + 1) * gsw_dtype_size(v->type);
+}
+
+/* `shift` 0 or 1: 1 leaves the values with no more than their own alignment. */
+static inline void device_shift(device_vector *v, int shift) {
+    v->values = (char *)v->memory + (size_t)(DEVICE_GUARD + shift) * gsw_dtype_size(v->type);
+}
+
+static inline device_vector device_vector_make(gsw_context *context, gsw_dtype type,
+                                               int64_t count) {
+    device_vector v = {.type = type, .count = count};
+    device_try(context, gsw_memory_alloc(context, device_bytes(&v), &v.memory));
+    device_try(context, gsw_memory_set(context, v.memory, 0xff, device_bytes(&v)));
+    device_shift(&v, 0);
+    return v;
+}
+
+static inline void device_vector_free(gsw_context *context, device_vector *v) {
+    gsw_memory_free(context, v->memory);
+    *v = (device_vector){0};
+}
+
+/* NaN everywhere. */
+static inline void device_poison(gsw_context *context, device_vector *v) {
+    device_try(context, gsw_memory_set(context, v->memory, 0xff, device_bytes(v)));
+}
+
+static inline void device_put(gsw_context *context, device_vector *v, const void *host) {
+    device_try(context, gsw_memory_upload(context, v->values, host,
+                                          (size_t)v->count * gsw_dtype_size(v->type)));
+}
+
+/* Copies the values to the host and makes sure that the guards are what they were. */
+static inline void device_get(gsw_context *context, const device_vector *v, void *host) {
+    const size_t size = device_bytes(v), begin = (size_t)(v->values - (char *)v->memory);
+    const size_t end = begin + (size_t)v->count * gsw_dtype_size(v->type);
+    unsigned char *all = malloc(size);
+    size_t wrong = 0;
+    ck_assert_ptr_nonnull(all);
+    device_try(context, gsw_memory_download(context, all, v->memory, size));
+    for (size_t i = 0; i < begin; i++)
+        wrong += all[i] != 0xff;
+    for (size_t i = end; i < size; i++)
+        wrong += all[i] != 0xff;
+    memcpy(host, all + begin, end - begin);
+    free(all);
+    ck_assert_msg(wrong == 0, "%zu bytes beside the vector were written", wrong);
+}
+
+/* ---- the suite ---- */
+
+/* Whether a device answers; prints why where none does. Anything but its absence is a failure. */
+static inline int device_answers(int *code) {
+    char reason[512] = "";
+    const gsw_context_options options = {
+        .backend = GSW_BACKEND_CUDA, .log = device_keep_reason, .log_user = reason};
+    gsw_context *context = NULL;
+    const gsw_status status = gsw_context_create(&options, &context);
+    gsw_context_destroy(context);
+    if (status != GSW_SUCCESS)
+        printf("%s: %s\n", status == GSW_ERROR_NO_BACKEND ? "skipped" : "failed", reason);
+    *code = status == GSW_ERROR_NO_BACKEND ? DEVICE_SKIPPED : EXIT_FAILURE;
+    return status == GSW_SUCCESS;
+}
+
+/* Runs the suite in this process, because CUDA does not survive a fork; CTest does the timing out.
+ * Returns the exit code of the program. */
+static inline int device_run_suite(Suite *suite) {
+    SRunner *runner = srunner_create(suite);
+    int code;
+    if (device_answers(&code)) {
+        srunner_set_fork_status(runner, CK_NOFORK);
+        srunner_run_all(runner, CK_NORMAL);
+        code = srunner_ntests_failed(runner) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    srunner_free(runner);
+    return code;
+}
+
+#endif

@@ -1,0 +1,227 @@
+#!/usr/bin/env bash
+# Tests on a machine with a GPU: builds everything there, runs every test that needs a device, runs
+# some of them under compute-sanitizer, and writes a report.
+#
+#   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--no-sanitizers]
+#   tests/gpu.sh --hash          prints the hash of the kernels' sources, nothing else
+#
+#   --build DIR      where to build (build/gpu); all else in the checkout may be read-only if the
+#   --report FILE    report goes elsewhere too (tests/gpu-report.json)
+#   --deps DIR       packages that are unpacked, not installed (below)
+#   --no-sanitizers  leaves compute-sanitizer out
+#
+# Folders and files are named from the top of the checkout.
+#
+# Exit code: 0 all passed; 1 something failed; 2 bad usage; 77 there is no device.
+#
+# From the environment: CMAKE_CUDA_ARCHITECTURES, CUDACXX and what else CMake reads; GSW_COMMIT, the
+# commit to report where there is no checkout of git.
+#
+# Needed: CMake 3.25, a C and a CUDA compiler, pkg-config, and the libraries Check and cJSON. On a
+# machine without network or rights the libraries can be unpacked from packages of the same Debian
+# or Ubuntu (add pkgconf, pkgconf-bin and libpkgconf3 where pkg-config is missing as well):
+#
+#   apt-get download check libsubunit-dev libsubunit0 libcjson-dev libcjson1
+#   for package in *.deb; do dpkg -x "$package" deps; done
+#   tests/gpu.sh --deps deps
+#
+# What the sanitizers see: memcheck addresses, leaks aside; synccheck misuse of barriers; racecheck
+# hazards in shared memory only. The hand-over between blocks goes through global memory, where no
+# tool looks for races: its argument is in the kernels' comments and its evidence are the tests.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# The sources that decide what runs on the device.
+hash_kernels() {
+    find kernels/geometry.h kernels/cuda -type f | LC_ALL=C sort | xargs sha256sum |
+        sha256sum | cut -d ' ' -f 1
+}
+
+usage() {
+    echo "gpu.sh: $1; see the head of tests/gpu.sh" >&2
+    exit 2
+}
+
+build=build/gpu
+report=tests/gpu-report.json
+deps=
+sanitizers="memcheck racecheck synccheck"
+while [ $# -gt 0 ]; do
+    case $1 in
+    --hash)
+        hash_kernels
+        exit
+        ;;
+    --no-sanitizers) sanitizers= ;;
+    --build | --report | --deps)
+        [ $# -ge 2 ] || usage "$1 needs a value"
+        case $1 in
+        --build) build=$2 ;;
+        --report) report=$2 ;;
+        --deps) deps=$2 ;;
+        esac
+        shift
+        ;;
+    *) usage "unknown option $1" ;;
+    esac
+    shift
+done
+
+# ---- The machine -----------------------------------------------------------------------------------
+
+PATH=$PATH:/usr/local/cuda/bin
+if ! devices=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null) ||
+    [ -z "$devices" ]; then
+    echo "gpu.sh: no device answers (nvidia-smi lists none): nothing is tested"
+    exit 77
+fi
+mkdir -p "$(dirname "$report")" "$build"
+[ -w "$(dirname "$report")" ] || usage "$report cannot be written: use --report"
+device=$(sed -n '1s/, [^,]*$//p' <<<"$devices")
+driver=$(sed -n '1s/.*, //p' <<<"$devices")
+toolkit=$("${CUDACXX:-nvcc}" --version | sed -n 's/.*release [^V]*V//p')
+commit=${GSW_COMMIT:-}
+if [ -z "$commit" ] && command -v git >/dev/null; then
+    commit=$(git -c safe.directory="$PWD" rev-parse --short=12 HEAD 2>/dev/null) || commit=
+fi
+commit=${commit:-unknown}
+echo "gpu.sh: $device, driver $driver, toolkit $toolkit, commit $commit"
+
+if [ -n "$deps" ]; then
+    deps=$(cd "$deps" && pwd)
+    PATH=$PATH:$deps/usr/bin
+    pkg_config_path=$(find "$deps" -type d -name pkgconfig | tr '\n' ':')
+    libraries=$(find "$deps" -name '*.so*' -exec dirname {} + | sort -u | tr '\n' ':')
+    # Only what is unpacked there is looked at, because all paths get the folder before them.
+    export PKG_CONFIG_LIBDIR=${pkg_config_path%:} PKG_CONFIG_SYSROOT_DIR=$deps
+    export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:-}
+    export CMAKE_PREFIX_PATH=$deps/usr${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}
+fi
+
+# ---- Build and test --------------------------------------------------------------------------------
+
+options=(-DCMAKE_BUILD_TYPE=Release -DGSW_CUDA=ON -DGSW_BUILD_TESTS=ON -DGSW_BUILD_PERF=ON)
+[ -z "${CMAKE_CUDA_ARCHITECTURES:-}" ] ||
+    options+=("-DCMAKE_CUDA_ARCHITECTURES=$CMAKE_CUDA_ARCHITECTURES")
+if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then
+    options+=(-G Ninja)
+fi
+cmake -S . -B "$build" "${options[@]}"
+cmake --build "$build" --parallel "$(nproc)"
+
+junit=$PWD/$build/junit.xml
+[ "${build#/}" = "$build" ] || junit=$build/junit.xml
+rm -f "$junit"
+failed=0
+begin=$SECONDS
+ctest --test-dir "$build" -L '^gpu$' --no-tests=error --output-on-failure \
+    --test-output-size-passed 100000 --output-junit "$junit" || failed=1
+test_seconds=$((SECONDS - begin))
+
+# sanitize TOOL: runs a few grids under the tool; prints passed, failed or unavailable. What goes
+# wrong is told on stderr.
+sanitize() {
+    local log=$build/$1.log name code
+    command -v compute-sanitizer >/dev/null || {
+        echo "gpu.sh: $1: there is no compute-sanitizer" >&2
+        echo unavailable
+        return
+    }
+    for name in test_cuda_sptrsv test_cuda_spmv; do
+        code=0
+        CK_RUN_CASE=equal GSW_TEST_STRIDE=9 timeout 150 \
+            compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/$name" \
+            >"$log" 2>&1 || code=$?
+        if grep -q 'Device not supported' "$log"; then
+            echo "gpu.sh: $1: the tool does not support this machine" >&2
+            echo unavailable
+            return
+        fi
+        # An exit code of 0 means something only where the tool's summary and the tests' follow.
+        if [ $code -ne 0 ] || ! grep -q 'SUMMARY: 0 ' "$log" || ! grep -q '^100%: Checks' "$log"; then
+            echo "gpu.sh: $1 $name: exit code $code (124: it took too long); the end of $log:" >&2
+            tail -n 20 "$log" >&2
+            echo failed
+            return
+        fi
+    done
+    echo passed
+}
+
+results=
+for tool in $sanitizers; do
+    begin=$SECONDS
+    result=$(sanitize "$tool")
+    echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
+    [ "$result" != failed ] || failed=1
+    results="$results$tool $result"$'\n'
+done
+
+# ---- Report ----------------------------------------------------------------------------------------
+
+# One line a test: name, status, checks, failed checks, seconds.
+suites() {
+    awk '
+        /<testcase / {
+            name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name)
+            status = $0; sub(/.* status="/, "", status); sub(/".*/, "", status)
+            time = $0; sub(/.* time="/, "", time); sub(/".*/, "", time)
+            checks = bad = 0
+        }
+        /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+/ {
+            line = $0
+            gsub(/[^0-9 ]/, "", line)
+            split(line, n, " ")
+            checks += n[2]
+            bad += n[3] + n[4]
+        }
+        /<\/testcase>/ {
+            said = status == "run" ? "passed" : status == "fail" ? "failed" : "skipped"
+            print name, said, checks, bad, time
+        }' "$junit"
+}
+
+quoted() {
+    local text=${1//\\/\\\\}
+    printf '"%s"' "${text//\"/\\\"}"
+}
+
+# members PRINTF_FORMAT: lines of words as members of a JSON object or array.
+members() {
+    awk -v format="$1" 'NF { printf "%s    " format, sep, $1, $2, $3, $4, $5; sep = ",\n" }
+        END { if (sep) print "" }'
+}
+
+write_report() {
+    local lines=$1
+    number() { grep -c " $1 " <<<"$lines" || true; }
+    echo "{"
+    echo "  \"date\": \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\","
+    echo "  \"device\": $(quoted "$device"),"
+    echo "  \"driver\": $(quoted "$driver"),"
+    echo "  \"toolkit\": $(quoted "$toolkit"),"
+    echo "  \"commit\": $(quoted "$commit"),"
+    echo "  \"kernels\": \"$(hash_kernels)\","
+    echo "  \"tests\": {\"run\": $(($(number passed) + $(number failed)))," \
+        "\"passed\": $(number passed), \"failed\": $(number failed)," \
+        "\"skipped\": $(number skipped), \"seconds\": $test_seconds},"
+    echo "  \"suites\": ["
+    members '{"name": "%s", "status": "%s", "checks": %d, "failures": %d, "seconds": %.1f}' \
+        <<<"$lines"
+    echo "  ],"
+    echo "  \"sanitizers\": {"
+    members '"%s": "%s"' <<<"$results"
+    echo "  }"
+    echo "}"
+}
+
+lines=$(suites)
+# On a machine with a device a skipped test is a failure.
+if [ -z "$lines" ] || grep -q ' skipped ' <<<"$lines"; then
+    echo "gpu.sh: not every test ran" >&2
+    failed=1
+fi
+write_report "$lines" >"$report"
+cat "$report"
+[ $failed -eq 0 ] || echo "gpu.sh: something failed" >&2
+exit $failed

@@ -1,0 +1,147 @@
+/* test_cuda_krylov.c: the Krylov solvers without a preconditioner on a CUDA device: the same
+ * iterations as on the CPU, up to one, because sums are taken in another order. */
+#include "device.h"
+
+static const struct {
+    const char *text;
+    int symmetric;
+} problems[] = {
+    {"poisson:8x7x6", 1},      {"convection:12x11x10", 0}, {"hpcg:9x8x7", 1},
+    {"helmholtz19:10x9x8", 1}, {"star13:9x9x9", 1},        {"box33:7x8x9", 1},
+    {"random:3:40x30x20", 0},  {"poisson:1x1x1", 1},       {"poisson:1x40x1", 1},
+};
+#define PROBLEMS ((int)(sizeof problems / sizeof problems[0]))
+
+static double norm(int64_t n, const double *v) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
+typedef struct system_pair {
+    gsw_context *cpu, *cuda;
+    gsw_problem *problem;
+    const gsw_matrix *host;
+    gsw_matrix device;
+    int64_t n;
+    double *b, *x, *r;
+    device_vector device_b, device_x;
+} system_pair;
+
+static void system_open(system_pair *s, const char *text) {
+    s->cpu = oracle_context(2);
+    s->cuda = device_context(NULL);
+    device_try(s->cpu, gsw_problem_parse(s->cpu, text, NULL, &s->problem));
+    s->host = gsw_problem_matrix(s->problem);
+    s->n = oracle_points(&s->host->grid);
+    s->b = oracle_vector(GSW_F64, 11, s->n);
+    s->x = oracle_vector(GSW_F64, 12, s->n);
+    s->r = oracle_vector(GSW_F64, 13, s->n);
+    device_try(s->cuda, gsw_matrix_upload(s->cuda, s->host, &s->device));
+    s->device_b = device_vector_make(s->cuda, GSW_F64, s->n);
+    s->device_x = device_vector_make(s->cuda, GSW_F64, s->n);
+    device_put(s->cuda, &s->device_b, s->b);
+}
+
+static void system_close(system_pair *s) {
+    device_vector_free(s->cuda, &s->device_b);
+    device_vector_free(s->cuda, &s->device_x);
+    gsw_matrix_release(s->cuda, &s->device);
+    gsw_problem_destroy(s->problem);
+    gsw_context_destroy(s->cuda);
+    gsw_context_destroy(s->cpu);
+    free(s->b);
+    free(s->x);
+    free(s->r);
+}
+
+/* Solves from x = 0 on both sides; the solution of the device ends in s->x. */
+static void solve_both(system_pair *s, gsw_method method, const gsw_krylov_options *options,
+                       gsw_status expected, gsw_krylov_result *on_cpu, gsw_krylov_result *on_cuda) {
+    oracle_fill(GSW_F64, s->x, s->n, 0);
+    device_put(s->cuda, &s->device_x, s->x);
+    ck_assert_int_eq(gsw_krylov(s->cpu, method, s->host, NULL, options, s->b, s->x, on_cpu),
+                     expected);
+    const gsw_status status = gsw_krylov(s->cuda, method, &s->device, NULL, options,
+                                         s->device_b.values, s->device_x.values, on_cuda);
+    ck_assert_msg(status == expected, "%s: %s: %s", gsw_method_name(method),
+                  gsw_status_name(status), gsw_context_message(s->cuda));
+    device_get(s->cuda, &s->device_x, s->x);
+}
+
+START_TEST(iterations_are_those_of_the_cpu) {
+    system_pair s = {0};
+    system_open(&s, problems[_i].text);
+    for (int mode = GSW_NORM_TRUE; mode <= GSW_NORM_PRECONDITIONED; mode++) {
+        for (int method = problems[_i].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_GMRES;
+             method++) {
+            const gsw_krylov_options options = {.rtol = 1e-8, .norm = (gsw_norm)mode};
+            gsw_krylov_result on_cpu, on_cuda;
+            solve_both(&s, (gsw_method)method, &options, GSW_SUCCESS, &on_cpu, &on_cuda);
+            const int64_t difference = on_cuda.iterations - on_cpu.iterations;
+            ck_assert_msg(difference >= -1 && difference <= 1,
+                          "%s, %s: %lld iterations, %lld on the CPU", problems[_i].text,
+                          gsw_method_name((gsw_method)method), (long long)on_cuda.iterations,
+                          (long long)on_cpu.iterations);
+            ck_assert_int_eq(on_cuda.converged, 1);
+            device_try(s.cpu, gsw_residual(s.cpu, s.host, GSW_F64, s.b, s.x, s.r));
+            const double residual = norm(s.n, s.r) / norm(s.n, s.b);
+            ck_assert_double_le(residual, 1e-7);
+            ck_assert_double_eq_tol(residual, on_cuda.residual, 1e-3 * residual + 1e-15);
+        }
+    }
+    system_close(&s);
+}
+END_TEST
+
+/* The same bits on every run. */
+START_TEST(runs_repeat) {
+    system_pair s = {0};
+    system_open(&s, "convection:40x30x20");
+    for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
+        const gsw_krylov_options options = {.max_iterations = 20, .rtol = 1e-30};
+        double *first = NULL;
+        for (int run = 0; run < 5; run++) {
+            gsw_krylov_result on_cpu, on_cuda;
+            solve_both(&s, (gsw_method)method, &options, GSW_ERROR_NOT_CONVERGED, &on_cpu,
+                       &on_cuda);
+            ck_assert_int_eq(on_cuda.iterations, 20);
+            if (first == NULL)
+                first = oracle_copy(GSW_F64, s.x, s.n);
+            ck_assert_mem_eq(first, s.x, (size_t)s.n * sizeof *first);
+        }
+        free(first);
+    }
+    system_close(&s);
+}
+END_TEST
+
+START_TEST(zero_and_non_finite_right_hand_sides) {
+    system_pair s = {0};
+    system_open(&s, "poisson:9x8x7");
+    for (int method = GSW_CG; method <= GSW_GMRES; method++) {
+        gsw_krylov_result on_cpu, on_cuda;
+        oracle_fill(GSW_F64, s.b, s.n, 0);
+        device_put(s.cuda, &s.device_b, s.b);
+        solve_both(&s, (gsw_method)method, NULL, GSW_SUCCESS, &on_cpu, &on_cuda);
+        ck_assert_int_eq(on_cuda.iterations, 0);
+        for (int64_t i = 0; i < s.n; i++)
+            ck_assert(s.x[i] == 0);
+        s.b[100] = NAN;
+        device_put(s.cuda, &s.device_b, s.b);
+        solve_both(&s, (gsw_method)method, NULL, GSW_ERROR_NON_FINITE, &on_cpu, &on_cuda);
+    }
+    system_close(&s);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cuda_krylov");
+    TCase *tc = tcase_create("krylov");
+    tcase_add_loop_test(tc, iterations_are_those_of_the_cpu, 0, PROBLEMS);
+    tcase_add_test(tc, runs_repeat);
+    tcase_add_test(tc, zero_and_non_finite_right_hand_sides);
+    suite_add_tcase(suite, tc);
+    return device_run_suite(suite);
+}

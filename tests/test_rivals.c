@@ -1,0 +1,431 @@
+/* test_rivals.c: every rival solves what the reference solves, so that no comparison is with a
+ * wrong answer. Rivals on the device are tried where there is a device. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+#include "oracle.h"
+#include "rival.h"
+
+static gsw_context *host;   /* CPU */
+static gsw_context *device; /* CUDA; NULL without a device */
+static void *stream;
+
+static void open_contexts(void) {
+    host = oracle_context(1);
+    device = NULL;
+    stream = NULL;
+    if (gsw_device_count() == 0)
+        return;
+    stream = gsw_device_stream_create(0);
+    ck_assert_ptr_nonnull(stream);
+    gsw_context_options options = {.backend = GSW_BACKEND_CUDA, .stream = stream};
+    ck_assert_int_eq(gsw_context_create(&options, &device), GSW_SUCCESS);
+}
+
+static void close_contexts(void) {
+    gsw_context_destroy(device);
+    gsw_device_stream_destroy(stream);
+    gsw_context_destroy(host);
+}
+
+/* ---- One system, its vectors and its answers ---- */
+
+#define RUNS 4 /* right-hand sides, the third again the first, the last with NaNs */
+
+typedef struct trial {
+    char where[160];
+    gsw_dtype type;
+    int64_t points;
+    oracle_matrix *matrix; /* the part, as the rivals want it */
+    gsw_matrix uploaded;
+    gsw_rival_system system;
+    void *b[RUNS], *expected[RUNS]; /* host */
+} trial;
+
+static size_t vector_bytes(const trial *t) {
+    return (size_t)t->points * gsw_dtype_size(t->type);
+}
+
+static void solve_reference(trial *t, int run) {
+    const gsw_sptrsv_options options = {
+        .part = t->system.part, .vector_type = t->type, .algorithm = GSW_ALGORITHM_REFERENCE};
+    t->expected[run] = oracle_copy(t->type, t->b[run], t->points);
+    ck_assert_int_eq(gsw_sptrsv(host, &t->matrix->view, &options, 1, t->b[run], t->points,
+                                t->expected[run], t->points),
+                     GSW_SUCCESS);
+}
+
+static void make_right_hand_sides(trial *t) {
+    const size_t value = gsw_dtype_size(t->type);
+    t->b[0] = oracle_vector(t->type, 11, t->points);
+    t->b[1] = oracle_vector(t->type, 12, t->points);
+    t->b[2] = oracle_copy(t->type, t->b[0], t->points);
+    t->b[3] = oracle_vector(t->type, 13, t->points);
+    /* The NaN whose bits a solver may have chosen to mean "not there yet". */
+    memset((char *)t->b[3] + (size_t)(t->points / 2) * value, 0xff, value);
+    for (int run = 0; run < RUNS; run++)
+        solve_reference(t, run);
+}
+
+static void make_trial(trial *t, const gsw_grid *grid, const gsw_stencil *stencil, gsw_part part,
+                       gsw_dtype type, int missing) {
+    const oracle_layout layout = {.format = GSW_FORMAT_CSR,
+                                  .value_type = type,
+                                  .index_type = GSW_I32,
+                                  .part = part,
+                                  .missing = missing};
+    oracle_matrix *arrays = oracle_random(grid, stencil, 5, ORACLE_ANY_SIGN);
+    *t = (trial){.type = type, .points = oracle_points(grid)};
+    t->matrix = oracle_convert(arrays, &layout);
+    oracle_free(arrays);
+    t->system = (gsw_rival_system){.grid = *grid,
+                                   .stencil = *stencil,
+                                   .part = part,
+                                   .host = &t->matrix->view.csr,
+                                   .stream = stream};
+    if (device != NULL) {
+        ck_assert_int_eq(gsw_matrix_upload(device, &t->matrix->view, &t->uploaded), GSW_SUCCESS);
+        t->system.device = &t->uploaded.csr;
+    }
+    make_right_hand_sides(t);
+    snprintf(t->where, sizeof t->where, "%lldx%lldx%lld, %d offsets, %s, %s, missing %d",
+             (long long)grid->nx, (long long)grid->ny, (long long)grid->nz, (int)stencil->count,
+             part == GSW_LOWER ? "lower" : "upper", type == GSW_F64 ? "fp64" : "fp32", missing);
+}
+
+static void free_trial(trial *t) {
+    if (device != NULL)
+        gsw_matrix_release(device, &t->uploaded);
+    for (int run = 0; run < RUNS; run++) {
+        free(t->b[run]);
+        free(t->expected[run]);
+    }
+    oracle_free(t->matrix);
+}
+
+/* ---- Solving with a rival ---- */
+
+/* A rival's vectors: host arrays, or device arrays for those that run there. */
+typedef struct vectors {
+    void *b[RUNS], *x[RUNS];
+} vectors;
+
+static void *allocate(const gsw_rival *rival, size_t bytes) {
+    void *pointer = NULL;
+    if (rival->on_device)
+        ck_assert_int_eq(gsw_memory_alloc(device, bytes, &pointer), GSW_SUCCESS);
+    else
+        pointer = malloc(bytes);
+    ck_assert_ptr_nonnull(pointer);
+    return pointer;
+}
+
+static void release(const gsw_rival *rival, void *pointer) {
+    if (rival->on_device)
+        gsw_memory_free(device, pointer);
+    else
+        free(pointer);
+}
+
+/* The first and the third run share their vectors. */
+static void make_vectors(const trial *t, const gsw_rival *rival, vectors *v) {
+    const size_t bytes = vector_bytes(t);
+    for (int run = 0; run < RUNS; run++) {
+        v->b[run] = run == 2 ? v->b[0] : allocate(rival, bytes);
+        v->x[run] = run == 2 ? v->x[0] : allocate(rival, bytes);
+        if (rival->on_device)
+            ck_assert_int_eq(gsw_memory_upload(device, v->b[run], t->b[run], bytes), GSW_SUCCESS);
+        else
+            memcpy(v->b[run], t->b[run], bytes);
+    }
+}
+
+static void free_vectors(const gsw_rival *rival, vectors *v) {
+    for (int run = 0; run < RUNS; run++) {
+        if (run == 2)
+            continue;
+        release(rival, v->x[run]);
+        release(rival, v->b[run]);
+    }
+}
+
+static void poison(const gsw_rival *rival, void *x, size_t bytes) {
+    if (rival->on_device)
+        ck_assert_int_eq(gsw_memory_set(device, x, 0xff, bytes), GSW_SUCCESS);
+    else
+        memset(x, 0xff, bytes);
+}
+
+static void fetch(const gsw_rival *rival, void *to, const void *x, size_t bytes) {
+    if (rival->on_device)
+        ck_assert_int_eq(gsw_memory_download(device, to, x, bytes), GSW_SUCCESS);
+    else
+        memcpy(to, x, bytes);
+}
+
+static void solve_all(const trial *t, const gsw_rival *rival, void *state, const vectors *v) {
+    char message[256] = "";
+    void *x = malloc(vector_bytes(t));
+    ck_assert_ptr_nonnull(x);
+    for (int run = 0; run < RUNS; run++) {
+        poison(rival, v->x[run], vector_bytes(t));
+        ck_assert_msg(rival->solve(state, v->b[run], v->x[run], message, sizeof message) == 0,
+                      "%s, %s: %s", rival->name, t->where, message);
+        fetch(rival, x, v->x[run], vector_bytes(t));
+        const double error = oracle_error(t->type, t->points, x, t->expected[run]);
+        ck_assert_msg(error <= oracle_tolerance(t->type), "%s, %s, run %d: error %g", rival->name,
+                      t->where, run, error);
+    }
+    free(x);
+}
+
+/* The precisions that a rival need not know. */
+static int may_refuse(const gsw_rival *rival, gsw_dtype type) {
+    return strcmp(rival->name, "petsc") == 0 && type == GSW_F32;
+}
+
+static void try_rival(const trial *t, const gsw_rival *rival) {
+    char message[256] = "";
+    gsw_rival_cost cost = {-1, -1};
+    void *state = NULL;
+    vectors v;
+    const int refused = rival->open(&t->system, &state, &cost, message, sizeof message);
+    if (rival->on_device && device == NULL) {
+        ck_assert_msg(refused && message[0] != '\0', "%s opened without a device", rival->name);
+        return;
+    }
+    if (may_refuse(rival, t->type)) {
+        ck_assert_msg(refused && message[0] != '\0', "%s took fp32", rival->name);
+        return;
+    }
+    ck_assert_msg(!refused, "%s, %s: %s", rival->name, t->where, message);
+    ck_assert(cost.setup_ms >= 0 && cost.buffer_bytes >= 0);
+    make_vectors(t, rival, &v);
+    solve_all(t, rival, state, &v);
+    free_vectors(rival, &v);
+    rival->close(state);
+}
+
+static void try_all(const gsw_grid *grid, const gsw_stencil *stencil, int missing) {
+    int count = 0;
+    const gsw_rival *rivals = gsw_rivals(&count);
+    for (int part = GSW_LOWER; part <= GSW_UPPER; part++)
+        for (int type = GSW_F64; type <= GSW_F32; type++) {
+            trial t;
+            make_trial(&t, grid, stencil, (gsw_part)part, (gsw_dtype)type, missing);
+            for (int i = 0; i < count; i++)
+                try_rival(&t, &rivals[i]);
+            free_trial(&t);
+        }
+}
+
+/* ---- The tests ---- */
+
+START_TEST(rivals_equal_reference) {
+    const gsw_stencil *stencil = oracle_stencil(_i, NULL);
+    for (int g = 0; g < oracle_grid_count(); g++) {
+        const gsw_grid grid = oracle_grid(g);
+        try_all(&grid, stencil, 0);
+    }
+}
+END_TEST
+
+START_TEST(rivals_equal_reference_with_missing_entries) {
+    const gsw_grid grid = {13, 9, 7};
+    try_all(&grid, oracle_stencil(_i, NULL), 3);
+}
+END_TEST
+
+/* More rows than a device works on at once. */
+START_TEST(rivals_equal_reference_on_many_rows) {
+    static const char *const names[] = {"D3N7", "D3N27"};
+    const gsw_grid grid = {83, 67, 59};
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_named(names[_i], &stencil), GSW_SUCCESS);
+    try_all(&grid, &stencil, 0);
+}
+END_TEST
+
+/* Rows longer than a warp. */
+START_TEST(rivals_equal_reference_on_long_rows) {
+    gsw_offset offsets[GSW_STENCIL_MAX];
+    int32_t count = 0;
+    for (int32_t dy = -4; dy <= 4; dy++)
+        for (int32_t dx = -6; dx <= 6; dx++)
+            offsets[count++] = (gsw_offset){dx, dy, 0};
+    const gsw_grid grid = {40, 31, 1};
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
+    try_all(&grid, &stencil, 0);
+}
+END_TEST
+
+START_TEST(rivals_refuse_bad_systems) {
+    const gsw_grid grid = {5, 4, 3};
+    int count = 0;
+    const gsw_rival *rivals = gsw_rivals(&count);
+    trial t;
+    make_trial(&t, &grid, oracle_stencil(0, NULL), GSW_LOWER, GSW_F64, 0);
+    t.system.part = GSW_FULL;
+    ck_assert_int_ge(count, 1);
+    for (int i = 0; i < count; i++) {
+        char message[256] = "";
+        gsw_rival_cost cost;
+        void *state = &t;
+        ck_assert_int_eq(rivals[i].open(&t.system, &state, &cost, message, sizeof message), -1);
+        ck_assert_msg(state == NULL && message[0] != '\0', "%s", rivals[i].name);
+        rivals[i].close(NULL);
+    }
+    free_trial(&t);
+}
+END_TEST
+
+/* Rows 5 and 7 wait for each other: no triangle, so nothing can solve it. The synchronisation-free
+ * solvers must come back all the same, and the next solve must tell. */
+START_TEST(endless_waits_end) {
+    int32_t row_ptr[101], columns[101 + 1];
+    double values[101 + 1], *b = oracle_vector(GSW_F64, 1, 100);
+    int count = 0, k = 0, tried = 0;
+    const gsw_rival *rivals = gsw_rivals(&count);
+    for (int32_t i = 0; i < 100; i++) {
+        row_ptr[i] = k;
+        if (i == 5 || i == 7)
+            columns[k++] = 12 - i;
+        columns[k++] = i;
+    }
+    row_ptr[100] = k;
+    for (int i = 0; i < k; i++)
+        values[i] = 1;
+    const gsw_matrix matrix = {.grid = {100, 1, 1},
+                               .stencil = *oracle_stencil(0, NULL),
+                               .format = GSW_FORMAT_CSR,
+                               .csr = {.rows = 100,
+                                       .nonzeros = k,
+                                       .row_ptr = row_ptr,
+                                       .columns = columns,
+                                       .values = values,
+                                       .index_type = GSW_I32,
+                                       .value_type = GSW_F64}};
+    gsw_matrix uploaded = {0};
+    if (device != NULL)
+        ck_assert_int_eq(gsw_matrix_upload(device, &matrix, &uploaded), GSW_SUCCESS);
+    const gsw_rival_system system = {.grid = matrix.grid,
+                                     .stencil = matrix.stencil,
+                                     .part = GSW_LOWER,
+                                     .host = &matrix.csr,
+                                     .device = &uploaded.csr,
+                                     .stream = stream};
+    for (int i = 0; device != NULL && i < count; i++) {
+        char message[256] = "";
+        gsw_rival_cost cost;
+        void *state = NULL;
+        double x[100];
+        if (strncmp(rivals[i].name, "syncfree", 8) != 0)
+            continue;
+        void *device_b = allocate(&rivals[i], sizeof x), *device_x = allocate(&rivals[i], sizeof x);
+        ck_assert_int_eq(gsw_memory_upload(device, device_b, b, sizeof x), GSW_SUCCESS);
+        ck_assert_int_eq(rivals[i].open(&system, &state, &cost, message, sizeof message), 0);
+        ck_assert_int_eq(rivals[i].solve(state, device_b, device_x, message, sizeof message), 0);
+        fetch(&rivals[i], x, device_x, sizeof x);
+        ck_assert(isnan(x[5]) && isnan(x[7]));
+        ck_assert_double_eq_tol(x[99], b[99], 1e-15);
+        ck_assert_int_eq(rivals[i].solve(state, device_b, device_x, message, sizeof message), -1);
+        ck_assert_msg(strstr(message, "too long") != NULL, "%s", message);
+        rivals[i].close(state);
+        release(&rivals[i], device_x);
+        release(&rivals[i], device_b);
+        tried++;
+    }
+    ck_assert_int_eq(tried, device != NULL ? 3 : 0);
+    if (device != NULL)
+        gsw_matrix_release(device, &uploaded);
+    free(b);
+}
+END_TEST
+
+/* ---- Measuring ---- */
+
+static int count_call(void *user) {
+    ++*(int *)user;
+    return 0;
+}
+
+static int refuse_third_call(void *user) {
+    return ++*(int *)user < 3 ? 0 : -1;
+}
+
+START_TEST(device_is_described) {
+    char name[64] = "?", driver[64] = "?", toolkit[64] = "?";
+    const int failed = gsw_device_describe(0, name, driver, toolkit, sizeof name);
+    ck_assert_int_eq(failed, device != NULL ? 0 : -1);
+    ck_assert_int_eq(name[0] != '\0' && strchr(driver, '.') && strchr(toolkit, '.'), !failed);
+    ck_assert_int_eq(gsw_device_describe(1000, name, driver, toolkit, sizeof name), -1);
+    ck_assert_ptr_null(gsw_device_stream_create(1000));
+    gsw_device_stream_destroy(NULL);
+    const double bandwidth = gsw_device_copy_bandwidth(stream);
+    ck_assert(device != NULL ? bandwidth > 1 : isnan(bandwidth));
+}
+END_TEST
+
+/* Every run is timed alone, after x was poisoned, and a run that fails ends it. */
+START_TEST(runs_are_timed) {
+    double times[5] = {-1, -1, -1, -1, -1}, fetched[100];
+    int calls = 0;
+    if (device == NULL) {
+        ck_assert_int_eq(gsw_device_time(NULL, count_call, &calls, 1, 1, 0, NULL, 0, times), -1);
+        return;
+    }
+    void *x = NULL;
+    ck_assert_int_eq(gsw_memory_alloc(device, sizeof fetched, &x), GSW_SUCCESS);
+    for (int cold = 0; cold < 2; cold++) {
+        calls = 0;
+        ck_assert_int_eq(gsw_memory_set(device, x, 0, sizeof fetched), GSW_SUCCESS);
+        ck_assert_int_eq(
+            gsw_device_time(stream, count_call, &calls, 2, 5, cold, x, sizeof fetched, times), 0);
+        ck_assert_int_eq(calls, 7);
+        for (int k = 0; k < 5; k++)
+            ck_assert(times[k] >= 0 && times[k] < 1000);
+        ck_assert_int_eq(gsw_memory_download(device, fetched, x, sizeof fetched), GSW_SUCCESS);
+        for (int k = 0; k < 100; k++)
+            ck_assert(isnan(fetched[k]));
+    }
+    calls = 0;
+    ck_assert_int_eq(gsw_device_time(stream, refuse_third_call, &calls, 1, 5, 0, NULL, 0, times),
+                     -1);
+    ck_assert_int_eq(calls, 3);
+    gsw_memory_free(device, x);
+}
+END_TEST
+
+static Suite *rivals_suite(void) {
+    Suite *suite = suite_create("rivals");
+    TCase *tc = tcase_create("rivals");
+    tcase_set_timeout(tc, 600);
+    tcase_add_checked_fixture(tc, open_contexts, close_contexts);
+    tcase_add_loop_test(tc, rivals_equal_reference, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, rivals_equal_reference_with_missing_entries, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, rivals_equal_reference_on_many_rows, 0, 2);
+    tcase_add_test(tc, rivals_equal_reference_on_long_rows);
+    tcase_add_test(tc, rivals_refuse_bad_systems);
+    tcase_add_test(tc, endless_waits_end);
+    tcase_add_test(tc, device_is_described);
+    tcase_add_test(tc, runs_are_timed);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+/* Neither CUDA nor MPI survives a fork, so the tests share this process. */
+int main(void) {
+    if (gsw_device_count() == 0)
+        printf("rivals: those on a device are skipped, for no CUDA device is there\n");
+    SRunner *runner = srunner_create(rivals_suite());
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
