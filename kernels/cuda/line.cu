@@ -10,6 +10,8 @@
 const int line_terms[4] = {4, 8, 14, 18};
 const int line_direct_terms[2] = {4, 18};
 
+#define SMALL_MATRIX 4096 /* points */
+
 /* Launch shapes: the first row that fits is taken. */
 struct launch_shape {
     int capability; /* at least */
@@ -67,40 +69,28 @@ static int64_t box_entries(const line_plan *plan, line_offset o) {
     return x * y * z;
 }
 
-/* Which entries a CSR can be made of: both parts or one, with or without the diagonal. */
-struct csr_kind {
-    bool before, diagonal, after; /* in sweep order */
-};
-
-/* All offsets in sweep order, those before the centre first, of which a kind keeps some. */
-static void plan_pattern(const gsw_geometry *g, bool mirrored, const csr_kind *kind,
-                         line_plan *plan, int64_t *entries, int32_t *entries_of_first_row) {
-    const gsw_shape *before = &g->part[mirrored ? 1 : 0], *after = &g->part[mirrored ? 0 : 1];
+/* Makes the pattern of a CSR that holds the whole box, in sweep order; `entries` is how many
+ * entries that has. `before` and `after` say which of the parts are stored beside the diagonal. */
+static void plan_pattern(const gsw_geometry *g, bool mirrored, bool before, bool after,
+                         line_plan *plan, int64_t *entries) {
+    const gsw_shape *low = &g->part[mirrored ? 1 : 0], *high = &g->part[mirrored ? 0 : 1];
     plan->patterns = 0;
     plan->reach = 0;
     *entries = 0;
-    *entries_of_first_row = 0;
-    for (int32_t k = 0; k < before->count + 1 + after->count; k++) {
+    for (int32_t k = before ? 0 : low->count; k < low->count + 1 + (after ? high->count : 0); k++) {
         line_offset o = {0, 0, 0};
-        bool kept = kind->diagonal;
-        if (k < before->count) {
-            o = narrow(before->offset[k]);
-            kept = kind->before;
-        } else if (k > before->count) {
-            const gsw_offset mirror = after->offset[after->count - (k - before->count)];
+        if (k < low->count) {
+            o = narrow(low->offset[k]);
+        } else if (k > low->count) {
+            const gsw_offset mirror = high->offset[high->count - (k - low->count)];
             o = narrow(gsw_offset{-mirror.dx, -mirror.dy, -mirror.dz});
-            kept = kind->after;
         }
-        if (!kept)
-            continue;
         *entries += box_entries(plan, o);
-        /* The user's row 0 is at the origin, or in the mirrored grid at the far corner. */
-        const int32_t s = mirrored ? -1 : 1;
-        *entries_of_first_row += s * o.x >= 0 && s * o.y >= 0 && s * o.z >= 0;
         if (plan->reach < abs(o.x))
             plan->reach = abs(o.x);
         plan->pattern.offset[plan->patterns++] = o;
     }
+    plan->diagonal_ends = before && after ? 0 : before ? 1 : -1;
 }
 
 /* Where the pattern keeps the entry of each term; `patterns` where it does not. A transposed solve
@@ -121,49 +111,26 @@ static void locate_terms(line_plan *plan) {
     }
 }
 
-/* Decides whether the number of entries says that the CSR holds the full box or one part of it.
- * The parts have equally many entries where the stencil is symmetric: the kernel then looks at row
- * 0 (entries_first, entries_other). Any other doubt is settled by reading the columns. */
+/* Decides whether the number of entries says that the CSR holds the whole box, or the whole of the
+ * part that is solved with. Rows of both parts hold no more than the box has, so the number proves
+ * it, line by line (line_is_box), if the matrix fits its stencil at all. A matrix that holds more
+ * than the part, but lacks so much that the numbers of all entries and of a line agree and the line
+ * still ends with a diagonal, would deceive: small matrices, in which that could happen by chance,
+ * are read by their columns. */
 static void plan_csr(const gsw_geometry *g, const gsw_matrix *matrix, gsw_part part, bool mirrored,
                      line_plan *plan) {
-    const bool stored_before = (part == GSW_UPPER) == mirrored;
-    const csr_kind kinds[] = {{true, true, true},
-                              {true, false, true},
-                              {stored_before, true, !stored_before},
-                              {stored_before, false, !stored_before}};
-    const csr_kind others[] = {{!stored_before, true, stored_before},
-                               {!stored_before, false, stored_before}};
+    const bool before = (part == GSW_UPPER) == mirrored; /* the part comes first in sweep order */
     int64_t entries;
-    int32_t first, matches = -1, count = 0;
     plan->source = LINE_LISTS;
-    plan->entries_first = plan->entries_other = 0;
     if (matrix->stencil.count > LINE_PATTERN_MAX)
         return;
-    int32_t other_first = 0;
-    bool other = false;
-    for (int32_t k = 0; k < 2; k++) {
-        plan_pattern(g, mirrored, &others[k], plan, &entries, &first);
-        if (entries == matrix->csr.nonzeros) {
-            other = true;
-            other_first = first;
-        }
-    }
-    for (int32_t k = 0; k < 4; k++) {
-        plan_pattern(g, mirrored, &kinds[k], plan, &entries, &first);
-        if (entries == matrix->csr.nonzeros) {
-            matches = k;
-            count++;
-        }
-    }
-    if (count != 1 || (other && matches < 2))
+    plan_pattern(g, mirrored, true, true, plan, &entries);
+    if (entries != matrix->csr.nonzeros && plan->points >= SMALL_MATRIX)
+        plan_pattern(g, mirrored, before, !before, plan, &entries);
+    /* In a line too short for its stencil no row is whole. */
+    if (entries != matrix->csr.nonzeros || plan->reach > LINE_REACH_MAX ||
+        plan->nx < 2 * plan->reach)
         return;
-    plan_pattern(g, mirrored, &kinds[matches], plan, &entries, &first);
-    if (other && first == other_first)
-        return;
-    if (other) {
-        plan->entries_first = first;
-        plan->entries_other = other_first;
-    }
     plan->source = LINE_BOX;
     locate_terms(plan);
 }
@@ -172,7 +139,6 @@ static void plan_arrays(const gsw_shape *shape, const gsw_matrix *matrix, bool m
                         line_plan *plan) {
     const size_t size = gsw_dtype_size(matrix->array.value_type);
     plan->source = LINE_ARRAYS;
-    plan->entries_first = plan->entries_other = 0;
     for (int32_t j = 0; j < plan->terms; j++) {
         const int32_t e =
             j == 0 ? matrix->stencil.center : shape->source[shape_index(shape, plan->own, j)];
@@ -463,9 +429,6 @@ static gsw_status launch(gsw_context *context, const void *kernel, int threads, 
 
 static gsw_status launch_tiles(gsw_context *context, const line_kernels *kernels, line_plan *plan,
                                size_t value, size_t real, bool *launched) {
-    /* In a line too short for its stencil no row is whole. */
-    if (plan->source == LINE_BOX && (plan->reach > LINE_REACH_MAX || plan->nx < 2 * plan->reach))
-        plan->source = LINE_LISTS;
     const bool staged = plan->source == LINE_BOX && !plan->transpose && plan->part <= 32;
     const int *terms = staged ? line_terms : line_direct_terms;
     const int last = staged ? 3 : 1;

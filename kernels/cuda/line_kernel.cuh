@@ -70,20 +70,15 @@ static __device__ void give_up(const line_plan &plan, int32_t status, int64_t ro
     report->status = status;
 }
 
-/* Whether to go on with a wait that has failed again and again. */
-struct patience {
-    int32_t failures;
-    int64_t since;
-};
-
-static __device__ __forceinline__ bool keep_waiting(const line_plan &plan, patience *wait,
+/* Whether to go on with a wait that has failed many times; `since` is 0 at first. */
+static __device__ __forceinline__ bool keep_waiting(const line_plan &plan, int64_t *since,
                                                     int64_t line) {
     if (*(volatile uint32_t *)&plan.state->failed != 0)
         return false;
     const int64_t now = device_clock();
-    if (wait->since == 0)
-        wait->since = now;
-    if (now - wait->since < plan.wait_limit_ns)
+    if (*since == 0)
+        *since = now;
+    if (now - *since < plan.wait_limit_ns)
         return true;
     give_up(plan, GSW_ERROR_TIMEOUT, line);
     return false;
@@ -334,34 +329,34 @@ static __device__ __forceinline__ Real recur(Real *scratch, int32_t rows, Real c
     return mine;
 }
 
-/* The same for one term a row by recursive doubling: five steps instead of 32. What does not depend
- * on c is made beforehand. |near| <= 1, so that the products of many of them stay in range. */
+/* The same for one term a row by recursive doubling, without a value before row 0: five steps
+ * instead of 32. What does not depend on c is made beforehand. |near| <= 1, so that the products of
+ * many of them stay in range. */
 template <typename Real> struct doubling {
-    Real step[5]; /* multiplies the value 1, 2, 4, 8, 16 rows before */
-    Real all;     /* multiplies the value before row 0 */
+    Real step[5]; /* multiplies the value 1, 2, 4, 8, 16 rows before; 0 where that is not in here */
 };
 
 template <typename Real>
 static __device__ __forceinline__ doubling<Real> prepare_doubling(Real near) {
     const int32_t lane = threadIdx.x & 31;
     doubling<Real> d;
-    d.all = -near;
+    Real product = lane > 0 ? -near : (Real)0;
 #pragma unroll
     for (int k = 0; k < 5; k++) {
-        const Real other = __shfl_up_sync(FULL_WARP, d.all, 1 << k);
-        const bool inside = lane >= 1 << k;
-        d.step[k] = inside ? d.all : (Real)0;
-        d.all = inside ? d.all * other : d.all;
+        d.step[k] = product;
+        product *= __shfl_up_sync(FULL_WARP, product, 1 << k);
+        if (lane < 2 << k)
+            product = 0;
     }
     return d;
 }
 
 template <typename Real>
-static __device__ __forceinline__ Real run_doubling(const doubling<Real> &d, Real c, Real before) {
+static __device__ __forceinline__ Real run_doubling(const doubling<Real> &d, Real c) {
 #pragma unroll
     for (int k = 0; k < 5; k++)
         c = multiply_add(d.step[k], __shfl_up_sync(FULL_WARP, c, 1 << k), c);
-    return multiply_add(d.all, before, c);
+    return c;
 }
 
 /* ---- Tiles -------------------------------------------------------------------------------------
@@ -372,6 +367,7 @@ template <typename Value, typename Real> struct worker {
     int32_t slot, y, z;
     int64_t line;
     uint32_t present;     /* terms that are stored and whose line exists, by bit */
+    bool lists;           /* columns have to be looked at */
     int32_t across;       /* entries of the part in a whole row: they come first */
     int32_t row_of_entry; /* 2^16 / across, rounded up: i / across = (i * row_of_entry) >> 16 */
     line_term *terms;
@@ -493,7 +489,7 @@ prefetch(const line_plan &plan, const tile &shared, const worker<Value, Real> &a
             for (int32_t k = 0; k < count; k++)
                 start_copy(&stage[padded(lane * at.across + k)], first + plan.step * k);
         }
-    } else if (x < end && plan.source != LINE_LISTS) {
+    } else if (x < end && !at.lists) {
         read_row<Value, Real>(plan, shared, at, rows, x, q);
     }
 }
@@ -503,14 +499,16 @@ template <typename Value, typename Real, int TERMS, bool STAGED>
 static __device__ __forceinline__ uint32_t arrange(const line_plan &plan,
                                                    const worker<Value, Real> &at, int32_t rows,
                                                    int32_t x, bool valid,
-                                                   const queue<Value, Real> &q, Value (&a)[TERMS]) {
+                                                   const queue<Value, Real> &q, Real (&a)[TERMS]) {
     const int32_t lane = threadIdx.x & 31;
     uint32_t have = valid ? q.have : 0;
     await_copies();
-    if (plan.source == LINE_LISTS && valid)
+    __syncwarp();
+    if (!STAGED && at.lists && valid)
         have = read_lists<Value>(plan, at.present, at.line * plan.nx + x, x, at.y, at.z, rows,
                                  q.stage);
-    __syncwarp();
+    if (!STAGED)
+        __syncwarp();
 #pragma unroll
     for (int j = 0; j < TERMS; j++) {
         a[j] = 0;
@@ -519,36 +517,38 @@ static __device__ __forceinline__ uint32_t arrange(const line_plan &plan,
             if (STAGED)
                 place = padded(lane * at.across + at.terms[j].rank -
                                __popc(q.missing & at.terms[j].before));
-            a[j] = q.stage[place];
+            a[j] = (Real)q.stage[place];
         }
     }
     __syncwarp();
     return have;
 }
 
-/* Waits until counter[i] >= needed, for the lane's own i and needed. */
+/* Waits until the line in the lane's `slot` has `needed` points in its ring. */
 static __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared,
                                              int32_t slot, int32_t needed) {
     const int32_t *counter = &shared.progress[slot];
-    patience wait = {0, 0};
-    while (!__all_sync(FULL_WARP, load_acquire_block(counter) >= needed)) {
-        wait.failures++;
-        if ((wait.failures & 255) == 0) {
-            const bool on = load_acquire_block(counter) >= needed ||
-                            keep_waiting(plan, &wait, shared.line[slot]);
-            if (!__all_sync(FULL_WARP, on))
-                return false;
+    int64_t since = 0;
+    for (;;) {
+#pragma unroll 2
+        for (int32_t i = 0; i < 128; i++) {
+            if (__all_sync(FULL_WARP, load_acquire_block(counter) >= needed)) {
+                __syncwarp();
+                return true;
+            }
         }
+        const bool on =
+            load_acquire_block(counter) >= needed || keep_waiting(plan, &since, shared.line[slot]);
+        if (!__all_sync(FULL_WARP, on))
+            return false;
     }
-    __syncwarp();
-    return true;
 }
 
 /* Solves the rows of a line one after the other, with divisions and with any terms in the own line:
  * for diagonals without a good reciprocal and for couplings that are missing. */
-template <typename Value, typename Real, int TERMS>
+template <typename Real, int TERMS>
 static __device__ Real solve_one_by_one(const line_plan &plan, Real *ring, int32_t ring_mask,
-                                        int32_t x0, int32_t rows, Real c, const Value (&a)[TERMS],
+                                        int32_t x0, int32_t rows, Real c, const Real (&a)[TERMS],
                                         uint32_t have) {
     const int32_t lane = threadIdx.x & 31;
     for (int32_t i = 0; i < rows; i++) {
@@ -556,9 +556,9 @@ static __device__ Real solve_one_by_one(const line_plan &plan, Real *ring, int32
 #pragma unroll
             for (int j = TERMS - 1; j > 0; j--)
                 if (j <= plan.own && (have >> j & 1))
-                    c = multiply_add(-(Real)a[j], ring[(x0 + i + plan.term[j].x) & ring_mask], c);
+                    c = multiply_add(-a[j], ring[(x0 + i + plan.term[j].x) & ring_mask], c);
             if (!plan.unit)
-                c /= (Real)a[0];
+                c /= a[0];
             ring[(x0 + i) & ring_mask] = c;
         }
         __syncwarp();
@@ -576,9 +576,9 @@ enum along {
 };
 
 /* Uniform in the warp. */
-template <typename Value, int TERMS>
+template <typename Real, int TERMS>
 static __device__ __forceinline__ along choose_along(const line_plan &plan, int32_t x, bool valid,
-                                                     const Value (&a)[TERMS], uint32_t have) {
+                                                     const Real (&a)[TERMS], uint32_t have) {
     const double diagonal = plan.unit ? 1 : fabs((double)a[0]);
     bool plain = plan.unit || ((have & 1) && diagonal > SAFE_SMALL && diagonal < SAFE_LARGE);
     bool small = true;
@@ -597,15 +597,48 @@ static __device__ __forceinline__ along choose_along(const line_plan &plan, int3
     return __all_sync(FULL_WARP, small || !valid) ? ALONG_DOUBLING : ALONG_ONE;
 }
 
-/* Fills the table of a worker's line: lane j describes term j. */
+/* What the arrays of a CSR say of a line, and what the pattern says: as many entries as it must,
+ * where they must be, and, in a CSR of one part, the diagonal at the line's end. With the number of
+ * all entries this leaves no doubt where both parts are stored, and hardly any otherwise: see
+ * plan_csr(). The loads are under way while other work is done. */
+struct box_test {
+    int64_t begin, end, column;
+    int64_t right_begin, right_end, right_column;
+};
+
+static __device__ __forceinline__ bool passes(const box_test &test) {
+    return test.begin == test.right_begin && test.end == test.right_end &&
+           test.column == test.right_column;
+}
+
+static __device__ __forceinline__ box_test start_test(const line_plan &plan, const tile &shared,
+                                                      const line_term &term, int64_t line) {
+    int32_t missing = term.missing;
+    for (int32_t r = plan.reach; r < 2 * plan.reach; r++)
+        missing += term.per_row - __popcll(term.pattern & shared.edge[r]);
+    const int64_t begin = term.begin + term.missing;
+    const int64_t count = (int64_t)term.per_row * plan.nx - missing;
+    const int64_t row = plan.step > 0 ? line * plan.nx : plan.points - (line + 1) * plan.nx;
+    const int64_t first = plan.step > 0 ? begin : plan.nonzeros - begin - count;
+    box_test test = {0, 0, 0, first + plan.index_base, first + count + plan.index_base, 0};
+    test.begin = read_index(plan.row_ptr, plan.index_type, row);
+    test.end = read_index(plan.row_ptr, plan.index_type, row + plan.nx);
+    if (plan.diagonal_ends != 0) {
+        const bool last = (plan.diagonal_ends > 0) == (plan.step > 0);
+        test.column = read_index(plan.columns, plan.index_type, last ? first + count - 1 : first);
+        test.right_column = row + (last ? plan.nx - 1 : 0) + plan.index_base;
+    }
+    return test;
+}
+
+/* Fills the table of a worker's line: lane j describes term j. Returns the lane's test of it. */
 template <typename Value, typename Real>
-static __device__ void describe_line(const line_plan &plan, const line_tiling &tiling,
-                                     const tile &shared, worker<Value, Real> *at) {
+static __device__ __forceinline__ box_test describe_line(const line_plan &plan,
+                                                         const line_tiling &tiling,
+                                                         const tile &shared,
+                                                         worker<Value, Real> *at) {
     const int32_t j = threadIdx.x & 31;
     const bool box = plan.source == LINE_BOX;
-    at->line = shared.line[at->slot];
-    at->z = (int32_t)(at->line / plan.ny);
-    at->y = (int32_t)(at->line - (int64_t)at->z * plan.ny);
     uint64_t pattern = 0;
     int64_t begin = 0;
     if (box) {
@@ -624,45 +657,50 @@ static __device__ void describe_line(const line_plan &plan, const line_tiling &t
         }
     }
     bool stored = false;
+    box_test test = {};
     if (j < plan.terms) {
         const line_offset o = plan.term[j];
         const bool exists = leads_inside(plan, line_offset{0, o.y, o.z}, 0, at->y, at->z);
         line_term *term = &at->terms[j];
         stored = exists && !(j == 0 && plan.unit);
+        term->ring = -1;
+        if (j > plan.own && exists)
+            term->ring = tiling.slot[at->slot][plan.group_of[j]] * tiling.ring;
         if (plan.source == LINE_ARRAYS)
             stored = stored && plan.array[j] != NULL;
         if (box) {
             stored = stored && plan.pattern.of_term[j] < plan.patterns;
             term->before = (uint32_t)((1ull << plan.pattern.of_term[j]) - 1);
             term->rank = __popcll(pattern & ((1ull << plan.pattern.of_term[j]) - 1));
+            term->pattern = pattern;
+            term->per_row = __popcll(pattern);
+            term->missing = 0;
+            for (int32_t x = 0; x < plan.reach; x++)
+                term->missing += term->per_row - __popcll(pattern & shared.edge[x]);
+            term->begin = begin - term->missing;
+            if (exists)
+                test =
+                    start_test(plan, shared, *term,
+                               plan.transpose ? at->line + o.y + (int64_t)plan.ny * o.z : at->line);
         }
-        term->pattern = pattern;
-        term->per_row = __popcll(pattern);
-        term->missing = 0;
-        for (int32_t x = 0; box && x < plan.reach; x++)
-            term->missing += term->per_row - __popcll(pattern & shared.edge[x]);
-        term->begin = begin - term->missing;
-        term->ring = -1;
-        if (j > plan.own && exists)
-            term->ring = tiling.slot[at->slot][plan.group_of[j]] * tiling.ring;
     }
     at->present = __ballot_sync(FULL_WARP, stored);
     __syncwarp();
+    return test;
 }
 
-/* A worker takes every `workers`-th subtask of its line. Subtasks of neighbouring lines are shifted
- * against each other, so that one reads no farther than the other's subtask of the same number. */
+/* Solves every `workers`-th subtask of the worker's line. Subtasks of neighbouring lines are
+ * shifted against each other, so that one reads no farther than the other's subtask of the same
+ * number. False: the CSR does not hold what its size promised, and nothing has been done. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
-static __device__ void work(const line_plan &plan, const line_tiling &tiling, tile &shared,
-                            worker<Value, Real> at, int32_t turn) {
+static __device__ __forceinline__ bool
+solve_subtasks(const line_plan &plan, const line_tiling &tiling, tile &shared,
+               const worker<Value, Real> &at, int32_t turn, const box_test &test) {
     const int32_t lane = threadIdx.x & 31;
-    const bool exported = tiling.exported >> at.slot & 1;
     const int32_t stride = tiling.workers * tiling.rows, mask = tiling.ring - 1;
-    Real *ring = at.rings + at.slot * tiling.ring;
-    if (shared.line[at.slot] < 0)
-        return;
-    describe_line<Value, Real>(plan, tiling, shared, &at);
     const bool withheld = at.line == plan.withheld_line;
+    const bool exported = tiling.exported >> at.slot & 1;
+    Real *ring = at.rings + at.slot * tiling.ring;
     /* What the lane looks after in waits: a line that is read, a reader, or the worker's own. */
     const bool for_source = lane < plan.groups;
     const bool for_reader = lane >= 16 && (tiling.consumers[at.slot] >> (lane - 16) & 1);
@@ -675,20 +713,22 @@ static __device__ void work(const line_plan &plan, const line_tiling &tiling, ti
 
     queue<Value, Real> q;
     Value *stage = at.stage, *next_stage = at.stage + tiling.stage_values;
-    const int32_t ly = at.slot % tiling.tile_y, lz = at.slot / tiling.tile_y;
     const int64_t shift =
-        tiling.skew_y * (int64_t)(shared.y + ly) + tiling.skew_z * (int64_t)(shared.z + lz);
-    int32_t start = turn * tiling.rows - (int32_t)(shift % tiling.rows);
+        tiling.skew_y * (at.y + (int64_t)plan.shear * at.z) + tiling.skew_z * (int64_t)at.z;
+    int32_t start = turn * tiling.rows - (int32_t)(shift & (tiling.rows - 1));
     if (start + tiling.rows <= 0)
         start += stride;
     if (start < plan.nx)
         prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, max(start, 0),
                                              min(start + tiling.rows, plan.nx), stage, &q);
+    /* What has been started is harmless if it was wrong. */
+    if (STAGED && !__all_sync(FULL_WARP, passes(test)))
+        return false;
     for (; start < plan.nx; start += stride) {
         const int32_t x0 = max(start, 0), end = min(start + tiling.rows, plan.nx);
         const int32_t x = x0 + lane;
         const bool valid = x < end;
-        Value a[TERMS];
+        Real a[TERMS];
         const uint32_t have =
             arrange<Value, Real, TERMS, STAGED>(plan, at, tiling.rows, x, valid, q, a);
         Real c = q.b, sum = 0;
@@ -699,9 +739,15 @@ static __device__ void work(const line_plan &plan, const line_tiling &tiling, ti
             prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, start + stride,
                                                  min(start + stride + tiling.rows, plan.nx), stage,
                                                  &q);
-        const along way = choose_along<Value, TERMS>(plan, x, valid, a, have);
-        const Real inverse = plan.unit || !valid ? (Real)1 : (Real)1 / (Real)a[0];
-        const Real near = (Real)a[1] * inverse;
+        const along way = choose_along<Real, TERMS>(plan, x, valid, a, have);
+        if (way != ALONG_ONE_BY_ONE && !plan.unit && valid) {
+            const Real inverse = (Real)1 / a[0];
+            c *= inverse;
+#pragma unroll
+            for (int j = 1; j < TERMS; j++)
+                a[j] *= inverse;
+        }
+        const Real near = a[1], next = TERMS > 2 ? a[TERMS > 2 ? 2 : 1] : (Real)0;
         doubling<Real> doubled;
         if (way == ALONG_DOUBLING)
             doubled = prepare_doubling<Real>(near);
@@ -711,6 +757,12 @@ static __device__ void work(const line_plan &plan, const line_tiling &tiling, ti
             from[j] = -1; /* zero */
             if (j > plan.own && (have >> j & 1))
                 from[j] = at.terms[j].ring + ((x + plan.term[j].x) & mask);
+            if (j <= plan.own && way != ALONG_ONE_BY_ONE)
+                a[j] = 0; /* left to the recurrence, */
+        }
+        if (way == ALONG_DOUBLING && lane == 0 && x0 > 0) { /* but for the first row */
+            from[1] = at.slot * tiling.ring + ((x0 - 1) & mask);
+            a[1] = near;
         }
 
         int32_t needed = x0;
@@ -719,30 +771,38 @@ static __device__ void work(const line_plan &plan, const line_tiling &tiling, ti
         if (for_reader)
             needed = end - tiling.ring + tiling.back;
         if (!await(plan, shared, watched, needed))
-            return;
+            return true;
 #pragma unroll
         for (int j = 1; j < TERMS; j++) {
-            if (j & 1)
-                c = multiply_add(-(Real)a[j], at.rings[from[j]], c);
+            if (way == ALONG_ONE_BY_ONE && j <= plan.own)
+                continue;
+            if (TERMS <= 4 || (j & 1))
+                c = multiply_add(-a[j], at.rings[from[j]], c);
             else
-                sum = multiply_add(-(Real)a[j], at.rings[from[j]], sum);
+                sum = multiply_add(-a[j], at.rings[from[j]], sum);
         }
-        c += sum;
+        if (TERMS > 4)
+            c += sum;
+        bool plain = way == ALONG_NONE;
+        if (way == ALONG_DOUBLING) {
+            const Real solved = run_doubling<Real>(doubled, c);
+            /* Zero times infinity: an infinity goes where the plain recurrence puts it. */
+            plain = __all_sync(FULL_WARP, isfinite(solved));
+            if (plain)
+                c = solved;
+        }
         if (way == ALONG_ONE_BY_ONE) {
-            c = solve_one_by_one<Value, Real, TERMS>(plan, ring, mask, x0, end - x0, c, a, have);
-        } else {
-            const Real before = x0 > 0 ? ring[(x0 - 1) & mask] : (Real)0;
-            c *= inverse;
-            if (way == ALONG_DOUBLING) {
-                c = run_doubling<Real>(doubled, c, before);
-            } else if (way == ALONG_ONE) {
-                c = recur<Real, false>((Real *)scratch, end - x0, c, near, (Real)0, before,
+            c = solve_one_by_one<Real, TERMS>(plan, ring, mask, x0, end - x0, c, a, have);
+        } else if (!plain) {
+            const bool folded = way == ALONG_DOUBLING;
+            const Real before = x0 > 0 && !folded ? ring[(x0 - 1) & mask] : (Real)0;
+            if (way != ALONG_TWO)
+                c = recur<Real, false>((Real *)scratch, end - x0, c,
+                                       folded && lane == 0 ? (Real)0 : near, (Real)0, before,
                                        (Real)0);
-            } else if (way == ALONG_TWO) {
-                const Real before2 = x0 > 1 ? ring[(x0 - 2) & mask] : (Real)0;
-                const Real next = TERMS > 2 ? (Real)a[TERMS > 2 ? 2 : 0] * inverse : (Real)0;
-                c = recur<Real, true>((Real *)scratch, end - x0, c, near, next, before, before2);
-            }
+            else
+                c = recur<Real, true>((Real *)scratch, end - x0, c, near, next, before,
+                                      x0 > 1 ? ring[(x0 - 2) & mask] : (Real)0);
         }
 
         if (valid)
@@ -758,6 +818,37 @@ static __device__ void work(const line_plan &plan, const line_tiling &tiling, ti
                 raise_release_device(&plan.state->progress[at.line], shared.base + end);
         }
     }
+    return true;
+}
+
+/* The same by looking at the columns: rare in a kernel that is made for boxes, and kept out of its
+ * way. */
+template <typename Value, typename Real, int TERMS>
+static __device__ __noinline__ void solve_by_lists(const line_plan &plan, const line_tiling &tiling,
+                                                   tile &shared, worker<Value, Real> at,
+                                                   int32_t turn) {
+    at.lists = true;
+    solve_subtasks<Value, Real, TERMS, false>(plan, tiling, shared, at, turn, box_test{});
+}
+
+/* A worker's part of a tile. */
+template <typename Value, typename Real, int TERMS, bool STAGED>
+static __device__ __forceinline__ void work(const line_plan &plan, const line_tiling &tiling,
+                                            tile &shared, worker<Value, Real> at, int32_t turn) {
+    const int32_t lz = at.slot / tiling.tile_y, ly = at.slot - lz * tiling.tile_y;
+    at.line = shared.line[at.slot];
+    if (at.line < 0)
+        return;
+    at.z = shared.z + lz;
+    at.y = shared.y + ly - plan.shear * at.z;
+    const box_test test = describe_line<Value, Real>(plan, tiling, shared, &at);
+    if (STAGED) {
+        if (!solve_subtasks<Value, Real, TERMS, true>(plan, tiling, shared, at, turn, test))
+            solve_by_lists<Value, Real, TERMS>(plan, tiling, shared, at, turn);
+        return;
+    }
+    at.lists = plan.source == LINE_LISTS || !__all_sync(FULL_WARP, passes(test));
+    solve_subtasks<Value, Real, TERMS, false>(plan, tiling, shared, at, turn, test);
 }
 
 /* A helper brings in every `helpers`-th halo: its lanes watch one line each, and all of them copy
@@ -772,7 +863,8 @@ static __device__ void help(const line_plan &plan, const line_tiling &tiling, ti
     const int64_t line = mine ? shared.line[slot] : -1;
     const uint32_t consumers = mine ? tiling.consumers[slot] : 0;
     int32_t copied = mine ? 0 : plan.nx;
-    patience wait = {0, 0};
+    int32_t failures = 0;
+    int64_t since = 0;
     while (!__all_sync(FULL_WARP, copied >= plan.nx)) {
         int32_t end = copied;
         if (copied < plan.nx) {
@@ -787,15 +879,14 @@ static __device__ void help(const line_plan &plan, const line_tiling &tiling, ti
         }
         uint32_t come = __ballot_sync(FULL_WARP, end > copied);
         if (come == 0) {
-            wait.failures++;
-            if ((wait.failures & 63) == 0 &&
-                !__all_sync(FULL_WARP, copied >= plan.nx || keep_waiting(plan, &wait, line)))
+            failures++;
+            if ((failures & 63) == 0 &&
+                !__all_sync(FULL_WARP, copied >= plan.nx || keep_waiting(plan, &since, line)))
                 return;
             continue;
         }
         __syncwarp();
-        wait.failures = 0;
-        wait.since = 0;
+        since = 0;
         while (come != 0) {
             /* Up to three lines at once: their loads overlap. */
             Real value[3];
@@ -839,31 +930,6 @@ static __device__ void open_tile(const line_plan &plan, const line_tiling &tilin
     }
 }
 
-/* Whether a CSR of which only one part is stored, and which by its size can be either, holds the
- * other part: then T is diagonal. Row 0 tells. Uniform in the grid. */
-static __device__ bool holds_other_part(const line_plan &plan) {
-    if (plan.entries_first == plan.entries_other)
-        return false;
-    const int64_t entries =
-        read_index(plan.row_ptr, plan.index_type, 1) - read_index(plan.row_ptr, plan.index_type, 0);
-    return entries == plan.entries_other;
-}
-
-template <typename Value, typename Real>
-static __device__ void solve_diagonal(const line_plan &plan) {
-    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t row = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; row < plan.points;
-         row += threads) {
-        const Real b = ((const Real *)plan.b)[plan.step * row];
-        Real x = b;
-        if (!plan.unit) {
-            const int64_t position = find_entry(plan, row, row);
-            x = b / (position >= 0 ? (Real)((const Value *)plan.values)[position] : (Real)0);
-        }
-        ((Real *)plan.x)[plan.step * row] = x;
-    }
-}
-
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __global__ void __launch_bounds__(LINE_THREADS(TERMS), 1)
     sweep_tiles(const __grid_constant__ line_plan plan,
@@ -876,10 +942,6 @@ __global__ void __launch_bounds__(LINE_THREADS(TERMS), 1)
     unsigned char *scratch = (unsigned char *)(rings + (own + tiling.halos) * tiling.ring);
     cursor at = {0, -1, 0, 0};
 
-    if (holds_other_part(plan)) {
-        solve_diagonal<Value, Real>(plan);
-        return;
-    }
     if (threadIdx.x == 0) {
         shared.base = *(volatile int64_t *)&plan.state->base;
         rings[-1] = 0;
@@ -979,9 +1041,10 @@ static __device__ void solve_line(const line_plan &plan, int64_t base, int32_t y
             if ((uint32_t)(y + o.y) >= (uint32_t)plan.ny ||
                 (uint32_t)(z + o.z) >= (uint32_t)plan.nz)
                 continue;
-            patience wait = {0, 0};
+            int32_t failures = 0;
+            int64_t since = 0;
             while (load_acquire_device(&plan.state->progress[other]) < needed)
-                if ((++wait.failures & 63) == 0 && !keep_waiting(plan, &wait, other))
+                if ((++failures & 63) == 0 && !keep_waiting(plan, &since, other))
                     break;
         }
         __syncwarp();

@@ -56,9 +56,7 @@ struct line_plan {
     int32_t patterns; /* LINE_BOX: offsets that a row of the CSR may hold, */
     int32_t part;     /* how many of them, the first ones, are read as terms of the row itself, */
     int32_t reach;    /* and the largest |dx| among them */
-    /* Entries of the user's row 0, and how many it would have if the CSR held the other part; equal
-     * where that is no question. */
-    int32_t entries_first, entries_other;
+    int32_t diagonal_ends; /* a line's rows end (1) or begin (-1) with their diagonal; 0: neither */
     enum line_source source;
     int32_t transpose, unit;
     gsw_itype index_type;
@@ -123,7 +121,7 @@ struct alignas(16) tile {
  * begin + per_row * x as long as it and the rows before it are WHOLE, that is, `reach` or more
  * points away from the ends of the line; `begin` makes good for what is missing in the first rows.
  */
-struct line_term {
+struct alignas(16) line_term {
     int64_t begin;
     uint64_t pattern; /* entries of the line's whole rows, by bit */
     int32_t per_row;  /* their number */

@@ -36,7 +36,8 @@ static __device__ __forceinline__ void store_release_device(int64_t *global, int
     asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
 }
 
-/* Raises a counter; two writers may come in either order. */
+/* Raises a counter that has several writers, one after the other: what they store may arrive in any
+ * order. */
 static __device__ __forceinline__ void raise_release_device(int64_t *global, int64_t value) {
     asm volatile("red.release.gpu.global.max.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
 }
