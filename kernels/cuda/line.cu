@@ -12,7 +12,10 @@ const int line_direct_terms[2] = {4, 18};
 
 #define SMALL_MATRIX 4096 /* points */
 
-/* Launch shapes: the first row that fits is taken. */
+/* Launch shapes: the first row that fits is taken. tile_y * tile_z <= 16; rows 8, 16 or 32; the
+ * block has tile_y * tile_z * workers + helpers warps. Each row names what was measured to choose
+ * it: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3; perf/NOTES.md has the
+ * rest. */
 struct launch_shape {
     int capability; /* at least */
     int terms;      /* at most */
@@ -20,7 +23,14 @@ struct launch_shape {
 };
 
 static const launch_shape shapes[] = {
-    {70, 4, 4, 4, 32, 1, 4},
+    /* D3N7 0.090 / 0.185 / 0.689; with 3 helpers 0.092 / 0.188 / 0.692; with counters between
+     * tiles (as in place) 0.112 / 0.226 / 0.792. Before those two were told apart: 16 rows 0.121 /
+     * 0.265 / 1.296 against 0.115 / 0.227 / 0.791; 4 x 2 lines 0.126 / 0.291 / 1.305. */
+    {90, 4, 4, 4, 32, 1, 4},
+    /* D3N27 0.219 / 0.492 / 1.715. Before marks: 0.242 / 0.542 / 1.741; 16 rows 0.272 / 0.567 /
+     * 2.214; 4 x 2 lines with 2 workers 0.252 / 0.566 / 1.946. */
+    {90, 18, 4, 4, 32, 1, 4},
+    /* Not measured. */
     {70, 18, 4, 4, 32, 1, 4},
 };
 
@@ -197,6 +207,7 @@ static gsw_status make_plan(gsw_context *context, const gsw_matrix *matrix,
     }
     plan->b = sweep_first(b, g.points, vector_size, mirrored);
     plan->x = (void *)sweep_first(x, g.points, vector_size, mirrored);
+    plan->marked = x != b;
     plan->report = cuda->report;
     plan->wait_limit_ns = cuda->wait_limit_ns;
     plan->withheld_line = cuda->withheld_line;

@@ -3,11 +3,14 @@
  *
  * The scheme is the structured solver of Chen, Yang, Liu and Ma (Journal of Software, 2023): lines
  * are task queues, subtasks are runs of consecutive rows, the state is one progress counter a line,
- * entries of consecutive rows are read across the lanes of a warp into a queue of registers ahead
- * of time. Two things differ, because a hand-over between blocks costs more than the work of a
- * subtask on present devices: a block takes a TILE of neighbouring lines, whose hand-overs stay in
- * shared memory, and a row's entries are brought to one lane through shared memory instead of being
- * combined by shuffles.
+ * entries of consecutive rows are read across the lanes of a warp, ahead of time. What differs has
+ * one reason: on present devices a hand-over between blocks takes longer than the work on a
+ * subtask.
+ * - A block takes a TILE of neighbouring lines, whose hand-overs stay in shared memory.
+ * - Entries go to shared memory by asynchronous copies instead of a queue of registers, and from
+ *   there to the lane of their row, instead of being combined by shuffles.
+ * - The recurrence along a line is solved by recursive doubling.
+ * - Where x is not b, values that cross from tile to tile are their own flags.
  *
  * UNIT OF WORK. A tile: tile_y x tile_z lines in (y', z), y' = y + shear * z. Each line has
  * `workers` warps that take its subtasks in turn; lane i solves row i of a subtask. `helpers` warps
@@ -16,31 +19,38 @@
  *
  * STATE. progress[slot], in shared memory: how many points of that line are in its ring, the last
  * `ring` points of the line's solution. Written by the line's worker whose turn it is (own lines)
- * or by its helper (halos), nobody else. state->progress[line], in device memory, for lines that
- * other tiles read: base + points solved. Both only grow.
+ * or by its helper (halos), nobody else; it only grows. For lines that other tiles read (exported
+ * ones) state->progress[line], in device memory: base + points solved. Or, where x is not b: base +
+ * 1 once all of the line's x is marked as unsolved, by a NaN of certain bits.
  *
- * MEMORY ORDER. A worker stores its rows of x to the ring and to device memory; __syncwarp; lane 0
- * release-stores progress at block scope, and for exported lines at device scope. Readers in the
- * block acquire-load progress, __syncwarp, read the ring. A helper's lane acquire-loads the
- * device's counter, __syncwarp, all lanes read x, fill the ring, __syncwarp, release at block
- * scope. Release is cumulative, so a reader sees what the chain of hand-overs before it has stored.
+ * MEMORY ORDER. In the block: a worker stores its rows to the ring; __syncwarp; lane 0
+ * release-stores progress at block scope. Readers acquire-load progress, __syncwarp, read the ring.
  * A ring entry is overwritten only after all lines that read it have, by their own progress, done
- * with it.
+ * with it. Between blocks by counter: the worker stores x; __syncwarp; lane 0 raises the counter
+ * with release at device scope; a helper's lane acquire-loads it, __syncwarp, all lanes read x.
+ * Release is cumulative, so a reader sees what the chain of hand-overs before it has stored.
+ * Between blocks by marks: the worker marks the line, __syncwarp, lane 0 releases base + 1; once a
+ * helper has acquired that, a relaxed load of x gives the mark or what was stored after it, and
+ * that is the solution: each value is one atomic word that brings no other data with it. With
+ * several workers a line, those that did not mark it store only after they have acquired the
+ * progress of the one that did. A solution whose bits are the mark's is stored as another NaN.
  *
  * PROGRESS. (1) Between tiles: dependences have dy' <= 0 and dz <= 0, so a tile waits for tiles of
  * earlier antidiagonals only. Their tickets are smaller, hence were taken by blocks that already
- * run: it does not matter how many blocks are resident. Nothing is sent back to an earlier tile.
- * (2) In a tile: let a waiting chain of lines close. A line stuck at subtask i waits for data of a
- * line stuck at subtask <= i + e (e subtasks ahead is as far as it reads) that stands at least one
- * step nearer to the tile's corner (y' + z smaller), or, because its ring is full, for a reader
- * stuck at subtask <= i + 1 - (ring - back) / rows that stands at most M steps farther. Around the
- * chain the steps cancel, so there are at most M of the first kind to one of the second; with
- * ring >= rows * (M * e + 2) + back the subtask number falls on the whole: a contradiction. So the
- * tile's work goes on as long as its halos do. line.cu chooses the ring by this rule.
- * (3) Every wait is bounded by the clock. Past the bound the waiting warp reports the line and
- * raises state->failed, which all who wait look at; the blocks leave, and the last one leaves the
- * state in order. What would break this: more than one writer of a counter, a ticket that is not
- * taken in order of antidiagonals, a `base` that does not grow from solve to solve. */
+ * run, and which mark their lines before they wait for anything: it does not matter how many blocks
+ * are resident. Nothing is sent back to an earlier tile.
+ * (2) In a tile: let a waiting chain of lines close, and follow the points solved, p, along it. A
+ * line waits for data of a line with p smaller than its own p + rows + ahead, `ahead` points being
+ * as far as it reads, that stands at least one step nearer to the tile's corner (y' + z smaller);
+ * or, because its ring is full, for a reader with p smaller than its own p + rows + back - ring,
+ * that stands at most M steps farther. Around the chain the steps cancel, so there are at most M
+ * waits of the first kind to one of the second; with ring >= (M + 1) * rows + M * ahead + back, p
+ * would have fallen on the whole: a contradiction. So the tile's work goes on as long as its halos
+ * do. line.cu chooses the ring by this rule. (3) Every wait is bounded by the clock. Past the bound
+ * the waiting warp reports the line and raises state->failed, which all who wait look at; the
+ * blocks leave, and the last one leaves the state in order. What would break this: more than one
+ * writer of a counter, a ticket that is not taken in order of antidiagonals, a `base` that does not
+ * grow from solve to solve. */
 #include "cuda/line_plan.cuh"
 #include "cuda/order.cuh"
 
@@ -56,6 +66,35 @@ static __device__ __forceinline__ double multiply_add(double a, double b, double
 
 static __device__ __forceinline__ float multiply_add(float a, float b, float c) {
     return fmaf(a, b, c);
+}
+
+/* ---- Values that are not solved yet ------------------------------------------------------------
+ */
+
+/* Such a value is this NaN, bit for bit; a solution that comes out as these bits is changed into
+ * another NaN. */
+#define UNSOLVED_F64 0x7ff95a5a5a5a5a5aLL
+#define UNSOLVED_F32 0x7fd95a5a
+
+static __device__ __forceinline__ bool is_unsolved(double value) {
+    return __double_as_longlong(value) == UNSOLVED_F64;
+}
+
+static __device__ __forceinline__ bool is_unsolved(float value) {
+    return __float_as_int(value) == UNSOLVED_F32;
+}
+
+static __device__ __forceinline__ void mark_unsolved(double *global) {
+    store_relaxed_device(global, __longlong_as_double(UNSOLVED_F64));
+}
+
+static __device__ __forceinline__ void mark_unsolved(float *global) {
+    store_relaxed_device(global, __int_as_float(UNSOLVED_F32));
+}
+
+template <typename Real>
+static __device__ __forceinline__ void store_solved(Real *global, Real value) {
+    store_relaxed_device(global, is_unsolved(value) ? (Real)NAN : value);
 }
 
 /* ---- Failing --------------------------------------------------------------------------------- */
@@ -114,7 +153,7 @@ static __device__ void leave(const line_plan &plan) {
     __threadfence();
     if (atomicAdd(&plan.state->finished, 1u) != gridDim.x - 1)
         return;
-    plan.state->base += plan.nx;
+    plan.state->base += (int64_t)plan.nx + 1;
     plan.state->ticket = 0;
     plan.state->finished = 0;
     plan.state->failed = 0;
@@ -810,8 +849,14 @@ solve_subtasks(const line_plan &plan, const line_tiling &tiling, tile &shared,
         __syncwarp();
         if (lane == 0 && !withheld)
             store_release_block(&shared.progress[at.slot], end);
+        Real *const to = (Real *)plan.x + plan.step * (at.line * plan.nx + x);
+        if (exported && plan.marked) {
+            if (valid && !withheld)
+                store_solved(to, c);
+            continue;
+        }
         if (valid)
-            ((Real *)plan.x)[plan.step * (at.line * plan.nx + x)] = c;
+            *to = c;
         if (exported) {
             __syncwarp();
             if (lane == 0 && !withheld)
@@ -831,6 +876,17 @@ static __device__ __noinline__ void solve_by_lists(const line_plan &plan, const 
     solve_subtasks<Value, Real, TERMS, false>(plan, tiling, shared, at, turn, box_test{});
 }
 
+/* Marks the points of a line and says so. */
+template <typename Real>
+static __device__ void mark_line(const line_plan &plan, const tile &shared, int64_t line) {
+    const int32_t lane = threadIdx.x & 31;
+    for (int32_t x = lane; x < plan.nx; x += 32)
+        mark_unsolved((Real *)plan.x + plan.step * (line * plan.nx + x));
+    __syncwarp();
+    if (lane == 0)
+        store_release_device(&plan.state->progress[line], shared.base + 1);
+}
+
 /* A worker's part of a tile. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 static __device__ __forceinline__ void work(const line_plan &plan, const line_tiling &tiling,
@@ -841,6 +897,8 @@ static __device__ __forceinline__ void work(const line_plan &plan, const line_ti
         return;
     at.z = shared.z + lz;
     at.y = shared.y + ly - plan.shear * at.z;
+    if (plan.marked && turn == 0 && (tiling.exported >> at.slot & 1))
+        mark_line<Real>(plan, shared, at.line);
     const box_test test = describe_line<Value, Real>(plan, tiling, shared, &at);
     if (STAGED) {
         if (!solve_subtasks<Value, Real, TERMS, true>(plan, tiling, shared, at, turn, test))
@@ -916,6 +974,81 @@ static __device__ void help(const line_plan &plan, const line_tiling &tiling, ti
     }
 }
 
+/* The same where unsolved values are marked: once a line is, its values are looked at themselves,
+ * and no counter has to be waited for. */
+template <typename Real>
+static __device__ void help_marked(const line_plan &plan, const line_tiling &tiling, tile &shared,
+                                   Real *rings, int32_t first) {
+    const int32_t lane = threadIdx.x & 31;
+    const int32_t halo = first + lane * tiling.helpers;
+    const int32_t slot = tiling.tile_y * tiling.tile_z + halo;
+    const bool mine = halo < tiling.halos && shared.line[min(slot, LINE_SLOTS_MAX - 1)] >= 0;
+    const int64_t line = mine ? shared.line[slot] : -1;
+    int32_t copied = mine ? 0 : plan.nx, room = tiling.ring - tiling.back, failures = 0;
+    int64_t since = 0;
+    for (bool marked = !mine; !__all_sync(FULL_WARP, marked);) {
+        if (!marked)
+            marked = load_acquire_device(&plan.state->progress[line]) > shared.base;
+        if ((++failures & 63) == 0 &&
+            !__all_sync(FULL_WARP, marked || keep_waiting(plan, &since, line)))
+            return;
+    }
+    __syncwarp();
+    since = 0;
+    while (!__all_sync(FULL_WARP, copied >= plan.nx)) {
+        if (copied < plan.nx && room < min(copied + 32, plan.nx)) {
+            room = plan.nx;
+            for (uint32_t rest = tiling.consumers[slot]; rest != 0; rest &= rest - 1)
+                room = min(room, load_acquire_block(&shared.progress[__ffs(rest) - 1]) +
+                                     tiling.ring - tiling.back);
+        }
+        const int32_t end = min(min(copied + 32, plan.nx), room);
+        uint32_t open = __ballot_sync(FULL_WARP, end > copied);
+        bool moved = false;
+        while (open != 0) {
+            /* Up to three lines at once: their loads overlap. */
+            Real value[3];
+            int32_t from[3], x[3];
+#pragma unroll
+            for (int k = 0; k < 3; k++) {
+                from[k] = open != 0 ? __ffs(open) - 1 : -1;
+                open &= open - 1;
+                const int32_t source = max(from[k], 0);
+                const int32_t stop = __shfl_sync(FULL_WARP, end, source);
+                const int64_t row = __shfl_sync(FULL_WARP, line, source) * plan.nx;
+                x[k] = __shfl_sync(FULL_WARP, copied, source) + lane;
+                if (from[k] < 0 || x[k] >= stop)
+                    x[k] = -1;
+                else
+                    value[k] = load_relaxed_device((const Real *)plan.x + plan.step * (row + x[k]));
+            }
+#pragma unroll
+            for (int k = 0; k < 3; k++) {
+                const uint32_t solved =
+                    __ballot_sync(FULL_WARP, x[k] >= 0 && !is_unsolved(value[k]));
+                const int32_t count = ~solved != 0 ? __ffs(~solved) - 1 : 32; /* without a gap */
+                if (count == 0)
+                    continue;
+                const int32_t to = __shfl_sync(FULL_WARP, slot, from[k]);
+                if (lane < count)
+                    rings[to * tiling.ring + (x[k] & (tiling.ring - 1))] = value[k];
+                __syncwarp();
+                if (lane == 0)
+                    store_release_block(&shared.progress[to], x[k] + count);
+                if (lane == from[k])
+                    copied += count;
+                moved = true;
+            }
+        }
+        if (moved) {
+            since = 0;
+        } else if ((++failures & 63) == 0 &&
+                   !__all_sync(FULL_WARP, copied >= plan.nx || keep_waiting(plan, &since, line))) {
+            return;
+        }
+    }
+}
+
 /* Sets the table of slots for the tile at (ty, tz). All threads. */
 static __device__ void open_tile(const line_plan &plan, const line_tiling &tiling, tile *shared) {
     const int32_t own = tiling.tile_y * tiling.tile_z;
@@ -942,7 +1075,7 @@ __global__ void __launch_bounds__(LINE_THREADS(TERMS), 1)
     unsigned char *scratch = (unsigned char *)(rings + (own + tiling.halos) * tiling.ring);
     cursor at = {0, -1, 0, 0};
 
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == blockDim.x - 1) { /* another warp than the one that fetches the ticket */
         shared.base = *(volatile int64_t *)&plan.state->base;
         rings[-1] = 0;
     }
@@ -950,8 +1083,9 @@ __global__ void __launch_bounds__(LINE_THREADS(TERMS), 1)
         describe_edges(plan, &shared);
     for (;;) {
         if (threadIdx.x == 0) {
+            const uint32_t failed = *(volatile uint32_t *)&plan.state->failed;
             shared.ticket = atomicAdd(&plan.state->ticket, 1u);
-            if (shared.ticket < tiling.tiles && *(volatile uint32_t *)&plan.state->failed == 0) {
+            if (shared.ticket < tiling.tiles && failed == 0) {
                 int32_t ty, tz;
                 find_tile(plan, tiling.tile_y, tiling.tile_z, tiling.tiles_y, tiling.tiles_z,
                           shared.ticket, &at, &ty, &tz);
@@ -974,6 +1108,8 @@ __global__ void __launch_bounds__(LINE_THREADS(TERMS), 1)
             one.stage = (Value *)(mine + plan.terms * sizeof(line_term));
             one.rings = rings;
             work<Value, Real, TERMS, STAGED>(plan, tiling, shared, one, warp / own);
+        } else if (plan.marked) {
+            help_marked<Real>(plan, tiling, shared, rings, warp - workers);
         } else {
             help<Real>(plan, tiling, shared, rings, warp - workers);
         }

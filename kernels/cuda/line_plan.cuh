@@ -40,7 +40,7 @@ struct line_state {
     uint32_t finished; /* blocks that have left */
     uint32_t failed;   /* a block has given the solve up */
     uint32_t reserved;
-    int64_t progress[1]; /* of each line: base + points solved */
+    int64_t progress[1]; /* of each line: base + points solved; or base + 1: is marked */
 };
 
 /* One triangular system in sweep coordinates. TERMS are what a row is made of: term 0 is the
@@ -59,6 +59,7 @@ struct line_plan {
     int32_t diagonal_ends; /* a line's rows end (1) or begin (-1) with their diagonal; 0: neither */
     enum line_source source;
     int32_t transpose, unit;
+    int32_t marked; /* x is not b: values of x that are not solved yet can be marked as such */
     gsw_itype index_type;
     int32_t index_base;
     int64_t nonzeros;

@@ -36,6 +36,27 @@ static __device__ __forceinline__ void store_release_device(int64_t *global, int
     asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
 }
 
+/* Loads and stores that are only atomic: for values that stand for themselves. */
+static __device__ __forceinline__ double load_relaxed_device(const double *global) {
+    double value;
+    asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(global) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ float load_relaxed_device(const float *global) {
+    float value;
+    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(value) : "l"(global) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_relaxed_device(double *global, double value) {
+    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(global), "d"(value) : "memory");
+}
+
+static __device__ __forceinline__ void store_relaxed_device(float *global, float value) {
+    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(global), "f"(value) : "memory");
+}
+
 /* Raises a counter that has several writers, one after the other: what they store may arrive in any
  * order. */
 static __device__ __forceinline__ void raise_release_device(int64_t *global, int64_t value) {
