@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /* One triangular system. The CSR holds the part alone, diagonal included, 0-based, int32; values
- * and vectors have the CSR's value_type. `device` is NULL where there is none. Both stay valid while
- * the rival is open. */
+ * and vectors have the CSR's value_type. `device` is NULL where there is none. Both stay valid
+ * while the rival is open. */
 typedef struct gsw_rival_system {
     gsw_grid grid;
     gsw_stencil stencil;
@@ -28,7 +28,7 @@ typedef struct gsw_rival_system {
 } gsw_rival_system;
 
 typedef struct gsw_rival_cost {
-    double setup_ms;     /* all that open() did beyond looking at its arguments, until it was done */
+    double setup_ms; /* all that open() did beyond looking at its arguments, until it was done */
     double buffer_bytes; /* memory that it keeps for solves */
 } gsw_rival_cost;
 

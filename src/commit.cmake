@@ -1,6 +1,9 @@
-# Sets GSW_COMMIT to the commit that is checked out, or to "unknown" outside a checkout. The log of
-# HEAD grows with every commit; depending on it makes the next build configure again.
+# Sets GSW_COMMIT to the commit that is checked out; outside a checkout to what the environment says
+# in a variable of that name, or to "unknown". The log of HEAD grows with every commit; depending on it makes the next build configure again.
 set(GSW_COMMIT unknown)
+if(DEFINED ENV{GSW_COMMIT})
+    set(GSW_COMMIT $ENV{GSW_COMMIT})
+endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/.git)
     find_package(Git QUIET)
 endif()
