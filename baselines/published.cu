@@ -34,15 +34,15 @@
  * row that it has stored. P covers all rows up to it, although other warps have solved some of
  * them: before a warp publishes, it has acquired P = its first row, either because its first row
  * depends on the one before it or, where the stencil has no such neighbour, by waiting for just
- * that. Who waits reads the words in one of three ways, and x with plain loads after it: L2
- * ld.relaxed.gpu until all are ready, then fence.acq_rel.gpu ACQUIRE  ld.acquire.gpu until ready,
- * one word after the other L1       ld.relaxed.cta, which the L1 cache may answer with what other
- * warps have brought there; while a word is not ready, ld.acquire.gpu of it, which also makes L1
- * forget what is stale; at the end fence.acq_rel.gpu A relaxed load that observes a released value,
- * followed by a fence, is an acquire pattern whatever the load's scope, because only the release
- * and the fence must include each other's threads. A stale word only ever says "not yet", because
- * words grow. Each lane reads x of those rows alone whose words it has acquired itself, or that its
- * warp holds in registers.
+ * that. Who waits reads the words in one of three ways, and x with plain loads after it:
+ * - L2: ld.relaxed.gpu until all are ready, then fence.acq_rel.gpu;
+ * - ACQUIRE: ld.acquire.gpu until ready, one word after the other;
+ * - L1: ld.relaxed.cta, which the L1 cache may answer with what other warps have brought there;
+ * while a word is not ready, ld.acquire.gpu of it, which also makes L1 forget what is stale; at the
+ * end fence.acq_rel.gpu. A relaxed load that observes a released value, followed by a fence, is an
+ * acquire pattern whatever the load's scope, because only the release and the fence must include
+ * each other's threads. A stale word only ever says "not yet", because words grow. Each lane reads
+ * x of those rows alone whose words it has acquired itself, or that its warp holds in registers.
  *
  * PROGRESS. A subtask waits only for earlier subtasks of its line and for lines with earlier
  * tickets. Consider the earliest subtask, by ticket and place in the line, that is not finished.

@@ -40,7 +40,7 @@ gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t
 
 /* Copies the arrays of a matrix in host memory into newly allocated backend memory and fills
  * *matrix with a view of them (with the CPU backend too). Release it with gsw_matrix_release().
- * On failure *matrix is {0}. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, DEVICE. */
+ * On failure *matrix is {0}. Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY, DEVICE. */
 GSW_API
 gsw_status gsw_matrix_upload(gsw_context *context, const gsw_matrix *host, gsw_matrix *matrix);
 

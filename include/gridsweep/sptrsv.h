@@ -40,8 +40,19 @@ typedef struct gsw_sptrsv_options {
  * A zero diagonal divides: the result holds infinities or NaNs, as IEEE arithmetic gives them. A
  * row without a stored diagonal has the diagonal 0. Entries outside the part are skipped.
  * Bytes moved: the matrix once per right-hand side, b and x once.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, TIMEOUT, and NOT_A_GRID, after which x
- * holds nothing of use: a coupling outside the stencil is found while solving. */
+ *
+ * With CUDA the solve is queued on the context's stream and the call returns at once; what a kernel
+ * runs into (TIMEOUT, NOT_A_GRID) is reported as gsw_context_synchronize() says. Nothing is
+ * analysed. A CSR that holds every coupling inside the grid, or every one of the part that is
+ * solved with, is known by its number of entries and its row pointers at the ends of lines: then
+ * values, b and x are all that is read of it and of its columns one entry a line, so a coupling
+ * outside the stencil goes unnoticed; gsw_matrix_validate() finds it. The first solve with a grid
+ * of more lines than any before allocates 8 bytes a line; later ones allocate nothing and can be
+ * captured in a CUDA graph. Out of place is faster than in place, for x then holds marks while it
+ * is being solved. REFERENCE and PENCIL run on the CPU only.
+ *
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, DEVICE, TIMEOUT, and NOT_A_GRID, after
+ * which x holds nothing of use: a coupling outside the stencil is found while solving. */
 GSW_API
 gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,
