@@ -105,7 +105,7 @@ static gsw_status open_backend(gsw_context *context, gsw_backend backend,
         context->ops = gsw_backend_cuda();
 #else
         return gsw_fail(context, GSW_ERROR_NO_BACKEND,
-                        "backend: this build of the library has no CUDA backend");
+                        "this build of the library has no CUDA backend");
 #endif
     } else {
         context->ops = gsw_backend_cpu();

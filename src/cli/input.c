@@ -6,21 +6,31 @@
 #include <string.h>
 #include "cli.h"
 
+#define REASON_SIZE 512
+
+/* Why a context could not be made: its log callback is all that hears of it. */
+static void keep_reason(void *user, gsw_status status, const char *message) {
+    (void)status;
+    (void)snprintf(user, REASON_SIZE, "%s", message);
+}
+
 int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
                      gsw_context **context) {
+    static char reason[REASON_SIZE]; /* the context keeps its address */
     gsw_context_options wanted = {.backend = backend,
                                   .threads = (int)options->threads,
                                   .device = (int)options->device,
-                                  .stream = stream};
+                                  .stream = stream,
+                                  .log = keep_reason,
+                                  .log_user = reason};
+    reason[0] = '\0';
     gsw_status status = gsw_context_create(&wanted, context);
     if (status == GSW_SUCCESS)
         return CLI_OK;
-    if (status == GSW_ERROR_NO_BACKEND) {
-        cli_error(options, "backend %s: %s; see 'gridsweep info'", gsw_backend_name(backend),
-                  gsw_status_text(status));
-        return CLI_BACKEND;
-    }
-    return cli_status(options, NULL, status, CLI_FROM_OPTION);
+    if (status != GSW_ERROR_NO_BACKEND)
+        return cli_status(options, NULL, status, CLI_FROM_OPTION);
+    cli_error(options, "backend %s: %s; see 'gridsweep info'", gsw_backend_name(backend), reason);
+    return CLI_BACKEND;
 }
 
 /* ---- Matrix --------------------------------------------------------------------------------- */
