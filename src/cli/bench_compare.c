@@ -408,7 +408,6 @@ static void store_row(compare_run *run, const bench_row *row) {
 
 /* The file is replaced whole after each group; standard output gets everything at the end. */
 static int write_json(const cli_options *options, const compare_run *run, bool last) {
-    cli_outputs outputs = {0};
     bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
                         strncmp(options->json, "/dev/", 5) != 0);
     if (options->json == NULL || !now)
@@ -416,10 +415,7 @@ static int write_json(const cli_options *options, const compare_run *run, bool l
     cJSON *json = cJSON_CreateObject();
     cJSON_AddItemReferenceToObject(json, "results", run->results);
     cJSON_AddItemReferenceToObject(json, "skipped", run->skipped);
-    int code = cli_stage_json(options, &outputs, options->json, json);
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
+    int code = cli_write_json(options, json);
     cJSON_Delete(json);
     return code;
 }

@@ -306,6 +306,9 @@ int cli_commit(const cli_options *options, cli_outputs *outputs);
 /* Removes what was staged and not committed. */
 void cli_discard(cli_outputs *outputs);
 
+/* All of this for one file: writes the JSON to where --json says. Returns an exit code. */
+int cli_write_json(const cli_options *options, const cJSON *json);
+
 /* ---- Progress ------------------------------------------------------------------------------- */
 
 #define CLI_PROGRESS_WINDOW 32

@@ -193,13 +193,9 @@ static void print_footer(const cli_options *options, const bench_run *run) {
 }
 
 static int write_json(const cli_options *options, const bench_run *run) {
-    cli_outputs outputs = {0};
     cJSON *json = cJSON_CreateObject();
     cJSON_AddItemReferenceToObject(json, "results", run->results);
-    int code = cli_stage_json(options, &outputs, options->json, json);
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
+    int code = cli_write_json(options, json);
     cJSON_Delete(json);
     return code;
 }

@@ -22,14 +22,10 @@ static void add_offsets(cJSON *json, const gsw_stencil *stencil) {
 }
 
 static int write_json(const cli_options *options, const gsw_matrix *matrix) {
-    cli_outputs outputs = {0};
     cli_result result = cli_result_init(options, NULL, matrix);
     cJSON *json = cli_result_json(&result);
     add_offsets(json, &matrix->stencil);
-    int code = cli_stage_json(options, &outputs, options->json, json);
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
+    int code = cli_write_json(options, json);
     cJSON_Delete(json);
     return code;
 }

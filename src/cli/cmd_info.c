@@ -68,7 +68,6 @@ int cmd_info(const cli_options *options) {
     gsw_context *context = NULL;
     cJSON *gpus = cJSON_CreateArray(), *build = build_object(), *json = NULL;
     char reason[REASON_SIZE] = "";
-    cli_outputs outputs = {0};
     gsw_context_options cpu = {.backend = GSW_BACKEND_CPU};
     int code = cli_check_outputs(options);
     if (code != CLI_OK)
@@ -86,12 +85,9 @@ int cmd_info(const cli_options *options) {
         cJSON_AddItemToObject(json, "build", build);
         cJSON_AddItemToObject(json, "gpus", gpus);
         build = gpus = NULL;
-        code = cli_stage_json(options, &outputs, options->json, json);
-        if (code == CLI_OK)
-            code = cli_commit(options, &outputs);
+        code = cli_write_json(options, json);
     }
 cleanup:
-    cli_discard(&outputs);
     gsw_context_destroy(context);
     cJSON_Delete(json);
     cJSON_Delete(build);

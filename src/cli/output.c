@@ -379,3 +379,12 @@ void cli_discard(cli_outputs *outputs) {
     }
     outputs->count = 0;
 }
+
+int cli_write_json(const cli_options *options, const cJSON *json) {
+    cli_outputs outputs = {0};
+    int code = cli_stage_json(options, &outputs, options->json, json);
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    return code;
+}
