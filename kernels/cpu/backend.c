@@ -157,77 +157,6 @@ static void choose_lanes(gsw_geometry *g) {
     }
 }
 
-/* Which updates a row of the lower part makes: for lower offset k and upper offset u of the
- * neighbour, the coefficient at k + u, if the stencil has it. */
-static gsw_status find_updates(gsw_context *context, const gsw_geometry *g, gsw_factor_kind kind,
-                               gsw_updates **updates) {
-    const gsw_shape *lower = &g->part[0], *upper = &g->part[1];
-    GSW_TRY(gsw_alloc(context, 1, sizeof **updates, "the elimination's updates", (void **)updates));
-    int32_t count = 0;
-    for (int32_t k = 0; k < lower->count; k++) {
-        (*updates)->first[k] = count;
-        for (int32_t u = 0; u < upper->count; u++) {
-            const gsw_offset a = lower->offset[k], b = upper->offset[u]; /* b is mirrored */
-            const gsw_offset sum = {a.dx - b.dx, a.dy - b.dy, a.dz - b.dz};
-            int32_t target = -1;
-            if (sum.dx == 0 && sum.dy == 0 && sum.dz == 0)
-                target = lower->count;
-            for (int32_t j = 0; kind != GSW_DILU && target < 0 && j < lower->count; j++)
-                if (memcmp(&lower->offset[j], &sum, sizeof sum) == 0)
-                    target = j;
-            const gsw_offset mirrored = {-sum.dx, -sum.dy, -sum.dz};
-            for (int32_t j = 0; kind != GSW_DILU && target < 0 && j < upper->count; j++)
-                if (memcmp(&upper->offset[j], &mirrored, sizeof sum) == 0)
-                    target = lower->count + 1 + j;
-            if (target >= 0)
-                (*updates)->update[count++] = (gsw_update){.upper = u, .target = target};
-        }
-    }
-    (*updates)->first[lower->count] = count;
-    return GSW_SUCCESS;
-}
-
-static int eliminates(gsw_factor_kind kind) {
-    return kind == GSW_ILU0 || kind == GSW_IC0 || kind == GSW_DILU;
-}
-
-/* Which parts a kind has, where the reciprocal diagonal goes, and which part is scaled by it. */
-static void lay_out(const gsw_factor_options *options, struct gsw_packed *packed, int present[2]) {
-    const int transpose = options->transpose != 0;
-    const int stored = !options->unit_diagonal;
-    packed->sweeps = 2;
-    present[0] = present[1] = 1;
-    packed->upper[0] = 0;
-    packed->upper[1] = 1;
-    gsw_packed_part *lower = &packed->part[0], *upper = &packed->part[1];
-    switch (options->kind) {
-    case GSW_ILU0:
-    case GSW_IC0:
-        upper->diagonal = upper->scale = 1;
-        break;
-    case GSW_DILU:
-    case GSW_SSOR:
-        lower->diagonal = lower->scale = upper->scale = 1;
-        break;
-    case GSW_FACTOR_LU:
-        packed->part[!transpose].diagonal = packed->part[!transpose].scale = stored;
-        break;
-    case GSW_FACTOR_LOWER:
-    case GSW_FACTOR_UPPER: {
-        const int part = (options->kind == GSW_FACTOR_UPPER) != transpose;
-        packed->part[part].diagonal = packed->part[part].scale = stored;
-        present[!part] = 0;
-        packed->upper[0] = part;
-        packed->sweeps = 1;
-        break;
-    }
-    case GSW_JACOBI:
-        packed->sweeps = 0;
-        present[0] = present[1] = 0;
-        break;
-    }
-}
-
 static void cpu_factor_close(gsw_context *context, gsw_factor *factor) {
     (void)context;
     struct gsw_packed *packed = factor->packed;
@@ -290,30 +219,21 @@ static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const in
     return GSW_SUCCESS;
 }
 
-/* The couplings of the transposed matrix. */
-static gsw_stencil mirrored_stencil(const gsw_stencil *stencil) {
-    gsw_stencil mirrored = {.count = stencil->count,
-                            .center = stencil->count - 1 - stencil->center};
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[stencil->count - 1 - e];
-        mirrored.offsets[e] = (gsw_offset){-o.dx, -o.dy, -o.dz};
-    }
-    return mirrored;
-}
-
 static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     struct gsw_packed *packed = factor->packed;
     gsw_geometry *g = &packed->geometry;
     const size_t threads = (size_t)context->threads;
-    int present[2];
     gsw_stencil stencil = factor->stencil;
     if (factor->options.transpose)
-        stencil = mirrored_stencil(&factor->stencil);
+        stencil = gsw_mirrored_stencil(&factor->stencil);
     derive_geometry(g, &factor->grid, &stencil);
     choose_lanes(g);
-    lay_out(&factor->options, packed, present);
+    const gsw_layout layout = gsw_factor_layout(&factor->options);
+    packed->sweeps = layout.sweeps;
+    memcpy(packed->upper, layout.upper, sizeof packed->upper);
+    memcpy(packed->part, layout.part, sizeof packed->part);
     GSW_TRY(index_pencils(context, packed));
-    GSW_TRY(alloc_parts(context, factor, present));
+    GSW_TRY(alloc_parts(context, factor, layout.present));
 
     packed->progress.slots = context->threads + 1 + g->part[0].halo / g->lanes;
     packed->progress.span = g->nx * g->nz + (int64_t)(g->lanes + 1) * g->skew + GSW_SWEEP_CHUNK;
@@ -329,12 +249,14 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
                           &packed->sweep_work));
     memset(packed->sweep_work, 0, threads * packed->sweep_work_bytes);
 
-    const int dependent = eliminates(factor->options.kind);
+    const int dependent = gsw_eliminates(factor->options.kind);
     packed->eliminate_work_bytes = gsw_eliminate_work_bytes(g, dependent);
     GSW_TRY(alloc_counted(context, factor, threads, packed->eliminate_work_bytes,
                           "factorisation scratch", &packed->eliminate_work));
     if (dependent) {
-        GSW_TRY(find_updates(context, g, factor->options.kind, &packed->updates));
+        GSW_TRY(gsw_alloc(context, 1, sizeof *packed->updates, "the elimination's updates",
+                          (void **)&packed->updates));
+        gsw_find_updates(g->part, factor->options.kind, packed->updates);
         packed->face_values = gsw_face_size(g);
         const size_t values = (size_t)(packed->progress.slots * packed->face_values);
         GSW_TRY(alloc_counted(context, factor, values, sizeof(double), "faces",

@@ -3,6 +3,7 @@
 #define GSW_CPU_ELIMINATE_H
 
 #include <gridsweep/factor.h>
+#include <layout.h>
 #include "cpu/sweep.h"
 
 /* Steps that are staged and eliminated together. */
@@ -25,25 +26,6 @@ typedef struct gsw_tap_set {
     int32_t count;
     gsw_tap tap[GSW_STENCIL_MAX];
 } gsw_tap_set;
-
-/* One update a[target] -= a[k] * u[upper], where u is the scaled row of the neighbour that lower
- * coefficient k points to. The updates of k are first[k]..first[k+1]-1. */
-typedef struct gsw_update {
-    int32_t upper; /* 0..: in the order of part[1] */
-    int32_t target;
-} gsw_update;
-
-typedef struct gsw_updates {
-    int32_t first[GSW_STENCIL_MAX + 1];
-    gsw_update update[GSW_STENCIL_MAX * GSW_STENCIL_MAX / 4 + 1];
-} gsw_updates;
-
-/* How a part is written; nothing is where `packed` is NULL. */
-typedef struct gsw_packed_part {
-    void *packed;
-    int diagonal; /* records begin with the reciprocal diagonal */
-    int scale;    /* coefficients are multiplied by it */
-} gsw_packed_part;
 
 typedef struct gsw_eliminate_job {
     const gsw_geometry *geometry;
