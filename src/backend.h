@@ -21,6 +21,10 @@ struct gsw_factor {
     struct gsw_packed *packed;
 };
 
+/* What a factorisation ends in, from factor->info.first_bad_row and the lowest row of the matrix
+ * that does not fit the stencil (-1: none). */
+gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
+
 typedef struct gsw_backend_ops {
     /* Fills context->threads, ->device and ->backend_data. */
     gsw_status (*open)(gsw_context *context, const gsw_context_options *options);

@@ -352,21 +352,6 @@ static void choose_taps(gsw_eliminate_job *job, const gsw_factor_options *option
     }
 }
 
-/* Says what a factorisation found. */
-static gsw_status report(gsw_context *context, gsw_factor *factor, int64_t misfit) {
-    if (misfit >= 0)
-        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %lld of the matrix has a coupling outside the stencil or the grid, or "
-                        "columns that do not ascend",
-                        (long long)misfit);
-    if (factor->info.first_bad_row >= 0)
-        return gsw_fail(
-            context, GSW_ERROR_ZERO_PIVOT, "%s: the pivot of row %lld is zero%s or not finite",
-            gsw_factor_kind_name(factor->options.kind), (long long)factor->info.first_bad_row,
-            factor->options.kind == GSW_IC0 ? ", negative" : "");
-    return GSW_SUCCESS;
-}
-
 static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
                                   const gsw_matrix *matrix, const gsw_matrix *upper) {
     struct gsw_packed *packed = factor->packed;
@@ -393,7 +378,7 @@ static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
     kernels_of(context)->eliminate(&job);
     factor->info.first_bad_row = job.bad_pivot;
     factor->info.shifted_pivots = job.shifted_pivots;
-    return report(context, factor, job.misfit);
+    return gsw_factor_report(context, factor, job.misfit);
 }
 
 /* ---- Solving ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include "cuda/context.cuh"
+#include "cuda/packed.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
@@ -314,38 +315,10 @@ gsw_status sptrsv(gsw_context *context, const gsw_matrix *matrix, const gsw_sptr
     return gsw_cuda_line(context, matrix, options, b, x);
 }
 
-gsw_status refuse_factor(gsw_context *context) {
-    return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                    "the CUDA backend has no packed factors yet: use gsw_sptrsv() with algorithm "
-                    "line, or factors with the CPU backend");
-}
-
-/* No factor can be made, so only factor_open() is ever called. */
-gsw_status factor_open(gsw_context *context, gsw_factor *factor) {
-    (void)factor;
-    return refuse_factor(context);
-}
-
-gsw_status factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                       const gsw_matrix *upper) {
-    (void)factor, (void)matrix, (void)upper;
-    return refuse_factor(context);
-}
-
-gsw_status factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
-                        const void *b, int64_t ldb, void *x, int64_t ldx) {
-    (void)factor, (void)which, (void)count, (void)b, (void)ldb, (void)x, (void)ldx;
-    return refuse_factor(context);
-}
-
-gsw_status factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                         double *const *arrays) {
-    (void)factor, (void)which, (void)arrays;
-    return refuse_factor(context);
-}
-
-void factor_close(gsw_context *context, gsw_factor *factor) {
-    (void)context, (void)factor;
+void close_factor(gsw_context *context, gsw_factor *factor) {
+    device_scope scope;
+    (void)cudaSetDevice(gsw_cuda_of(context)->device);
+    gsw_cuda_factor_close(context, factor);
 }
 
 } // namespace
@@ -367,11 +340,11 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .validate = entry<gsw_cuda_validate>::call,
         .spmv = entry<gsw_cuda_spmv>::call,
         .sptrsv = entry<sptrsv>::call,
-        .factor_open = factor_open,
-        .factor_fill = factor_fill,
-        .factor_sweep = factor_sweep,
-        .factor_unpack = factor_unpack,
-        .factor_close = factor_close,
+        .factor_open = entry<gsw_cuda_factor_open>::call,
+        .factor_fill = entry<gsw_cuda_factor_fill>::call,
+        .factor_sweep = entry<gsw_cuda_factor_sweep>::call,
+        .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
+        .factor_close = close_factor,
     };
     return &operations;
 }

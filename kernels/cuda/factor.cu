@@ -1,0 +1,273 @@
+/* factor.cu: packed factors in device memory: their pencils, their memory, and the order in which
+ * the kernels that fill and use them run. */
+#include <stdlib.h>
+
+#include "cuda/packed.cuh"
+
+namespace {
+
+/* A pencil while the order is made. */
+struct candidate {
+    int32_t j, k;
+    int64_t start; /* about when it can start, in steps */
+};
+
+int earlier(const void *left, const void *right) {
+    const candidate *a = static_cast<const candidate *>(left);
+    const candidate *b = static_cast<const candidate *>(right);
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->k > b->k) - (a->k < b->k);
+}
+
+/* Steps that a hand-over between pencils is worth. */
+constexpr int64_t HAND_OVER = 10;
+
+gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **device) {
+    GSW_TRY(gsw_cuda_check(context, cudaMalloc(device, bytes), "the table of pencils"));
+    return gsw_cuda_check(context, cudaMemcpy(*device, host, bytes, cudaMemcpyHostToDevice),
+                          "the table of pencils");
+}
+
+int32_t ticket_at(const gsw_tiles *t, const int32_t *ticket, int64_t j, int64_t k) {
+    return j < 0 || k < 0 || j >= t->tiles_y || k >= t->tiles_z ? -1 : ticket[k * t->tiles_y + j];
+}
+
+/* Orders the used tiles of a part by when they can start. Every dependence leads to a tile that is
+ * not after in y' or z, so to an earlier start. `ticket` has room for all tiles. */
+gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int32_t *ticket,
+                         candidate *list) {
+    const gsw_tiles *t = &view->tiles;
+    const int64_t later_y = (int64_t)t->skew_y * t->tile_y + HAND_OVER;
+    const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
+    int32_t count = 0;
+    for (int64_t k = 0; k < t->tiles_z; k++) {
+        for (int64_t j = 0; j < t->tiles_y; j++) {
+            ticket[k * t->tiles_y + j] = -1;
+            if (gsw_tile_used(t, view->upper, j, k))
+                list[count++] = {(int32_t)j, (int32_t)k, j * later_y + k * later_z};
+        }
+    }
+    qsort(list, (size_t)count, sizeof *list, earlier);
+    for (int32_t i = 0; i < count; i++)
+        ticket[list[i].k * t->tiles_y + list[i].j] = i;
+    view->pencils = count;
+
+    void *table;
+    GSW_TRY(gsw_alloc(context, (size_t)count, sizeof(gsw_pencil), "the table of pencils", &table));
+    gsw_pencil *pencil = static_cast<gsw_pencil *>(table);
+    for (int32_t i = 0; i < count; i++) {
+        const int64_t j = list[i].j, k = list[i].k;
+        pencil[i] = {(int32_t)j,
+                     (int32_t)k,
+                     {ticket_at(t, ticket, j - 1, k), ticket_at(t, ticket, j, k - 1),
+                      ticket_at(t, ticket, j - 1, k - 1)},
+                     {ticket_at(t, ticket, j + 1, k), ticket_at(t, ticket, j, k + 1),
+                      ticket_at(t, ticket, j + 1, k + 1)}};
+    }
+    gsw_status status =
+        upload(context, table, (size_t)count * sizeof(gsw_pencil), (void **)&view->table);
+    free(table);
+    return status;
+}
+
+/* Where the pencils of `view` stand in the order of the other part. */
+gsw_status mirror_pencils(gsw_context *context, gsw_packed_view *view, const int32_t *ticket,
+                          const int32_t *other) {
+    const gsw_tiles *t = &view->tiles;
+    void *mirror;
+    GSW_TRY(gsw_alloc(context, (size_t)view->pencils, sizeof(int32_t), "the table of pencils",
+                      &mirror));
+    for (int64_t k = 0; k < t->tiles_z; k++) {
+        for (int64_t j = 0; j < t->tiles_y; j++) {
+            const int32_t i = ticket[k * t->tiles_y + j];
+            if (i >= 0)
+                static_cast<int32_t *>(mirror)[i] =
+                    other[(t->tiles_z - 1 - k) * t->tiles_y + t->tiles_y - 1 - j];
+        }
+    }
+    gsw_status status =
+        upload(context, mirror, (size_t)view->pencils * sizeof(int32_t), (void **)&view->mirror);
+    free(mirror);
+    return status;
+}
+
+gsw_status make_tables(gsw_context *context, gsw_packed *packed) {
+    const gsw_tiles *t = &packed->view[0].tiles;
+    const size_t tiles = (size_t)(t->tiles_y * t->tiles_z);
+    void *ticket[2] = {NULL, NULL}, *list = NULL;
+    gsw_status status;
+    GSW_TRY_GOTO(gsw_alloc(context, tiles, sizeof(candidate), "the order of pencils", &list),
+                 cleanup);
+    for (int part = 0; part < 2; part++) {
+        GSW_TRY_GOTO(
+            gsw_alloc(context, tiles, sizeof(int32_t), "the order of pencils", &ticket[part]),
+            cleanup);
+        GSW_TRY_GOTO(order_pencils(context, &packed->view[part],
+                                   static_cast<int32_t *>(ticket[part]),
+                                   static_cast<candidate *>(list)),
+                     cleanup);
+    }
+    for (int part = 0; part < 2; part++)
+        GSW_TRY_GOTO(mirror_pencils(context, &packed->view[part],
+                                    static_cast<const int32_t *>(ticket[part]),
+                                    static_cast<const int32_t *>(ticket[!part])),
+                     cleanup);
+    status = GSW_SUCCESS;
+cleanup:
+    free(list);
+    free(ticket[1]);
+    free(ticket[0]);
+    return status;
+}
+
+gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
+    gsw_packed *packed = factor->packed;
+    const int64_t size = (int64_t)gsw_dtype_size(factor->options.factor_type);
+    const int64_t vectors =
+        2 * factor->points * (int64_t)gsw_dtype_size(factor->options.vector_type);
+    for (int part = 0; part < 2; part++) {
+        gsw_packed_view *view = &packed->view[part];
+        if (!packed->layout.present[part])
+            continue;
+        const int64_t bytes = view->pencils * view->tiles.records * gsw_record_values(view) * size;
+        GSW_TRY(
+            gsw_cuda_check(context, cudaMalloc(&view->values, (size_t)bytes), "the packed factor"));
+        factor->info.packed_bytes += bytes;
+        factor->info.moved_bytes +=
+            factor->points * (view->terms + view->diagonal) * size + vectors;
+    }
+    return GSW_SUCCESS;
+}
+
+/* The tiles and what follows from them, the same for both parts. */
+gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
+    gsw_packed *packed = factor->packed;
+    const gsw_stencil stencil =
+        factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
+    gsw_tiles tiles;
+    gsw_tiles_derive(&tiles, &factor->grid, &stencil, 1);
+    if (tiles.nx > INT32_MAX / 4 || tiles.width > INT32_MAX / 4 || tiles.nz > INT32_MAX / 4)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factors on CUDA take at most 2^29 points along an axis, not %lld x %lld x "
+                        "%lld",
+                        (long long)factor->grid.nx, (long long)factor->grid.ny,
+                        (long long)factor->grid.nz);
+    packed->shape = gsw_name_shape(&tiles.part[0]);
+    if (packed->shape != gsw_name_shape(&tiles.part[1]))
+        packed->shape = SHAPE_OTHER;
+    gsw_tiles_cut(&tiles, gsw_cuda_tile_shape(packed->shape, &tiles));
+    if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
+    packed->layout = gsw_factor_layout(&factor->options);
+    for (int part = 0; part < 2; part++) {
+        gsw_packed_view *view = &packed->view[part];
+        view->tiles = tiles;
+        view->upper = part;
+        view->terms = tiles.part[part].count;
+        view->diagonal = packed->layout.part[part].diagonal != 0;
+        view->scale = packed->layout.part[part].scale != 0;
+        view->members = tiles.tile.lines_y * tiles.tile.lines_z;
+        view->vector = 16 / (int32_t)gsw_dtype_size(factor->options.factor_type);
+    }
+    if (gsw_eliminates(factor->options.kind))
+        gsw_find_updates(tiles.part, factor->options.kind, &packed->updates);
+    return GSW_SUCCESS;
+}
+
+gsw_status open_jacobi(gsw_context *context, gsw_factor *factor) {
+    const int64_t size = (int64_t)gsw_dtype_size(factor->options.factor_type);
+    factor->info.packed_bytes = factor->points * size;
+    factor->info.moved_bytes =
+        factor->points * (size + 2 * (int64_t)gsw_dtype_size(factor->options.vector_type));
+    return gsw_cuda_check(context,
+                          cudaMalloc(&factor->packed->reciprocal, (size_t)(factor->points * size)),
+                          "the reciprocal diagonal");
+}
+
+gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMalloc((void **)&factor->packed->pivots, sizeof(gsw_cuda_pivots)),
+                           "the report on pivots"));
+    if (factor->options.kind == GSW_JACOBI)
+        return open_jacobi(context, factor);
+    GSW_TRY(describe_parts(context, factor));
+    GSW_TRY(make_tables(context, factor->packed));
+    GSW_TRY(allocate_parts(context, factor));
+    return gsw_cuda_sweep_open(context, factor);
+}
+
+/* Says what a factorisation has found. Waits for it. */
+gsw_status report(gsw_context *context, gsw_factor *factor) {
+    gsw_cuda_pivots found;
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemcpyAsync(&found, factor->packed->pivots, sizeof found,
+                                           cudaMemcpyDeviceToHost, stream),
+                           "the report on pivots"));
+    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
+    factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad;
+    factor->info.shifted_pivots = found.shifted;
+    return gsw_factor_report(context, factor, found.misfit == INT64_MAX ? -1 : found.misfit);
+}
+
+} // namespace
+
+gsw_status gsw_cuda_factor_open(gsw_context *context, gsw_factor *factor) {
+    void *packed;
+    GSW_TRY(gsw_alloc(context, 1, sizeof(gsw_packed), "a factor", &packed));
+    memset(packed, 0, sizeof(gsw_packed));
+    factor->packed = static_cast<gsw_packed *>(packed);
+    gsw_status status = open_parts(context, factor);
+    if (status != GSW_SUCCESS)
+        gsw_cuda_factor_close(context, factor);
+    return status;
+}
+
+void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
+    gsw_packed *packed = factor->packed;
+    if (!packed)
+        return;
+    (void)cudaStreamSynchronize(gsw_cuda_of(context)->stream);
+    gsw_cuda_sweep_close(packed);
+    for (int part = 1; part >= 0; part--) {
+        (void)cudaFree(packed->view[part].values);
+        (void)cudaFree((void *)packed->view[part].mirror);
+        (void)cudaFree((void *)packed->view[part].table);
+    }
+    (void)cudaFree(packed->reciprocal);
+    (void)cudaFree(packed->pivots);
+    (void)cudaGetLastError();
+    free(packed);
+    factor->packed = NULL;
+}
+
+gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                                const gsw_matrix *upper) {
+    static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0};
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemcpyAsync(factor->packed->pivots, &nothing, sizeof nothing,
+                                           cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
+                           "the report on pivots"));
+    if (factor->options.kind == GSW_JACOBI) {
+        GSW_TRY(gsw_cuda_jacobi_fill(context, factor, matrix));
+    } else {
+        GSW_TRY(gsw_cuda_pack(context, factor, matrix, upper));
+        if (gsw_eliminates(factor->options.kind))
+            GSW_TRY(gsw_cuda_eliminate(context, factor));
+    }
+    return report(context, factor);
+}
+
+gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                                 const void *b, int64_t ldb, void *x, int64_t ldx) {
+    if (factor->options.kind == GSW_JACOBI)
+        return gsw_cuda_jacobi_apply(context, factor, count, b, ldb, x, ldx);
+    return gsw_cuda_sweep(context, factor, factor->packed->layout.upper[which], count, b, ldb, x,
+                          ldx);
+}
+
+gsw_status gsw_cuda_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
+                                  double *const *arrays) {
+    return gsw_cuda_unpack(context, factor, which, arrays);
+}
