@@ -66,9 +66,11 @@ struct gsw_packed {
     gsw_packed_view view[2];       /* lower, upper: those that are present */
     gsw_updates updates;           /* of kinds that eliminate */
     void *reciprocal;              /* JACOBI: the reciprocal diagonal in natural order */
+    void *eliminate_work;          /* eliminate.cuh */
     gsw_cuda_pivots *pivots;       /* what a factorisation found: device memory */
     struct gsw_sweep_state *state; /* sweep.cuh: faces and counters, shared by the sweeps */
     size_t state_bytes;
+    int32_t slots; /* of faces */
 };
 
 /* ---- factor.cu: the entries of the backend's table */

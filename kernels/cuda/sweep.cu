@@ -1,24 +1,310 @@
 /* sweep.cu: sweeps of packed factors: launch shapes, state, and the launch. */
-#include "cuda/packed.cuh"
+#include <stdlib.h>
 
-gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) {
-    if (tiles->nz == 1)
-        return name == SHAPE_D2N5 ? gsw_tile_shape{32, 2, 1} : gsw_tile_shape{32, 1, 1};
-    return name == SHAPE_D3N7 || name == SHAPE_D3N13 ? gsw_tile_shape{8, 1, 2}
-                                                     : gsw_tile_shape{8, 1, 1};
+#include "cuda/sweep.cuh"
+
+namespace {
+
+constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
+
+/* ---- Launch shapes ----------------------------------------------------------------------------
+ */
+
+/* How a pencil's rings are cut, by shape and number of pencils; the first row that fits counts.
+ * Measured on H200 (perf/NOTES.md); elsewhere the same rows are safe, since what does not fit is
+ * made smaller. */
+struct launch_shape {
+    gsw_shape_name name; /* SHAPE_OTHER: any */
+    int32_t pencils;     /* at least */
+    bool paired;         /* two blocks on a multiprocessor */
+    int32_t stages;      /* chunks of coefficients in flight, at most */
+    int32_t spare;       /* chunks of the ring beyond what a pencil's delay needs */
+};
+
+const launch_shape launch_shapes[] = {
+    {SHAPE_D3N7, 400, true, 4, 2},
+    {SHAPE_OTHER, 0, false, 8, 4},
+};
+
+const launch_shape *choose_launch(gsw_shape_name name, int32_t pencils) {
+    const launch_shape *shape = launch_shapes;
+    while ((shape->name != SHAPE_OTHER && shape->name != name) || pencils < shape->pencils)
+        shape++;
+    return shape;
 }
 
-gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
-    (void)context, (void)factor;
+int32_t row_pitch(int32_t values, int32_t size) {
+    return (values * size + 127) / 128 * 128 + 16; /* as in sweep_kernel.cuh */
+}
+
+/* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
+constexpr int32_t RESERVED_SHARED = 2048;
+
+/* Cuts the rings; false where not even the smallest ones fit. */
+bool cut_rings(const gsw_cuda *cuda, const launch_shape *shape, int32_t real, sweep_plan *plan,
+               int32_t *shared) {
+    const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t values = plan->tile_y * plan->tile_z;
+    const int32_t most = shape->paired ? cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED
+                                       : cuda->shared_per_block - RESERVED_SHARED;
+    const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
+    plan->x_pitch = row_pitch(
+        values + plan->face[0].values + plan->face[1].values + plan->face[2].values, real);
+    plan->b_pitch = row_pitch(values, real);
+    plan->staged = lag + SWEEP_STAGER_AHEAD + 2;
+    for (int32_t spare = shape->spare; spare >= 2; spare--) {
+        plan->ring = (lag > reach ? lag : reach) + spare;
+        const int32_t rings =
+            SWEEP_CHUNK * (plan->ring * plan->x_pitch + plan->staged * plan->b_pitch);
+        plan->stages = shape->stages;
+        if (rings + shape->stages * stage > most)
+            plan->stages = (most - rings) / stage;
+        if (rings < most && plan->stages >= 2 && (plan->stages >= 4 || spare == 2)) {
+            plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
+            plan->x_offset = plan->b_offset + SWEEP_CHUNK * plan->staged * plan->b_pitch;
+            *shared = plan->x_offset + SWEEP_CHUNK * plan->ring * plan->x_pitch;
+            return plan->ring <= SWEEP_BARRIERS && plan->staged - lag <= SWEEP_BARRIERS;
+        }
+    }
+    return false;
+}
+
+/* ---- The plan ---------------------------------------------------------------------------------
+ */
+
+const sweep_kernels *kernels_of(const gsw_factor *factor) {
+    return factor->options.vector_type == GSW_F32   ? sweep_kernels_f32()
+           : factor->options.factor_type == GSW_F32 ? sweep_kernels_mixed()
+                                                    : sweep_kernels_f64();
+}
+
+void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
+    const gsw_tiles *t = &view->tiles;
+    const int direction = view->upper ? -1 : 1;
+    plan->nx = (int32_t)t->nx;
+    plan->ny = (int32_t)t->ny;
+    plan->nz = (int32_t)t->nz;
+    plan->shear = t->shear;
+    plan->skew_y = t->skew_y;
+    plan->skew_z = t->skew_z;
+    plan->delay = t->delay;
+    plan->lanes_y = t->tile.lanes_y;
+    plan->lines_y = t->tile.lines_y;
+    plan->lines_z = t->tile.lines_z;
+    plan->tile_y = t->tile_y;
+    plan->tile_z = t->tile_z;
+    int64_t y, z;
+    gsw_tile_origin(t, view->upper, 0, 0, &y, &z);
+    plan->pad_y = (int32_t)-y;
+    plan->pad_z = (int32_t)-z;
+    plan->unit = 0;
+    for (int a = 0; a < 3; a++) {
+        if (t->stride[a] == 1)
+            plan->unit = a;
+    }
+    /* moved_value() goes along the unit axis in groups of eight lines. */
+    if ((plan->unit == 1 && t->tile_y % 8 != 0) || (plan->unit == 2 && t->tile_z != 8))
+        plan->unit = 0;
+    plan->stride[0] = direction * t->stride[0];
+    plan->stride[1] = direction * t->stride[1];
+    plan->stride[2] = direction * (t->stride[2] - t->shear * t->stride[1]);
+    plan->origin = 0;
+}
+
+void plan_faces(const gsw_tiles *t, sweep_plan *plan) {
+    bool corner = false;
+    for (int p = 0; p < 2; p++) {
+        for (int32_t j = 0; j < t->part[p].count; j++)
+            corner = corner || (t->part[p].lane[j] < 0 && t->part[p].offset[j].dz < 0);
+    }
+    const int32_t values[3] = {t->halo_y * t->tile_z, t->halo_z * t->tile_y,
+                               corner ? t->halo_y * t->halo_z : 0};
+    const int32_t later[3] = {t->skew_y * t->tile_y, t->skew_z * t->tile_z,
+                              t->skew_y * t->tile_y + t->skew_z * t->tile_z};
+    int32_t column = t->tile_y * t->tile_z;
+    int64_t offset = 0;
+    for (int f = 0; f < 3; f++) {
+        plan->face[f] = {values[f], column, later[f], (int32_t)offset};
+        column += values[f];
+        offset += values[f] * t->steps + values[f] % 2 * t->steps % 2; /* pairs stay aligned */
+    }
+    plan->slot_values = (offset + 15) / 16 * 16;
+}
+
+void plan_couplings(const gsw_packed_view *view, sweep_plan *plan) {
+    const gsw_tiles *t = &view->tiles;
+    const gsw_shape *shape = &t->part[view->upper];
+    plan->terms = view->terms;
+    plan->lead = t->skew_y * t->halo_y + t->skew_z * t->halo_z;
+    for (int32_t j = 0; j < view->terms; j++) {
+        plan->dl[j] = (int16_t)shape->lane[j];
+        plan->plane[j] = (int16_t)-shape->offset[j].dz;
+        plan->back[j] = (int16_t)shape->back[j];
+    }
+    for (int p = 0; p < 2; p++) {
+        if (t->part[p].reach > plan->lead)
+            plan->lead = (int32_t)t->part[p].reach;
+    }
+    plan->lead = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK * SWEEP_CHUNK;
+}
+
+void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, sweep_plan *plan) {
+    const gsw_packed_view *view = &factor->packed->view[part];
+    *plan = {};
+    plan_grid(view, plan);
+    plan_faces(&view->tiles, plan);
+    plan_couplings(view, plan);
+    plan->values = view->values;
+    plan->records = (int32_t)view->tiles.records;
+    plan->record_bytes =
+        (int32_t)(gsw_record_values(view) * (int64_t)gsw_dtype_size(factor->options.factor_type));
+    plan->diagonal = view->diagonal;
+    plan->pencils = view->pencils;
+    plan->chunks = (int32_t)(view->tiles.steps / SWEEP_CHUNK);
+    plan->table = view->table;
+    plan->report = cuda->report;
+    plan->wait_limit_ns = cuda->wait_limit_ns;
+    plan->withheld = cuda->withheld_line;
+}
+
+/* ---- State ------------------------------------------------------------------------------------
+ */
+
+template <typename Word> __global__ void fill_words(Word *to, int64_t count, Word value) {
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        to[i] = value;
+}
+
+size_t face_offset(int32_t pencils) {
+    return (sizeof(gsw_sweep_state) + (size_t)pencils * sizeof(uint32_t) + 255) / 256 * 256;
+}
+
+/* Slots of faces: all that resident blocks can have in use, and more than a reader's distance in
+ * tickets. */
+gsw_status count_slots(gsw_context *context, const gsw_packed *packed, int32_t *slots) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    int32_t distance = 0;
+    for (int part = 0; part < 2; part++) {
+        const gsw_packed_view *view = &packed->view[part];
+        void *host;
+        GSW_TRY(gsw_alloc(context, (size_t)view->pencils, sizeof(gsw_pencil),
+                          "the table of pencils", &host));
+        const gsw_pencil *table = static_cast<const gsw_pencil *>(host);
+        gsw_status status =
+            gsw_cuda_check(context,
+                           cudaMemcpy(host, view->table, (size_t)view->pencils * sizeof(gsw_pencil),
+                                      cudaMemcpyDeviceToHost),
+                           "the table of pencils");
+        for (int32_t i = 0; status == GSW_SUCCESS && i < view->pencils; i++) {
+            for (int side = 0; side < 3; side++) {
+                if (table[i].after[side] - i > distance)
+                    distance = table[i].after[side] - i;
+            }
+        }
+        free(host);
+        GSW_TRY(status);
+    }
+    const int64_t wanted = 2 * (int64_t)cuda->multiprocessors + distance + 8;
+    *slots = wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
     return GSW_SUCCESS;
 }
 
+} // namespace
+
+gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) {
+    if (name == SHAPE_D2N5)
+        return gsw_tile_shape{32, 2, 1};
+    if (name == SHAPE_D3N7 || name == SHAPE_D3N13)
+        return gsw_tile_shape{8, 1, 2};
+    if (name != SHAPE_OTHER)
+        return gsw_tile_shape{name == SHAPE_D2N9 ? 32 : 8, 1, 1};
+    /* A pencil reads the tiles next to it only. */
+    int32_t lanes_y = tiles->nz == 1 ? 32 : 8;
+    while (lanes_y > 1 && lanes_y / 2 >= tiles->halo_y && GSW_TILE_LANES / lanes_y < tiles->halo_z)
+        lanes_y /= 2;
+    while (lanes_y < 32 && lanes_y < tiles->halo_y)
+        lanes_y *= 2;
+    return gsw_tile_shape{lanes_y, 1, 1};
+}
+
+gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
+    gsw_packed *packed = factor->packed;
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const gsw_tiles *t = &packed->view[0].tiles;
+    const size_t real = gsw_dtype_size(factor->options.vector_type);
+    const launch_shape *shape = choose_launch(packed->shape, packed->view[0].pencils);
+    sweep_plan plan;
+    int32_t shared;
+    if (cuda->capability < OLDEST_CAPABILITY)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factors on CUDA need compute capability %d.%d or newer; %s has less",
+                        OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
+    make_plan(cuda, factor, 0, &plan);
+    if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
+        !cut_rings(cuda, shape, (int32_t)real, &plan, &shared))
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
+                        "%d planes",
+                        t->halo_y, t->halo_z);
+    GSW_TRY(count_slots(context, packed, &packed->slots));
+    const int64_t values = packed->slots * plan.slot_values;
+    packed->state_bytes = face_offset(packed->view[0].pencils) + (size_t)values * real;
+    void *state;
+    GSW_TRY(gsw_cuda_check(context, cudaMalloc(&state, packed->state_bytes), "the sweep's faces"));
+    packed->state = static_cast<gsw_sweep_state *>(state);
+    factor->info.work_bytes += (int64_t)packed->state_bytes;
+    GSW_TRY(gsw_cuda_check(
+        context, cudaMemsetAsync(state, 0, face_offset(packed->view[0].pencils), cuda->stream),
+        "the sweep's state"));
+    GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(&packed->state->epoch, 1, 4, cuda->stream),
+                           "the sweep's state"));
+    void *faces = (char *)state + face_offset(packed->view[0].pencils);
+    if (real == 8)
+        fill_words<<<1024, 256, 0, cuda->stream>>>((uint64_t *)faces, values, SWEEP_EMPTY);
+    else
+        fill_words<<<1024, 256, 0, cuda->stream>>>((uint32_t *)faces, values,
+                                                   (uint32_t)(SWEEP_EMPTY >> 32));
+    return gsw_cuda_check_launch(context, "the sweep's faces");
+}
+
 void gsw_cuda_sweep_close(struct gsw_packed *packed) {
-    (void)packed;
+    (void)cudaFree(packed->state);
 }
 
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
                           const void *b, int64_t ldb, void *x, int64_t ldx) {
-    (void)factor, (void)part, (void)count, (void)b, (void)ldb, (void)x, (void)ldx;
-    return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "not yet");
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const gsw_packed *packed = factor->packed;
+    const gsw_packed_view *view = &packed->view[part];
+    const size_t real = gsw_dtype_size(factor->options.vector_type);
+    const launch_shape *shape = choose_launch(packed->shape, view->pencils);
+    const sweep_kernels *kernels = kernels_of(factor);
+    const void *kernel =
+        shape->paired ? kernels->paired[packed->shape] : kernels->deep[packed->shape];
+    sweep_plan plan;
+    int32_t shared;
+    make_plan(cuda, factor, part, &plan);
+    if (!cut_rings(cuda, shape, (int32_t)real, &plan, &shared))
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
+    plan.state = packed->state;
+    plan.done = (uint32_t *)(packed->state + 1);
+    plan.faces = (char *)packed->state + face_offset(view->pencils);
+    plan.slots = packed->slots;
+    GSW_TRY(gsw_cuda_check(
+        context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "the sweep"));
+    const int64_t last = view->upper ? view->tiles.points - 1 : 0;
+    for (int64_t r = 0; r < count; r++) {
+        plan.b = (const char *)b + (size_t)(r * ldb + last) * real;
+        plan.x = (char *)x + (size_t)(r * ldx + last) * real;
+        void *arguments[] = {&plan};
+        GSW_TRY(gsw_cuda_check(context,
+                               cudaLaunchKernel(kernel, dim3((unsigned)view->pencils),
+                                                dim3(SWEEP_THREADS), arguments, (size_t)shared,
+                                                cuda->stream),
+                               "the sweep"));
+    }
+    return GSW_SUCCESS;
 }

@@ -1,0 +1,197 @@
+/* pack_rows.cuh: where the coefficients of packed factors come from: points and couplings in the
+ * tiles' own axes, and the reading of stencil arrays and CSR. Host and device alike. */
+#ifndef GSW_CUDA_PACK_ROWS_CUH
+#define GSW_CUDA_PACK_ROWS_CUH
+
+#include "cuda/packed.cuh"
+
+/* A coupling of a row, along the tiles' axes. */
+struct pack_tap {
+    int64_t step; /* from the row to the neighbour's row */
+    int16_t dx, dy, dz;
+};
+
+/* A point, in the grid's own order for both parts (not mirrored), along the tiles' axes. */
+struct pack_point {
+    int32_t x, y, z;
+    int64_t row;
+};
+
+/* What the packing of one part needs to know; passed by value, so it is kept small. */
+struct pack_plan {
+    int32_t upper;
+    int32_t nx, ny, nz;
+    int64_t stride[3];
+    /* Pencils: see gsw_tiles. */
+    int32_t lanes_y, lines_y, lines_z;
+    int32_t pad_y, pad_z; /* lines before the first one that fill up the first tile */
+    int32_t tile_y, tile_z;
+    int32_t shear, skew_y, skew_z;
+    int32_t records;
+    int32_t pencils;
+    const gsw_pencil *table;
+    void *values;
+    int32_t terms, members, vector;
+    int32_t diagonal; /* the (reciprocal) diagonal is stored */
+    int32_t scale;    /* coefficients are multiplied by it */
+    /* The work of a block: one pencil, 1 << run_bits records, `pass` coefficients at a time. */
+    int32_t run_bits;
+    int32_t pass;
+    int64_t jobs; /* pencils times runs */
+    /* Arithmetic. */
+    int32_t raw;    /* an elimination follows: the diagonal stays as it is */
+    int32_t guard;  /* bad pivots are mended or reported */
+    int32_t counts; /* ... and counted: in one of two parts */
+    double pivot_shift;
+    double diagonal_factor; /* of the reciprocal diagonal that is stored */
+    double scale_factor;    /* of the one that coefficients are multiplied by */
+    gsw_cuda_pivots *pivots;
+    /* All couplings that fit into the grid, ascending: lower part, diagonal, upper part. */
+    int32_t taps, center;
+    int32_t margin[3]; /* points further inside than this have all of them */
+    pack_tap tap[GSW_STENCIL_MAX];
+};
+
+/* The coupling of coefficient `term` of the part, and the other way round: the upper part's
+ * coefficients ascend in the mirror. */
+GSW_HD int32_t pack_tap_of(const pack_plan &plan, int32_t term) {
+    return plan.upper ? plan.taps - 1 - term : term;
+}
+
+GSW_HD bool pack_within(int32_t i, int32_t extent) {
+    return (uint32_t)i < (uint32_t)extent;
+}
+
+/* Does the coupling stay in the grid? Without branches, so that the loads that depend on it can be
+ * under way together. */
+GSW_HD bool pack_exists(const pack_plan &plan, const pack_point &point, const pack_tap &tap) {
+    return (int)pack_within(point.x + tap.dx, plan.nx) &
+           (int)pack_within(point.y + tap.dy, plan.ny) &
+           (int)pack_within(point.z + tap.dz, plan.nz);
+}
+
+/* Do all couplings? */
+GSW_HD bool pack_is_deep(const pack_plan &plan, int32_t x, int32_t y, int32_t z) {
+    return x >= plan.margin[0] && x < plan.nx - plan.margin[0] && y >= plan.margin[1] &&
+           y < plan.ny - plan.margin[1] && z >= plan.margin[2] && z < plan.nz - plan.margin[2];
+}
+
+/* Loads what nobody changes while a kernel runs, so that loads may be under way together. */
+template <typename Value> GSW_HD Value pack_load(const Value *from) {
+#ifdef __CUDA_ARCH__
+    return __ldg(from);
+#else
+    return *from;
+#endif
+}
+
+GSW_HD void pack_lower(int64_t *lowest, int64_t row) {
+#ifdef __CUDA_ARCH__
+    atomicMin((long long *)lowest, (long long)row);
+#else
+    if (row < *lowest)
+        *lowest = row;
+#endif
+}
+
+GSW_HD void pack_count(int64_t *counter) {
+#ifdef __CUDA_ARCH__
+    atomicAdd((unsigned long long *)counter, 1ULL);
+#else
+    ++*counter;
+#endif
+}
+
+GSW_HD int32_t pack_bits(uint64_t mask) {
+#ifdef __CUDA_ARCH__
+    return __popcll(mask);
+#else
+    return __builtin_popcountll(mask);
+#endif
+}
+
+/* Bits of the mask below a given one. */
+GSW_HD int32_t pack_bits_below(uint64_t mask, int32_t bit) {
+    return pack_bits(mask & ((UINT64_C(1) << bit) - 1));
+}
+
+/* ---- Stencil arrays ---- */
+
+template <typename Value> struct pack_arrays {
+    int32_t transposed;                   /* entries are those of the neighbour's row */
+    const Value *values[GSW_STENCIL_MAX]; /* of the plan's couplings; NULL: zeros */
+
+    /* The row's coefficient at coupling t. */
+    __host__ __device__ double at(const pack_plan &plan, const pack_point &point, int32_t t) const {
+        const pack_tap &tap = plan.tap[t];
+        if (!values[t] || !pack_exists(plan, point, tap))
+            return 0;
+        return (double)pack_load(values[t] + (transposed ? point.row + tap.step : point.row));
+    }
+};
+
+/* ---- CSR ---- */
+
+template <typename Index, typename Value> struct pack_csr {
+    const Index *row_ptr;
+    const Index *columns;
+    const Value *values;
+    int64_t nonzeros;
+    int32_t base;
+    int32_t transposed;
+    int32_t check; /* columns are looked at also where the row's length says what they are */
+    /* The couplings that a row is expected to hold, of all those of the user's stencil that fit
+     * into the grid: all, or one part. Only a guess. */
+    int32_t first, last;
+
+    /* The entries of a row. Pointers that leave the arrays are reported, and then there are none.
+     */
+    __host__ __device__ void row_entries(const pack_plan &plan, int64_t row, int64_t *begin,
+                                         int64_t *end) const {
+        *begin = (int64_t)pack_load(row_ptr + row) - base;
+        *end = (int64_t)pack_load(row_ptr + row + 1) - base;
+        if (*begin < 0 || *end < *begin || *end > nonzeros) {
+            pack_lower(&plan.pivots->misfit, row);
+            *begin = *end = 0;
+        }
+    }
+
+    __host__ __device__ int64_t column(int64_t k) const {
+        return (int64_t)pack_load(columns + k) - base;
+    }
+
+    /* An entry by its column; `rank` is where in the row it is looked for first. */
+    __host__ __device__ double find(const pack_plan &plan, int64_t row, int64_t wanted,
+                                    int32_t rank) const {
+        int64_t low, high;
+        row_entries(plan, row, &low, &high);
+        if (rank >= 0 && low + rank < high && column(low + rank) == wanted)
+            return (double)pack_load(values + low + rank);
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            const int64_t found = column(middle);
+            if (found == wanted)
+                return (double)pack_load(values + middle);
+            if (found < wanted)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return 0;
+    }
+
+    /* The row's coefficient at coupling t. */
+    __host__ __device__ double at(const pack_plan &plan, const pack_point &point, int32_t t) const {
+        const pack_tap &tap = plan.tap[t];
+        if (!pack_exists(plan, point, tap))
+            return 0;
+        if (!transposed)
+            return find(plan, point.row, point.row + tap.step, -1);
+        const bool deep = pack_is_deep(plan, point.x + tap.dx, point.y + tap.dy, point.z + tap.dz);
+        const int32_t back = plan.taps - 1 - t; /* the neighbour's coupling to this point */
+        const bool expected = deep && back >= first && back < last;
+        return find(plan, point.row + tap.step, point.row, expected ? back - first : -1);
+    }
+};
+
+#endif

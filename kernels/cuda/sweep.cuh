@@ -1,0 +1,88 @@
+/* sweep.cuh: what the host tells a sweep's kernel, and what stays on the device between sweeps. */
+#ifndef GSW_CUDA_SWEEP_CUH
+#define GSW_CUDA_SWEEP_CUH
+
+#include "cuda/packed.cuh"
+
+enum {
+    SWEEP_CHUNK = GSW_TILE_CHUNK,
+    SWEEP_BARRIERS = 16,    /* of each kind that count chunks */
+    SWEEP_STAGES_MAX = 12,  /* chunks of coefficients in shared memory */
+    SWEEP_STAGER_AHEAD = 4, /* chunks of b on their way from memory */
+    SWEEP_THREADS = 256
+};
+
+/* What a face's entry holds before its value comes; in fp32 the upper half. */
+#define SWEEP_EMPTY UINT64_C(0xFFF8DEADBEEF0001)
+
+/* Counters of a factor's sweeps, in device memory. The last block of a solve brings them to where
+ * the next one starts. */
+struct gsw_sweep_state {
+    uint32_t ticket;   /* next pencil to take; wraps to 0 by itself */
+    uint32_t finished; /* pencils that are done; wraps to 0 by itself */
+    uint32_t epoch;    /* of this solve */
+    uint32_t abandon;  /* 1: a wait has passed its limit, all blocks leave */
+};
+
+/* The lines before a pencil along one direction: 0 in y', 1 in z, 2 in both. Where they lie in a
+ * face, and in a row of the ring, see sweep_kernel.cuh. */
+struct sweep_face {
+    int32_t values; /* a step; 0: nothing is handed over in this direction */
+    int32_t column; /* of its first value in a row of the ring */
+    int32_t later;  /* steps by which the producer makes a value later, counted in its own steps */
+    int32_t offset; /* of its first value in a slot, in values */
+};
+
+struct sweep_plan {
+    /* The grid, in sweep order. */
+    int32_t nx, ny, nz, shear;
+    int32_t pad_y, pad_z; /* lanes and planes before the first one that fill up the first tile */
+    int32_t skew_y, skew_z, delay;
+    int32_t lanes_y, lines_y, lines_z, tile_y, tile_z; /* of a pencil */
+    int32_t unit;      /* the axis along which rows are neighbours in memory */
+    int64_t stride[3]; /* in values of b and x, signed: along x, y' and z in a plane of y' */
+    int64_t origin;    /* of y' = 0, z = 0 */
+    const void *b;     /* first row in sweep order */
+    void *x;
+    /* Coefficients. */
+    const void *values;
+    int32_t records; /* a pencil */
+    int32_t record_bytes;
+    int32_t diagonal; /* the reciprocal diagonal is stored */
+    int32_t pencils, chunks;
+    const gsw_pencil *table;
+    /* Hand-over. */
+    gsw_sweep_state *state;
+    uint32_t *done; /* [ticket]: the epoch in which the pencil was finished */
+    void *faces;    /* [slot][slot_values] */
+    int64_t slot_values;
+    int32_t slots;
+    sweep_face face[3];
+    /* Shared memory. */
+    int32_t stages;             /* of coefficients */
+    int32_t ring;               /* chunks of x and halos */
+    int32_t staged;             /* chunks of b */
+    int32_t b_offset, x_offset; /* bytes */
+    int32_t x_pitch, b_pitch;   /* bytes of a row */
+    /* The couplings, for shapes without a kernel of their own, and for rows that need care. */
+    int32_t terms;
+    int32_t lead; /* steps before the first one that halos and couplings reach back to */
+    int16_t dl[GSW_STENCIL_MAX], plane[GSW_STENCIL_MAX], back[GSW_STENCIL_MAX];
+    /* Faults. */
+    gsw_cuda_report *report;
+    int64_t wait_limit_ns;
+    int64_t withheld; /* ticket of a pencil that hands nothing over; -1: none */
+};
+
+/* Kernels of one pair of types, by gsw_shape_name: `deep` for one block on a multiprocessor,
+ * `paired` for two (NULL where there is none). */
+struct sweep_kernels {
+    const void *deep[SHAPE_D3N33 + 1];
+    const void *paired[SHAPE_D3N33 + 1];
+};
+
+const sweep_kernels *sweep_kernels_f64(void);
+const sweep_kernels *sweep_kernels_mixed(void);
+const sweep_kernels *sweep_kernels_f32(void);
+
+#endif

@@ -1,0 +1,1301 @@
+/* sweep_kernel.cuh: one sweep of a packed factor: skewed pencils, a block each.
+ *
+ * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"). A block takes the next one from a ticket.
+ * Its warps have roles, and hand on through shared memory, chunk by chunk (8 steps):
+ *
+ *   loader   bulk copies of packed records into a ring of stages (one thread)
+ *   stager   b, from lines in natural order to steps; announces chunks whose records, b and room
+ *            for x are there
+ *   compute  one warp: makes the steps; a lane makes one point of each of its lines a step
+ *   halos    a warp for each direction: values that the pencils before have handed over
+ *   storer   x, from steps to lines in natural order
+ *
+ * THE RING. x of the last steps lies in shared memory, one row a step: first the pencil's own
+ * values, lane by lane, then the halo: the lines before it in y', in z, in both. A halo value lies
+ * in the row of the step at which that line would have been made if it belonged to the pencil. So a
+ * neighbour `back` steps ago is found in the row step - back, at a column that depends on the lane
+ * only, wherever it was made. Lanes outside the grid make 0, and couplings that leave the grid have
+ * coefficient 0.
+ *
+ * FACES. A pencil hands its last lines over through device memory: [step][line], steps counted by
+ * the producer, one array for each of the (up to three) pencils that read it, so that each value
+ * has one reader. A value is its own flag: EMPTY, a NaN that no arithmetic here makes, means not
+ * yet. The reader puts EMPTY back. Nothing else rests on a value's arrival, so relaxed accesses of
+ * the device's scope are enough. Between solves all entries that anybody reads are EMPTY.
+ *
+ * NaN AND INFINITY. A zero coefficient must not meet them (0 * NaN is NaN). A step that comes out
+ * finite has met none. One that does not is made again by careful_row(), which skips zeros as the
+ * definition does, before anybody sees it; there NaNs lose their payload, so that none is EMPTY.
+ *
+ * MEMORY ORDER. In shared memory: rows are written before the counter that announces them
+ * (release), and read after it (acquire); chunks are counted by mbarriers. Between blocks: values
+ * as flags; and done[ticket] (release after a block barrier, acquire), which says that a pencil has
+ * emptied the faces that it has read.
+ *
+ * PROGRESS. Tickets are in the order of dependences, so whatever pencil a block waits for is held
+ * by a block that took its ticket earlier and is running, or is finished; the same is true of the
+ * readers of a face whose slot is used again, because slots are more than any reader's distance in
+ * tickets. So the unfinished pencil with the smallest ticket waits for nobody, whatever the number
+ * of resident blocks. Inside a block every wait leads to an earlier chunk: the loader, the stager
+ * and the halos wait for room that compute makes in chunk c - (ring), the storer for compute,
+ * compute for what stager and halos announce for chunk c; the stager announces c once the storer
+ * has read c - ring, which needs compute's chunk c - ring + lag < c. Rings are long enough for that
+ * (sweep.cu). All waits give up after plan.wait_limit_ns and report TIMEOUT; then all blocks leave,
+ * and the last one empties all faces. */
+#ifndef GSW_CUDA_SWEEP_KERNEL_CUH
+#define GSW_CUDA_SWEEP_KERNEL_CUH
+
+#include "cuda/order.cuh"
+#include "cuda/sweep.cuh"
+
+namespace {
+
+/* ---- The shapes, known to the compiler --------------------------------------------------------
+ */
+
+struct coupling {
+    int dx, dl, plane;
+};
+
+/* The couplings of a named shape in ascending order; the last is x - 1. */
+template <int name> struct couplings_of;
+#define SWEEP_COUPLING(index, x, l, p) {x, l, p},
+#define SWEEP_COUPLINGS(name, halo)                                                                \
+    template <> struct couplings_of<SHAPE_##name> {                                                \
+        static __host__ __device__ constexpr coupling at(int j) {                                  \
+            constexpr coupling table[] = {OFFSETS_##name(SWEEP_COUPLING){-1, 0, 0}};               \
+            return table[j];                                                                       \
+        }                                                                                          \
+        static __host__ __device__ constexpr int count() {                                         \
+            constexpr coupling table[] = {OFFSETS_##name(SWEEP_COUPLING){-1, 0, 0}};               \
+            return (int)(sizeof table / sizeof table[0]);                                          \
+        }                                                                                          \
+    };
+NAMED_SHAPES(SWEEP_COUPLINGS)
+#undef SWEEP_COUPLINGS
+#undef SWEEP_COUPLING
+
+constexpr __host__ __device__ int larger_of(int a, int b) {
+    return a > b ? a : b;
+}
+
+constexpr __host__ __device__ int floor_div(int a, int b) {
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+/* Where a line's neighbour is: `lane_y` and `lane_z` lanes away, member `member` of that lane. */
+struct source {
+    int lane_y, lane_z, member;
+    int nearest; /* smallest number of steps back that any line reads it */
+};
+
+/* Two lines a lane where a line has few coefficients. */
+constexpr __host__ __device__ int lines_of_a_lane(int name) {
+    return name == SHAPE_D2N5 || name == SHAPE_D3N7 || name == SHAPE_D3N13 ? 2 : 1;
+}
+
+/* What follows from a shape and its tile: as gsw_tiles_skew() and gsw_tiles_cut(). */
+template <int name> struct shape_of {
+    using table = couplings_of<name>;
+    static constexpr int terms = table::count();
+    static constexpr bool flat = name == SHAPE_D2N5 || name == SHAPE_D2N9;
+    static constexpr bool paired = lines_of_a_lane(name) == 2;
+    static constexpr int lanes_y = flat ? 32 : 8, lanes_z = 32 / lanes_y;
+    static constexpr int lines_y = paired && flat ? 2 : 1, lines_z = paired && !flat ? 2 : 1;
+    static constexpr int members = lines_y * lines_z;
+    static constexpr int tile_y = lanes_y * lines_y, tile_z = lanes_z * lines_z;
+
+    static __host__ __device__ constexpr int find_skew_y() {
+        int skew = 0;
+        for (int j = 0; j < terms; j++) {
+            const coupling c = table::at(j);
+            if (c.dl < 0 && c.plane == 0)
+                skew = larger_of(skew, -floor_div(-(c.dx + 1), -c.dl));
+        }
+        return skew;
+    }
+    static __host__ __device__ constexpr int find_skew_z() {
+        int skew = 0;
+        for (int j = 0; j < terms; j++) {
+            const coupling c = table::at(j);
+            if (c.plane > 0)
+                skew = larger_of(skew, -floor_div(-(c.dx + find_skew_y() * c.dl + 1), c.plane));
+        }
+        return skew;
+    }
+    static __host__ __device__ constexpr int find_halo(bool z) {
+        int halo = 0;
+        for (int j = 0; j < terms; j++)
+            halo = larger_of(halo, z ? table::at(j).plane : -table::at(j).dl);
+        return halo;
+    }
+    static __host__ __device__ constexpr bool find_corner() {
+        for (int j = 0; j < terms; j++) {
+            if (table::at(j).plane > 0 && table::at(j).dl < 0)
+                return true;
+        }
+        return false;
+    }
+    static constexpr int skew_y = find_skew_y(), skew_z = find_skew_z();
+    static constexpr int halo_y = find_halo(false), halo_z = find_halo(true);
+    static constexpr bool corner = find_corner();
+
+    static __host__ __device__ constexpr int back(int j) {
+        const coupling c = table::at(j);
+        return -c.dx - skew_y * c.dl + skew_z * c.plane;
+    }
+    /* The neighbour that coupling j of the lane's line `member` leads to. */
+    static __host__ __device__ constexpr source of(int j, int member) {
+        const coupling c = table::at(j);
+        const int along_y = lines_y == 2 ? member + c.dl : 0;
+        const int along_z = lines_z == 2 ? member - c.plane : 0;
+        return {lines_y == 2 ? floor_div(along_y, 2) : c.dl,
+                lines_z == 2 ? floor_div(along_z, 2) : -c.plane,
+                lines_y == 2   ? along_y - 2 * floor_div(along_y, 2)
+                : lines_z == 2 ? along_z - 2 * floor_div(along_z, 2)
+                               : 0,
+                back(j)};
+    }
+    static __host__ __device__ constexpr bool same(source a, source b) {
+        return a.lane_y == b.lane_y && a.lane_z == b.lane_z && a.member == b.member;
+    }
+    static __host__ __device__ constexpr bool own(source a) {
+        return a.lane_y == 0 && a.lane_z == 0;
+    }
+    /* The distinct neighbours outside the lane: number i, or how many there are (i < 0). */
+    struct list {
+        source at[2 * terms];
+        int count;
+    };
+    static __host__ __device__ constexpr list find_sources() {
+        list found = {};
+        for (int j = 0; j < terms; j++) {
+            for (int m = 0; m < members; m++) {
+                const source s = of(j, m);
+                if (own(s))
+                    continue;
+                int i = 0;
+                while (i < found.count && !same(found.at[i], s))
+                    i++;
+                if (i == found.count)
+                    found.at[found.count++] = s;
+                else if (s.nearest < found.at[i].nearest)
+                    found.at[i].nearest = s.nearest;
+            }
+        }
+        return found;
+    }
+    static __host__ __device__ constexpr int sources() {
+        return find_sources().count;
+    }
+    static __host__ __device__ constexpr source source_at(int i) {
+        return find_sources().at[i];
+    }
+    static __host__ __device__ constexpr int source_index(int j, int member) {
+        for (int i = 0; i < sources(); i++) {
+            if (same(source_at(i), of(j, member)))
+                return i;
+        }
+        return -1;
+    }
+    static __host__ __device__ constexpr int farthest(int i) {
+        int most = 0;
+        for (int j = 0; j < terms; j++) {
+            for (int m = 0; m < members; m++) {
+                if (source_index(j, m) == i)
+                    most = larger_of(most, back(j));
+            }
+        }
+        return most;
+    }
+    /* Source i can be read together with source i + 1. */
+    static __host__ __device__ constexpr bool pair(int i) {
+        if (members < 2 || i + 1 >= sources())
+            return false;
+        const source a = source_at(i), b = source_at(i + 1);
+        return a.lane_y == b.lane_y && a.lane_z == b.lane_z && a.member == 0 && b.member == 1 &&
+               a.nearest == b.nearest;
+    }
+
+    /* A row of the ring, in values. */
+    static constexpr int own_values = 32 * members;
+    static constexpr int face_y = halo_y * tile_z, face_z = halo_z * tile_y;
+    static constexpr int face_c = corner ? halo_y * halo_z : 0;
+    static constexpr int row_values = own_values + face_y + face_z + face_c;
+};
+
+/* Bytes of a row, so that rows of the same column fall on different banks. */
+constexpr __host__ __device__ int row_pitch(int values, int size) {
+    return (values * size + 127) / 128 * 128 + 16;
+}
+
+template <int n, typename Function> __device__ __forceinline__ void repeat(Function &&function);
+
+template <int value> struct number { static constexpr int v = value; };
+
+template <int i, int n> struct repeater {
+    template <typename Function> static __device__ __forceinline__ void run(Function &function) {
+        function(number<i>());
+        repeater<i + 1, n>::run(function);
+    }
+};
+template <int n> struct repeater<n, n> {
+    template <typename Function> static __device__ __forceinline__ void run(Function &) {
+    }
+};
+
+/* function(number<0>()) ... function(number<n - 1>()): a loop whose index is a constant. */
+template <int n, typename Function> __device__ __forceinline__ void repeat(Function &&function) {
+    repeater<0, n>::run(function);
+}
+
+/* ---- Values -----------------------------------------------------------------------------------
+ */
+
+constexpr uint32_t EMPTY_HIGH = (uint32_t)(SWEEP_EMPTY >> 32); /* or all of it, in fp32 */
+
+__device__ __forceinline__ uint32_t high_word(double v) {
+    return (uint32_t)__double2hiint(v);
+}
+__device__ __forceinline__ uint32_t high_word(float v) {
+    return __float_as_uint(v);
+}
+template <typename Real> __device__ __forceinline__ Real empty_value();
+template <> __device__ __forceinline__ double empty_value<double>() {
+    return __hiloint2double((int)EMPTY_HIGH, (int)(uint32_t)SWEEP_EMPTY);
+}
+template <> __device__ __forceinline__ float empty_value<float>() {
+    return __uint_as_float(EMPTY_HIGH);
+}
+template <typename Real> __device__ __forceinline__ bool is_empty(Real v) {
+    return high_word(v) == EMPTY_HIGH;
+}
+__device__ __forceinline__ bool not_finite(double v) {
+    return (high_word(v) & 0x7ff00000u) == 0x7ff00000u;
+}
+__device__ __forceinline__ bool not_finite(float v) {
+    return (high_word(v) & 0x7f800000u) == 0x7f800000u;
+}
+/* A NaN that is surely not EMPTY, infinity as it is. */
+template <typename Real> __device__ __forceinline__ Real plain_nan(Real v) {
+    return v != v ? (Real)__int_as_float(0x7fffffff) : v;
+}
+
+/* Loads and stores of n values side by side. */
+template <int n> __device__ __forceinline__ void load_row(double *v, uint32_t address) {
+    if constexpr (n == 2)
+        asm volatile("ld.volatile.shared.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(v[0]), "=d"(v[1])
+                     : "r"(address));
+    else
+        asm volatile("ld.volatile.shared.f64 %0, [%1];" : "=d"(v[0]) : "r"(address));
+}
+template <int n> __device__ __forceinline__ void load_row(float *v, uint32_t address) {
+    if constexpr (n == 4)
+        asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                     : "r"(address));
+    else if constexpr (n == 2)
+        asm volatile("ld.volatile.shared.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(v[0]), "=f"(v[1])
+                     : "r"(address));
+    else
+        asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(v[0]) : "r"(address));
+}
+template <int n> __device__ __forceinline__ void store_row(uint32_t address, const double *v) {
+    if constexpr (n == 2)
+        asm volatile("st.volatile.shared.v2.f64 [%0], {%1, %2};" ::"r"(address), "d"(v[0]),
+                     "d"(v[1])
+                     : "memory");
+    else
+        asm volatile("st.volatile.shared.f64 [%0], %1;" ::"r"(address), "d"(v[0]) : "memory");
+}
+template <int n> __device__ __forceinline__ void store_row(uint32_t address, const float *v) {
+    if constexpr (n == 2)
+        asm volatile("st.volatile.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(v[0]),
+                     "f"(v[1])
+                     : "memory");
+    else
+        asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(address), "f"(v[0]) : "memory");
+}
+
+/* Face values. */
+__device__ __forceinline__ void load_face(double v[2], const double *face) {
+    asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(v[0]), "=d"(v[1])
+                 : "l"(face));
+}
+__device__ __forceinline__ void load_face(float v[2], const float *face) {
+    asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(v[0]), "=f"(v[1])
+                 : "l"(face));
+}
+template <int n> __device__ __forceinline__ void store_face(double *face, const double *v) {
+    if constexpr (n == 2)
+        asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(face), "d"(v[0]),
+                     "d"(v[1]));
+    else
+        asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(face), "d"(v[0]));
+}
+template <int n> __device__ __forceinline__ void store_face(float *face, const float *v) {
+    if constexpr (n == 2)
+        asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(face), "f"(v[0]),
+                     "f"(v[1]));
+    else
+        asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(face), "f"(v[0]));
+}
+
+/* ---- mbarriers and bulk copies ----------------------------------------------------------------
+ */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+__device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+/* Waits for a while; true when the phase of that parity is over. */
+__device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
+    uint32_t passed;
+    asm volatile("{\n\t.reg .pred p;\n\t"
+                 "mbarrier.try_wait.parity.shared.b64 p, [%1], %2, 100000;\n\t"
+                 "selp.u32 %0, 1, 0, p;\n\t}"
+                 : "=r"(passed)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return passed;
+}
+__device__ __forceinline__ void bulk_copy(uint32_t shared, const void *global, uint32_t bytes,
+                                          uint32_t barrier, uint64_t policy) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1], %2, [%3], %4;" ::"r"(shared),
+                 "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
+                 : "memory");
+}
+__device__ __forceinline__ uint64_t evict_first(void) {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+__device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *global) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(global) : "memory");
+    return value;
+}
+__device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
+}
+
+/* ---- A block ----------------------------------------------------------------------------------
+ */
+
+struct block_control {
+    uint64_t full[SWEEP_STAGES_MAX]; /* loader: the stage's records have come */
+    uint64_t made[SWEEP_BARRIERS];   /* compute: the chunk is made */
+    uint64_t stored[SWEEP_BARRIERS]; /* storer: the chunk's rows are free */
+    alignas(16) int32_t ready[4];    /* rows of each halo that are there; chunks announced */
+    int32_t steps_made;              /* by compute: whole chunks */
+    uint32_t epoch;
+    int32_t ticket;
+    int32_t last; /* this block is the last one of the solve */
+    gsw_pencil pencil;
+};
+
+/* What every role knows. */
+struct block_view {
+    const sweep_plan *plan;
+    block_control *control;
+    uint32_t coefficients, b, x; /* shared addresses */
+    int32_t y0, z0;              /* y' and z of the pencil's first line */
+    int32_t lane;
+};
+
+/* Counts the turns of a waiting loop. */
+struct patience {
+    uint32_t turns;
+    int64_t since;
+};
+
+/* Looked at every 256 turns: must this block leave? Says so to the others the first time. */
+__device__ __noinline__ bool out_of_patience(const sweep_plan *plan, patience *wait,
+                                             int32_t ticket) {
+    const int64_t now = device_clock();
+    if (wait->since == 0)
+        wait->since = now;
+    if (load_acquire_device(&plan->state->abandon))
+        return true;
+    if (now - wait->since < plan->wait_limit_ns)
+        return false;
+    if (atomicExch(&plan->state->abandon, 1u) == 0) {
+        plan->report->row = ticket;
+        __threadfence_system();
+        *(volatile int32_t *)&plan->report->status = GSW_ERROR_TIMEOUT;
+    }
+    return true;
+}
+
+__device__ __forceinline__ bool must_leave(const block_view &block, patience &wait) {
+    return (++wait.turns & 255u) == 0 && out_of_patience(block.plan, &wait, block.control->ticket);
+}
+
+/* Waits for phase chunk / count of the chunk's barrier; false: leave. */
+__device__ __forceinline__ bool await_chunk(const block_view &block, const uint64_t *barriers,
+                                            int32_t count, int32_t chunk) {
+    const uint32_t barrier = shared_address(barriers + chunk % count);
+    patience wait = {0, 0};
+    while (!barrier_passed(barrier, (uint32_t)(chunk / count) & 1u)) {
+        if (must_leave(block, wait))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Loader -----------------------------------------------------------------------------------
+ */
+
+__device__ __forceinline__ void load_coefficients(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    block_control *control = block.control;
+    const uint32_t bytes = (uint32_t)(SWEEP_CHUNK * plan.record_bytes);
+    const int32_t kept = plan.records / SWEEP_CHUNK;
+    const char *from = (const char *)plan.values +
+                       (int64_t)control->ticket * plan.records * (int64_t)plan.record_bytes;
+    const uint64_t policy = evict_first();
+    int32_t c = 0;
+    for (; c < plan.chunks; c++) {
+        const int32_t stage = c % plan.stages;
+        if (c >= plan.stages && !await_chunk(block, control->made, SWEEP_BARRIERS, c - plan.stages))
+            break;
+        const uint32_t full = shared_address(control->full + stage);
+        barrier_expect(full, bytes);
+        if (bytes > 0)
+            bulk_copy(block.coefficients + (uint32_t)stage * bytes,
+                      from + (int64_t)(c % kept) * bytes, bytes, full, policy);
+    }
+    /* What is on its way must have come before the block may end. */
+    for (int32_t k = c > plan.stages ? c - plan.stages : 0; k < c; k++) {
+        const uint32_t full = shared_address(control->full + k % plan.stages);
+        while (!barrier_passed(full, (uint32_t)(k / plan.stages) & 1u))
+            ;
+    }
+}
+
+/* ---- Stager and storer ------------------------------------------------------------------------
+ */
+
+/* One of the values that a lane moves between natural order and steps: point x of the chunk (0..7)
+ * of a line. Lanes that follow each other go along the axis in which rows are neighbours. */
+struct moved {
+    int32_t x, ly, lz;
+};
+
+__device__ __forceinline__ moved moved_value(const sweep_plan &plan, int32_t i, int32_t lane) {
+    const int32_t a = lane & 7, k = 4 * i + (lane >> 3);
+    int32_t line, x;
+    if (plan.unit == 0) {
+        x = a;
+        line = k;
+    } else if (plan.unit == 1) {
+        x = k & 7;
+        line = a + 8 * (k >> 3);
+    } else {
+        x = k & 7;
+        line = (k >> 3) + plan.tile_y * a;
+    }
+    return {x, line % plan.tile_y, line / plan.tile_y};
+}
+
+__device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, int32_t ly, int32_t lz) {
+    const int32_t lane = ly / plan.lines_y + plan.lanes_y * (lz / plan.lines_z);
+    const int32_t member = ly % plan.lines_y + plan.lines_y * (lz % plan.lines_z);
+    return lane * plan.lines_y * plan.lines_z + member;
+}
+
+/* What a lane needs to know of each value that it moves, whatever the chunk. */
+template <int members> struct movements {
+    static constexpr int count = 8 * members;
+    int64_t value[count];  /* in b or x, for the first chunk */
+    uint32_t place[count]; /* column, row of the first chunk: bytes and row << 16 */
+    uint32_t inside;       /* bits: the line is in the grid */
+};
+
+template <typename Real, int members>
+__device__ __forceinline__ void plan_movements(const block_view &block, movements<members> &m) {
+    const sweep_plan &plan = *block.plan;
+    m.inside = 0;
+#pragma unroll
+    for (int i = 0; i < m.count; i++) {
+        const moved v = moved_value(plan, i, block.lane);
+        const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
+        if (y >= 0 && y < plan.ny && z >= 0 && z < plan.nz)
+            m.inside |= 1u << i;
+        m.value[i] = plan.origin + (int64_t)(block.y0 + v.ly) * plan.stride[1] +
+                     (int64_t)z * plan.stride[2] + (int64_t)v.x * plan.stride[0];
+        m.place[i] = (uint32_t)(cell_of(plan, v.ly, v.lz) * (int32_t)sizeof(Real)) |
+                     (uint32_t)(v.x + plan.skew_y * v.ly + plan.skew_z * v.lz) << 16 |
+                     (uint32_t)v.x << 28;
+    }
+}
+
+template <typename Real, int members>
+__device__ __forceinline__ void stage_b(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    block_control *control = block.control;
+    movements<members> m;
+    plan_movements<Real, members>(block, m);
+    const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t rows = plan.staged * SWEEP_CHUNK;
+    const Real *b = (const Real *)plan.b;
+    int32_t first_row = 0; /* of the chunk, in the ring */
+    for (int32_t c = 0; c < plan.chunks + SWEEP_STAGER_AHEAD; c++) {
+        if (c * SWEEP_CHUNK < plan.nx) {
+            if (c + lag >= plan.staged &&
+                !await_chunk(block, control->made, SWEEP_BARRIERS, c + lag - plan.staged))
+                break;
+            const int64_t chunk_value = (int64_t)c * SWEEP_CHUNK * plan.stride[0];
+            const int32_t left = plan.nx - c * SWEEP_CHUNK;
+#pragma unroll
+            for (int i = 0; i < m.count; i++) {
+                int32_t row = first_row + (int32_t)(m.place[i] >> 16 & 0xfff);
+                row -= row >= rows ? rows : 0;
+                if ((m.inside >> i & 1u) && (int32_t)(m.place[i] >> 28) < left)
+                    asm volatile(
+                        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                            block.b + (uint32_t)(row * plan.b_pitch) + (m.place[i] & 0xffff)),
+                        "l"(b + m.value[i] + chunk_value), "n"(sizeof(Real))
+                        : "memory");
+            }
+            first_row = first_row + SWEEP_CHUNK == rows ? 0 : first_row + SWEEP_CHUNK;
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        const int32_t ready = c - SWEEP_STAGER_AHEAD;
+        if (ready < 0)
+            continue;
+        asm volatile("cp.async.wait_group %0;" ::"n"((int)SWEEP_STAGER_AHEAD) : "memory");
+        if (!await_chunk(block, control->full, plan.stages, ready))
+            break;
+        if (ready >= plan.ring &&
+            !await_chunk(block, control->stored, SWEEP_BARRIERS, ready - plan.ring))
+            break;
+        __syncwarp();
+        if (block.lane == 0)
+            store_release_block(&control->ready[3], ready + 1);
+    }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+template <typename Real, int members>
+__device__ __forceinline__ void store_x(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    block_control *control = block.control;
+    movements<members> m;
+    plan_movements<Real, members>(block, m);
+    const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t rows = plan.ring * SWEEP_CHUNK;
+    Real *x = (Real *)plan.x;
+    int32_t first_row = 0;
+    for (int32_t c = 0; c * SWEEP_CHUNK < plan.nx; c++) {
+        const int32_t last = c + lag < plan.chunks ? c + lag : plan.chunks - 1;
+        if (!await_chunk(block, control->made, SWEEP_BARRIERS, last))
+            return;
+        Real v[m.count];
+#pragma unroll
+        for (int i = 0; i < m.count; i++) {
+            int32_t row = first_row + (int32_t)(m.place[i] >> 16 & 0xfff);
+            row -= row >= rows ? rows : 0;
+            load_row<1>(v + i, block.x + (uint32_t)(row * plan.x_pitch) + (m.place[i] & 0xffff));
+        }
+        __syncwarp();
+        if (block.lane == 0)
+            barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
+        const int64_t chunk_value = (int64_t)c * SWEEP_CHUNK * plan.stride[0];
+        const int32_t left = plan.nx - c * SWEEP_CHUNK;
+#pragma unroll
+        for (int i = 0; i < m.count; i++) {
+            if ((m.inside >> i & 1u) && (int32_t)(m.place[i] >> 28) < left)
+                x[m.value[i] + chunk_value] = v[i];
+        }
+        first_row = first_row + SWEEP_CHUNK == rows ? 0 : first_row + SWEEP_CHUNK;
+    }
+}
+
+/* ---- Halos ------------------------------------------------------------------------------------
+ *
+ * A lane looks at two neighbouring values of one step (one, where a step has an odd number); the
+ * lanes cover `span` steps at once, and several such loads are on their way at any time: of steps
+ * that follow each other while values are there, of the same steps while the warp waits. */
+template <typename Real>
+__device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
+    constexpr int FLIGHTS = 4;
+    const sweep_plan &plan = *block.plan;
+    block_control *control = block.control;
+    const sweep_face face = plan.face[side];
+    const int32_t before = control->pencil.before[side];
+    if (before < 0 || face.values == 0)
+        return;
+    const int32_t width = face.values % 2 == 0 ? 2 : 1;
+    const int32_t across = face.values / width; /* lanes of a step */
+    int32_t span = 1;
+    while (2 * span * across <= 32 && span < SWEEP_CHUNK)
+        span *= 2;
+    const int32_t column = block.lane % across * width, ahead = block.lane / across;
+    const bool works = ahead < span;
+    const int32_t steps = plan.chunks * SWEEP_CHUNK, rows = plan.ring * SWEEP_CHUNK;
+    Real *from = (Real *)plan.faces + (int64_t)(before % plan.slots) * plan.slot_values +
+                 face.offset + column;
+    const uint32_t to = block.x + (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
+    const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
+    patience wait = {0, 0};
+
+    /* The first value to come. */
+    if (block.lane == 0) {
+        const int32_t entry = face.later - plan.lead > 0 ? face.later - plan.lead : 0;
+        while (is_empty(load_relaxed_device(from + (int64_t)entry * face.values))) {
+            if (must_leave(block, wait))
+                break;
+        }
+    }
+    __syncwarp();
+
+    int32_t have = -plan.lead;           /* rows before this one are there */
+    int32_t room = rows - 2 * plan.lead; /* rows before this one may be written */
+    int32_t next = have;                 /* first row of the next load */
+    int32_t window = FLIGHTS;            /* loads that may go to different rows */
+    Real v[FLIGHTS][2];
+    int32_t at[FLIGHTS];
+#pragma unroll
+    for (int i = 0; i < FLIGHTS; i++)
+        at[i] = INT32_MAX;
+    while (have < steps) {
+#pragma unroll
+        for (int i = 0; i < FLIGHTS; i++) {
+            if (at[i] <= have && at[i] + span > have) {
+                const int32_t entry = at[i] + ahead + face.later;
+                const bool exists = works && entry >= 0 && entry < steps;
+                if (!exists)
+                    v[i][0] = v[i][1] = 0;
+                /* What has been taken is EMPTY again. */
+                const bool there = at[i] + ahead < have ||
+                                   (!is_empty(v[i][0]) && (width == 1 || !is_empty(v[i][1])));
+                const uint32_t missing = ~__ballot_sync(~0u, there || !works);
+                const int32_t upto =
+                    missing == 0 ? at[i] + span : at[i] + (__ffs((int)missing) - 1) / across;
+                if (upto > have) {
+                    while (upto > room) {
+                        room = *(volatile int32_t *)&control->steps_made + rows - plan.lead;
+                        if (__any_sync(~0u, must_leave(block, wait)))
+                            return;
+                    }
+                    const int32_t row = at[i] + ahead;
+                    if (works && row >= have && row < upto) {
+                        const uint32_t address =
+                            to + (uint32_t)((row + rows) % rows) * (uint32_t)plan.x_pitch;
+                        if (width == 2)
+                            store_row<2>(address, v[i]);
+                        else
+                            store_row<1>(address, v[i]);
+                        if (exists && width == 2)
+                            store_face<2>(from + (int64_t)entry * face.values, empty);
+                        else if (exists)
+                            store_face<1>(from + (int64_t)entry * face.values, empty);
+                    }
+                    have = upto;
+                    __syncwarp();
+                    if (block.lane == 0)
+                        store_release_block(&control->ready[side], have);
+                    wait = {0, 0};
+                }
+                window = missing == 0 ? FLIGHTS : 2;
+            }
+            if (next < have)
+                next = have & ~(span - 1);
+            if (next >= have + window * span)
+                next = have & ~(span - 1);
+            at[i] = next;
+            next += span;
+            const int32_t entry = at[i] + ahead + face.later;
+            if (works && entry >= 0 && entry < steps) {
+                const Real *value = from + (int64_t)entry * face.values;
+                if (width == 2)
+                    load_face(v[i], value);
+                else
+                    v[i][0] = load_relaxed_device(value);
+            }
+        }
+        if (__any_sync(~0u, must_leave(block, wait)))
+            return;
+    }
+}
+
+/* ---- Compute ----------------------------------------------------------------------------------
+ */
+
+/* Column of line (ly, lz), in values: the pencil's own or one before it. */
+__device__ __forceinline__ int32_t column_of(const sweep_plan &plan, int32_t halo_y, int32_t halo_z,
+                                             int32_t ly, int32_t lz) {
+    if (ly >= 0 && lz >= 0)
+        return cell_of(plan, ly, lz);
+    if (lz >= 0)
+        return plan.face[0].column + (ly + halo_y) * plan.tile_z + lz;
+    if (ly >= 0)
+        return plan.face[1].column + ly * halo_z + lz + halo_z;
+    return plan.face[2].column + (ly + halo_y) * halo_z + lz + halo_z;
+}
+
+struct care {
+    int32_t ring_row; /* of the step */
+    uint32_t record;  /* shared address of the step's record */
+    uint32_t b;       /* and of the lane's b */
+    int32_t ly, lz;   /* the lane's first line */
+    uint32_t live;    /* bits: the line stands in the grid */
+};
+
+/* Makes one line's point of a step by the definition: couplings in ascending order, zeros skipped.
+ */
+template <typename Real, typename Value>
+__device__ __noinline__ Real careful_row(const block_view *block, const care *at, int32_t member) {
+    const sweep_plan &plan = *block->plan;
+    const int32_t members = plan.lines_y * plan.lines_z;
+    const int32_t halo_y = plan.face[0].values / plan.tile_z;
+    const int32_t halo_z = plan.face[1].values / plan.tile_y;
+    const int32_t rows = plan.ring * SWEEP_CHUNK;
+    const int32_t ly = at->ly + (plan.lines_y == 2 ? member : 0);
+    const int32_t lz = at->lz + (plan.lines_z == 2 ? member : 0);
+    if (!(at->live >> member & 1u))
+        return 0;
+    Real r;
+    load_row<1>(&r, at->b + (uint32_t)member * (uint32_t)sizeof(Real));
+    if (plan.diagonal) {
+        Value d;
+        load_row<1>(&d, at->record + (uint32_t)sizeof(Value) *
+                                         (uint32_t)gsw_packed_value(
+                                             plan.terms, members, 16 / (int32_t)sizeof(Value),
+                                             plan.terms, member, block->lane));
+        r *= (Real)d;
+    }
+    for (int32_t j = 0; j < plan.terms; j++) {
+        Value c;
+        load_row<1>(&c, at->record + (uint32_t)sizeof(Value) *
+                                         (uint32_t)gsw_packed_value(plan.terms, members,
+                                                                    16 / (int32_t)sizeof(Value), j,
+                                                                    member, block->lane));
+        if (c == 0)
+            continue;
+        int32_t row = at->ring_row - plan.back[j];
+        while (row < 0)
+            row += rows;
+        Real value;
+        load_row<1>(&value, block->x + (uint32_t)(row * plan.x_pitch) +
+                                (uint32_t)sizeof(Real) * (uint32_t)column_of(plan, halo_y, halo_z,
+                                                                             ly + plan.dl[j],
+                                                                             lz - plan.plane[j]));
+        r = fma(-(Real)c, value, r);
+    }
+    return plain_nan(r);
+}
+
+__device__ __forceinline__ int4 load_ready(const block_control *control) {
+    int4 ready;
+    asm volatile("ld.volatile.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(ready.x), "=r"(ready.y), "=r"(ready.z), "=r"(ready.w)
+                 : "r"(shared_address(control->ready))
+                 : "memory");
+    return ready;
+}
+
+__device__ __forceinline__ int32_t halos_ready(int4 ready) {
+    return min(min(ready.x, ready.y), ready.z);
+}
+
+/* Waits until the halos' rows before `rows` are there and `chunks` chunks are announced; false:
+ * leave. */
+__device__ __noinline__ bool await_rows(const block_view *block, int32_t rows, int32_t chunks) {
+    patience wait = {0, 0};
+    int4 ready = load_ready(block->control);
+    while (__any_sync(~0u, halos_ready(ready) < rows || ready.w < chunks)) {
+        if (__any_sync(~0u, must_leave(*block, wait)))
+            return false;
+        ready = load_ready(block->control);
+    }
+    return true;
+}
+
+/* Waits until the slot of this pencil's faces has been emptied by those who read its last use. */
+__device__ __forceinline__ bool await_slot(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t earlier = block.control->ticket - plan.slots;
+    patience wait = {0, 0};
+    if (earlier >= 0 && block.lane < 3) {
+        const int32_t reader = plan.table[earlier].after[block.lane];
+        while (reader >= 0 && plan.face[block.lane].values > 0 &&
+               load_acquire_device(plan.done + reader) != block.control->epoch) {
+            if (must_leave(block, wait))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Where a lane's lines are handed over: the first value of step 0, or NULL. */
+template <typename Real> struct exports { Real *to[3]; };
+
+/* The compute warp of a named shape. */
+template <int name, typename Real, typename Value>
+__device__ __forceinline__ void make_steps(const block_view &block) {
+    using S = shape_of<name>;
+    constexpr int M = S::members, T = S::terms, N = S::sources();
+    constexpr int VECTOR = 16 / (int)sizeof(Value), WHOLE = T * M / VECTOR * VECTOR;
+    constexpr uint32_t X_PITCH = (uint32_t)row_pitch(S::row_values, sizeof(Real));
+    constexpr uint32_t B_PITCH = (uint32_t)row_pitch(S::own_values, sizeof(Real));
+    const sweep_plan &plan = *block.plan;
+    block_control *control = block.control;
+    const int32_t lane = block.lane;
+    const int32_t ly = lane % S::lanes_y * S::lines_y, lz = lane / S::lanes_y * S::lines_z;
+
+    /* Steps at which the lines are in the grid: s - delay[m] < nx, unsigned. */
+    int32_t delay[M];
+    bool ragged = false;
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        const int32_t my = ly + (S::lines_y == 2 ? m : 0), mz = lz + (S::lines_z == 2 ? m : 0);
+        const int32_t z = block.z0 + mz, y = block.y0 + my - plan.shear * z;
+        const bool inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
+        delay[m] = inside ? S::skew_y * my + S::skew_z * mz : INT32_MIN / 2;
+        ragged = ragged || !inside;
+    }
+    ragged = __any_sync(~0u, ragged);
+
+    /* Faces: y' and corner take the lines from tile_y - halo_y on, z those from tile_z - halo_z. */
+    Real *slot = (Real *)plan.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    const bool hands = control->ticket != plan.withheld;
+    const int32_t from_y = S::tile_y - S::halo_y, from_z = S::tile_z - S::halo_z;
+    Real *face_y[M], *face_z[M], *face_c[M];
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        const int32_t my = ly + (S::lines_y == 2 ? m : 0), mz = lz + (S::lines_z == 2 ? m : 0);
+        face_y[m] = hands && control->pencil.after[0] >= 0 && my >= from_y
+                        ? slot + plan.face[0].offset + (my - from_y) * S::tile_z + mz
+                        : NULL;
+        face_z[m] = hands && S::face_z > 0 && control->pencil.after[1] >= 0 && mz >= from_z
+                        ? slot + plan.face[1].offset + my * S::halo_z + mz - from_z
+                        : NULL;
+        face_c[m] =
+            hands && S::corner && control->pencil.after[2] >= 0 && my >= from_y && mz >= from_z
+                ? slot + plan.face[2].offset + (my - from_y) * S::halo_z + mz - from_z
+                : NULL;
+    }
+    if (__any_sync(~0u, !await_slot(block)))
+        return;
+
+    /* Columns of the neighbours, bytes. */
+    uint32_t column[N > 0 ? N : 1];
+    repeat<N>([&](auto i) {
+        constexpr source s = S::source_at(decltype(i)::v);
+        column[decltype(i)::v] =
+            (uint32_t)sizeof(Real) *
+            (uint32_t)column_of(plan, S::halo_y, S::halo_z,
+                                ly + s.lane_y * S::lines_y + (S::lines_y == 2 ? s.member : 0),
+                                lz + s.lane_z * S::lines_z + (S::lines_z == 2 ? s.member : 0));
+    });
+
+    Value a[2][T * M], d[2][M]; /* coefficients of this step and the next */
+    const bool diagonal = plan.diagonal != 0;
+    repeat<M>([&](auto m) { d[0][decltype(m)::v] = d[1][decltype(m)::v] = (Value)1; });
+    Real b[2][M];
+    Real h[N > 0 ? N : 1][8] = {}; /* neighbours' values, by the step of their row mod 8 */
+    Real own[M][8] = {};           /* the lane's own */
+    Real sum[M];                   /* what is known of the next step */
+    uint32_t before = 0,
+             here = 0; /* shared addresses of the rows of the chunk before and of this one */
+    uint32_t record, next_record, b_here, b_next;
+
+    /* Coefficients of the step whose record is at `at`, and b. */
+    auto load_coefficients_of = [&](auto parity, uint32_t at, uint32_t b_at) {
+        constexpr int p = decltype(parity)::v;
+        repeat<WHOLE / VECTOR>([&](auto i) {
+            constexpr int k = decltype(i)::v;
+            load_row<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
+        });
+        repeat<T * M - WHOLE>([&](auto i) {
+            constexpr int k = WHOLE + decltype(i)::v;
+            load_row<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
+        });
+        if (diagonal)
+            load_row<M>(d[p], at + (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value)));
+        load_row<M>(b[p], b_at);
+    };
+    /* The neighbours' values in relative row `row` (-8..7) that step `row + nearest` reads first.
+     */
+    auto load_sources = [&](auto row, auto wanted) {
+        constexpr int u = decltype(row)::v;
+        constexpr bool near = decltype(wanted)::v == 1;
+        repeat<N>([&](auto i) {
+            constexpr int k = decltype(i)::v;
+            constexpr source s = S::source_at(k);
+            constexpr bool second = k > 0 && S::pair(k > 0 ? k - 1 : 0);
+            if constexpr ((s.nearest == 1) == near && !second) {
+                /* near: row u is read by step u + 1; else load for step u + 2 */
+                constexpr int r = near ? u : u + 2 - s.nearest;
+                const uint32_t at =
+                    (r < 0 ? before : here) + (uint32_t)(r & 7) * X_PITCH + column[k];
+                if constexpr (S::pair(k)) {
+                    Real v[2];
+                    load_row<2>(v, at);
+                    h[k][r & 7] = v[0];
+                    h[k + 1][r & 7] = v[1];
+                } else {
+                    load_row<1>(&h[k][r & 7], at);
+                }
+            }
+        });
+    };
+    /* sum = all of step u that does not rest on the newest values of other lanes. */
+    auto begin_sum = [&](auto step) {
+        constexpr int u = decltype(step)::v, p = u & 1;
+        repeat<M>([&](auto member) {
+            constexpr int m = decltype(member)::v;
+            Real t = b[p][m] * (Real)d[p][m];
+            repeat<T>([&](auto term) {
+                constexpr int j = decltype(term)::v, back = S::back(j);
+                constexpr source s = S::of(j, m);
+                constexpr int i = S::source_index(j, m);
+                if constexpr (S::own(s))
+                    t = fma(-(Real)a[p][j * M + m], own[s.member][(u - back) & 7], t);
+                else if constexpr (back > 1)
+                    t = fma(-(Real)a[p][j * M + m], h[i < 0 ? 0 : i][(u - back) & 7], t);
+            });
+            sum[m] = t;
+        });
+    };
+
+    int32_t stage = 0, chunk_slot = 0, staged_slot = 0;
+    const uint32_t stage_bytes = (uint32_t)(SWEEP_CHUNK * plan.record_bytes);
+    const uint32_t record_bytes = (uint32_t)plan.record_bytes;
+    const uint32_t b_column = block.b + (uint32_t)(lane * M) * (uint32_t)sizeof(Real);
+    if (!await_rows(&block, 0, 1))
+        return;
+    int4 ready = load_ready(control);
+    before = block.x + (uint32_t)((plan.ring - 1) * SWEEP_CHUNK) * X_PITCH;
+    here = block.x;
+    record = block.coefficients;
+    b_here = b_column;
+    load_coefficients_of(number<0>(), record, b_here);
+    load_coefficients_of(number<1>(), record + record_bytes, b_here + B_PITCH);
+    repeat<N>([&](auto i) {
+        constexpr int k = decltype(i)::v;
+        constexpr source s = S::source_at(k);
+        /* rows -8 .. -1, and those of row 0 and on that step 1 reads ahead do not exist yet */
+        repeat<8>([&](auto r) {
+            constexpr int row = decltype(r)::v;
+            if constexpr (8 - row >= S::source_at(k).nearest && 8 - row <= S::farthest(k))
+                load_row<1>(&h[k][row], before + (uint32_t)row * X_PITCH + column[k]);
+        });
+        if constexpr (s.nearest > 1) /* step 1's */
+            load_row<1>(&h[k][(1 - s.nearest) & 7],
+                        before + (uint32_t)((1 - s.nearest) & 7) * X_PITCH + column[k]);
+    });
+    begin_sum(number<0>());
+
+    for (int32_t c = 0; c < plan.chunks; c++) {
+        const bool more = c + 1 < plan.chunks;
+        const int32_t next_stage = stage + 1 == plan.stages ? 0 : stage + 1;
+        const int32_t next_staged = staged_slot + 1 == plan.staged ? 0 : staged_slot + 1;
+        next_record = block.coefficients + (uint32_t)next_stage * stage_bytes;
+        b_next = b_column + (uint32_t)(next_staged * SWEEP_CHUNK) * B_PITCH;
+        const bool masked =
+            ragged || c * SWEEP_CHUNK < plan.delay || (c + 1) * SWEEP_CHUNK > plan.nx;
+        const int32_t chunks_needed = more ? c + 2 : 0;
+        bool leave = false;
+        auto chunk = [&](auto mask) {
+            repeat<SWEEP_CHUNK>([&](auto step) {
+                constexpr int u = decltype(step)::v, p = u & 1;
+                const int32_t s = c * SWEEP_CHUNK + u;
+                Real r[M];
+                uint32_t live = ~0u;
+                repeat<M>([&](auto member) {
+                    constexpr int m = decltype(member)::v;
+                    Real t = sum[m];
+                    repeat<T>([&](auto term) {
+                        constexpr int j = decltype(term)::v;
+                        constexpr int i = S::source_index(j, m);
+                        if constexpr (!S::own(S::of(j, m)) && S::back(j) == 1)
+                            t = fma(-(Real)a[p][j * M + m], h[i < 0 ? 0 : i][(u - 1) & 7], t);
+                    });
+                    if constexpr (decltype(mask)::v == 1) {
+                        const bool in = (uint32_t)(s - delay[m]) < (uint32_t)plan.nx;
+                        t = in ? t : (Real)0;
+                        live = in ? live : live & ~(1u << m);
+                    }
+                    r[m] = t;
+                });
+                const uint32_t mine =
+                    here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real));
+                store_row<M>(mine, r);
+                __syncwarp();
+                /* What the next steps read: taken for good below, once it is known to be there. */
+                load_sources(number<u>(), number<1>());
+                load_sources(number<u>(), number<0>());
+                if constexpr (u < SWEEP_CHUNK - 2)
+                    load_coefficients_of(number<p>(), record + (uint32_t)(u + 2) * record_bytes,
+                                         b_here + (uint32_t)(u + 2) * B_PITCH);
+                else if (more)
+                    load_coefficients_of(
+                        number<p>(), next_record + (uint32_t)(u + 2 - SWEEP_CHUNK) * record_bytes,
+                        b_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * B_PITCH);
+                bool odd = halos_ready(ready) <= s || not_finite(r[0]);
+                if constexpr (M == 2)
+                    odd = odd || not_finite(r[1]);
+                if constexpr (u == SWEEP_CHUNK - 3)
+                    odd = odd || ready.w < chunks_needed;
+                if (__builtin_expect(__any_sync(~0u, odd), 0)) {
+                    bool wrong = not_finite(r[0]);
+                    if constexpr (M == 2)
+                        wrong = wrong || not_finite(r[1]);
+                    if (__any_sync(~0u, wrong)) {
+                        const care at = {chunk_slot * SWEEP_CHUNK + u,
+                                         record + (uint32_t)u * record_bytes,
+                                         b_here + (uint32_t)u * B_PITCH,
+                                         ly,
+                                         lz,
+                                         live};
+                        for (int m = 0; m < M; m++)
+                            r[m] = careful_row<Real, Value>(&block, &at, m);
+                        store_row<M>(mine, r);
+                    }
+                    leave = leave ||
+                            !await_rows(&block, s + 1, u >= SWEEP_CHUNK - 3 ? chunks_needed : 0);
+                    __syncwarp();
+                    load_sources(number<u>(), number<1>());
+                    load_sources(number<u>(), number<0>());
+                }
+                ready = load_ready(control);
+                repeat<M>([&](auto member) {
+                    constexpr int m = decltype(member)::v;
+                    own[m][u] = r[m];
+                });
+                /* Hand over. */
+                if constexpr (M == 2 && S::lines_z == 2) {
+                    if (face_y[0])
+                        store_face<2>(face_y[0] + u * S::face_y, r);
+                    if constexpr (S::halo_z >= 2) {
+                        if (face_z[0])
+                            store_face<2>(face_z[0] + u * S::face_z, r);
+                    } else if (face_z[1]) {
+                        store_face<1>(face_z[1] + u * S::face_z, r + 1);
+                    }
+                } else {
+                    repeat<M>([&](auto member) {
+                        constexpr int m = decltype(member)::v;
+                        if constexpr (m >= M - S::halo_y || S::lines_y == 1) {
+                            if (face_y[m])
+                                store_face<1>(face_y[m] + u * S::face_y, r + m);
+                        }
+                        if constexpr (S::face_z > 0) {
+                            if (face_z[m])
+                                store_face<1>(face_z[m] + u * S::face_z, r + m);
+                        }
+                        if constexpr (S::corner) {
+                            if (face_c[m])
+                                store_face<1>(face_c[m] + u * S::face_c, r + m);
+                        }
+                    });
+                }
+                begin_sum(number<u + 1>());
+            });
+        };
+        if (masked)
+            chunk(number<1>());
+        else
+            chunk(number<0>());
+        if (leave)
+            return;
+        __syncwarp();
+        if (lane == 0) {
+            barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
+            store_release_block(&control->steps_made, (c + 1) * SWEEP_CHUNK);
+        }
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+            if (face_y[m])
+                face_y[m] += SWEEP_CHUNK * S::face_y;
+            if (face_z[m])
+                face_z[m] += SWEEP_CHUNK * S::face_z;
+            if (face_c[m])
+                face_c[m] += SWEEP_CHUNK * S::face_c;
+        }
+        stage = next_stage;
+        staged_slot = next_staged;
+        record = next_record;
+        b_here = b_next;
+        before = here;
+        chunk_slot = chunk_slot + 1 == plan.ring ? 0 : chunk_slot + 1;
+        here = block.x + (uint32_t)(chunk_slot * SWEEP_CHUNK) * X_PITCH;
+    }
+}
+
+/* The compute warp of any other shape: one line a lane, every value from the ring. */
+template <typename Real, typename Value>
+__device__ __forceinline__ void make_any_steps(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    block_control *control = block.control;
+    const int32_t halo_y = plan.face[0].values / plan.tile_z;
+    const int32_t halo_z = plan.face[1].values / plan.tile_y;
+    const int32_t ly = block.lane % plan.lanes_y, lz = block.lane / plan.lanes_y;
+    const int32_t z = block.z0 + lz, y = block.y0 + ly - plan.shear * z;
+    const bool inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
+    const int32_t delay = plan.skew_y * ly + plan.skew_z * lz;
+    Real *slot = (Real *)plan.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    const bool hands = control->ticket != plan.withheld;
+    const int32_t fy = ly - (plan.tile_y - halo_y), fz = lz - (plan.tile_z - halo_z);
+    Real *to[3] = {NULL, NULL, NULL};
+    if (hands && fy >= 0 && control->pencil.after[0] >= 0)
+        to[0] = slot + plan.face[0].offset + fy * plan.tile_z + lz;
+    if (hands && fz >= 0 && control->pencil.after[1] >= 0)
+        to[1] = slot + plan.face[1].offset + ly * halo_z + fz;
+    if (hands && fy >= 0 && fz >= 0 && plan.face[2].values > 0 && control->pencil.after[2] >= 0)
+        to[2] = slot + plan.face[2].offset + fy * halo_z + fz;
+    if (__any_sync(~0u, !await_slot(block)))
+        return;
+    const int32_t rows = plan.ring * SWEEP_CHUNK, staged_rows = plan.staged * SWEEP_CHUNK;
+    for (int32_t s = 0; s < plan.chunks * SWEEP_CHUNK; s++) {
+        const int32_t c = s / SWEEP_CHUNK,
+                      stage_row = c % plan.stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
+        if (!await_rows(&block, s, c + 1))
+            return;
+        const bool live = inside && s >= delay && s - delay < plan.nx;
+        const care at = {s % rows,
+                         block.coefficients + (uint32_t)(stage_row * plan.record_bytes),
+                         block.b + (uint32_t)(s % staged_rows * plan.b_pitch) +
+                             (uint32_t)(block.lane * (int)sizeof(Real)),
+                         ly,
+                         lz,
+                         live ? 1u : 0u};
+        const Real r = careful_row<Real, Value>(&block, &at, 0);
+        store_row<1>(block.x + (uint32_t)(s % rows * plan.x_pitch) +
+                         (uint32_t)(block.lane * (int)sizeof(Real)),
+                     &r);
+        __syncwarp();
+        for (int side = 0; side < 3; side++) {
+            if (to[side])
+                store_face<1>(to[side] + (int64_t)s * plan.face[side].values, &r);
+        }
+        if (s % SWEEP_CHUNK == SWEEP_CHUNK - 1 && block.lane == 0) {
+            barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
+            store_release_block(&control->steps_made, s + 1);
+        }
+    }
+}
+
+/* ---- The kernel -------------------------------------------------------------------------------
+ */
+
+/* Takes a pencil and makes the block's memory ready. */
+template <typename Real>
+__device__ __forceinline__ void begin_block(const sweep_plan &plan, block_control *control,
+                                            char *x_ring) {
+    const int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        const gsw_pencil guess = plan.table[blockIdx.x]; /* most often the one */
+        const int32_t ticket = (int32_t)atomicInc(&plan.state->ticket, (uint32_t)plan.pencils - 1);
+        control->epoch = *(volatile uint32_t *)&plan.state->epoch;
+        control->pencil = ticket == (int32_t)blockIdx.x ? guess : plan.table[ticket];
+        control->ticket = ticket;
+        control->last = 0;
+        control->steps_made = 0;
+    }
+    if (thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
+        barrier_init(shared_address(control->full + thread - 32), 1);
+    if (thread >= 64 && thread < 64 + SWEEP_BARRIERS) {
+        barrier_init(shared_address(control->made + thread - 64), 1);
+        barrier_init(shared_address(control->stored + thread - 64), 1);
+    }
+    if (thread >= 32 && thread < 96)
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    const int32_t words = plan.ring * SWEEP_CHUNK * plan.x_pitch / 16;
+    for (int32_t i = thread; i < words; i += SWEEP_THREADS)
+        reinterpret_cast<int4 *>(x_ring)[i] = make_int4(0, 0, 0, 0);
+    __syncthreads();
+    if (thread < 3) /* halos that nobody makes are 0 */
+        control->ready[thread] = plan.face[thread].values == 0 || control->pencil.before[thread] < 0
+                                     ? INT32_MAX
+                                     : -plan.lead;
+    if (thread == 3)
+        control->ready[3] = 0;
+    __syncthreads();
+}
+
+/* Leaves a pencil: its faces may be used again. The last block of a solve makes the state ready for
+ * the next. */
+template <typename Real>
+__device__ __forceinline__ void end_block(const sweep_plan &plan, block_control *control) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        store_release_device(plan.done + control->ticket, control->epoch);
+        const uint32_t before = atomicInc(&plan.state->finished, (uint32_t)plan.pencils - 1);
+        __threadfence();
+        if (before == (uint32_t)plan.pencils - 1) {
+            control->last = load_acquire_device(&plan.state->abandon) ? 2 : 1;
+            *(volatile uint32_t *)&plan.state->epoch = control->epoch + 1;
+        }
+    }
+    __syncthreads();
+    if (control->last == 2) {
+        Real *faces = (Real *)plan.faces;
+        const int64_t values = (int64_t)plan.slots * plan.slot_values;
+        for (int64_t i = threadIdx.x; i < values; i += SWEEP_THREADS)
+            faces[i] = empty_value<Real>();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            *(volatile uint32_t *)&plan.state->abandon = 0;
+    }
+}
+
+#endif
+
+template <int name, typename Real, typename Value, int resident>
+__global__ void __launch_bounds__(SWEEP_THREADS, resident)
+    sweep_pencils(const __grid_constant__ sweep_plan plan) {
+#if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
+    extern __shared__ __align__(128) char memory[];
+    __shared__ block_control control;
+    begin_block<Real>(plan, &control, memory + plan.x_offset);
+    const block_view block = {&plan,
+                              &control,
+                              shared_address(memory),
+                              shared_address(memory + plan.b_offset),
+                              shared_address(memory + plan.x_offset),
+                              control.pencil.j * plan.tile_y - plan.pad_y,
+                              control.pencil.k * plan.tile_z - plan.pad_z,
+                              (int32_t)threadIdx.x & 31};
+    /* Uniform for the compiler, so that a role's branches are. */
+    const int role = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
+    constexpr int members = lines_of_a_lane(name);
+    if (role == 0) {
+        if constexpr (name == SHAPE_OTHER)
+            make_any_steps<Real, Value>(block);
+        else
+            make_steps<name, Real, Value>(block);
+    } else if (role == 1) {
+        if (block.lane == 0)
+            load_coefficients(block);
+    } else if (role == 2) {
+        stage_b<Real, members>(block);
+    } else if (role == 3) {
+        store_x<Real, members>(block);
+    } else if (role >= 5) {
+        fetch_halo<Real>(block, role - 5);
+    }
+    end_block<Real>(plan, &control);
+#endif
+}
+
+} // namespace
+
+#endif
