@@ -395,6 +395,26 @@ GSW_HD void gsw_tiles_skew(gsw_tiles *t) {
     }
 }
 
+/* Puts the couplings of a part into ascending order of offset again. */
+GSW_HD void gsw_shape_sort(gsw_shape *shape) {
+    for (int32_t i = 1; i < shape->count; i++) {
+        const gsw_offset o = shape->offset[i];
+        const int32_t lane = shape->lane[i], source = shape->source[i];
+        int32_t j = i;
+        for (; j > 0; j--) {
+            const gsw_offset p = shape->offset[j - 1];
+            if (p.dz != o.dz ? p.dz < o.dz : p.dy != o.dy ? p.dy < o.dy : p.dx < o.dx)
+                break;
+            shape->offset[j] = p;
+            shape->lane[j] = shape->lane[j - 1];
+            shape->source[j] = shape->source[j - 1];
+        }
+        shape->offset[j] = o;
+        shape->lane[j] = lane;
+        shape->source[j] = source;
+    }
+}
+
 /* Does no coupling of the parts point forward along any axis? */
 GSW_HD int gsw_is_star(const gsw_stencil *stencil) {
     for (int32_t e = 0; e < stencil->count; e++) {
@@ -424,7 +444,7 @@ GSW_HD void gsw_tiles_derive(gsw_tiles *t, const gsw_grid *grid, const gsw_stenc
         axis[0] = longest;
     }
     gsw_grid turned = {extent[axis[0]], extent[axis[1]], extent[axis[2]]};
-    gsw_stencil offsets = *stencil; /* same order: a part keeps its couplings */
+    gsw_stencil offsets = *stencil; /* in the same order: a part keeps its couplings */
     for (int32_t e = 0; e < stencil->count; e++) {
         const gsw_offset o = stencil->offsets[e];
         const int32_t d[3] = {o.dx, o.dy, o.dz};
@@ -440,8 +460,10 @@ GSW_HD void gsw_tiles_derive(gsw_tiles *t, const gsw_grid *grid, const gsw_stenc
     t->points = g.points;
     t->shear = g.shear;
     t->width = g.width;
-    t->part[0] = g.part[0];
-    t->part[1] = g.part[1];
+    for (int p = 0; p < 2; p++) {
+        t->part[p] = g.part[p];
+        gsw_shape_sort(&t->part[p]); /* axes may have changed places */
+    }
     int kept = 0;
     for (int a = 0; a < 3; a++) {
         t->stride[a] = 0;

@@ -129,7 +129,7 @@ sanitize() {
         echo unavailable
         return
     }
-    local names="test_cuda_sptrsv test_cuda_spmv"
+    local names="test_cuda_sptrsv test_cuda_factor test_cuda_spmv"
     [ "$1" != racecheck ] || names=test_cuda_spmv
     for name in $names; do
         code=0

@@ -535,11 +535,16 @@ if "$program" info | grep -q '^GPU [0-9]'; then
         --backend cuda --max-iter 3 --out x.mtx
     check "the best iterate is written" test "$(wc -l <x.mtx)" -gt 8000
     expect 0 "auto with a preconditioner" solve --problem poisson:20x19x18 --method cg
-    says out '^backend  *c'
-    "$program" solve --problem poisson:20x19x18 --method cg --backend cuda >out 2>err
-    code=$?
-    check "a factor on a device works or is refused" test $code -eq 0 -o $code -eq 5
-    [ $code -eq 0 ] || says err 'backend cpu'
+    says out '^backend *cuda$'
+    for precond in jacobi ssor dilu ic0 ilu0; do
+        expect 0 "$precond on a device" solve --problem poisson:20x19x18 --method cg \
+            --precond $precond --backend cuda --json r.json
+        says r.json '"backend":[[:space:]]*"cuda"'
+        check "true residual" less "$(number r.json residual)" 1.01e-8
+    done
+    expect 0 "f32 factor on a device" solve --problem convection:12x9x7 --factor-precision f32 \
+        --backend cuda --json r.json
+    says r.json '"factor_dtype":[[:space:]]*"f32"'
     expect 5 "the reference is the CPU's" sptrsv poisson.mtx --part lower --algorithm reference \
         --backend cuda
     says err 'backend cpu'
@@ -550,11 +555,14 @@ if "$program" info | grep -q '^GPU [0-9]'; then
     expect 0 "check on a device" detect poisson.mtx --backend cuda
     for part in lower upper; do
         for transpose in "" --transpose; do
-            # shellcheck disable=SC2086 # an option or nothing
-            expect 0 "sptrsv on a device" sptrsv --problem random:2:37x13x11 --stencil D3N27 \
-                --part $part $transpose --algorithm line --backend cuda --rhs random:1 --json s.json
-            check "error" less "$(number s.json max_rel_error)" 1e-13
-            says s.json '"backend":[[:space:]]*"cuda"'
+            for algorithm in line pencil; do
+                # shellcheck disable=SC2086 # an option or nothing
+                expect 0 "sptrsv on a device" sptrsv --problem random:2:37x13x11 --stencil D3N27 \
+                    --part $part $transpose --algorithm $algorithm --backend cuda --rhs random:1 \
+                    --json s.json
+                check "error" less "$(number s.json max_rel_error)" 1e-13
+                says s.json '"backend":[[:space:]]*"cuda"'
+            done
         done
     done
     expect 4 "zero diagonal on a device" sptrsv flat.mtx --part lower --backend cuda

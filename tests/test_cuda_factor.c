@@ -1088,7 +1088,7 @@ static const uint64_t nans_64[] = {
     UINT64_C(0xfff8000000000000), UINT64_C(0x7ff0000000000001), UINT64_C(0x7ff4000000000000),
 };
 static const uint32_t nans_32[] = {
-    UINT32_C(0xffc0beef), UINT32_C(0x7fc0dead), UINT32_C(0xff80dead),
+    UINT32_C(0xfff8dead), UINT32_C(0x7ff8dead), UINT32_C(0xffc0beef),
     UINT32_C(0xffffffff), UINT32_C(0x7fffffff), UINT32_C(0x7fc00000),
     UINT32_C(0xffc00000), UINT32_C(0x7f800001), UINT32_C(0x7fa00000),
 };
@@ -1119,7 +1119,7 @@ START_TEST(every_nan_is_a_nan) {
     contexts c = contexts_open(1, NULL);
     for (int g = 0; g < LENGTH(grids); g++) {
         for (int k = 0; k < OPTIONS; k++) {
-            const int t = (g + k) % 2 * 2; /* f64 or f32 throughout */
+            const int t = (g + k) % TYPES;
             gsw_factor_options options;
             if (!options_at(k, t, oracle_stencil(_i, NULL), &options))
                 continue;

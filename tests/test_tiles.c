@@ -24,7 +24,8 @@ static char subject[200];
 
 /* ---- what to try ---- */
 
-static const gsw_tile_shape shapes[] = {{8, 1, 2}, {8, 1, 1}, {32, 2, 1}, {32, 1, 1}};
+static const gsw_tile_shape shapes[] = {{8, 1, 2},  {8, 1, 1}, {32, 2, 1}, {32, 1, 1},
+                                        {16, 1, 1}, {4, 1, 1}, {2, 1, 1},  {1, 1, 1}};
 
 /* Beyond the oracle's grids: ragged and exact tiles, lines along each axis, 1 wide. */
 static const gsw_grid more_grids[] = {

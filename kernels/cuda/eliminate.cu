@@ -85,6 +85,12 @@ gsw_status download(gsw_context *context, void *host, const void *device, size_t
                           "the table of pencils");
 }
 
+/* Tiles that a pencil reads along one direction, its own included; 2 at least. */
+int32_t tiles_within(int32_t halo, int32_t tile) {
+    const int32_t tiles = (int32_t)gsw_ceil_div(halo, tile) + 1;
+    return tiles > 2 ? tiles : 2;
+}
+
 /* Everything of the plan but its tables. */
 void describe(work *w, const gsw_factor *factor) {
     const gsw_packed *packed = factor->packed;
@@ -97,6 +103,7 @@ void describe(work *w, const gsw_factor *factor) {
     plan->nx = (int32_t)t->nx;
     plan->delay = t->delay;
     plan->records = (int32_t)t->records;
+    plan->per_record = (uint32_t)(((uint64_t)1 << 32) / (uint64_t)t->records);
     plan->shear = t->shear;
     plan->skew_y = t->skew_y;
     plan->skew_z = t->skew_z;
@@ -113,8 +120,8 @@ void describe(work *w, const gsw_factor *factor) {
     plan->upper_record = (int32_t)gsw_record_values(upper);
     plan->lower = lower->values;
     plan->upper = upper->values;
-    plan->near_y = (int32_t)gsw_ceil_div(t->halo_y, t->tile_y) + 1;
-    plan->near_z = (int32_t)gsw_ceil_div(t->halo_z, t->tile_z) + 1;
+    plan->near_y = tiles_within(t->halo_y, t->tile_y);
+    plan->near_z = tiles_within(t->halo_z, t->tile_z);
     plan->dilu = factor->options.kind == GSW_DILU;
     plan->positive = factor->options.kind == GSW_IC0;
     plan->pivot_shift = factor->options.pivot_shift;
@@ -203,9 +210,10 @@ gsw_status make_lists(gsw_context *context, gsw_factor *factor, work *w) {
     return status;
 }
 
-/* The kernel, and how many pencils a block of it takes. */
+/* The kernel, and how many pencils a block of it takes. Those of named shapes look one tile far. */
 const void *kernel_of(const gsw_factor *factor, const work *w, int32_t *pencils) {
-    const gsw_shape_name shape = factor->packed->shape;
+    const bool close = w->plan.near_y == 2 && w->plan.near_z == 2;
+    const gsw_shape_name shape = close ? factor->packed->shape : SHAPE_OTHER;
     const int32_t most = (w->whole ? ELIMINATE_WARPS : BLOCK_WARPS) / w->plan.members;
     *pencils = most < 1 ? 1 : most < w->pencils ? most : w->pencils;
     return factor->options.factor_type == GSW_F32

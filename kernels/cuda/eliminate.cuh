@@ -35,6 +35,7 @@ struct eliminate_plan {
     int64_t ny, nz; /* extents along the tiles' axes */
     int64_t stride[3];
     int32_t nx, delay, records, shear;
+    uint32_t per_record; /* 2^32 / records */
     int32_t skew_y, skew_z, tile_y, tile_z;
     int32_t lanes_bits, lines_y_bits, lines_z_bits; /* logarithms of the tile's shape */
     int32_t members, vector;
@@ -43,7 +44,7 @@ struct eliminate_plan {
     void *lower, *upper;
     const eliminate_pencil *pencil;
     const int32_t *near;    /* [pencil][z][y]: tickets, in the upper part, of the pencils so many */
-    int32_t near_y, near_z; /* tiles before it; -1: not used */
+    int32_t near_y, near_z; /* tiles before it, 2 x 2 or more; -1: not used */
     int32_t dilu;
     int32_t positive;   /* IC0: a negative pivot is a bad one */
     double pivot_shift; /* 0: bad pivots stay */

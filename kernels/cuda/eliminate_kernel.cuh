@@ -24,10 +24,11 @@ namespace {
 
 /* A line of a pencil, for one thread. */
 struct eliminate_line {
-    int64_t start;       /* time of the pencil's step 0 */
-    int64_t row;         /* of x = 0, the user's */
-    int64_t record;      /* first record of the pencil in the lower part */
-    const int32_t *near; /* tickets of the pencils before it */
+    int64_t start;        /* time of the pencil's step 0 */
+    int64_t row;          /* of x = 0, the user's */
+    int64_t record;       /* first record of the pencil in the lower part */
+    const int32_t *near;  /* tickets of the pencils before it, */
+    int32_t ticket[2][2]; /* and those one tile before it at most: [z][y] */
     int32_t ly, lz;
     int32_t lane, member;
     int32_t trail; /* steps by which it trails the pencil's first line */
@@ -53,6 +54,10 @@ ELIMINATE_HD eliminate_line line_of(const eliminate_plan &plan, int64_t index, i
     line.row = y * plan.stride[1] + z * plan.stride[2];
     line.record = (int64_t)pencil.ticket * plan.records;
     line.near = plan.near + index * plan.near_y * plan.near_z;
+    for (int32_t i = 0; i < 2; i++) {
+        for (int32_t j = 0; j < 2; j++)
+            line.ticket[i][j] = line.near[i * plan.near_y + j];
+    }
     line.lane = lane;
     line.member = member;
     line.trail = plan.skew_y * line.ly + plan.skew_z * line.lz;
@@ -60,11 +65,15 @@ ELIMINATE_HD eliminate_line line_of(const eliminate_plan &plan, int64_t index, i
     return line;
 }
 
-/* step mod records: most steps are less than two rounds. */
+/* step mod records, without a division: the quotient is too small by 1 at most. */
 ELIMINATE_HD int32_t record_of(const eliminate_plan &plan, int32_t step) {
-    if (step >= plan.records)
-        step -= plan.records;
-    return step < plan.records ? step : step % plan.records;
+#ifdef __CUDA_ARCH__
+    const uint32_t quotient = __umulhi((uint32_t)step, plan.per_record);
+#else
+    const uint32_t quotient = (uint32_t)((uint64_t)(uint32_t)step * plan.per_record >> 32);
+#endif
+    const int32_t rest = step - (int32_t)quotient * plan.records;
+    return rest < plan.records ? rest : rest - plan.records;
 }
 
 /* Point x of line (ly, lz) of a pencil, as the upper part keeps it: see MIRROR in geometry.h. */
@@ -89,13 +98,30 @@ ELIMINATE_HD int32_t tiles_before(int32_t line, int32_t tile) {
 /* The neighbour's values in the upper part. Where there is no such point the row's coefficient for
  * it is zero and nothing depends on what is read: then, the row's own. */
 ELIMINATE_HD eliminate_spot neighbour_spot(const eliminate_plan &plan, const eliminate_line &line,
-                                           int32_t x, int32_t dx, int32_t dl, int32_t dz) {
-    const int32_t y = line.ly + dl, z = line.lz + dz;
+                                           int32_t x, eliminate_coupling to) {
+    const int32_t y = line.ly + to.dl, z = line.lz + to.dz;
     const int32_t before_y = tiles_before(y, plan.tile_y), before_z = tiles_before(z, plan.tile_z);
     const int32_t ticket = line.near[before_z * plan.near_y + before_y];
-    if (ticket < 0 || x + dx < 0 || x + dx >= plan.nx)
-        return upper_spot(plan, line.near[0], x, line.ly, line.lz);
-    return upper_spot(plan, ticket, x + dx, y + before_y * plan.tile_y, z + before_z * plan.tile_z);
+    if (ticket < 0 || x + to.dx < 0 || x + to.dx >= plan.nx)
+        return upper_spot(plan, line.ticket[0][0], x, line.ly, line.lz);
+    return upper_spot(plan, ticket, x + to.dx, y + before_y * plan.tile_y,
+                      z + before_z * plan.tile_z);
+}
+
+/* The same where no neighbour is more than one tile away, and without branches: the loads of all
+ * neighbours can then be on their way together. */
+ELIMINATE_HD eliminate_spot close_spot(const eliminate_plan &plan, const eliminate_line &line,
+                                       int32_t x, eliminate_coupling to) {
+    const int32_t y = line.ly + to.dl, z = line.lz + to.dz;
+    const bool before_y = to.dl < 0 && y < 0, before_z = to.dz < 0 && z < 0;
+    const int32_t same_z = before_y ? line.ticket[0][1] : line.ticket[0][0];
+    const int32_t other_z = before_y ? line.ticket[1][1] : line.ticket[1][0];
+    const int32_t ticket = before_z ? other_z : same_z;
+    const bool there =
+        ticket >= 0 && (to.dx >= 0 || x + to.dx >= 0) && (to.dx <= 0 || x + to.dx < plan.nx);
+    return upper_spot(plan, there ? ticket : line.ticket[0][0], there ? x + to.dx : x,
+                      there ? (before_y ? y + plan.tile_y : y) : line.ly,
+                      there ? (before_z ? z + plan.tile_z : z) : line.lz);
 }
 
 /* ---- Pivots -----------------------------------------------------------------------------------
@@ -229,9 +255,7 @@ template <class Real, int Name, bool Dilu, int Members> struct eliminate_named {
     static ELIMINATE_HD void eliminate_from(const eliminate_plan &plan, const eliminate_line &line,
                                             int32_t x, double *row, double *multipliers) {
         constexpr eliminate_coupling coupling = shape::at(K);
-        const record neighbour(
-            plan.upper, plan.upper_record,
-            neighbour_spot(plan, line, x, coupling.dx, coupling.dl, coupling.dz));
+        const record neighbour(plan.upper, plan.upper_record, close_spot(plan, line, x, coupling));
         const double a = row[K];
         if constexpr (!Dilu)
             multipliers[K] = where_nonzero(a, a * (double)*neighbour.diagonal);
@@ -246,7 +270,7 @@ template <class Real, int Name, bool Dilu, int Members> struct eliminate_named {
         const record lower(plan.lower, plan.lower_record,
                            {line.record + record_of(plan, step), line.lane, line.member});
         const record upper(plan.upper, plan.upper_record,
-                           upper_spot(plan, line.near[0], x, line.ly, line.lz));
+                           upper_spot(plan, line.ticket[0][0], x, line.ly, line.lz));
         Real *const diagonal = Dilu ? lower.diagonal : upper.diagonal;
         double row[2 * terms + 1], multipliers[terms];
         ELIMINATE_UNROLL for (int j = 0; j < terms; j++) {
@@ -296,7 +320,7 @@ template <class Real> struct eliminate_listed {
         const int32_t below = plan.lower_terms, above = plan.upper_terms;
         const int32_t x = step - line.trail;
         const eliminate_spot lower = {line.record + record_of(plan, step), line.lane, line.member};
-        const eliminate_spot upper = upper_spot(plan, line.near[0], x, line.ly, line.lz);
+        const eliminate_spot upper = upper_spot(plan, line.ticket[0][0], x, line.ly, line.lz);
         Real *const diagonal =
             plan.dilu ? lower_at(plan, lower, below) : upper_at(plan, upper, above);
         double row[GSW_STENCIL_MAX];
@@ -309,7 +333,7 @@ template <class Real> struct eliminate_listed {
         for (int32_t k = 0; k < below; k++) {
             const eliminate_coupling c = plan.lists->lower[k];
             const double a = row[k];
-            const eliminate_spot neighbour = neighbour_spot(plan, line, x, c.dx, c.dl, c.dz);
+            const eliminate_spot neighbour = neighbour_spot(plan, line, x, c);
             if (!plan.dilu)
                 *lower_at(plan, lower, k) =
                     (Real)where_nonzero(a, a * (double)*upper_at(plan, neighbour, above));
@@ -364,7 +388,7 @@ __device__ __forceinline__ void ask_ahead(const eliminate_plan &plan, const elim
         return;
     const int32_t thread = line.member * GSW_TILE_LANES + line.lane;
     const int32_t threads = plan.members * GSW_TILE_LANES;
-    const int64_t mirrored = (int64_t)line.near[0] * plan.records;
+    const int64_t mirrored = (int64_t)line.ticket[0][0] * plan.records;
     ask_for(plan.lower, line.record + record_of(plan, (int32_t)step),
             plan.lower_record * (int32_t)sizeof(Real), thread, threads);
     ask_for(plan.upper, mirrored + record_of(plan, plan.nx - 1 + plan.delay - (int32_t)step),

@@ -249,6 +249,9 @@ template <int n, typename Function> __device__ __forceinline__ void repeat(Funct
     repeater<0, n>::run(function);
 }
 
+/* make_steps(): all steps of the chunk are made; the block leaves. */
+constexpr int32_t GO_ON = -1, LEAVE = -2;
+
 /* ---- Values -----------------------------------------------------------------------------------
  */
 
@@ -396,11 +399,12 @@ __device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t 
  */
 
 struct block_control {
-    uint64_t full[SWEEP_STAGES_MAX]; /* loader: the stage's records have come */
-    uint64_t made[SWEEP_BARRIERS];   /* compute: the chunk is made */
-    uint64_t stored[SWEEP_BARRIERS]; /* storer: the chunk's rows are free */
-    alignas(16) int32_t ready[4];    /* rows of each halo that are there; chunks announced */
-    int32_t steps_made;              /* by compute: whole chunks */
+    uint64_t full[SWEEP_STAGES_MAX];    /* loader: the stage's records have come */
+    uint64_t made[SWEEP_BARRIERS];      /* compute: the chunk is made */
+    uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
+    alignas(16) int32_t ready[4];       /* rows of each halo that are there; chunks announced */
+    alignas(16) unsigned char ones[16]; /* values 1, in place of a diagonal */
+    int32_t steps_made;                 /* by compute: whole chunks */
     uint32_t epoch;
     int32_t ticket;
     int32_t last; /* this block is the last one of the solve */
@@ -454,6 +458,12 @@ __device__ __forceinline__ bool await_chunk(const block_view &block, const uint6
             return false;
     }
     return true;
+}
+
+/* Raises a counter that others of the block read, after what the warp has written to shared memory.
+ * Not over what must_leave() has put there. */
+__device__ __forceinline__ void announce(int32_t *counter, int32_t value) {
+    atomicMax_block(counter, value);
 }
 
 /* ---- Loader -----------------------------------------------------------------------------------
@@ -585,7 +595,7 @@ __device__ __forceinline__ void stage_b(const block_view &block) {
             break;
         __syncwarp();
         if (block.lane == 0)
-            store_release_block(&control->ready[3], ready + 1);
+            announce(&control->ready[3], ready + 1);
     }
     asm volatile("cp.async.wait_all;" ::: "memory");
 }
@@ -628,8 +638,8 @@ __device__ __forceinline__ void store_x(const block_view &block) {
 /* ---- Halos ------------------------------------------------------------------------------------
  *
  * A lane looks at two neighbouring values of one step (one, where a step has an odd number); the
- * lanes cover `span` steps at once, and several such loads are on their way at any time: of steps
- * that follow each other while values are there, of the same steps while the warp waits. */
+ * lanes cover a group of steps at once, and several such loads are on their way at any time: of
+ * groups that follow each other while values are there, of the same groups while the warp waits. */
 template <typename Real>
 __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     constexpr int FLIGHTS = 4;
@@ -641,92 +651,109 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
         return;
     const int32_t width = face.values % 2 == 0 ? 2 : 1;
     const int32_t across = face.values / width; /* lanes of a step */
-    int32_t span = 1;
+    int32_t span = 1;                           /* steps of a group: divides a chunk */
     while (2 * span * across <= 32 && span < SWEEP_CHUNK)
         span *= 2;
     const int32_t column = block.lane % across * width, ahead = block.lane / across;
     const bool works = ahead < span;
     const int32_t steps = plan.chunks * SWEEP_CHUNK, rows = plan.ring * SWEEP_CHUNK;
-    Real *from = (Real *)plan.faces + (int64_t)(before % plan.slots) * plan.slot_values +
-                 face.offset + column;
-    const uint32_t to = block.x + (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
+    const uint32_t ring_bytes = (uint32_t)(rows * plan.x_pitch);
+    const uint32_t group_bytes = (uint32_t)(span * plan.x_pitch);
+    const int64_t group_values = (int64_t)span * face.values;
+    /* Rows of the ring count from -lead on; a lane's entry of row r is r + ahead + later. */
+    int32_t have = -plan.lead; /* rows before this one are there */
+    const Real *from = (const Real *)plan.faces +
+                       (int64_t)(before % plan.slots) * plan.slot_values + face.offset + column +
+                       (int64_t)(have + ahead + face.later) * face.values;
+    const int32_t first_entry = ahead + face.later;
+    uint32_t offset =
+        ring_bytes - (uint32_t)(plan.lead * plan.x_pitch); /* of the group of `have` */
+    int32_t group = have;                                  /* its first row */
+    const uint32_t to = block.x + (uint32_t)(ahead * plan.x_pitch) +
+                        (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
     const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
     patience wait = {0, 0};
 
-    /* The first value to come. */
+    /* The first value to come: one lane looks, so that pencils that wait for long disturb nobody.
+     */
     if (block.lane == 0) {
-        const int32_t entry = face.later - plan.lead > 0 ? face.later - plan.lead : 0;
-        while (is_empty(load_relaxed_device(from + (int64_t)entry * face.values))) {
+        const Real *first = first_entry - plan.lead >= 0
+                                ? from
+                                : from - (int64_t)(first_entry - plan.lead) * face.values;
+        while (is_empty(load_relaxed_device(first))) {
             if (must_leave(block, wait))
                 break;
         }
     }
     __syncwarp();
 
-    int32_t have = -plan.lead;           /* rows before this one are there */
     int32_t room = rows - 2 * plan.lead; /* rows before this one may be written */
-    int32_t next = have;                 /* first row of the next load */
-    int32_t window = FLIGHTS;            /* loads that may go to different rows */
+    int32_t ahead_groups = 0;            /* of the next load, counted from `group` */
+    int32_t window = FLIGHTS;            /* groups that loads may go to */
     Real v[FLIGHTS][2];
-    int32_t at[FLIGHTS];
+    int32_t at[FLIGHTS]; /* first row of the group that was loaded */
 #pragma unroll
     for (int i = 0; i < FLIGHTS; i++)
         at[i] = INT32_MAX;
     while (have < steps) {
 #pragma unroll
         for (int i = 0; i < FLIGHTS; i++) {
-            if (at[i] <= have && at[i] + span > have) {
-                const int32_t entry = at[i] + ahead + face.later;
+            if (at[i] == group) {
+                const int32_t row = group + ahead, entry = group + first_entry;
                 const bool exists = works && entry >= 0 && entry < steps;
                 if (!exists)
                     v[i][0] = v[i][1] = 0;
                 /* What has been taken is EMPTY again. */
-                const bool there = at[i] + ahead < have ||
+                const bool there = !works || row < have ||
                                    (!is_empty(v[i][0]) && (width == 1 || !is_empty(v[i][1])));
-                const uint32_t missing = ~__ballot_sync(~0u, there || !works);
+                const uint32_t missing = ~__ballot_sync(~0u, there);
                 const int32_t upto =
-                    missing == 0 ? at[i] + span : at[i] + (__ffs((int)missing) - 1) / across;
+                    missing == 0 ? group + span : group + (__ffs((int)missing) - 1) / across;
                 if (upto > have) {
                     while (upto > room) {
                         room = *(volatile int32_t *)&control->steps_made + rows - plan.lead;
                         if (__any_sync(~0u, must_leave(block, wait)))
                             return;
                     }
-                    const int32_t row = at[i] + ahead;
-                    if (works && row >= have && row < upto) {
-                        const uint32_t address =
-                            to + (uint32_t)((row + rows) % rows) * (uint32_t)plan.x_pitch;
-                        if (width == 2)
-                            store_row<2>(address, v[i]);
-                        else
-                            store_row<1>(address, v[i]);
-                        if (exists && width == 2)
-                            store_face<2>(from + (int64_t)entry * face.values, empty);
-                        else if (exists)
-                            store_face<1>(from + (int64_t)entry * face.values, empty);
-                    }
+                    const bool mine = works && row >= have && row < upto;
+                    if (mine && width == 2)
+                        store_row<2>(to + offset, v[i]);
+                    else if (mine)
+                        store_row<1>(to + offset, v[i]);
                     have = upto;
                     __syncwarp();
                     if (block.lane == 0)
-                        store_release_block(&control->ready[side], have);
+                        announce(&control->ready[side], have);
+                    if (mine && exists) {
+                        Real *entry_at = const_cast<Real *>(from);
+                        if (width == 2)
+                            store_face<2>(entry_at, empty);
+                        else
+                            store_face<1>(entry_at, empty);
+                    }
                     wait = {0, 0};
                 }
                 window = missing == 0 ? FLIGHTS : 2;
+                if (missing == 0) {
+                    group += span;
+                    from += group_values;
+                    offset += group_bytes;
+                    offset = offset >= ring_bytes ? 0 : offset;
+                    ahead_groups = ahead_groups > 0 ? ahead_groups - 1 : 0;
+                }
             }
-            if (next < have)
-                next = have & ~(span - 1);
-            if (next >= have + window * span)
-                next = have & ~(span - 1);
-            at[i] = next;
-            next += span;
-            const int32_t entry = at[i] + ahead + face.later;
+            if (ahead_groups >= window)
+                ahead_groups = 0;
+            at[i] = group + ahead_groups * span;
+            const int32_t entry = at[i] + first_entry;
             if (works && entry >= 0 && entry < steps) {
-                const Real *value = from + (int64_t)entry * face.values;
+                const Real *value = from + ahead_groups * group_values;
                 if (width == 2)
                     load_face(v[i], value);
                 else
                     v[i][0] = load_relaxed_device(value);
             }
+            ahead_groups++;
         }
         if (__any_sync(~0u, must_leave(block, wait)))
             return;
@@ -748,46 +775,33 @@ __device__ __forceinline__ int32_t column_of(const sweep_plan &plan, int32_t hal
     return plan.face[2].column + (ly + halo_y) * halo_z + lz + halo_z;
 }
 
-struct care {
-    int32_t ring_row; /* of the step */
-    uint32_t record;  /* shared address of the step's record */
-    uint32_t b;       /* and of the lane's b */
-    int32_t ly, lz;   /* the lane's first line */
-    uint32_t live;    /* bits: the line stands in the grid */
-};
-
 /* Makes one line's point of a step by the definition: couplings in ascending order, zeros skipped.
- */
+ * `record` and `b` are the shared addresses of the step's record and of the lane's b. */
 template <typename Real, typename Value>
-__device__ __noinline__ Real careful_row(const block_view *block, const care *at, int32_t member) {
+__device__ __forceinline__ Real careful_row(const block_view *block, int32_t ring_row,
+                                            uint32_t record, uint32_t b, int32_t member) {
     const sweep_plan &plan = *block->plan;
     const int32_t members = plan.lines_y * plan.lines_z;
     const int32_t halo_y = plan.face[0].values / plan.tile_z;
     const int32_t halo_z = plan.face[1].values / plan.tile_y;
     const int32_t rows = plan.ring * SWEEP_CHUNK;
-    const int32_t ly = at->ly + (plan.lines_y == 2 ? member : 0);
-    const int32_t lz = at->lz + (plan.lines_z == 2 ? member : 0);
-    if (!(at->live >> member & 1u))
-        return 0;
-    Real r;
-    load_row<1>(&r, at->b + (uint32_t)member * (uint32_t)sizeof(Real));
-    if (plan.diagonal) {
-        Value d;
-        load_row<1>(&d, at->record + (uint32_t)sizeof(Value) *
-                                         (uint32_t)gsw_packed_value(
-                                             plan.terms, members, 16 / (int32_t)sizeof(Value),
-                                             plan.terms, member, block->lane));
-        r *= (Real)d;
-    }
-    for (int32_t j = 0; j < plan.terms; j++) {
+    const int32_t ly = block->lane % plan.lanes_y * plan.lines_y + (plan.lines_y == 2 ? member : 0);
+    const int32_t lz = block->lane / plan.lanes_y * plan.lines_z + (plan.lines_z == 2 ? member : 0);
+    auto coefficient = [&](int32_t term) {
         Value c;
-        load_row<1>(&c, at->record + (uint32_t)sizeof(Value) *
-                                         (uint32_t)gsw_packed_value(plan.terms, members,
-                                                                    16 / (int32_t)sizeof(Value), j,
-                                                                    member, block->lane));
-        if (c == 0)
-            continue;
-        int32_t row = at->ring_row - plan.back[j];
+        load_row<1>(&c, record + (uint32_t)sizeof(Value) *
+                                     (uint32_t)gsw_packed_value(plan.terms, members,
+                                                                16 / (int32_t)sizeof(Value), term,
+                                                                member, block->lane));
+        return c;
+    };
+    Real r;
+    load_row<1>(&r, b + (uint32_t)member * (uint32_t)sizeof(Real));
+    if (plan.diagonal)
+        r *= (Real)coefficient(plan.terms);
+    for (int32_t j = 0; j < plan.terms; j++) {
+        const Value c = coefficient(j);
+        int32_t row = ring_row - plan.back[j];
         while (row < 0)
             row += rows;
         Real value;
@@ -795,7 +809,7 @@ __device__ __noinline__ Real careful_row(const block_view *block, const care *at
                                 (uint32_t)sizeof(Real) * (uint32_t)column_of(plan, halo_y, halo_z,
                                                                              ly + plan.dl[j],
                                                                              lz - plan.plane[j]));
-        r = fma(-(Real)c, value, r);
+        r = c == 0 ? r : fma(-(Real)c, value, r);
     }
     return plain_nan(r);
 }
@@ -813,41 +827,36 @@ __device__ __forceinline__ int32_t halos_ready(int4 ready) {
     return min(min(ready.x, ready.y), ready.z);
 }
 
-/* Waits until the halos' rows before `rows` are there and `chunks` chunks are announced; false:
- * leave. */
-__device__ __noinline__ bool await_rows(const block_view *block, int32_t rows, int32_t chunks) {
-    patience wait = {0, 0};
-    int4 ready = load_ready(block->control);
-    while (__any_sync(~0u, halos_ready(ready) < rows || ready.w < chunks)) {
-        if (__any_sync(~0u, must_leave(*block, wait)))
-            return false;
-        ready = load_ready(block->control);
-    }
-    return true;
+/* Waits until the halos' rows before `rows` are there and `chunks` chunks are announced. The roles
+ * that see to both give up in time, and then announce all. */
+__device__ __forceinline__ void await_rows(const block_control *control, int32_t rows,
+                                           int32_t chunks) {
+    int4 ready;
+    do {
+        ready = load_ready(control);
+    } while (__any_sync(~0u, halos_ready(ready) < rows || ready.w < chunks));
 }
 
 /* Waits until the slot of this pencil's faces has been emptied by those who read its last use. */
-__device__ __forceinline__ bool await_slot(const block_view &block) {
-    const sweep_plan &plan = *block.plan;
-    const int32_t earlier = block.control->ticket - plan.slots;
+__device__ __noinline__ bool await_slot(const block_view *block) {
+    const sweep_plan &plan = *block->plan;
+    const int32_t earlier = block->control->ticket - plan.slots;
     patience wait = {0, 0};
-    if (earlier >= 0 && block.lane < 3) {
-        const int32_t reader = plan.table[earlier].after[block.lane];
-        while (reader >= 0 && plan.face[block.lane].values > 0 &&
-               load_acquire_device(plan.done + reader) != block.control->epoch) {
-            if (must_leave(block, wait))
-                return false;
-        }
+    const uint32_t *done = NULL;
+    if (earlier >= 0 && block->lane < 3 && plan.face[block->lane].values > 0 &&
+        plan.table[earlier].after[block->lane] >= 0)
+        done = plan.done + plan.table[earlier].after[block->lane];
+    while (__any_sync(~0u, done && load_acquire_device(done) != block->control->epoch)) {
+        if (__any_sync(~0u, must_leave(*block, wait)))
+            return false;
     }
     return true;
 }
 
-/* Where a lane's lines are handed over: the first value of step 0, or NULL. */
-template <typename Real> struct exports { Real *to[3]; };
-
-/* The compute warp of a named shape. */
+/* The compute warp of a named shape. Returns the first step that it has not made (all their number
+ * if it has), or LEAVE. */
 template <int name, typename Real, typename Value>
-__device__ __forceinline__ void make_steps(const block_view &block) {
+__device__ __forceinline__ int32_t make_steps(const block_view &block) {
     using S = shape_of<name>;
     constexpr int M = S::members, T = S::terms, N = S::sources();
     constexpr int VECTOR = 16 / (int)sizeof(Value), WHOLE = T * M / VECTOR * VECTOR;
@@ -890,8 +899,8 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
                 ? slot + plan.face[2].offset + (my - from_y) * S::halo_z + mz - from_z
                 : NULL;
     }
-    if (__any_sync(~0u, !await_slot(block)))
-        return;
+    if (!await_slot(&block))
+        return LEAVE;
 
     /* Columns of the neighbours, bytes. */
     uint32_t column[N > 0 ? N : 1];
@@ -905,8 +914,6 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
     });
 
     Value a[2][T * M], d[2][M]; /* coefficients of this step and the next */
-    const bool diagonal = plan.diagonal != 0;
-    repeat<M>([&](auto m) { d[0][decltype(m)::v] = d[1][decltype(m)::v] = (Value)1; });
     Real b[2][M];
     Real h[N > 0 ? N : 1][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};           /* the lane's own */
@@ -915,9 +922,17 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
              here = 0; /* shared addresses of the rows of the chunk before and of this one */
     uint32_t record, next_record, b_here, b_next;
 
+    uint32_t column_before[N > 0 ? N : 1], column_here[N > 0 ? N : 1];
+    auto find_columns = [&]() {
+        repeat<N>([&](auto i) {
+            constexpr int k = decltype(i)::v;
+            column_before[k] = before + column[k];
+            column_here[k] = here + column[k];
+        });
+    };
+
     /* Coefficients of the step whose record is at `at`, and b. */
-    auto load_coefficients_of = [&](auto parity, uint32_t at, uint32_t b_at) {
-        constexpr int p = decltype(parity)::v;
+    auto load_coefficients_of = [&](int p, uint32_t at, uint32_t d_at, uint32_t b_at) {
         repeat<WHOLE / VECTOR>([&](auto i) {
             constexpr int k = decltype(i)::v;
             load_row<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
@@ -926,67 +941,100 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
             constexpr int k = WHOLE + decltype(i)::v;
             load_row<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
         });
-        if (diagonal)
-            load_row<M>(d[p], at + (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value)));
+        load_row<M>(d[p], d_at);
         load_row<M>(b[p], b_at);
     };
     /* The neighbours' values in relative row `row` (-8..7) that step `row + nearest` reads first.
      */
-    auto load_sources = [&](auto row, auto wanted) {
-        constexpr int u = decltype(row)::v;
-        constexpr bool near = decltype(wanted)::v == 1;
-        repeat<N>([&](auto i) {
-            constexpr int k = decltype(i)::v;
-            constexpr source s = S::source_at(k);
-            constexpr bool second = k > 0 && S::pair(k > 0 ? k - 1 : 0);
-            if constexpr ((s.nearest == 1) == near && !second) {
-                /* near: row u is read by step u + 1; else load for step u + 2 */
-                constexpr int r = near ? u : u + 2 - s.nearest;
-                const uint32_t at =
-                    (r < 0 ? before : here) + (uint32_t)(r & 7) * X_PITCH + column[k];
-                if constexpr (S::pair(k)) {
-                    Real v[2];
-                    load_row<2>(v, at);
-                    h[k][r & 7] = v[0];
-                    h[k + 1][r & 7] = v[1];
-                } else {
-                    load_row<1>(&h[k][r & 7], at);
+    auto load_sources = [&](int u) {
+        auto load = [&](auto wanted) {
+            constexpr bool near = decltype(wanted)::v == 1;
+            repeat<N>([&](auto i) {
+                constexpr int k = decltype(i)::v;
+                constexpr source from = S::source_at(k);
+                constexpr bool second = k > 0 && S::pair(k > 0 ? k - 1 : 0);
+                if constexpr ((from.nearest == 1) == near && !second) {
+                    /* near: row u is read by step u + 1; else load for step u + 2 */
+                    const int r = near ? u : u + 2 - from.nearest;
+                    const uint32_t at =
+                        (r < 0 ? column_before[k] : column_here[k]) + (uint32_t)(r & 7) * X_PITCH;
+                    if constexpr (S::pair(k)) {
+                        Real v[2];
+                        load_row<2>(v, at);
+                        h[k][r & 7] = v[0];
+                        h[k + 1][r & 7] = v[1];
+                    } else {
+                        load_row<1>(&h[k][r & 7], at);
+                    }
                 }
-            }
-        });
+            });
+        };
+        load(number<1>());
+        load(number<0>());
     };
-    /* sum = all of step u that does not rest on the newest values of other lanes. */
-    auto begin_sum = [&](auto step) {
-        constexpr int u = decltype(step)::v, p = u & 1;
+    /* What step u needs, but for the values made in the step before: two chains of sums where there
+     * are many terms. */
+    auto begin_sum = [&](int u) {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
-            Real t = b[p][m] * (Real)d[p][m];
+            Real t[2] = {b[u & 1][m] * (Real)d[u & 1][m], 0};
             repeat<T>([&](auto term) {
                 constexpr int j = decltype(term)::v, back = S::back(j);
-                constexpr source s = S::of(j, m);
+                constexpr source from = S::of(j, m);
                 constexpr int i = S::source_index(j, m);
-                if constexpr (S::own(s))
-                    t = fma(-(Real)a[p][j * M + m], own[s.member][(u - back) & 7], t);
+                constexpr int chain = T * M > 8 && j % 2 == 0 ? 1 : 0;
+                const Real c = -(Real)a[u & 1][j * M + m];
+                if constexpr (back > 1 && S::own(from))
+                    t[chain] = fma(c, own[from.member][(u - back) & 7], t[chain]);
                 else if constexpr (back > 1)
-                    t = fma(-(Real)a[p][j * M + m], h[i < 0 ? 0 : i][(u - back) & 7], t);
+                    t[chain] = fma(c, h[i < 0 ? 0 : i][(u - back) & 7], t[chain]);
             });
-            sum[m] = t;
+            sum[m] = T * M > 8 ? t[0] + t[1] : t[0];
+        });
+    };
+    /* The lane's own values of the step before step u. */
+    auto add_own = [&](int u) {
+        repeat<M>([&](auto member) {
+            constexpr int m = decltype(member)::v;
+            repeat<T>([&](auto term) {
+                constexpr int j = decltype(term)::v;
+                constexpr source from = S::of(j, m);
+                if constexpr (S::back(j) == 1 && S::own(from))
+                    sum[m] = fma(-(Real)a[u & 1][j * M + m], own[from.member][(u - 1) & 7], sum[m]);
+            });
+        });
+    };
+    /* And those of other lanes: step u is made. */
+    auto add_near = [&](int u, Real *r) {
+        repeat<M>([&](auto member) {
+            constexpr int m = decltype(member)::v;
+            r[m] = sum[m];
+            repeat<T>([&](auto term) {
+                constexpr int j = decltype(term)::v;
+                constexpr int i = S::source_index(j, m);
+                if constexpr (S::back(j) == 1 && !S::own(S::of(j, m)))
+                    r[m] = fma(-(Real)a[u & 1][j * M + m], h[i < 0 ? 0 : i][(u - 1) & 7], r[m]);
+            });
         });
     };
 
     int32_t stage = 0, chunk_slot = 0, staged_slot = 0;
     const uint32_t stage_bytes = (uint32_t)(SWEEP_CHUNK * plan.record_bytes);
-    const uint32_t record_bytes = (uint32_t)plan.record_bytes;
+    uint32_t record_bytes; /* kept in a register */
+    asm volatile("mov.u32 %0, %1;" : "=r"(record_bytes) : "r"((uint32_t)plan.record_bytes));
     const uint32_t b_column = block.b + (uint32_t)(lane * M) * (uint32_t)sizeof(Real);
-    if (!await_rows(&block, 0, 1))
-        return;
+    await_rows(control, 0, 1);
     int4 ready = load_ready(control);
     before = block.x + (uint32_t)((plan.ring - 1) * SWEEP_CHUNK) * X_PITCH;
     here = block.x;
     record = block.coefficients;
     b_here = b_column;
-    load_coefficients_of(number<0>(), record, b_here);
-    load_coefficients_of(number<1>(), record + record_bytes, b_here + B_PITCH);
+    /* The diagonal; where none is stored, ones. */
+    const uint32_t d_offset = (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value));
+    const uint32_t d_bytes = plan.diagonal ? record_bytes : 0;
+    uint32_t d_here = plan.diagonal ? record + d_offset : shared_address(control->ones), d_next;
+    load_coefficients_of(0, record, d_here, b_here);
+    load_coefficients_of(1, record + record_bytes, d_here + d_bytes, b_here + B_PITCH);
     repeat<N>([&](auto i) {
         constexpr int k = decltype(i)::v;
         constexpr source s = S::source_at(k);
@@ -1000,85 +1048,62 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
             load_row<1>(&h[k][(1 - s.nearest) & 7],
                         before + (uint32_t)((1 - s.nearest) & 7) * X_PITCH + column[k]);
     });
-    begin_sum(number<0>());
+    begin_sum(0);
+    add_own(0);
+    find_columns();
 
     for (int32_t c = 0; c < plan.chunks; c++) {
         const bool more = c + 1 < plan.chunks;
         const int32_t next_stage = stage + 1 == plan.stages ? 0 : stage + 1;
         const int32_t next_staged = staged_slot + 1 == plan.staged ? 0 : staged_slot + 1;
         next_record = block.coefficients + (uint32_t)next_stage * stage_bytes;
+        d_next = plan.diagonal ? next_record + d_offset : d_here;
         b_next = b_column + (uint32_t)(next_staged * SWEEP_CHUNK) * B_PITCH;
         const bool masked =
             ragged || c * SWEEP_CHUNK < plan.delay || (c + 1) * SWEEP_CHUNK > plan.nx;
         const int32_t chunks_needed = more ? c + 2 : 0;
-        bool leave = false;
-        auto chunk = [&](auto mask) {
-            repeat<SWEEP_CHUNK>([&](auto step) {
-                constexpr int u = decltype(step)::v, p = u & 1;
+        auto chunk = [&](auto mask) -> int32_t {
+#pragma unroll
+            for (int u = 0; u < SWEEP_CHUNK; u++) {
                 const int32_t s = c * SWEEP_CHUNK + u;
                 Real r[M];
-                uint32_t live = ~0u;
-                repeat<M>([&](auto member) {
-                    constexpr int m = decltype(member)::v;
-                    Real t = sum[m];
-                    repeat<T>([&](auto term) {
-                        constexpr int j = decltype(term)::v;
-                        constexpr int i = S::source_index(j, m);
-                        if constexpr (!S::own(S::of(j, m)) && S::back(j) == 1)
-                            t = fma(-(Real)a[p][j * M + m], h[i < 0 ? 0 : i][(u - 1) & 7], t);
-                    });
-                    if constexpr (decltype(mask)::v == 1) {
-                        const bool in = (uint32_t)(s - delay[m]) < (uint32_t)plan.nx;
-                        t = in ? t : (Real)0;
-                        live = in ? live : live & ~(1u << m);
-                    }
-                    r[m] = t;
-                });
-                const uint32_t mine =
-                    here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real));
-                store_row<M>(mine, r);
+                add_near(u, r);
+                if constexpr (decltype(mask)::v == 1) {
+#pragma unroll
+                    for (int m = 0; m < M; m++)
+                        r[m] = (uint32_t)(s - delay[m]) < (uint32_t)plan.nx ? r[m] : (Real)0;
+                }
+                store_row<M>(
+                    here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real)), r);
+#pragma unroll
+                for (int m = 0; m < M; m++)
+                    own[m][u] = r[m];
                 __syncwarp();
-                /* What the next steps read: taken for good below, once it is known to be there. */
-                load_sources(number<u>(), number<1>());
-                load_sources(number<u>(), number<0>());
-                if constexpr (u < SWEEP_CHUNK - 2)
-                    load_coefficients_of(number<p>(), record + (uint32_t)(u + 2) * record_bytes,
+                /* What the next steps read: to be read again if it is not there yet. */
+                load_sources(u);
+                if (u < SWEEP_CHUNK - 2)
+                    load_coefficients_of(u & 1, record + (uint32_t)(u + 2) * record_bytes,
+                                         d_here + (uint32_t)(u + 2) * d_bytes,
                                          b_here + (uint32_t)(u + 2) * B_PITCH);
                 else if (more)
                     load_coefficients_of(
-                        number<p>(), next_record + (uint32_t)(u + 2 - SWEEP_CHUNK) * record_bytes,
+                        u & 1, next_record + (uint32_t)(u + 2 - SWEEP_CHUNK) * record_bytes,
+                        d_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * d_bytes,
                         b_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * B_PITCH);
-                bool odd = halos_ready(ready) <= s || not_finite(r[0]);
-                if constexpr (M == 2)
-                    odd = odd || not_finite(r[1]);
-                if constexpr (u == SWEEP_CHUNK - 3)
-                    odd = odd || ready.w < chunks_needed;
-                if (__builtin_expect(__any_sync(~0u, odd), 0)) {
-                    bool wrong = not_finite(r[0]);
-                    if constexpr (M == 2)
-                        wrong = wrong || not_finite(r[1]);
-                    if (__any_sync(~0u, wrong)) {
-                        const care at = {chunk_slot * SWEEP_CHUNK + u,
-                                         record + (uint32_t)u * record_bytes,
-                                         b_here + (uint32_t)u * B_PITCH,
-                                         ly,
-                                         lz,
-                                         live};
-                        for (int m = 0; m < M; m++)
-                            r[m] = careful_row<Real, Value>(&block, &at, m);
-                        store_row<M>(mine, r);
-                    }
-                    leave = leave ||
-                            !await_rows(&block, s + 1, u >= SWEEP_CHUNK - 3 ? chunks_needed : 0);
-                    __syncwarp();
-                    load_sources(number<u>(), number<1>());
-                    load_sources(number<u>(), number<0>());
+                begin_sum(u + 1);
+                add_own(u + 1);
+                /* The last line's sum has met all of the lane's values of this step. */
+                const bool wrong = not_finite(sum[M - 1]);
+                bool late = halos_ready(ready) <= s;
+                if (u == SWEEP_CHUNK - 3)
+                    late = late || ready.w < chunks_needed;
+                if (__builtin_expect(__any_sync(~0u, late || wrong), 0)) {
+                    if (__any_sync(~0u, wrong))
+                        return s; /* to be made again, with care */
+                    await_rows(control, s + 1, u == SWEEP_CHUNK - 3 ? chunks_needed : 0);
+                    load_sources(u);
                 }
                 ready = load_ready(control);
-                repeat<M>([&](auto member) {
-                    constexpr int m = decltype(member)::v;
-                    own[m][u] = r[m];
-                });
                 /* Hand over. */
                 if constexpr (M == 2 && S::lines_z == 2) {
                     if (face_y[0])
@@ -1106,15 +1131,12 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
                         }
                     });
                 }
-                begin_sum(number<u + 1>());
-            });
+            }
+            return GO_ON;
         };
-        if (masked)
-            chunk(number<1>());
-        else
-            chunk(number<0>());
-        if (leave)
-            return;
+        const int32_t stopped = masked ? chunk(number<1>()) : chunk(number<0>());
+        if (stopped != GO_ON)
+            return stopped;
         __syncwarp();
         if (lane == 0) {
             barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
@@ -1132,59 +1154,61 @@ __device__ __forceinline__ void make_steps(const block_view &block) {
         stage = next_stage;
         staged_slot = next_staged;
         record = next_record;
+        d_here = d_next;
         b_here = b_next;
         before = here;
         chunk_slot = chunk_slot + 1 == plan.ring ? 0 : chunk_slot + 1;
         here = block.x + (uint32_t)(chunk_slot * SWEEP_CHUNK) * X_PITCH;
+        find_columns();
     }
+    return plan.chunks * SWEEP_CHUNK;
 }
 
-/* The compute warp of any other shape: one line a lane, every value from the ring. */
+/* The compute warp of any shape, from step `first` on, every value from the ring and by the
+ * definition: for shapes without code of their own, and for pencils in which something is infinite
+ * or NaN. */
 template <typename Real, typename Value>
-__device__ __forceinline__ void make_any_steps(const block_view &block) {
+__device__ __forceinline__ void make_careful_steps(const block_view &block, int32_t first) {
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
+    const int32_t members = plan.lines_y * plan.lines_z;
     const int32_t halo_y = plan.face[0].values / plan.tile_z;
     const int32_t halo_z = plan.face[1].values / plan.tile_y;
-    const int32_t ly = block.lane % plan.lanes_y, lz = block.lane / plan.lanes_y;
-    const int32_t z = block.z0 + lz, y = block.y0 + ly - plan.shear * z;
-    const bool inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
-    const int32_t delay = plan.skew_y * ly + plan.skew_z * lz;
-    Real *slot = (Real *)plan.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
-    const bool hands = control->ticket != plan.withheld;
-    const int32_t fy = ly - (plan.tile_y - halo_y), fz = lz - (plan.tile_z - halo_z);
-    Real *to[3] = {NULL, NULL, NULL};
-    if (hands && fy >= 0 && control->pencil.after[0] >= 0)
-        to[0] = slot + plan.face[0].offset + fy * plan.tile_z + lz;
-    if (hands && fz >= 0 && control->pencil.after[1] >= 0)
-        to[1] = slot + plan.face[1].offset + ly * halo_z + fz;
-    if (hands && fy >= 0 && fz >= 0 && plan.face[2].values > 0 && control->pencil.after[2] >= 0)
-        to[2] = slot + plan.face[2].offset + fy * halo_z + fz;
-    if (__any_sync(~0u, !await_slot(block)))
-        return;
     const int32_t rows = plan.ring * SWEEP_CHUNK, staged_rows = plan.staged * SWEEP_CHUNK;
-    for (int32_t s = 0; s < plan.chunks * SWEEP_CHUNK; s++) {
-        const int32_t c = s / SWEEP_CHUNK,
-                      stage_row = c % plan.stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
-        if (!await_rows(&block, s, c + 1))
-            return;
-        const bool live = inside && s >= delay && s - delay < plan.nx;
-        const care at = {s % rows,
-                         block.coefficients + (uint32_t)(stage_row * plan.record_bytes),
-                         block.b + (uint32_t)(s % staged_rows * plan.b_pitch) +
-                             (uint32_t)(block.lane * (int)sizeof(Real)),
-                         ly,
-                         lz,
-                         live ? 1u : 0u};
-        const Real r = careful_row<Real, Value>(&block, &at, 0);
-        store_row<1>(block.x + (uint32_t)(s % rows * plan.x_pitch) +
-                         (uint32_t)(block.lane * (int)sizeof(Real)),
-                     &r);
-        __syncwarp();
-        for (int side = 0; side < 3; side++) {
-            if (to[side])
-                store_face<1>(to[side] + (int64_t)s * plan.face[side].values, &r);
+    Real *slot = (Real *)plan.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    for (int32_t s = first; s < plan.chunks * SWEEP_CHUNK; s++) {
+        const int32_t c = s / SWEEP_CHUNK;
+        const int32_t stage_row = c % plan.stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
+        await_rows(control, s, c + 1);
+        for (int32_t m = 0; m < members; m++) {
+            const int32_t ly =
+                block.lane % plan.lanes_y * plan.lines_y + (plan.lines_y == 2 ? m : 0);
+            const int32_t lz =
+                block.lane / plan.lanes_y * plan.lines_z + (plan.lines_z == 2 ? m : 0);
+            const int32_t z = block.z0 + lz, y = block.y0 + ly - plan.shear * z;
+            const int32_t x = s - plan.skew_y * ly - plan.skew_z * lz;
+            const bool inside =
+                y >= 0 && y < plan.ny && z >= 0 && z < plan.nz && x >= 0 && x < plan.nx;
+            const uint32_t cell = (uint32_t)(block.lane * members * (int)sizeof(Real));
+            const Real made = careful_row<Real, Value>(
+                &block, s % rows, block.coefficients + (uint32_t)(stage_row * plan.record_bytes),
+                block.b + (uint32_t)(s % staged_rows * plan.b_pitch) + cell, m);
+            const Real r = inside ? made : (Real)0;
+            store_row<1>(block.x + (uint32_t)(s % rows * plan.x_pitch) + cell +
+                             (uint32_t)(m * (int)sizeof(Real)),
+                         &r);
+            const int32_t fy = ly - (plan.tile_y - halo_y), fz = lz - (plan.tile_z - halo_z);
+            const int32_t entry[3] = {fy * plan.tile_z + lz, ly * halo_z + fz, fy * halo_z + fz};
+            const bool hands[3] = {fy >= 0, fz >= 0, fy >= 0 && fz >= 0};
+            for (int side = 0; side < 3; side++) {
+                if (hands[side] && plan.face[side].values > 0 && control->pencil.after[side] >= 0 &&
+                    control->ticket != plan.withheld)
+                    store_face<1>(slot + plan.face[side].offset +
+                                      (int64_t)s * plan.face[side].values + entry[side],
+                                  &r);
+            }
         }
+        __syncwarp();
         if (s % SWEEP_CHUNK == SWEEP_CHUNK - 1 && block.lane == 0) {
             barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
             store_release_block(&control->steps_made, s + 1);
@@ -1196,9 +1220,9 @@ __device__ __forceinline__ void make_any_steps(const block_view &block) {
  */
 
 /* Takes a pencil and makes the block's memory ready. */
-template <typename Real>
+template <typename Real, typename Value>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_control *control,
-                                            char *x_ring) {
+                                            char *b_ring, char *x_ring) {
     const int thread = (int)threadIdx.x;
     if (thread == 0) {
         const gsw_pencil guess = plan.table[blockIdx.x]; /* most often the one */
@@ -1220,6 +1244,9 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
     const int32_t words = plan.ring * SWEEP_CHUNK * plan.x_pitch / 16;
     for (int32_t i = thread; i < words; i += SWEEP_THREADS)
         reinterpret_cast<int4 *>(x_ring)[i] = make_int4(0, 0, 0, 0);
+    /* Steps at which lines have not begun: nothing is staged there, and it must be finite. */
+    for (int32_t i = thread; i < plan.staged * SWEEP_CHUNK * plan.b_pitch / 16; i += SWEEP_THREADS)
+        reinterpret_cast<int4 *>(b_ring)[i] = make_int4(0, 0, 0, 0);
     __syncthreads();
     if (thread < 3) /* halos that nobody makes are 0 */
         control->ready[thread] = plan.face[thread].values == 0 || control->pencil.before[thread] < 0
@@ -1227,6 +1254,8 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
                                      : -plan.lead;
     if (thread == 3)
         control->ready[3] = 0;
+    if (thread >= 4 && thread < 4 + 16 / (int)sizeof(Value))
+        reinterpret_cast<Value *>(control->ones)[thread - 4] = 1;
     __syncthreads();
 }
 
@@ -1265,7 +1294,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, resident)
 #if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
     extern __shared__ __align__(128) char memory[];
     __shared__ block_control control;
-    begin_block<Real>(plan, &control, memory + plan.x_offset);
+    begin_block<Real, Value>(plan, &control, memory + plan.b_offset, memory + plan.x_offset);
     const block_view block = {&plan,
                               &control,
                               shared_address(memory),
@@ -1278,10 +1307,13 @@ __global__ void __launch_bounds__(SWEEP_THREADS, resident)
     const int role = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
     constexpr int members = lines_of_a_lane(name);
     if (role == 0) {
+        int32_t first = 0;
         if constexpr (name == SHAPE_OTHER)
-            make_any_steps<Real, Value>(block);
+            first = await_slot(&block) ? 0 : LEAVE;
         else
-            make_steps<name, Real, Value>(block);
+            first = make_steps<name, Real, Value>(block);
+        if (first != LEAVE)
+            make_careful_steps<Real, Value>(block, first);
     } else if (role == 1) {
         if (block.lane == 0)
             load_coefficients(block);
