@@ -2,6 +2,7 @@
  * the kernels that fill and use them run. */
 #include <stdlib.h>
 
+#include "cuda/eliminate.cuh"
 #include "cuda/packed.cuh"
 
 namespace {
@@ -194,6 +195,7 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(describe_parts(context, factor));
     GSW_TRY(make_tables(context, factor->packed));
     GSW_TRY(allocate_parts(context, factor));
+    GSW_TRY(gsw_cuda_eliminate_open(context, factor));
     return gsw_cuda_sweep_open(context, factor);
 }
 
@@ -230,6 +232,7 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
         return;
     (void)cudaStreamSynchronize(gsw_cuda_of(context)->stream);
     gsw_cuda_sweep_close(packed);
+    gsw_cuda_eliminate_close(packed);
     for (int part = 1; part >= 0; part--) {
         (void)cudaFree(packed->view[part].values);
         (void)cudaFree((void *)packed->view[part].mirror);

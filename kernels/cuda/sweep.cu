@@ -10,28 +10,10 @@ constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
 /* ---- Launch shapes ----------------------------------------------------------------------------
  */
 
-/* How a pencil's rings are cut, by shape and number of pencils; the first row that fits counts.
- * Measured on H200 (perf/NOTES.md); elsewhere the same rows are safe, since what does not fit is
- * made smaller. */
-struct launch_shape {
-    gsw_shape_name name; /* SHAPE_OTHER: any */
-    int32_t pencils;     /* at least */
-    bool paired;         /* two blocks on a multiprocessor */
-    int32_t stages;      /* chunks of coefficients in flight, at most */
-    int32_t spare;       /* chunks of the ring beyond what a pencil's delay needs */
-};
-
-const launch_shape launch_shapes[] = {
-    {SHAPE_D3N7, 400, true, 4, 2},
-    {SHAPE_OTHER, 0, false, 8, 4},
-};
-
-const launch_shape *choose_launch(gsw_shape_name name, int32_t pencils) {
-    const launch_shape *shape = launch_shapes;
-    while ((shape->name != SHAPE_OTHER && shape->name != name) || pencils < shape->pencils)
-        shape++;
-    return shape;
-}
+/* How a pencil's rings are cut. Measured on H200 (perf/NOTES.md); elsewhere the same figures are
+ * safe, since what does not fit is made smaller. */
+constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
+constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
 int32_t row_pitch(int32_t values, int32_t size) {
     return (values * size + 127) / 128 * 128 + 16; /* as in sweep_kernel.cuh */
@@ -41,24 +23,22 @@ int32_t row_pitch(int32_t values, int32_t size) {
 constexpr int32_t RESERVED_SHARED = 2048;
 
 /* Cuts the rings; false where not even the smallest ones fit. */
-bool cut_rings(const gsw_cuda *cuda, const launch_shape *shape, int32_t real, sweep_plan *plan,
-               int32_t *shared) {
+bool cut_rings(const gsw_cuda *cuda, int32_t real, sweep_plan *plan, int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
-    const int32_t most = shape->paired ? cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED
-                                       : cuda->shared_per_block - RESERVED_SHARED;
+    const int32_t most = cuda->shared_per_block - RESERVED_SHARED;
     const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
     plan->x_pitch = row_pitch(
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values, real);
     plan->b_pitch = row_pitch(values, real);
     plan->staged = lag + SWEEP_STAGER_AHEAD + 2;
-    for (int32_t spare = shape->spare; spare >= 2; spare--) {
+    for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
             SWEEP_CHUNK * (plan->ring * plan->x_pitch + plan->staged * plan->b_pitch);
-        plan->stages = shape->stages;
-        if (rings + shape->stages * stage > most)
+        plan->stages = MOST_STAGES;
+        if (rings + MOST_STAGES * stage > most)
             plan->stages = (most - rings) / stage;
         if (rings < most && plan->stages >= 2 && (plan->stages >= 4 || spare == 2)) {
             plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
@@ -206,7 +186,7 @@ gsw_status count_slots(gsw_context *context, const gsw_packed *packed, int32_t *
         free(host);
         GSW_TRY(status);
     }
-    const int64_t wanted = 2 * (int64_t)cuda->multiprocessors + distance + 8;
+    const int64_t wanted = (int64_t)cuda->multiprocessors + distance + 8;
     *slots = wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
     return GSW_SUCCESS;
 }
@@ -234,7 +214,6 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_tiles *t = &packed->view[0].tiles;
     const size_t real = gsw_dtype_size(factor->options.vector_type);
-    const launch_shape *shape = choose_launch(packed->shape, packed->view[0].pencils);
     sweep_plan plan;
     int32_t shared;
     if (cuda->capability < OLDEST_CAPABILITY)
@@ -243,7 +222,7 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
                         OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
     make_plan(cuda, factor, 0, &plan);
     if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
-        !cut_rings(cuda, shape, (int32_t)real, &plan, &shared))
+        !cut_rings(cuda, (int32_t)real, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
                         "%d planes",
@@ -279,14 +258,11 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const gsw_packed *packed = factor->packed;
     const gsw_packed_view *view = &packed->view[part];
     const size_t real = gsw_dtype_size(factor->options.vector_type);
-    const launch_shape *shape = choose_launch(packed->shape, view->pencils);
-    const sweep_kernels *kernels = kernels_of(factor);
-    const void *kernel =
-        shape->paired ? kernels->paired[packed->shape] : kernels->deep[packed->shape];
+    const void *kernel = kernels_of(factor)->kernel[packed->shape];
     sweep_plan plan;
     int32_t shared;
     make_plan(cuda, factor, part, &plan);
-    if (!cut_rings(cuda, shape, (int32_t)real, &plan, &shared))
+    if (!cut_rings(cuda, (int32_t)real, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
     plan.state = packed->state;
     plan.done = (uint32_t *)(packed->state + 1);

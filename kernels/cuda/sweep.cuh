@@ -74,11 +74,9 @@ struct sweep_plan {
     int64_t withheld; /* ticket of a pencil that hands nothing over; -1: none */
 };
 
-/* Kernels of one pair of types, by gsw_shape_name: `deep` for one block on a multiprocessor,
- * `paired` for two (NULL where there is none). */
+/* Kernels of one pair of types, by gsw_shape_name. */
 struct sweep_kernels {
-    const void *deep[SHAPE_D3N33 + 1];
-    const void *paired[SHAPE_D3N33 + 1];
+    const void *kernel[SHAPE_D3N33 + 1];
 };
 
 const sweep_kernels *sweep_kernels_f64(void);

@@ -305,6 +305,33 @@ template <int n> __device__ __forceinline__ void load_row(float *v, uint32_t add
     else
         asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(v[0]) : "r"(address));
 }
+/* The same where `wanted`, else v stays. */
+template <int n>
+__device__ __forceinline__ void load_row_if(bool wanted, double *v, uint32_t address) {
+    if constexpr (n == 2)
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"
+                     "@p ld.volatile.shared.v2.f64 {%0, %1}, [%2];\n\t}"
+                     : "+d"(v[0]), "+d"(v[1])
+                     : "r"(address), "r"((uint32_t)wanted));
+    else
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"
+                     "@p ld.volatile.shared.f64 %0, [%1];\n\t}"
+                     : "+d"(v[0])
+                     : "r"(address), "r"((uint32_t)wanted));
+}
+template <int n>
+__device__ __forceinline__ void load_row_if(bool wanted, float *v, uint32_t address) {
+    if constexpr (n == 2)
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"
+                     "@p ld.volatile.shared.v2.f32 {%0, %1}, [%2];\n\t}"
+                     : "+f"(v[0]), "+f"(v[1])
+                     : "r"(address), "r"((uint32_t)wanted));
+    else
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"
+                     "@p ld.volatile.shared.f32 %0, [%1];\n\t}"
+                     : "+f"(v[0])
+                     : "r"(address), "r"((uint32_t)wanted));
+}
 template <int n> __device__ __forceinline__ void store_row(uint32_t address, const double *v) {
     if constexpr (n == 2)
         asm volatile("st.volatile.shared.v2.f64 [%0], {%1, %2};" ::"r"(address), "d"(v[0]),
@@ -518,13 +545,15 @@ __device__ __forceinline__ moved moved_value(const sweep_plan &plan, int32_t i, 
         x = k & 7;
         line = (k >> 3) + plan.tile_y * a;
     }
-    return {x, line % plan.tile_y, line / plan.tile_y};
+    /* tiles are powers of two wide */
+    return {x, line & (plan.tile_y - 1), line >> (31 - __clz(plan.tile_y))};
 }
 
 __device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, int32_t ly, int32_t lz) {
-    const int32_t lane = ly / plan.lines_y + plan.lanes_y * (lz / plan.lines_z);
-    const int32_t member = ly % plan.lines_y + plan.lines_y * (lz % plan.lines_z);
-    return lane * plan.lines_y * plan.lines_z + member;
+    const int32_t by_y = plan.lines_y - 1, by_z = plan.lines_z - 1; /* a lane has 1 or 2 lines */
+    const int32_t lane = (ly >> by_y) + plan.lanes_y * (lz >> by_z);
+    const int32_t member = (ly & by_y) + (lz & by_z);
+    return (lane << (by_y + by_z)) + member;
 }
 
 /* What a lane needs to know of each value that it moves, whatever the chunk. */
@@ -638,125 +667,80 @@ __device__ __forceinline__ void store_x(const block_view &block) {
 /* ---- Halos ------------------------------------------------------------------------------------
  *
  * A lane looks at two neighbouring values of one step (one, where a step has an odd number); the
- * lanes cover a group of steps at once, and several such loads are on their way at any time: of
- * groups that follow each other while values are there, of the same groups while the warp waits. */
-template <typename Real>
+ * lanes cover several steps at once. */
+template <typename Real, int known_values>
 __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
-    constexpr int FLIGHTS = 4;
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     const sweep_face face = plan.face[side];
+    const int32_t values = known_values > 0 ? known_values : face.values; /* of a step */
     const int32_t before = control->pencil.before[side];
-    if (before < 0 || face.values == 0)
+    if (before < 0 || values == 0)
         return;
-    const int32_t width = face.values % 2 == 0 ? 2 : 1;
-    const int32_t across = face.values / width; /* lanes of a step */
-    int32_t span = 1;                           /* steps of a group: divides a chunk */
-    while (2 * span * across <= 32 && span < SWEEP_CHUNK)
-        span *= 2;
-    const int32_t column = block.lane % across * width, ahead = block.lane / across;
-    const bool works = ahead < span;
+    const int32_t width = values % 2 == 0 ? 2 : 1;
+    int32_t shift = 0; /* 2^shift lanes look at a step */
+    while ((width << shift) < values)
+        shift++;
+    const int32_t span = min(32 >> shift, (int)SWEEP_CHUNK); /* steps of a look */
+    const int32_t column = (block.lane & ((1 << shift) - 1)) * width;
+    const int32_t ahead = block.lane >> shift;
+    const bool works = ahead < span && column < values;
     const int32_t steps = plan.chunks * SWEEP_CHUNK, rows = plan.ring * SWEEP_CHUNK;
-    const uint32_t ring_bytes = (uint32_t)(rows * plan.x_pitch);
-    const uint32_t group_bytes = (uint32_t)(span * plan.x_pitch);
-    const int64_t group_values = (int64_t)span * face.values;
-    /* Rows of the ring count from -lead on; a lane's entry of row r is r + ahead + later. */
-    int32_t have = -plan.lead; /* rows before this one are there */
-    const Real *from = (const Real *)plan.faces +
-                       (int64_t)(before % plan.slots) * plan.slot_values + face.offset + column +
-                       (int64_t)(have + ahead + face.later) * face.values;
-    const int32_t first_entry = ahead + face.later;
-    uint32_t offset =
-        ring_bytes - (uint32_t)(plan.lead * plan.x_pitch); /* of the group of `have` */
-    int32_t group = have;                                  /* its first row */
-    const uint32_t to = block.x + (uint32_t)(ahead * plan.x_pitch) +
+    const uint32_t pitch = (uint32_t)plan.x_pitch, ring_bytes = (uint32_t)rows * pitch;
+    int32_t have = -plan.lead;           /* rows before this one are there */
+    int32_t group = have;                /* first of the rows that are looked for */
+    int32_t room = rows - 2 * plan.lead; /* rows before this one may be written */
+    /* Where the lane's value of the group is, and where it goes. */
+    Real *from = (Real *)plan.faces + (int64_t)(before % plan.slots) * plan.slot_values +
+                 face.offset + column + (int64_t)(group + ahead + face.later) * values;
+    const uint32_t to = block.x + (uint32_t)ahead * pitch +
                         (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
+    uint32_t place = ring_bytes - (uint32_t)plan.lead * pitch;
     const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
     patience wait = {0, 0};
-
-    /* The first value to come: one lane looks, so that pencils that wait for long disturb nobody.
-     */
-    if (block.lane == 0) {
-        const Real *first = first_entry - plan.lead >= 0
-                                ? from
-                                : from - (int64_t)(first_entry - plan.lead) * face.values;
-        while (is_empty(load_relaxed_device(first))) {
-            if (must_leave(block, wait))
-                break;
-        }
-    }
-    __syncwarp();
-
-    int32_t room = rows - 2 * plan.lead; /* rows before this one may be written */
-    int32_t ahead_groups = 0;            /* of the next load, counted from `group` */
-    int32_t window = FLIGHTS;            /* groups that loads may go to */
-    Real v[FLIGHTS][2];
-    int32_t at[FLIGHTS]; /* first row of the group that was loaded */
-#pragma unroll
-    for (int i = 0; i < FLIGHTS; i++)
-        at[i] = INT32_MAX;
     while (have < steps) {
-#pragma unroll
-        for (int i = 0; i < FLIGHTS; i++) {
-            if (at[i] == group) {
-                const int32_t row = group + ahead, entry = group + first_entry;
-                const bool exists = works && entry >= 0 && entry < steps;
-                if (!exists)
-                    v[i][0] = v[i][1] = 0;
-                /* What has been taken is EMPTY again. */
-                const bool there = !works || row < have ||
-                                   (!is_empty(v[i][0]) && (width == 1 || !is_empty(v[i][1])));
-                const uint32_t missing = ~__ballot_sync(~0u, there);
-                const int32_t upto =
-                    missing == 0 ? group + span : group + (__ffs((int)missing) - 1) / across;
-                if (upto > have) {
-                    while (upto > room) {
-                        room = *(volatile int32_t *)&control->steps_made + rows - plan.lead;
-                        if (__any_sync(~0u, must_leave(block, wait)))
-                            return;
-                    }
-                    const bool mine = works && row >= have && row < upto;
-                    if (mine && width == 2)
-                        store_row<2>(to + offset, v[i]);
-                    else if (mine)
-                        store_row<1>(to + offset, v[i]);
-                    have = upto;
-                    __syncwarp();
-                    if (block.lane == 0)
-                        announce(&control->ready[side], have);
-                    if (mine && exists) {
-                        Real *entry_at = const_cast<Real *>(from);
-                        if (width == 2)
-                            store_face<2>(entry_at, empty);
-                        else
-                            store_face<1>(entry_at, empty);
-                    }
-                    wait = {0, 0};
-                }
-                window = missing == 0 ? FLIGHTS : 2;
-                if (missing == 0) {
-                    group += span;
-                    from += group_values;
-                    offset += group_bytes;
-                    offset = offset >= ring_bytes ? 0 : offset;
-                    ahead_groups = ahead_groups > 0 ? ahead_groups - 1 : 0;
-                }
-            }
-            if (ahead_groups >= window)
-                ahead_groups = 0;
-            at[i] = group + ahead_groups * span;
-            const int32_t entry = at[i] + first_entry;
-            if (works && entry >= 0 && entry < steps) {
-                const Real *value = from + ahead_groups * group_values;
-                if (width == 2)
-                    load_face(v[i], value);
-                else
-                    v[i][0] = load_relaxed_device(value);
-            }
-            ahead_groups++;
+        const int32_t row = group + ahead;
+        const bool exists = works && row + face.later >= 0 && row + face.later < steps;
+        Real v[2] = {0, 0};
+        if (exists && width == 2)
+            load_face(v, from);
+        else if (exists)
+            v[0] = load_relaxed_device(from);
+        /* What has been taken is EMPTY again. */
+        const bool there = row < have || !(is_empty(v[0]) || is_empty(v[1]));
+        const uint32_t missing = ~__ballot_sync(~0u, there || !works);
+        const int32_t upto =
+            missing == 0 ? group + span : group + ((__ffs((int)missing) - 1) >> shift);
+        if (upto <= have) {
+            if (__any_sync(~0u, must_leave(block, wait)))
+                return;
+            continue;
         }
-        if (__any_sync(~0u, must_leave(block, wait)))
-            return;
+        while (upto > room) {
+            room = *(volatile int32_t *)&control->steps_made + rows - plan.lead;
+            if (__any_sync(~0u, must_leave(block, wait)))
+                return;
+        }
+        const bool mine = works && row >= have && row < upto;
+        if (mine && width == 2)
+            store_row<2>(to + place, v);
+        else if (mine)
+            store_row<1>(to + place, v);
+        __syncwarp();
+        if (block.lane == 0)
+            announce(&control->ready[side], upto);
+        if (mine && exists && width == 2)
+            store_face<2>(from, empty);
+        else if (mine && exists)
+            store_face<1>(from, empty);
+        have = upto;
+        if (missing == 0) {
+            group += span;
+            from += span * values;
+            place += (uint32_t)span * pitch;
+            place -= place >= ring_bytes ? ring_bytes : 0;
+        }
+        wait = {0, 0};
     }
 }
 
@@ -946,9 +930,10 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
     };
     /* The neighbours' values in relative row `row` (-8..7) that step `row + nearest` reads first.
      */
-    auto load_sources = [&](int u) {
-        auto load = [&](auto wanted) {
-            constexpr bool near = decltype(wanted)::v == 1;
+    /* `again`: they were read before they were there. */
+    auto load_sources = [&](int u, auto again, bool wanted) {
+        auto load = [&](auto kind) {
+            constexpr bool near = decltype(kind)::v == 1;
             repeat<N>([&](auto i) {
                 constexpr int k = decltype(i)::v;
                 constexpr source from = S::source_at(k);
@@ -958,14 +943,15 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
                     const int r = near ? u : u + 2 - from.nearest;
                     const uint32_t at =
                         (r < 0 ? column_before[k] : column_here[k]) + (uint32_t)(r & 7) * X_PITCH;
-                    if constexpr (S::pair(k)) {
-                        Real v[2];
-                        load_row<2>(v, at);
-                        h[k][r & 7] = v[0];
+                    constexpr int width = S::pair(k) ? 2 : 1;
+                    Real v[2] = {h[k][r & 7], h[k + width - 1][r & 7]};
+                    if constexpr (decltype(again)::v == 1)
+                        load_row_if<width>(wanted, v, at);
+                    else
+                        load_row<width>(v, at);
+                    h[k][r & 7] = v[0];
+                    if constexpr (width == 2)
                         h[k + 1][r & 7] = v[1];
-                    } else {
-                        load_row<1>(&h[k][r & 7], at);
-                    }
                 }
             });
         };
@@ -1078,9 +1064,8 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
 #pragma unroll
                 for (int m = 0; m < M; m++)
                     own[m][u] = r[m];
-                __syncwarp();
-                /* What the next steps read: to be read again if it is not there yet. */
-                load_sources(u);
+                asm volatile("" ::: "memory");
+                load_sources(u, number<0>(), true);
                 if (u < SWEEP_CHUNK - 2)
                     load_coefficients_of(u & 1, record + (uint32_t)(u + 2) * record_bytes,
                                          d_here + (uint32_t)(u + 2) * d_bytes,
@@ -1097,12 +1082,13 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
                 bool late = halos_ready(ready) <= s;
                 if (u == SWEEP_CHUNK - 3)
                     late = late || ready.w < chunks_needed;
-                if (__builtin_expect(__any_sync(~0u, late || wrong), 0)) {
+                const bool doubt = __any_sync(~0u, late || wrong);
+                if (__builtin_expect(doubt, 0)) {
                     if (__any_sync(~0u, wrong))
                         return s; /* to be made again, with care */
                     await_rows(control, s + 1, u == SWEEP_CHUNK - 3 ? chunks_needed : 0);
-                    load_sources(u);
                 }
+                load_sources(u, number<1>(), doubt);
                 ready = load_ready(control);
                 /* Hand over. */
                 if constexpr (M == 2 && S::lines_z == 2) {
@@ -1288,8 +1274,8 @@ __device__ __forceinline__ void end_block(const sweep_plan &plan, block_control 
 
 #endif
 
-template <int name, typename Real, typename Value, int resident>
-__global__ void __launch_bounds__(SWEEP_THREADS, resident)
+template <int name, typename Real, typename Value>
+__global__ void __launch_bounds__(SWEEP_THREADS, 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
 #if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
     extern __shared__ __align__(128) char memory[];
@@ -1322,7 +1308,17 @@ __global__ void __launch_bounds__(SWEEP_THREADS, resident)
     } else if (role == 3) {
         store_x<Real, members>(block);
     } else if (role >= 5) {
-        fetch_halo<Real>(block, role - 5);
+        if constexpr (name == SHAPE_OTHER) {
+            fetch_halo<Real, 0>(block, role - 5);
+        } else {
+            using S = shape_of<name>;
+            if (role == 5)
+                fetch_halo<Real, S::face_y>(block, 0);
+            else if (role == 6)
+                fetch_halo<Real, S::face_z>(block, 1);
+            else
+                fetch_halo<Real, S::face_c>(block, 2);
+        }
     }
     end_block<Real>(plan, &control);
 #endif
