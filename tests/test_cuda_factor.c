@@ -446,17 +446,18 @@ static gsw_dtype values_for(int type, int grid) {
     return grid % 5 == 4 ? (factor == GSW_F64 ? GSW_F32 : GSW_F64) : factor;
 }
 
-/* Every third of the options from `phase` on, those of IC0 or all others; returns their number. */
+/* Every seventh of the options from `phase` on, those of IC0 or all others; returns their number.
+ */
 static int check_recipe(const contexts *c, const recipe *r, int type, int phase) {
     static const int64_t counts[] = {1, 3, 8, 2};
     int combinations = 0;
     problem q;
     problem_open(&q, c, r);
-    for (int k = phase % 3; k < OPTIONS; k += 3) {
+    for (int k = phase % 7; k < OPTIONS; k += 7) {
         gsw_factor_options options;
         if (!options_at(k, type, r->stencil, &options) || diagonal_for(options.kind) != r->diagonal)
             continue;
-        check_options(&q, &options, counts[(phase + k / 3) % 4], phase + k);
+        check_options(&q, &options, counts[(phase + k / 7) % 4], phase + k);
         combinations++;
     }
     problem_close(&q);
@@ -484,7 +485,7 @@ START_TEST(solves_equal_the_cpu) {
         }
     }
     printf("%s: %d combinations equal the CPU's\n", name, combinations);
-    ck_assert_int_ge(combinations, 300 / (2 * stride));
+    ck_assert_int_ge(combinations, 100 / (2 * stride));
     contexts_close(&c);
 }
 END_TEST
@@ -1780,7 +1781,7 @@ int main(void) {
     tc = add_case(suite, "waiting");
     tcase_add_loop_test(tc, a_withheld_pencil_times_out, 0, CUBES);
     tcase_add_loop_test(tc, a_solve_that_times_out_is_given_up, 0, CUBES);
-    tcase_add_loop_test(tc, any_number_of_blocks_gives_the_same_bits, 0, stencils);
+    tcase_add_loop_test(tc, any_number_of_blocks_gives_the_same_bits, 2, 4);
     tcase_add_loop_test(tc, completes_on_an_occupied_device, 0, CUBES);
     tcase_add_loop_test(tc, solves_are_queued_without_waiting, 0, CUBES);
     return device_run_suite(suite);

@@ -572,19 +572,6 @@ START_TEST(auto_takes_what_there_is) {
 }
 END_TEST
 
-START_TEST(cuda_has_no_factors_yet) {
-    oracle_matrix *host = make_matrix((gsw_grid){4, 3, 2}, "D3N7", &layouts[0]);
-    gsw_matrix there;
-    gsw_factor *factor = NULL;
-    ck_assert_int_eq(gsw_matrix_upload(context, &host->view, &there), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_factor_create(context, &there, NULL, &factor), GSW_ERROR_UNSUPPORTED);
-    ck_assert_ptr_null(factor);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "CUDA"));
-    gsw_matrix_release(context, &there);
-    oracle_free(host);
-}
-END_TEST
-
 START_TEST(cuda_is_skipped) {
     puts("memory: the cases on CUDA are skipped: this build has no CUDA backend, or no CUDA "
          "device answers");
@@ -627,7 +614,6 @@ static Suite *memory_suite(int devices) {
     suite_add_tcase(suite, backend_case("cpu", open_cpu));
     if (devices > 0) {
         tc = backend_case("cuda", open_cuda);
-        tcase_add_test(tc, cuda_has_no_factors_yet);
         suite_add_tcase(suite, tc);
     }
     return suite;

@@ -305,7 +305,7 @@ GSW_HD void gather(const pack_plan &plan, const Source &source, const pack_block
                 for (int32_t k = 0; k < BATCH; k++) {
                     value[k] = 0;
                     if (place.real && v + k * members < last)
-                        value[k] = source.at(plan, place.point, pack_tap_of(plan, term + k));
+                        value[k] = source.at(plan, place.point, plan.tap_of[term + k]);
                 }
                 for (int32_t k = 0; k < BATCH; k++) {
                     if (v + k * members < last)
@@ -471,7 +471,7 @@ GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block
     for (int32_t t = 0; t < plan.taps && k < end; t++) {
         if (csr.column(k) != point.row + block.step[t] || !pack_exists(plan, point, plan.tap[t]))
             continue;
-        const int32_t term = pack_tap_of(plan, t), v = term * plan.members + member;
+        const int32_t term = plan.term_of[t], v = term * plan.members + member;
         if (term < plan.terms && v >= first && v < last)
             put(plan, block, member, place, v - first, (double)pack_load(csr.values + k));
         k++;
@@ -498,7 +498,7 @@ GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr, const pack_bloc
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, plan.terms, thread);
     const int32_t t = (plan.upper ? plan.center + 1 : 0) + share.column;
-    const int32_t term = pack_tap_of(plan, t);
+    const int32_t term = plan.term_of[t];
     for (int32_t i = share.first; i < rows; i += BATCH * share.every) {
         double value[BATCH];
         int32_t slot[BATCH]; /* -1: none of these coefficients, or merged */
@@ -576,18 +576,39 @@ pack_origin origin_of(const gsw_factor_options *options, const gsw_matrix *matri
     return {matrix, transpose};
 }
 
-/* Couplings of the parts, and how far they reach. */
+/* Index in shape's couplings of the one with the next larger source than `last`. */
+int32_t next_source(const gsw_shape *shape, int32_t last) {
+    int32_t next = -1;
+    for (int32_t j = 0; j < shape->count; j++) {
+        if (shape->source[j] > last && (next < 0 || shape->source[j] < shape->source[next]))
+            next = j;
+    }
+    return next;
+}
+
+/* Couplings of the parts, in the order of the columns of a row, and how far they reach. */
 void plan_taps(pack_plan *plan, const gsw_tiles *tiles) {
     const gsw_shape *lower = &tiles->part[0], *upper = &tiles->part[1];
     plan->taps = lower->count + 1 + upper->count;
     plan->center = lower->count;
+    int32_t last = -1;
     for (int32_t t = 0; t < plan->taps; t++) {
+        const int part = t > plan->center;
+        const gsw_shape *shape = part ? upper : lower;
         gsw_offset o = {0, 0, 0};
-        if (t < plan->center) {
-            o = lower->offset[t];
-        } else if (t > plan->center) {
-            const gsw_offset mirrored = upper->offset[plan->taps - 1 - t];
-            o = {-mirrored.dx, -mirrored.dy, -mirrored.dz};
+        plan->term_of[t] = (uint8_t)plan->terms;
+        if (t == plan->center) {
+            last = -1;
+        } else {
+            const int32_t j = next_source(shape, last);
+            last = shape->source[j];
+            o = shape->offset[j];
+            if (part)
+                o = {-o.dx, -o.dy, -o.dz};
+            if (part == plan->upper) {
+                plan->term_of[t] = (uint8_t)j;
+                plan->tap_of[j] = (uint8_t)t;
+            }
         }
         const int32_t size[3] = {abs(o.dx), abs(o.dy), abs(o.dz)};
         for (int axis = 0; axis < 3; axis++) {
@@ -649,8 +670,10 @@ int32_t entry_of(const gsw_factor *factor, const pack_plan *plan, const pack_ori
     const int32_t count = origin->matrix->stencil.count;
     if (t == plan->center)
         return origin->matrix->stencil.center;
-    const int32_t e =
-        t < plan->center ? tiles->part[0].source[t] : tiles->part[1].source[plan->taps - 1 - t];
+    const gsw_shape *shape = &tiles->part[t > plan->center];
+    int32_t e = -1;
+    for (int32_t i = t > plan->center ? plan->center + 1 : 0; i <= t; i++)
+        e = shape->source[next_source(shape, e)];
     return origin->transposed ? count - 1 - e : e; /* offsets ascend: the mirrored one */
 }
 

@@ -50,13 +50,10 @@ struct pack_plan {
     int32_t taps, center;
     int32_t margin[3]; /* points further inside than this have all of them */
     pack_tap tap[GSW_STENCIL_MAX];
+    /* The coupling of each coefficient of the part, and the other way round (`terms` for couplings
+     * of the other part): coefficients ascend along the tiles' axes, and in the mirror. */
+    uint8_t tap_of[GSW_STENCIL_MAX], term_of[GSW_STENCIL_MAX];
 };
-
-/* The coupling of coefficient `term` of the part, and the other way round: the upper part's
- * coefficients ascend in the mirror. */
-GSW_HD int32_t pack_tap_of(const pack_plan &plan, int32_t term) {
-    return plan.upper ? plan.taps - 1 - term : term;
-}
 
 GSW_HD bool pack_within(int32_t i, int32_t extent) {
     return (uint32_t)i < (uint32_t)extent;
