@@ -109,12 +109,13 @@ gsw_status gsw_cuda_reported(gsw_context *context) {
     if (status == GSW_SUCCESS)
         return GSW_SUCCESS;
     const long long row = __atomic_load_n(&report->row, __ATOMIC_RELAXED);
+    const char *what = __atomic_load_n(&report->pencil, __ATOMIC_RELAXED) ? "pencil" : "line";
     report->row = 0;
-    report->reserved = 0;
+    report->pencil = 0;
     __atomic_store_n(&report->status, GSW_SUCCESS, __ATOMIC_RELEASE);
     if (status == GSW_ERROR_TIMEOUT)
         return gsw_fail(context, GSW_ERROR_TIMEOUT,
-                        "line %lld made no progress for %lld ms; the solve was given up", row,
+                        "%s %lld made no progress for %lld ms; the solve was given up", what, row,
                         static_cast<long long>(cuda->wait_limit_ns / 1000000));
     if (status == GSW_ERROR_NOT_A_GRID)
         return gsw_fail(context, GSW_ERROR_NOT_A_GRID,

@@ -15,8 +15,8 @@ extern "C" {
  * fails, into host memory that the device maps. `status` is written last. */
 struct gsw_cuda_report {
     int32_t status; /* a gsw_status; GSW_SUCCESS (0): nothing to report */
-    int32_t reserved;
-    int64_t row; /* NOT_A_GRID: the first row found, 0-based. TIMEOUT: the line that was awaited */
+    int32_t pencil; /* TIMEOUT: `row` is a pencil, not a line */
+    int64_t row; /* NOT_A_GRID: the first row found, 0-based. TIMEOUT: what waited or was awaited */
 };
 
 /* context->backend_data of the CUDA backend. */
@@ -37,8 +37,9 @@ struct gsw_cuda {
     double *partial; /* partial sums of dot(): device memory */
     double *sum;     /* its result: pinned */
 
-    /* For tests: how long a kernel waits for a line that makes no progress, a line whose progress
-     * is never published (-1: none), and the number of blocks (0: as many as fit). */
+    /* For tests: how long a kernel waits for what makes no progress, a line whose progress (in
+     * sweeps of factors: a pencil, by its ticket, whose faces) is never published (-1: none), and
+     * the number of blocks of algorithm line (0: as many as fit). */
     int64_t wait_limit_ns;
     int64_t withheld_line;
     int blocks;

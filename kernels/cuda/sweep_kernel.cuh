@@ -24,11 +24,14 @@
  * the device's scope are enough. Between solves all entries that anybody reads are EMPTY.
  *
  * NaN AND INFINITY. A zero coefficient must not meet them (0 * NaN is NaN). A step that comes out
- * finite has met none. One that does not is made again by careful_row(), which skips zeros as the
- * definition does, before anybody sees it; there NaNs lose their payload, so that none is EMPTY.
+ * finite has met none. At the first one that does not, before its values are handed over, the
+ * compute warp goes over to make_careful_steps(), which skips zeros as the definition does, for the
+ * rest of the pencil. There NaNs lose their payload, so that none is EMPTY.
  *
- * MEMORY ORDER. In shared memory: rows are written before the counter that announces them
- * (release), and read after it (acquire); chunks are counted by mbarriers. Between blocks: values
+ * MEMORY ORDER. In shared memory: rows are written before the counter that announces them, and read
+ * after it; a warp's accesses to shared memory take effect in the order of its program (they are
+ * volatile, and the votes of every step keep the compute warp together). Chunks are counted by
+ * mbarriers (arrive releases, wait acquires), which also order bulk copies. Between blocks: values
  * as flags; and done[ticket] (release after a block barrier, acquire), which says that a pencil has
  * emptied the faces that it has read.
  *
@@ -37,11 +40,17 @@
  * readers of a face whose slot is used again, because slots are more than any reader's distance in
  * tickets. So the unfinished pencil with the smallest ticket waits for nobody, whatever the number
  * of resident blocks. Inside a block every wait leads to an earlier chunk: the loader, the stager
- * and the halos wait for room that compute makes in chunk c - (ring), the storer for compute,
- * compute for what stager and halos announce for chunk c; the stager announces c once the storer
- * has read c - ring, which needs compute's chunk c - ring + lag < c. Rings are long enough for that
- * (sweep.cu). All waits give up after plan.wait_limit_ns and report TIMEOUT; then all blocks leave,
- * and the last one empties all faces. */
+ * and the halos wait for room that compute makes in an earlier chunk, the storer for compute,
+ * compute for what stager and halos announce for the next chunk; the stager announces c once b has
+ * come, which it asked for while compute was at c - staged + lag or later, and once the storer has
+ * read c - ring, for which compute must have made c - ring + lag < c - 1. Rings are long enough for
+ * that (sweep.cu).
+ *
+ * FAULTS. A role that has waited for plan.wait_limit_ns reports TIMEOUT and sets state->abandon;
+ * roles that find it set leave. Before it leaves, a role announces everything to its block's
+ * compute warp, which waits for nothing but such announcements (and once, for its faces' slot): it
+ * then runs to its end with whatever it finds. The last block of the solve empties all faces, so
+ * that the next solve starts as after any other. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -394,7 +403,7 @@ __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
 __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
     uint32_t passed;
     asm volatile("{\n\t.reg .pred p;\n\t"
-                 "mbarrier.try_wait.parity.shared.b64 p, [%1], %2, 100000;\n\t"
+                 "mbarrier.try_wait.parity.shared.b64 p, [%1], %2, 10000;\n\t"
                  "selp.u32 %0, 1, 0, p;\n\t}"
                  : "=r"(passed)
                  : "r"(barrier), "r"(parity)
@@ -465,14 +474,23 @@ __device__ __noinline__ bool out_of_patience(const sweep_plan *plan, patience *w
         return false;
     if (atomicExch(&plan->state->abandon, 1u) == 0) {
         plan->report->row = ticket;
+        plan->report->pencil = 1;
         __threadfence_system();
         *(volatile int32_t *)&plan->report->status = GSW_ERROR_TIMEOUT;
     }
     return true;
 }
 
+/* The roles that wait for something outside their warp ask this in every turn. The compute warp
+ * waits only for its block's own roles; one that leaves announces everything for all of them, and
+ * compute runs to its end with whatever it finds. */
 __device__ __forceinline__ bool must_leave(const block_view &block, patience &wait) {
-    return (++wait.turns & 255u) == 0 && out_of_patience(block.plan, &wait, block.control->ticket);
+    if ((++wait.turns & 255u) != 0 || !out_of_patience(block.plan, &wait, block.control->ticket))
+        return false;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        atomicMax_block(&block.control->ready[i], INT32_MAX);
+    return true;
 }
 
 /* Waits for phase chunk / count of the chunk's barrier; false: leave. */
@@ -902,8 +920,8 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
     Real h[N > 0 ? N : 1][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};           /* the lane's own */
     Real sum[M];                   /* what is known of the next step */
-    uint32_t before = 0,
-             here = 0; /* shared addresses of the rows of the chunk before and of this one */
+    /* Shared addresses of the rows of the chunk before and of this one, of records and of b. */
+    uint32_t before = 0, here = 0;
     uint32_t record, next_record, b_here, b_next;
 
     uint32_t column_before[N > 0 ? N : 1], column_here[N > 0 ? N : 1];
@@ -928,9 +946,8 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
         load_row<M>(d[p], d_at);
         load_row<M>(b[p], b_at);
     };
-    /* The neighbours' values in relative row `row` (-8..7) that step `row + nearest` reads first.
-     */
-    /* `again`: they were read before they were there. */
+    /* The neighbours' values that step u makes readable: row u of those that step u + 1 reads, and
+     * what step u + 2 reads of others. `again`: they were read before they were there. */
     auto load_sources = [&](int u, auto again, bool wanted) {
         auto load = [&](auto kind) {
             constexpr bool near = decltype(kind)::v == 1;

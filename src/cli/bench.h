@@ -2,9 +2,9 @@
  *
  * bench_plan.c reads the lists. The packed and the direct sweeps of the CPU, ILU(0) applies among
  * them: bench_case.c makes systems, solves and times them, cmd_bench.c goes through all
- * combinations and prints. One triangular part as a CSR on any backend, with rivals:
- * bench_compare.c goes through the combinations, bench_rivals.c is the way to baselines/rival.h,
- * bench_table.c prints. */
+ * combinations and prints. A matrix as a CSR on any backend, with rivals where it is one triangular
+ * part: bench_compare.c goes through the combinations, bench_rivals.c is the way to
+ * baselines/rival.h, bench_table.c prints. */
 #ifndef GSW_CLI_BENCH_H
 #define GSW_CLI_BENCH_H
 
@@ -109,15 +109,17 @@ int bench_measure(const cli_options *options, gsw_context *context, bench_case *
 /* Largest error that a right answer can have on these matrices. */
 double bench_tolerance(bench_precision precision);
 
-/* ---- One part as a CSR, on any backend, with rivals ------------------------------------------ */
-
-/* One part of a system in one precision: the same arrays on the host and in the backend's memory.
+/* ---- A CSR on any backend, with rivals --------------------------------------------------------
  */
+
+/* One part of a system in one precision, or the whole matrix for one ILU(0) apply: the same arrays
+ * on the host and in the backend's memory. */
 typedef struct bench_group {
     gsw_grid grid;
     gsw_stencil stencil;
-    gsw_part part;
-    gsw_dtype type;
+    gsw_part part;         /* GSW_FULL: one ILU(0) apply */
+    gsw_dtype factor_type; /* of the coefficients */
+    gsw_dtype type;        /* of b and x */
     int64_t rows;
     gsw_matrix host; /* its CSR holds the part alone */
     void *b, *x;     /* on the host, of `type` */

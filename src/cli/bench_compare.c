@@ -1,5 +1,6 @@
 /* bench_compare.c: triangular solves with one part of a matrix as CSR: the library's algorithms on
- * any backend, rivals, and the steps of the ablation.
+ * any backend, rivals, and the steps of the ablation. An ILU(0) apply with packed factors goes the
+ * same way, from the CSR of the whole matrix and without rivals.
  *
  * Parts of a system are made one after the other on the host, brought to the backend, solved by
  * every method in turn, and freed. Each method: set up, warm up, a short run to learn how long it
@@ -40,6 +41,38 @@ static int no_memory(const cli_options *options) {
     return CLI_INPUT;
 }
 
+/* x = T^-1 x with the reference sweep, T a part of `csr`. */
+static gsw_status sweep_reference(gsw_context *host, const bench_group *group, const gsw_csr *csr,
+                                  gsw_part part, bool unit, double *x) {
+    gsw_sptrsv_options plain = {
+        .part = part, .unit_diagonal = unit, .algorithm = GSW_ALGORITHM_REFERENCE};
+    gsw_matrix view;
+    gsw_status status = gsw_matrix_from_csr(host, &group->grid, &group->stencil, csr, &view);
+    return status == GSW_SUCCESS
+               ? gsw_sptrsv(host, &view, &plain, 1, x, group->rows, x, group->rows)
+               : status;
+}
+
+/* The same with L, then U of ILU(0) in fp64, one of them in memory at a time. */
+static gsw_status apply_reference(gsw_context *host, const bench_group *group, double *x) {
+    gsw_itype index = group->host.csr.index_type;
+    gsw_factor *factor = NULL;
+    gsw_csr lower = {0}, upper = {0};
+    gsw_status status = gsw_factor_create(host, &group->host, NULL, &factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_extract(host, factor, index, &lower, NULL);
+    if (status == GSW_SUCCESS)
+        status = sweep_reference(host, group, &lower, GSW_LOWER, true, x);
+    gsw_csr_free(&lower);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_extract(host, factor, index, NULL, &upper);
+    if (status == GSW_SUCCESS)
+        status = sweep_reference(host, group, &upper, GSW_UPPER, false, x);
+    gsw_csr_free(&upper);
+    gsw_factor_destroy(factor);
+    return status;
+}
+
 /* A right-hand side of the group's type; the reference solution in fp64 with exactly the numbers
  * that the methods get. */
 static int make_vectors(const cli_options *options, gsw_context *host, bench_group *group) {
@@ -60,9 +93,10 @@ static int make_vectors(const cli_options *options, gsw_context *host, bench_gro
     if (!f32)
         memcpy(group->b, group->reference, group->vector_bytes);
     memset(group->x, 0xff, group->vector_bytes);
-    gsw_sptrsv_options plain = {.part = group->part, .algorithm = GSW_ALGORITHM_REFERENCE};
-    gsw_status status = gsw_sptrsv(host, &group->host, &plain, 1, group->reference, group->rows,
-                                   group->reference, group->rows);
+    gsw_status status =
+        group->part == GSW_FULL
+            ? apply_reference(host, group, group->reference)
+            : sweep_reference(host, group, &group->host.csr, group->part, false, group->reference);
     return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
@@ -73,7 +107,7 @@ static int make_group(const cli_options *options, const compare_run *run, const 
     if (status != GSW_SUCCESS)
         return cli_status(options, host, status, CLI_FROM_OPTION);
     group->rows = csr->rows;
-    group->type = csr->value_type;
+    group->factor_type = csr->value_type;
     int code = make_vectors(options, host, group);
     if (code == CLI_OK)
         code = cli_upload(options, run->place, &group->host, group->b, group->x,
@@ -208,9 +242,9 @@ static gsw_status time_host(const cli_options *options, solver *s, cli_result *r
 }
 
 static gsw_status open_factor(solver *s, cli_result *result) {
-    gsw_factor_options wanted = {.kind = s->group->part == GSW_LOWER ? GSW_FACTOR_LOWER
-                                                                     : GSW_FACTOR_UPPER,
-                                 .factor_type = s->group->type,
+    static const gsw_factor_kind kinds[] = {GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_ILU0};
+    gsw_factor_options wanted = {.kind = kinds[s->group->part],
+                                 .factor_type = s->group->factor_type,
                                  .vector_type = s->group->type};
     gsw_factor_info info;
     double start = cli_now_ms();
@@ -236,19 +270,28 @@ static gsw_status open_own(solver *s, cli_result *result) {
     return GSW_SUCCESS;
 }
 
+/* Bytes as the literature counts them: the CSR of the part and both vectors; those of L and of U
+ * for an ILU(0) apply, where the diagonal is in both. */
+static double effective_bytes(const bench_group *group) {
+    int64_t nonzeros = group->host.csr.nonzeros;
+    int value = (int)gsw_dtype_size(group->factor_type), vector = (int)gsw_dtype_size(group->type);
+    if (group->part != GSW_FULL)
+        return cli_effective_bytes(nonzeros, group->rows, value, vector);
+    return cli_effective_bytes(nonzeros + group->rows, group->rows, value, vector) +
+           cli_effective_bytes(0, group->rows, value, vector);
+}
+
 static void fill_rates(const compare_run *run, const solver *s, cli_result *result) {
     const bench_group *group = s->group;
-    double ms = result->time.median, value = (double)gsw_dtype_size(group->type);
-    double nonzeros = (double)group->host.csr.nonzeros;
-    double vectors = 2.0 * value * (double)group->rows;
+    double ms = result->time.median;
+    double values = (double)group->host.csr.nonzeros * (double)gsw_dtype_size(group->factor_type);
+    double vectors = 2.0 * (double)gsw_dtype_size(group->type) * (double)group->rows;
     gsw_factor_info info;
-    double moved = nonzeros * value + vectors;
+    double moved = values + vectors;
     if (s->factor != NULL && gsw_factor_get_info(s->factor, &info) == GSW_SUCCESS)
         moved = (double)info.moved_bytes;
     result->solve_ms = ms;
-    result->effective_gb_s =
-        cli_effective_bytes(group->host.csr.nonzeros, group->rows, (int)value, (int)value) /
-        (ms * 1e6);
+    result->effective_gb_s = effective_bytes(group) / (ms * 1e6);
     result->moved_gb_s = moved / (ms * 1e6);
     result->copy_gb_s = s->device                   ? run->device->copy_gb_s
                         : cli_on_device(run->place) ? NAN
@@ -263,22 +306,23 @@ static double tolerance(gsw_dtype type) {
 static void judge(const bench_group *group, bench_row *row) {
     row->checked = strcmp(row->result.algorithm, WITHOUT_WAITING) != 0;
     if (row->checked)
-        row->wrong = !(row->result.max_rel_error <= tolerance(group->type));
+        row->wrong = !(row->result.max_rel_error <= tolerance(group->factor_type));
     else
         row->result.max_rel_error = NAN;
 }
 
 static void start_row(const cli_options *options, const solver *s, bench_row *row) {
     static const char *const kinds[] = {"gridsweep", "rival", "ablation"};
-    static const char *const parts[] = {"lower", "upper"};
     const bench_group *group = s->group;
     const bench_device *device = s->run->device;
     *row = (bench_row){.kind = s->method->kind};
     row->result = cli_result_init(options, s->context, &group->host);
-    row->result.part = parts[group->part];
+    row->result.part = bench_part_names[group->part];
     row->result.kind = kinds[s->method->kind];
     row->result.algorithm = s->method->name;
-    row->result.dtype = row->result.factor_dtype = group->type == GSW_F32 ? "f32" : "f64";
+    row->result.dtype = group->type == GSW_F32 ? "f32" : "f64";
+    row->result.factor_dtype = group->factor_type == GSW_F32 ? "f32" : "f64";
+    row->result.precond = group->part == GSW_FULL ? "ilu0" : NULL;
     row->result.max_rel_error = 0;
     if (s->device && device->described) {
         row->result.driver = device->driver;
@@ -382,8 +426,12 @@ static int run_method(const cli_options *options, const compare_run *run, bench_
 
 /* ---- All methods on a group ------------------------------------------------------------------ */
 
-/* Whether a method takes part in a group. */
+/* Whether a method takes part in a group. Rivals know one part and one precision. */
 static bool takes_part(const bench_group *group, const bench_method *method) {
+    if (method->kind == KIND_GRIDSWEEP)
+        return group->part != GSW_FULL || method->algorithm == GSW_ALGORITHM_PENCIL;
+    if (group->part == GSW_FULL || group->factor_type != group->type)
+        return false;
     if (method->kind == KIND_ABLATION)
         return group->part == GSW_LOWER && group->type == GSW_F64;
     return !is_host_rival(method) || method->named || group->rows <= HOST_POINTS;
@@ -477,10 +525,14 @@ static int run_precisions(const cli_options *options, compare_run *run, const gs
     const bench_list *precisions = &run->plan->precisions;
     int code = CLI_OK;
     for (int i = 0; i < precisions->count && code == CLI_OK; i++) {
-        bench_group group = {.grid = *grid, .stencil = *stencil, .part = part};
+        bench_precision precision = (bench_precision)precisions->values[i];
+        bench_group group = {.grid = *grid,
+                             .stencil = *stencil,
+                             .part = part,
+                             .type = precision == PRECISION_F32 ? GSW_F32 : GSW_F64};
         gsw_csr typed = *csr;
         float *values = NULL;
-        if (precisions->values[i] == PRECISION_F32) {
+        if (precision != PRECISION_F64) {
             values = narrow(csr);
             if (values == NULL)
                 return no_memory(options);
@@ -496,6 +548,7 @@ static int run_precisions(const cli_options *options, compare_run *run, const gs
 /* The problem is needed until the last part has been taken out of it. */
 static int run_system(const cli_options *options, compare_run *run, const gsw_grid *grid,
                       const gsw_stencil *stencil) {
+    static const gsw_part kinds[] = {GSW_LOWER, GSW_UPPER, GSW_FULL}; /* of bench_part */
     const bench_list *parts = &run->plan->parts;
     gsw_context *host = run->place->host;
     gsw_problem *problem = NULL;
@@ -505,7 +558,7 @@ static int run_system(const cli_options *options, compare_run *run, const gsw_gr
     gsw_status status = gsw_problem_create(host, "random:1", grid, stencil, &problem);
     int code = status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
     for (int i = 0; i < parts->count && code == CLI_OK; i++) {
-        gsw_part part = parts->values[i] == PART_LOWER ? GSW_LOWER : GSW_UPPER;
+        gsw_part part = kinds[parts->values[i]];
         gsw_csr csr = {0};
         const gsw_matrix *matrix = gsw_problem_matrix(problem);
         gsw_itype index = cli_count_entries(matrix, part) <= INT32_MAX ? GSW_I32 : GSW_I64;

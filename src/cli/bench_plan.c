@@ -115,14 +115,11 @@ static bool contains(const bench_list *list, int value) {
     return false;
 }
 
-/* What the CSR of one part cannot have. */
+/* What bench_compare() cannot do. */
 static int check_compare(const cli_options *options, const bench_plan *plan) {
-    if (contains(&plan->parts, PART_BOTH))
-        return cli_usage(options, "--part both is for the CPU without --compare, --ablation or "
-                                  "--cache: give lower, upper");
-    if (contains(&plan->precisions, PRECISION_F32_FACTOR))
-        return cli_usage(options, "--precision f32-factor is for the CPU without --compare, "
-                                  "--ablation or --cache: give f64, f32");
+    if (contains(&plan->parts, PART_BOTH) && !contains(&plan->algorithms, GSW_ALGORITHM_PENCIL))
+        return cli_usage(options, "--part both takes packed factors with CUDA, --compare, "
+                                  "--ablation or --cache: add pencil to --algorithm");
     if (plan->threads.count > 1)
         return cli_usage(options, "--threads takes one value with CUDA, --compare, --ablation or "
                                   "--cache");

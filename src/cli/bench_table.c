@@ -8,6 +8,7 @@
 #define TABLE_WIDTH   100
 #define NUMBERS_WIDTH 56 /* the columns of numbers with the spaces before them */
 #define METHOD_WIDTH  14 /* at least so much of a method's name is shown */
+#define TYPE_WIDTH    4  /* of a type's: tells f32-factor from f32 */
 #define SHOWN_WIDTH   78
 
 enum { COLUMN_STENCIL, COLUMN_SIZE, COLUMN_PART, COLUMN_TYPE, COLUMN_METHOD, COLUMN_CACHE };
@@ -20,6 +21,12 @@ void bench_short_size(const gsw_grid *grid, char *text, size_t size) {
         (void)snprintf(text, size, "%lldx%lld", nx, ny);
     else
         (void)snprintf(text, size, "%lldx%lldx%lld", nx, ny, nz);
+}
+
+/* The name of a result's precision, as in bench_precision_names. */
+static const char *precision_name(const cli_result *result) {
+    bool mixed = strcmp(result->factor_dtype, result->dtype) != 0;
+    return mixed ? bench_precision_names[PRECISION_F32_FACTOR] : result->dtype;
 }
 
 static void widen(int *width, const char *text) {
@@ -49,7 +56,7 @@ static int names_width(const bench_table *table) {
 }
 
 /* Where the table gets too wide, gives up the header "stencil", then the column of a cache that is
- * the same in all lines, then ends of long names. */
+ * the same in all lines, then ends of long names, the type's last. */
 static void fit(const bench_plan *plan, bench_table *table) {
     int stencil = 5;
     for (int i = 0; i < plan->stencils; i++)
@@ -62,6 +69,10 @@ static void fit(const bench_plan *plan, bench_table *table) {
     int spare = table->width[COLUMN_METHOD] - METHOD_WIDTH;
     if (over > 0 && spare > 0)
         table->width[COLUMN_METHOD] -= over < spare ? over : spare;
+    over = names_width(table) + NUMBERS_WIDTH - TABLE_WIDTH;
+    spare = table->width[COLUMN_TYPE] - TYPE_WIDTH;
+    if (over > 0 && spare > 0)
+        table->width[COLUMN_TYPE] -= over < spare ? over : spare;
 }
 
 void bench_table_start(const cli_options *options, const bench_plan *plan, const char *baseline,
@@ -84,6 +95,8 @@ void bench_table_start(const cli_options *options, const bench_plan *plan, const
     }
     for (int i = 0; i < plan->parts.count; i++)
         widen(&table->width[COLUMN_PART], bench_part_names[plan->parts.values[i]]);
+    for (int i = 0; i < plan->precisions.count; i++)
+        widen(&table->width[COLUMN_TYPE], bench_precision_names[plan->precisions.values[i]]);
     for (int i = 0; i < plan->algorithms.count; i++)
         widen(&table->width[COLUMN_METHOD],
               gsw_algorithm_name((gsw_algorithm)plan->algorithms.values[i]));
@@ -132,7 +145,7 @@ static void print_row(const cli_options *options, const bench_table *table, cons
     const cli_result *result = &row->result;
     char size[80];
     bench_short_size(&result->grid, size, sizeof size);
-    const char *texts[] = {result->stencil,   size,         result->part, result->dtype,
+    const char *texts[] = {result->stencil,   size,         result->part, precision_name(result),
                            result->algorithm, result->cache};
     print_names(options, table, texts);
     if (row->reason[0] != '\0') {

@@ -226,11 +226,19 @@ static bool contains(const bench_list *list, int value) {
     return false;
 }
 
-/* Whether a device could do all that the lists ask for, if it knows the algorithms. */
+static bool contains_only(const bench_list *list, int value) {
+    for (int i = 0; i < list->count; i++)
+        if (list->values[i] != value)
+            return false;
+    return true;
+}
+
+/* Whether a device could do all that the lists ask for, if it knows the algorithms. An ILU(0) apply
+ * there is one of packed factors. */
 static bool fits_device(const cli_options *options, const bench_plan *plan) {
-    return options->thread_list == NULL && !contains(&plan->parts, PART_BOTH) &&
-           !contains(&plan->precisions, PRECISION_F32_FACTOR) &&
-           !contains(&plan->algorithms, GSW_ALGORITHM_REFERENCE);
+    return options->thread_list == NULL && !contains(&plan->algorithms, GSW_ALGORITHM_REFERENCE) &&
+           (!contains(&plan->parts, PART_BOTH) ||
+            contains_only(&plan->algorithms, GSW_ALGORITHM_PENCIL));
 }
 
 /* The algorithms of the plan that a device must know, as one sweep: the one that asks most. */

@@ -100,13 +100,13 @@ static const cli_option table[OPT_COUNT] = {
                         TEXT(sizes)},
     [OPT_BENCH_PART] = {"part", "LIST",
                         "lower, upper: one sweep with that part; both: one ILU(0) apply, L then "
-                        "U, on the CPU (default: both; lower,upper with CUDA or --compare; lower "
-                        "with --ablation)",
+                        "U, with CUDA or --compare by pencil alone (default: both; lower,upper "
+                        "with CUDA or --compare; lower with --ablation)",
                         TEXT(parts)},
     [OPT_BENCH_PRECISION] =
         {"precision", "LIST",
          "f64; f32: coefficients and vectors; f32-factor: f32 coefficients, f64 "
-         "vectors, on the CPU (default: f64)",
+         "vectors (default: f64)",
          TEXT(precisions)},
     [OPT_BENCH_ALGORITHM] = {"algorithm", "LIST",
                              "reference, line, pencil; auto is pencil on the CPU and line with "
