@@ -257,8 +257,8 @@ GSW_HD void gsw_geometry_tile(gsw_geometry *g, int32_t lanes) {
  *
  * PACKING. A pencil keeps `records` >= nx records. The point that line (ly, lz) makes at step s
  * lies in record s mod records: each line meets every x once, so the steps in which the first lines
- * wait for the last ones share the records of the steps in which the last ones waited. A record
- * holds `values` coefficients a line, in vectors of 16 bytes (gsw_packed_value).
+ * wait for the last ones share the records of the steps in which the last ones waited. Within a
+ * record see gsw_packed_value().
  *
  * MIRROR. The tiles of the upper part are those of the lower part seen in the mirror: its first
  * tile is the one that may be ragged. Line l of a pencil, record r and the upper part's line last -
@@ -290,7 +290,7 @@ typedef struct gsw_tiles {
     int64_t tiles_y, tiles_z;
     int64_t steps;     /* of a pencil: a multiple of GSW_TILE_CHUNK */
     int64_t records;   /* that it keeps: a multiple of GSW_TILE_CHUNK */
-    gsw_shape part[2]; /* lower, upper; halo is unused, back and reach are those of tiles */
+    gsw_shape part[2]; /* lower, upper; back and reach are those of tiles */
 } gsw_tiles;
 
 /* One line of a pencil. Its point x is row `row` + x * stride[0] of the grid, counted from the last

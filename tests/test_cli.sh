@@ -181,7 +181,7 @@ misuse bench --repeats 0
 misuse bench --cache hot
 misuse bench --cache cold --backend cpu
 misuse bench --cache warm --part both
-misuse bench --cache warm --precision f32-factor
+misuse bench --cache warm --part both --algorithm line
 misuse bench --cache warm --threads 1,2
 misuse bench --compare=
 misuse bench --ablation --part upper
@@ -484,16 +484,28 @@ says out '"algorithm":[[:space:]]*"pencil"'
 
 # One part as CSR in the backend's memory.
 expect 0 "bench of one part" bench --stencil D3N7,D2N9 --size 12,9x8x7 --cache warm --backend cpu \
-    --precision f64,f32 --algorithm reference,line,pencil --repeats 2 --json bench.json
+    --precision f64,f32,f32-factor --algorithm reference,line,pencil --repeats 2 --json bench.json
 all_keys bench.json
-check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 48
-check "a line for every combination" test "$(grep -c '^D[23]N' out)" -eq 48
+check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 72
+check "a line for every combination" test "$(grep -c '^D[23]N' out)" -eq 72
 check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
 says out '^D3N7 *12^3 *upper f32 *pencil *warm '
+says out '^D3N7 *12^3 *upper f32-factor *pencil *warm '
 says bench.json '"kind":[[:space:]]*"gridsweep"'
 says bench.json '"cache":[[:space:]]*"warm"'
 refuse "every error is a number" grep -q '"max_rel_error":[[:space:]]*null' bench.json
 refuse "nothing is skipped" grep -q '"reason"' bench.json
+
+# One ILU(0) apply beside it: of packed factors alone.
+expect 0 "bench of an apply" bench --stencil D3N7,D2N9 --size 12,9x8x7 --cache warm --backend cpu \
+    --part lower,both --precision f64,f32,f32-factor --algorithm line,pencil --repeats 2 \
+    --json bench.json
+all_keys bench.json
+check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 36
+says out '^D2N9 *12x12 *both *f32-factor *pencil *warm '
+refuse "no apply without packing" grep -q ' both .* line ' out
+says bench.json '"precond":[[:space:]]*"ilu0"'
+refuse "every error is a number" grep -q '"max_rel_error":[[:space:]]*null' bench.json
 
 "$program" bench --compare nobody --size 4 >out 2>err
 check "no such rival" test $? -eq 2
@@ -571,6 +583,13 @@ if "$program" info | grep -q '^GPU [0-9]'; then
     all_keys bench.json
     check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 32
     says bench.json '"cache":[[:space:]]*"cold"'
+    check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+    expect 0 "packed factors on a device" bench --backend cuda --stencil D3N7,D3N27 \
+        --size 16,9x8x7 --part lower,upper,both --algorithm line,pencil \
+        --precision f64,f32,f32-factor --repeats 2 --json bench.json
+    all_keys bench.json
+    check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 60
+    says bench.json '"precond":[[:space:]]*"ilu0"'
     check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
     expect 0 "bench takes the device" bench --part lower --algorithm line --size 8 --json -
     says out '"backend":[[:space:]]*"cuda"'

@@ -45,11 +45,11 @@ GSW_API
 void gsw_context_destroy(gsw_context *context);
 
 /* Waits until all that the context has started is done, and reports what it ran into. With CUDA,
- * solves return as soon as they are queued on the stream, so a failure that shows only while a
- * kernel runs (TIMEOUT; NOT_A_GRID in a solve) is reported here, by gsw_memory_download(), or by
- * the next call that takes the context, whichever comes first; once reported it is forgotten, and
- * the context is usable. With the CPU backend there is nothing to wait for.
- * Errors: INVALID_ARGUMENT, DEVICE, and those of the solves before. */
+ * solves (gsw_sptrsv, gsw_factor_solve) return as soon as they are queued on the stream, so a
+ * failure that shows only while a kernel runs (TIMEOUT; NOT_A_GRID in a solve) is reported here, by
+ * gsw_memory_download(), or by the next call that takes the context, whichever comes first; once
+ * reported it is forgotten, and the context is usable. With the CPU backend there is nothing to
+ * wait for. Errors: INVALID_ARGUMENT, DEVICE, and those of the solves before. */
 GSW_API
 gsw_status gsw_context_synchronize(gsw_context *context);
 

@@ -15,6 +15,14 @@
  *   UPPER  the upper part of A with its diagonal                   one sweep
  *   LU     L and U given by the user                               L, then U
  *
+ * With CUDA the arrays of the matrix and b and x are in device memory. Making a factor and giving
+ * it new values wait for the stream, because they report pivots. Solves and sweeps are queued on
+ * the context's stream and return at once; they allocate nothing and can be captured in a CUDA
+ * graph, which stays good when the factor gets new values. What a kernel runs into (TIMEOUT) comes
+ * from the next call that takes the context, or from gsw_context_synchronize(). All kinds but
+ * JACOBI need a device of compute capability 9.0 or newer and couplings that reach no farther than
+ * one tile of lines; else making the factor ends in UNSUPPORTED. An extraction copies to the host.
+ *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.2-10.3 (ILU(0),
  * IKJ variant; SSOR); Pommerell and Fichtner (1991) for DILU; the skewed wavefront is Lamport's
  * hyperplane method (1974). */
@@ -75,7 +83,8 @@ typedef struct gsw_factor_info {
  * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 it ends in
  * ZERO_PIVOT and the message gives the lowest such row; *factor is then NULL.
  * LOWER and UPPER take any diagonal: a zero divides when the solve runs.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE,
+ * TIMEOUT (CUDA). */
 GSW_API
 gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_factor_options *options, gsw_factor **factor);
@@ -99,7 +108,7 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
  * sides; column r starts at b + r*ldb and x + r*ldx (in values). x may be b (then ldb == ldx);
  * otherwise they must not overlap. Allocates nothing. The same bits for any number of threads.
  * NaN and infinity in b travel along existing couplings only.
- * Errors: INVALID_ARGUMENT, TIMEOUT (CUDA). */
+ * Errors: INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA, where an earlier solve can be meant). */
 GSW_API
 gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
                             int64_t ldb, void *x, int64_t ldx);

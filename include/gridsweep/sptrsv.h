@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef enum gsw_algorithm {
-    GSW_ALGORITHM_AUTO = 0,      /* the fastest known for the backend */
+    GSW_ALGORITHM_AUTO = 0,      /* LINE: packing costs more than one solve gains */
     GSW_ALGORITHM_REFERENCE = 1, /* the plain serial sweep; CPU only */
     GSW_ALGORITHM_LINE = 2,      /* lines as tasks on the user's arrays where they lie */
     GSW_ALGORITHM_PENCIL = 3     /* packed, through a temporary gsw_factor: allocates */
@@ -49,7 +49,10 @@ typedef struct gsw_sptrsv_options {
  * outside the stencil goes unnoticed; gsw_matrix_validate() finds it. The first solve with a grid
  * of more lines than any before allocates 8 bytes a line; later ones allocate nothing and can be
  * captured in a CUDA graph. Out of place is faster than in place, for x then holds marks while it
- * is being solved. REFERENCE and PENCIL run on the CPU only.
+ * is being solved.
+ *
+ * REFERENCE runs on the CPU only. PENCIL makes a factor for this one call, with what factor.h says
+ * of its memory, its waits and the devices that it takes; it does not go into a CUDA graph.
  *
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, DEVICE, TIMEOUT, and NOT_A_GRID, after
  * which x holds nothing of use: a coupling outside the stencil is found while solving. */

@@ -20,7 +20,8 @@ struct gsw_pencil {
     int32_t after[3]; /* of those after it */
 };
 
-/* What a part's kernels need to know; passed by value. Addresses are in device memory. */
+/* What the kernels of a part need to know, on the host (it is too large to be a kernel's argument
+ * everywhere). Addresses are in device memory. */
 struct gsw_packed_view {
     gsw_tiles tiles;
     int32_t upper;           /* which part */

@@ -11,8 +11,9 @@ extern "C" {
 #endif
 
 /* For the solves to come: how long a kernel waits for a line that makes no progress; a line (y + ny
- * * z in the order of the sweep) whose progress is never published, or -1; the number of blocks, or
- * 0 for as many as fit. A new context has 10 s, -1 and 0. */
+ * * z in the order of the sweep; in sweeps of factors a pencil's ticket) whose progress is never
+ * published, or -1; the number of blocks, or 0 for as many as fit (of algorithm line; a sweep of a
+ * factor has a block for each pencil). A new context has 10 s, -1 and 0. */
 void gsw_cuda_test_hooks(gsw_context *context, int64_t wait_limit_ns, int64_t withheld_line,
                          int blocks);
 
