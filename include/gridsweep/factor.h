@@ -77,8 +77,9 @@ typedef struct gsw_factor_info {
 
 /* Factorises `matrix` into a new factor. `options` may be NULL. Reads the matrix once (twice for
  * IC0 and for transposes); keeps no pointer to it. With CSR, a coupling outside the stencil is
- * refused with its row (JACOBI looks at the diagonal only). IC0 reads only the lower part, diagonal
- * included, and needs a stencil that has -o for each offset o.
+ * refused with its row (JACOBI looks at the diagonal only, a transposed factor only for the
+ * couplings that it takes: gsw_matrix_validate() finds the others). IC0 reads only the lower part,
+ * diagonal included, and needs a stencil that has -o for each offset o.
  *
  * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 it ends in
  * ZERO_PIVOT and the message gives the lowest such row; *factor is then NULL.
