@@ -21,6 +21,9 @@ int earlier(const void *left, const void *right) {
     return (a->k > b->k) - (a->k < b->k);
 }
 
+/* Along an axis of the tiles: a pencil's faces are counted in 32 bits. */
+constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
+
 /* Steps that a hand-over between pencils is worth. */
 constexpr int64_t HAND_OVER = 10;
 
@@ -148,9 +151,9 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
         factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
     gsw_tiles tiles;
     gsw_tiles_derive(&tiles, &factor->grid, &stencil, 1);
-    if (tiles.nx > INT32_MAX / 4 || tiles.width > INT32_MAX / 4 || tiles.nz > INT32_MAX / 4)
+    if (tiles.nx > EXTENT_MAX || tiles.width > EXTENT_MAX || tiles.nz > EXTENT_MAX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "factors on CUDA take at most 2^29 points along an axis, not %lld x %lld x "
+                        "factors on CUDA take at most 2^25 points along an axis, not %lld x %lld x "
                         "%lld",
                         (long long)factor->grid.nx, (long long)factor->grid.ny,
                         (long long)factor->grid.nz);
