@@ -68,6 +68,10 @@ gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int32_t *t
                       ticket_at(t, ticket, j - 1, k - 1)},
                      {ticket_at(t, ticket, j + 1, k), ticket_at(t, ticket, j, k + 1),
                       ticket_at(t, ticket, j + 1, k + 1)}};
+        for (int32_t reader : pencil[i].after) {
+            if (reader - i > view->distance)
+                view->distance = reader - i;
+        }
     }
     gsw_status status =
         upload(context, table, (size_t)count * sizeof(gsw_pencil), (void **)&view->table);

@@ -32,8 +32,18 @@ static __device__ __forceinline__ int64_t load_acquire_device(const int64_t *glo
     return value;
 }
 
+static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *global) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(global) : "memory");
+    return value;
+}
+
 static __device__ __forceinline__ void store_release_device(int64_t *global, int64_t value) {
     asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
+}
+
+static __device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
 }
 
 /* Loads and stores that are only atomic: for values that stand for themselves. */

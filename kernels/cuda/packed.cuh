@@ -26,6 +26,7 @@ struct gsw_packed_view {
     gsw_tiles tiles;
     int32_t upper;           /* which part */
     int32_t pencils;         /* used ones */
+    int32_t distance;        /* in tickets, from a pencil to the last one that reads it */
     const gsw_pencil *table; /* in ticket order */
     const int32_t *mirror;   /* ticket, in the other part's order, of the same pencil */
     void *values;            /* [ticket][record][gsw_packed_value()] of the factor's type */
@@ -70,8 +71,7 @@ struct gsw_packed {
     void *eliminate_work;          /* eliminate.cuh */
     gsw_cuda_pivots *pivots;       /* what a factorisation found: device memory */
     struct gsw_sweep_state *state; /* sweep.cuh: faces and counters, shared by the sweeps */
-    size_t state_bytes;
-    int32_t slots; /* of faces */
+    int32_t slots;                 /* of faces */
 };
 
 /* ---- factor.cu: the entries of the backend's table */

@@ -1,6 +1,4 @@
 /* sweep.cu: sweeps of packed factors: launch shapes, state, and the launch. */
-#include <stdlib.h>
-
 #include "cuda/sweep.cuh"
 
 namespace {
@@ -15,10 +13,6 @@ constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
-int32_t row_pitch(int32_t values, int32_t size) {
-    return (values * size + 127) / 128 * 128 + 16; /* as in sweep_kernel.cuh */
-}
-
 /* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
@@ -29,9 +23,9 @@ bool cut_rings(const gsw_cuda *cuda, int32_t real, sweep_plan *plan, int32_t *sh
     const int32_t values = plan->tile_y * plan->tile_z;
     const int32_t most = cuda->shared_per_block - RESERVED_SHARED;
     const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
-    plan->x_pitch = row_pitch(
+    plan->x_pitch = sweep_row_pitch(
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values, real);
-    plan->b_pitch = row_pitch(values, real);
+    plan->b_pitch = sweep_row_pitch(values, real);
     plan->staged = lag + SWEEP_STAGER_AHEAD + 2;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
@@ -89,7 +83,6 @@ void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
     plan->stride[0] = direction * t->stride[0];
     plan->stride[1] = direction * t->stride[1];
     plan->stride[2] = direction * (t->stride[2] - t->shear * t->stride[1]);
-    plan->origin = 0;
 }
 
 void plan_faces(const gsw_tiles *t, sweep_plan *plan) {
@@ -163,32 +156,10 @@ size_t face_offset(int32_t pencils) {
 
 /* Slots of faces: all that resident blocks can have in use, and more than a reader's distance in
  * tickets. */
-gsw_status count_slots(gsw_context *context, const gsw_packed *packed, int32_t *slots) {
-    const gsw_cuda *cuda = gsw_cuda_of(context);
-    int32_t distance = 0;
-    for (int part = 0; part < 2; part++) {
-        const gsw_packed_view *view = &packed->view[part];
-        void *host;
-        GSW_TRY(gsw_alloc(context, (size_t)view->pencils, sizeof(gsw_pencil),
-                          "the table of pencils", &host));
-        const gsw_pencil *table = static_cast<const gsw_pencil *>(host);
-        gsw_status status =
-            gsw_cuda_check(context,
-                           cudaMemcpy(host, view->table, (size_t)view->pencils * sizeof(gsw_pencil),
-                                      cudaMemcpyDeviceToHost),
-                           "the table of pencils");
-        for (int32_t i = 0; status == GSW_SUCCESS && i < view->pencils; i++) {
-            for (int side = 0; side < 3; side++) {
-                if (table[i].after[side] - i > distance)
-                    distance = table[i].after[side] - i;
-            }
-        }
-        free(host);
-        GSW_TRY(status);
-    }
-    const int64_t wanted = (int64_t)cuda->multiprocessors + distance + 8;
-    *slots = wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
-    return GSW_SUCCESS;
+int32_t count_slots(const gsw_cuda *cuda, const gsw_packed *packed) {
+    const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
+    const int64_t wanted = (int64_t)cuda->multiprocessors + (lower > upper ? lower : upper) + 8;
+    return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
 }
 
 } // namespace
@@ -227,13 +198,13 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
                         "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
                         "%d planes",
                         t->halo_y, t->halo_z);
-    GSW_TRY(count_slots(context, packed, &packed->slots));
+    packed->slots = count_slots(cuda, packed);
     const int64_t values = packed->slots * plan.slot_values;
-    packed->state_bytes = face_offset(packed->view[0].pencils) + (size_t)values * real;
+    const size_t bytes = face_offset(packed->view[0].pencils) + (size_t)values * real;
     void *state;
-    GSW_TRY(gsw_cuda_check(context, cudaMalloc(&state, packed->state_bytes), "the sweep's faces"));
+    GSW_TRY(gsw_cuda_check(context, cudaMalloc(&state, bytes), "the sweep's faces"));
     packed->state = static_cast<gsw_sweep_state *>(state);
-    factor->info.work_bytes += (int64_t)packed->state_bytes;
+    factor->info.work_bytes += (int64_t)bytes;
     GSW_TRY(gsw_cuda_check(
         context, cudaMemsetAsync(state, 0, face_offset(packed->view[0].pencils), cuda->stream),
         "the sweep's state"));

@@ -41,7 +41,6 @@ struct sweep_plan {
     int32_t lanes_y, lines_y, lines_z, tile_y, tile_z; /* of a pencil */
     int32_t unit;      /* the axis along which rows are neighbours in memory */
     int64_t stride[3]; /* in values of b and x, signed: along x, y' and z in a plane of y' */
-    int64_t origin;    /* of y' = 0, z = 0 */
     const void *b;     /* first row in sweep order */
     void *x;
     /* Coefficients. */
@@ -73,6 +72,11 @@ struct sweep_plan {
     int64_t wait_limit_ns;
     int64_t withheld; /* ticket of a pencil that hands nothing over; -1: none */
 };
+
+/* Bytes of a row of the rings: rows of the same column fall on different banks. */
+constexpr __host__ __device__ int32_t sweep_row_pitch(int32_t values, int32_t size) {
+    return (values * size + 127) / 128 * 128 + 16;
+}
 
 /* Kernels of one pair of types, by gsw_shape_name. */
 struct sweep_kernels {

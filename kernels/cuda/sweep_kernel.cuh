@@ -233,29 +233,15 @@ template <int name> struct shape_of {
     static constexpr int row_values = own_values + face_y + face_z + face_c;
 };
 
-/* Bytes of a row, so that rows of the same column fall on different banks. */
-constexpr __host__ __device__ int row_pitch(int values, int size) {
-    return (values * size + 127) / 128 * 128 + 16;
-}
-
-template <int n, typename Function> __device__ __forceinline__ void repeat(Function &&function);
-
 template <int value> struct number { static constexpr int v = value; };
 
-template <int i, int n> struct repeater {
-    template <typename Function> static __device__ __forceinline__ void run(Function &function) {
-        function(number<i>());
-        repeater<i + 1, n>::run(function);
-    }
-};
-template <int n> struct repeater<n, n> {
-    template <typename Function> static __device__ __forceinline__ void run(Function &) {
-    }
-};
-
 /* function(number<0>()) ... function(number<n - 1>()): a loop whose index is a constant. */
-template <int n, typename Function> __device__ __forceinline__ void repeat(Function &&function) {
-    repeater<0, n>::run(function);
+template <int n, int i = 0, typename Function>
+__device__ __forceinline__ void repeat(Function &&function) {
+    if constexpr (i < n) {
+        function(number<i>());
+        repeat<n, i + 1>(function);
+    }
 }
 
 /* make_steps(): all steps of the chunk are made; the block leaves. */
@@ -422,14 +408,6 @@ __device__ __forceinline__ uint64_t evict_first(void) {
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
     return policy;
 }
-__device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *global) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(global) : "memory");
-    return value;
-}
-__device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
-}
 
 /* ---- A block ----------------------------------------------------------------------------------
  */
@@ -578,7 +556,7 @@ __device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, int32_t ly, i
 template <int members> struct movements {
     static constexpr int count = 8 * members;
     int64_t value[count];  /* in b or x, for the first chunk */
-    uint32_t place[count]; /* column, row of the first chunk: bytes and row << 16 */
+    uint32_t place[count]; /* column in bytes | row of the first chunk << 16 | x << 28 */
     uint32_t inside;       /* bits: the line is in the grid */
 };
 
@@ -592,8 +570,8 @@ __device__ __forceinline__ void plan_movements(const block_view &block, movement
         const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
         if (y >= 0 && y < plan.ny && z >= 0 && z < plan.nz)
             m.inside |= 1u << i;
-        m.value[i] = plan.origin + (int64_t)(block.y0 + v.ly) * plan.stride[1] +
-                     (int64_t)z * plan.stride[2] + (int64_t)v.x * plan.stride[0];
+        m.value[i] = (int64_t)(block.y0 + v.ly) * plan.stride[1] + (int64_t)z * plan.stride[2] +
+                     (int64_t)v.x * plan.stride[0];
         m.place[i] = (uint32_t)(cell_of(plan, v.ly, v.lz) * (int32_t)sizeof(Real)) |
                      (uint32_t)(v.x + plan.skew_y * v.ly + plan.skew_z * v.lz) << 16 |
                      (uint32_t)v.x << 28;
@@ -862,8 +840,8 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
     using S = shape_of<name>;
     constexpr int M = S::members, T = S::terms, N = S::sources();
     constexpr int VECTOR = 16 / (int)sizeof(Value), WHOLE = T * M / VECTOR * VECTOR;
-    constexpr uint32_t X_PITCH = (uint32_t)row_pitch(S::row_values, sizeof(Real));
-    constexpr uint32_t B_PITCH = (uint32_t)row_pitch(S::own_values, sizeof(Real));
+    constexpr uint32_t X_PITCH = (uint32_t)sweep_row_pitch(S::row_values, sizeof(Real));
+    constexpr uint32_t B_PITCH = (uint32_t)sweep_row_pitch(S::own_values, sizeof(Real));
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     const int32_t lane = block.lane;
