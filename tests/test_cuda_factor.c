@@ -2,42 +2,17 @@
  * the textbook, and what must hold whatever the device is busy with.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
-#include <cuda_runtime_api.h>
 #include <float.h>
 #include <time.h>
 
 #include "cpu/reference.h"
-#include "cuda/test_hooks.h"
-#include "device.h"
+#include "device_stream.h"
+#include "factor_cases.h"
 #include "occupy.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-#define NO_PENCIL INT64_C(-1)
-/* Far longer than any solve here takes. */
-#define PATIENT_NS INT64_C(20000000000)
-
-#define OMEGA 1.3
-
 /* ---- contexts and streams ---- */
-
-/* Under a tool that slows everything down, kernels must be more patient than usual. */
-static gsw_context *open_cuda(void *stream) {
-    gsw_context *cuda = device_context(stream);
-    if (device_stride() > 1)
-        gsw_cuda_test_hooks(cuda, 6 * PATIENT_NS, NO_PENCIL, 0);
-    return cuda;
-}
-
-static cudaStream_t make_stream(void) {
-    cudaStream_t stream = NULL;
-    ck_assert_int_eq(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-    return stream;
-}
-
-static void close_stream(cudaStream_t stream) {
-    ck_assert_int_eq(cudaStreamDestroy(stream), cudaSuccess);
-}
 
 static double seconds(void) {
     struct timespec now;
@@ -130,36 +105,6 @@ static void problem_close(problem *q) {
 }
 
 /* ---- a factor on both sides ---- */
-
-static const struct {
-    gsw_dtype factor, vector;
-} types[] = {{GSW_F64, GSW_F64}, {GSW_F32, GSW_F64}, {GSW_F32, GSW_F32}};
-#define TYPES LENGTH(types)
-
-/* Kinds, transposes, unit diagonals. */
-#define OPTIONS ((GSW_FACTOR_LU + 1) * 4)
-
-static int is_symmetric(const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        if (gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) < 0)
-            return 0;
-    }
-    return 1;
-}
-
-/* The i-th of these; 0 where it repeats another or where the stencil does not allow it. */
-static int options_at(int i, int type, const gsw_stencil *stencil, gsw_factor_options *options) {
-    *options = (gsw_factor_options){.kind = (gsw_factor_kind)(i / 4),
-                                    .transpose = i & 1,
-                                    .unit_diagonal = i >> 1 & 1,
-                                    .factor_type = types[type].factor,
-                                    .vector_type = types[type].vector,
-                                    .omega = OMEGA};
-    if (options->kind == GSW_IC0 && !is_symmetric(stencil))
-        return 0;
-    return options->kind >= GSW_FACTOR_LOWER || !options->unit_diagonal;
-}
 
 /* IC0 needs positive pivots; everything else is tried with pivots of either sign. */
 static oracle_diagonal diagonal_for(gsw_factor_kind kind) {
@@ -1601,7 +1546,7 @@ static void check_timeout(block *v, int which, int64_t withheld, int by_download
         by_download ? gsw_memory_download(cuda, v->x, v->device_x.values, bytes_of(v, v->n))
                     : gsw_context_synchronize(cuda);
     const double elapsed = seconds() - begin;
-    gsw_cuda_test_hooks(cuda, PATIENT_NS, NO_PENCIL, 0);
+    gsw_cuda_test_hooks(cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
     ck_assert_msg(status == GSW_ERROR_TIMEOUT, "%s: sweep %d, ticket %d withheld: %s", v->p->text,
                   which, (int)withheld, gsw_status_name(status));
     ck_assert_msg(elapsed < 5, "%s: timed out after %g s only", v->p->text, elapsed);
@@ -1642,7 +1587,7 @@ START_TEST(a_solve_that_times_out_is_given_up) {
         const gsw_status queued =
             gsw_factor_solve(u.c.cuda, u.p.cuda, 1, u.v.device_b.values, 0, u.v.device_x.values, 0);
         const gsw_status waited = gsw_context_synchronize(u.c.cuda);
-        gsw_cuda_test_hooks(u.c.cuda, PATIENT_NS, NO_PENCIL, 0);
+        gsw_cuda_test_hooks(u.c.cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
         /* The second sweep may be queued after the first one's end, and report it. */
         ck_assert_msg(queued == GSW_ERROR_TIMEOUT || waited == GSW_ERROR_TIMEOUT, "%s, %s",
                       gsw_status_name(queued), gsw_status_name(waited));
@@ -1675,11 +1620,11 @@ START_TEST(any_number_of_blocks_gives_the_same_bits) {
             block_open(&v, &p, 1 + k % 2, 5);
             block_check_all(&v);
             for (int i = 0; i < LENGTH(blocks); i++) {
-                gsw_cuda_test_hooks(c.cuda, PATIENT_NS, NO_PENCIL, blocks[i]);
+                gsw_cuda_test_hooks(c.cuda, PATIENT_NS, NOTHING_WITHHELD, blocks[i]);
                 pair_refactor(&p, &q);
                 block_check_repeat(&v, "with another number of blocks", blocks[i]);
             }
-            gsw_cuda_test_hooks(c.cuda, PATIENT_NS, NO_PENCIL, 0);
+            gsw_cuda_test_hooks(c.cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
             block_close(&v);
             pair_close(&p);
             problem_close(&q);

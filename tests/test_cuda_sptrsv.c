@@ -2,20 +2,14 @@
  * the CPU, and what must hold whatever the device is busy with.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
-#include <cuda_runtime_api.h>
 #include <time.h>
 
-#include "cuda/test_hooks.h"
-#include "device.h"
+#include "device_stream.h"
 #include "occupy.h"
 
 /* The eight solves with one matrix: part, transpose, unit diagonal. The first two are the lower and
  * the upper part as they are. */
 #define SOLVES 8
-
-#define NO_LINE INT64_C(-1)
-/* Far longer than any solve here takes. */
-#define PATIENT_NS INT64_C(20000000000)
 
 static gsw_sptrsv_options solve_options(int solve, gsw_dtype type, gsw_algorithm algorithm) {
     return (gsw_sptrsv_options){.part = solve & 1 ? GSW_UPPER : GSW_LOWER,
@@ -39,24 +33,6 @@ static void describe(char *text, size_t size, const gsw_matrix *m,
              !is_csr                        ? ""
              : m->csr.index_type == GSW_I32 ? "i32"
                                             : "i64");
-}
-
-/* Under a tool that slows everything down, kernels must be more patient than usual. */
-static gsw_context *open_cuda(void *stream) {
-    gsw_context *cuda = device_context(stream);
-    if (device_stride() > 1)
-        gsw_cuda_test_hooks(cuda, 6 * PATIENT_NS, NO_LINE, 0);
-    return cuda;
-}
-
-static cudaStream_t make_stream(void) {
-    cudaStream_t stream = NULL;
-    ck_assert_int_eq(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-    return stream;
-}
-
-static void close_stream(cudaStream_t stream) {
-    ck_assert_int_eq(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 static void reference(gsw_context *cpu, const gsw_matrix *matrix, gsw_sptrsv_options options,
@@ -961,7 +937,7 @@ START_TEST(a_withheld_line_times_out) {
             else
                 status = gsw_context_synchronize(cuda);
             const double elapsed = seconds() - begin;
-            gsw_cuda_test_hooks(cuda, PATIENT_NS, NO_LINE, 0);
+            gsw_cuda_test_hooks(cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
             ck_assert_msg(status == GSW_ERROR_TIMEOUT, "solve %d: %s", s, gsw_status_name(status));
             ck_assert_msg(elapsed < 5, "solve %d: timed out after %g s only", s, elapsed);
             ck_assert_str_ne(gsw_context_message(cuda), "");
@@ -991,11 +967,11 @@ START_TEST(any_number_of_blocks_gives_the_same_bits) {
         pair_open(&p, cpu, cuda, &stored->view, GSW_F64, 5);
         for (int s = 0; s < SOLVES; s++) {
             gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_LINE);
-            gsw_cuda_test_hooks(cuda, PATIENT_NS, NO_LINE, 0);
+            gsw_cuda_test_hooks(cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
             reference(cpu, p.host, options, p.b, p.expected);
             pair_check(&p, &options);
             for (int k = 0; k < 5; k++) {
-                gsw_cuda_test_hooks(cuda, PATIENT_NS, NO_LINE, blocks[k]);
+                gsw_cuda_test_hooks(cuda, PATIENT_NS, NOTHING_WITHHELD, blocks[k]);
                 pair_solve(&p, &options);
                 device_get(cuda, &p.device_x, p.x);
                 ck_assert_msg(memcmp(p.first, p.x, p.bytes) == 0, "other bits with %d blocks",

@@ -10,11 +10,11 @@
 #include "cpu/kernels.h"
 #include "cpu/reference.h"
 #include "csr.h"
+#include "factor_cases.h"
 #include "oracle.h"
 
 #define MOST_THREADS 3
 #define MOST_COLUMNS 8
-#define OMEGA        1.3
 
 /* ---- the oracle: M as one or two sweeps of the reference ---- */
 
@@ -142,10 +142,6 @@ typedef struct trial {
     char text[160];
 } trial;
 
-static const struct {
-    gsw_dtype factor, vector;
-} types[] = {{GSW_F64, GSW_F64}, {GSW_F32, GSW_F64}, {GSW_F32, GSW_F32}};
-
 static trial trial_make(const gsw_grid *grid, const gsw_stencil *stencil,
                         const gsw_factor_options *options, int variant) {
     const oracle_layout layouts[] = {
@@ -196,34 +192,6 @@ static expected *trial_expect(const trial *t) {
 
 static double tolerance_of(const gsw_factor_options *options) {
     return options->factor_type == GSW_F32 ? 1e-5 : oracle_tolerance(options->vector_type);
-}
-
-/* Factorisations alike: kinds, transposes, unit diagonals. `unit_diagonal` means something for some
- * kinds only. */
-static int options_count(void) {
-    return (GSW_FACTOR_LU + 1) * 4;
-}
-
-static int is_symmetric(const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        if (gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) < 0)
-            return 0;
-    }
-    return 1;
-}
-
-/* The i-th of these; 0 where it repeats another or where the stencil does not allow it. */
-static int options_at(int i, int type, const gsw_stencil *stencil, gsw_factor_options *options) {
-    *options = (gsw_factor_options){.kind = (gsw_factor_kind)(i / 4),
-                                    .transpose = i & 1,
-                                    .unit_diagonal = i >> 1 & 1,
-                                    .factor_type = types[type].factor,
-                                    .vector_type = types[type].vector,
-                                    .omega = OMEGA};
-    if (options->kind == GSW_IC0 && !is_symmetric(stencil))
-        return 0;
-    return options->kind >= GSW_FACTOR_LOWER || !options->unit_diagonal;
 }
 
 static void open_contexts(gsw_context **contexts) {
@@ -343,7 +311,7 @@ START_TEST(solves_equal_the_reference) {
     open_contexts(contexts);
     for (int g = 0; g < oracle_grid_count(); g++) {
         const gsw_grid grid = oracle_grid(g);
-        for (int k = 0; k < options_count(); k++) {
+        for (int k = 0; k < OPTIONS; k++) {
             gsw_factor_options options;
             gsw_factor *factors[MOST_THREADS];
             if (!options_at(k, (g + k) % 3, stencil, &options))
@@ -514,7 +482,7 @@ END_TEST
 START_TEST(refactor_is_a_new_factor) {
     const gsw_grid grid = {19, 7, 5};
     gsw_context *context = oracle_context(2);
-    for (int k = 0; k < options_count() * 3; k++) {
+    for (int k = 0; k < OPTIONS * 3; k++) {
         gsw_factor_options options;
         if (!options_at(k / 3, k % 3, oracle_stencil(_i, NULL), &options))
             continue;
@@ -689,7 +657,7 @@ START_TEST(nan_and_infinity_travel_along_couplings_only) {
     static const gsw_grid grids[] = {{1, 1, 1}, {70, 1, 1}, {9, 8, 1}, {1, 6, 7}, {40, 9, 6}};
     gsw_context *context = oracle_context(2);
     for (int g = 0; g < 5; g++) {
-        for (int k = 0; k < options_count(); k++) {
+        for (int k = 0; k < OPTIONS; k++) {
             gsw_factor_options options;
             if (!options_at(k, 0, oracle_stencil(_i, NULL), &options))
                 continue;
