@@ -42,6 +42,22 @@ static __device__ __forceinline__ void store_release_device(int64_t *global, int
     asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
 }
 
+static __device__ __forceinline__ uint64_t load_acquire_device(const uint64_t *global) {
+    uint64_t value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(global) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ uint64_t load_relaxed_device(const uint64_t *global) {
+    uint64_t value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(global) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_release_device(uint64_t *global, uint64_t value) {
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
+}
+
 static __device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
 }

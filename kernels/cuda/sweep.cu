@@ -13,6 +13,11 @@ constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
+/* Halos whose lanes look for one row at a time bring eight rows in the time that a look takes: less
+ * traffic and enough, but for pencils with more chunks than this, which run at the speed of memory.
+ */
+constexpr int32_t MANY_CHUNKS = 40;
+
 /* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
@@ -26,7 +31,8 @@ bool cut_rings(const gsw_cuda *cuda, int32_t real, sweep_plan *plan, int32_t *sh
     plan->x_pitch = sweep_row_pitch(
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values, real);
     plan->b_pitch = sweep_row_pitch(values, real);
-    plan->staged = lag + SWEEP_STAGER_AHEAD + 2;
+    plan->staged = lag + SWEEP_STAGER_AHEAD + 3;
+    plan->looks = plan->chunks > MANY_CHUNKS ? SWEEP_LOOKS : 1;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
@@ -158,7 +164,7 @@ size_t face_offset(int32_t pencils) {
  * tickets. */
 int32_t count_slots(const gsw_cuda *cuda, const gsw_packed *packed) {
     const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
-    const int64_t wanted = (int64_t)cuda->multiprocessors + (lower > upper ? lower : upper) + 8;
+    const int64_t wanted = 2 * (int64_t)cuda->multiprocessors + (lower > upper ? lower : upper) + 8;
     return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
 }
 
@@ -208,14 +214,11 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(gsw_cuda_check(
         context, cudaMemsetAsync(state, 0, face_offset(packed->view[0].pencils), cuda->stream),
         "the sweep's state"));
-    GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(&packed->state->epoch, 1, 4, cuda->stream),
-                           "the sweep's state"));
     void *faces = (char *)state + face_offset(packed->view[0].pencils);
     if (real == 8)
-        fill_words<<<1024, 256, 0, cuda->stream>>>((uint64_t *)faces, values, SWEEP_EMPTY);
+        fill_words<<<1024, 256, 0, cuda->stream>>>((uint64_t *)faces, values, SWEEP_EMPTY_F64);
     else
-        fill_words<<<1024, 256, 0, cuda->stream>>>((uint32_t *)faces, values,
-                                                   (uint32_t)(SWEEP_EMPTY >> 32));
+        fill_words<<<1024, 256, 0, cuda->stream>>>((uint32_t *)faces, values, SWEEP_EMPTY_F32);
     return gsw_cuda_check_launch(context, "the sweep's faces");
 }
 

@@ -8,21 +8,25 @@ enum {
     SWEEP_CHUNK = GSW_TILE_CHUNK,
     SWEEP_BARRIERS = 16,    /* of each kind that count chunks */
     SWEEP_STAGES_MAX = 12,  /* chunks of coefficients in shared memory */
+    SWEEP_STAGES_FIRST = 3, /* of which a block asks for so many before it waits for the first */
     SWEEP_STAGER_AHEAD = 4, /* chunks of b on their way from memory */
+    SWEEP_LOOKS = 3,        /* rows at most that a lane of a halo looks for at once */
     SWEEP_THREADS = 256
 };
 
-/* What a face's entry holds before its value comes; in fp32 the upper half. */
-#define SWEEP_EMPTY UINT64_C(0xFFF8DEADBEEF0001)
+/* What an entry of a face, or of a ring's halo, holds before its value comes: a signalling NaN,
+ * which no arithmetic makes. */
+#define SWEEP_EMPTY_F64 UINT64_C(0x7FF4DEADBEEF0001)
+#define SWEEP_EMPTY_F32 UINT32_C(0x7FA4DEAD)
 
-/* Counters of a factor's sweeps, in device memory. The last block of a solve brings them to where
- * the next one starts. */
+/* Counters of a factor's sweeps, in device memory. They advance by themselves from solve to solve.
+ */
 struct gsw_sweep_state {
-    uint32_t ticket;   /* next pencil to take; wraps to 0 by itself */
-    uint32_t finished; /* pencils that are done; wraps to 0 by itself */
-    uint32_t epoch;    /* of this solve */
-    uint32_t abandon;  /* 1: a wait has passed its limit, all blocks leave */
+    uint64_t next;    /* solves begun << 32 | the next pencil to take */
+    uint64_t abandon; /* SWEEP_GIVEN_UP | the epoch of a solve that was given up: its faces are
+                         dirty; 0: none */
 };
+#define SWEEP_GIVEN_UP (UINT64_C(1) << 32)
 
 /* The lines before a pencil along one direction: 0 in y', 1 in z, 2 in both. Where they lie in a
  * face, and in a row of the ring, see sweep_kernel.cuh. */
@@ -52,7 +56,7 @@ struct sweep_plan {
     const gsw_pencil *table;
     /* Hand-over. */
     gsw_sweep_state *state;
-    uint32_t *done; /* [ticket]: the epoch in which the pencil was finished */
+    uint32_t *done; /* [ticket]: the epoch in which the pencil has emptied the faces it reads */
     void *faces;    /* [slot][slot_values] */
     int64_t slot_values;
     int32_t slots;
@@ -62,6 +66,7 @@ struct sweep_plan {
     int32_t ring;               /* chunks of x and halos */
     int32_t staged;             /* chunks of b */
     int32_t b_offset, x_offset; /* bytes */
+    int32_t looks;              /* of SWEEP_LOOKS: more where pencils are long, see sweep.cu */
     int32_t x_pitch, b_pitch;   /* bytes of a row */
     /* The couplings, for shapes without a kernel of their own, and for rows that need care. */
     int32_t terms;

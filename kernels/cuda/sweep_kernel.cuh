@@ -233,6 +233,29 @@ template <int name> struct shape_of {
     static constexpr int row_values = own_values + face_y + face_z + face_c;
 };
 
+/* A pencil's tile: for named shapes the compiler knows it. */
+struct pencil_tile {
+    int32_t lanes_y, lines_y, lines_z, tile_y, tile_z, skew_y, skew_z;
+};
+
+template <int name> __device__ __forceinline__ pencil_tile tile_of(const sweep_plan &plan) {
+    if constexpr (name == SHAPE_OTHER) {
+        return {plan.lanes_y, plan.lines_y, plan.lines_z, plan.tile_y,
+                plan.tile_z,  plan.skew_y,  plan.skew_z};
+    } else {
+        using S = shape_of<name>;
+        return {S::lanes_y, S::lines_y, S::lines_z, S::tile_y, S::tile_z, S::skew_y, S::skew_z};
+    }
+}
+
+/* Column of one of its lines in a row of the rings, in values. */
+__device__ __forceinline__ int32_t cell_of(const pencil_tile &tile, int32_t ly, int32_t lz) {
+    const int32_t by_y = tile.lines_y - 1, by_z = tile.lines_z - 1; /* a lane has 1 or 2 lines */
+    const int32_t lane = (ly >> by_y) + tile.lanes_y * (lz >> by_z);
+    const int32_t member = (ly & by_y) + (lz & by_z);
+    return (lane << (by_y + by_z)) + member;
+}
+
 template <int value> struct number { static constexpr int v = value; };
 
 /* function(number<0>()) ... function(number<n - 1>()): a loop whose index is a constant. */
@@ -244,13 +267,8 @@ __device__ __forceinline__ void repeat(Function &&function) {
     }
 }
 
-/* make_steps(): all steps of the chunk are made; the block leaves. */
-constexpr int32_t GO_ON = -1, LEAVE = -2;
-
 /* ---- Values -----------------------------------------------------------------------------------
  */
-
-constexpr uint32_t EMPTY_HIGH = (uint32_t)(SWEEP_EMPTY >> 32); /* or all of it, in fp32 */
 
 __device__ __forceinline__ uint32_t high_word(double v) {
     return (uint32_t)__double2hiint(v);
@@ -260,23 +278,53 @@ __device__ __forceinline__ uint32_t high_word(float v) {
 }
 template <typename Real> __device__ __forceinline__ Real empty_value();
 template <> __device__ __forceinline__ double empty_value<double>() {
-    return __hiloint2double((int)EMPTY_HIGH, (int)(uint32_t)SWEEP_EMPTY);
+    return __longlong_as_double(SWEEP_EMPTY_F64);
 }
 template <> __device__ __forceinline__ float empty_value<float>() {
-    return __uint_as_float(EMPTY_HIGH);
+    return __uint_as_float(SWEEP_EMPTY_F32);
 }
-template <typename Real> __device__ __forceinline__ bool is_empty(Real v) {
-    return high_word(v) == EMPTY_HIGH;
+__device__ __forceinline__ bool is_empty(double v) {
+    return high_word(v) == (uint32_t)(SWEEP_EMPTY_F64 >> 32);
 }
-__device__ __forceinline__ bool not_finite(double v) {
-    return (high_word(v) & 0x7ff00000u) == 0x7ff00000u;
+__device__ __forceinline__ bool is_empty(float v) {
+    return high_word(v) == SWEEP_EMPTY_F32;
 }
-__device__ __forceinline__ bool not_finite(float v) {
-    return (high_word(v) & 0x7f800000u) == 0x7f800000u;
+/* Every NaN that arithmetic makes is quiet. */
+__device__ __forceinline__ bool is_quiet_nan(double v) {
+    return (high_word(v) & 0x7ff80000u) == 0x7ff80000u;
 }
-/* A NaN that is surely not EMPTY, infinity as it is. */
-template <typename Real> __device__ __forceinline__ Real plain_nan(Real v) {
+__device__ __forceinline__ bool is_quiet_nan(float v) {
+    return (high_word(v) & 0x7fc00000u) == 0x7fc00000u;
+}
+/* A quiet NaN for any NaN. */
+template <typename Real> __device__ __forceinline__ Real quiet(Real v) {
     return v != v ? (Real)__int_as_float(0x7fffffff) : v;
+}
+/* What a face holds for a NaN that is meant: a signalling one, as EMPTY is. */
+template <typename Real> __device__ __forceinline__ Real meant_nan();
+template <> __device__ __forceinline__ double meant_nan<double>() {
+    return __hiloint2double(0x7ff2600d, 0);
+}
+template <> __device__ __forceinline__ float meant_nan<float>() {
+    return __uint_as_float(0x7f92600du);
+}
+/* An entry of a face that says nothing yet. */
+template <typename Real> __device__ __forceinline__ bool is_missing(Real v) {
+    return is_quiet_nan(v) || is_empty(v);
+}
+
+/* So that a constant of the plan is not loaded again and again. */
+__device__ __forceinline__ uint32_t in_register(uint32_t value) {
+    asm volatile("mov.u32 %0, %0;" : "+r"(value));
+    return value;
+}
+
+/* The value is made before the asm statements that follow. */
+__device__ __forceinline__ void compute_here(double &v) {
+    asm volatile("" : "+d"(v));
+}
+__device__ __forceinline__ void compute_here(float &v) {
+    asm volatile("" : "+f"(v));
 }
 
 /* Loads and stores of n values side by side. */
@@ -299,33 +347,6 @@ template <int n> __device__ __forceinline__ void load_row(float *v, uint32_t add
                      : "r"(address));
     else
         asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(v[0]) : "r"(address));
-}
-/* The same where `wanted`, else v stays. */
-template <int n>
-__device__ __forceinline__ void load_row_if(bool wanted, double *v, uint32_t address) {
-    if constexpr (n == 2)
-        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"
-                     "@p ld.volatile.shared.v2.f64 {%0, %1}, [%2];\n\t}"
-                     : "+d"(v[0]), "+d"(v[1])
-                     : "r"(address), "r"((uint32_t)wanted));
-    else
-        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"
-                     "@p ld.volatile.shared.f64 %0, [%1];\n\t}"
-                     : "+d"(v[0])
-                     : "r"(address), "r"((uint32_t)wanted));
-}
-template <int n>
-__device__ __forceinline__ void load_row_if(bool wanted, float *v, uint32_t address) {
-    if constexpr (n == 2)
-        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"
-                     "@p ld.volatile.shared.v2.f32 {%0, %1}, [%2];\n\t}"
-                     : "+f"(v[0]), "+f"(v[1])
-                     : "r"(address), "r"((uint32_t)wanted));
-    else
-        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"
-                     "@p ld.volatile.shared.f32 %0, [%1];\n\t}"
-                     : "+f"(v[0])
-                     : "r"(address), "r"((uint32_t)wanted));
 }
 template <int n> __device__ __forceinline__ void store_row(uint32_t address, const double *v) {
     if constexpr (n == 2)
@@ -355,19 +376,27 @@ __device__ __forceinline__ void load_face(float v[2], const float *face) {
                  : "=f"(v[0]), "=f"(v[1])
                  : "l"(face));
 }
-template <int n> __device__ __forceinline__ void store_face(double *face, const double *v) {
+template <int n>
+__device__ __forceinline__ void store_face_if(bool wanted, double *face, const double *v) {
     if constexpr (n == 2)
-        asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(face), "d"(v[0]),
-                     "d"(v[1]));
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"
+                     "@p st.volatile.global.v2.f64 [%0], {%1, %2};\n\t}" ::"l"(face),
+                     "d"(v[0]), "d"(v[1]), "r"((uint32_t)wanted));
     else
-        asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(face), "d"(v[0]));
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"
+                     "@p st.volatile.global.f64 [%0], %1;\n\t}" ::"l"(face),
+                     "d"(v[0]), "r"((uint32_t)wanted));
 }
-template <int n> __device__ __forceinline__ void store_face(float *face, const float *v) {
+template <int n>
+__device__ __forceinline__ void store_face_if(bool wanted, float *face, const float *v) {
     if constexpr (n == 2)
-        asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(face), "f"(v[0]),
-                     "f"(v[1]));
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"
+                     "@p st.volatile.global.v2.f32 [%0], {%1, %2};\n\t}" ::"l"(face),
+                     "f"(v[0]), "f"(v[1]), "r"((uint32_t)wanted));
     else
-        asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(face), "f"(v[0]));
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"
+                     "@p st.volatile.global.f32 [%0], %1;\n\t}" ::"l"(face),
+                     "f"(v[0]), "r"((uint32_t)wanted));
 }
 
 /* ---- mbarriers and bulk copies ----------------------------------------------------------------
@@ -416,12 +445,14 @@ struct block_control {
     uint64_t full[SWEEP_STAGES_MAX];    /* loader: the stage's records have come */
     uint64_t made[SWEEP_BARRIERS];      /* compute: the chunk is made */
     uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
-    alignas(16) int32_t ready[4];       /* rows of each halo that are there; chunks announced */
+    int32_t announced;                  /* by the stager: chunks whose records and b are there */
     alignas(16) unsigned char ones[16]; /* values 1, in place of a diagonal */
     int32_t steps_made;                 /* by compute: whole chunks */
     uint32_t epoch;
     int32_t ticket;
-    int32_t last; /* this block is the last one of the solve */
+    int32_t slot_free; /* by the usher: this pencil's faces may be written */
+    int32_t readers;   /* roles that still have to do with other pencils' faces */
+    int32_t dirty;     /* faces hold what a solve that was given up has left */
     gsw_pencil pencil;
 };
 
@@ -434,59 +465,90 @@ struct block_view {
     int32_t lane;
 };
 
-/* Counts the turns of a waiting loop. */
+/* A wait for another block. */
 struct patience {
     uint32_t turns;
-    int64_t since;
+    int64_t since; /* of the first look at the clock; 0: none yet */
 };
 
-/* Looked at every 256 turns: must this block leave? Says so to the others the first time. */
-__device__ __noinline__ bool out_of_patience(const sweep_plan *plan, patience *wait,
-                                             int32_t ticket) {
+/* Looked at every 256 turns: when this wait began, or -1 where the solve is to be given up. Says so
+ * to the others the first time. */
+__device__ __forceinline__ int64_t out_of_patience(const sweep_plan *plan, int64_t since,
+                                                   uint32_t epoch, int32_t ticket) {
     const int64_t now = device_clock();
-    if (wait->since == 0)
-        wait->since = now;
-    if (load_acquire_device(&plan->state->abandon))
-        return true;
-    if (now - wait->since < plan->wait_limit_ns)
-        return false;
-    if (atomicExch(&plan->state->abandon, 1u) == 0) {
+    const uint64_t mark = SWEEP_GIVEN_UP | epoch;
+    if (load_relaxed_device(&plan->state->abandon) == mark)
+        return -1;
+    if (since == 0 || now - since < plan->wait_limit_ns)
+        return since == 0 ? now : since;
+    if (atomicExch((unsigned long long *)&plan->state->abandon, mark) != mark) {
         plan->report->row = ticket;
         plan->report->pencil = 1;
         __threadfence_system();
         *(volatile int32_t *)&plan->report->status = GSW_ERROR_TIMEOUT;
     }
-    return true;
+    return -1;
 }
 
-/* The roles that wait for something outside their warp ask this in every turn. The compute warp
- * waits only for its block's own roles; one that leaves announces everything for all of them, and
- * compute runs to its end with whatever it finds. */
-__device__ __forceinline__ bool must_leave(const block_view &block, patience &wait) {
-    if ((++wait.turns & 255u) != 0 || !out_of_patience(block.plan, &wait, block.control->ticket))
+/* Asked in every turn of a wait for another block: is the solve to be given up? */
+__device__ __forceinline__ bool give_up(const block_view &block, patience &wait) {
+    if ((++wait.turns & 255u) != 0)
         return false;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-        atomicMax_block(&block.control->ready[i], INT32_MAX);
-    return true;
+    wait.since =
+        out_of_patience(block.plan, wait.since, block.control->epoch, block.control->ticket);
+    return wait.since < 0;
 }
 
-/* Waits for phase chunk / count of the chunk's barrier; false: leave. */
-__device__ __forceinline__ bool await_chunk(const block_view &block, const uint64_t *barriers,
-                                            int32_t count, int32_t chunk) {
-    const uint32_t barrier = shared_address(barriers + chunk % count);
+/* Waits until nobody needs what the faces `side` (of each lane) of pencil `ticket` held before: the
+ * pencil that had the slot last is finished, or the one that read it from there. False: given up.
+ */
+__device__ __forceinline__ bool await_slot(const block_view &block, int32_t ticket, int side) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t earlier = ticket - plan.slots;
+    if (earlier < 0)
+        return true;
+    const int32_t reader = plan.table[earlier].after[side];
+    const uint32_t *done = plan.done + (reader >= 0 ? reader : earlier);
     patience wait = {0, 0};
-    while (!barrier_passed(barrier, (uint32_t)(chunk / count) & 1u)) {
-        if (must_leave(block, wait))
+    while (__any_sync(~0u, load_acquire_device(done) != block.control->epoch)) {
+        if (give_up(block, wait))
             return false;
     }
     return true;
 }
 
-/* Raises a counter that others of the block read, after what the warp has written to shared memory.
- * Not over what must_leave() has put there. */
-__device__ __forceinline__ void announce(int32_t *counter, int32_t value) {
-    atomicMax_block(counter, value);
+/* Called by each role that has waited for a slot or emptied faces, when it is done with that: the
+ * last one tells the pencils that use those faces next. */
+__device__ __forceinline__ void leave_faces(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    if (plan.slots >= plan.pencils)
+        return;
+    __threadfence();
+    __syncwarp();
+    if (block.lane == 0 && atomicSub_block(&block.control->readers, 1) == 1) {
+        __threadfence();
+        store_release_device(plan.done + block.control->ticket, block.control->epoch);
+    }
+}
+
+/* Waits for phase chunk / count of the chunk's barrier. Only for what the block does itself. */
+__device__ __forceinline__ void await_chunk(const uint64_t *barriers, int32_t count,
+                                            int32_t chunk) {
+    const uint32_t barrier = shared_address(barriers + chunk % count);
+    while (!barrier_passed(barrier, (uint32_t)(chunk / count) & 1u))
+        ;
+}
+
+/* ---- Usher ------------------------------------------------------------------------------------
+ */
+
+/* Lets compute begin once this pencil's faces may be written. */
+__device__ __forceinline__ void open_faces(const block_view &block) {
+    (void)await_slot(block, block.control->ticket, min(block.lane, 2));
+    __syncwarp();
+    if (block.lane == 0)
+        *(volatile int32_t *)&block.control->slot_free = 1;
+    leave_faces(block);
 }
 
 /* ---- Loader -----------------------------------------------------------------------------------
@@ -500,22 +562,19 @@ __device__ __forceinline__ void load_coefficients(const block_view &block) {
     const char *from = (const char *)plan.values +
                        (int64_t)control->ticket * plan.records * (int64_t)plan.record_bytes;
     const uint64_t policy = evict_first();
-    int32_t c = 0;
-    for (; c < plan.chunks; c++) {
-        const int32_t stage = c % plan.stages;
-        if (c >= plan.stages && !await_chunk(block, control->made, SWEEP_BARRIERS, c - plan.stages))
-            break;
+    int32_t stage = 0, from_chunk = 0;
+    for (int32_t c = 0; c < plan.chunks; c++) {
+        if (c == SWEEP_STAGES_FIRST) /* what is needed first comes first */
+            await_chunk(control->full, plan.stages, 0);
+        if (c >= plan.stages)
+            await_chunk(control->made, SWEEP_BARRIERS, c - plan.stages);
         const uint32_t full = shared_address(control->full + stage);
         barrier_expect(full, bytes);
         if (bytes > 0)
             bulk_copy(block.coefficients + (uint32_t)stage * bytes,
-                      from + (int64_t)(c % kept) * bytes, bytes, full, policy);
-    }
-    /* What is on its way must have come before the block may end. */
-    for (int32_t k = c > plan.stages ? c - plan.stages : 0; k < c; k++) {
-        const uint32_t full = shared_address(control->full + k % plan.stages);
-        while (!barrier_passed(full, (uint32_t)(k / plan.stages) & 1u))
-            ;
+                      from + (int64_t)from_chunk * bytes, bytes, full, policy);
+        stage = stage + 1 == plan.stages ? 0 : stage + 1;
+        from_chunk = from_chunk + 1 == kept ? 0 : from_chunk + 1;
     }
 }
 
@@ -528,142 +587,168 @@ struct moved {
     int32_t x, ly, lz;
 };
 
-__device__ __forceinline__ moved moved_value(const sweep_plan &plan, int32_t i, int32_t lane) {
+template <int unit>
+__device__ __forceinline__ moved moved_value(const pencil_tile &tile, int32_t i, int32_t lane) {
     const int32_t a = lane & 7, k = 4 * i + (lane >> 3);
     int32_t line, x;
-    if (plan.unit == 0) {
+    if (unit == 0) {
         x = a;
         line = k;
-    } else if (plan.unit == 1) {
+    } else if (unit == 1) {
         x = k & 7;
         line = a + 8 * (k >> 3);
     } else {
         x = k & 7;
-        line = (k >> 3) + plan.tile_y * a;
+        line = (k >> 3) + tile.tile_y * a;
     }
     /* tiles are powers of two wide */
-    return {x, line & (plan.tile_y - 1), line >> (31 - __clz(plan.tile_y))};
+    return {x, line & (tile.tile_y - 1), line >> (31 - __clz(tile.tile_y))};
 }
 
-__device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, int32_t ly, int32_t lz) {
-    const int32_t by_y = plan.lines_y - 1, by_z = plan.lines_z - 1; /* a lane has 1 or 2 lines */
-    const int32_t lane = (ly >> by_y) + plan.lanes_y * (lz >> by_z);
-    const int32_t member = (ly & by_y) + (lz & by_z);
-    return (lane << (by_y + by_z)) + member;
-}
-
-/* What a lane needs to know of each value that it moves, whatever the chunk. */
+/* What a lane needs to know of each value that it moves. */
 template <int members> struct movements {
     static constexpr int count = 8 * members;
-    int64_t value[count];  /* in b or x, for the first chunk */
-    uint32_t place[count]; /* column in bytes | row of the first chunk << 16 | x << 28 */
-    uint32_t inside;       /* bits: the line is in the grid */
+    int64_t value[count]; /* in b or x, from the chunk's first value of the pencil's first line */
+    uint32_t cell[count]; /* shared address, for the chunk that comes next */
+    uint32_t inside;      /* bits: the line is in the grid */
+    uint32_t ends;        /* bits: and the point, in the last chunk of a line */
 };
 
-template <typename Real, int members>
-__device__ __forceinline__ void plan_movements(const block_view &block, movements<members> &m) {
+/* `ring`: shared address of the rows, `pitch` bytes apart. */
+template <typename Real, int unit, int members>
+__device__ __forceinline__ void plan_movements_along(const block_view &block,
+                                                     const pencil_tile &tile, uint32_t ring,
+                                                     int32_t pitch, movements<members> &m) {
     const sweep_plan &plan = *block.plan;
-    m.inside = 0;
+    const int32_t last = (plan.nx - 1) % SWEEP_CHUNK;
+    m.inside = m.ends = 0;
 #pragma unroll
     for (int i = 0; i < m.count; i++) {
-        const moved v = moved_value(plan, i, block.lane);
+        const moved v = moved_value<unit>(tile, i, block.lane);
         const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
-        if (y >= 0 && y < plan.ny && z >= 0 && z < plan.nz)
-            m.inside |= 1u << i;
-        m.value[i] = (int64_t)(block.y0 + v.ly) * plan.stride[1] + (int64_t)z * plan.stride[2] +
-                     (int64_t)v.x * plan.stride[0];
-        m.place[i] = (uint32_t)(cell_of(plan, v.ly, v.lz) * (int32_t)sizeof(Real)) |
-                     (uint32_t)(v.x + plan.skew_y * v.ly + plan.skew_z * v.lz) << 16 |
-                     (uint32_t)v.x << 28;
+        const bool inside = (uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz;
+        m.inside |= (uint32_t)inside << i;
+        m.ends |= (uint32_t)(inside && v.x <= last) << i;
+        m.value[i] = (block.y0 + v.ly) * plan.stride[1] + z * plan.stride[2] + v.x * plan.stride[0];
+        m.cell[i] = ring + (uint32_t)(cell_of(tile, v.ly, v.lz) * (int32_t)sizeof(Real)) +
+                    (uint32_t)((v.x + tile.skew_y * v.ly + tile.skew_z * v.lz) * pitch);
     }
 }
 
-template <typename Real, int members>
+template <int name, typename Real, int members>
+__device__ __forceinline__ void plan_movements(const block_view &block, uint32_t ring,
+                                               int32_t pitch, movements<members> &m) {
+    const pencil_tile tile = tile_of<name>(*block.plan);
+    if (block.plan->unit == 0)
+        plan_movements_along<Real, 0>(block, tile, ring, pitch, m);
+    else if (block.plan->unit == 1)
+        plan_movements_along<Real, 1>(block, tile, ring, pitch, m);
+    else
+        plan_movements_along<Real, 2>(block, tile, ring, pitch, m);
+}
+
+/* The cell of value i in this chunk; steps on to the next one. */
+template <int members>
+__device__ __forceinline__ uint32_t next_cell(movements<members> &m, int i, uint32_t chunk_bytes,
+                                              uint32_t ring_bytes, uint32_t ring_end) {
+    uint32_t cell = m.cell[i];
+    if (cell >= ring_end)
+        cell -= ring_bytes;
+    m.cell[i] = cell + chunk_bytes;
+    return cell;
+}
+
+template <int name, typename Real, int members>
 __device__ __forceinline__ void stage_b(const block_view &block) {
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     movements<members> m;
-    plan_movements<Real, members>(block, m);
+    plan_movements<name, Real>(block, block.b, plan.b_pitch, m);
     const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
-    const int32_t rows = plan.staged * SWEEP_CHUNK;
+    const int32_t lines = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK; /* chunks of a line */
+    const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.b_pitch);
+    const uint32_t ring_bytes = (uint32_t)plan.staged * chunk_bytes;
+    const int64_t advance = SWEEP_CHUNK * plan.stride[0];
     const Real *b = (const Real *)plan.b;
-    int32_t first_row = 0; /* of the chunk, in the ring */
+    int32_t stage = 0;
+    uint32_t phase = 0;
     for (int32_t c = 0; c < plan.chunks + SWEEP_STAGER_AHEAD; c++) {
-        if (c * SWEEP_CHUNK < plan.nx) {
-            if (c + lag >= plan.staged &&
-                !await_chunk(block, control->made, SWEEP_BARRIERS, c + lag - plan.staged))
-                break;
-            const int64_t chunk_value = (int64_t)c * SWEEP_CHUNK * plan.stride[0];
-            const int32_t left = plan.nx - c * SWEEP_CHUNK;
+        const int32_t ready = c - SWEEP_STAGER_AHEAD;
+        if (ready >= 0) {
+            asm volatile("cp.async.wait_group %0;" ::"n"((int)SWEEP_STAGER_AHEAD - 1) : "memory");
+            while (!barrier_passed(shared_address(control->full + stage), phase))
+                ;
+            if (++stage == plan.stages) {
+                stage = 0;
+                phase ^= 1;
+            }
+            if (ready >= plan.ring)
+                await_chunk(control->stored, SWEEP_BARRIERS, ready - plan.ring);
+            if (ready == 0) {
+                while (!*(volatile int32_t *)&control->slot_free)
+                    ;
+            }
+            __syncwarp();
+            if (block.lane == 0)
+                *(volatile int32_t *)&control->announced = ready + 1;
+        }
+        if (c < lines) {
+            if (c + lag >= plan.staged)
+                await_chunk(control->made, SWEEP_BARRIERS, c + lag - plan.staged);
+            const uint32_t wanted = c + 1 < lines ? m.inside : m.ends;
 #pragma unroll
             for (int i = 0; i < m.count; i++) {
-                int32_t row = first_row + (int32_t)(m.place[i] >> 16 & 0xfff);
-                row -= row >= rows ? rows : 0;
-                if ((m.inside >> i & 1u) && (int32_t)(m.place[i] >> 28) < left)
-                    asm volatile(
-                        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                            block.b + (uint32_t)(row * plan.b_pitch) + (m.place[i] & 0xffff)),
-                        "l"(b + m.value[i] + chunk_value), "n"(sizeof(Real))
-                        : "memory");
+                const uint32_t cell =
+                    next_cell(m, i, chunk_bytes, ring_bytes, block.b + ring_bytes);
+                if (wanted >> i & 1u)
+                    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(cell),
+                                 "l"(b + m.value[i]), "n"(sizeof(Real))
+                                 : "memory");
             }
-            first_row = first_row + SWEEP_CHUNK == rows ? 0 : first_row + SWEEP_CHUNK;
+            b += advance;
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
-        const int32_t ready = c - SWEEP_STAGER_AHEAD;
-        if (ready < 0)
-            continue;
-        asm volatile("cp.async.wait_group %0;" ::"n"((int)SWEEP_STAGER_AHEAD) : "memory");
-        if (!await_chunk(block, control->full, plan.stages, ready))
-            break;
-        if (ready >= plan.ring &&
-            !await_chunk(block, control->stored, SWEEP_BARRIERS, ready - plan.ring))
-            break;
-        __syncwarp();
-        if (block.lane == 0)
-            announce(&control->ready[3], ready + 1);
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-template <typename Real, int members>
+template <int name, typename Real, int members>
 __device__ __forceinline__ void store_x(const block_view &block) {
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     movements<members> m;
-    plan_movements<Real, members>(block, m);
+    plan_movements<name, Real>(block, block.x, plan.x_pitch, m);
     const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
-    const int32_t rows = plan.ring * SWEEP_CHUNK;
+    const int32_t lines = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.x_pitch);
+    const uint32_t ring_bytes = (uint32_t)plan.ring * chunk_bytes;
+    const int64_t advance = SWEEP_CHUNK * plan.stride[0];
     Real *x = (Real *)plan.x;
-    int32_t first_row = 0;
-    for (int32_t c = 0; c * SWEEP_CHUNK < plan.nx; c++) {
-        const int32_t last = c + lag < plan.chunks ? c + lag : plan.chunks - 1;
-        if (!await_chunk(block, control->made, SWEEP_BARRIERS, last))
-            return;
+    for (int32_t c = 0; c < lines; c++) {
+        await_chunk(control->made, SWEEP_BARRIERS,
+                    c + lag < plan.chunks ? c + lag : plan.chunks - 1);
         Real v[m.count];
 #pragma unroll
-        for (int i = 0; i < m.count; i++) {
-            int32_t row = first_row + (int32_t)(m.place[i] >> 16 & 0xfff);
-            row -= row >= rows ? rows : 0;
-            load_row<1>(v + i, block.x + (uint32_t)(row * plan.x_pitch) + (m.place[i] & 0xffff));
-        }
+        for (int i = 0; i < m.count; i++)
+            load_row<1>(v + i, next_cell(m, i, chunk_bytes, ring_bytes, block.x + ring_bytes));
         __syncwarp();
         if (block.lane == 0)
             barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
-        const int64_t chunk_value = (int64_t)c * SWEEP_CHUNK * plan.stride[0];
-        const int32_t left = plan.nx - c * SWEEP_CHUNK;
+        const uint32_t wanted = c + 1 < lines ? m.inside : m.ends;
 #pragma unroll
         for (int i = 0; i < m.count; i++) {
-            if ((m.inside >> i & 1u) && (int32_t)(m.place[i] >> 28) < left)
-                x[m.value[i] + chunk_value] = v[i];
+            if (wanted >> i & 1u)
+                x[m.value[i]] = v[i];
         }
-        first_row = first_row + SWEEP_CHUNK == rows ? 0 : first_row + SWEEP_CHUNK;
+        x += advance;
     }
 }
 
 /* ---- Halos ------------------------------------------------------------------------------------
  *
- * A lane looks at two neighbouring values of one step (one, where a step has an odd number); the
- * lanes cover several steps at once. */
+ * A lane looks for two neighbouring values of one step (one, where a step has an odd number), then
+ * for those `span` steps on, and so forth, whatever the other lanes do. It empties the cell of its
+ * next row before it fills the cell of this one: compute, which has read this one, does not meet
+ * what lay in the next one before. */
 template <typename Real, int known_values>
 __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     const sweep_plan &plan = *block.plan;
@@ -677,79 +762,87 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     int32_t shift = 0; /* 2^shift lanes look at a step */
     while ((width << shift) < values)
         shift++;
-    const int32_t span = min(32 >> shift, (int)SWEEP_CHUNK); /* steps of a look */
+    const int32_t span = min(32 >> shift, (int)SWEEP_CHUNK);
     const int32_t column = (block.lane & ((1 << shift) - 1)) * width;
     const int32_t ahead = block.lane >> shift;
     const bool works = ahead < span && column < values;
-    const int32_t steps = plan.chunks * SWEEP_CHUNK, rows = plan.ring * SWEEP_CHUNK;
+    const int32_t rows = plan.ring * SWEEP_CHUNK;
+    const int32_t end = works ? plan.chunks * SWEEP_CHUNK : INT32_MIN;
+    const int32_t first = -face.later,
+                  last = plan.chunks * SWEEP_CHUNK - face.later; /* in memory */
     const uint32_t pitch = (uint32_t)plan.x_pitch, ring_bytes = (uint32_t)rows * pitch;
-    int32_t have = -plan.lead;           /* rows before this one are there */
-    int32_t group = have;                /* first of the rows that are looked for */
-    int32_t room = rows - 2 * plan.lead; /* rows before this one may be written */
-    /* Where the lane's value of the group is, and where it goes. */
+    const uint32_t ring_end = block.x + ring_bytes, step = (uint32_t)span * pitch;
+    int32_t row = ahead - plan.lead;
     Real *from = (Real *)plan.faces + (int64_t)(before % plan.slots) * plan.slot_values +
-                 face.offset + column + (int64_t)(group + ahead + face.later) * values;
-    const uint32_t to = block.x + (uint32_t)ahead * pitch +
-                        (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
-    uint32_t place = ring_bytes - (uint32_t)plan.lead * pitch;
+                 face.offset + column + (int64_t)(row + face.later) * values;
+    uint32_t to = block.x + (uint32_t)(row + rows) * pitch +
+                  (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
+    to -= to >= ring_end ? ring_bytes : 0;
+    const int32_t slack = rows - plan.lead - span; /* rows that may be filled beyond what is made */
+    int32_t room = slack;
     const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
+    bool given_up = !await_slot(block, before, side);
     patience wait = {0, 0};
-    while (have < steps) {
-        const int32_t row = group + ahead;
-        const bool exists = works && row + face.later >= 0 && row + face.later < steps;
-        Real v[2] = {0, 0};
-        if (exists && width == 2)
-            load_face(v, from);
-        else if (exists)
-            v[0] = load_relaxed_device(from);
-        /* What has been taken is EMPTY again. */
-        const bool there = row < have || !(is_empty(v[0]) || is_empty(v[1]));
-        const uint32_t missing = ~__ballot_sync(~0u, there || !works);
-        const int32_t upto =
-            missing == 0 ? group + span : group + ((__ffs((int)missing) - 1) >> shift);
-        if (upto <= have) {
-            if (__any_sync(~0u, must_leave(block, wait)))
-                return;
-            continue;
+    int32_t seen = row;
+    while (__any_sync(~0u, row < end)) {
+        Real v[SWEEP_LOOKS][2];
+        bool looked[SWEEP_LOOKS];
+#pragma unroll
+        for (int i = 0; i < SWEEP_LOOKS; i++) {
+            const int32_t r = row + i * span;
+            looked[i] = r < end && r >= first && r < last && !given_up;
+            v[i][0] = v[i][1] = 0;
+            if (i >= plan.looks)
+                v[i][0] = empty[0];
+            else if (looked[i] && width == 2)
+                load_face(v[i], from + i * span * values);
+            else if (looked[i])
+                v[i][0] = load_relaxed_device(from + i * span * values);
         }
-        while (upto > room) {
-            room = *(volatile int32_t *)&control->steps_made + rows - plan.lead;
-            if (__any_sync(~0u, must_leave(block, wait)))
-                return;
+        if (row + (SWEEP_LOOKS - 1) * span >= room)
+            room = *(volatile int32_t *)&control->steps_made + slack;
+        bool come = true;
+#pragma unroll
+        for (int i = 0; i < SWEEP_LOOKS; i++) {
+            come = come && row < end && row < room && !is_missing(v[i][0]) && !is_missing(v[i][1]);
+            if (come) {
+                uint32_t next = to + step;
+                next -= next >= ring_end ? ring_bytes : 0;
+                if (width == 2) {
+                    store_row<2>(next, empty);
+                    store_row<2>(to, v[i]);
+                    store_face_if<2>(looked[i], from, empty);
+                } else {
+                    store_row<1>(next, empty);
+                    store_row<1>(to, v[i]);
+                    store_face_if<1>(looked[i], from, empty);
+                }
+                row += span;
+                from += span * values;
+                to = next;
+            }
         }
-        const bool mine = works && row >= have && row < upto;
-        if (mine && width == 2)
-            store_row<2>(to + place, v);
-        else if (mine)
-            store_row<1>(to + place, v);
-        __syncwarp();
-        if (block.lane == 0)
-            announce(&control->ready[side], upto);
-        if (mine && exists && width == 2)
-            store_face<2>(from, empty);
-        else if (mine && exists)
-            store_face<1>(from, empty);
-        have = upto;
-        if (missing == 0) {
-            group += span;
-            from += span * values;
-            place += (uint32_t)span * pitch;
-            place -= place >= ring_bytes ? ring_bytes : 0;
+        if ((wait.turns & 255u) == 0 && __any_sync(~0u, row != seen)) {
+            seen = row;
+            wait.since = 0;
         }
-        wait = {0, 0};
+        if (!given_up && give_up(block, wait))
+            given_up = true;
     }
+    leave_faces(block);
 }
 
 /* ---- Compute ----------------------------------------------------------------------------------
  */
 
 /* Column of line (ly, lz), in values: the pencil's own or one before it. */
-__device__ __forceinline__ int32_t column_of(const sweep_plan &plan, int32_t halo_y, int32_t halo_z,
-                                             int32_t ly, int32_t lz) {
+__device__ __forceinline__ int32_t column_of(const sweep_plan &plan, const pencil_tile &tile,
+                                             int32_t halo_y, int32_t halo_z, int32_t ly,
+                                             int32_t lz) {
     if (ly >= 0 && lz >= 0)
-        return cell_of(plan, ly, lz);
+        return cell_of(tile, ly, lz);
     if (lz >= 0)
-        return plan.face[0].column + (ly + halo_y) * plan.tile_z + lz;
+        return plan.face[0].column + (ly + halo_y) * tile.tile_z + lz;
     if (ly >= 0)
         return plan.face[1].column + ly * halo_z + lz + halo_z;
     return plan.face[2].column + (ly + halo_y) * halo_z + lz + halo_z;
@@ -764,6 +857,7 @@ __device__ __forceinline__ Real careful_row(const block_view *block, int32_t rin
     const int32_t members = plan.lines_y * plan.lines_z;
     const int32_t halo_y = plan.face[0].values / plan.tile_z;
     const int32_t halo_z = plan.face[1].values / plan.tile_y;
+    const pencil_tile tile = tile_of<SHAPE_OTHER>(plan);
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     const int32_t ly = block->lane % plan.lanes_y * plan.lines_y + (plan.lines_y == 2 ? member : 0);
     const int32_t lz = block->lane / plan.lanes_y * plan.lines_z + (plan.lines_z == 2 ? member : 0);
@@ -784,59 +878,30 @@ __device__ __forceinline__ Real careful_row(const block_view *block, int32_t rin
         int32_t row = ring_row - plan.back[j];
         while (row < 0)
             row += rows;
+        const uint32_t at =
+            block->x + (uint32_t)(row * plan.x_pitch) +
+            (uint32_t)sizeof(Real) * (uint32_t)column_of(plan, tile, halo_y, halo_z,
+                                                         ly + plan.dl[j], lz - plan.plane[j]);
         Real value;
-        load_row<1>(&value, block->x + (uint32_t)(row * plan.x_pitch) +
-                                (uint32_t)sizeof(Real) * (uint32_t)column_of(plan, halo_y, halo_z,
-                                                                             ly + plan.dl[j],
-                                                                             lz - plan.plane[j]));
+        do {
+            load_row<1>(&value, at);
+        } while (is_empty(value));
         r = c == 0 ? r : fma(-(Real)c, value, r);
     }
-    return plain_nan(r);
+    return quiet(r);
 }
 
-__device__ __forceinline__ int4 load_ready(const block_control *control) {
-    int4 ready;
-    asm volatile("ld.volatile.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(ready.x), "=r"(ready.y), "=r"(ready.z), "=r"(ready.w)
-                 : "r"(shared_address(control->ready))
-                 : "memory");
-    return ready;
+/* Waits until chunk `chunk` is announced. */
+__device__ __forceinline__ void await_announced(const block_control *control, int32_t chunk) {
+    while (__any_sync(~0u, *(volatile const int32_t *)&control->announced <= chunk))
+        ;
 }
 
-__device__ __forceinline__ int32_t halos_ready(int4 ready) {
-    return min(min(ready.x, ready.y), ready.z);
-}
-
-/* Waits until the halos' rows before `rows` are there and `chunks` chunks are announced. The roles
- * that see to both give up in time, and then announce all. */
-__device__ __forceinline__ void await_rows(const block_control *control, int32_t rows,
-                                           int32_t chunks) {
-    int4 ready;
-    do {
-        ready = load_ready(control);
-    } while (__any_sync(~0u, halos_ready(ready) < rows || ready.w < chunks));
-}
-
-/* Waits until the slot of this pencil's faces has been emptied by those who read its last use. */
-__device__ __noinline__ bool await_slot(const block_view *block) {
-    const sweep_plan &plan = *block->plan;
-    const int32_t earlier = block->control->ticket - plan.slots;
-    patience wait = {0, 0};
-    const uint32_t *done = NULL;
-    if (earlier >= 0 && block->lane < 3 && plan.face[block->lane].values > 0 &&
-        plan.table[earlier].after[block->lane] >= 0)
-        done = plan.done + plan.table[earlier].after[block->lane];
-    while (__any_sync(~0u, done && load_acquire_device(done) != block->control->epoch)) {
-        if (__any_sync(~0u, must_leave(*block, wait)))
-            return false;
-    }
-    return true;
-}
-
-/* The compute warp of a named shape. Returns the first step that it has not made (all their number
- * if it has), or LEAVE. */
+/* The compute warp of a named shape. Returns the first step that it has not made for good (all
+ * their number if it has); *handed has a bit for each value of that chunk, [line][step], that has
+ * been handed over already. */
 template <int name, typename Real, typename Value>
-__device__ __forceinline__ int32_t make_steps(const block_view &block) {
+__device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t *handed) {
     using S = shape_of<name>;
     constexpr int M = S::members, T = S::terms, N = S::sources();
     constexpr int VECTOR = 16 / (int)sizeof(Value), WHOLE = T * M / VECTOR * VECTOR;
@@ -865,22 +930,18 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
     const bool hands = control->ticket != plan.withheld;
     const int32_t from_y = S::tile_y - S::halo_y, from_z = S::tile_z - S::halo_z;
     Real *face_y[M], *face_z[M], *face_c[M];
+    bool hands_y[M], hands_z[M], hands_c[M];
 #pragma unroll
     for (int m = 0; m < M; m++) {
         const int32_t my = ly + (S::lines_y == 2 ? m : 0), mz = lz + (S::lines_z == 2 ? m : 0);
-        face_y[m] = hands && control->pencil.after[0] >= 0 && my >= from_y
-                        ? slot + plan.face[0].offset + (my - from_y) * S::tile_z + mz
-                        : NULL;
-        face_z[m] = hands && S::face_z > 0 && control->pencil.after[1] >= 0 && mz >= from_z
-                        ? slot + plan.face[1].offset + my * S::halo_z + mz - from_z
-                        : NULL;
-        face_c[m] =
-            hands && S::corner && control->pencil.after[2] >= 0 && my >= from_y && mz >= from_z
-                ? slot + plan.face[2].offset + (my - from_y) * S::halo_z + mz - from_z
-                : NULL;
+        hands_y[m] = hands && control->pencil.after[0] >= 0 && my >= from_y;
+        hands_z[m] = hands && S::face_z > 0 && control->pencil.after[1] >= 0 && mz >= from_z;
+        hands_c[m] =
+            hands && S::corner && control->pencil.after[2] >= 0 && my >= from_y && mz >= from_z;
+        face_y[m] = slot + plan.face[0].offset + (my - from_y) * S::tile_z + mz;
+        face_z[m] = slot + plan.face[1].offset + my * S::halo_z + mz - from_z;
+        face_c[m] = slot + plan.face[2].offset + (my - from_y) * S::halo_z + mz - from_z;
     }
-    if (!await_slot(&block))
-        return LEAVE;
 
     /* Columns of the neighbours, bytes. */
     uint32_t column[N > 0 ? N : 1];
@@ -888,7 +949,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
         constexpr source s = S::source_at(decltype(i)::v);
         column[decltype(i)::v] =
             (uint32_t)sizeof(Real) *
-            (uint32_t)column_of(plan, S::halo_y, S::halo_z,
+            (uint32_t)column_of(plan, tile_of<name>(plan), S::halo_y, S::halo_z,
                                 ly + s.lane_y * S::lines_y + (S::lines_y == 2 ? s.member : 0),
                                 lz + s.lane_z * S::lines_z + (S::lines_z == 2 ? s.member : 0));
     });
@@ -897,7 +958,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
     Real b[2][M];
     Real h[N > 0 ? N : 1][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};           /* the lane's own */
-    Real sum[M];                   /* what is known of the next step */
+    Real scaled[M], sum[M];        /* b times the reciprocal diagonal; what is known of a step */
     /* Shared addresses of the rows of the chunk before and of this one, of records and of b. */
     uint32_t before = 0, here = 0;
     uint32_t record, next_record, b_here, b_next;
@@ -911,8 +972,8 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
         });
     };
 
-    /* Coefficients of the step whose record is at `at`, and b. */
-    auto load_coefficients_of = [&](int p, uint32_t at, uint32_t d_at, uint32_t b_at) {
+    /* Coefficients of the step whose record is at `at`. */
+    auto load_coefficients_of = [&](int p, uint32_t at) {
         repeat<WHOLE / VECTOR>([&](auto i) {
             constexpr int k = decltype(i)::v;
             load_row<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
@@ -921,44 +982,53 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
             constexpr int k = WHOLE + decltype(i)::v;
             load_row<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
         });
+    };
+    /* b and the reciprocal diagonal of a step, and their product. */
+    auto load_right_side = [&](int p, uint32_t d_at, uint32_t b_at) {
         load_row<M>(d[p], d_at);
         load_row<M>(b[p], b_at);
     };
-    /* The neighbours' values that step u makes readable: row u of those that step u + 1 reads, and
-     * what step u + 2 reads of others. `again`: they were read before they were there. */
-    auto load_sources = [&](int u, auto again, bool wanted) {
-        auto load = [&](auto kind) {
-            constexpr bool near = decltype(kind)::v == 1;
-            repeat<N>([&](auto i) {
-                constexpr int k = decltype(i)::v;
-                constexpr source from = S::source_at(k);
-                constexpr bool second = k > 0 && S::pair(k > 0 ? k - 1 : 0);
-                if constexpr ((from.nearest == 1) == near && !second) {
-                    /* near: row u is read by step u + 1; else load for step u + 2 */
-                    const int r = near ? u : u + 2 - from.nearest;
-                    const uint32_t at =
-                        (r < 0 ? column_before[k] : column_here[k]) + (uint32_t)(r & 7) * X_PITCH;
-                    constexpr int width = S::pair(k) ? 2 : 1;
-                    Real v[2] = {h[k][r & 7], h[k + width - 1][r & 7]};
-                    if constexpr (decltype(again)::v == 1)
-                        load_row_if<width>(wanted, v, at);
-                    else
-                        load_row<width>(v, at);
-                    h[k][r & 7] = v[0];
-                    if constexpr (width == 2)
-                        h[k + 1][r & 7] = v[1];
-                }
-            });
-        };
-        load(number<1>());
-        load(number<0>());
+    auto scale_right_side = [&](int p) {
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            scaled[m] = b[p][m] * (Real)d[p][m];
+    };
+    /* Row u - 1 of the neighbours that step u reads there, and of others the row that step u + 1
+     * reads first. */
+    auto load_sources = [&](int u, auto which) {
+        constexpr bool near = decltype(which)::v == 1;
+        repeat<N>([&](auto i) {
+            constexpr int k = decltype(i)::v;
+            constexpr int nearest = S::source_at(k).nearest;
+            constexpr bool second = k > 0 && S::pair(k > 0 ? k - 1 : 0);
+            if constexpr (!second && (nearest == 1) == near) {
+                const int r = nearest == 1 ? u - 1 : u + 1 - nearest;
+                const uint32_t at =
+                    (r < 0 ? column_before[k] : column_here[k]) + (uint32_t)(r & 7) * X_PITCH;
+                constexpr int width = S::pair(k) ? 2 : 1;
+                Real v[width];
+                load_row<width>(v, at);
+                for (int w = 0; w < width; w++)
+                    h[k + w][r & 7] = v[w];
+            }
+        });
+    };
+    /* One of them has not come yet. */
+    auto not_all_there = [&](int u) {
+        bool late = false;
+        repeat<N>([&](auto i) {
+            constexpr int k = decltype(i)::v;
+            constexpr int nearest = S::source_at(k).nearest;
+            late |= is_empty(h[k][(nearest == 1 ? u - 1 : u + 1 - nearest) & 7]);
+        });
+        return late;
     };
     /* What step u needs, but for the values made in the step before: two chains of sums where there
      * are many terms. */
     auto begin_sum = [&](int u) {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
-            Real t[2] = {b[u & 1][m] * (Real)d[u & 1][m], 0};
+            Real t[2] = {scaled[m], 0};
             repeat<T>([&](auto term) {
                 constexpr int j = decltype(term)::v, back = S::back(j);
                 constexpr source from = S::of(j, m);
@@ -986,7 +1056,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
         });
     };
     /* And those of other lanes: step u is made. */
-    auto add_near = [&](int u, Real *r) {
+    auto add_near = [&](int u, const Value *near, Real *r) {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
             r[m] = sum[m];
@@ -994,162 +1064,178 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block) {
                 constexpr int j = decltype(term)::v;
                 constexpr int i = S::source_index(j, m);
                 if constexpr (S::back(j) == 1 && !S::own(S::of(j, m)))
-                    r[m] = fma(-(Real)a[u & 1][j * M + m], h[i < 0 ? 0 : i][(u - 1) & 7], r[m]);
+                    r[m] = fma(-(Real)near[j * M + m], h[i < 0 ? 0 : i][(u - 1) & 7], r[m]);
             });
+            compute_here(r[m]);
         });
     };
 
-    int32_t stage = 0, chunk_slot = 0, staged_slot = 0;
-    const uint32_t stage_bytes = (uint32_t)(SWEEP_CHUNK * plan.record_bytes);
-    uint32_t record_bytes; /* kept in a register */
-    asm volatile("mov.u32 %0, %1;" : "=r"(record_bytes) : "r"((uint32_t)plan.record_bytes));
+    const uint32_t record_bytes = in_register((uint32_t)plan.record_bytes);
+    const uint32_t records_end =
+        in_register(block.coefficients + (uint32_t)(plan.stages * SWEEP_CHUNK * plan.record_bytes));
+    const uint32_t x_end = in_register(block.x + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
+    const uint32_t b_bytes = in_register((uint32_t)(plan.staged * SWEEP_CHUNK) * B_PITCH);
+    const int32_t chunks = (int32_t)in_register((uint32_t)plan.chunks);
+    /* Chunks in which every lane's lines are in the grid. */
+    const int32_t whole = ragged ? INT32_MAX : (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t end_whole = plan.nx / SWEEP_CHUNK;
     const uint32_t b_column = block.b + (uint32_t)(lane * M) * (uint32_t)sizeof(Real);
-    await_rows(control, 0, 1);
-    int4 ready = load_ready(control);
+    await_announced(control, 0);
     before = block.x + (uint32_t)((plan.ring - 1) * SWEEP_CHUNK) * X_PITCH;
     here = block.x;
     record = block.coefficients;
     b_here = b_column;
     /* The diagonal; where none is stored, ones. */
     const uint32_t d_offset = (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value));
-    const uint32_t d_bytes = plan.diagonal ? record_bytes : 0;
-    uint32_t d_here = plan.diagonal ? record + d_offset : shared_address(control->ones), d_next;
-    load_coefficients_of(0, record, d_here, b_here);
-    load_coefficients_of(1, record + record_bytes, d_here + d_bytes, b_here + B_PITCH);
-    repeat<N>([&](auto i) {
-        constexpr int k = decltype(i)::v;
-        constexpr source s = S::source_at(k);
-        /* rows -8 .. -1, and those of row 0 and on that step 1 reads ahead do not exist yet */
-        repeat<8>([&](auto r) {
-            constexpr int row = decltype(r)::v;
-            if constexpr (8 - row >= S::source_at(k).nearest && 8 - row <= S::farthest(k))
-                load_row<1>(&h[k][row], before + (uint32_t)row * X_PITCH + column[k]);
+    const bool plan_diagonal = in_register((uint32_t)plan.diagonal) != 0;
+    const uint32_t d_bytes = plan_diagonal ? record_bytes : 0;
+    uint32_t d_here = plan_diagonal ? record + d_offset : shared_address(control->ones), d_next;
+    load_coefficients_of(0, record);
+    load_coefficients_of(1, record + record_bytes);
+    load_right_side(0, d_here, b_here);
+    load_right_side(1, d_here + d_bytes, b_here + B_PITCH);
+    scale_right_side(0);
+    bool late;
+    do {
+        late = false;
+        repeat<N>([&](auto i) {
+            constexpr int k = decltype(i)::v;
+            /* rows -8 .. -1: those that step 0 and the next ones read, but for the row that step 0
+             * reads itself */
+            repeat<8>([&](auto r) {
+                constexpr int row = decltype(r)::v, back = 8 - row;
+                if constexpr (back >= S::source_at(k).nearest && back <= S::farthest(k)) {
+                    load_row<1>(&h[k][row], before + (uint32_t)row * X_PITCH + column[k]);
+                    late = late || is_empty(h[k][row]);
+                }
+            });
         });
-        if constexpr (s.nearest > 1) /* step 1's */
-            load_row<1>(&h[k][(1 - s.nearest) & 7],
-                        before + (uint32_t)((1 - s.nearest) & 7) * X_PITCH + column[k]);
-    });
-    begin_sum(0);
-    add_own(0);
+    } while (__any_sync(~0u, late));
     find_columns();
 
-    for (int32_t c = 0; c < plan.chunks; c++) {
-        const bool more = c + 1 < plan.chunks;
-        const int32_t next_stage = stage + 1 == plan.stages ? 0 : stage + 1;
-        const int32_t next_staged = staged_slot + 1 == plan.staged ? 0 : staged_slot + 1;
-        next_record = block.coefficients + (uint32_t)next_stage * stage_bytes;
-        d_next = plan.diagonal ? next_record + d_offset : d_here;
-        b_next = b_column + (uint32_t)(next_staged * SWEEP_CHUNK) * B_PITCH;
-        const bool masked =
-            ragged || c * SWEEP_CHUNK < plan.delay || (c + 1) * SWEEP_CHUNK > plan.nx;
-        const int32_t chunks_needed = more ? c + 2 : 0;
-        auto chunk = [&](auto mask) -> int32_t {
+    for (int32_t c = 0; c < chunks; c++) {
+        next_record = record + SWEEP_CHUNK * record_bytes;
+        next_record = next_record == records_end ? block.coefficients : next_record;
+        d_next = plan_diagonal ? next_record + d_offset : d_here;
+        b_next = b_here + SWEEP_CHUNK * B_PITCH;
+        b_next -= b_next == b_column + b_bytes ? b_bytes : 0;
+        const int32_t chunks_needed = min(c + 2, chunks);
+        bool wrong = false;
+        auto chunk = [&](auto mask) {
+            constexpr bool masked = decltype(mask)::v == 1;
 #pragma unroll
             for (int u = 0; u < SWEEP_CHUNK; u++) {
-                const int32_t s = c * SWEEP_CHUNK + u;
                 Real r[M];
-                add_near(u, r);
-                if constexpr (decltype(mask)::v == 1) {
+                bool late;
+                int32_t announced = 0;
+                if (u == SWEEP_CHUNK - 3)
+                    announced = *(volatile int32_t *)&control->announced;
+                load_sources(u, number<1>());
+                load_sources(u, number<0>());
+                begin_sum(u);
+                add_own(u);
+                Value near[T * M]; /* coefficients of what other lanes have made in the last step */
+#pragma unroll
+                for (int i = 0; i < T * M; i++)
+                    near[i] = a[u & 1][i];
+                if (u < SWEEP_CHUNK - 2) {
+                    load_coefficients_of(u & 1, record + (uint32_t)(u + 2) * record_bytes);
+                    load_right_side(u & 1, d_here + (uint32_t)(u + 2) * d_bytes,
+                                    b_here + (uint32_t)(u + 2) * B_PITCH);
+                } else {
+                    load_coefficients_of(u & 1, next_record +
+                                                    (uint32_t)(u + 2 - SWEEP_CHUNK) * record_bytes);
+                    load_right_side(u & 1, d_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * d_bytes,
+                                    b_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * B_PITCH);
+                }
+                scale_right_side((u + 1) & 1);
+                add_near(u, near, r);
+                late = not_all_there(u);
+                if (u == SWEEP_CHUNK - 3) /* the next one's records are the next chunk's */
+                    late |= announced < chunks_needed;
+                if (__any_sync(~0u, late)) {
+                    do {
+                        load_sources(u, number<1>());
+                        load_sources(u, number<0>());
+                        late = not_all_there(u);
+                        if (u == SWEEP_CHUNK - 3)
+                            late |= *(volatile int32_t *)&control->announced < chunks_needed;
+                    } while (__any_sync(~0u, late));
+                    add_near(u, near, r);
+                }
+                if constexpr (masked) {
+                    const int32_t s = c * SWEEP_CHUNK + u;
 #pragma unroll
                     for (int m = 0; m < M; m++)
                         r[m] = (uint32_t)(s - delay[m]) < (uint32_t)plan.nx ? r[m] : (Real)0;
                 }
                 store_row<M>(
                     here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real)), r);
-#pragma unroll
-                for (int m = 0; m < M; m++)
-                    own[m][u] = r[m];
-                asm volatile("" ::: "memory");
-                load_sources(u, number<0>(), true);
-                if (u < SWEEP_CHUNK - 2)
-                    load_coefficients_of(u & 1, record + (uint32_t)(u + 2) * record_bytes,
-                                         d_here + (uint32_t)(u + 2) * d_bytes,
-                                         b_here + (uint32_t)(u + 2) * B_PITCH);
-                else if (more)
-                    load_coefficients_of(
-                        u & 1, next_record + (uint32_t)(u + 2 - SWEEP_CHUNK) * record_bytes,
-                        d_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * d_bytes,
-                        b_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * B_PITCH);
-                begin_sum(u + 1);
-                add_own(u + 1);
-                /* The last line's sum has met all of the lane's values of this step. */
-                const bool wrong = not_finite(sum[M - 1]);
-                bool late = halos_ready(ready) <= s;
-                if (u == SWEEP_CHUNK - 3)
-                    late = late || ready.w < chunks_needed;
-                const bool doubt = __any_sync(~0u, late || wrong);
-                if (__builtin_expect(doubt, 0)) {
-                    if (__any_sync(~0u, wrong))
-                        return s; /* to be made again, with care */
-                    await_rows(control, s + 1, u == SWEEP_CHUNK - 3 ? chunks_needed : 0);
-                }
-                load_sources(u, number<1>(), doubt);
-                ready = load_ready(control);
-                /* Hand over. */
+                /* Hand over. A NaN says nothing yet: see what comes after the chunk. */
                 if constexpr (M == 2 && S::lines_z == 2) {
-                    if (face_y[0])
-                        store_face<2>(face_y[0] + u * S::face_y, r);
-                    if constexpr (S::halo_z >= 2) {
-                        if (face_z[0])
-                            store_face<2>(face_z[0] + u * S::face_z, r);
-                    } else if (face_z[1]) {
-                        store_face<1>(face_z[1] + u * S::face_z, r + 1);
-                    }
+                    store_face_if<2>(hands_y[0], face_y[0] + u * S::face_y, r);
+                    if constexpr (S::halo_z >= 2)
+                        store_face_if<2>(hands_z[0], face_z[0] + u * S::face_z, r);
+                    else
+                        store_face_if<1>(hands_z[1], face_z[1] + u * S::face_z, r + 1);
                 } else {
                     repeat<M>([&](auto member) {
                         constexpr int m = decltype(member)::v;
-                        if constexpr (m >= M - S::halo_y || S::lines_y == 1) {
-                            if (face_y[m])
-                                store_face<1>(face_y[m] + u * S::face_y, r + m);
-                        }
-                        if constexpr (S::face_z > 0) {
-                            if (face_z[m])
-                                store_face<1>(face_z[m] + u * S::face_z, r + m);
-                        }
-                        if constexpr (S::corner) {
-                            if (face_c[m])
-                                store_face<1>(face_c[m] + u * S::face_c, r + m);
-                        }
+                        if constexpr (m >= M - S::halo_y || S::lines_y == 1)
+                            store_face_if<1>(hands_y[m], face_y[m] + u * S::face_y, r + m);
+                        if constexpr (S::face_z > 0)
+                            store_face_if<1>(hands_z[m], face_z[m] + u * S::face_z, r + m);
+                        if constexpr (S::corner)
+                            store_face_if<1>(hands_c[m], face_c[m] + u * S::face_c, r + m);
                     });
                 }
+                /* A line that has met a NaN, or infinity with a coefficient 0, is NaN from there
+                 * on: the last step tells, but for lines that have ended. */
+#pragma unroll
+                for (int m = 0; m < M; m++) {
+                    own[m][u] = r[m];
+                    if (masked || u == SWEEP_CHUNK - 1)
+                        wrong |= is_quiet_nan(r[m]);
+                }
             }
-            return GO_ON;
         };
-        const int32_t stopped = masked ? chunk(number<1>()) : chunk(number<0>());
-        if (stopped != GO_ON)
-            return stopped;
-        __syncwarp();
+        if (c >= whole && c < end_whole)
+            chunk(number<0>());
+        else
+            chunk(number<1>());
+        if (__builtin_expect(__any_sync(~0u, wrong), 0)) {
+#pragma unroll
+            for (int i = 0; i < M * SWEEP_CHUNK; i++)
+                *handed |= (uint32_t)!is_quiet_nan(own[i / SWEEP_CHUNK][i % SWEEP_CHUNK]) << i;
+            return c * SWEEP_CHUNK; /* the chunk is made again, with care */
+        }
         if (lane == 0) {
             barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
-            store_release_block(&control->steps_made, (c + 1) * SWEEP_CHUNK);
+            *(volatile int32_t *)&control->steps_made = (c + 1) * SWEEP_CHUNK;
         }
 #pragma unroll
         for (int m = 0; m < M; m++) {
-            if (face_y[m])
-                face_y[m] += SWEEP_CHUNK * S::face_y;
-            if (face_z[m])
-                face_z[m] += SWEEP_CHUNK * S::face_z;
-            if (face_c[m])
-                face_c[m] += SWEEP_CHUNK * S::face_c;
+            face_y[m] += SWEEP_CHUNK * S::face_y;
+            face_z[m] += SWEEP_CHUNK * S::face_z;
+            face_c[m] += SWEEP_CHUNK * S::face_c;
         }
-        stage = next_stage;
-        staged_slot = next_staged;
         record = next_record;
         d_here = d_next;
         b_here = b_next;
         before = here;
-        chunk_slot = chunk_slot + 1 == plan.ring ? 0 : chunk_slot + 1;
-        here = block.x + (uint32_t)(chunk_slot * SWEEP_CHUNK) * X_PITCH;
+        here += SWEEP_CHUNK * X_PITCH;
+        here = here == x_end ? block.x : here;
         find_columns();
     }
-    return plan.chunks * SWEEP_CHUNK;
+    return chunks * SWEEP_CHUNK;
 }
 
 /* The compute warp of any shape, from step `first` on, every value from the ring and by the
  * definition: for shapes without code of their own, and for pencils in which something is infinite
  * or NaN. */
 template <typename Real, typename Value>
-__device__ __forceinline__ void make_careful_steps(const block_view &block, int32_t first) {
+__device__ __forceinline__ void make_careful_steps(const block_view &block, int32_t first,
+                                                   uint32_t handed) {
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     const int32_t members = plan.lines_y * plan.lines_z;
@@ -1160,7 +1246,7 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
     for (int32_t s = first; s < plan.chunks * SWEEP_CHUNK; s++) {
         const int32_t c = s / SWEEP_CHUNK;
         const int32_t stage_row = c % plan.stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
-        await_rows(control, s, c + 1);
+        await_announced(control, c);
         for (int32_t m = 0; m < members; m++) {
             const int32_t ly =
                 block.lane % plan.lanes_y * plan.lines_y + (plan.lines_y == 2 ? m : 0);
@@ -1180,19 +1266,22 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
                          &r);
             const int32_t fy = ly - (plan.tile_y - halo_y), fz = lz - (plan.tile_z - halo_z);
             const int32_t entry[3] = {fy * plan.tile_z + lz, ly * halo_z + fz, fy * halo_z + fz};
-            const bool hands[3] = {fy >= 0, fz >= 0, fy >= 0 && fz >= 0};
-            for (int side = 0; side < 3; side++) {
-                if (hands[side] && plan.face[side].values > 0 && control->pencil.after[side] >= 0 &&
-                    control->ticket != plan.withheld)
-                    store_face<1>(slot + plan.face[side].offset +
-                                      (int64_t)s * plan.face[side].values + entry[side],
-                                  &r);
-            }
+            const bool handed_before =
+                s < first + SWEEP_CHUNK && (handed >> (SWEEP_CHUNK * m + s - first) & 1u);
+            const Real meant = is_quiet_nan(r) ? meant_nan<Real>() : r;
+            const bool on[3] = {fy >= 0, fz >= 0, fy >= 0 && fz >= 0};
+            for (int side = 0; side < 3; side++)
+                store_face_if<1>(on[side] && !handed_before && plan.face[side].values > 0 &&
+                                     control->pencil.after[side] >= 0 &&
+                                     control->ticket != plan.withheld,
+                                 slot + plan.face[side].offset +
+                                     (int64_t)s * plan.face[side].values + entry[side],
+                                 &meant);
         }
         __syncwarp();
         if (s % SWEEP_CHUNK == SWEEP_CHUNK - 1 && block.lane == 0) {
             barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
-            store_release_block(&control->steps_made, s + 1);
+            *(volatile int32_t *)&control->steps_made = s + 1;
         }
     }
 }
@@ -1201,18 +1290,22 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
  */
 
 /* Takes a pencil and makes the block's memory ready. */
-template <typename Real, typename Value>
+template <int name, typename Real, typename Value>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_control *control,
-                                            char *b_ring, char *x_ring) {
+                                            char *x_ring) {
     const int thread = (int)threadIdx.x;
     if (thread == 0) {
         const gsw_pencil guess = plan.table[blockIdx.x]; /* most often the one */
-        const int32_t ticket = (int32_t)atomicInc(&plan.state->ticket, (uint32_t)plan.pencils - 1);
-        control->epoch = *(volatile uint32_t *)&plan.state->epoch;
+        const uint64_t abandon = load_relaxed_device(&plan.state->abandon);
+        const uint64_t taken = atomicAdd((unsigned long long *)&plan.state->next, 1ull);
+        const int32_t ticket = (int32_t)taken;
+        control->epoch = (uint32_t)(taken >> 32) + 1;
         control->pencil = ticket == (int32_t)blockIdx.x ? guess : plan.table[ticket];
         control->ticket = ticket;
-        control->last = 0;
-        control->steps_made = 0;
+        control->dirty = abandon != 0 && abandon != (SWEEP_GIVEN_UP | control->epoch);
+        if (ticket == plan.pencils - 1) /* the next solve starts with ticket 0 */
+            atomicAdd((unsigned long long *)&plan.state->next,
+                      (1ull << 32) - (uint64_t)plan.pencils);
     }
     if (thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
         barrier_init(shared_address(control->full + thread - 32), 1);
@@ -1222,48 +1315,62 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
     }
     if (thread >= 32 && thread < 96)
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    const int32_t words = plan.ring * SWEEP_CHUNK * plan.x_pitch / 16;
-    for (int32_t i = thread; i < words; i += SWEEP_THREADS)
-        reinterpret_cast<int4 *>(x_ring)[i] = make_int4(0, 0, 0, 0);
-    /* Steps at which lines have not begun: nothing is staged there, and it must be finite. */
-    for (int32_t i = thread; i < plan.staged * SWEEP_CHUNK * plan.b_pitch / 16; i += SWEEP_THREADS)
-        reinterpret_cast<int4 *>(b_ring)[i] = make_int4(0, 0, 0, 0);
+    if (thread == 96) {
+        control->steps_made = 0;
+        control->announced = 0;
+        control->slot_free = 0;
+        control->readers = 1;
+    }
+    if (thread >= 96 && thread < 96 + 16 / (int)sizeof(Value))
+        reinterpret_cast<Value *>(control->ones)[thread - 96] = 1;
+    /* The rows before the first: nothing has been made there. */
+    const int32_t rows = plan.ring * SWEEP_CHUNK;
+    const int32_t words = plan.lead * plan.x_pitch / 16;
+    int4 *before = reinterpret_cast<int4 *>(x_ring + (rows - plan.lead) * plan.x_pitch);
+    for (int32_t i = thread - 32; i < words; i += SWEEP_THREADS - 32) {
+        if (i >= 0)
+            before[i] = make_int4(0, 0, 0, 0);
+    }
     __syncthreads();
-    if (thread < 3) /* halos that nobody makes are 0 */
-        control->ready[thread] = plan.face[thread].values == 0 || control->pencil.before[thread] < 0
-                                     ? INT32_MAX
-                                     : -plan.lead;
-    if (thread == 3)
-        control->ready[3] = 0;
-    if (thread >= 4 && thread < 4 + 16 / (int)sizeof(Value))
-        reinterpret_cast<Value *>(control->ones)[thread - 4] = 1;
-    __syncthreads();
-}
-
-/* Leaves a pencil: its faces may be used again. The last block of a solve makes the state ready for
- * the next. */
-template <typename Real>
-__device__ __forceinline__ void end_block(const sweep_plan &plan, block_control *control) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        store_release_device(plan.done + control->ticket, control->epoch);
-        const uint32_t before = atomicInc(&plan.state->finished, (uint32_t)plan.pencils - 1);
-        __threadfence();
-        if (before == (uint32_t)plan.pencils - 1) {
-            control->last = load_acquire_device(&plan.state->abandon) ? 2 : 1;
-            *(volatile uint32_t *)&plan.state->epoch = control->epoch + 1;
+    /* Halos that nobody makes are 0; others have not come. */
+    for (int side = 0; side < 3; side++) {
+        const int32_t values = plan.face[side].values;
+        const bool made = control->pencil.before[side] >= 0;
+        if (made && values > 0 && thread == 0)
+            control->readers++;
+        int32_t shift = 0; /* 2^shift threads a row */
+        while (1 << shift < values)
+            shift++;
+        const int32_t column = thread & ((1 << shift) - 1);
+        Real *cell =
+            (Real *)(x_ring + (thread >> shift) * plan.x_pitch) + plan.face[side].column + column;
+        const Real content = made ? empty_value<Real>() : (Real)0;
+        if (column < values) {
+            for (int32_t row = thread >> shift; row < rows; row += SWEEP_THREADS >> shift) {
+                *cell = content;
+                cell = (Real *)((char *)cell + (SWEEP_THREADS >> shift) * plan.x_pitch);
+            }
         }
     }
     __syncthreads();
-    if (control->last == 2) {
-        Real *faces = (Real *)plan.faces;
-        const int64_t values = (int64_t)plan.slots * plan.slot_values;
-        for (int64_t i = threadIdx.x; i < values; i += SWEEP_THREADS)
-            faces[i] = empty_value<Real>();
+    if (control->dirty) {
+        /* A solve before this one was given up. The block that came first empties all faces. */
+        if (control->ticket == 0) {
+            Real *faces = (Real *)plan.faces;
+            const int64_t values = (int64_t)plan.slots * plan.slot_values;
+            for (int64_t i = thread; i < values; i += SWEEP_THREADS)
+                faces[i] = empty_value<Real>();
+            __threadfence();
+            __syncthreads();
+            if (thread == 0)
+                store_release_device(&plan.state->abandon, (uint64_t)0);
+        }
+        const uint64_t mark = SWEEP_GIVEN_UP | control->epoch;
+        uint64_t abandon;
+        do {
+            abandon = load_acquire_device(&plan.state->abandon);
+        } while (abandon != 0 && abandon != mark);
         __syncthreads();
-        if (threadIdx.x == 0)
-            *(volatile uint32_t *)&plan.state->abandon = 0;
     }
 }
 
@@ -1275,7 +1382,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS, 1)
 #if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
     extern __shared__ __align__(128) char memory[];
     __shared__ block_control control;
-    begin_block<Real, Value>(plan, &control, memory + plan.b_offset, memory + plan.x_offset);
+    begin_block<name, Real, Value>(plan, &control, memory + plan.x_offset);
     const block_view block = {&plan,
                               &control,
                               shared_address(memory),
@@ -1289,20 +1396,20 @@ __global__ void __launch_bounds__(SWEEP_THREADS, 1)
     constexpr int members = lines_of_a_lane(name);
     if (role == 0) {
         int32_t first = 0;
-        if constexpr (name == SHAPE_OTHER)
-            first = await_slot(&block) ? 0 : LEAVE;
-        else
-            first = make_steps<name, Real, Value>(block);
-        if (first != LEAVE)
-            make_careful_steps<Real, Value>(block, first);
+        uint32_t handed = 0;
+        if constexpr (name != SHAPE_OTHER)
+            first = make_steps<name, Real, Value>(block, &handed);
+        make_careful_steps<Real, Value>(block, first, handed);
     } else if (role == 1) {
         if (block.lane == 0)
             load_coefficients(block);
     } else if (role == 2) {
-        stage_b<Real, members>(block);
+        stage_b<name, Real, members>(block);
     } else if (role == 3) {
-        store_x<Real, members>(block);
-    } else if (role >= 5) {
+        store_x<name, Real, members>(block);
+    } else if (role == 4) {
+        open_faces(block);
+    } else {
         if constexpr (name == SHAPE_OTHER) {
             fetch_halo<Real, 0>(block, role - 5);
         } else {
@@ -1311,11 +1418,10 @@ __global__ void __launch_bounds__(SWEEP_THREADS, 1)
                 fetch_halo<Real, S::face_y>(block, 0);
             else if (role == 6)
                 fetch_halo<Real, S::face_z>(block, 1);
-            else
+            else if constexpr (S::face_c > 0)
                 fetch_halo<Real, S::face_c>(block, 2);
         }
     }
-    end_block<Real>(plan, &control);
 #endif
 }
 
