@@ -150,12 +150,6 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, sweep_p
 /* ---- State ------------------------------------------------------------------------------------
  */
 
-template <typename Word> __global__ void fill_words(Word *to, int64_t count, Word value) {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
-         i += (int64_t)gridDim.x * blockDim.x)
-        to[i] = value;
-}
-
 size_t face_offset(int32_t pencils) {
     return (sizeof(gsw_sweep_state) + (size_t)pencils * sizeof(uint32_t) + 255) / 256 * 256;
 }
@@ -164,7 +158,7 @@ size_t face_offset(int32_t pencils) {
  * tickets. */
 int32_t count_slots(const gsw_cuda *cuda, const gsw_packed *packed) {
     const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
-    const int64_t wanted = 2 * (int64_t)cuda->multiprocessors + (lower > upper ? lower : upper) + 8;
+    const int64_t wanted = (int64_t)cuda->multiprocessors + (lower > upper ? lower : upper) + 8;
     return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
 }
 
@@ -214,12 +208,11 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(gsw_cuda_check(
         context, cudaMemsetAsync(state, 0, face_offset(packed->view[0].pencils), cuda->stream),
         "the sweep's state"));
-    void *faces = (char *)state + face_offset(packed->view[0].pencils);
-    if (real == 8)
-        fill_words<<<1024, 256, 0, cuda->stream>>>((uint64_t *)faces, values, SWEEP_EMPTY_F64);
-    else
-        fill_words<<<1024, 256, 0, cuda->stream>>>((uint32_t *)faces, values, SWEEP_EMPTY_F32);
-    return gsw_cuda_check_launch(context, "the sweep's faces");
+    /* All bits: a quiet NaN, which says that nothing has come yet. */
+    return gsw_cuda_check(context,
+                          cudaMemsetAsync((char *)state + face_offset(packed->view[0].pencils),
+                                          0xff, (size_t)values * real, cuda->stream),
+                          "the sweep's faces");
 }
 
 void gsw_cuda_sweep_close(struct gsw_packed *packed) {

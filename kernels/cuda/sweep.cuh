@@ -14,8 +14,8 @@ enum {
     SWEEP_THREADS = 256
 };
 
-/* What an entry of a face, or of a ring's halo, holds before its value comes: a signalling NaN,
- * which no arithmetic makes. */
+/* What a cell of a ring's halo holds before its value comes: a signalling NaN, which no arithmetic
+ * makes. */
 #define SWEEP_EMPTY_F64 UINT64_C(0x7FF4DEADBEEF0001)
 #define SWEEP_EMPTY_F32 UINT32_C(0x7FA4DEAD)
 

@@ -3,12 +3,13 @@
  * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"). A block takes the next one from a ticket.
  * Its warps have roles, and hand on through shared memory, chunk by chunk (8 steps):
  *
+ *   compute  makes the steps; a lane makes one point of each of its lines a step
  *   loader   bulk copies of packed records into a ring of stages (one thread)
  *   stager   b, from lines in natural order to steps; announces chunks whose records, b and room
  *            for x are there
- *   compute  one warp: makes the steps; a lane makes one point of each of its lines a step
- *   halos    a warp for each direction: values that the pencils before have handed over
  *   storer   x, from steps to lines in natural order
+ *   usher    waits until the pencil's faces may be written
+ *   halos    a warp for each direction: values that the pencils before have handed over
  *
  * THE RING. x of the last steps lies in shared memory, one row a step: first the pencil's own
  * values, lane by lane, then the halo: the lines before it in y', in z, in both. A halo value lies
@@ -19,38 +20,51 @@
  *
  * FACES. A pencil hands its last lines over through device memory: [step][line], steps counted by
  * the producer, one array for each of the (up to three) pencils that read it, so that each value
- * has one reader. A value is its own flag: EMPTY, a NaN that no arithmetic here makes, means not
- * yet. The reader puts EMPTY back. Nothing else rests on a value's arrival, so relaxed accesses of
- * the device's scope are enough. Between solves all entries that anybody reads are EMPTY.
+ * has one reader. A value is its own flag: a quiet NaN means not yet, and the reader puts one back.
+ * In the ring that is EMPTY, a signalling NaN, which no arithmetic makes. Nothing else rests on a
+ * value's arrival, so relaxed accesses of the device's scope are enough. Between solves all entries
+ * that anybody reads are quiet NaNs.
  *
- * NaN AND INFINITY. A zero coefficient must not meet them (0 * NaN is NaN). A step that comes out
- * finite has met none. At the first one that does not, before its values are handed over, the
- * compute warp goes over to make_careful_steps(), which skips zeros as the definition does, for the
- * rest of the pencil. There NaNs lose their payload, so that none is EMPTY.
+ * NaN AND INFINITY. A zero coefficient must not meet them: 0 * infinity and 0 * NaN are NaN. What
+ * comes out as a number, infinity included, has met no such thing and is right. A quiet NaN may be
+ * right or not, so in a face it means not yet, too. A line that has made one makes NaNs from there
+ * on; compute looks for them at the end of each chunk, and where it finds one, goes over to
+ * make_careful_steps() for that chunk and the rest of the pencil: that skips zeros as the
+ * definition does, hands over what has not been handed over, and writes a NaN that is meant as
+ * another signalling one.
  *
  * MEMORY ORDER. In shared memory: rows are written before the counter that announces them, and read
  * after it; a warp's accesses to shared memory take effect in the order of its program (they are
- * volatile, and the votes of every step keep the compute warp together). Chunks are counted by
- * mbarriers (arrive releases, wait acquires), which also order bulk copies. Between blocks: values
- * as flags; and done[ticket] (release after a block barrier, acquire), which says that a pencil has
- * emptied the faces that it has read.
+ * volatile, and the votes of every step keep the compute warp together). A halo's cells are emptied
+ * and filled by one lane: it empties the cell of its next row, span rows on, before it fills this
+ * one, and only when compute has made the steps that read what lay there (rows - lead - span rows
+ * ago). Compute reads a row only after the row before, which that lane filled after emptying. At
+ * first all cells are EMPTY. Chunks are counted by mbarriers (arrive releases, wait acquires),
+ * which also order bulk copies. Between blocks: values as flags; and done[ticket] (fence and
+ * release after the roles concerned, acquire), which says that a pencil has emptied the faces that
+ * it has read.
+ *
+ * SLOTS. Faces lie in slots that pencils `slots` tickets apart share, so that they stay in the
+ * cache. Before a slot's next pencil writes a face, and before anybody looks there for what that
+ * pencil writes, the one who read the face last must be done with it; where nobody reads, the
+ * pencil itself, which then has waited for those before it.
  *
  * PROGRESS. Tickets are in the order of dependences, so whatever pencil a block waits for is held
- * by a block that took its ticket earlier and is running, or is finished; the same is true of the
- * readers of a face whose slot is used again, because slots are more than any reader's distance in
- * tickets. So the unfinished pencil with the smallest ticket waits for nobody, whatever the number
- * of resident blocks. Inside a block every wait leads to an earlier chunk: the loader, the stager
- * and the halos wait for room that compute makes in an earlier chunk, the storer for compute,
- * compute for what stager and halos announce for the next chunk; the stager announces c once b has
- * come, which it asked for while compute was at c - staged + lag or later, and once the storer has
- * read c - ring, for which compute must have made c - ring + lag < c - 1. Rings are long enough for
- * that (sweep.cu).
+ * by a block that took its ticket earlier and is running, or is finished; the same is true of those
+ * who must be done with a slot, because slots are more than any reader's distance in tickets. So
+ * the unfinished pencil with the smallest ticket waits for nobody, whatever the number of resident
+ * blocks. Inside a block every wait leads to an earlier chunk: the loader, the stager and the halos
+ * wait for room that compute makes in an earlier chunk, the storer for compute, compute for what
+ * stager and halos bring for the next chunk; the stager announces c once b has come, which it asked
+ * for while compute was at c - staged + lag or later, and once the storer has read c - ring, for
+ * which compute must have made c - ring + lag < c - 1. Rings are long enough for that, and for a
+ * halo's lanes to bring a whole chunk while compute has made the one before (sweep.cu).
  *
- * FAULTS. A role that has waited for plan.wait_limit_ns reports TIMEOUT and sets state->abandon;
- * roles that find it set leave. Before it leaves, a role announces everything to its block's
- * compute warp, which waits for nothing but such announcements (and once, for its faces' slot): it
- * then runs to its end with whatever it finds. The last block of the solve empties all faces, so
- * that the next solve starts as after any other. */
+ * FAULTS. Only halos and usher wait for other blocks. One that has waited for plan.wait_limit_ns
+ * reports TIMEOUT and marks the solve as given up; others find the mark. From then on a halo takes
+ * 0 for what has not come, and the usher lets compute begin, so that all blocks run to their end.
+ * The next solve finds the mark of this one, and its first block empties all faces before any
+ * begins. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -300,7 +314,7 @@ __device__ __forceinline__ bool is_quiet_nan(float v) {
 template <typename Real> __device__ __forceinline__ Real quiet(Real v) {
     return v != v ? (Real)__int_as_float(0x7fffffff) : v;
 }
-/* What a face holds for a NaN that is meant: a signalling one, as EMPTY is. */
+/* What a face holds for a NaN that is meant: a signalling one. */
 template <typename Real> __device__ __forceinline__ Real meant_nan();
 template <> __device__ __forceinline__ double meant_nan<double>() {
     return __hiloint2double(0x7ff2600d, 0);
@@ -308,9 +322,13 @@ template <> __device__ __forceinline__ double meant_nan<double>() {
 template <> __device__ __forceinline__ float meant_nan<float>() {
     return __uint_as_float(0x7f92600du);
 }
-/* An entry of a face that says nothing yet. */
-template <typename Real> __device__ __forceinline__ bool is_missing(Real v) {
-    return is_quiet_nan(v) || is_empty(v);
+/* What the reader of a face puts back: as all of it is at first, a quiet NaN. */
+template <typename Real> __device__ __forceinline__ Real not_yet();
+template <> __device__ __forceinline__ double not_yet<double>() {
+    return __hiloint2double(-1, -1);
+}
+template <> __device__ __forceinline__ float not_yet<float>() {
+    return __int_as_float(-1);
 }
 
 /* So that a constant of the plan is not loaded again and again. */
@@ -564,7 +582,8 @@ __device__ __forceinline__ void load_coefficients(const block_view &block) {
     const uint64_t policy = evict_first();
     int32_t stage = 0, from_chunk = 0;
     for (int32_t c = 0; c < plan.chunks; c++) {
-        if (c == SWEEP_STAGES_FIRST) /* what is needed first comes first */
+        /* What is needed first comes first. */
+        if (c == SWEEP_STAGES_FIRST && plan.stages > SWEEP_STAGES_FIRST)
             await_chunk(control->full, plan.stages, 0);
         if (c >= plan.stages)
             await_chunk(control->made, SWEEP_BARRIERS, c - plan.stages);
@@ -737,7 +756,7 @@ __device__ __forceinline__ void store_x(const block_view &block) {
 #pragma unroll
         for (int i = 0; i < m.count; i++) {
             if (wanted >> i & 1u)
-                x[m.value[i]] = v[i];
+                __stcs(x + m.value[i], v[i]); /* not read again soon */
         }
         x += advance;
     }
@@ -781,54 +800,60 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     const int32_t slack = rows - plan.lead - span; /* rows that may be filled beyond what is made */
     int32_t room = slack;
     const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
+    const Real taken[2] = {not_yet<Real>(), not_yet<Real>()};
     bool given_up = !await_slot(block, before, side);
     patience wait = {0, 0};
     int32_t seen = row;
-    while (__any_sync(~0u, row < end)) {
-        Real v[SWEEP_LOOKS][2];
-        bool looked[SWEEP_LOOKS];
+    auto fetch = [&](auto looks) {
+        constexpr int LOOKS = decltype(looks)::v;
+        while (__any_sync(~0u, row < end)) {
+            Real v[LOOKS][2];
+            bool looked[LOOKS];
 #pragma unroll
-        for (int i = 0; i < SWEEP_LOOKS; i++) {
-            const int32_t r = row + i * span;
-            looked[i] = r < end && r >= first && r < last && !given_up;
-            v[i][0] = v[i][1] = 0;
-            if (i >= plan.looks)
-                v[i][0] = empty[0];
-            else if (looked[i] && width == 2)
-                load_face(v[i], from + i * span * values);
-            else if (looked[i])
-                v[i][0] = load_relaxed_device(from + i * span * values);
-        }
-        if (row + (SWEEP_LOOKS - 1) * span >= room)
-            room = *(volatile int32_t *)&control->steps_made + slack;
-        bool come = true;
-#pragma unroll
-        for (int i = 0; i < SWEEP_LOOKS; i++) {
-            come = come && row < end && row < room && !is_missing(v[i][0]) && !is_missing(v[i][1]);
-            if (come) {
-                uint32_t next = to + step;
-                next -= next >= ring_end ? ring_bytes : 0;
-                if (width == 2) {
-                    store_row<2>(next, empty);
-                    store_row<2>(to, v[i]);
-                    store_face_if<2>(looked[i], from, empty);
-                } else {
-                    store_row<1>(next, empty);
-                    store_row<1>(to, v[i]);
-                    store_face_if<1>(looked[i], from, empty);
-                }
-                row += span;
-                from += span * values;
-                to = next;
+            for (int i = 0; i < LOOKS; i++) {
+                const int32_t r = row + i * span;
+                looked[i] = r < end && r >= first && r < last && !given_up;
+                v[i][0] = v[i][1] = 0;
+                if (looked[i] && width == 2)
+                    load_face(v[i], from + i * span * values);
+                else if (looked[i])
+                    v[i][0] = load_relaxed_device(from + i * span * values);
             }
+            if (row + (LOOKS - 1) * span >= room)
+                room = *(volatile int32_t *)&control->steps_made + slack;
+            bool come = true;
+#pragma unroll
+            for (int i = 0; i < LOOKS; i++) {
+                come = come && row < end && row < room && !is_quiet_nan(v[i][0]) &&
+                       !is_quiet_nan(v[i][1]);
+                if (come) {
+                    uint32_t next = to + step;
+                    next -= next >= ring_end ? ring_bytes : 0;
+                    if (width == 2) {
+                        store_row<2>(next, empty);
+                        store_row<2>(to, v[i]);
+                        store_face_if<2>(looked[i], from, taken);
+                    } else {
+                        store_row<1>(next, empty);
+                        store_row<1>(to, v[i]);
+                        store_face_if<1>(looked[i], from, taken);
+                    }
+                    row += span;
+                    from += span * values;
+                    to = next;
+                }
+            }
+            if ((wait.turns & 255u) == 0 && __any_sync(~0u, row != seen)) {
+                seen = row;
+                wait.since = 0;
+            }
+            given_up = given_up || give_up(block, wait);
         }
-        if ((wait.turns & 255u) == 0 && __any_sync(~0u, row != seen)) {
-            seen = row;
-            wait.since = 0;
-        }
-        if (!given_up && give_up(block, wait))
-            given_up = true;
-    }
+    };
+    if (plan.looks > 1)
+        fetch(number<SWEEP_LOOKS>());
+    else
+        fetch(number<1>());
     leave_faces(block);
 }
 
@@ -983,7 +1008,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
             load_row<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
         });
     };
-    /* b and the reciprocal diagonal of a step, and their product. */
+    /* b and the reciprocal diagonal of a step, two steps ahead; and their product, one ahead. */
     auto load_right_side = [&](int p, uint32_t d_at, uint32_t b_at) {
         load_row<M>(d[p], d_at);
         load_row<M>(b[p], b_at);
@@ -993,8 +1018,9 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
         for (int m = 0; m < M; m++)
             scaled[m] = b[p][m] * (Real)d[p][m];
     };
-    /* Row u - 1 of the neighbours that step u reads there, and of others the row that step u + 1
-     * reads first. */
+    /* The row that step u asks for: the one before, of neighbours that it reads there itself; of
+     * others the one that step u + 1 is the first to read. */
+    auto row_asked = [](int u, int nearest) { return nearest == 1 ? u - 1 : u + 1 - nearest; };
     auto load_sources = [&](int u, auto which) {
         constexpr bool near = decltype(which)::v == 1;
         repeat<N>([&](auto i) {
@@ -1002,7 +1028,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
             constexpr int nearest = S::source_at(k).nearest;
             constexpr bool second = k > 0 && S::pair(k > 0 ? k - 1 : 0);
             if constexpr (!second && (nearest == 1) == near) {
-                const int r = nearest == 1 ? u - 1 : u + 1 - nearest;
+                const int r = row_asked(u, nearest);
                 const uint32_t at =
                     (r < 0 ? column_before[k] : column_here[k]) + (uint32_t)(r & 7) * X_PITCH;
                 constexpr int width = S::pair(k) ? 2 : 1;
@@ -1019,7 +1045,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
         repeat<N>([&](auto i) {
             constexpr int k = decltype(i)::v;
             constexpr int nearest = S::source_at(k).nearest;
-            late |= is_empty(h[k][(nearest == 1 ? u - 1 : u + 1 - nearest) & 7]);
+            late |= is_empty(h[k][row_asked(u, nearest) & 7]);
         });
         return late;
     };
@@ -1100,8 +1126,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
         late = false;
         repeat<N>([&](auto i) {
             constexpr int k = decltype(i)::v;
-            /* rows -8 .. -1: those that step 0 and the next ones read, but for the row that step 0
-             * reads itself */
+            /* Of rows -8 .. -1 those that step 0 and the next ones read. */
             repeat<8>([&](auto r) {
                 constexpr int row = decltype(r)::v, back = 8 - row;
                 if constexpr (back >= S::source_at(k).nearest && back <= S::farthest(k)) {
@@ -1359,7 +1384,7 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
             Real *faces = (Real *)plan.faces;
             const int64_t values = (int64_t)plan.slots * plan.slot_values;
             for (int64_t i = thread; i < values; i += SWEEP_THREADS)
-                faces[i] = empty_value<Real>();
+                faces[i] = not_yet<Real>();
             __threadfence();
             __syncthreads();
             if (thread == 0)
