@@ -143,7 +143,9 @@ sanitize() {
         fi
         # An exit code of 0 means something only where the tool's summary and the tests' follow.
         if [ $code -ne 0 ] || ! grep -q 'SUMMARY: 0 ' "$log" || ! grep -q '^100%: Checks' "$log"; then
-            echo "gpu.sh: $1 $name: exit code $code (124: it took too long); the end of $log:" >&2
+            echo "gpu.sh: $1 $name: exit code $code (124: it took too long); what the tool says" \
+                "and the end of $log:" >&2
+            grep -m 40 '^=========' "$log" >&2 || true
             tail -n 20 "$log" >&2
             echo failed
             return
