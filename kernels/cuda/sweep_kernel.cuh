@@ -36,9 +36,9 @@
  * MEMORY ORDER. In shared memory: rows are written before the counter that announces them, and read
  * after it; a warp's accesses to shared memory take effect in the order of its program (they are
  * volatile, and the votes of every step keep the compute warp together). A halo's cells are emptied
- * and filled by one lane: it empties the cell of its next row, span rows on, before it fills this
- * one, and only when compute has made the steps that read what lay there (rows - lead - span rows
- * ago). Compute reads a row only after the row before, which that lane filled after emptying. At
+ * and filled by one lane: it empties the cell of its next row, `span` rows on, before it fills this
+ * one, and only when compute has made the steps that read what lay there. Compute reads a cell of a
+ * row only after the one `span` rows before it, which the lane filled after emptying this one. At
  * first all cells are EMPTY. Chunks are counted by mbarriers (arrive releases, wait acquires),
  * which also order bulk copies. Between blocks: values as flags; and done[ticket] (fence and
  * release after the roles concerned, acquire), which says that a pencil has emptied the faces that
