@@ -60,6 +60,8 @@ want_ci() {
     want shellcheck have shellcheck
     want doxygen have doxygen
     want petsc-dev pkg-config --exists petsc
+    want python3-pytest /usr/bin/python3 -c 'import pytest'
+    want python3-scipy /usr/bin/python3 -c 'import numpy, scipy.sparse' # brings NumPy along
 }
 
 case $level in

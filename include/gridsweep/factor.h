@@ -72,7 +72,8 @@ typedef struct gsw_factor_info {
     int64_t moved_bytes;    /* what one apply must move at least: coefficients once, each sweep's
                                input and output vector once */
     int64_t shifted_pivots; /* pivots replaced in the last (re)factorisation */
-    int64_t first_bad_row;  /* lowest row (0-based) with a bad pivot, or -1 */
+    int64_t first_bad_row;  /* lowest row (0-based) whose pivot ended the last
+                               factorisation, or -1 */
 } gsw_factor_info;
 
 /* Factorises `matrix` into a new factor. `options` may be NULL. Reads the matrix once (twice for

@@ -1,0 +1,24 @@
+"""gridsweep: exact sparse triangular solves on regular grids, and preconditioners made of them.
+
+    factor = gridsweep.ilu0(A)                     # grid and stencil are found
+    x, result = gridsweep.bicgstab(A, b, M=factor)
+    x, info = scipy.sparse.linalg.gmres(A, b, M=factor)
+    y = gridsweep.sptrsv(A, b, lower=True)         # one triangular solve on A itself
+
+Rows are grid points in natural order, x fastest. This package calls the C library libgridsweep
+through ctypes; the environment variable GRIDSWEEP_LIBRARY names it where it is not installed.
+"""
+
+from ._arrays import detect
+from ._context import Context
+from ._errors import GridsweepError
+from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangular
+from ._grid import Grid, Stencil
+from ._krylov import KrylovResult, bicgstab, cg, gmres
+from ._library import VERSION as __version__, build_info
+from ._sptrsv import sptrsv
+from ._types import Status
+
+__all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Status",
+           "Stencil", "bicgstab", "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0",
+           "jacobi", "sptrsv", "ssor", "triangular", "__version__"]

@@ -1,0 +1,242 @@
+"""Vectors and matrices as addresses: what is used in place, what is copied, what is refused."""
+
+from ctypes import byref
+
+import numpy as np
+
+from . import _types as t
+from ._context import Context
+from ._grid import find, grid_argument, stencil_argument
+from ._library import library
+
+_INTERFACE = "__cuda_array_interface__"
+
+
+class _View:
+    """Address, shape, dtype and strides (bytes) of a NumPy array or of a device array.
+
+    A vector has in `count` its columns and in `ld` the values from one to the next, or None where
+    a column does not lie in one piece. The view keeps the array alive.
+    """
+
+    def __init__(self, array):
+        self.array = array
+        about = getattr(array, _INTERFACE, None)
+        if about is None:
+            self.shape, self.dtype, self.strides = array.shape, array.dtype, array.strides
+            self.address, self.writable = array.ctypes.data, array.flags.writeable
+        else:
+            self.shape, self.dtype = tuple(about["shape"]), np.dtype(about["typestr"])
+            self.address, read_only = about["data"]
+            self.writable = not read_only
+            # No strides stand for C order.
+            self.strides = about.get("strides") or tuple(
+                self.dtype.itemsize * int(np.prod(self.shape[i + 1:], dtype=np.int64))
+                for i in range(len(self.shape)))
+        self.count = self.shape[1] if len(self.shape) == 2 else 1
+        self.ld = self._leading()
+
+    def _leading(self):
+        size = self.dtype.itemsize
+        if len(self.shape) not in (1, 2) or self.address % self.dtype.alignment:
+            return None
+        rows = self.shape[0]
+        if rows > 1 and self.strides[0] != size:
+            return None
+        if self.count <= 1:
+            return rows
+        step = self.strides[1]
+        return step // size if step % size == 0 and step >= rows * size else None
+
+    def end(self):
+        """The address after the last value."""
+        return self.address + ((self.count - 1) * self.ld + self.shape[0]) * self.dtype.itemsize
+
+    def same_place(self, other):
+        return self.address == other.address and self.ld == other.ld
+
+    def overlaps(self, other):
+        return self.address < other.end() and other.address < self.end()
+
+
+def dtype_argument(name, value):
+    """The name of a dtype that the library has: "float64" or "float32"."""
+    try:
+        found = np.dtype(value).name
+    except TypeError:
+        found = None
+    if found not in t.DTYPES:
+        raise ValueError(f"{name}: {value!r} is not float64 or float32")
+    return found
+
+
+def _place(context, name, array):
+    """Refuses an array that is not in the memory of the context."""
+    on_device = hasattr(array, _INTERFACE)
+    if on_device and context.backend != "cuda":
+        raise TypeError(f"{name}: is a device array; the context is on the CPU")
+    if not on_device and context.backend == "cuda":
+        raise TypeError(f"{name}: must be a device array (with {_INTERFACE}) with this context")
+    return on_device
+
+
+def _check_shape(name, shape, rows):
+    if len(shape) not in (1, 2) or shape[0] != rows:
+        raise ValueError(f"{name}: has shape {shape}, must have ({rows},) or ({rows}, count)")
+
+
+def _real(name, array, dtype):
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: has dtype {array.dtype}, which cannot be taken as {dtype}")
+
+
+def source(context, name, array, rows, dtype):
+    """A right-hand side as a view. A host array is copied where dtype or layout do not fit."""
+    if _place(context, name, array):
+        view = _View(array)
+        _check_shape(name, view.shape, rows)
+        if view.dtype != dtype:
+            raise TypeError(f"{name}: has dtype {view.dtype}, must have {dtype}")
+        if view.ld is None:
+            raise ValueError(f"{name}: each column must be contiguous")
+        return view
+    array = np.asarray(array)
+    _check_shape(name, array.shape, rows)
+    _real(name, array, dtype)
+    view = _View(array)
+    if array.dtype != dtype or view.ld is None:
+        view = _View(np.array(array, dtype=dtype, order="F"))
+    return view
+
+
+def target(context, name, array, shape, dtype):
+    """An array to write as a view; it is never copied. None: a new array on the host."""
+    if array is None:
+        if context.backend == "cuda":
+            raise ValueError(f"{name}: must be given with a context on a device")
+        return _View(np.empty(shape, dtype=dtype, order="F"))
+    if not _place(context, name, array) and not isinstance(array, np.ndarray):
+        raise TypeError(f"{name}: must be a NumPy array, not {type(array).__name__}")
+    view = _View(array)
+    if view.shape != tuple(shape):
+        raise ValueError(f"{name}: has shape {view.shape}, must have {tuple(shape)}")
+    if view.dtype != dtype:
+        raise TypeError(f"{name}: has dtype {view.dtype}, must have {dtype}")
+    if view.ld is None:
+        raise ValueError(f"{name}: each column must be contiguous (order='F')")
+    if not view.writable:
+        raise ValueError(f"{name}: is read-only")
+    return view
+
+
+def solve_into(context, b, out, rows, dtype, solve):
+    """Calls solve(count, b, ldb, x, ldx) for an argument `b` and an argument `out`; gives x."""
+    given = source(context, "b", b, rows, dtype)
+    result = target(context, "out", out, given.shape, np.dtype(dtype))
+    if given.count == 0:
+        return result.array
+    if given.overlaps(result) and not given.same_place(result):
+        if context.backend == "cuda":
+            raise ValueError("out: overlaps b in part")
+        given = _View(given.array.copy(order="F"))
+    solve(given.count, given.address, given.ld, result.address, result.ld)
+    return result.array
+
+
+def _parts(name, matrix):
+    """(values, columns, row_ptr) of an argument that is a matrix."""
+    if isinstance(matrix, tuple) and len(matrix) == 3:
+        return matrix
+    if not hasattr(matrix, "tocsr"):
+        raise TypeError(f"{name}: must be a sparse matrix of SciPy or the tuple (values, columns, "
+                        f"row_ptr) of CSR, not {type(matrix).__name__}")
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name}: has shape {matrix.shape}, must be square")
+    csr = matrix.tocsr()
+    if not getattr(csr, "has_canonical_format", True):
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr.data, csr.indices, csr.indptr
+
+
+def _host_parts(name, parts):
+    values, columns, row_ptr = (np.asarray(part) for part in parts)
+    _real(name, values, "float64")
+    if columns.dtype.kind not in "iu" or row_ptr.dtype.kind not in "iu":
+        raise TypeError(f"{name}: columns and row_ptr have dtypes {columns.dtype} and "
+                        f"{row_ptr.dtype}, must have int32 or int64")
+    if values.dtype not in (np.float64, np.float32):
+        values = values.astype(np.float64)
+    if columns.dtype != row_ptr.dtype or columns.dtype not in (np.int32, np.int64):
+        columns, row_ptr = columns.astype(np.int64), row_ptr.astype(np.int64)
+    return [np.require(part, requirements=["C", "A"]) for part in (values, columns, row_ptr)]
+
+
+class Matrix:
+    """A C matrix made of an argument, with the arrays that it points to.
+
+    struct    gsw_matrix
+    grid, stencil  as found, or as given
+    """
+
+    def __init__(self, context, name, matrix, grid=None, stencil=None):
+        grid, stencil = grid_argument(grid), stencil_argument(stencil)
+        parts = _parts(name, matrix)
+        on_device = [_place(context, name, part) for part in parts][0]
+        if not on_device:
+            parts = _host_parts(name, parts)
+        views = self._keep = [_View(part) for part in parts]
+        if any(len(view.shape) != 1 or view.ld is None for view in views):
+            raise ValueError(f"{name}: values, columns and row_ptr must have one dimension each")
+        values, columns, row_ptr = views
+        rows = row_ptr.shape[0] - 1
+        if rows < 1:
+            raise ValueError(f"{name}: has no rows")
+        if (values.dtype.name not in t.DTYPES or columns.dtype.name not in t.ITYPES
+                or columns.dtype != row_ptr.dtype):
+            raise TypeError(f"{name}: has dtypes {values.dtype}, {columns.dtype} and "
+                            f"{row_ptr.dtype}; must have float64 or float32, and twice int32 or "
+                            "twice int64")
+        base = 0 if on_device else int(parts[2][0])
+        nonzeros = columns.shape[0] if on_device else int(parts[2][-1]) - base
+        if base not in (0, 1):
+            raise ValueError(f"{name}: row_ptr begins with {base}, must begin with 0 or 1")
+        if not 0 <= nonzeros <= min(values.shape[0], columns.shape[0]):
+            raise ValueError(f"{name}: row_ptr ends with {nonzeros + base}; there are "
+                             f"{values.shape[0]} values and {columns.shape[0]} columns")
+        self.rows, self.value_type = rows, values.dtype.name
+        csr = t.gsw_csr(rows, nonzeros, row_ptr.address, columns.address, values.address,
+                        t.ITYPES[columns.dtype.name], t.DTYPES[self.value_type], base)
+
+        if grid is not None and grid.points != rows:
+            raise ValueError(f"grid: {grid} has {grid.points} points; {name} has {rows} rows")
+        if on_device and (grid is None or stencil is None):
+            raise ValueError("grid, stencil: must be given with a matrix in device memory")
+        if stencil is not None and grid is None:
+            raise ValueError("grid: must be given where stencil is")
+        known = stencil is not None
+        if not known:
+            grid, stencil = find(context, csr, grid, name)
+        self.grid, self.stencil = grid, stencil
+        self.struct = t.gsw_matrix()
+        with context._turn() as pointer:
+            context._check(library.gsw_matrix_from_csr(
+                pointer, byref(grid._c()), byref(stencil._struct), byref(csr),
+                byref(self.struct)), name)
+            if known and not on_device:  # detection has looked at every entry
+                context._check(library.gsw_matrix_validate(pointer, byref(self.struct)), name)
+
+
+def detect(A, grid=None):
+    """Finds grid and stencil of a square matrix in natural order: (Grid, Stencil).
+
+    A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
+          CSR with columns ascending in each row, indices from 0 or 1
+    grid  Grid or (nx, ny, nz): then only the stencil is found, the smallest named one that holds
+          all couplings, else the offsets that occur
+
+    Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
+    """
+    with Context(threads=1) as context:
+        matrix = Matrix(context, "A", A, grid)
+    return matrix.grid, matrix.stencil

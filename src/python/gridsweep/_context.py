@@ -1,0 +1,155 @@
+"""Contexts: where work runs, and whose turn it is."""
+
+import threading
+import weakref
+from collections import deque
+from contextlib import contextmanager
+from ctypes import byref, c_void_p
+
+from ._errors import GridsweepError, choice, integer, status_of, text_of
+from ._library import library
+from ._types import BACKENDS, LOG_FN, Status, gsw_context_options
+
+
+class _Handle:
+    """A C context, its lock, and the factors whose memory waits to be freed.
+
+    Factors can be collected in any thread, even inside a call with the same context, so freeing
+    them is put off until the lock is free. Python objects hold a _Handle through finalizers, which
+    keeps it alive until the last factor is gone.
+    """
+
+    def __init__(self, pointer, log):
+        self.pointer = pointer
+        self.log = log  # the library keeps its address
+        self.lock = threading.Lock()
+        self.owner = None
+        self.live = set()    # addresses of factors
+        self.dead = deque()  # those that nobody needs any more
+
+    def sweep_up(self):
+        while self.dead:
+            factor = self.dead.popleft()
+            if factor in self.live:
+                self.live.remove(factor)
+                library.gsw_factor_destroy(factor)
+
+    def discard(self, factor):
+        self.dead.append(factor)
+        if self.lock.acquire(blocking=False):
+            try:
+                self.sweep_up()
+            finally:
+                self.lock.release()
+
+    def destroy(self):
+        with self.lock:
+            self.dead.extend(self.live)
+            self.sweep_up()
+            pointer, self.pointer = self.pointer, None
+            library.gsw_context_destroy(pointer)
+
+
+class Context:
+    """Where work runs: a backend and its threads, or its device and stream.
+
+    backend  "cpu", "cuda", or "auto": CUDA where the library has it and a device answers
+    threads  CPU threads; 0: as many as OpenMP offers
+    device   CUDA device number
+    stream   address of a CUDA stream (int); 0: the default stream
+
+    With CUDA, solves are queued on that stream and return at once; arrays are device arrays, and
+    whoever writes them on another stream orders the two. synchronize() waits.
+
+    A context may be used by several threads of Python: their calls take turns, and other threads
+    run meanwhile. For solves at the same time make one context (or one factor without a context)
+    for each thread. close() frees it with its factors, also at the end of `with` and with the last
+    reference. Errors: TypeError, ValueError, GridsweepError (NO_BACKEND, OUT_OF_MEMORY).
+    """
+
+    def __init__(self, backend="cpu", *, threads=0, device=0, stream=0):
+        options = gsw_context_options(
+            backend=choice("backend", backend, BACKENDS), threads=integer("threads", threads, 0),
+            device=integer("device", device, 0),
+            stream=integer("stream", stream, 0, 2**64 - 1) or None)
+        said = []  # what went wrong in gsw_context_create, which leaves no context to ask
+        options.log = LOG_FN(lambda user, status, text: said.__setitem__(slice(None), [text]))
+        pointer = c_void_p()
+        status = status_of(library.gsw_context_create(byref(options), byref(pointer)))
+        if status:
+            text = said[0].decode(errors="replace") if said else text_of(status)
+            raise GridsweepError(status, text)
+        self._handle = _Handle(pointer, options.log)
+        self._close = weakref.finalize(self, _Handle.destroy, self._handle)
+        self.backend = ("auto", "cpu", "cuda")[library.gsw_context_backend(pointer)]
+        self.threads = library.gsw_context_threads(pointer)
+        self.device = library.gsw_context_device(pointer).decode()
+
+    def __repr__(self):
+        state = "" if self._close.alive else ", closed"
+        return f"<gridsweep.Context {self.backend}, threads={self.threads}{state}>"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    @property
+    def closed(self):
+        """True after close()."""
+        return not self._close.alive
+
+    def close(self):
+        """Frees the context and all factors made with it. A second call does nothing."""
+        self._refuse_nesting()
+        self._close()
+
+    def synchronize(self):
+        """Waits until all that was started is done and raises what it ran into (CUDA)."""
+        with self._turn():
+            self._check(library.gsw_context_synchronize(self._handle.pointer))
+
+    def _refuse_nesting(self):
+        if self._handle.owner == threading.get_ident():
+            raise RuntimeError("context: it is at work in this thread (a monitor cannot use it)")
+
+    @contextmanager
+    def _turn(self):
+        """This thread's turn: gives the C context, after freeing what waited for it."""
+        handle = self._handle
+        self._refuse_nesting()
+        with handle.lock:
+            if handle.pointer is None:
+                raise ValueError("context: it is closed")
+            handle.owner = threading.get_ident()
+            try:
+                handle.sweep_up()
+                yield handle.pointer
+            finally:
+                handle.owner = None
+
+    def _message(self, status):
+        return (library.gsw_context_message(self._handle.pointer).decode(errors="replace")
+                or text_of(status))
+
+    def _check(self, code, argument=None):
+        """Raises for an error; `argument` is named where the library speaks of its content."""
+        if code == Status.SUCCESS:
+            return
+        status = status_of(code)
+        message = self._message(status)
+        raise GridsweepError(status, f"{argument}: {message}" if argument else message)
+
+
+def context_for(context, threads):
+    """The given context, or a new one on the CPU."""
+    if context is None:
+        return Context(threads=threads)
+    if not isinstance(context, Context):
+        raise TypeError(f"context: must be a gridsweep.Context, not {type(context).__name__}")
+    if threads:
+        raise ValueError("threads: the context has its own; give one of the two")
+    if context.closed:
+        raise ValueError("context: it is closed")
+    return context

@@ -1,0 +1,66 @@
+"""The library's errors as an exception, and the checks of plain arguments."""
+
+import math
+import operator
+
+from ._library import library
+from ._types import Status
+
+
+class GridsweepError(RuntimeError):
+    """A call of the library failed.
+
+    status   Status: which error (compare with the members, not with numbers)
+    message  str: the sentence that names the argument, the row or the device
+    """
+
+    def __init__(self, status, message):
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
+
+    def __str__(self):
+        return f"{self.message} (GSW_ERROR_{self.status.name})"
+
+
+def status_of(code):
+    """The Status of a C status; an unknown one is a device's or a newer library's."""
+    try:
+        return Status(code)
+    except ValueError:
+        raise RuntimeError(f"the library returned the unknown status {code}") from None
+
+
+def text_of(status):
+    return library.gsw_status_text(status).decode()
+
+
+def integer(name, value, least, most=2**31 - 1):
+    """`value` as an int between `least` and `most`; TypeError or ValueError names the argument."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: must be an integer, not {type(value).__name__}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name}: {number} is not between {least} and {most}")
+    return number
+
+
+def real(name, value, accepts, wanted):
+    """`value` as a finite float for which accepts(value) holds."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: must be a number, not {type(value).__name__}") from None
+    if not math.isfinite(number) or not accepts(number):
+        raise ValueError(f"{name}: {number} is not {wanted}")
+    return number
+
+
+def choice(name, value, choices):
+    """The number that stands for the word `value` in `choices`."""
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        words = ", ".join(repr(word) for word in choices)
+        raise ValueError(f"{name}: {value!r} is not one of {words}") from None

@@ -1,0 +1,249 @@
+"""Packed triangular factors: the preconditioners, and repeated triangular solves."""
+
+import weakref
+from ctypes import byref, c_double, c_float, c_int32, c_int64, c_void_p
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _types as t
+from ._arrays import Matrix, dtype_argument, solve_into
+from ._context import context_for
+from ._errors import real
+from ._grid import Grid, Stencil
+from ._library import library
+
+try:
+    from scipy.sparse.linalg import LinearOperator as _Operator
+except ImportError:
+
+    class _Operator:
+        """The part of SciPy's LinearOperator that a factor has without SciPy."""
+
+        def __init__(self, dtype, shape):
+            self.dtype, self.shape = np.dtype(dtype), shape
+
+        def matvec(self, x):
+            return self._matvec(x)
+
+        def matmat(self, X):
+            return self._matmat(X)
+
+        def __matmul__(self, x):
+            return self._matvec(x)
+
+
+class FactorInfo(NamedTuple):
+    """What a factor is (gsw_factor_info)."""
+
+    kind: str
+    factor_type: str     # dtype of the coefficients
+    vector_type: str     # dtype of b and x, and of the arithmetic
+    grid: Grid
+    stencil: Stencil
+    points: int          # rows
+    packed_bytes: int    # coefficients kept, padding included
+    work_bytes: int      # everything else the factor keeps
+    moved_bytes: int     # what one solve must move at least
+    shifted_pivots: int  # pivots replaced in the last factorisation
+    first_bad_row: int   # lowest row (from 0) whose pivot stopped the last factorisation, or -1
+
+
+class Factor(_Operator):
+    """A packed factor M of a matrix; ilu0(), ic0() and their like make it. As an operator it is the
+    inverse: factor @ b, factor.matvec(b) and factor.solve(b) are the x with M x = b.
+
+    shape, dtype  (points, points) and the vector_type
+    grid, stencil, kind, context
+    closed        True after close()
+
+    With SciPy it is a scipy.sparse.linalg.LinearOperator, to be handed on as M to scipy's cg, gmres
+    and the others, or as M to those here. It keeps nothing of the matrix. Threads may share it:
+    their solves take turns. It is freed by close(), at the end of `with`, with its last reference,
+    or with its context, whichever comes first; after that solving raises ValueError.
+    """
+
+    def __init__(self, context, matrix, options):
+        pointer = c_void_p()
+        with context._turn() as c:
+            context._check(library.gsw_factor_create(c, byref(matrix.struct), byref(options),
+                                                     byref(pointer)), "A")
+            context._handle.live.add(pointer.value)
+        self._pointer = pointer.value
+        self._close = weakref.finalize(self, context._handle.discard, pointer.value)
+        self.context, self.grid, self.stencil = context, matrix.grid, matrix.stencil
+        self.kind = next(kind for kind, number in t.KINDS.items() if number == options.kind)
+        super().__init__(np.dtype(("float64", "float32")[options.vector_type]),
+                         (matrix.rows, matrix.rows))
+
+    def __repr__(self):
+        state = ", closed" if self.closed else ""
+        return f"<gridsweep.Factor {self.kind} {self.grid} {self.stencil.name}{state}>"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    @property
+    def closed(self):
+        return self._pointer not in self.context._handle.live or not self._close.alive
+
+    def close(self):
+        """Frees the factor. A second call does nothing."""
+        self._close()
+
+    def _address(self):
+        """The C factor, for use inside a turn of the context."""
+        if self.closed:
+            raise ValueError("factor: it is closed")
+        return self._pointer
+
+    def solve(self, b, out=None):
+        """Solves M x = b (M^T x = b for a factor made with transpose); gives x.
+
+        b    shape (points,), or (points, count) for several right-hand sides at once, which are
+             columns. Used where it lies if it has the factor's dtype and each column is contiguous
+             (order "F"), else copied. NaN and infinity travel along existing couplings only.
+        out  array for x: the shape of b, the factor's dtype, columns contiguous; out=b solves in
+             place. None: a new array in order "F". It is returned.
+
+        With CUDA both are device arrays, out must be given, and the solve is queued on the stream
+        of the context. Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a
+        failed refactor; with CUDA also DEVICE, TIMEOUT).
+        """
+        def solve(count, b_at, ldb, x_at, ldx):
+            with self.context._turn() as c:
+                self.context._check(library.gsw_factor_solve(c, self._address(), count, b_at, ldb,
+                                                             x_at, ldx))
+
+        self._address()
+        return solve_into(self.context, b, out, self.shape[0], self.dtype, solve)
+
+    def _matvec(self, x):
+        return self.solve(x)
+
+    def _matmat(self, X):
+        return self.solve(X)
+
+    def refactor(self, A):
+        """Takes the values of another matrix on the same grid and stencil; gives the factor itself.
+
+        Nothing is allocated by the library. After a GridsweepError (ZERO_PIVOT, NOT_A_GRID) every
+        solve is refused until a refactor succeeds. Other errors: TypeError, ValueError.
+        """
+        self._address()
+        matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
+        with self.context._turn() as c:
+            self.context._check(library.gsw_factor_refactor(c, self._address(),
+                                                            byref(matrix.struct), None), "A")
+        return self
+
+    @property
+    def info(self):
+        """What the factor is, a FactorInfo."""
+        info = t.gsw_factor_info()
+        with self.context._turn():
+            self.context._check(library.gsw_factor_get_info(self._address(), byref(info)))
+        dtypes = ("float64", "float32")
+        return FactorInfo(self.kind, dtypes[info.factor_type], dtypes[info.vector_type], self.grid,
+                          self.stencil, self.shape[0], info.packed_bytes, info.work_bytes,
+                          info.moved_bytes, info.shifted_pivots, info.first_bad_row)
+
+    def extract(self):
+        """The factors L and U with M = L U as (values, columns, row_ptr) of CSR each, new arrays in
+        float64 with indices from 0; scipy.sparse.csr_matrix takes such a tuple. IC0 gives U = L^T,
+        DILU L = E + L_A and U = I + E^-1 U_A; a triangular factor gives None for the part that it
+        has not. The pattern is the whole stencil inside the grid.
+        Errors: ValueError (closed), GridsweepError (UNSUPPORTED: jacobi, ssor, transposed).
+        """
+        parts = [t.gsw_csr(), t.gsw_csr()]
+        wanted = [byref(part) for part in parts]
+        if self.kind in ("lower", "upper"):
+            wanted[self.kind == "lower"] = None
+        with self.context._turn() as c:
+            self.context._check(library.gsw_factor_extract(c, self._address(), t.ITYPES["int64"],
+                                                           *wanted))
+        try:
+            return tuple(_copy_csr(part) if want else None for part, want in zip(parts, wanted))
+        finally:
+            for part in parts:
+                library.gsw_csr_free(byref(part))
+
+
+def _copy_csr(csr):
+    index = (c_int32, c_int64)[csr.index_type]
+    value = (c_double, c_float)[csr.value_type]
+
+    def copy(address, kind, count):
+        return np.array((kind * count).from_address(address)) if count else np.empty(0, kind)
+
+    return (copy(csr.values, value, csr.nonzeros), copy(csr.columns, index, csr.nonzeros),
+            copy(csr.row_ptr, index, csr.rows + 1))
+
+
+def _factor(kind, A, grid=None, *, stencil=None, factor_type="float64", vector_type="float64",
+            transpose=False, unit_diagonal=False, pivot_shift=0.0, omega=0.0, threads=0,
+            context=None):
+    options = t.gsw_factor_options(
+        kind=t.KINDS[kind], factor_type=t.DTYPES[dtype_argument("factor_type", factor_type)],
+        vector_type=t.DTYPES[dtype_argument("vector_type", vector_type)],
+        transpose=bool(transpose), unit_diagonal=bool(unit_diagonal), omega=omega,
+        pivot_shift=real("pivot_shift", pivot_shift, lambda v: v >= 0, "0 or more"))
+    if options.vector_type > options.factor_type:
+        raise ValueError("vector_type: float32 needs factor_type float32")
+    context = context_for(context, threads)
+    return Factor(context, Matrix(context, "A", A, grid, stencil), options)
+
+
+def ilu0(A, grid=None, **options):
+    """ILU(0) of A: M = L U, no fill-in, L with unit diagonal. Gives a Factor.
+
+    A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
+          CSR with columns ascending in each row, indices from 0 or 1; points x points, float64 or
+          float32, int32 or int64 indices
+    grid  Grid or (nx, ny, nz); None: it is found, as by detect()
+
+    Options, by keyword:
+    stencil      Stencil or its name; None: it is found
+    factor_type  "float64" or "float32" (or NumPy's types): how coefficients are stored
+    vector_type  the same for b, x and the arithmetic; "float32" needs factor_type "float32"
+    transpose    True: solves are with M^T
+    pivot_shift  > 0: a bad pivot (zero, not finite; ic0: also negative) becomes +-pivot_shift times
+                 the row's largest |coefficient|; 0: it is an error
+    threads      CPU threads; 0: as many as OpenMP offers
+    context      Context to work in; None: a new one on the CPU with `threads`. In one with CUDA the
+                 arrays of A are in device memory, and grid and stencil must be given.
+
+    Errors: TypeError, ValueError (named arguments), GridsweepError (NOT_A_GRID and ZERO_PIVOT with
+    the row, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, DEVICE).
+    """
+    return _factor("ilu0", A, grid, **options)
+
+
+def ic0(A, grid=None, **options):
+    """IC(0) of a symmetric A, of which only the lower part is read: M = L L^T. As ilu0()."""
+    return _factor("ic0", A, grid, **options)
+
+
+def dilu(A, grid=None, **options):
+    """DILU of A: M = (E + L_A) E^-1 (E + U_A) with diag(M) = diag(A). As ilu0()."""
+    return _factor("dilu", A, grid, **options)
+
+
+def ssor(A, grid=None, *, omega=1.0, **options):
+    """SSOR of A: M = (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w), 0 < omega < 2. As ilu0()."""
+    omega = real("omega", omega, lambda v: 0 < v < 2, "between 0 and 2")
+    return _factor("ssor", A, grid, omega=omega, **options)
+
+
+def jacobi(A, grid=None, **options):
+    """The diagonal of A. As ilu0()."""
+    return _factor("jacobi", A, grid, **options)
+
+
+def triangular(A, grid=None, *, lower=True, unit_diagonal=False, **options):
+    """The lower (or upper) part of A with its diagonal, packed for repeated solves. As ilu0();
+    unit_diagonal=True takes the diagonal as 1 whatever is stored. A zero on it divides."""
+    return _factor("lower" if lower else "upper", A, grid, unit_diagonal=unit_diagonal, **options)

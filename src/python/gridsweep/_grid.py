@@ -1,0 +1,119 @@
+"""Grids, stencils, and finding both from a matrix."""
+
+from ctypes import byref
+from dataclasses import dataclass
+
+from . import _types as t
+from ._errors import integer
+from ._library import library
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A regular grid of nx x ny x nz points; a plane has nz = 1.
+
+    Point (x, y, z) is row x + nx*(y + ny*z) of the matrix: natural order, x fastest. So a vector v
+    of the matrix is the field v.reshape(grid.shape)[z, y, x].
+    Errors: TypeError, ValueError (an extent below 1, more than 2^62 points).
+    """
+
+    nx: int
+    ny: int = 1
+    nz: int = 1
+
+    def __post_init__(self):
+        for name in ("nx", "ny", "nz"):
+            object.__setattr__(self, name, integer(name, getattr(self, name), 1, 2**62))
+        if self.points > 2**62:
+            raise ValueError(f"nx, ny, nz: {self} has more than 2^62 points")
+
+    def __str__(self):
+        return f"{self.nx}x{self.ny}x{self.nz}"
+
+    @property
+    def points(self):
+        """Number of points, nx*ny*nz: the rows of the matrix."""
+        return self.nx * self.ny * self.nz
+
+    @property
+    def shape(self):
+        """(nz, ny, nx): the shape of a field in NumPy's order."""
+        return (self.nz, self.ny, self.nx)
+
+    def row(self, x, y=0, z=0):
+        """Row of point (x, y, z). Nothing is checked."""
+        return x + self.nx * (y + self.ny * z)
+
+    def _c(self):
+        return t.gsw_grid(self.nx, self.ny, self.nz)
+
+
+class Stencil:
+    """The offsets (dx, dy, dz) that a row may couple to, the centre among them.
+
+    Stencil("D3N7") is a named one: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33; Stencil(offsets)
+    takes an iterable of triples in any order.
+    offsets  tuple of triples, ascending in (dz, dy, dx)
+    name     "D3N7" and so on, else "custom"
+    Errors: TypeError, ValueError (unknown name, no centre, a duplicate, more than 128 offsets).
+    """
+
+    def __init__(self, offsets):
+        made = t.gsw_stencil()
+        if isinstance(offsets, str):
+            if library.gsw_stencil_named(offsets.encode(), byref(made)):
+                raise ValueError(f"offsets: {offsets!r} is not the name of a stencil")
+        else:
+            triples = [tuple(integer("offsets", v, -2**31) for v in o) for o in offsets]
+            if any(len(o) != 3 for o in triples):
+                raise ValueError("offsets: must be triples (dx, dy, dz)")
+            array = (t.gsw_offset * max(len(triples), 1))(*triples)
+            if library.gsw_stencil_from_offsets(array, len(triples), byref(made)):
+                raise ValueError("offsets: must be 1 to 128 different offsets, (0, 0, 0) among "
+                                 "them, no component beyond 1024")
+        self._set(made)
+
+    def _set(self, made):
+        self._struct = made
+        self.offsets = tuple((o.dx, o.dy, o.dz) for o in made.offsets[:made.count])
+        self.name = library.gsw_stencil_name(byref(made)).decode()
+        return self
+
+    @classmethod
+    def _of(cls, struct):
+        return cls.__new__(cls)._set(t.gsw_stencil.from_buffer_copy(struct))
+
+    def __repr__(self):
+        return f"Stencil({self.name!r})" if self.name != "custom" else f"Stencil({self.offsets})"
+
+    def __len__(self):
+        return len(self.offsets)
+
+    def __eq__(self, other):
+        return isinstance(other, Stencil) and self.offsets == other.offsets
+
+    def __hash__(self):
+        return hash(self.offsets)
+
+
+def grid_argument(grid):
+    """A Grid, or None, from a Grid, a tuple of extents, or None."""
+    if grid is None or isinstance(grid, Grid):
+        return grid
+    if isinstance(grid, (tuple, list)) and 1 <= len(grid) <= 3:
+        return Grid(*grid)
+    raise TypeError(f"grid: must be a Grid or (nx, ny, nz), not {type(grid).__name__}")
+
+
+def stencil_argument(stencil):
+    """A Stencil, or None, from a Stencil, a name, offsets, or None."""
+    return stencil if stencil is None or isinstance(stencil, Stencil) else Stencil(stencil)
+
+
+def find(context, csr, grid, name):
+    """Grid and stencil of a C CSR in host memory; where `grid` is given, only the stencil."""
+    found, stencil = t.gsw_grid(), t.gsw_stencil()
+    with context._turn() as pointer:
+        context._check(library.gsw_detect(pointer, byref(csr), byref(grid._c()) if grid else None,
+                                          byref(found), byref(stencil)), name)
+    return Grid(found.nx, found.ny, found.nz), Stencil._of(stencil)

@@ -1,0 +1,84 @@
+"""Finds libgridsweep, loads it once and checks that it is the library this package was made for."""
+
+import ctypes
+import ctypes.util
+import os
+import sys
+from pathlib import Path
+
+from ._types import PROTOTYPES, gsw_stencil
+
+VERSION = "0.1.0"
+VARIABLE = "GRIDSWEEP_LIBRARY"
+
+_HELP = (f"Build and install the C library, or set the environment variable {VARIABLE} to the path "
+         "of the shared library, such as build/src/libgridsweep.so.")
+
+
+def _names():
+    if sys.platform == "darwin":
+        return ["libgridsweep.0.dylib", "libgridsweep.dylib"]
+    return ["libgridsweep.so.0", "libgridsweep.so"]
+
+
+def _candidates():
+    """Paths or names to try, the most specific first."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return [chosen]
+    beside = [str(path) for path in (Path(__file__).parent / name for name in _names())
+              if path.exists()]
+    found = ctypes.util.find_library("gridsweep")
+    return beside + ([found] if found else []) + _names()
+
+
+def _open():
+    failures = []
+    for name in _candidates():
+        try:
+            return name, ctypes.CDLL(name)
+        except OSError as error:
+            failures.append(str(error))
+    reasons = "; ".join(dict.fromkeys(failures))
+    raise ImportError(f"gridsweep: the shared library cannot be loaded ({reasons}). {_HELP}")
+
+
+def _declare(library, name):
+    for function, (result, arguments) in PROTOTYPES.items():
+        try:
+            entry = getattr(library, function)
+        except AttributeError:
+            raise ImportError(f"gridsweep: {name} has no function {function}; it is not the "
+                              f"library of version {VERSION}. {_HELP}") from None
+        entry.restype = result
+        entry.argtypes = arguments
+
+
+def _check(library, name):
+    """Refuses another minor version, or a library that lays out its structs in another way."""
+    version = library.gsw_version().decode()
+    if version.split(".")[:2] != VERSION.split(".")[:2]:
+        raise ImportError(f"gridsweep: {name} has version {version}; this package needs version "
+                          f"{'.'.join(VERSION.split('.')[:2])}. {_HELP}")
+    stencil = gsw_stencil()
+    status = library.gsw_stencil_named(b"D3N7", ctypes.byref(stencil))
+    offsets = [(o.dx, o.dy, o.dz) for o in stencil.offsets[:8]]
+    if (status or (stencil.count, stencil.center) != (7, 3) or offsets[0] != (0, 0, -1)
+            or offsets[6:] != [(0, 0, 1), (0, 0, 0)] or library.gsw_dtype_size(1) != 4):
+        raise ImportError(f"gridsweep: {name} lays out its data in another way than this package "
+                          f"expects. {_HELP}")
+
+
+def _load():
+    name, library = _open()
+    _declare(library, name)
+    _check(library, name)
+    return name, library
+
+
+path, library = _load()
+
+
+def build_info():
+    """How the loaded library was built, one "key: value" a line (str)."""
+    return library.gsw_build_info().decode()

@@ -1,0 +1,55 @@
+"""One triangular solve on the matrix where it lies."""
+
+from ctypes import byref
+
+import numpy as np
+
+from . import _types as t
+from ._arrays import Matrix, solve_into
+from ._context import context_for
+from ._errors import choice
+from ._library import library
+
+
+def sptrsv(A, b, lower=True, unit_diagonal=False, transpose=False, out=None, grid=None, *,
+           stencil=None, algorithm="auto", threads=0, context=None):
+    """Solves T x = b, where T is the lower or the upper part of A with its diagonal; gives x.
+
+    A              as for ilu0(); entries outside the part are skipped. Keep the grid (and the
+                   stencil) that detect() gives for many calls: finding them takes a pass over A.
+    b              shape (points,) or (points, count). The arithmetic is in float32 where A and b
+                   are, else in float64. Used where it lies if it has that dtype and each column is
+                   contiguous (order "F"), else copied.
+    lower          False: T is the upper part
+    unit_diagonal  True: the diagonal is 1 whatever is stored
+    transpose      True: solves with T transposed
+    out            array for x, as for Factor.solve(); out=b solves in place. It is returned.
+    algorithm      "auto", "reference", "line" or "pencil"
+    grid, stencil, threads, context  as for ilu0()
+
+    Nothing is packed or kept; triangular() is several times faster for repeated solves. A zero
+    diagonal divides as IEEE arithmetic has it. Errors: TypeError, ValueError, GridsweepError
+    (NOT_A_GRID with the row, UNSUPPORTED, OUT_OF_MEMORY; with CUDA also DEVICE, TIMEOUT).
+    """
+    number = choice("algorithm", algorithm, t.ALGORITHMS)
+    context = context_for(context, threads)
+    matrix = Matrix(context, "A", A, grid, stencil)
+    dtype = "float64"
+    if matrix.value_type == "float32" and _dtype_of(b) == np.float32:
+        dtype = "float32"
+    options = t.gsw_sptrsv_options(
+        part=t.LOWER if lower else t.UPPER, transpose=bool(transpose),
+        unit_diagonal=bool(unit_diagonal), vector_type=t.DTYPES[dtype], algorithm=number)
+
+    def solve(count, b_at, ldb, x_at, ldx):
+        with context._turn() as c:
+            context._check(library.gsw_sptrsv(c, byref(matrix.struct), byref(options), count, b_at,
+                                              ldb, x_at, ldx), "A")
+
+    return solve_into(context, b, out, matrix.rows, np.dtype(dtype), solve)
+
+
+def _dtype_of(array):
+    if hasattr(array, "__cuda_array_interface__"):
+        return np.dtype(array.__cuda_array_interface__["typestr"])
+    return getattr(array, "dtype", None)

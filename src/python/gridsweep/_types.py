@@ -1,0 +1,147 @@
+"""The public C structs and enums as ctypes knows them, with the names and order of the headers."""
+
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
+                    c_size_t, c_void_p)
+from enum import IntEnum
+
+STENCIL_MAX = 128
+
+
+class Status(IntEnum):
+    """What a call of the library returned (gridsweep/status.h)."""
+
+    SUCCESS = 0
+    INVALID_ARGUMENT = 1
+    OVERFLOW = 2
+    OUT_OF_MEMORY = 3
+    NOT_A_GRID = 4
+    UNSUPPORTED = 5
+    IO = 6
+    FORMAT = 7
+    ZERO_PIVOT = 8
+    NOT_CONVERGED = 9
+    BREAKDOWN = 10
+    NON_FINITE = 11
+    STOPPED = 12
+    NO_BACKEND = 13
+    DEVICE = 14
+    TIMEOUT = 15
+
+
+BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}
+ALGORITHMS = {"auto": 0, "reference": 1, "line": 2, "pencil": 3}
+KINDS = {"ilu0": 0, "ic0": 1, "dilu": 2, "ssor": 3, "jacobi": 4, "lower": 5, "upper": 6, "lu": 7}
+NORMS = {"true": 0, "preconditioned": 1}
+DTYPES = {"float64": 0, "float32": 1}
+ITYPES = {"int32": 0, "int64": 1}
+LOWER, UPPER = 0, 1
+
+LOG_FN = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+MONITOR_FN = CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
+
+
+class gsw_context_options(Structure):
+    _fields_ = [("backend", c_int), ("threads", c_int), ("device", c_int), ("stream", c_void_p),
+                ("log", LOG_FN), ("log_user", c_void_p)]
+
+
+class gsw_grid(Structure):
+    _fields_ = [("nx", c_int64), ("ny", c_int64), ("nz", c_int64)]
+
+
+class gsw_offset(Structure):
+    _fields_ = [("dx", c_int32), ("dy", c_int32), ("dz", c_int32)]
+
+
+class gsw_stencil(Structure):
+    _fields_ = [("count", c_int32), ("center", c_int32), ("offsets", gsw_offset * STENCIL_MAX)]
+
+
+class gsw_csr(Structure):
+    _fields_ = [("rows", c_int64), ("nonzeros", c_int64), ("row_ptr", c_void_p),
+                ("columns", c_void_p), ("values", c_void_p), ("index_type", c_int),
+                ("value_type", c_int), ("base", c_int)]
+
+
+class gsw_stencil_array(Structure):
+    _fields_ = [("values", c_void_p), ("value_type", c_int)]
+
+
+class gsw_matrix(Structure):
+    _fields_ = [("grid", gsw_grid), ("stencil", gsw_stencil), ("format", c_int), ("csr", gsw_csr),
+                ("array", gsw_stencil_array)]
+
+
+class gsw_factor_options(Structure):
+    _fields_ = [("kind", c_int), ("factor_type", c_int), ("vector_type", c_int),
+                ("transpose", c_int), ("unit_diagonal", c_int), ("omega", c_double),
+                ("pivot_shift", c_double)]
+
+
+class gsw_factor_info(Structure):
+    _fields_ = [("kind", c_int), ("factor_type", c_int), ("vector_type", c_int),
+                ("grid", gsw_grid), ("stencil", gsw_stencil), ("packed_bytes", c_int64),
+                ("work_bytes", c_int64), ("moved_bytes", c_int64), ("shifted_pivots", c_int64),
+                ("first_bad_row", c_int64)]
+
+
+class gsw_sptrsv_options(Structure):
+    _fields_ = [("part", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
+                ("vector_type", c_int), ("algorithm", c_int)]
+
+
+class gsw_krylov_options(Structure):
+    _fields_ = [("rtol", c_double), ("atol", c_double), ("max_iterations", c_int64),
+                ("restart", c_int), ("norm", c_int), ("monitor", MONITOR_FN),
+                ("monitor_user", c_void_p)]
+
+
+class gsw_krylov_result(Structure):
+    _fields_ = [("iterations", c_int64), ("converged", c_int), ("residual", c_double),
+                ("recurrence", c_double), ("solve_ms", c_double)]
+
+
+STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,
+           gsw_matrix, gsw_factor_options, gsw_factor_info, gsw_sptrsv_options, gsw_krylov_options,
+           gsw_krylov_result)
+
+_P = POINTER
+_KRYLOV = (c_int, [c_void_p, _P(gsw_matrix), c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
+                   _P(gsw_krylov_result)])
+
+# Function: (result, arguments). Contexts, factors and arrays are plain addresses.
+PROTOTYPES = {
+    "gsw_version": (c_char_p, []),
+    "gsw_build_info": (c_char_p, []),
+    "gsw_status_text": (c_char_p, [c_int]),
+    "gsw_dtype_size": (c_size_t, [c_int]),
+    "gsw_context_create": (c_int, [_P(gsw_context_options), _P(c_void_p)]),
+    "gsw_context_destroy": (None, [c_void_p]),
+    "gsw_context_synchronize": (c_int, [c_void_p]),
+    "gsw_context_message": (c_char_p, [c_void_p]),
+    "gsw_context_backend": (c_int, [c_void_p]),
+    "gsw_context_threads": (c_int, [c_void_p]),
+    "gsw_context_device": (c_char_p, [c_void_p]),
+    "gsw_grid_points": (c_int, [_P(gsw_grid), _P(c_int64)]),
+    "gsw_stencil_named": (c_int, [c_char_p, _P(gsw_stencil)]),
+    "gsw_stencil_from_offsets": (c_int, [_P(gsw_offset), c_int32, _P(gsw_stencil)]),
+    "gsw_stencil_name": (c_char_p, [_P(gsw_stencil)]),
+    "gsw_matrix_from_csr": (c_int, [c_void_p, _P(gsw_grid), _P(gsw_stencil), _P(gsw_csr),
+                                    _P(gsw_matrix)]),
+    "gsw_matrix_validate": (c_int, [c_void_p, _P(gsw_matrix)]),
+    "gsw_detect": (c_int, [c_void_p, _P(gsw_csr), _P(gsw_grid), _P(gsw_grid), _P(gsw_stencil)]),
+    "gsw_csr_free": (None, [_P(gsw_csr)]),
+    "gsw_sptrsv": (c_int, [c_void_p, _P(gsw_matrix), _P(gsw_sptrsv_options), c_int64, c_void_p,
+                           c_int64, c_void_p, c_int64]),
+    "gsw_factor_create": (c_int, [c_void_p, _P(gsw_matrix), _P(gsw_factor_options),
+                                  _P(c_void_p)]),
+    "gsw_factor_refactor": (c_int, [c_void_p, c_void_p, _P(gsw_matrix), _P(gsw_matrix)]),
+    "gsw_factor_solve": (c_int, [c_void_p, c_void_p, c_int64, c_void_p, c_int64, c_void_p,
+                                 c_int64]),
+    "gsw_factor_extract": (c_int, [c_void_p, c_void_p, c_int, _P(gsw_csr), _P(gsw_csr)]),
+    "gsw_factor_get_info": (c_int, [c_void_p, _P(gsw_factor_info)]),
+    "gsw_factor_destroy": (None, [c_void_p]),
+    "gsw_cg": _KRYLOV,
+    "gsw_bicgstab": _KRYLOV,
+    "gsw_gmres": _KRYLOV,
+}

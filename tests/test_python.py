@@ -1,0 +1,679 @@
+"""The Python package against SciPy, and against a textbook ILU(0) written here.
+
+    export GRIDSWEEP_LIBRARY=build/src/libgridsweep.so PYTHONPATH=src/python
+    python3 -m pytest tests/test_python.py
+"""
+
+import ctypes
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="NumPy is not installed")
+sp = pytest.importorskip("scipy.sparse", reason="SciPy is not installed")
+spla = pytest.importorskip("scipy.sparse.linalg", reason="SciPy is not installed")
+try:
+    import gridsweep as gs
+except ImportError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+OFFSETS = {
+    "D2N5": [(dx, dy, 0) for dx in (-1, 0, 1) for dy in (-1, 0, 1) if abs(dx) + abs(dy) <= 1],
+    "D2N9": [(dx, dy, 0) for dx in (-1, 0, 1) for dy in (-1, 0, 1)],
+    "D3N7": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)
+             if abs(dx) + abs(dy) + abs(dz) <= 1],
+    "D3N27": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)],
+}
+CASES = [
+    ("D2N5", (7, 5, 1)), ("D2N5", (1, 13, 1)), ("D2N5", (17, 1, 1)), ("D2N9", (11, 3, 1)),
+    ("D2N9", (8, 8, 1)), ("D3N7", (5, 4, 3)), ("D3N7", (13, 1, 5)), ("D3N7", (1, 1, 9)),
+    ("D3N7", (9, 10, 2)), ("D3N27", (4, 3, 5)), ("D3N27", (7, 2, 2)), ("D3N27", (1, 6, 4)),
+]
+
+
+def matrix_of(stencil, extents, seed=1, symmetric=False, dtype=np.float64):
+    """A diagonally dominant CSR matrix on the grid with every coupling of the stencil."""
+    nx, ny, nz = extents
+    random = np.random.RandomState(seed)
+    rows, columns, values = [], [], []
+    for z in range(nz):
+        for y in range(ny):
+            for x in range(nx):
+                for dx, dy, dz in OFFSETS[stencil]:
+                    u, v, w = x + dx, y + dy, z + dz
+                    if 0 <= u < nx and 0 <= v < ny and 0 <= w < nz and (dx, dy, dz) != (0, 0, 0):
+                        rows.append(x + nx * (y + ny * z))
+                        columns.append(u + nx * (v + ny * w))
+                        values.append(random.uniform(-1, 1))
+    n = nx * ny * nz
+    A = sp.csr_matrix((values, (rows, columns)), shape=(n, n))
+    if symmetric:
+        A = (A + A.T) / 2
+    A = sp.csr_matrix(A + sp.diags(1 + np.asarray(abs(A).sum(axis=1)).ravel()))
+    return A.astype(dtype)
+
+
+def textbook_ilu0(A):
+    """L (unit) and U with zero fill-in, the IKJ variant on a dense array."""
+    n = A.shape[0]
+    pattern, a = A.toarray() != 0, A.toarray().astype(np.float64)
+    for i in range(1, n):
+        for k in np.nonzero(pattern[i, :i])[0]:
+            a[i, k] /= a[k, k]
+            for j in np.nonzero(pattern[i])[0]:
+                if j > k:
+                    a[i, j] -= a[i, k] * a[k, j]
+    return sp.csr_matrix(np.tril(a, -1) + np.eye(n)), sp.csr_matrix(np.triu(a))
+
+
+def vectors(n, count=None, seed=5):
+    shape = n if count is None else (n, count)
+    return np.asfortranarray(np.random.RandomState(seed).uniform(-1, 1, shape))
+
+
+def triangular_solve(T, b, lower, **options):
+    return spla.spsolve_triangular(sp.csr_matrix(T), b, lower=lower, **options)
+
+
+def close_to(x, wanted, bound=1e-13):
+    assert x.shape == wanted.shape
+    assert np.max(np.abs(x - wanted)) <= bound * max(1, np.max(np.abs(wanted)))
+
+
+@pytest.fixture
+def A():
+    return matrix_of("D3N7", (5, 4, 3))
+
+
+# ---- against SciPy and the textbook ----
+
+
+@pytest.mark.parametrize("stencil, extents", CASES)
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("lower", [True, False])
+def test_sptrsv_is_spsolve_triangular(stencil, extents, transpose, lower):
+    A = matrix_of(stencil, extents)
+    T = sp.tril(A) if lower else sp.triu(A)
+    T, effective = (T.T, not lower) if transpose else (T, lower)
+    b = vectors(A.shape[0])
+    for algorithm in ("auto", "reference", "line", "pencil"):
+        x = gs.sptrsv(A, b, lower=lower, transpose=transpose, grid=extents, algorithm=algorithm)
+        close_to(x, triangular_solve(T, b, effective))
+    unit = sp.csr_matrix(T - sp.diags(T.diagonal() - 1))
+    x = gs.sptrsv(A, b, lower=lower, transpose=transpose, unit_diagonal=True, grid=extents)
+    close_to(x, triangular_solve(unit, b, effective), 1e-12)
+
+
+@pytest.mark.parametrize("stencil, extents", CASES)
+@pytest.mark.parametrize("factor_type, bound", [("float64", 1e-13), (np.float32, 1e-5)])
+def test_ilu0_is_the_textbook(stencil, extents, factor_type, bound):
+    A = matrix_of(stencil, extents)
+    L, U = textbook_ilu0(A)
+    b = vectors(A.shape[0], 3)
+    with gs.ilu0(A, extents, factor_type=factor_type) as M:
+        close_to(M.solve(b), triangular_solve(U, triangular_solve(L, b, True), False), bound)
+        for got, wanted in zip(M.extract(), (L, U)):
+            close_to(sp.csr_matrix(got, shape=A.shape).toarray(), wanted.toarray(), bound)
+    with gs.ilu0(A, extents, factor_type=factor_type, transpose=True) as M:
+        wanted = triangular_solve(L.T, triangular_solve(U.T, b, True), False)
+        close_to(M.solve(b), wanted, bound)
+
+
+@pytest.mark.parametrize("stencil, extents", CASES)
+def test_ic0_of_a_symmetric_matrix_is_its_ilu0(stencil, extents):
+    A = matrix_of(stencil, extents, symmetric=True)
+    L, U = textbook_ilu0(A)
+    b = vectors(A.shape[0])
+    close_to(gs.ic0(A, extents) @ b, triangular_solve(U, triangular_solve(L, b, True), False))
+
+
+@pytest.mark.parametrize("stencil, extents", CASES)
+def test_dilu_ssor_jacobi_by_their_definitions(stencil, extents):
+    A = matrix_of(stencil, extents)
+    lower, upper, d = sp.tril(A, -1).toarray(), sp.triu(A, 1).toarray(), A.diagonal()
+    b, w = vectors(A.shape[0]), 1.3
+    E = d.copy()
+    for i in range(len(E)):
+        E[i] = d[i] - np.sum(lower[i, :i] * upper[:i, i] / E[:i])
+    products = {
+        gs.dilu(A, extents): (np.diag(E) + lower) @ np.diag(1 / E) @ (np.diag(E) + upper),
+        gs.ssor(A, extents, omega=w):
+            (np.diag(d / w) + lower) @ np.diag(w / d) @ (np.diag(d / w) + upper) / (2 - w),
+        gs.jacobi(A, extents): np.diag(d),
+    }
+    for factor, M in products.items():
+        close_to(factor.solve(b), np.linalg.solve(M, b), 1e-12)
+
+
+def test_triangular_factors_are_sptrsv(A):
+    b = vectors(A.shape[0], 2)
+    for lower in (True, False):
+        for unit in (False, True):
+            with gs.triangular(A, lower=lower, unit_diagonal=unit) as T:
+                close_to(T.solve(b), gs.sptrsv(A, b, lower=lower, unit_diagonal=unit))
+                parts = T.extract()
+                assert (parts[0] is None, parts[1] is None) == (not lower, lower)
+
+
+def test_float32_throughout(A):
+    b = vectors(A.shape[0]).astype(np.float32)
+    single = A.astype(np.float32)
+    L, U = textbook_ilu0(A)
+    wanted = triangular_solve(U, triangular_solve(L, b, True), False)
+    M = gs.ilu0(single, factor_type="float32", vector_type="float32")
+    assert M.dtype == np.float32 and M.solve(b).dtype == np.float32
+    close_to(M.solve(b), wanted, 1e-5)
+    x = gs.sptrsv(single, b)
+    assert x.dtype == np.float32
+    close_to(x, triangular_solve(sp.tril(A), b, True), 1e-5)
+    assert gs.sptrsv(A, b).dtype == np.float64
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_change_no_bit(threads):
+    A = matrix_of("D3N27", (9, 8, 7))
+    b = vectors(A.shape[0])
+    assert np.array_equal(gs.ilu0(A, threads=threads) @ b, gs.ilu0(A, threads=1) @ b)
+
+
+# ---- arrays ----
+
+
+def test_arrays_are_used_where_they_lie(A):
+    from gridsweep import _arrays
+
+    b = vectors(60, 3)
+    with gs.Context() as context:
+        matrix = _arrays.Matrix(context, "A", A)
+        csr = matrix.struct.csr
+        assert csr.values == A.data.ctypes.data
+        assert csr.columns == A.indices.ctypes.data and csr.row_ptr == A.indptr.ctypes.data
+        for given in (b, b[:, 1], b[:, ::2], b[:, :1], b.reshape(-1, order="F")[:60]):
+            view = _arrays.source(context, "b", given, 60, np.float64)
+            assert view.address == given.ctypes.data
+        assert _arrays.source(context, "b", b[:, ::2], 60, np.float64).ld == 120
+        for given in (np.ascontiguousarray(b), b.astype(np.float32), b[::-1], list(b[:, 0])):
+            view = _arrays.source(context, "b", given, 60, np.float64)
+            assert view.address != np.asarray(given).ctypes.data and view.ld == 60
+
+
+def test_every_layout_gives_the_same(A):
+    M = gs.ilu0(A)
+    b = vectors(60, 4)
+    wanted = np.column_stack([M.solve(b[:, r]) for r in range(4)])
+    spread = np.zeros((120, 8))
+    spread[::2, ::2] = b
+    layouts = (b, np.ascontiguousarray(b), spread[::2, ::2], np.asfortranarray(b).astype(">f8"),
+               b.tolist())
+    for given in layouts:
+        assert np.array_equal(M.solve(given), wanted)
+    assert np.array_equal(M.solve(b[:, ::3]), wanted[:, ::3])
+    assert np.array_equal(M.matmat(b), wanted) and np.array_equal(M @ b, wanted)
+    assert M.matvec(b[:, :1]).shape == (60, 1)
+    assert M.solve(b[:, :0]).shape == (60, 0)
+
+
+def test_out_and_in_place(A):
+    M = gs.ilu0(A)
+    b = vectors(60, 2)
+    for solve in (M.solve, lambda b, out: gs.sptrsv(A, b, out=out)):
+        wanted = solve(b, None)
+        out = np.full((60, 2), np.nan, order="F")
+        assert solve(b, out) is out and np.array_equal(out, wanted)
+        work = b.copy(order="F")
+        assert solve(work, work) is work and np.array_equal(work, wanted)
+        shared = np.zeros((60, 3), order="F")  # b and out overlap in part
+        shared[:, :2] = b
+        assert np.array_equal(solve(shared[:, :2], shared[:, 1:]), wanted)
+
+
+def test_index_types_bases_and_formats(A):
+    b = vectors(60)
+    wanted = gs.ilu0(A) @ b
+    for index in (np.int32, np.int64, np.uint16):
+        for base in (0, 1):
+            parts = (A.data, (A.indices + base).astype(index), (A.indptr + base).astype(index))
+            assert np.array_equal(gs.ilu0(parts) @ b, wanted)
+    mixed = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int64))
+    assert np.array_equal(gs.ilu0(mixed) @ b, wanted)
+    for other in (A.tocsc(), A.tocoo(), A.todia(), sp.dia_array(A), sp.csr_array(A), A.tobsr()):
+        assert np.array_equal(gs.ilu0(other) @ b, wanted)
+    unsorted = A.copy()
+    for i in range(60):
+        row = slice(A.indptr[i], A.indptr[i + 1])
+        unsorted.indices[row], unsorted.data[row] = A.indices[row][::-1], A.data[row][::-1]
+    unsorted = sp.csr_matrix((unsorted.data, unsorted.indices, unsorted.indptr), shape=A.shape)
+    before = unsorted.indices.copy()
+    assert np.array_equal(gs.ilu0(unsorted) @ b, wanted)
+    assert np.array_equal(unsorted.indices, before)
+
+
+# ---- grids ----
+
+
+@pytest.mark.parametrize("stencil, extents", [c for c in CASES if min(c[1][:2]) > 2])
+def test_detect(stencil, extents):
+    A = matrix_of(stencil, extents)
+    grid, found = gs.detect(A)
+    assert (grid.nx, grid.ny, grid.nz) == extents and found == gs.Stencil(stencil)
+    assert found.name == stencil and len(found) == len(OFFSETS[stencil])
+    assert gs.detect(sp.dia_array(A)) == (grid, found)
+    assert gs.detect(A, grid=grid) == (grid, found)
+
+
+def test_grid_and_stencil():
+    grid = gs.Grid(4, 3)
+    assert (grid.points, grid.shape, grid.row(1, 2), str(grid)) == (12, (1, 3, 4), 9, "4x3x1")
+    stencil = gs.Stencil([(0, 0, 0), (2, 0, 0), (-1, 0, 0)])
+    assert stencil.offsets == ((-1, 0, 0), (0, 0, 0), (2, 0, 0)) and stencil.name == "custom"
+    assert gs.Stencil(OFFSETS["D3N27"]) == gs.Stencil("d3n27")
+    assert len({stencil, gs.Stencil(stencil.offsets)}) == 1
+
+
+# ---- life ----
+
+
+def test_refactor(A):
+    other = matrix_of("D3N7", (5, 4, 3), seed=9)
+    b = vectors(60)
+    M = gs.ilu0(A)
+    assert M.refactor(other) is M and np.array_equal(M @ b, gs.ilu0(other) @ b)
+    broken = A.copy()
+    broken.data[0] = 0  # the first diagonal
+    with pytest.raises(gs.GridsweepError, match="row 0") as caught:
+        M.refactor(broken)
+    assert caught.value.status == gs.Status.ZERO_PIVOT and M.info.first_bad_row == 0
+    with pytest.raises(gs.GridsweepError):
+        M.solve(b)
+    close_to(M.refactor(A) @ b, gs.ilu0(A) @ b)
+    with pytest.raises(gs.GridsweepError, match="^A: "):
+        M.refactor(matrix_of("D3N27", (5, 4, 3)))
+
+
+def test_info(A):
+    info = gs.ilu0(A, factor_type="float32").info
+    assert (info.kind, info.factor_type, info.vector_type) == ("ilu0", "float32", "float64")
+    assert (info.points, info.grid, info.stencil.name) == (60, gs.Grid(5, 4, 3), "D3N7")
+    assert info.packed_bytes > 0 and info.moved_bytes > 0 and info.first_bad_row == -1
+    broken = A.copy()
+    broken.data[0] = 0
+    info = gs.ilu0(broken, pivot_shift=0.1).info
+    assert (info.shifted_pivots, info.first_bad_row) == (1, -1)
+
+
+def test_close(A):
+    b = vectors(60)
+    M = gs.ilu0(A)
+    with M:
+        M.solve(b)
+    M.close()
+    for use in (lambda: M.solve(b), lambda: M.refactor(A), lambda: M.info, M.extract):
+        with pytest.raises(ValueError, match="factor: it is closed"):
+            use()
+    with gs.Context(threads=1) as context:
+        M = gs.ilu0(A, context=context)
+        assert not M.closed
+    assert M.closed and context.closed and "closed" in repr(M)
+    M.close()
+    context.close()
+    with pytest.raises(ValueError, match="factor: it is closed"):
+        M.solve(b)
+    with pytest.raises(ValueError, match="context: it is closed"):
+        gs.ilu0(A, context=context)
+    with pytest.raises(ValueError, match="context: it is closed"):
+        context.synchronize()
+
+
+def resident_kib():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_no_leaks():
+    A = matrix_of("D3N7", (20, 16, 12))
+    b = vectors(A.shape[0])
+    packed = gs.ilu0(A).info.packed_bytes // 1024
+
+    def once(i):
+        M = gs.ilu0(A, threads=1)
+        gs.sptrsv(A, b, threads=1)
+        M.solve(b)
+        M.extract()
+        with pytest.raises(gs.GridsweepError):
+            gs.ilu0(A * 0, pivot_shift=0, grid=(20, 16, 12), threads=1)
+        if i % 2:
+            M.close()
+
+    for i in range(20):
+        once(i)
+    gc.collect()
+    before = resident_kib()
+    for i in range(200):
+        once(i)
+    gc.collect()
+    assert resident_kib() - before < 10 * packed
+
+
+def test_threads_share_a_factor(A):
+    b = [vectors(60, seed=seed) for seed in range(8)]
+    M = gs.ilu0(A, threads=1)
+    wanted = [M.solve(v) for v in b]
+    wrong = []
+
+    def work(i):
+        for _ in range(100):
+            if not np.array_equal(M.solve(b[i]), wanted[i]):
+                wrong.append(i)
+            gs.jacobi(A, context=M.context)  # collected while others solve
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    M.context.synchronize()
+    assert M.context._handle.live == {M._pointer}
+
+
+def run_python(code, **variables):
+    path = str(Path(gs.__file__).parent.parent)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "PYTHONPATH": path, **variables})
+
+
+def test_exit_with_open_factors():
+    code = ("import gridsweep, numpy as np\n"
+            "parts = np.full(5, 2.0), np.arange(5), np.arange(6)\n"
+            "class Node: pass\n"
+            "a = Node(); a.M, a.me = gridsweep.ilu0(parts), a\n"
+            "context = gridsweep.Context(); M = gridsweep.ilu0(parts, context=context)\n"
+            "print(M.solve(np.ones(5)))\n")
+    done = run_python(code)
+    assert done.returncode == 0 and "0.5" in done.stdout and not done.stderr
+
+
+def test_without_scipy():
+    code = ("import sys; sys.modules['scipy'] = None\n"
+            "import gridsweep, numpy as np\n"
+            "M = gridsweep.ilu0((np.full(5, 2.0), np.arange(5), np.arange(6)))\n"
+            "b = np.ones((5, 2))\n"
+            "for x in (M.solve(b), M.matmat(b), M @ b, M.matvec(b[:, 0])[:, None]):\n"
+            "    assert (x == 0.5).all()\n"
+            "assert M.shape == (5, 5) and 'scipy.sparse' not in sys.modules\n")
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("library, text", [("./no-such-file.so", "no-such-file"),
+                                           ("libc.so.6", "has no function gsw_")])
+def test_import_says_what_to_do(library, text):
+    done = run_python("import gridsweep", GRIDSWEEP_LIBRARY=library)
+    assert done.returncode == 1 and "ImportError: gridsweep: " in done.stderr
+    assert text in done.stderr and "GRIDSWEEP_LIBRARY" in done.stderr
+
+
+# ---- Krylov methods ----
+
+
+def poisson(nx, ny, nz):
+    def line(n):
+        return sp.diags([-1, 2, -1], [-1, 0, 1], shape=(n, n))
+    return sp.csr_matrix(sp.kronsum(sp.kronsum(line(nx), line(ny)), line(nz)))
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres"])
+def test_preconditions_scipy(method):
+    A = poisson(16, 15, 9)
+    b = vectors(A.shape[0])
+
+    def iterations(M):
+        count = []
+        options = {"callback_type": "pr_norm"} if method == "gmres" else {}
+        x, failed = getattr(spla, method)(A, b, M=M, atol=0,
+                                          callback=lambda _: count.append(1), **options)
+        assert failed == 0 and np.linalg.norm(b - A @ x) <= 1e-3 * np.linalg.norm(b)
+        return len(count)
+
+    plain = iterations(None)
+    assert plain > 20
+    for make in (gs.ilu0, gs.ic0, gs.dilu, gs.ssor):
+        with make(A) as M:
+            assert isinstance(M, spla.LinearOperator)
+            assert iterations(M) < 0.6 * plain
+    with gs.ilu0(A, factor_type="float32") as M:
+        assert iterations(M) < 0.6 * plain
+
+
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])
+@pytest.mark.parametrize("norm", ["true", "preconditioned"])
+def test_krylov(name, norm):
+    A = poisson(12, 11, 7) if name == "cg" else matrix_of("D3N7", (12, 11, 7))
+    solve = getattr(gs, name)
+    b = vectors(A.shape[0])
+    wanted = spla.spsolve(A.tocsc(), b)
+    plain_x, plain = solve(A, b, norm=norm)
+    close_to(plain_x, wanted, 1e-6)
+    with gs.ilu0(A) as M:
+        x, result = solve(A, b, M=M, norm=norm, rtol=1e-10)
+        close_to(x, wanted, 1e-8)
+        assert result.converged and result.status == gs.Status.SUCCESS and not result.message
+        assert result.iterations < plain.iterations
+        guess = x.copy()
+        again, result = solve(A, b, M, guess, norm=norm)
+        assert again is guess and result.iterations <= 1
+    x, result = solve(A, b, max_iterations=2, rtol=1e-14)
+    assert not result.converged and result.status == gs.Status.NOT_CONVERGED and result.message
+    x, result = solve(A, np.full(A.shape[0], np.nan))
+    assert result.status == gs.Status.NON_FINITE
+
+
+def test_krylov_monitor():
+    A = poisson(12, 11, 7)
+    b = vectors(A.shape[0])
+    seen = []
+    x, result = gs.cg(A, b, monitor=lambda i, r: seen.append((i, r)) or i == 3)
+    assert [i for i, r in seen] == [0, 1, 2, 3] and result.status == gs.Status.STOPPED
+    with gs.ilu0(A) as M:
+        with pytest.raises(ZeroDivisionError):
+            gs.cg(A, b, M=M, monitor=lambda i, r: 1 / 0)
+        with pytest.raises(RuntimeError, match="context: it is at work"):
+            gs.cg(A, b, M=M, monitor=lambda i, r: M.solve(b))
+        with pytest.raises(RuntimeError, match="context: it is at work"):
+            gs.cg(A, b, M=M, monitor=lambda i, r: M.context.close())
+        assert gs.cg(A, b, M=M)[1].converged
+
+
+# ---- what is refused ----
+
+
+NAN = float("nan")
+REFUSED = [
+    (ValueError, "nx", lambda A, b: gs.Grid(0)),
+    (TypeError, "ny", lambda A, b: gs.Grid(3, 2.5)),
+    (ValueError, "nx, ny, nz", lambda A, b: gs.Grid(2**40, 2**40)),
+    (ValueError, "offsets", lambda A, b: gs.Stencil("D9N9")),
+    (ValueError, "offsets", lambda A, b: gs.Stencil([(1, 0, 0)])),
+    (ValueError, "offsets", lambda A, b: gs.Stencil([(0, 0)])),
+    (ValueError, "backend", lambda A, b: gs.Context("gpu")),
+    (ValueError, "threads", lambda A, b: gs.Context(threads=-1)),
+    (TypeError, "threads", lambda A, b: gs.ilu0(A, threads=NAN)),
+    (TypeError, "context", lambda A, b: gs.ilu0(A, context="cpu")),
+    (TypeError, "A", lambda A, b: gs.ilu0(A.toarray())),
+    (TypeError, "A", lambda A, b: gs.ilu0(A.astype(complex))),
+    (ValueError, "A", lambda A, b: gs.ilu0(A[:5])),
+    (ValueError, "A", lambda A, b: gs.ilu0((A.data[:5], A.indices, A.indptr))),
+    (ValueError, "A", lambda A, b: gs.ilu0((A.data, A.indices, A.indptr + 2))),
+    (ValueError, "A", lambda A, b: gs.ilu0((A.data[None], A.indices, A.indptr))),
+    (ValueError, "A", lambda A, b: gs.ilu0((A.data[:0], A.indices[:0], A.indptr[:1]))),
+    (TypeError, "A", lambda A, b: gs.ilu0((A.data, A.indices * 1.0, A.indptr))),
+    (TypeError, "grid", lambda A, b: gs.ilu0(A, 60)),
+    (ValueError, "grid", lambda A, b: gs.ilu0(A, (3, 3, 3))),
+    (ValueError, "grid", lambda A, b: gs.ilu0(A, stencil="D3N7")),
+    (ValueError, "factor_type", lambda A, b: gs.ilu0(A, factor_type="float16")),
+    (ValueError, "vector_type", lambda A, b: gs.ilu0(A, vector_type="float32")),
+    (ValueError, "pivot_shift", lambda A, b: gs.ilu0(A, pivot_shift=NAN)),
+    (ValueError, "pivot_shift", lambda A, b: gs.ilu0(A, pivot_shift=-1)),
+    (TypeError, "pivot_shift", lambda A, b: gs.ilu0(A, pivot_shift="much")),
+    (ValueError, "omega", lambda A, b: gs.ssor(A, omega=NAN)),
+    (ValueError, "omega", lambda A, b: gs.ssor(A, omega=2)),
+    (ValueError, "b", lambda A, b: gs.ilu0(A).solve(b[:-1])),
+    (ValueError, "b", lambda A, b: gs.sptrsv(A, b.reshape(3, 4, 5))),
+    (TypeError, "b", lambda A, b: gs.ilu0(A).solve(b * 1j)),
+    (TypeError, "b", lambda A, b: gs.sptrsv(A, np.array([None] * 60))),
+    (ValueError, "out", lambda A, b: gs.ilu0(A).solve(b, out=b[:-1].copy())),
+    (ValueError, "out", lambda A, b: gs.sptrsv(A, b, out=np.zeros(120)[::2])),
+    (TypeError, "out", lambda A, b: gs.sptrsv(A, b, out=b.astype(np.float32))),
+    (TypeError, "out", lambda A, b: gs.sptrsv(A, b, out=b.tolist())),
+    (ValueError, "out", lambda A, b: gs.sptrsv(A, np.zeros((60, 2)), out=np.zeros((60, 2)))),
+    (ValueError, "out", lambda A, b: gs.sptrsv(A, b, out=np.broadcast_to(0.0, 60))),
+    (ValueError, "algorithm", lambda A, b: gs.sptrsv(A, b, algorithm="fast")),
+    (TypeError, "M", lambda A, b: gs.cg(A, b, M=A)),
+    (ValueError, "M", lambda A, b: gs.cg(
+        A, b, M=gs.ilu0(A, factor_type="float32", vector_type="float32"))),
+    (ValueError, "grid", lambda A, b: gs.cg(A, b, M=gs.ilu0(matrix_of("D3N7", (3, 3, 3))))),
+    (ValueError, "context, threads", lambda A, b: gs.cg(A, b, M=gs.ilu0(A), threads=1)),
+    (ValueError, "rtol", lambda A, b: gs.cg(A, b, rtol=NAN)),
+    (ValueError, "rtol, atol", lambda A, b: gs.cg(A, b, rtol=0)),
+    (ValueError, "max_iterations", lambda A, b: gs.gmres(A, b, max_iterations=0)),
+    (ValueError, "restart", lambda A, b: gs.gmres(A, b, restart=0)),
+    (ValueError, "norm", lambda A, b: gs.bicgstab(A, b, norm="max")),
+    (ValueError, "b", lambda A, b: gs.cg(A, np.zeros((60, 2)))),
+    (ValueError, "x", lambda A, b: gs.cg(A, b, x=b)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_bad_arguments_are_named(A, case):
+    kind, name, call = REFUSED[case]
+    with pytest.raises(kind, match=f"^{name}: "):
+        call(A, vectors(60))
+
+
+@pytest.mark.parametrize("call", [gs.detect, gs.ilu0, lambda A: gs.sptrsv(A, vectors(60))])
+def test_what_is_no_grid(call):
+    random = np.random.RandomState(3)
+    scattered = sp.csr_matrix(sp.random(60, 60, 0.3, random_state=random) + 9 * sp.eye(60))
+    with pytest.raises(gs.GridsweepError, match="^A: row [0-9]+") as caught:
+        call(scattered)
+    assert caught.value.status == gs.Status.NOT_A_GRID
+    assert "GSW_ERROR_NOT_A_GRID" in str(caught.value)
+
+
+def test_malformed_csr_is_refused(A):
+    def multiply(matrix, grid, stencil):
+        gs.cg(matrix, vectors(60), grid=grid, stencil=stencil)
+
+    for stencil in (None, "D3N7"):  # by detection and by validation
+        for columns in (A.indices[::-1].copy(), A.indices + 60, np.zeros_like(A.indices)):
+            for use in (gs.ilu0, gs.jacobi, multiply):
+                with pytest.raises(gs.GridsweepError, match="^A: "):
+                    use((A.data, columns, A.indptr), (5, 4, 3), stencil=stencil)
+        descending = A.indptr.copy()
+        descending[30] = 2**30
+        with pytest.raises(gs.GridsweepError, match="^A: "):
+            gs.sptrsv((A.data, A.indices, descending), vectors(60), grid=(5, 4, 3),
+                      stencil=stencil)
+
+
+class OnDevice:
+    """What a device array shows of itself."""
+
+    def __init__(self, array, **more):
+        about = array.__array_interface__
+        self.__cuda_array_interface__ = {**{k: about[k] for k in ("shape", "typestr", "data")},
+                                         "version": 3, **more}
+
+
+def test_device_arrays(A):
+    from gridsweep import _arrays
+
+    b = vectors(60)
+    with pytest.raises(TypeError, match="^b: is a device array"):
+        gs.ilu0(A).solve(OnDevice(b))
+    view = _arrays._View(OnDevice(b))
+    assert (view.address, view.shape, view.ld, view.writable) == (b.ctypes.data, (60,), 60, True)
+    assert _arrays._View(OnDevice(np.zeros((60, 2)))).ld is None
+    assert _arrays._View(OnDevice(np.zeros((60, 2)), strides=(8, 640))).ld == 80
+
+
+def test_device_arrays_reach_the_library(A):
+    """The way of device arrays, with addresses in host memory and a context that says "cuda"."""
+    b = vectors(60, 2)
+    x, y, z = np.zeros((60, 2), order="F"), np.zeros(60), np.zeros(60)
+    parts = tuple(OnDevice(part) for part in (A.data, A.indices, A.indptr))
+    columns = {"strides": (8, 480)}
+    where = {"grid": (5, 4, 3), "stencil": "D3N7"}
+    with gs.Context() as context:
+        context.backend = "cuda"
+        M = gs.ilu0(parts, context=context, **where)
+        out = OnDevice(x, **columns)
+        assert M.solve(OnDevice(b, **columns), out=out) is out
+        assert np.array_equal(x, gs.ilu0(A).solve(b))
+        gs.sptrsv(parts, OnDevice(b[:, 0]), out=OnDevice(y), context=context, **where)
+        assert np.array_equal(y, gs.sptrsv(A, b[:, 0]))
+        assert gs.bicgstab(parts, OnDevice(b[:, 0]), M, OnDevice(z))[1].converged
+        close_to(A @ z, b[:, 0], 1e-7)
+        for kind, name, call in (
+                (TypeError, "b", lambda: M.solve(b)),
+                (TypeError, "b", lambda: M.solve(OnDevice(b.astype(np.float32)))),
+                (ValueError, "b", lambda: M.solve(OnDevice(np.zeros((60, 2))))),
+                (TypeError, "A", lambda: gs.ilu0(A, context=context, **where)),
+                (ValueError, "out", lambda: M.solve(OnDevice(y))),
+                (ValueError, "x", lambda: gs.cg(parts, OnDevice(y), M)),
+                (ValueError, "grid, stencil", lambda: gs.ilu0(parts, context=context))):
+            with pytest.raises(kind, match=f"^{name}: "):
+                call()
+
+
+def test_a_backend_that_is_not_there():
+    try:
+        gs.Context("cuda").close()
+    except gs.GridsweepError as error:
+        assert error.status == gs.Status.NO_BACKEND and len(error.message) > 10
+
+
+# ---- the C structs ----
+
+
+def test_structs_are_those_of_the_headers(tmp_path):
+    from gridsweep import _types
+
+    include = Path(__file__).resolve().parent.parent / "include"
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    if compiler is None or not (include / "gridsweep" / "krylov.h").exists():
+        pytest.skip("needs a C compiler and the headers")
+    prints, wanted = [], []
+    for struct in _types.STRUCTS:
+        name = struct.__name__
+        prints.append(f'printf("%zu\\n", sizeof({name}));')
+        wanted.append(ctypes.sizeof(struct))
+        for field, _ in struct._fields_:
+            prints.append(f'printf("%zu\\n", offsetof({name}, {field}));')
+            wanted.append(getattr(struct, field).offset)
+    numbers = [("GSW_BACKEND_", _types.BACKENDS), ("GSW_ALGORITHM_", _types.ALGORITHMS),
+               ("GSW_NORM_", _types.NORMS),
+               ("GSW_", {k: v for k, v in _types.KINDS.items() if v < 5}),
+               ("GSW_FACTOR_", {k: v for k, v in _types.KINDS.items() if v >= 5}),
+               ("GSW_ERROR_", {s.name: s.value for s in _types.Status if s}),
+               ("GSW_", {"F64": 0, "F32": 1, "I32": 0, "I64": 1, "LOWER": 0, "UPPER": 1,
+                         "STENCIL_MAX": _types.STENCIL_MAX})]
+    for prefix, words in numbers:
+        for word, number in words.items():
+            prints.append(f'printf("%zu\\n", (size_t){prefix}{word.upper()});')
+            wanted.append(number)
+    source = tmp_path / "layout.c"
+    headers = "".join(f"#include <gridsweep/{h}.h>\n" for h in ("factor", "sptrsv", "krylov"))
+    source.write_text(f"#include <stddef.h>\n#include <stdio.h>\n{headers}"
+                      f"int main(void) {{ {' '.join(prints)} return 0; }}\n")
+    program = tmp_path / "layout"
+    subprocess.run([compiler, f"-I{include}", str(source), "-o", str(program)], check=True)
+    printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    assert [int(line) for line in printed.split()] == wanted
