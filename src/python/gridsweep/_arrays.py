@@ -12,6 +12,12 @@ from ._library import library
 _INTERFACE = "__cuda_array_interface__"
 
 
+def dtype_of(array):
+    """The dtype of a NumPy array or of a device array; None for what is neither."""
+    about = getattr(array, _INTERFACE, None)
+    return getattr(array, "dtype", None) if about is None else np.dtype(about["typestr"])
+
+
 class _View:
     """Address, shape, dtype and strides (bytes) of a NumPy array or of a device array.
 
@@ -20,13 +26,13 @@ class _View:
     """
 
     def __init__(self, array):
-        self.array = array
+        self.array, self.dtype = array, dtype_of(array)
         about = getattr(array, _INTERFACE, None)
         if about is None:
-            self.shape, self.dtype, self.strides = array.shape, array.dtype, array.strides
+            self.shape, self.strides = array.shape, array.strides
             self.address, self.writable = array.ctypes.data, array.flags.writeable
         else:
-            self.shape, self.dtype = tuple(about["shape"]), np.dtype(about["typestr"])
+            self.shape = tuple(about["shape"])
             self.address, read_only = about["data"]
             self.writable = not read_only
             # No strides stand for C order.

@@ -33,6 +33,9 @@ except ImportError:
             return self._matvec(x)
 
 
+_DTYPES = tuple(t.DTYPES)  # by their numbers in the library
+
+
 class FactorInfo(NamedTuple):
     """What a factor is (gsw_factor_info)."""
 
@@ -73,8 +76,7 @@ class Factor(_Operator):
         self._close = weakref.finalize(self, context._handle.discard, pointer.value)
         self.context, self.grid, self.stencil = context, matrix.grid, matrix.stencil
         self.kind = next(kind for kind, number in t.KINDS.items() if number == options.kind)
-        super().__init__(np.dtype(("float64", "float32")[options.vector_type]),
-                         (matrix.rows, matrix.rows))
+        super().__init__(np.dtype(_DTYPES[options.vector_type]), (matrix.rows, matrix.rows))
 
     def __repr__(self):
         state = ", closed" if self.closed else ""
@@ -146,10 +148,10 @@ class Factor(_Operator):
         info = t.gsw_factor_info()
         with self.context._turn():
             self.context._check(library.gsw_factor_get_info(self._address(), byref(info)))
-        dtypes = ("float64", "float32")
-        return FactorInfo(self.kind, dtypes[info.factor_type], dtypes[info.vector_type], self.grid,
-                          self.stencil, self.shape[0], info.packed_bytes, info.work_bytes,
-                          info.moved_bytes, info.shifted_pivots, info.first_bad_row)
+        return FactorInfo(self.kind, _DTYPES[info.factor_type], _DTYPES[info.vector_type],
+                          self.grid, self.stencil, self.shape[0], info.packed_bytes,
+                          info.work_bytes, info.moved_bytes, info.shifted_pivots,
+                          info.first_bad_row)
 
     def extract(self):
         """The factors L and U with M = L U as (values, columns, row_ptr) of CSR each, new arrays in

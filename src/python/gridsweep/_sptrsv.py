@@ -5,7 +5,7 @@ from ctypes import byref
 import numpy as np
 
 from . import _types as t
-from ._arrays import Matrix, solve_into
+from ._arrays import Matrix, dtype_of, solve_into
 from ._context import context_for
 from ._errors import choice
 from ._library import library
@@ -35,7 +35,7 @@ def sptrsv(A, b, lower=True, unit_diagonal=False, transpose=False, out=None, gri
     context = context_for(context, threads)
     matrix = Matrix(context, "A", A, grid, stencil)
     dtype = "float64"
-    if matrix.value_type == "float32" and _dtype_of(b) == np.float32:
+    if matrix.value_type == "float32" and dtype_of(b) == np.float32:
         dtype = "float32"
     options = t.gsw_sptrsv_options(
         part=t.LOWER if lower else t.UPPER, transpose=bool(transpose),
@@ -47,9 +47,3 @@ def sptrsv(A, b, lower=True, unit_diagonal=False, transpose=False, out=None, gri
                                               ldb, x_at, ldx), "A")
 
     return solve_into(context, b, out, matrix.rows, np.dtype(dtype), solve)
-
-
-def _dtype_of(array):
-    if hasattr(array, "__cuda_array_interface__"):
-        return np.dtype(array.__cuda_array_interface__["typestr"])
-    return getattr(array, "dtype", None)
