@@ -1,7 +1,8 @@
 /* test_cuda_factor.c: packed factors on a CUDA device against those of the CPU backend and against
  * the textbook, and what must hold whatever the device is busy with.
  *
- * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
+ * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h), GSW_TEST_REPEATS=10000
+ * repeats that often where the same bits must come out. */
 #include <float.h>
 #include <time.h>
 
@@ -1574,6 +1575,32 @@ START_TEST(a_withheld_pencil_times_out) {
 }
 END_TEST
 
+/* The same for a factorisation: the factor cannot be used until the next one succeeds. */
+START_TEST(a_factorisation_that_waits_in_vain_times_out) {
+    static const int64_t withheld[] = {0, 1, 4};
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU};
+    for (int i = 0; i < 2 * LENGTH(withheld); i++) {
+        const gsw_factor_options options = {.kind = kinds[i % 2]};
+        cube u;
+        cube_open(&u, _i, 24, 1, NULL, &options);
+        block_check_all(&u.v);
+        gsw_cuda_test_hooks(u.c.cuda, INT64_C(50000000), withheld[i / 2], 0);
+        const double begin = seconds();
+        const gsw_status status = gsw_factor_refactor(u.c.cuda, u.p.cuda, &u.q.device_lower, NULL);
+        gsw_cuda_test_hooks(u.c.cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
+        ck_assert_msg(status == GSW_ERROR_TIMEOUT, "%s: ticket %d withheld: %s", u.p.text,
+                      (int)withheld[i / 2], gsw_status_name(status));
+        ck_assert_msg(seconds() - begin < 5, "timed out after %g s only", seconds() - begin);
+        ck_assert_int_eq(
+            gsw_factor_solve(u.c.cuda, u.p.cuda, 1, u.v.device_b.values, 0, u.v.device_x.values, 0),
+            GSW_ERROR_INVALID_ARGUMENT);
+        pair_refactor(&u.p, &u.q);
+        block_check_repeat(&u.v, "after a factorisation that timed out", i);
+        cube_close(&u);
+    }
+}
+END_TEST
+
 /* The same through a whole solve, whose second sweep comes after a first that gave up. */
 START_TEST(a_solve_that_times_out_is_given_up) {
     const gsw_factor_options options = {.kind = GSW_ILU0};
@@ -1663,6 +1690,29 @@ START_TEST(completes_on_an_occupied_device) {
 }
 END_TEST
 
+/* GSW_TEST_REPEATS solves, or a few, while another kernel is on nine multiprocessors of ten: which
+ * block takes which pencil, and when, changes all the time. */
+START_TEST(many_solves_on_an_occupied_device_give_the_same_bits) {
+    const char *text = getenv("GSW_TEST_REPEATS");
+    const int repeats = text == NULL ? 100 : atoi(text);
+    cudaStream_t stream = make_stream(), other = make_stream();
+    const gsw_factor_options options = {.kind = GSW_ILU0};
+    cube u;
+    cube_open(&u, _i, 48, 4, stream, &options);
+    block_check_all(&u.v);
+    for (int run = 0; run < repeats; run++) {
+        if (cudaStreamQuery(other) == cudaSuccess)
+            ck_assert_int_eq(occupy_start(other, 0.9, 100), cudaSuccess);
+        block_check_repeat(&u.v, "on an occupied device", run);
+    }
+    printf("%s: %d solves on an occupied device, the same bits\n", u.p.text, repeats);
+    ck_assert_int_eq(cudaStreamSynchronize(other), cudaSuccess);
+    cube_close(&u);
+    close_stream(other);
+    close_stream(stream);
+}
+END_TEST
+
 /* With no multiprocessor free, solves are queued without waiting, and run afterwards. */
 START_TEST(solves_are_queued_without_waiting) {
     cudaStream_t stream = make_stream(), other = make_stream();
@@ -1725,9 +1775,11 @@ int main(void) {
     tcase_add_loop_test(tc, solves_are_captured_in_a_graph, 0, LENGTH(captured));
     tc = add_case(suite, "waiting");
     tcase_add_loop_test(tc, a_withheld_pencil_times_out, 0, CUBES);
+    tcase_add_loop_test(tc, a_factorisation_that_waits_in_vain_times_out, 0, CUBES);
     tcase_add_loop_test(tc, a_solve_that_times_out_is_given_up, 0, CUBES);
     tcase_add_loop_test(tc, any_number_of_blocks_gives_the_same_bits, 2, 4);
     tcase_add_loop_test(tc, completes_on_an_occupied_device, 0, CUBES);
+    tcase_add_loop_test(tc, many_solves_on_an_occupied_device_give_the_same_bits, 0, CUBES);
     tcase_add_loop_test(tc, solves_are_queued_without_waiting, 0, CUBES);
     return device_run_suite(suite);
 }

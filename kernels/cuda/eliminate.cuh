@@ -6,9 +6,10 @@
 #include "cuda/packed.cuh"
 
 enum {
-    ELIMINATE_WARPS = 8,   /* of a block, at most */
-    ELIMINATE_MEMBERS = 2, /* lines of a lane that named shapes have kernels for: 1 to this */
-    ELIMINATE_AHEAD = 4    /* steps before a record's use at which it is asked for */
+    ELIMINATE_MEMBERS = 2,  /* lines of a lane that named shapes have kernels for: 1 to this */
+    ELIMINATE_FETCHERS = 4, /* threads at most that fetch for a line of a named shape */
+    ELIMINATE_NAP = 50,     /* ns between two looks: other blocks of the multiprocessor have work */
+    ELIMINATE_AHEAD = 8     /* steps before a record's use at which it is asked for */
 };
 
 /* Neighbour of a point: dx along x, dl lanes and dz planes away. */
@@ -16,12 +17,16 @@ struct eliminate_coupling {
     int32_t dx, dl, dz;
 };
 
-/* A pencil in the order of `start`. */
-struct eliminate_pencil {
-    int64_t start;  /* time of its step 0 */
-    int32_t j, k;   /* its tile */
-    int32_t ticket; /* in the lower part */
-    int32_t reserved;
+/* A pencil that another one reads: its tickets in the lower and in the upper part; -1: none. */
+struct eliminate_near {
+    int32_t lower, upper;
+};
+
+/* Progress of one elimination, in device memory; all 0 before it. */
+struct eliminate_state {
+    int32_t next;    /* ticket */
+    int32_t abandon; /* 1: a block has waited too long, nobody waits any more */
+    int32_t steps[]; /* made of each pencil, by its ticket in the lower part */
 };
 
 /* For shapes without a kernel of their own; in device memory. */
@@ -42,21 +47,31 @@ struct eliminate_plan {
     int32_t lower_terms, upper_terms;
     int32_t lower_record, upper_record; /* values of a record */
     void *lower, *upper;
-    const eliminate_pencil *pencil;
-    const int32_t *near;    /* [pencil][z][y]: tickets, in the upper part, of the pencils so many */
-    int32_t near_y, near_z; /* tiles before it, 2 x 2 or more; -1: not used */
+    const gsw_pencil *table;
+    const eliminate_near *near; /* [ticket][z][y]: the pencils so many tiles before it, */
+    int32_t near_y, near_z;     /* 2 x 2 or more, at most 32 in all */
     int32_t dilu;
     int32_t positive;   /* IC0: a negative pivot is a bad one */
     double pivot_shift; /* 0: bad pivots stay */
     gsw_cuda_pivots *pivots;
     const eliminate_lists *lists;
+    eliminate_state *state;
+    gsw_cuda_report *report;
+    int64_t wait_limit_ns;
+    int64_t withheld; /* ticket of a pencil that does not tell its progress; -1: none */
 };
 
-/* Kernels for factors of one type: of a named shape with so many lines a lane, or, where there is
- * none, the one for all shapes. Their arguments: plan; first and last + 1 pencil; first and last +
- * 1 time. */
-const void *gsw_cuda_eliminate_kernel_f32(gsw_shape_name shape, int dilu, int members);
-const void *gsw_cuda_eliminate_kernel_f64(gsw_shape_name shape, int dilu, int members);
+/* A kernel (argument: the plan), the threads that it wants for each line, and the bytes of shared
+ * memory of a block. */
+struct eliminate_kernel {
+    const void *kernel;
+    int32_t fetchers, shared;
+};
+
+/* For factors of one type: of a named shape with so many lines a lane, or, where there is none, the
+ * one for all shapes. */
+eliminate_kernel gsw_cuda_eliminate_kernel_f32(gsw_shape_name shape, int dilu, int members);
+eliminate_kernel gsw_cuda_eliminate_kernel_f64(gsw_shape_name shape, int dilu, int members);
 
 /* Makes packed->eliminate_work for the kinds that eliminate, from the finished tables of pencils;
  * adds to factor->info.work_bytes. Waits for the device. */

@@ -1,5 +1,4 @@
-/* eliminate_kernel.cuh: the elimination of one row, and the kernel that runs pencils for some
- * steps. The rows are host and device code. */
+/* eliminate_kernel.cuh: the elimination of a row, and the kernel that does all of a pencil. */
 #ifndef GSW_CUDA_ELIMINATE_KERNEL_CUH
 #define GSW_CUDA_ELIMINATE_KERNEL_CUH
 
@@ -7,28 +6,19 @@
 #include <math.h>
 
 #include "cuda/eliminate.cuh"
+#include "cuda/order.cuh"
 
 namespace {
-
-#define ELIMINATE_HD __host__ __device__ __forceinline__
-
-/* For rows in registers; the host's compiler does not know the pragma. */
-#ifdef __CUDA_ARCH__
-#define ELIMINATE_UNROLL _Pragma("unroll")
-#else
-#define ELIMINATE_UNROLL
-#endif
 
 /* ---- Where values lie -------------------------------------------------------------------------
  */
 
 /* A line of a pencil, for one thread. */
 struct eliminate_line {
-    int64_t start;        /* time of the pencil's step 0 */
-    int64_t row;          /* of x = 0, the user's */
-    int64_t record;       /* first record of the pencil in the lower part */
-    const int32_t *near;  /* tickets of the pencils before it, */
-    int32_t ticket[2][2]; /* and those one tile before it at most: [z][y] */
+    int64_t row;                /* of x = 0, the user's */
+    int64_t record;             /* first record of the pencil in the lower part */
+    const eliminate_near *near; /* the pencils before it, */
+    int32_t ticket[2][2]; /* and those one tile before it at most, in the upper part: [z][y] */
     int32_t ly, lz;
     int32_t lane, member;
     int32_t trail; /* steps by which it trails the pencil's first line */
@@ -41,22 +31,21 @@ struct eliminate_spot {
     int32_t lane, member;
 };
 
-ELIMINATE_HD eliminate_line line_of(const eliminate_plan &plan, int64_t index, int32_t lane,
-                                    int32_t member) {
-    const eliminate_pencil pencil = plan.pencil[index];
+__device__ __forceinline__ eliminate_line line_of(const eliminate_plan &plan, int32_t ticket,
+                                                  int32_t lane, int32_t member) {
+    const gsw_pencil pencil = plan.table[ticket];
     eliminate_line line;
     const int32_t lane_y = lane & ((1 << plan.lanes_bits) - 1), lane_z = lane >> plan.lanes_bits;
     line.ly = (lane_y << plan.lines_y_bits) + (member & ((1 << plan.lines_y_bits) - 1));
     line.lz = (lane_z << plan.lines_z_bits) + (member >> plan.lines_y_bits);
     const int64_t z = (int64_t)pencil.k * plan.tile_z + line.lz;
     const int64_t y = (int64_t)pencil.j * plan.tile_y + line.ly - plan.shear * z;
-    line.start = pencil.start;
     line.row = y * plan.stride[1] + z * plan.stride[2];
-    line.record = (int64_t)pencil.ticket * plan.records;
-    line.near = plan.near + index * plan.near_y * plan.near_z;
+    line.record = (int64_t)ticket * plan.records;
+    line.near = plan.near + (int64_t)ticket * plan.near_y * plan.near_z;
     for (int32_t i = 0; i < 2; i++) {
         for (int32_t j = 0; j < 2; j++)
-            line.ticket[i][j] = line.near[i * plan.near_y + j];
+            line.ticket[i][j] = line.near[i * plan.near_y + j].upper;
     }
     line.lane = lane;
     line.member = member;
@@ -66,19 +55,15 @@ ELIMINATE_HD eliminate_line line_of(const eliminate_plan &plan, int64_t index, i
 }
 
 /* step mod records, without a division: the quotient is too small by 1 at most. */
-ELIMINATE_HD int32_t record_of(const eliminate_plan &plan, int32_t step) {
-#ifdef __CUDA_ARCH__
+__device__ __forceinline__ int32_t record_of(const eliminate_plan &plan, int32_t step) {
     const uint32_t quotient = __umulhi((uint32_t)step, plan.per_record);
-#else
-    const uint32_t quotient = (uint32_t)((uint64_t)(uint32_t)step * plan.per_record >> 32);
-#endif
     const int32_t rest = step - (int32_t)quotient * plan.records;
     return rest < plan.records ? rest : rest - plan.records;
 }
 
 /* Point x of line (ly, lz) of a pencil, as the upper part keeps it: see MIRROR in geometry.h. */
-ELIMINATE_HD eliminate_spot upper_spot(const eliminate_plan &plan, int32_t ticket, int32_t x,
-                                       int32_t ly, int32_t lz) {
+__device__ __forceinline__ eliminate_spot upper_spot(const eliminate_plan &plan, int32_t ticket,
+                                                     int32_t x, int32_t ly, int32_t lz) {
     const int32_t step = plan.nx - 1 - x + plan.skew_y * (plan.tile_y - 1 - ly) +
                          plan.skew_z * (plan.tile_z - 1 - lz);
     const int32_t lane = (ly >> plan.lines_y_bits) + (lz >> plan.lines_z_bits << plan.lanes_bits);
@@ -89,7 +74,7 @@ ELIMINATE_HD eliminate_spot upper_spot(const eliminate_plan &plan, int32_t ticke
 }
 
 /* How many tiles before its own a line lies: `line` counts from its own tile's first one. */
-ELIMINATE_HD int32_t tiles_before(int32_t line, int32_t tile) {
+__device__ __forceinline__ int32_t tiles_before(int32_t line, int32_t tile) {
     if (line >= 0)
         return 0;
     return line >= -tile ? 1 : (-line - 1) / tile + 1;
@@ -97,11 +82,12 @@ ELIMINATE_HD int32_t tiles_before(int32_t line, int32_t tile) {
 
 /* The neighbour's values in the upper part. Where there is no such point the row's coefficient for
  * it is zero and nothing depends on what is read: then, the row's own. */
-ELIMINATE_HD eliminate_spot neighbour_spot(const eliminate_plan &plan, const eliminate_line &line,
-                                           int32_t x, eliminate_coupling to) {
+__device__ __forceinline__ eliminate_spot neighbour_spot(const eliminate_plan &plan,
+                                                         const eliminate_line &line, int32_t x,
+                                                         eliminate_coupling to) {
     const int32_t y = line.ly + to.dl, z = line.lz + to.dz;
     const int32_t before_y = tiles_before(y, plan.tile_y), before_z = tiles_before(z, plan.tile_z);
-    const int32_t ticket = line.near[before_z * plan.near_y + before_y];
+    const int32_t ticket = line.near[before_z * plan.near_y + before_y].upper;
     if (ticket < 0 || x + to.dx < 0 || x + to.dx >= plan.nx)
         return upper_spot(plan, line.ticket[0][0], x, line.ly, line.lz);
     return upper_spot(plan, ticket, x + to.dx, y + before_y * plan.tile_y,
@@ -110,8 +96,9 @@ ELIMINATE_HD eliminate_spot neighbour_spot(const eliminate_plan &plan, const eli
 
 /* The same where no neighbour is more than one tile away, and without branches: the loads of all
  * neighbours can then be on their way together. */
-ELIMINATE_HD eliminate_spot close_spot(const eliminate_plan &plan, const eliminate_line &line,
-                                       int32_t x, eliminate_coupling to) {
+__device__ __forceinline__ eliminate_spot close_spot(const eliminate_plan &plan,
+                                                     const eliminate_line &line, int32_t x,
+                                                     eliminate_coupling to) {
     const int32_t y = line.ly + to.dl, z = line.lz + to.dz;
     const bool before_y = to.dl < 0 && y < 0, before_z = to.dz < 0 && z < 0;
     const int32_t same_z = before_y ? line.ticket[0][1] : line.ticket[0][0];
@@ -127,24 +114,15 @@ ELIMINATE_HD eliminate_spot close_spot(const eliminate_plan &plan, const elimina
 /* ---- Pivots -----------------------------------------------------------------------------------
  */
 
-ELIMINATE_HD void note_bad(gsw_cuda_pivots *pivots, int64_t row) {
-#ifdef __CUDA_ARCH__
+__device__ __forceinline__ void note_bad(gsw_cuda_pivots *pivots, int64_t row) {
     atomicMin((long long *)&pivots->bad, (long long)row);
-#else
-    if (row < pivots->bad)
-        pivots->bad = row;
-#endif
 }
 
-ELIMINATE_HD void note_shifted(gsw_cuda_pivots *pivots) {
-#ifdef __CUDA_ARCH__
+__device__ __forceinline__ void note_shifted(gsw_cuda_pivots *pivots) {
     atomicAdd((unsigned long long *)&pivots->shifted, 1ull);
-#else
-    pivots->shifted++;
-#endif
 }
 
-ELIMINATE_HD bool is_bad_pivot(const eliminate_plan &plan, double pivot) {
+__device__ __forceinline__ bool is_bad_pivot(const eliminate_plan &plan, double pivot) {
     const double size = fabs(pivot);
     return !(size >= DBL_MIN && size <= DBL_MAX) || (plan.positive && pivot < 0);
 }
@@ -152,14 +130,15 @@ ELIMINATE_HD bool is_bad_pivot(const eliminate_plan &plan, double pivot) {
 /* What takes the place of a bad pivot: a multiple of the largest of the row's `count` coefficients,
  * as the updates have left them. */
 template <int Count>
-ELIMINATE_HD double mend_pivot(const eliminate_plan &plan, const double *row, int32_t count,
-                               double pivot, int64_t number) {
+__device__ __forceinline__ double mend_pivot(const eliminate_plan &plan, const double *row,
+                                             int32_t count, double pivot, int64_t number) {
     if (!(plan.pivot_shift > 0)) {
         note_bad(plan.pivots, number);
         return pivot;
     }
     double largest = 0;
-    ELIMINATE_UNROLL for (int32_t e = 0; e < (Count > 0 ? Count : count); e++) {
+#pragma unroll
+    for (int32_t e = 0; e < (Count > 0 ? Count : count); e++) {
         const double size = fabs(row[e]);
         if (size > largest && size <= DBL_MAX)
             largest = size;
@@ -170,12 +149,14 @@ ELIMINATE_HD double mend_pivot(const eliminate_plan &plan, const double *row, in
 }
 
 /* v where c is not zero, else 0. */
-ELIMINATE_HD double where_nonzero(double c, double v) {
+__device__ __forceinline__ double where_nonzero(double c, double v) {
     return c != 0 ? v : 0;
 }
 
-/* ---- Rows of named shapes: everything in registers --------------------------------------------
- */
+/* ---- Rows of named shapes ---------------------------------------------------------------------
+ *
+ * What a row needs of its neighbours is copied to shared memory by ELIMINATE_FETCHERS threads at
+ * most, all of it at once; then one thread has its row in registers and finishes it. */
 
 template <int Name> struct eliminate_shape;
 
@@ -221,14 +202,15 @@ template <class Real, int Terms, int Members> struct eliminate_record {
 
     Real *in_vectors, *behind_them, *diagonal;
 
-    ELIMINATE_HD eliminate_record(void *values, int64_t record_values, eliminate_spot spot) {
+    __device__ __forceinline__ eliminate_record(void *values, int64_t record_values,
+                                                eliminate_spot spot) {
         Real *record = static_cast<Real *>(values) + spot.record * record_values;
         in_vectors = record + spot.lane * vector + spot.member;
         behind_them = record + spot.member * GSW_TILE_LANES + spot.lane;
         diagonal = record + Terms * Members * GSW_TILE_LANES + spot.lane * Members + spot.member;
     }
 
-    ELIMINATE_HD Real *at(int term) const {
+    __device__ __forceinline__ Real *at(int term) const {
         const int v = term * Members;
         return v < whole ? in_vectors + v / vector * vector * GSW_TILE_LANES + v % vector
                          : behind_them + v * GSW_TILE_LANES;
@@ -239,53 +221,99 @@ template <class Real, int Name, bool Dilu, int Members> struct eliminate_named {
     using shape = eliminate_shape<Name>;
     using record = eliminate_record<Real, shape::terms, Members>;
     static constexpr int terms = shape::terms;
+    static constexpr int fetchers = terms < ELIMINATE_FETCHERS ? terms : ELIMINATE_FETCHERS;
+    static constexpr int lines = Members * GSW_TILE_LANES; /* of a pencil */
+    static constexpr int shared_values = terms * (terms + 1) * lines;
+    using values = double[2 * terms + 1]; /* lower coefficients, diagonal, upper ones */
+
+    /* Upper coefficient U, or (terms) the reciprocal pivot, of the neighbour at coupling K, from
+     * the line's first value in shared memory. */
+    static constexpr __device__ int place(int K, int U) {
+        return (K * (terms + 1) + U) * lines;
+    }
+
+    template <int K, int U>
+    static __device__ __forceinline__ void fetch_values(const record &neighbour, Real *shared) {
+        if constexpr (update_target<shape>(Dilu, K, U) >= 0)
+            start_copy(shared + place(K, U), neighbour.at(U));
+        if constexpr (U + 1 < terms)
+            fetch_values<K, U + 1>(neighbour, shared);
+    }
+
+    /* Starts copying what this thread fetches for its line, couplings K.. */
+    template <int K = 0>
+    static __device__ __forceinline__ void
+    fetch(const eliminate_plan &plan, const eliminate_line &line, int32_t x, Real *shared) {
+        if ((int)threadIdx.z == K % fetchers) {
+            const record neighbour(plan.upper, plan.upper_record,
+                                   close_spot(plan, line, x, shape::at(K)));
+            if constexpr (!Dilu)
+                start_copy(shared + place(K, terms), (const Real *)neighbour.diagonal);
+            fetch_values<K, 0>(neighbour, shared);
+        }
+        if constexpr (K + 1 < terms)
+            fetch<K + 1>(plan, line, x, shared);
+    }
+
+    static __device__ __forceinline__ record lower_of(const eliminate_plan &plan,
+                                                      const eliminate_line &line, int32_t step) {
+        return record(plan.lower, plan.lower_record,
+                      {line.record + record_of(plan, step), line.lane, line.member});
+    }
+    static __device__ __forceinline__ record upper_of(const eliminate_plan &plan,
+                                                      const eliminate_line &line, int32_t step) {
+        return record(plan.upper, plan.upper_record,
+                      upper_spot(plan, line.ticket[0][0], step - line.trail, line.ly, line.lz));
+    }
+
+    static __device__ __forceinline__ void
+    load(const eliminate_plan &plan, const eliminate_line &line, int32_t step, values &row) {
+        const record lower = lower_of(plan, line, step), upper = upper_of(plan, line, step);
+#pragma unroll
+        for (int j = 0; j < terms; j++) {
+            row[j] = (double)*lower.at(j);
+            row[terms + 1 + j] = (double)*upper.at(j);
+        }
+        row[terms] = (double)*(Dilu ? lower.diagonal : upper.diagonal);
+    }
 
     /* The updates that upper coefficients U.. of the neighbour at coupling K make. */
     template <int K, int U>
-    static ELIMINATE_HD void update(const record &neighbour, double a, double *row) {
+    static __device__ __forceinline__ void update(const Real *shared, double a, values &row) {
         constexpr int target = update_target<shape>(Dilu, K, U);
         if constexpr (target >= 0)
-            row[target] = fma(-a, where_nonzero(a, (double)*neighbour.at(U)), row[target]);
+            row[target] = fma(-a, where_nonzero(a, (double)shared[place(K, U)]), row[target]);
         if constexpr (U + 1 < terms)
-            update<K, U + 1>(neighbour, a, row);
+            update<K, U + 1>(shared, a, row);
     }
 
     /* Couplings K.. in ascending order; multipliers[k] becomes a_ik / d_k. */
     template <int K>
-    static ELIMINATE_HD void eliminate_from(const eliminate_plan &plan, const eliminate_line &line,
-                                            int32_t x, double *row, double *multipliers) {
-        constexpr eliminate_coupling coupling = shape::at(K);
-        const record neighbour(plan.upper, plan.upper_record, close_spot(plan, line, x, coupling));
+    static __device__ __forceinline__ void eliminate_from(const Real *shared, values &row,
+                                                          double *multipliers) {
         const double a = row[K];
         if constexpr (!Dilu)
-            multipliers[K] = where_nonzero(a, a * (double)*neighbour.diagonal);
-        update<K, 0>(neighbour, a, row);
+            multipliers[K] = where_nonzero(a, a * (double)shared[place(K, terms)]);
+        update<K, 0>(shared, a, row);
         if constexpr (K + 1 < terms)
-            eliminate_from<K + 1>(plan, line, x, row, multipliers);
+            eliminate_from<K + 1>(shared, row, multipliers);
     }
 
-    static ELIMINATE_HD void eliminate(const eliminate_plan &plan, const eliminate_line &line,
-                                       int32_t step) {
-        const int32_t x = step - line.trail;
-        const record lower(plan.lower, plan.lower_record,
-                           {line.record + record_of(plan, step), line.lane, line.member});
-        const record upper(plan.upper, plan.upper_record,
-                           upper_spot(plan, line.ticket[0][0], x, line.ly, line.lz));
-        Real *const diagonal = Dilu ? lower.diagonal : upper.diagonal;
-        double row[2 * terms + 1], multipliers[terms];
-        ELIMINATE_UNROLL for (int j = 0; j < terms; j++) {
-            row[j] = (double)*lower.at(j);
-            row[terms + 1 + j] = (double)*upper.at(j);
-        }
-        row[terms] = (double)*diagonal;
-        eliminate_from<0>(plan, line, x, row, multipliers);
+    static __device__ __forceinline__ void eliminate(const eliminate_plan &plan,
+                                                     const eliminate_line &line, int32_t step,
+                                                     values &row, const Real *shared) {
+        double multipliers[terms];
+        eliminate_from<0>(shared, row, multipliers);
 
         double pivot = row[terms];
         if (is_bad_pivot(plan, pivot))
-            pivot = mend_pivot<2 * terms + 1>(plan, row, 0, pivot, line.row + x * plan.stride[0]);
+            pivot = mend_pivot<2 * terms + 1>(plan, row, 0, pivot,
+                                              line.row + (step - line.trail) * plan.stride[0]);
         const double reciprocal = 1 / pivot;
-        *diagonal = (Real)reciprocal;
-        ELIMINATE_UNROLL for (int j = 0; j < terms; j++) {
+        const record lower = lower_of(plan, line, step), upper = upper_of(plan, line, step);
+        *(Dilu ? lower.diagonal : upper.diagonal) = (Real)reciprocal;
+#pragma unroll
+        for (int j = 0; j < terms; j++) {
             const double u = row[terms + 1 + j];
             const double l = Dilu ? where_nonzero(row[j], row[j] * reciprocal) : multipliers[j];
             *lower.at(j) = (Real)l;
@@ -298,24 +326,33 @@ template <class Real, int Name, bool Dilu, int Members> struct eliminate_named {
  */
 
 template <class Real> struct eliminate_listed {
-    static ELIMINATE_HD Real *at(const eliminate_plan &plan, void *values, int32_t terms,
-                                 int32_t record_values, eliminate_spot spot, int32_t term) {
+    static constexpr int fetchers = 1, shared_values = 0;
+    using values = double[1];
+
+    static __device__ void fetch(const eliminate_plan &, const eliminate_line &, int32_t, Real *) {
+    }
+    static __device__ void load(const eliminate_plan &, const eliminate_line &, int32_t, values &) {
+    }
+
+    static __device__ __forceinline__ Real *at(const eliminate_plan &plan, void *values,
+                                               int32_t terms, int32_t record_values,
+                                               eliminate_spot spot, int32_t term) {
         return static_cast<Real *>(values) + spot.record * record_values +
                gsw_packed_value(terms, plan.members, plan.vector, term, spot.member, spot.lane);
     }
 
-    static ELIMINATE_HD Real *lower_at(const eliminate_plan &plan, eliminate_spot spot,
-                                       int32_t term) {
+    static __device__ __forceinline__ Real *lower_at(const eliminate_plan &plan,
+                                                     eliminate_spot spot, int32_t term) {
         return at(plan, plan.lower, plan.lower_terms, plan.lower_record, spot, term);
     }
 
-    static ELIMINATE_HD Real *upper_at(const eliminate_plan &plan, eliminate_spot spot,
-                                       int32_t term) {
+    static __device__ __forceinline__ Real *upper_at(const eliminate_plan &plan,
+                                                     eliminate_spot spot, int32_t term) {
         return at(plan, plan.upper, plan.upper_terms, plan.upper_record, spot, term);
     }
 
-    static ELIMINATE_HD void eliminate(const eliminate_plan &plan, const eliminate_line &line,
-                                       int32_t step) {
+    static __device__ void eliminate(const eliminate_plan &plan, const eliminate_line &line,
+                                     int32_t step, values &, const Real *) {
         const gsw_updates &updates = plan.lists->updates;
         const int32_t below = plan.lower_terms, above = plan.upper_terms;
         const int32_t x = step - line.trail;
@@ -362,15 +399,6 @@ template <class Real> struct eliminate_listed {
 /* ---- The kernel -------------------------------------------------------------------------------
  */
 
-/* What a line does at one time. */
-template <class Rows>
-ELIMINATE_HD void eliminate_at(const eliminate_plan &plan, const eliminate_line &line,
-                               int64_t time) {
-    const int64_t x = time - line.start - line.trail;
-    if (line.inside && x >= 0 && x < plan.nx)
-        Rows::eliminate(plan, line, (int32_t)(time - line.start));
-}
-
 /* Asks for a record, `bytes` long, to come into the L2 cache. */
 __device__ __forceinline__ void ask_for(const void *values, int64_t record, int32_t bytes,
                                         int32_t thread, int32_t threads) {
@@ -382,49 +410,160 @@ __device__ __forceinline__ void ask_for(const void *values, int64_t record, int3
 /* Asks for what a pencil's lines will need some steps later. */
 template <class Real>
 __device__ __forceinline__ void ask_ahead(const eliminate_plan &plan, const eliminate_line &line,
-                                          int64_t time) {
-    const int64_t step = time - line.start + ELIMINATE_AHEAD;
-    if (step < 0 || step >= plan.nx + plan.delay)
+                                          int32_t step) {
+    if (step >= plan.nx + plan.delay)
         return;
     const int32_t thread = line.member * GSW_TILE_LANES + line.lane;
     const int32_t threads = plan.members * GSW_TILE_LANES;
     const int64_t mirrored = (int64_t)line.ticket[0][0] * plan.records;
-    ask_for(plan.lower, line.record + record_of(plan, (int32_t)step),
+    ask_for(plan.lower, line.record + record_of(plan, step),
             plan.lower_record * (int32_t)sizeof(Real), thread, threads);
-    ask_for(plan.upper, mirrored + record_of(plan, plan.nx - 1 + plan.delay - (int32_t)step),
+    ask_for(plan.upper, mirrored + record_of(plan, plan.nx - 1 + plan.delay - step),
             plan.upper_record * (int32_t)sizeof(Real), thread, threads);
 }
 
-/* Pencils first.. (up to last), times time.. (up to end). threadIdx: lane, member, pencil. */
-template <class Real, class Rows>
-__global__ void __launch_bounds__(ELIMINATE_WARPS *GSW_TILE_LANES)
-    eliminate_steps(eliminate_plan plan, int32_t first, int32_t last, int64_t time, int64_t end) {
-    const int64_t index = first + (int64_t)blockIdx.x * blockDim.z + threadIdx.z;
-    const bool used = index < last;
-    const eliminate_line line =
-        line_of(plan, used ? index : first, (int32_t)threadIdx.x, (int32_t)threadIdx.y);
-    for (; time < end; time++) {
-        if (used) {
-            ask_ahead<Real>(plan, line, time);
-            eliminate_at<Rows>(plan, line, time);
+/* Looked at now and then while a pencil does not come: true when it is not waited for any more. */
+__device__ __forceinline__ bool given_up(const eliminate_plan &plan, int32_t ticket,
+                                         int64_t since) {
+    if (load_acquire_device(&plan.state->abandon) != 0)
+        return true;
+    if (device_clock() - since < plan.wait_limit_ns)
+        return false;
+    if (atomicExch(&plan.state->abandon, 1) == 0) {
+        plan.report->row = ticket;
+        plan.report->pencil = 1;
+        __threadfence_system();
+        *(volatile int32_t *)&plan.report->status = GSW_ERROR_TIMEOUT;
+    }
+    return true;
+}
+
+/* Between the warps of a block. */
+struct eliminate_block {
+    int32_t ticket;
+    int32_t allowed; /* by the watcher: the steps before this one may be made */
+    int32_t made;    /* steps */
+};
+
+/* One warp: looks at the pencils that this one reads until they have made all that it needs. */
+__device__ __forceinline__ void watch_near(const eliminate_plan &plan, eliminate_block *block) {
+    const int32_t lane = (int32_t)threadIdx.x, all = plan.nx + plan.delay;
+    const int32_t y = lane % plan.near_y, z = lane / plan.near_y;
+    const eliminate_near *near = plan.near + (int64_t)block->ticket * plan.near_y * plan.near_z;
+    const int32_t before = lane > 0 && z < plan.near_z ? near[lane].lower : -1;
+    const int32_t shift = y * plan.tile_y * plan.skew_y + z * plan.tile_z * plan.skew_z;
+    const volatile int32_t *made = plan.state->steps + (before >= 0 ? before : 0);
+    int32_t turns = 0, allowed = 0;
+    int64_t since = 0;
+    while (allowed < all) {
+        const int32_t steps = before >= 0 ? *made : all;
+        int32_t until = steps < all ? steps - shift + 1 : all;
+        for (int32_t away = GSW_TILE_LANES / 2; away > 0; away /= 2)
+            until = min(until, __shfl_xor_sync(~0u, until, away));
+        if (until <= allowed && (++turns & 255) == 0) {
+            since = since == 0 ? device_clock() : since;
+            if (__any_sync(~0u, given_up(plan, block->ticket, since)))
+                until = all;
         }
-        if (time + 1 < end)
-            __syncthreads(); /* the pencil's next step reads what this one has made */
+        if (until <= allowed) {
+            __nanosleep(ELIMINATE_NAP);
+            continue;
+        }
+        acquire_device(); /* what had been made when the steps were told */
+        __syncwarp();
+        allowed = until;
+        since = 0;
+        if (lane == 0)
+            store_release_block(&block->allowed, allowed);
+    }
+}
+
+/* One thread: tells the pencils that read this one how far it is. */
+__device__ __forceinline__ void tell_steps(const eliminate_plan &plan,
+                                           const eliminate_block *block) {
+    const int32_t all = plan.nx + plan.delay;
+    for (int32_t told = 0; told < all;) {
+        const int32_t made = load_acquire_block(&block->made);
+        if (made == told) {
+            __nanosleep(ELIMINATE_NAP);
+            continue;
+        }
+        told = made;
+        if (block->ticket != plan.withheld)
+            store_release_device(&plan.state->steps[block->ticket], told);
+    }
+}
+
+/* Waits for the threads that fetch and make, not for those that watch and tell. */
+__device__ __forceinline__ void await_rows(int32_t threads) {
+    asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+}
+
+/* A pencil for each block. threadIdx: lane, member, role: the fetchers, of which the first makes
+ * the rows, then one that watches and one that tells. */
+template <class Real, class Rows>
+__global__ void __launch_bounds__(ELIMINATE_MEMBERS *(ELIMINATE_FETCHERS + 2) * GSW_TILE_LANES)
+    eliminate_pencils(const __grid_constant__ eliminate_plan plan) {
+    extern __shared__ __align__(16) char memory[];
+    __shared__ eliminate_block block;
+    const int32_t role = (int32_t)threadIdx.z;
+    if (role == 0 && threadIdx.y == 0 && threadIdx.x == 0)
+        block = {atomicAdd(&plan.state->next, 1), 0, 0};
+    __syncthreads();
+    if (role >= Rows::fetchers) {
+        if (role == Rows::fetchers && threadIdx.y == 0)
+            watch_near(plan, &block);
+        else if (role > Rows::fetchers && threadIdx.y == 0 && threadIdx.x == 0)
+            tell_steps(plan, &block);
+        return;
+    }
+    const int32_t steps = plan.nx + plan.delay;
+    const int32_t threads = Rows::fetchers * plan.members * GSW_TILE_LANES;
+    const eliminate_line line =
+        line_of(plan, block.ticket, (int32_t)threadIdx.x, (int32_t)threadIdx.y);
+    Real *shared = reinterpret_cast<Real *>(memory) + threadIdx.y * GSW_TILE_LANES + threadIdx.x;
+    const bool makes = role == 0, asks = role == Rows::fetchers - 1;
+    for (int32_t step = 0; step < ELIMINATE_AHEAD && asks; step++)
+        ask_ahead<Real>(plan, line, step);
+    for (int32_t step = 0; step < steps; step++) {
+        const int32_t x = step - line.trail;
+        const bool inside = line.inside && x >= 0 && x < plan.nx;
+        typename Rows::values row;
+        if (inside && makes)
+            Rows::load(plan, line, step, row);
+        while (load_acquire_block(&block.allowed) <= step)
+            __nanosleep(ELIMINATE_NAP);
+        if (inside)
+            Rows::fetch(plan, line, x, shared);
+        await_copies();
+        await_rows(threads);
+        if (inside && makes)
+            Rows::eliminate(plan, line, step, row, shared);
+        if (asks)
+            ask_ahead<Real>(plan, line, step + ELIMINATE_AHEAD);
+        await_rows(threads); /* the pencil's next step reads what this one has made */
+        if (makes && threadIdx.y == 0 && threadIdx.x == 0)
+            store_release_block(&block.made, step + 1);
     }
 }
 
 /* ---- Choice -----------------------------------------------------------------------------------
  */
 
-template <class Real, int Name> const void *named_kernel(int dilu, int members) {
-    if (members == 1)
-        return dilu ? (const void *)eliminate_steps<Real, eliminate_named<Real, Name, true, 1>>
-                    : (const void *)eliminate_steps<Real, eliminate_named<Real, Name, false, 1>>;
-    return dilu ? (const void *)eliminate_steps<Real, eliminate_named<Real, Name, true, 2>>
-                : (const void *)eliminate_steps<Real, eliminate_named<Real, Name, false, 2>>;
+template <class Real, class Rows> eliminate_kernel kernel_of() {
+    return {(const void *)eliminate_pencils<Real, Rows>, Rows::fetchers,
+            (int32_t)(Rows::shared_values * sizeof(Real))};
 }
 
-template <class Real> const void *kernel_for(gsw_shape_name shape, int dilu, int members) {
+template <class Real, int Name> eliminate_kernel named_kernel(int dilu, int members) {
+    if (members == 1)
+        return dilu ? kernel_of<Real, eliminate_named<Real, Name, true, 1>>()
+                    : kernel_of<Real, eliminate_named<Real, Name, false, 1>>();
+    return dilu ? kernel_of<Real, eliminate_named<Real, Name, true, 2>>()
+                : kernel_of<Real, eliminate_named<Real, Name, false, 2>>();
+}
+
+template <class Real> eliminate_kernel kernel_for(gsw_shape_name shape, int dilu, int members) {
     if (members <= ELIMINATE_MEMBERS) {
         switch (shape) {
 #define ELIMINATE_CASE(name, halo)                                                                 \
@@ -436,7 +575,7 @@ template <class Real> const void *kernel_for(gsw_shape_name shape, int dilu, int
             break;
         }
     }
-    return (const void *)eliminate_steps<Real, eliminate_listed<Real>>;
+    return kernel_of<Real, eliminate_listed<Real>>();
 }
 
 } // namespace

@@ -215,6 +215,7 @@ gsw_status report(gsw_context *context, gsw_factor *factor) {
                                            cudaMemcpyDeviceToHost, stream),
                            "the report on pivots"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
+    GSW_TRY(gsw_cuda_reported(context));
     factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad;
     factor->info.shifted_pivots = found.shifted;
     return gsw_factor_report(context, factor, found.misfit == INT64_MAX ? -1 : found.misfit);

@@ -38,6 +38,16 @@ static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *g
     return value;
 }
 
+static __device__ __forceinline__ int32_t load_acquire_device(const int32_t *global) {
+    int32_t value;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(global) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_release_device(int32_t *global, int32_t value) {
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
+}
+
 static __device__ __forceinline__ void store_release_device(int64_t *global, int64_t value) {
     asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
 }
@@ -60,6 +70,11 @@ static __device__ __forceinline__ void store_release_device(uint64_t *global, ui
 
 static __device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
+}
+
+/* After relaxed or volatile loads: what was released before the values that they saw is seen. */
+static __device__ __forceinline__ void acquire_device(void) {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 /* Loads and stores that are only atomic: for values that stand for themselves. */

@@ -14,19 +14,24 @@ constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
 /* Halos whose lanes look for one row at a time bring eight rows in the time that a look takes: less
- * traffic and enough, but for pencils with more chunks than this, which run at the speed of memory.
+ * traffic and enough, but for pencils with more chunks than this, which run at the speed of memory,
+ * and for two blocks on a multiprocessor.
  */
 constexpr int32_t MANY_CHUNKS = 40;
 
 /* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
-/* Cuts the rings; false where not even the smallest ones fit. */
-bool cut_rings(const gsw_cuda *cuda, int32_t real, sweep_plan *plan, int32_t *shared) {
+/* Coefficients of 4 bytes come faster than one block uses them. Two blocks share a multiprocessor
+ * where each has at least so many chunks in flight, and there are so many pencils for it. */
+constexpr int32_t STAGES_FOR_TWO = 3;
+constexpr int32_t PENCILS_FOR_TWO = 4;
+
+/* Cuts the rings of a block that has `most` bytes; false where not even the smallest ones fit. */
+bool cut_rings_to(int32_t most, int32_t real, sweep_plan *plan, int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
-    const int32_t most = cuda->shared_per_block - RESERVED_SHARED;
     const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
     plan->x_pitch = sweep_row_pitch(
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values, real);
@@ -48,6 +53,25 @@ bool cut_rings(const gsw_cuda *cuda, int32_t real, sweep_plan *plan, int32_t *sh
         }
     }
     return false;
+}
+
+/* With one line a lane and fp32 throughout, one block is faster. */
+bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
+    const gsw_packed_view *view = &factor->packed->view[0];
+    return factor->options.factor_type == GSW_F32 &&
+           (view->members > 1 || factor->options.vector_type == GSW_F64) &&
+           view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
+}
+
+bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, sweep_plan *plan, int32_t *shared) {
+    const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
+    if (two_blocks(cuda, factor) &&
+        cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, plan, shared) &&
+        plan->stages >= STAGES_FOR_TWO) {
+        plan->looks = SWEEP_LOOKS;
+        return true;
+    }
+    return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, plan, shared);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -156,9 +180,11 @@ size_t face_offset(int32_t pencils) {
 
 /* Slots of faces: all that resident blocks can have in use, and more than a reader's distance in
  * tickets. */
-int32_t count_slots(const gsw_cuda *cuda, const gsw_packed *packed) {
+int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor) {
+    const gsw_packed *packed = factor->packed;
     const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
-    const int64_t wanted = (int64_t)cuda->multiprocessors + (lower > upper ? lower : upper) + 8;
+    const int64_t blocks = (int64_t)cuda->multiprocessors * (two_blocks(cuda, factor) ? 2 : 1);
+    const int64_t wanted = blocks + (lower > upper ? lower : upper) + 8;
     return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
 }
 
@@ -192,13 +218,12 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
                         "factors on CUDA need compute capability %d.%d or newer; %s has less",
                         OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
     make_plan(cuda, factor, 0, &plan);
-    if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
-        !cut_rings(cuda, (int32_t)real, &plan, &shared))
+    if (t->halo_y > t->tile_y || t->halo_z > t->tile_z || !cut_rings(cuda, factor, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
                         "%d planes",
                         t->halo_y, t->halo_z);
-    packed->slots = count_slots(cuda, packed);
+    packed->slots = count_slots(cuda, factor);
     const int64_t values = packed->slots * plan.slot_values;
     const size_t bytes = face_offset(packed->view[0].pencils) + (size_t)values * real;
     void *state;
@@ -229,7 +254,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     sweep_plan plan;
     int32_t shared;
     make_plan(cuda, factor, part, &plan);
-    if (!cut_rings(cuda, (int32_t)real, &plan, &shared))
+    if (!cut_rings(cuda, factor, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
     plan.state = packed->state;
     plan.done = (uint32_t *)(packed->state + 1);

@@ -23,7 +23,8 @@
  * has one reader. A value is its own flag: a quiet NaN means not yet, and the reader puts one back.
  * In the ring that is EMPTY, a signalling NaN, which no arithmetic makes. Nothing else rests on a
  * value's arrival, so relaxed accesses of the device's scope are enough. Between solves all entries
- * that anybody reads are quiet NaNs.
+ * that anybody reads are quiet NaNs. Its reader asks the L2 cache to keep a face longer than what
+ * streams through it.
  *
  * NaN AND INFINITY. A zero coefficient must not meet them: 0 * infinity and 0 * NaN are NaN. What
  * comes out as a number, infinity included, has met no such thing and is right. A quiet NaN may be
@@ -383,17 +384,65 @@ template <int n> __device__ __forceinline__ void store_row(uint32_t address, con
         asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(address), "f"(v[0]) : "memory");
 }
 
-/* Face values. */
-__device__ __forceinline__ void load_face(double v[2], const double *face) {
-    asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
-                 : "=d"(v[0]), "=d"(v[1])
-                 : "l"(face));
+/* What the L2 cache keeps: streams go first, faces last. */
+__device__ __forceinline__ uint64_t evict_first(void) {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
 }
-__device__ __forceinline__ void load_face(float v[2], const float *face) {
-    asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];"
-                 : "=f"(v[0]), "=f"(v[1])
-                 : "l"(face));
+__device__ __forceinline__ uint64_t evict_last(void) {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
 }
+
+/* Face values, as their reader takes them and puts others in their place. */
+template <int n>
+__device__ __forceinline__ void load_face(double *v, const double *face, uint64_t policy) {
+    if constexpr (n == 2)
+        asm volatile("ld.relaxed.gpu.global.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"
+                     : "=d"(v[0]), "=d"(v[1])
+                     : "l"(face), "l"(policy));
+    else
+        asm volatile("ld.relaxed.gpu.global.L2::cache_hint.f64 %0, [%1], %2;"
+                     : "=d"(v[0])
+                     : "l"(face), "l"(policy));
+}
+template <int n>
+__device__ __forceinline__ void load_face(float *v, const float *face, uint64_t policy) {
+    if constexpr (n == 2)
+        asm volatile("ld.relaxed.gpu.global.L2::cache_hint.v2.f32 {%0, %1}, [%2], %3;"
+                     : "=f"(v[0]), "=f"(v[1])
+                     : "l"(face), "l"(policy));
+    else
+        asm volatile("ld.relaxed.gpu.global.L2::cache_hint.f32 %0, [%1], %2;"
+                     : "=f"(v[0])
+                     : "l"(face), "l"(policy));
+}
+template <int n>
+__device__ __forceinline__ void put_back(double *face, const double *v, uint64_t policy) {
+    if constexpr (n == 2)
+        asm volatile("st.relaxed.gpu.global.L2::cache_hint.v2.f64 [%0], {%1, %2}, %3;" ::"l"(face),
+                     "d"(v[0]), "d"(v[1]), "l"(policy)
+                     : "memory");
+    else
+        asm volatile("st.relaxed.gpu.global.L2::cache_hint.f64 [%0], %1, %2;" ::"l"(face),
+                     "d"(v[0]), "l"(policy)
+                     : "memory");
+}
+template <int n>
+__device__ __forceinline__ void put_back(float *face, const float *v, uint64_t policy) {
+    if constexpr (n == 2)
+        asm volatile("st.relaxed.gpu.global.L2::cache_hint.v2.f32 [%0], {%1, %2}, %3;" ::"l"(face),
+                     "f"(v[0]), "f"(v[1]), "l"(policy)
+                     : "memory");
+    else
+        asm volatile("st.relaxed.gpu.global.L2::cache_hint.f32 [%0], %1, %2;" ::"l"(face),
+                     "f"(v[0]), "l"(policy)
+                     : "memory");
+}
+/* And as the producer hands them over: volatile, because relaxed stores are put off to the end of a
+ * chunk by the compiler. */
 template <int n>
 __device__ __forceinline__ void store_face_if(bool wanted, double *face, const double *v) {
     if constexpr (n == 2)
@@ -450,12 +499,6 @@ __device__ __forceinline__ void bulk_copy(uint32_t shared, const void *global, u
                  "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
                  : "memory");
 }
-__device__ __forceinline__ uint64_t evict_first(void) {
-    uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
 /* ---- A block ----------------------------------------------------------------------------------
  */
 
@@ -743,8 +786,7 @@ __device__ __forceinline__ void store_x(const block_view &block) {
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
     Real *x = (Real *)plan.x;
     for (int32_t c = 0; c < lines; c++) {
-        await_chunk(control->made, SWEEP_BARRIERS,
-                    c + lag < plan.chunks ? c + lag : plan.chunks - 1);
+        await_chunk(control->made, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));
         Real v[m.count];
 #pragma unroll
         for (int i = 0; i < m.count; i++)
@@ -801,6 +843,7 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     int32_t room = slack;
     const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
     const Real taken[2] = {not_yet<Real>(), not_yet<Real>()};
+    const uint64_t policy = evict_last();
     bool given_up = !await_slot(block, before, side);
     patience wait = {0, 0};
     int32_t seen = row;
@@ -815,9 +858,9 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
                 looked[i] = r < end && r >= first && r < last && !given_up;
                 v[i][0] = v[i][1] = 0;
                 if (looked[i] && width == 2)
-                    load_face(v[i], from + i * span * values);
+                    load_face<2>(v[i], from + i * span * values, policy);
                 else if (looked[i])
-                    v[i][0] = load_relaxed_device(from + i * span * values);
+                    load_face<1>(v[i], from + i * span * values, policy);
             }
             if (row + (LOOKS - 1) * span >= room)
                 room = *(volatile int32_t *)&control->steps_made + slack;
@@ -832,11 +875,13 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
                     if (width == 2) {
                         store_row<2>(next, empty);
                         store_row<2>(to, v[i]);
-                        store_face_if<2>(looked[i], from, taken);
+                        if (looked[i])
+                            put_back<2>(from, taken, policy);
                     } else {
                         store_row<1>(next, empty);
                         store_row<1>(to, v[i]);
-                        store_face_if<1>(looked[i], from, taken);
+                        if (looked[i])
+                            put_back<1>(from, taken, policy);
                     }
                     row += span;
                     from += span * values;
@@ -1315,7 +1360,7 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
  */
 
 /* Takes a pencil and makes the block's memory ready. */
-template <int name, typename Real, typename Value>
+template <typename Real, typename Value>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_control *control,
                                             char *x_ring) {
     const int thread = (int)threadIdx.x;
@@ -1402,12 +1447,12 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
 #endif
 
 template <int name, typename Real, typename Value>
-__global__ void __launch_bounds__(SWEEP_THREADS, 1)
+__global__ void __launch_bounds__(SWEEP_THREADS, sizeof(Value) == 4 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
 #if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
     extern __shared__ __align__(128) char memory[];
     __shared__ block_control control;
-    begin_block<name, Real, Value>(plan, &control, memory + plan.x_offset);
+    begin_block<Real, Value>(plan, &control, memory + plan.x_offset);
     const block_view block = {&plan,
                               &control,
                               shared_address(memory),
