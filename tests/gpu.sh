@@ -157,15 +157,6 @@ sanitize() {
     echo passed
 }
 
-results=
-for tool in $sanitizers; do
-    begin=$SECONDS
-    result=$(sanitize "$tool")
-    echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
-    [ "$result" != failed ] || failed=1
-    results="$results$tool $result"$'\n'
-done
-
 # ---- Report ----------------------------------------------------------------------------------------
 
 # One line a test: name, status, checks, failed checks, seconds.
@@ -230,7 +221,18 @@ if [ -z "$lines" ] || grep -q ' skipped ' <<<"$lines"; then
     echo "gpu.sh: not every test ran" >&2
     failed=1
 fi
+
+# The report is written after every stage: where this is cut off it says how far it came.
+results=$(for tool in $sanitizers; do echo "$tool not_run"; done)
 write_report "$lines" >"$report"
+for tool in $sanitizers; do
+    begin=$SECONDS
+    result=$(sanitize "$tool")
+    echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
+    [ "$result" != failed ] || failed=1
+    results=$(sed "s/^$tool .*/$tool $result/" <<<"$results")
+    write_report "$lines" >"$report"
+done
 cat "$report"
 [ $failed -eq 0 ] || echo "gpu.sh: something failed" >&2
 exit $failed

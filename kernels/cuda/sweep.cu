@@ -15,8 +15,7 @@ constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's 
 
 /* Halos whose lanes look for one row at a time bring eight rows in the time that a look takes: less
  * traffic and enough, but for pencils with more chunks than this, which run at the speed of memory,
- * and for two blocks on a multiprocessor.
- */
+ * and for two blocks on a multiprocessor whose lanes have two lines. */
 constexpr int32_t MANY_CHUNKS = 40;
 
 /* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
@@ -68,7 +67,8 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, sweep_plan *plan,
     if (two_blocks(cuda, factor) &&
         cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, plan, shared) &&
         plan->stages >= STAGES_FOR_TWO) {
-        plan->looks = SWEEP_LOOKS;
+        if (factor->packed->view[0].members > 1)
+            plan->looks = SWEEP_LOOKS;
         return true;
     }
     return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, plan, shared);
