@@ -59,6 +59,13 @@ static inline int gsw_mul_size(size_t a, size_t b, size_t *out) {
     return 1;
 }
 
+/* Whether two vectors of so many fp64 values have any in common. */
+static inline int gsw_overlap(const double *a, const double *b, int64_t points) {
+    const uintptr_t from_a = (uintptr_t)a, from_b = (uintptr_t)b;
+    const uintptr_t distance = from_a < from_b ? from_b - from_a : from_a - from_b;
+    return distance / sizeof(double) < (uint64_t)points;
+}
+
 /* malloc of count * size bytes, 64-byte aligned, freed with free(). Fails with OUT_OF_MEMORY or
  * OVERFLOW and names `what`. count 0 gives a valid pointer. */
 gsw_status gsw_alloc(gsw_context *context, size_t count, size_t size, const char *what, void **out);

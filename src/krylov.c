@@ -177,9 +177,7 @@ static gsw_status check_vectors(gsw_context *context, const double *b, const dou
                                 int64_t points) {
     GSW_REQUIRE(context, b != NULL, "b is NULL");
     GSW_REQUIRE(context, x != NULL, "x is NULL");
-    uintptr_t from_b = (uintptr_t)b, from_x = (uintptr_t)x;
-    uintptr_t distance = from_b < from_x ? from_x - from_b : from_b - from_x;
-    GSW_REQUIRE(context, distance / sizeof(double) >= (uint64_t)points, "b and x overlap");
+    GSW_REQUIRE(context, !gsw_overlap(b, x, points), "b and x overlap");
     return GSW_SUCCESS;
 }
 

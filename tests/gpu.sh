@@ -230,7 +230,7 @@ for tool in $sanitizers; do
     result=$(sanitize "$tool")
     echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
     [ "$result" != failed ] || failed=1
-    results=$(sed "s/^$tool .*/$tool $result/" <<<"$results")
+    results=${results/$tool not_run/$tool $result}
     write_report "$lines" >"$report"
 done
 cat "$report"

@@ -1,0 +1,55 @@
+/* smooth.c: stationary iterations.
+ *
+ * An SSOR factor with omega 1 holds M = (D + L) D^-1 (D + U). A Gauss-Seidel sweep in ascending
+ * order makes (D + L)^-1 (b - U x) of x, one in descending order (D + U)^-1 (b - L x); one after
+ * the other they make x + M^-1 (b - A x). So a smoother needs no sweep of its own, only a residual
+ * and a solve. */
+#include <gridsweep/smooth.h>
+
+#include "backend.h"
+#include "csr.h"
+#include "internal.h"
+
+static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gsw_factor *factor,
+                        int32_t sweeps, const double *b, const double *x, const double *work) {
+    int64_t points;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_REQUIRE(context, factor != NULL, "factor is NULL");
+    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
+    GSW_REQUIRE(context, !factor->options.transpose, "factor was made with transpose");
+    if (factor->options.vector_type != GSW_F64)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factor: its vectors are fp32, but smoothers work in fp64");
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_REQUIRE(context, factor->points == points,
+                "factor: it has %lld points, but the matrix has %lld", (long long)factor->points,
+                (long long)points);
+    GSW_REQUIRE(context, sweeps >= 0, "sweeps is %d; it must be >= 0", (int)sweeps);
+    GSW_REQUIRE(context, b != NULL, "b is NULL");
+    GSW_REQUIRE(context, x != NULL, "x is NULL");
+    GSW_REQUIRE(context, work != NULL, "work is NULL");
+    GSW_REQUIRE(context, !gsw_overlap(b, x, points), "b and x overlap");
+    GSW_REQUIRE(context, !gsw_overlap(b, work, points), "b and work overlap");
+    GSW_REQUIRE(context, !gsw_overlap(x, work, points), "x and work overlap");
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+                      int32_t sweeps, int zero_guess, const double *b, double *x, double *work) {
+    GSW_TRY(check(context, matrix, factor, sweeps, b, x, work));
+    const gsw_backend_ops *ops = context->ops;
+    const int64_t n = factor->points;
+    if (zero_guess) {
+        if (sweeps == 0)
+            return ops->fill(context, n, 0, x);
+        GSW_TRY(gsw_factor_solve(context, factor, 1, b, n, x, n));
+    }
+    for (int32_t sweep = zero_guess ? 1 : 0; sweep < sweeps; sweep++) {
+        GSW_TRY(ops->spmv(context, matrix, GSW_F64, b, x, work));
+        GSW_TRY(gsw_factor_solve(context, factor, 1, work, n, work, n));
+        GSW_TRY(ops->axpby(context, n, 1, work, 1, x));
+    }
+    return GSW_SUCCESS;
+}
