@@ -26,6 +26,13 @@ pc=$(find "$prefix" -name gridsweep.pc)
 [ -n "$pc" ] || { echo "install: gridsweep.pc is missing" >&2; exit 1; }
 libdir=$(dirname "$(dirname "$pc")")
 
+# A symbol that goes away breaks programs that are linked; a new one belongs into the list with it.
+step "exported symbols"
+if command -v nm >/dev/null; then
+    nm -D --defined-only "$libdir/libgridsweep.so" | awk '{ print $3 }' | LC_ALL=C sort |
+        diff "$here/symbols.txt" - || { echo "install: symbols.txt lists others" >&2; exit 1; }
+fi
+
 step "compiling each header alone"
 for header in "$prefix"/include/gridsweep/*.h; do
     printf "#include <gridsweep/%s>\nextern int something;\n" "$(basename "$header")" >"$work/header.c"
@@ -64,5 +71,23 @@ if [ -x "$prefix/bin/gridsweep" ]; then
     step "the program and its manual page"
     "$prefix/bin/gridsweep" --version
     [ -s "$prefix/share/man/man1/gridsweep.1" ]
+fi
+# The Debian package, unpacked where nothing else is. Its paths are absolute: pkg-config puts the
+# folder before them.
+# shellcheck disable=SC2046
+if command -v dpkg-shlibdeps >/dev/null && command -v pkg-config >/dev/null; then
+    step "the Debian package"
+    "$(dirname "$cmake")/cpack" --config "$build/CPackConfig.cmake" -C "$config" -G DEB \
+        -B "$work/package" >"$work/cpack.log" 2>&1 || { cat "$work/cpack.log"; exit 1; }
+    dpkg -x "$work"/package/*.deb "$work/root"
+    packaged=$(dirname "$(find "$work/root" -name gridsweep.pc)")
+    unset PKG_CONFIG_PATH
+    export PKG_CONFIG_LIBDIR="$packaged" PKG_CONFIG_SYSROOT_DIR="$work/root"
+    "$CC" "$here/consumer.c" -o "$work/consumer" $(pkg-config --cflags --libs gridsweep)
+    LD_LIBRARY_PATH=$(dirname "$packaged") "$work/consumer"
+    "$cmake" -S "$here" -B "$work/deb" -DKIND=shared -DCMAKE_PREFIX_PATH="$work/root/usr" \
+        -DCMAKE_C_COMPILER="$CC" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+    "$cmake" --build "$work/deb" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+    "$work/deb/consumer"
 fi
 step "all good"
