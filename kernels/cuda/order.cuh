@@ -7,6 +7,7 @@
 #define GSW_CUDA_ORDER_CUH
 
 #include <stdint.h>
+#include <string.h>
 
 static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
     return (uint32_t)__cvta_generic_to_shared(pointer);
@@ -26,76 +27,47 @@ static __device__ __forceinline__ void store_release_block(int32_t *shared, int3
                  : "memory");
 }
 
-static __device__ __forceinline__ int64_t load_acquire_device(const int64_t *global) {
-    int64_t value;
-    asm volatile("ld.acquire.gpu.global.s64 %0, [%1];" : "=l"(value) : "l"(global) : "memory");
-    return value;
-}
+/* Accesses to global memory, of 4 or 8 bytes; `order` is the instruction up to its type. */
+#define ORDER_LOAD(name, order)                                                                    \
+    template <typename Value> static __device__ __forceinline__ Value name(const Value *global) {  \
+        Value value;                                                                               \
+        if constexpr (sizeof(Value) == 4) {                                                        \
+            uint32_t bits;                                                                         \
+            asm volatile(order ".b32 %0, [%1];" : "=r"(bits) : "l"(global) : "memory");            \
+            memcpy(&value, &bits, sizeof value);                                                   \
+        } else {                                                                                   \
+            uint64_t bits;                                                                         \
+            asm volatile(order ".b64 %0, [%1];" : "=l"(bits) : "l"(global) : "memory");            \
+            memcpy(&value, &bits, sizeof value);                                                   \
+        }                                                                                          \
+        return value;                                                                              \
+    }
+#define ORDER_STORE(name, order)                                                                   \
+    template <typename Value>                                                                      \
+    static __device__ __forceinline__ void name(Value *global, Value value) {                      \
+        if constexpr (sizeof(Value) == 4) {                                                        \
+            uint32_t bits;                                                                         \
+            memcpy(&bits, &value, sizeof bits);                                                    \
+            asm volatile(order ".b32 [%0], %1;" ::"l"(global), "r"(bits) : "memory");              \
+        } else {                                                                                   \
+            uint64_t bits;                                                                         \
+            memcpy(&bits, &value, sizeof bits);                                                    \
+            asm volatile(order ".b64 [%0], %1;" ::"l"(global), "l"(bits) : "memory");              \
+        }                                                                                          \
+    }
 
-static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *global) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(global) : "memory");
-    return value;
-}
+ORDER_LOAD(load_acquire_device, "ld.acquire.gpu.global")
+ORDER_STORE(store_release_device, "st.release.gpu.global")
+/* Only atomic: for values that stand for themselves. */
+ORDER_LOAD(load_relaxed_device, "ld.relaxed.gpu.global")
+ORDER_STORE(store_relaxed_device, "st.relaxed.gpu.global")
 
-static __device__ __forceinline__ int32_t load_acquire_device(const int32_t *global) {
-    int32_t value;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(global) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_release_device(int32_t *global, int32_t value) {
-    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
-}
-
-static __device__ __forceinline__ void store_release_device(int64_t *global, int64_t value) {
-    asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
-}
-
-static __device__ __forceinline__ uint64_t load_acquire_device(const uint64_t *global) {
-    uint64_t value;
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(global) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ uint64_t load_relaxed_device(const uint64_t *global) {
-    uint64_t value;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(global) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_release_device(uint64_t *global, uint64_t value) {
-    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(global), "l"(value) : "memory");
-}
-
-static __device__ __forceinline__ void store_release_device(uint32_t *global, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(global), "r"(value) : "memory");
-}
+#undef ORDER_STORE
+#undef ORDER_LOAD
 
 /* After relaxed or volatile loads: what was released before the values that they saw is seen. */
 static __device__ __forceinline__ void acquire_device(void) {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-/* Loads and stores that are only atomic: for values that stand for themselves. */
-static __device__ __forceinline__ double load_relaxed_device(const double *global) {
-    double value;
-    asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(global) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ float load_relaxed_device(const float *global) {
-    float value;
-    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(value) : "l"(global) : "memory");
-    return value;
-}
-
-static __device__ __forceinline__ void store_relaxed_device(double *global, double value) {
-    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(global), "d"(value) : "memory");
-}
-
-static __device__ __forceinline__ void store_relaxed_device(float *global, float value) {
-    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(global), "f"(value) : "memory");
 }
 
 /* Raises a counter that has several writers, one after the other: what they store may arrive in any
