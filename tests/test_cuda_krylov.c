@@ -1,5 +1,5 @@
-/* test_cuda_krylov.c: the Krylov solvers without a preconditioner on a CUDA device: the same
- * iterations as on the CPU, up to one, because sums are taken in another order. */
+/* test_cuda_krylov.c: the Krylov solvers and smoothers on a CUDA device: the same iterations as on
+ * the CPU, up to one, because sums are taken in another order, and the same smoothed values. */
 #include "device.h"
 
 static const struct {
@@ -56,18 +56,54 @@ static void system_close(system_pair *s) {
     free(s->r);
 }
 
+/* The same factor on both sides. */
+typedef struct factor_pair {
+    gsw_factor *cpu, *cuda;
+} factor_pair;
+
+static factor_pair factors_open(system_pair *s, const gsw_factor_options *options) {
+    factor_pair f;
+    device_try(s->cpu, gsw_factor_create(s->cpu, s->host, options, &f.cpu));
+    device_try(s->cuda, gsw_factor_create(s->cuda, &s->device, options, &f.cuda));
+    return f;
+}
+
+static void factors_close(factor_pair *f) {
+    gsw_factor_destroy(f->cuda);
+    gsw_factor_destroy(f->cpu);
+}
+
+static const factor_pair no_factors = {NULL, NULL};
+
 /* Solves from x = 0 on both sides; the solution of the device ends in s->x. */
-static void solve_both(system_pair *s, gsw_method method, const gsw_krylov_options *options,
-                       gsw_status expected, gsw_krylov_result *on_cpu, gsw_krylov_result *on_cuda) {
+static void solve_both(system_pair *s, const factor_pair *f, gsw_method method,
+                       const gsw_krylov_options *options, gsw_status expected,
+                       gsw_krylov_result *on_cpu, gsw_krylov_result *on_cuda) {
     oracle_fill(GSW_F64, s->x, s->n, 0);
     device_put(s->cuda, &s->device_x, s->x);
-    ck_assert_int_eq(gsw_krylov(s->cpu, method, s->host, NULL, options, s->b, s->x, on_cpu),
+    ck_assert_int_eq(gsw_krylov(s->cpu, method, s->host, f->cpu, options, s->b, s->x, on_cpu),
                      expected);
-    const gsw_status status = gsw_krylov(s->cuda, method, &s->device, NULL, options,
+    const gsw_status status = gsw_krylov(s->cuda, method, &s->device, f->cuda, options,
                                          s->device_b.values, s->device_x.values, on_cuda);
     ck_assert_msg(status == expected, "%s: %s: %s", gsw_method_name(method),
                   gsw_status_name(status), gsw_context_message(s->cuda));
     device_get(s->cuda, &s->device_x, s->x);
+}
+
+/* As many iterations on the device as on the CPU, up to one, and the residual that it says. */
+static void check_solves(system_pair *s, const factor_pair *f, const char *what, gsw_method method,
+                         const gsw_krylov_options *options) {
+    gsw_krylov_result on_cpu, on_cuda;
+    solve_both(s, f, method, options, GSW_SUCCESS, &on_cpu, &on_cuda);
+    const int64_t difference = on_cuda.iterations - on_cpu.iterations;
+    ck_assert_msg(difference >= -1 && difference <= 1, "%s, %s: %lld iterations, %lld on the CPU",
+                  what, gsw_method_name(method), (long long)on_cuda.iterations,
+                  (long long)on_cpu.iterations);
+    ck_assert_int_eq(on_cuda.converged, 1);
+    device_try(s->cpu, gsw_residual(s->cpu, s->host, GSW_F64, s->b, s->x, s->r));
+    const double residual = norm(s->n, s->r) / norm(s->n, s->b);
+    ck_assert_double_le(residual, 1e-7);
+    ck_assert_double_eq_tol(residual, on_cuda.residual, 1e-3 * residual + 1e-15);
 }
 
 START_TEST(iterations_are_those_of_the_cpu) {
@@ -77,20 +113,66 @@ START_TEST(iterations_are_those_of_the_cpu) {
         for (int method = problems[_i].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_GMRES;
              method++) {
             const gsw_krylov_options options = {.rtol = 1e-8, .norm = (gsw_norm)mode};
-            gsw_krylov_result on_cpu, on_cuda;
-            solve_both(&s, (gsw_method)method, &options, GSW_SUCCESS, &on_cpu, &on_cuda);
-            const int64_t difference = on_cuda.iterations - on_cpu.iterations;
-            ck_assert_msg(difference >= -1 && difference <= 1,
-                          "%s, %s: %lld iterations, %lld on the CPU", problems[_i].text,
-                          gsw_method_name((gsw_method)method), (long long)on_cuda.iterations,
-                          (long long)on_cpu.iterations);
-            ck_assert_int_eq(on_cuda.converged, 1);
-            device_try(s.cpu, gsw_residual(s.cpu, s.host, GSW_F64, s.b, s.x, s.r));
-            const double residual = norm(s.n, s.r) / norm(s.n, s.b);
-            ck_assert_double_le(residual, 1e-7);
-            ck_assert_double_eq_tol(residual, on_cuda.residual, 1e-3 * residual + 1e-15);
+            check_solves(&s, &no_factors, problems[_i].text, (gsw_method)method, &options);
         }
     }
+    system_close(&s);
+}
+END_TEST
+
+static const gsw_factor_options preconditioners[] = {
+    {.kind = GSW_ILU0}, {.kind = GSW_ILU0, .factor_type = GSW_F32},
+    {.kind = GSW_IC0},  {.kind = GSW_DILU},
+    {.kind = GSW_SSOR}, {.kind = GSW_JACOBI},
+};
+#define PRECONDITIONERS ((int)(sizeof preconditioners / sizeof preconditioners[0]))
+
+START_TEST(preconditioned_iterations_are_those_of_the_cpu) {
+    const gsw_krylov_options options = {.rtol = 1e-8};
+    system_pair s = {0};
+    system_open(&s, problems[_i].text);
+    for (int p = 0; p < PRECONDITIONERS; p++) {
+        char what[100];
+        if (preconditioners[p].kind == GSW_IC0 && !problems[_i].symmetric)
+            continue;
+        snprintf(what, sizeof what, "%s, %s", problems[_i].text,
+                 gsw_factor_kind_name(preconditioners[p].kind));
+        factor_pair f = factors_open(&s, &preconditioners[p]);
+        for (int method = problems[_i].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_GMRES;
+             method++)
+            check_solves(&s, &f, what, (gsw_method)method, &options);
+        factors_close(&f);
+    }
+    system_close(&s);
+}
+END_TEST
+
+/* From a guess that is not zero. */
+START_TEST(smoothed_values_are_those_of_the_cpu) {
+    system_pair s = {0};
+    system_open(&s, problems[_i].text);
+    device_vector work = device_vector_make(s.cuda, GSW_F64, s.n);
+    for (int p = 0; p < PRECONDITIONERS; p++) {
+        if (preconditioners[p].kind == GSW_IC0 && !problems[_i].symmetric)
+            continue;
+        factor_pair f = factors_open(&s, &preconditioners[p]);
+        double *x = oracle_copy(GSW_F64, s.b, s.n), largest = 0, error = 0;
+        device_put(s.cuda, &s.device_x, x);
+        device_try(s.cpu, gsw_smooth(s.cpu, s.host, f.cpu, 3, 0, s.b, x, s.r));
+        device_try(s.cuda,
+                   gsw_smooth(s.cuda, &s.device, f.cuda, 3, 0, (const void *)s.device_b.values,
+                              (void *)s.device_x.values, (void *)work.values));
+        device_get(s.cuda, &s.device_x, s.x);
+        for (int64_t i = 0; i < s.n; i++) {
+            largest = fmax(largest, fabs(x[i]));
+            error = fmax(error, fabs(x[i] - s.x[i]));
+        }
+        ck_assert_msg(error <= 1e-12 * largest, "%s, %s: off by %g of %g", problems[_i].text,
+                      gsw_factor_kind_name(preconditioners[p].kind), error, largest);
+        free(x);
+        factors_close(&f);
+    }
+    device_vector_free(s.cuda, &work);
     system_close(&s);
 }
 END_TEST
@@ -104,8 +186,8 @@ START_TEST(runs_repeat) {
         double *first = NULL;
         for (int run = 0; run < 5; run++) {
             gsw_krylov_result on_cpu, on_cuda;
-            solve_both(&s, (gsw_method)method, &options, GSW_ERROR_NOT_CONVERGED, &on_cpu,
-                       &on_cuda);
+            solve_both(&s, &no_factors, (gsw_method)method, &options, GSW_ERROR_NOT_CONVERGED,
+                       &on_cpu, &on_cuda);
             ck_assert_int_eq(on_cuda.iterations, 20);
             if (first == NULL)
                 first = oracle_copy(GSW_F64, s.x, s.n);
@@ -124,13 +206,14 @@ START_TEST(zero_and_non_finite_right_hand_sides) {
         gsw_krylov_result on_cpu, on_cuda;
         oracle_fill(GSW_F64, s.b, s.n, 0);
         device_put(s.cuda, &s.device_b, s.b);
-        solve_both(&s, (gsw_method)method, NULL, GSW_SUCCESS, &on_cpu, &on_cuda);
+        solve_both(&s, &no_factors, (gsw_method)method, NULL, GSW_SUCCESS, &on_cpu, &on_cuda);
         ck_assert_int_eq(on_cuda.iterations, 0);
         for (int64_t i = 0; i < s.n; i++)
             ck_assert(s.x[i] == 0);
         s.b[100] = NAN;
         device_put(s.cuda, &s.device_b, s.b);
-        solve_both(&s, (gsw_method)method, NULL, GSW_ERROR_NON_FINITE, &on_cpu, &on_cuda);
+        solve_both(&s, &no_factors, (gsw_method)method, NULL, GSW_ERROR_NON_FINITE, &on_cpu,
+                   &on_cuda);
     }
     system_close(&s);
 }
@@ -140,6 +223,8 @@ int main(void) {
     Suite *suite = suite_create("cuda_krylov");
     TCase *tc = tcase_create("krylov");
     tcase_add_loop_test(tc, iterations_are_those_of_the_cpu, 0, PROBLEMS);
+    tcase_add_loop_test(tc, preconditioned_iterations_are_those_of_the_cpu, 0, PROBLEMS);
+    tcase_add_loop_test(tc, smoothed_values_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_test(tc, runs_repeat);
     tcase_add_test(tc, zero_and_non_finite_right_hand_sides);
     suite_add_tcase(suite, tc);
