@@ -1,0 +1,204 @@
+/* petsc_dmda.c: an ordinary PETSc program on a regular grid, which knows nothing of gridsweep.
+ *
+ * -problem poisson     -laplace(u), 7-point, symmetric (the default)
+ * -problem convection  the same and upwind convection with a velocity that varies
+ * -problem zero_pivot  poisson with a row of zeros on the diagonal
+ * -problem random      as many rows with random couplings: no grid
+ * -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
+ * -second_solve        changes the values, not the pattern, and solves again
+ * -repeats N           applies the factors N times more after the solve, for the timing
+ * -forget              does not destroy the solver, which PETSc's reports must then show
+ *
+ * All else are PETSc's own options. Prints for each solve
+ *     solve K: iterations I reason R error E
+ * and at the end how often MatSolve ran and how long one took on the slowest process. */
+#include <petscdmda.h>
+#include <petscksp.h>
+
+typedef enum problem { POISSON, CONVECTION, ZERO_PIVOT, RANDOM } problem;
+
+static const char *const problems[] = {"poisson", "convection", "zero_pivot", "random"};
+
+/* The 7-point row at (x, y, z); `variation` gives the second solve other values. */
+static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kind,
+                              PetscReal variation, MatStencil row) {
+    static const PetscInt directions[6][3] = {{-1, 0, 0}, {1, 0, 0},  {0, -1, 0},
+                                              {0, 1, 0},  {0, 0, -1}, {0, 0, 1}};
+    const PetscReal h = 1.0 / (PetscReal)(grid->mx + 1);
+    const PetscReal velocity[3] = {40 * (1 - h * (PetscReal)row.j), 25 * h * (PetscReal)row.i, 10};
+    MatStencil columns[7];
+    PetscScalar values[7];
+    PetscInt count = 0;
+    PetscFunctionBeginUser;
+    columns[count] = row;
+    values[count++] = 6 + variation;
+    for (int k = 0; k < 6; k++) {
+        MatStencil column = row;
+        PetscReal value = -1;
+        if (kind == CONVECTION && directions[k][k / 2] < 0) {
+            value -= h * velocity[k / 2];
+            values[0] += h * velocity[k / 2];
+        }
+        column.i += directions[k][0];
+        column.j += directions[k][1];
+        column.k += directions[k][2];
+        if (column.i < 0 || column.j < 0 || column.k < 0 || column.i >= grid->mx ||
+            column.j >= grid->my || column.k >= grid->mz)
+            continue;
+        columns[count] = column;
+        values[count++] = value;
+    }
+    if (kind == ZERO_PIVOT && row.i == 0 && row.j == 0 && row.k == 0)
+        values[0] = 0;
+    PetscCall(MatSetValuesStencil(matrix, 1, &row, count, columns, values, INSERT_VALUES));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode fill_grid(DM dm, problem kind, PetscReal variation, Mat matrix) {
+    DMDALocalInfo grid;
+    MatStencil row = {0};
+    PetscFunctionBeginUser;
+    PetscCall(DMDAGetLocalInfo(dm, &grid));
+    for (row.k = grid.zs; row.k < grid.zs + grid.zm; row.k++)
+        for (row.j = grid.ys; row.j < grid.ys + grid.ym; row.j++)
+            for (row.i = grid.xs; row.i < grid.xs + grid.xm; row.i++)
+                PetscCall(set_row(matrix, &grid, kind, variation, row));
+    PetscFunctionReturn(0);
+}
+
+/* A diagonal and ten random couplings in every row. */
+static PetscErrorCode fill_random(PetscReal variation, Mat matrix) {
+    PetscInt begin, end, size;
+    unsigned long long state = 12345;
+    PetscFunctionBeginUser;
+    /* In place of the pattern that comes with the grid. */
+    PetscCall(MatSeqAIJSetPreallocation(matrix, 11, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(matrix, 11, NULL, 11, NULL));
+    PetscCall(MatGetSize(matrix, &size, NULL));
+    PetscCall(MatGetOwnershipRange(matrix, &begin, &end));
+    for (PetscInt row = begin; row < end; row++) {
+        for (int k = 0; k < 10; k++) {
+            state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+            const PetscInt column = (PetscInt)((state >> 33) % (unsigned long long)size);
+            PetscCall(MatSetValue(matrix, row, column, -0.5, INSERT_VALUES));
+        }
+        PetscCall(MatSetValue(matrix, row, row, 12 + variation, INSERT_VALUES));
+    }
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode fill(DM dm, problem kind, PetscReal variation, Mat matrix) {
+    PetscFunctionBeginUser;
+    if (kind == RANDOM)
+        PetscCall(fill_random(variation, matrix));
+    else
+        PetscCall(fill_grid(dm, kind, variation, matrix));
+    PetscCall(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(0);
+}
+
+/* Solves for a known solution and prints how far the result is from it. */
+static PetscErrorCode solve(KSP ksp, Mat matrix, int number) {
+    Vec exact, b, x;
+    PetscInt iterations, begin, end;
+    PetscReal error, scale;
+    KSPConvergedReason reason;
+    PetscFunctionBeginUser;
+    PetscCall(MatCreateVecs(matrix, &exact, &b));
+    PetscCall(VecDuplicate(exact, &x));
+    PetscCall(VecGetOwnershipRange(exact, &begin, &end));
+    for (PetscInt row = begin; row < end; row++)
+        PetscCall(VecSetValue(exact, row, PetscSinReal((PetscReal)row), INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(exact));
+    PetscCall(VecAssemblyEnd(exact));
+    PetscCall(MatMult(matrix, exact, b));
+
+    PetscCall(KSPSetOperators(ksp, matrix, matrix));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &iterations));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(VecNorm(exact, NORM_2, &scale));
+    PetscCall(VecAXPY(x, -1, exact));
+    PetscCall(VecNorm(x, NORM_2, &error));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "solve %d: iterations %" PetscInt_FMT " reason %s error %.2e\n", number,
+                          iterations, KSPConvergedReasons[reason], (double)(error / scale)));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&exact));
+    PetscFunctionReturn(0);
+}
+
+/* Applies the preconditioner some more, so that the time of one MatSolve is a mean over many. */
+static PetscErrorCode apply(KSP ksp, Mat matrix, PetscInt repeats) {
+    PC pc;
+    Vec b, x;
+    PetscFunctionBeginUser;
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(MatCreateVecs(matrix, &x, &b));
+    PetscCall(VecSet(b, 1));
+    for (PetscInt k = 0; k < repeats; k++)
+        PetscCall(PCApply(pc, b, x));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscFunctionReturn(0);
+}
+
+/* How often an event of PETSc's log happened, and how long one took on the slowest process. */
+static PetscErrorCode report(const char *name) {
+    PetscLogEvent event;
+    PetscEventPerfInfo info;
+    double each, slowest;
+    PetscFunctionBeginUser;
+    PetscCall(PetscLogEventGetId(name, &event));
+    PetscCall(PetscLogEventGetPerfInfo(0, event, &info));
+    each = info.count > 0 ? 1e3 * info.time / info.count : 0;
+    PetscCallMPI(MPI_Reduce(&each, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, PETSC_COMM_WORLD));
+    PetscCall(
+        PetscPrintf(PETSC_COMM_WORLD, "%s: %d times, %.4f ms each\n", name, info.count, slowest));
+    PetscFunctionReturn(0);
+}
+
+int main(int argc, char **argv) {
+    DM dm;
+    Mat matrix;
+    KSP ksp;
+    PetscInt kind = POISSON, repeats = 0;
+    PetscBool second = PETSC_FALSE, forget = PETSC_FALSE;
+    PetscFunctionBeginUser;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(PetscLogDefaultBegin());
+    PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem", problems, 4, &kind, NULL));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeats", &repeats, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-second_solve", &second, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-forget", &forget, NULL));
+
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+                           DMDA_STENCIL_STAR, 32, 32, 32, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE,
+                           1, 1, NULL, NULL, NULL, &dm));
+    PetscCall(DMSetFromOptions(dm));
+    PetscCall(DMSetUp(dm));
+    PetscCall(DMCreateMatrix(dm, &matrix));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetFromOptions(ksp));
+
+    PetscCall(fill(dm, (problem)kind, 0, matrix));
+    PetscCall(solve(ksp, matrix, 1));
+    if (second) {
+        PetscCall(fill(dm, (problem)kind, 0.5, matrix));
+        PetscCall(solve(ksp, matrix, 2));
+    }
+    PetscCall(apply(ksp, matrix, repeats));
+    PetscCall(report("MatSolve"));
+    PetscCall(report("MatLUFactorNum"));
+    PetscCall(report("MatCholFctrNum"));
+    PetscCall(report("MatILUFactorSym"));
+
+    if (!forget)
+        PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&matrix));
+    PetscCall(DMDestroy(&dm));
+    PetscCall(PetscFinalize());
+    return 0;
+}

@@ -1,0 +1,213 @@
+#!/bin/sh
+# test_petsc_plugin.sh: gridsweep inside an ordinary PETSc program, petsc_dmda, which PETSc itself
+# makes use the plug-in: as many iterations as with PETSc's own factors, on 1 and 2 processes; new
+# values; refusals; reports; nothing left behind.
+#
+# Usage: test_petsc_plugin.sh PROGRAM PLUGIN [EXTENT [REPEATS]]. The grid is a cube of EXTENT (32).
+# Every comparison is printed with the time of one MatSolve, a mean over REPEATS (0) and the solve's
+# own. Counts its checks, prints those that fail, and exits nonzero if any did.
+set -u
+
+program=$1
+plugin=$2
+extent=${3:-32}
+repeats=${4:-0}
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+case $plugin in /*) ;; *) plugin=$PWD/$plugin ;; esac
+work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export OMP_NUM_THREADS=1
+passed=0
+failed=0
+
+mpiexec=${MPIEXEC:-mpiexec}
+many=
+if "$mpiexec" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
+    many='--oversubscribe --allow-run-as-root'
+fi
+
+report() { # report STATUS NAME
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        [ ! -s err ] || sed 's/^/    stderr: /' err | head -n 5
+    fi
+}
+
+says() { # says FILE PATTERN: a line of the file matches
+    grep -q -e "$2" "$1"
+    report $? "$1 holds no '$2'"
+}
+
+lacks() { # lacks FILE PATTERN: no line of the file matches
+    ! grep -q -e "$2" "$1"
+    report $? "$1 holds '$2'"
+}
+
+# run RANKS ARGUMENTS...: the program on the grid; its output goes to out and err.
+run() {
+    ranks=$1
+    shift
+    set -- "$program" -da_grid_x "$extent" -da_grid_y "$extent" -da_grid_z "$extent" \
+        -repeats "$repeats" -ksp_rtol 1e-10 "$@"
+    if [ "$ranks" -gt 1 ]; then
+        # The options are meant to be split into words.
+        # shellcheck disable=SC2086
+        set -- "$mpiexec" $many -n "$ranks" "$@"
+    fi
+    "$@" >out 2>err </dev/null
+}
+
+# The same with gridsweep; `sub` is the prefix of the preconditioner's options.
+sub=
+run_gridsweep() {
+    ranks=$1
+    shift
+    run "$ranks" -dll_prepend "$plugin" "-${sub}pc_factor_mat_solver_type" gridsweep "$@"
+}
+
+expect() { # expect NAME ARGUMENTS...: gridsweep solves on 1 process
+    name=$1
+    shift
+    run_gridsweep 1 "$@"
+    report $? "$name: $*"
+}
+
+refused() { # refused PATTERN ARGUMENTS...: gridsweep ends in PETSc's error that says PATTERN
+    pattern=$1
+    shift
+    if run_gridsweep 1 "$@"; then
+        report 1 "not refused: $*"
+    else
+        report 0 "refused: $*"
+    fi
+    says err "PETSC ERROR: .*$pattern"
+}
+
+solves() { # solves FILE: the iterations and the reason of each solve
+    sed -n 's/^\(solve .*\) error .*/\1/p' "$1"
+}
+
+time_of() { # time_of FILE: of one MatSolve
+    sed -n 's/^MatSolve: .* times, \(.*\) each/\1/p' "$1"
+}
+
+# equal RANKS PROBLEM METHOD PRECONDITIONER [ARGUMENT...]: as many iterations with both.
+equal() {
+    name="$2, $3, $4, $1 process(es)"
+    ranks=$1
+    problem="-problem $2 -ksp_type $3"
+    if [ "$ranks" -eq 1 ]; then
+        problem="$problem -pc_type $4"
+        sub=
+    else
+        problem="$problem -pc_type bjacobi -sub_pc_type $4"
+        sub=sub_
+    fi
+    shift 4
+    # The options are meant to be split into words.
+    # shellcheck disable=SC2086
+    run "$ranks" $problem "$@"
+    report $? "$name: PETSc"
+    mv out petsc
+    says petsc '^solve .* CONVERGED_'
+    # shellcheck disable=SC2086
+    run_gridsweep "$ranks" $problem -ksp_view "$@"
+    report $? "$name: gridsweep"
+    says out 'package used to perform factorization: gridsweep'
+    [ "$(solves petsc)" = "$(solves out)" ]
+    report $? "$name: $(solves petsc) with PETSc, $(solves out) with gridsweep"
+    echo "$name: $(solves out | sed 's/^solve 1: //' | head -n 1);" \
+        "MatSolve $(time_of petsc) with PETSc, $(time_of out) with gridsweep"
+    sub=
+}
+
+# ---- As many iterations ---------------------------------------------------------------------------
+
+for ranks in 1 2; do
+    for method in gmres cg; do
+        equal $ranks poisson $method ilu
+        equal $ranks poisson $method icc
+    done
+    equal $ranks convection gmres ilu
+    equal $ranks convection bcgs ilu
+    # New values for the same pattern: the symbolic phase does not run again.
+    equal $ranks poisson cg icc -second_solve
+    equal $ranks convection gmres ilu -second_solve
+    says out '^solve 2: .* CONVERGED_'
+    says out '^MatLUFactorNum: 2 times'
+    says out '^MatILUFactorSym: 1 times'
+done
+
+# Blocks of several sizes, more than one a process; a grid that is no cube; the transpose.
+equal 2 convection gmres ilu -da_grid_x 33 -da_grid_y 21 -da_grid_z 10
+equal 1 poisson gmres icc -da_grid_x 5 -da_grid_y 40 -da_grid_z 1
+equal 1 convection bicg ilu -second_solve
+equal 1 poisson bicg icc
+
+# ---- Options and reports --------------------------------------------------------------------------
+
+grid=${extent}x${extent}x${extent}
+expect "the report" -pc_type ilu -ksp_view
+says out 'type: gridsweep'
+says out "gridsweep [0-9.]*: ilu0, grid $grid, stencil D3N7, factor f64"
+says out 'backend cpu, threads 1, '
+expect "all options" -pc_type icc -ksp_view -mat_gridsweep_grid "$grid" -options_left \
+    -mat_gridsweep_backend cpu -mat_gridsweep_factor_type f32 -mat_gridsweep_threads 2
+says out "ic0, grid $grid, stencil D3N7, factor f32"
+says out 'backend cpu, threads'
+says out 'There are no unused options'
+says out 'CONVERGED_RTOL'
+# The same matrix as one plane: another grid, wider couplings, the same factors.
+expect "another grid" -pc_type ilu -ksp_view -mat_gridsweep_grid "$((extent * extent))x$extent"
+says out "grid $((extent * extent))x${extent}x1, stencil custom"
+expect "the help" -pc_type ilu -help
+says out 'mat_gridsweep_grid'
+if run_gridsweep 1 -pc_type ilu -mat_gridsweep_backend cuda -ksp_view; then
+    says out 'backend cuda'
+    says out 'CONVERGED_RTOL'
+    expect "new values and the transpose with CUDA" -problem convection -pc_type ilu \
+        -ksp_type bicg -mat_gridsweep_backend cuda -second_solve
+    says out '^solve 2: .* CONVERGED_RTOL'
+else
+    says err 'PETSC ERROR: gridsweep, .*[a-z]'
+fi
+
+# ---- What is refused ------------------------------------------------------------------------------
+
+refused 'gridsweep, finding the grid of the matrix: row ' -pc_type ilu -problem random
+refused 'gridsweep, finding the grid of the matrix: row ' -pc_type icc -problem random
+refused 'extents: 7 x 7 x 7 is not a grid' -pc_type ilu -mat_gridsweep_grid 7x7x7
+refused '-mat_gridsweep_grid 7xx is not of the form' -pc_type ilu -mat_gridsweep_grid 7xx
+refused 'Unknown option gpu for -mat_gridsweep_backend' -pc_type ilu -mat_gridsweep_backend gpu
+refused '-mat_gridsweep_threads -1 is negative' -pc_type ilu -mat_gridsweep_threads -1
+refused 'natural order only' -pc_type ilu -pc_factor_mat_ordering_type rcm
+refused 'natural order only' -pc_type icc -pc_factor_mat_ordering_type rcm
+refused '-pc_factor_levels 1. is not 0' -pc_type ilu -pc_factor_levels 1
+refused 'Zero pivot in LU' -pc_type ilu -problem zero_pivot
+says err 'ilu0: the pivot of row 0 is zero'
+refused 'Zero pivot in Cholesky' -pc_type icc -problem zero_pivot
+says err 'ic0: the pivot of row 0 is zero, negative'
+refused 'does not support factorization type LU' -pc_type lu
+
+# ---- Nothing is left ------------------------------------------------------------------------------
+
+left='^\[ *[0-9]*\] *[0-9]* bytes '
+for preconditioner in ilu icc; do
+    set -- -pc_type $preconditioner -second_solve -malloc_debug -malloc_dump -objects_dump
+    expect "leaks" "$@"
+    cat out err >all
+    lacks all "$left"
+    lacks all 'objects were never freed'
+    # That PETSc looks for them is seen from a program that forgets some.
+    expect "leaks of the program" "$@" -forget
+    cat out err >all
+    says all "$left"
+    says all 'objects were never freed'
+done
+
+echo "$passed checks passed, $failed failed"
+[ "$failed" -eq 0 ]
