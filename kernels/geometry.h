@@ -31,11 +31,7 @@
 #include <stdint.h>
 #include <gridsweep/grid.h>
 
-#ifdef __CUDACC__
-#define GSW_HD static inline __host__ __device__
-#else
-#define GSW_HD static inline
-#endif
+#include "host_device.h"
 
 /* One triangular part in sweep coordinates. Offset j of the part is the stencil's offset
  * source[j]; offsets ascend in the (mirrored) grid. */

@@ -4,6 +4,7 @@
 #ifndef GSW_BACKEND_H
 #define GSW_BACKEND_H
 
+#include <krylov_passes.h>
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
@@ -24,6 +25,9 @@ struct gsw_factor {
 /* What a factorisation ends in, from factor->info.first_bad_row and the lowest row of the matrix
  * that does not fit the stencil (-1: none). */
 gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
+
+/* Copies of a method's state that may be under way: more than krylov_ahead of any backend. */
+enum { GSW_KRYLOV_SLOTS = 8 };
 
 typedef struct gsw_backend_ops {
     /* Fills context->threads, ->device and ->backend_data. */
@@ -48,6 +52,32 @@ typedef struct gsw_backend_ops {
                         double *y); /* y = a x + b y */
     gsw_status (*dot)(gsw_context *context, int64_t n, const double *x, const double *y,
                       double *result);
+
+    /* What the Krylov methods do between products and solves; sums are taken as those of dot.
+     *
+     * project: products[j] = x_j'y; subtract: y -= sum of c[j] x_j and *square = y'y; both for
+     * j < count, at least 1, where x_j = x + j stride. products, c and square are in the backend's
+     * memory.
+     *
+     * krylov_pass: see krylov_passes.h. The state is in the backend's memory, and so are the
+     * vectors, but not the list of them. Nothing that changes between iterations is passed by
+     * value. */
+    gsw_status (*project)(gsw_context *context, int64_t n, int64_t count, const double *x,
+                          int64_t stride, const double *y, double *products);
+    gsw_status (*subtract)(gsw_context *context, int64_t n, int64_t count, const double *c,
+                           const double *x, int64_t stride, double *y, double *square);
+    gsw_status (*krylov_pass)(gsw_context *context, gsw_pass pass, int64_t n,
+                              double *const *vectors, gsw_krylov_state *state);
+
+    /* How the host follows a method. krylov_ahead: iterations that it queues beyond the one whose
+     * end it waits for; 0 where work is done when a call returns, because they would be wasted.
+     * krylov_post takes a copy of the state as all that has been queued so far leaves it;
+     * krylov_collect waits for that copy and brings it to *to, which is the same in both calls. A
+     * slot, one of GSW_KRYLOV_SLOTS, holds one copy at a time. */
+    int krylov_ahead;
+    gsw_status (*krylov_post)(gsw_context *context, int slot, const gsw_krylov_state *state,
+                              gsw_krylov_state *to);
+    gsw_status (*krylov_collect)(gsw_context *context, int slot, gsw_krylov_state *to);
 
     /* Refuses a matrix as gsw_matrix_validate() says. */
     gsw_status (*validate)(gsw_context *context, const gsw_matrix *matrix);

@@ -1,7 +1,8 @@
 /* gmres.c: restarted GMRES. Saad and Schultz (1986); Saad, Iterative Methods for Sparse Linear
  * Systems, 2nd ed., sections 6.5 and 9.3. The basis is orthogonalised by classical Gram-Schmidt
  * without refinement, and Givens rotations keep the projected matrix triangular, so the residual's
- * norm is known in every step. */
+ * norm is known in every step. The host waits once in each, for the coefficients and the length of
+ * the new basis vector; all other work on vectors is queued. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 typedef struct gmres {
     int64_t restart;
+    double *coefficients;  /* of the newest basis vector: restart + 1 in the backend's memory */
     double *columns;       /* column k of the triangular matrix starts at k * (restart + 1) */
     double *cosine, *sine; /* the rotation of each step */
     double *right_hand;    /* of the projected system, rotated along */
@@ -23,9 +25,9 @@ static double *basis(const gsw_krylov_run *run, int64_t k) {
     return gsw_krylov_vector(run, k);
 }
 
-/* Two vectors behind the basis of restart + 1. */
-static double *scratch(const gsw_krylov_run *run, const gmres *m, int which) {
-    return gsw_krylov_vector(run, m->restart + 1 + which);
+/* Behind the basis of restart + 1. */
+static double *scratch(const gsw_krylov_run *run, const gmres *m) {
+    return gsw_krylov_vector(run, m->restart + 1);
 }
 
 static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
@@ -40,19 +42,29 @@ static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
     m->sine = m->cosine + rows;
     m->right_hand = m->sine + rows;
     m->solution = m->right_hand + rows;
+    GSW_TRY(run->context->ops->alloc(run->context, rows * sizeof(double), &memory));
+    m->coefficients = memory;
     return GSW_SUCCESS;
 }
 
+static void release(gsw_krylov_run *run, gmres *m) {
+    if (m->coefficients != NULL)
+        run->context->ops->release(run->context, m->coefficients);
+    free(m->columns);
+}
+
 /* Makes w = v_k+1 orthogonal to v_0 .. v_k; the coefficients and the length go into `column`. */
-static gsw_status orthogonalise(gsw_krylov_run *run, int64_t k, double *column) {
-    double *w = basis(run, k + 1);
-    for (int64_t j = 0; j <= k; j++) {
-        GSW_TRY(gsw_krylov_dot(run, basis(run, j), w, &column[j]));
-        GSW_TRY(gsw_krylov_finite(run, "a coefficient of the basis", column[j]));
-    }
+static gsw_status orthogonalise(gsw_krylov_run *run, const gmres *m, int64_t k, double *column) {
+    const gsw_backend_ops *ops = run->context->ops;
+    const int64_t count = k + 1;
+    double *w = basis(run, k + 1), *c = m->coefficients;
+    GSW_TRY(ops->project(run->context, run->n, count, basis(run, 0), run->stride, w, c));
+    GSW_TRY(
+        ops->subtract(run->context, run->n, count, c, basis(run, 0), run->stride, w, c + count));
+    GSW_TRY(ops->download(run->context, column, c, (size_t)(count + 1) * sizeof *c));
     for (int64_t j = 0; j <= k; j++)
-        GSW_TRY(gsw_krylov_axpby(run, -column[j], basis(run, j), 1, w));
-    GSW_TRY(gsw_krylov_norm(run, w, &column[k + 1]));
+        GSW_TRY(gsw_krylov_finite(run, "a coefficient of the basis", column[j]));
+    column[k + 1] = sqrt(column[k + 1]);
     return gsw_krylov_finite(run, "the length of a basis vector", column[k + 1]);
 }
 
@@ -78,8 +90,8 @@ static void add_rotation(gmres *m, int64_t k, double *column) {
 /* Step k: a new basis vector, a new column, and the residual's norm after it. */
 static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     double *column = m->columns + k * (m->restart + 1);
-    GSW_TRY(gsw_krylov_apply(run, basis(run, k), scratch(run, m, 0), basis(run, k + 1)));
-    GSW_TRY(orthogonalise(run, k, column));
+    GSW_TRY(gsw_krylov_apply(run, basis(run, k), scratch(run, m), basis(run, k + 1)));
+    GSW_TRY(orthogonalise(run, m, k, column));
     double length = column[k + 1], largest = 0;
     for (int64_t j = 0; j <= k; j++)
         largest = fmax(largest, fabs(column[j]));
@@ -100,19 +112,22 @@ static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
 
 /* Adds the best combination of the first `steps` basis vectors to x. */
 static gsw_status update_solution(gsw_krylov_run *run, gmres *m, int64_t steps) {
-    double *sum = scratch(run, m, 0), *hat = scratch(run, m, 1);
+    const gsw_backend_ops *ops = run->context->ops;
+    double *sum = scratch(run, m), *c = m->coefficients;
     for (int64_t k = steps - 1; k >= 0; k--) {
         double y = m->right_hand[k];
         for (int64_t j = k + 1; j < steps; j++)
-            y -= m->columns[j * (m->restart + 1) + k] * m->solution[j];
-        m->solution[k] = y / m->columns[k * (m->restart + 1) + k];
+            y += m->columns[j * (m->restart + 1) + k] * m->solution[j];
+        /* With the opposite sign: the vectors are going to be subtracted. */
+        m->solution[k] = -y / m->columns[k * (m->restart + 1) + k];
     }
-    for (int64_t k = 0; k < steps; k++)
-        GSW_TRY(gsw_krylov_axpby(run, m->solution[k], basis(run, k), k > 0, sum));
-    if (run->options.norm == GSW_NORM_PRECONDITIONED)
-        return gsw_krylov_axpby(run, 1, sum, 1, run->x);
-    GSW_TRY(gsw_krylov_precondition(run, sum, hat));
-    return gsw_krylov_axpby(run, 1, hat, 1, run->x);
+    GSW_TRY(ops->upload(run->context, c, m->solution, (size_t)steps * sizeof *c));
+    GSW_TRY(ops->fill(run->context, run->n, 0, sum));
+    GSW_TRY(
+        ops->subtract(run->context, run->n, steps, c, basis(run, 0), run->stride, sum, c + steps));
+    if (gsw_krylov_right(run))
+        GSW_TRY(gsw_krylov_precondition(run, sum, sum));
+    return gsw_krylov_axpby(run, 1, sum, 1, run->x);
 }
 
 /* Up to `restart` steps from the residual of length `norm` in the first basis vector. However they
@@ -144,7 +159,7 @@ gsw_status gsw_gmres_iterate(gsw_krylov_run *run) {
 
     GSW_TRY_GOTO(allocate(run, &m), cleanup);
     while (!run->converged) {
-        GSW_TRY_GOTO(gsw_krylov_side_residual(run, scratch(run, &m, 0), basis(run, 0)), cleanup);
+        GSW_TRY_GOTO(gsw_krylov_side_residual(run, basis(run, 0)), cleanup);
         GSW_TRY_GOTO(gsw_krylov_norm(run, basis(run, 0), &norm), cleanup);
         GSW_TRY_GOTO(gsw_krylov_check(run, norm), cleanup);
         if (!run->converged)
@@ -152,6 +167,6 @@ gsw_status gsw_gmres_iterate(gsw_krylov_run *run) {
     }
 
 cleanup:
-    free(m.columns);
+    release(run, &m);
     return status;
 }

@@ -36,24 +36,26 @@ gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
 
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out) {
     if (run->factor == NULL)
-        return gsw_krylov_copy(run, in, out);
+        return in != out ? gsw_krylov_copy(run, in, out) : GSW_SUCCESS;
     return gsw_factor_solve(run->context, run->factor, 1, in, run->n, out, run->n);
 }
 
-gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *scratch, double *r) {
-    if (run->options.norm == GSW_NORM_TRUE)
-        return gsw_krylov_residual(run, r);
-    GSW_TRY(gsw_krylov_residual(run, scratch));
-    return gsw_krylov_precondition(run, scratch, r);
+gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
+    GSW_TRY(gsw_krylov_residual(run, r));
+    return run->options.norm == GSW_NORM_TRUE ? GSW_SUCCESS : gsw_krylov_precondition(run, r, r);
 }
 
 gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, double *out) {
-    if (run->options.norm == GSW_NORM_TRUE) {
+    if (gsw_krylov_right(run)) {
         GSW_TRY(gsw_krylov_precondition(run, in, hat));
         return gsw_krylov_multiply(run, hat, out);
     }
-    GSW_TRY(gsw_krylov_multiply(run, in, hat));
-    return gsw_krylov_precondition(run, hat, out);
+    GSW_TRY(gsw_krylov_multiply(run, in, out));
+    return gsw_krylov_precondition(run, out, out);
+}
+
+gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, double *const *vectors) {
+    return run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state);
 }
 
 gsw_status gsw_krylov_copy(gsw_krylov_run *run, const double *x, double *y) {
@@ -94,29 +96,107 @@ int gsw_krylov_ended(gsw_status status) {
            status == GSW_ERROR_NON_FINITE || status == GSW_ERROR_STOPPED;
 }
 
-gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
+/* Shows run->norm to the monitor and turns what it means for the method into a status. */
+static gsw_status settle(gsw_krylov_run *run, gsw_krylov_end end) {
     const gsw_krylov_options *options = &run->options;
-    run->norm = norm;
-    if (!isfinite(norm))
+    if (end == GSW_END_NORM)
         return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
                         "iteration %lld: the residual norm is %s", (long long)run->iterations,
-                        isnan(norm) ? "not a number" : "infinite");
-    run->converged = norm <= run->tolerance;
+                        isnan(run->norm) ? "not a number" : "infinite");
+    run->converged = end == GSW_END_CONVERGED;
     /* GMRES checks an iteration twice where it restarts. */
     int stop = 0;
     if (options->monitor != NULL && run->reported < run->iterations)
-        stop = options->monitor(options->monitor_user, run->iterations, norm / run->reference);
+        stop = options->monitor(options->monitor_user, run->iterations, run->norm / run->reference);
     run->reported = run->iterations;
     if (run->converged)
         return GSW_SUCCESS;
     if (stop)
         return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
                         (long long)run->iterations);
-    if (run->iterations >= options->max_iterations)
+    if (end == GSW_END_LIMIT)
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
                         "after %lld iterations the residual norm is %.3g times the reference",
-                        (long long)run->iterations, norm / run->reference);
+                        (long long)run->iterations, run->norm / run->reference);
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
+    run->norm = norm;
+    return settle(
+        run, gsw_krylov_judge(norm, run->tolerance, run->iterations, run->options.max_iterations));
+}
+
+/* ---- queued methods ---- */
+
+/* The scalars that end them, and what it means that one has vanished or turned. */
+static const struct {
+    const char *name, *meaning;
+} scalars[GSW_KRYLOV_SCALARS] = {
+    [GSW_SCALAR_RZ] = {"r'z", "the preconditioner is indefinite"},
+    [GSW_SCALAR_PW] = {"p'Ap", "the matrix is indefinite"},
+    [GSW_SCALAR_RZ_PW] = {"r'z / p'Ap", ""},
+    [GSW_SCALAR_RHO] = {"rho", "the residual is orthogonal to the first residual"},
+    [GSW_SCALAR_V_SHADOW] = {"the product of v and the first residual", "alpha does not exist"},
+    [GSW_SCALAR_ALPHA] = {"alpha", ""},
+    [GSW_SCALAR_TT] = {"t't", "omega does not exist"},
+    [GSW_SCALAR_OMEGA] = {"omega", "the next direction does not exist"},
+};
+
+/* Takes over what a state says. */
+static gsw_status look(gsw_krylov_run *run, const gsw_krylov_state *state) {
+    run->iterations = state->iterations;
+    run->norm = state->norm;
+    GSW_TRY(settle(run, state->ended));
+    if (state->ended == GSW_END_NON_FINITE)
+        return gsw_krylov_finite(run, scalars[state->scalar].name, state->offender);
+    if (state->ended == GSW_END_BREAKDOWN)
+        return gsw_krylov_breakdown(run, scalars[state->scalar].name, state->offender,
+                                    scalars[state->scalar].meaning);
+    return GSW_SUCCESS;
+}
+
+/* Queues iterations until one has ended the method. The host follows at a distance, so that the
+ * device always has the next iteration at hand; what is queued in vain changes nothing. A monitor
+ * may stop the method in any iteration, so with one there is no distance. */
+static gsw_status follow(gsw_krylov_run *run, gsw_status (*start)(gsw_krylov_run *),
+                         gsw_status (*iterate)(gsw_krylov_run *)) {
+    const gsw_backend_ops *ops = run->context->ops;
+    const int64_t distance = run->options.monitor != NULL ? 0 : ops->krylov_ahead;
+    gsw_krylov_state states[GSW_KRYLOV_SLOTS];
+    int64_t seen = 0;
+    GSW_TRY(start(run));
+    for (int64_t queued = 0;; queued++) {
+        const int slot = (int)(queued % GSW_KRYLOV_SLOTS);
+        GSW_TRY(ops->krylov_post(run->context, slot, run->state, &states[slot]));
+        const int64_t ahead = queued < run->options.max_iterations ? distance : 0;
+        for (; seen <= queued - ahead; seen++) {
+            const int oldest = (int)(seen % GSW_KRYLOV_SLOTS);
+            GSW_TRY(ops->krylov_collect(run->context, oldest, &states[oldest]));
+            GSW_TRY(look(run, &states[oldest]));
+            if (run->converged)
+                return GSW_SUCCESS;
+        }
+        GSW_TRY(iterate(run));
+    }
+}
+
+/* Runs a queued method. */
+static gsw_status queue(gsw_krylov_run *run, gsw_status (*start)(gsw_krylov_run *),
+                        gsw_status (*iterate)(gsw_krylov_run *)) {
+    const gsw_backend_ops *ops = run->context->ops;
+    const gsw_krylov_state first = gsw_krylov_begin(run->tolerance, run->options.max_iterations);
+    gsw_status status;
+    void *memory;
+    GSW_TRY(ops->alloc(run->context, sizeof first, &memory));
+    run->state = memory;
+    GSW_TRY_GOTO(ops->upload(run->context, memory, &first, sizeof first), cleanup);
+    status = follow(run, start, iterate);
+
+cleanup:
+    ops->release(run->context, memory);
+    run->state = NULL;
+    return status;
 }
 
 /* ---- arguments ---- */
@@ -233,9 +313,9 @@ static gsw_status set_reference(gsw_krylov_run *run, double b_norm) {
 static gsw_status iterate(gsw_krylov_run *run, gsw_method method) {
     switch (method) {
     case GSW_CG:
-        return gsw_cg_iterate(run);
+        return queue(run, gsw_cg_start, gsw_cg_iterate);
     case GSW_BICGSTAB:
-        return gsw_bicgstab_iterate(run);
+        return queue(run, gsw_bicgstab_start, gsw_bicgstab_iterate);
     case GSW_GMRES:
         return gsw_gmres_iterate(run);
     }
@@ -244,14 +324,14 @@ static gsw_status iterate(gsw_krylov_run *run, gsw_method method) {
 
 /* Computes the true residual, and the norm that belongs to it in the mode of the tolerance. */
 static gsw_status measure(gsw_krylov_run *run, double *true_norm, double *checked_norm) {
-    double *r = gsw_krylov_vector(run, 0), *z = gsw_krylov_vector(run, 1);
+    double *r = gsw_krylov_vector(run, 0);
     GSW_TRY(gsw_krylov_residual(run, r));
     GSW_TRY(gsw_krylov_norm(run, r, true_norm));
     *checked_norm = *true_norm;
     if (run->options.norm == GSW_NORM_TRUE)
         return GSW_SUCCESS;
-    GSW_TRY(gsw_krylov_precondition(run, r, z));
-    return gsw_krylov_norm(run, z, checked_norm);
+    GSW_TRY(gsw_krylov_precondition(run, r, r));
+    return gsw_krylov_norm(run, r, checked_norm);
 }
 
 /* Iterates and compares the end with the truth. */
@@ -284,12 +364,12 @@ static gsw_status solve(gsw_krylov_run *run, gsw_method method, gsw_krylov_resul
     return status;
 }
 
-static int64_t vectors_needed(gsw_method method, const gsw_krylov_options *options) {
+static int64_t vectors_needed(gsw_method method, const gsw_krylov_run *run) {
     if (method == GSW_CG)
         return GSW_CG_VECTORS;
     if (method == GSW_BICGSTAB)
-        return GSW_BICGSTAB_VECTORS;
-    return (int64_t)options->restart + GSW_GMRES_EXTRA_VECTORS;
+        return GSW_BICGSTAB_VECTORS + (gsw_krylov_right(run) ? GSW_BICGSTAB_RIGHT_VECTORS : 0);
+    return (int64_t)run->options.restart + GSW_GMRES_EXTRA_VECTORS;
 }
 
 static double milliseconds(void) {
@@ -318,7 +398,7 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_matrix 
 
     gsw_status status;
     GSW_TRY_GOTO(check_factor(context, factor, run.n), cleanup);
-    GSW_TRY_GOTO(allocate_vectors(&run, vectors_needed(method, &run.options)), cleanup);
+    GSW_TRY_GOTO(allocate_vectors(&run, vectors_needed(method, &run)), cleanup);
     status = solve(&run, method, result);
 
 cleanup:

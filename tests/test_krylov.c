@@ -1,10 +1,13 @@
 /* test_krylov.c: the Krylov solvers: what they solve, when they stop, and how they fail. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+
+#include "krylov_cases.h"
 
 static gsw_context *context;
 
@@ -15,6 +18,17 @@ static void open_context(void) {
 
 static void close_context(void) {
     gsw_context_destroy(context);
+}
+
+/* The same, but methods are queued ahead, as on a device. */
+static void open_queue(void) {
+    open_context();
+    krylov_queue_set(context, 5);
+}
+
+static void close_queue(void) {
+    krylov_queue_reset(context);
+    close_context();
 }
 
 /* ---- systems ---- */
@@ -62,39 +76,8 @@ static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b
     return value;
 }
 
-/* A small dense matrix as CSR on a grid of n x 1 x 1 points: a zero is an entry that is missing. */
-typedef struct small {
-    gsw_matrix matrix;
-    int32_t row_ptr[9], columns[64];
-    double values[64];
-} small;
-
 static void make_small(int n, const double *dense, small *s) {
-    gsw_offset offsets[17];
-    int32_t count = 0;
-    for (int d = -(n - 1); d <= n - 1; d++)
-        offsets[count++] = (gsw_offset){d, 0, 0};
-    gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
-    int32_t entries = 0;
-    for (int i = 0; i < n; i++) {
-        s->row_ptr[i] = entries;
-        for (int j = 0; j < n; j++)
-            if (dense[i * n + j] != 0) {
-                s->columns[entries] = j;
-                s->values[entries++] = dense[i * n + j];
-            }
-    }
-    s->row_ptr[n] = entries;
-    gsw_csr csr = {.rows = n,
-                   .nonzeros = entries,
-                   .row_ptr = s->row_ptr,
-                   .columns = s->columns,
-                   .values = s->values,
-                   .index_type = GSW_I32,
-                   .value_type = GSW_F64};
-    gsw_grid grid = {n, 1, 1};
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &s->matrix), GSW_SUCCESS);
+    krylov_make_small(context, n, dense, s);
 }
 
 static gsw_factor *make_factor(const gsw_matrix *matrix, gsw_factor_options options) {
@@ -291,19 +274,6 @@ START_TEST(iteration_limit) {
     free_system(&s);
 }
 END_TEST
-
-typedef struct history {
-    int64_t calls, stop_at;
-    double residual[512];
-} history;
-
-static int watch(void *user, int64_t iteration, double residual) {
-    history *seen = user;
-    ck_assert_int_eq(iteration, seen->calls);
-    ck_assert_int_lt(iteration, 512);
-    seen->residual[seen->calls++] = residual;
-    return iteration == seen->stop_at;
-}
 
 START_TEST(monitor_sees_every_iteration_once) {
     model s = make_system("poisson:12x11x10");
@@ -642,15 +612,22 @@ START_TEST(names_of_the_methods) {
 }
 END_TEST
 
+/* ---- vector operations ---- */
+
+START_TEST(passes_do_what_they_say) {
+    check_vector_operations(context, krylov_lengths[_i]);
+}
+END_TEST
+
 /* ---- the same bits ---- */
 
-START_TEST(bits_do_not_depend_on_threads) {
-    model s = make_system("convection:37x31x29");
+static void check_threads(const char *text, gsw_method first_method, gsw_method last_method) {
+    model s = make_system(text);
     double *first = malloc((size_t)s.n * sizeof *first);
     ck_assert_ptr_nonnull(first);
-    for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
+    for (int method = (int)first_method; method <= (int)last_method; method++) {
         gsw_krylov_result expected = {0};
-        for (int threads = 1; threads <= 5; threads += 2) {
+        for (int threads = 1; threads <= 5; threads++) {
             gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
             gsw_context *own = NULL;
             gsw_factor *factor = NULL;
@@ -675,13 +652,44 @@ START_TEST(bits_do_not_depend_on_threads) {
     free(first);
     free_system(&s);
 }
+
+START_TEST(bits_do_not_depend_on_threads) {
+    check_threads("convection:37x31x29", GSW_BICGSTAB, GSW_GMRES);
+    check_threads("poisson:37x31x29", GSW_CG, GSW_CG);
+}
 END_TEST
 
-static Suite *krylov_suite(void) {
-    Suite *suite = suite_create("krylov");
-    TCase *tc = tcase_create("krylov");
-    tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, open_context, close_context);
+START_TEST(queues_end_with_the_same_bits) {
+    for (int p = 0; p < PROBLEMS; p++) {
+        model s = make_system(problems[p].text);
+        gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){0});
+        for (int method = problems[p].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_BICGSTAB;
+             method++)
+            for (int k = 0; k < 8; k++) {
+                const gsw_krylov_options options = {.norm = (gsw_norm)(k % 2),
+                                                    .max_iterations = k & 2 ? 4 : 300};
+                check_queues(context, (gsw_method)method, s.matrix, k & 4 ? factor : NULL, &options,
+                             s.n, s.b);
+            }
+        gsw_factor_destroy(factor);
+        free_system(&s);
+    }
+}
+END_TEST
+
+START_TEST(queues_end_in_the_same_faults) {
+    check_faults(context);
+}
+END_TEST
+
+START_TEST(monitors_are_not_queued_ahead_of) {
+    model s = make_system("poisson:12x11x10");
+    check_monitors(context, s.matrix, s.n, s.b);
+    free_system(&s);
+}
+END_TEST
+
+static void add_tests(TCase *tc) {
     tcase_add_loop_test(tc, every_method_with_every_preconditioner, 0, PROBLEMS);
     tcase_add_test(tc, solution_is_found_and_preconditioning_helps);
     tcase_add_test(tc, single_precision_factors_precondition_too);
@@ -709,8 +717,28 @@ static Suite *krylov_suite(void) {
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_test(tc, single_precision_vectors_are_unsupported);
     tcase_add_test(tc, names_of_the_methods);
+}
+
+static Suite *krylov_suite(void) {
+    Suite *suite = suite_create("krylov");
+    TCase *tc = tcase_create("krylov"), *queued = tcase_create("queued"),
+          *vectors = tcase_create("vectors");
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    add_tests(tc);
     tcase_add_test(tc, bits_do_not_depend_on_threads);
+    tcase_add_test(tc, queues_end_with_the_same_bits);
+    tcase_add_test(tc, queues_end_in_the_same_faults);
+    tcase_add_test(tc, monitors_are_not_queued_ahead_of);
     suite_add_tcase(suite, tc);
+    tcase_set_timeout(queued, 120);
+    tcase_add_checked_fixture(queued, open_queue, close_queue);
+    add_tests(queued);
+    suite_add_tcase(suite, queued);
+    tcase_set_timeout(vectors, 120);
+    tcase_add_checked_fixture(vectors, open_context, close_context);
+    tcase_add_loop_test(vectors, passes_do_what_they_say, 0, KRYLOV_LENGTHS);
+    suite_add_tcase(suite, vectors);
     return suite;
 }
 

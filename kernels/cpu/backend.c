@@ -114,9 +114,84 @@ static gsw_status cpu_axpby(gsw_context *context, int64_t n, double a, const dou
 
 static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                           double *result) {
-    *result = kernels_of(context)->dot(useful_threads(context, n, VECTOR_GRAIN), n, x, y);
+    const gsw_vector_pass pass = {.products = 1, .product = {{x, y}}};
+    kernels_of(context)->pass(useful_threads(context, n, VECTOR_GRAIN), n, &pass, result);
     return GSW_SUCCESS;
 }
+
+/* ---- What the Krylov methods do to vectors ----------------------------------------------------
+ */
+
+static gsw_status cpu_project(gsw_context *context, int64_t n, int64_t count, const double *x,
+                              int64_t stride, const double *y, double *products) {
+    const int threads = useful_threads(context, n, VECTOR_GRAIN);
+    for (int64_t j = 0; j < count; j += GSW_VECTOR_PASS_MAX) {
+        gsw_vector_pass pass = {0};
+        for (; pass.products < GSW_VECTOR_PASS_MAX && j + pass.products < count; pass.products++) {
+            pass.product[pass.products].x = x + (j + pass.products) * stride;
+            pass.product[pass.products].y = y;
+        }
+        kernels_of(context)->pass(threads, n, &pass, products + j);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
+                               const double *x, int64_t stride, double *y, double *square) {
+    const int threads = useful_threads(context, n, VECTOR_GRAIN);
+    for (int64_t j = 0; j < count; j += GSW_VECTOR_PASS_MAX) {
+        gsw_vector_pass pass = {.product = {{y, y}}};
+        for (; pass.updates < GSW_VECTOR_PASS_MAX && j + pass.updates < count; pass.updates++) {
+            pass.update[pass.updates].y = y;
+            pass.update[pass.updates].x = x + (j + pass.updates) * stride;
+            pass.update[pass.updates].a = -c[j + pass.updates];
+            pass.update[pass.updates].b = 1;
+        }
+        pass.products = j + pass.updates == count;
+        kernels_of(context)->pass(threads, n, &pass, square);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
+                                  double *const *vectors, gsw_krylov_state *state) {
+    const gsw_pass_shape *shape = &gsw_pass_shapes[which];
+    gsw_vector_pass pass = {.updates = shape->updates, .products = shape->products};
+    double sums[GSW_PASS_PRODUCTS] = {0};
+    if (state->ended != GSW_END_NOT)
+        return GSW_SUCCESS;
+    for (int u = 0; u < shape->updates; u++) {
+        pass.update[u].y = vectors[shape->update[u].to];
+        pass.update[u].x = vectors[shape->update[u].from];
+        pass.update[u].a = state->coefficient[shape->update[u].a];
+        pass.update[u].b = state->coefficient[shape->update[u].b];
+    }
+    for (int d = 0; d < shape->products; d++) {
+        pass.product[d].x = vectors[shape->product[d].left];
+        pass.product[d].y = vectors[shape->product[d].right];
+    }
+    kernels_of(context)->pass(useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
+    gsw_krylov_step(state, which, sums);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
+                                  gsw_krylov_state *to) {
+    (void)context;
+    (void)slot;
+    *to = *state;
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to) {
+    (void)context;
+    (void)slot;
+    (void)to;
+    return GSW_SUCCESS;
+}
+
+/* ---- Products and direct solves ---------------------------------------------------------------
+ */
 
 static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                            const void *b, const void *x, void *y) {
@@ -471,6 +546,12 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .copy = cpu_copy,
         .axpby = cpu_axpby,
         .dot = cpu_dot,
+        .project = cpu_project,
+        .subtract = cpu_subtract,
+        .krylov_pass = cpu_krylov_pass,
+        .krylov_ahead = 0,
+        .krylov_post = cpu_krylov_post,
+        .krylov_collect = cpu_krylov_collect,
         .validate = gsw_matrix_validate_host,
         .spmv = cpu_spmv,
         .sptrsv = cpu_sptrsv,

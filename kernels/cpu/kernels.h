@@ -20,14 +20,30 @@
 struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
 
+/* One way through vectors: updates y = a x + b y, one after the other, then dot products of what
+ * they leave. Sums are taken of blocks of fixed size in a fixed order. */
+enum { GSW_VECTOR_PASS_MAX = 8 }; /* updates; products */
+
+typedef struct gsw_vector_pass {
+    int updates, products;
+    struct {
+        double *y;
+        const double *x;
+        double a, b; /* where b is 0, y is not read */
+    } update[GSW_VECTOR_PASS_MAX];
+    struct {
+        const double *x, *y;
+    } product[GSW_VECTOR_PASS_MAX];
+} gsw_vector_pass;
+
 typedef struct gsw_cpu_kernels {
     const char *isa; /* such as "x86-64-v4" */
 
-    /* vector.c: fp64. dot sums blocks of fixed size in a fixed order. */
+    /* vector.c: fp64. */
     void (*fill)(int threads, int64_t n, double a, double *x);
     void (*copy)(int threads, int64_t n, const double *x, double *y);
     void (*axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
-    double (*dot)(int threads, int64_t n, const double *x, const double *y);
+    void (*pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
     /* spmv.c: y = A x (b NULL) or b - A x; any format and supported type combination. */
     void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, const void *b,

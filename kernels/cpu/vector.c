@@ -19,13 +19,17 @@
  * allowed to lose digits. */
 #define BLOCK 4096
 
-/* Most partial sums of a dot product; they live on the stack. */
+/* Elements of a chunk: as many of all vectors of a pass fit the first-level cache. A multiple of
+ * 32, and so is a block of it. */
+#define CHUNK 512
+
+/* Most partial sums of a product; they live on the stack. */
 #define PARTS_MAX 1024
 
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
 void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
-double GSW_ISA_FN(gsw_dot)(int threads, int64_t n, const double *x, const double *y);
+void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x) {
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
@@ -56,37 +60,77 @@ void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, do
         y[i] = multiply_add_f64(a, x[i], b * y[i]);
 }
 
-/* Dot product of one block: 32 running sums, added up in a fixed order. */
-static double dot_block(int64_t n, const double *x, const double *y) {
-    vec_f64 sum[4] = {{0}, {0}, {0}, {0}};
-    int64_t i = 0;
-    for (; i + 32 <= n; i += 32)
+/* y = a x + b y. */
+static void update_chunk(int64_t n, double a, const double *x, double b, double *y) {
+    if (b == 0) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++)
+            y[i] = a * x[i];
+        return;
+    }
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = multiply_add_f64(a, x[i], b * y[i]);
+}
+
+/* Adds products to 32 running sums, but for up to 31 behind the last whole group. */
+static void add_products(int64_t n, const double *x, const double *y, vec_f64 sum[4]) {
+    vec_f64 own[4] = {sum[0], sum[1], sum[2], sum[3]};
+    for (int64_t i = 0; i + 32 <= n; i += 32)
         for (int64_t k = 0; k < 4; k++)
-            sum[k] += load_f64(x + i + 8 * k) * load_f64(y + i + 8 * k);
+            own[k] += load_f64(x + i + 8 * k) * load_f64(y + i + 8 * k);
+    for (int64_t k = 0; k < 4; k++)
+        sum[k] = own[k];
+}
+
+/* Adds up the running sums in a fixed order, and what is left of the block's products. */
+static double end_products(int64_t n, const double *x, const double *y, const vec_f64 sum[4]) {
     vec_f64 lanes = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     double total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
                    ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-    for (; i < n; i++)
+    for (int64_t i = n - n % 32; i < n; i++)
         total = multiply_add_f64(x[i], y[i], total);
     return total;
 }
 
-double GSW_ISA_FN(gsw_dot)(int threads, int64_t n, const double *x, const double *y) {
+/* The whole pass over one block, chunk by chunk: the cache holds a chunk from one update or product
+ * to the next. */
+static void pass_block(const gsw_vector_pass *pass, int64_t begin, int64_t n, double *sums) {
+    vec_f64 sum[GSW_VECTOR_PASS_MAX][4];
+    for (int d = 0; d < pass->products; d++)
+        for (int k = 0; k < 4; k++)
+            sum[d][k] = (vec_f64){0};
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        const int64_t length = n - i < CHUNK ? n - i : CHUNK;
+        for (int u = 0; u < pass->updates; u++)
+            update_chunk(length, pass->update[u].a, pass->update[u].x + begin + i,
+                         pass->update[u].b, pass->update[u].y + begin + i);
+        for (int d = 0; d < pass->products; d++)
+            add_products(length, pass->product[d].x + begin + i, pass->product[d].y + begin + i,
+                         sum[d]);
+    }
+    for (int d = 0; d < pass->products; d++)
+        sums[d] += end_products(n, pass->product[d].x + begin, pass->product[d].y + begin, sum[d]);
+}
+
+void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums) {
     int64_t blocks = (n + BLOCK - 1) / BLOCK;
     int64_t blocks_per_part = (blocks + PARTS_MAX - 1) / PARTS_MAX;
     int64_t length = blocks_per_part * BLOCK;
     int64_t parts = n > 0 ? (n + length - 1) / length : 0;
-    double partial[PARTS_MAX];
+    double partial[PARTS_MAX][GSW_VECTOR_PASS_MAX];
 #pragma omp parallel for schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t p = 0; p < parts; p++) {
         int64_t end = (p + 1) * length < n ? (p + 1) * length : n;
-        double sum = 0;
+        for (int d = 0; d < pass->products; d++)
+            partial[p][d] = 0;
         for (int64_t i = p * length; i < end; i += BLOCK)
-            sum += dot_block(end - i < BLOCK ? end - i : BLOCK, x + i, y + i);
-        partial[p] = sum;
+            pass_block(pass, i, end - i < BLOCK ? end - i : BLOCK, partial[p]);
     }
-    double total = 0;
-    for (int64_t p = 0; p < parts; p++)
-        total += partial[p];
-    return total;
+    for (int d = 0; d < pass->products; d++) {
+        double total = 0;
+        for (int64_t p = 0; p < parts; p++)
+            total += partial[p][d];
+        sums[d] = total;
+    }
 }

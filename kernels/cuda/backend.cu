@@ -14,6 +14,10 @@ namespace {
 constexpr int OLDEST_CAPABILITY = 70; /* threads of a warp that make progress on their own */
 constexpr int64_t WAIT_LIMIT_NS = INT64_C(10000000000);
 
+/* To queue an iteration takes the host less time than the device needs for one, so one at hand
+ * keeps it busy. Each more would be one more in vain at the end of a solve. */
+constexpr int KRYLOV_AHEAD = 1;
+
 /* Asked for when a context opens: whether this build holds code for the device. */
 __global__ void probe() {
 }
@@ -207,15 +211,38 @@ gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {
                            cudaHostAlloc(reinterpret_cast<void **>(&cuda->sum), sizeof *cuda->sum,
                                          cudaHostAllocMapped),
                            "allocating the result of sums"));
-    return gsw_cuda_check(context,
-                          cudaMalloc(reinterpret_cast<void **>(&cuda->partial),
-                                     GSW_CUDA_PARTIALS * sizeof *cuda->partial),
-                          "allocating partial sums");
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMalloc(reinterpret_cast<void **>(&cuda->partial),
+                                      GSW_CUDA_SUMS * GSW_CUDA_PARTIALS * sizeof *cuda->partial),
+                           "allocating partial sums"));
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMalloc(reinterpret_cast<void **>(&cuda->done), sizeof *cuda->done),
+                           "allocating the counter of sums"));
+    return gsw_cuda_check(context, cudaMemsetAsync(cuda->done, 0, sizeof *cuda->done, cuda->stream),
+                          "setting the counter of sums");
+}
+
+/* What the host follows a Krylov method with. */
+gsw_status allocate_slots(gsw_context *context, gsw_cuda *cuda) {
+    GSW_TRY(
+        gsw_cuda_check(context,
+                       cudaHostAlloc(reinterpret_cast<void **>(&cuda->state),
+                                     GSW_KRYLOV_SLOTS * sizeof *cuda->state, cudaHostAllocMapped),
+                       "allocating the states of solvers"));
+    for (cudaEvent_t &event : cuda->posted)
+        GSW_TRY(gsw_cuda_check(context, cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+                               "making an event"));
+    return GSW_SUCCESS;
 }
 
 /* Whatever is left of a context, also of one that could not be opened. */
 void free_all(gsw_cuda *cuda) {
     gsw_cuda_line_release(cuda);
+    for (cudaEvent_t event : cuda->posted)
+        if (event)
+            (void)cudaEventDestroy(event);
+    (void)cudaFreeHost(cuda->state);
+    (void)cudaFree(cuda->done);
     (void)cudaFree(cuda->partial);
     (void)cudaFreeHost(cuda->sum);
     (void)cudaFreeHost(cuda->report);
@@ -237,6 +264,7 @@ gsw_status open_context(gsw_context *context, const gsw_context_options *options
     GSW_TRY_GOTO(describe_device(context, cuda), fail);
     GSW_TRY_GOTO(check_capability(context, cuda), fail);
     GSW_TRY_GOTO(allocate_scratch(context, cuda), fail);
+    GSW_TRY_GOTO(allocate_slots(context, cuda), fail);
     context->threads = 1;
     context->backend_data = cuda;
     return GSW_SUCCESS;
@@ -338,6 +366,12 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .copy = entry<gsw_cuda_copy>::call,
         .axpby = entry<gsw_cuda_axpby>::call,
         .dot = entry<gsw_cuda_dot>::call,
+        .project = entry<gsw_cuda_project>::call,
+        .subtract = entry<gsw_cuda_subtract>::call,
+        .krylov_pass = entry<gsw_cuda_krylov_pass>::call,
+        .krylov_ahead = KRYLOV_AHEAD,
+        .krylov_post = entry<gsw_cuda_krylov_post>::call,
+        .krylov_collect = entry<gsw_cuda_krylov_collect>::call,
         .validate = entry<gsw_cuda_validate>::call,
         .spmv = entry<gsw_cuda_spmv>::call,
         .sptrsv = entry<sptrsv>::call,

@@ -34,8 +34,13 @@ struct gsw_cuda {
     void *line_workspace;
     size_t line_workspace_bytes;
 
-    double *partial; /* partial sums of dot(): device memory */
-    double *sum;     /* its result: pinned */
+    double *partial; /* partial sums: device memory */
+    unsigned *done;  /* blocks that have left theirs: device memory */
+    double *sum;     /* the result of dot(): pinned */
+
+    /* Copies of a Krylov method's state: pinned; and when each of them is there. */
+    gsw_krylov_state *state;
+    cudaEvent_t posted[GSW_KRYLOV_SLOTS];
 
     /* For tests: how long a kernel waits for what makes no progress, a line whose progress (in
      * sweeps of factors: a pencil, by its ticket, whose faces) is never published (-1: none), and
@@ -74,6 +79,15 @@ gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const doubl
                           double *y);
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                         double *result);
+gsw_status gsw_cuda_project(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t stride, const double *y, double *products);
+gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
+                             const double *x, int64_t stride, double *y, double *square);
+gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass pass, int64_t n,
+                                double *const *vectors, gsw_krylov_state *state);
+gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
+                                gsw_krylov_state *to);
+gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to);
 gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                          const void *b, const void *x, void *y);
 gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix);

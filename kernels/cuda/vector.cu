@@ -1,106 +1,316 @@
 /* vector.cu: fp64 vector operations for the Krylov solvers.
  *
- * Elementwise ones only queue a kernel on the stream: nothing is allocated and nobody waits, so
- * they can be captured in a graph. A dot product is a sum in two stages whose shape depends on the
- * length alone: the same bits on every run and every device. It waits for its result. */
+ * All but dot() only queue work on the stream: nothing is allocated and nobody waits, so they can
+ * be captured in a graph. Sums are taken in two stages whose shape depends on the length alone: the
+ * same bits on every run and every device. Each block leaves one partial sum; the block that comes
+ * last adds them up in order, whichever block that is, and does with the sums what is to be done.
+ */
 #include "cuda/context.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
 
 /* A tile is what a block works on at a time. Each thread has several loads under way before it
- * needs the first value: that many are needed to use the memory's whole bandwidth. */
-enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD };
+ * needs the first value: that many are needed to use the memory's whole bandwidth. Kernels that
+ * read many vectors take fewer values of each. */
+enum { THREADS = 256 };
+
+__host__ __device__ constexpr int values_of(int vectors) {
+    return vectors > 3 ? 2 : 4;
+}
 
 /* Far more blocks than run at a time; more tiles than these are shared out in rounds. */
 constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
 
-int64_t tiles_of(int64_t n) {
-    return n / TILE + (n % TILE != 0);
-}
-
-unsigned blocks_for(int64_t n, int64_t most) {
-    int64_t tiles = tiles_of(n);
+/* One block at least: a sum over nothing is 0. */
+template <int values> unsigned blocks_for(int64_t n, int64_t most) {
+    constexpr int64_t tile = THREADS * values;
+    const int64_t tiles = n > 0 ? (n - 1) / tile + 1 : 1;
     return static_cast<unsigned>(tiles < most ? tiles : most);
 }
 
-__global__ void __launch_bounds__(THREADS) fill(int64_t n, double a, double *x) {
-    for (int64_t tile = int64_t{blockIdx.x} * TILE; tile < n; tile += int64_t{gridDim.x} * TILE)
-        for (int k = 0; k < PER_THREAD; k++) {
-            int64_t i = tile + k * THREADS + threadIdx.x;
-            if (i < n)
-                x[i] = a;
-        }
+/* The block's first tile, and how far it is to its next. */
+template <int values> __device__ int64_t first_tile() {
+    return int64_t{blockIdx.x} * THREADS * values;
+}
+
+template <int values> __device__ int64_t next_tile() {
+    return int64_t{gridDim.x} * THREADS * values;
+}
+
+/* Where the thread's k-th value of a tile lies. */
+__device__ int64_t place(int64_t tile, int k) {
+    return tile + k * THREADS + threadIdx.x;
 }
 
 /* The thread's values of a tile; 0 behind the end. */
-__device__ void load(int64_t n, int64_t tile, const double *from, double (&to)[PER_THREAD]) {
+template <int values>
+__device__ void load(int64_t n, int64_t tile, const double *from, double (&to)[values]) {
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; k++) {
-        int64_t i = tile + k * THREADS + threadIdx.x;
-        to[k] = i < n ? from[i] : 0.0;
-    }
+    for (int k = 0; k < values; k++)
+        to[k] = place(tile, k) < n ? from[place(tile, k)] : 0.0;
 }
 
-/* y = a x + b y, without reading y where it is only written: what it holds, a NaN for one, must not
- * come through. x may be y, so all loads of a thread come before its stores. */
+template <int values>
+__device__ void store(int64_t n, int64_t tile, const double (&from)[values], double *to) {
+#pragma unroll
+    for (int k = 0; k < values; k++)
+        if (place(tile, k) < n)
+            to[place(tile, k)] = from[k];
+}
+
+/* to = a from + b to; what `to` held, a NaN for one, does not come through where b is 0. */
+template <int values>
+__device__ void update(double a, const double (&from)[values], double b, double (&to)[values]) {
+#pragma unroll
+    for (int k = 0; k < values; k++)
+        to[k] = b == 0 ? __dmul_rn(a, from[k]) : fma(a, from[k], __dmul_rn(b, to[k]));
+}
+
+template <int values>
+__device__ void add_products(const double (&x)[values], const double (&y)[values],
+                             double (&sum)[values]) {
+#pragma unroll
+    for (int k = 0; k < values; k++)
+        sum[k] = fma(x[k], y[k], sum[k]);
+}
+
+__device__ double sum_of_thread(const double (&sum)[4]) {
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+__device__ double sum_of_thread(const double (&sum)[2]) {
+    return sum[0] + sum[1];
+}
+
+/* ---- Elementwise ---- */
+
+__global__ void __launch_bounds__(THREADS) fill(int64_t n, double a, double *x) {
+    constexpr int values = values_of(1);
+    const double all[values] = {a, a, a, a};
+    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>())
+        store(n, tile, all, x);
+}
+
+/* y = a x + b y. x may be y, so all loads of a thread come before its stores. */
 template <bool reads_y>
 __global__ void __launch_bounds__(THREADS)
     axpby(int64_t n, double a, const double *x, double b, double *y) {
-    for (int64_t tile = int64_t{blockIdx.x} * TILE; tile < n; tile += int64_t{gridDim.x} * TILE) {
-        double from[PER_THREAD], to[PER_THREAD];
+    constexpr int values = values_of(2);
+    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+        double from[values], to[values] = {};
         load(n, tile, x, from);
         if (reads_y)
             load(n, tile, y, to);
-#pragma unroll
-        for (int k = 0; k < PER_THREAD; k++) {
-            int64_t i = tile + k * THREADS + threadIdx.x;
-            if (i < n)
-                y[i] = reads_y ? fma(a, from[k], __dmul_rn(b, to[k])) : __dmul_rn(a, from[k]);
-        }
+        update(a, from, reads_y ? b : 0, to);
+        store(n, tile, to, y);
     }
 }
 
-/* The sum of the block's values, in thread 0: a tree within each warp, then the warps in order. */
-__device__ double sum_of_block(double value) {
-    __shared__ double of_warp[THREADS / 32];
-    for (int distance = 16; distance > 0; distance /= 2)
-        value += __shfl_down_sync(0xffffffffU, value, distance);
-    if (threadIdx.x % 32 == 0)
-        of_warp[threadIdx.x / 32] = value;
-    __syncthreads();
-    double sum = 0;
-    for (int warp = 0; warp < THREADS / 32; warp++)
-        sum += of_warp[warp];
-    return sum;
+/* ---- Sums ---- */
+
+/* What the blocks of a sum share. One sum is under way at a time: all are on one stream. */
+struct sum_scratch {
+    double *partial; /* of sum j: from j * GSW_CUDA_PARTIALS on, one for each block */
+    unsigned *done;  /* blocks that have left theirs; 0 between kernels */
+};
+
+sum_scratch scratch_of(gsw_context *context) {
+    return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
 }
 
-/* First stage: block k sums the tiles k, k + gridDim, ... into partial[k]. */
+/* Adds up each of the block's values, for all threads: a tree within each warp, then the warps in
+ * order. A barrier must lie between two calls. */
+template <int count> __device__ void sum_of_block(double (&value)[count]) {
+    __shared__ double of_warp[count][THREADS / 32];
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        for (int distance = 16; distance > 0; distance /= 2)
+            value[j] += __shfl_down_sync(0xffffffffU, value[j], distance);
+        if (threadIdx.x % 32 == 0)
+            of_warp[j][threadIdx.x / 32] = value[j];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        value[j] = 0;
+        for (int warp = 0; warp < THREADS / 32; warp++)
+            value[j] += of_warp[j][warp];
+    }
+}
+
+/* Adds up each thread's values over the whole grid. Returns true in all threads of one block, with
+ * the sums; no other block is at work then. That block is the one that finds, after it has left
+ * its partial sums, that all others have left theirs: each block writes them, fences, and counts
+ * itself; whoever counts last fences and reads. It does not wait for anybody. */
+template <int count>
+__device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
+    __shared__ bool last;
+    sum_of_block(value);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int j = 0; j < count; j++)
+            scratch.partial[j * GSW_CUDA_PARTIALS + blockIdx.x] = value[j];
+        __threadfence();
+        last = atomicAdd(scratch.done, 1U) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last)
+        return false;
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        value[j] = 0;
+        for (unsigned block = threadIdx.x; block < gridDim.x; block += THREADS)
+            value[j] += __ldcg(&scratch.partial[j * GSW_CUDA_PARTIALS + block]);
+    }
+    sum_of_block(value);
+    if (threadIdx.x == 0)
+        *scratch.done = 0;
+    return true;
+}
+
+/* Products of so many vectors, `stride` apart, with y: at most `most` of them. */
+template <int most>
 __global__ void __launch_bounds__(THREADS)
-    dot_tiles(int64_t n, const double *x, const double *y, double *partial) {
-    double sum[PER_THREAD] = {};
-    for (int64_t tile = int64_t{blockIdx.x} * TILE; tile < n; tile += int64_t{gridDim.x} * TILE) {
-        double left[PER_THREAD], right[PER_THREAD];
-        load(n, tile, x, left);
+    project(int64_t n, int count, const double *x, int64_t stride, const double *y,
+            const sum_scratch scratch, double *products) {
+    constexpr int values = values_of(most + 1);
+    double sum[most][values] = {}, total[most];
+    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+        double left[most][values] = {}, right[values];
         load(n, tile, y, right);
 #pragma unroll
-        for (int k = 0; k < PER_THREAD; k++)
-            sum[k] = fma(left[k], right[k], sum[k]);
+        for (int j = 0; j < most; j++)
+            if (j < count)
+                load(n, tile, x + j * stride, left[j]);
+#pragma unroll
+        for (int j = 0; j < most; j++)
+            add_products(left[j], right, sum[j]);
     }
-    double total = sum_of_block((sum[0] + sum[1]) + (sum[2] + sum[3]));
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = total;
+#pragma unroll
+    for (int j = 0; j < most; j++)
+        total[j] = sum_of_thread(sum[j]);
+    if (sum_of_grid(scratch, total) && threadIdx.x == 0)
+        for (int j = 0; j < most; j++)
+            if (j < count)
+                products[j] = total[j];
 }
 
-/* Second stage: one block; `result` is pinned host memory. */
+/* Takes multiples of so many vectors from y, one after the other, and y'y. A thread keeps its
+ * values of y until all are taken. */
 __global__ void __launch_bounds__(THREADS)
-    dot_partials(int count, const double *partial, double *result) {
-    double sum = 0;
-    for (int k = static_cast<int>(threadIdx.x); k < count; k += THREADS)
-        sum += partial[k];
-    double total = sum_of_block(sum);
-    if (threadIdx.x == 0)
-        *result = total;
+    subtract(int64_t n, int64_t count, const double *c, const double *x, int64_t stride, double *y,
+             const sum_scratch scratch, double *square) {
+    constexpr int values = values_of(2);
+    double sum[values] = {};
+    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+        double to[values];
+        load(n, tile, y, to);
+#pragma unroll 4
+        for (int64_t j = 0; j < count; j++) {
+            double from[values];
+            load(n, tile, x + j * stride, from);
+            update(-c[j], from, 1, to);
+        }
+        store(n, tile, to, y);
+        add_products(to, to, sum);
+    }
+    double total[1] = {sum_of_thread(sum)};
+    if (sum_of_grid(scratch, total) && threadIdx.x == 0)
+        *square = total[0];
+}
+
+/* ---- Passes of CG and BiCGSTAB (krylov_passes.h) ---- */
+
+struct pass_vectors {
+    double *of[GSW_PASS_VECTORS];
+};
+
+/* What a thread holds of the vectors of a pass. All indices are known to the compiler, so that it
+ * stays in registers from the load through all updates and products to the store. */
+template <gsw_pass which> struct pass_tile {
+    static constexpr gsw_pass_shape shape = gsw_pass_shapes[which];
+    static constexpr int values = values_of(shape.vectors);
+    static constexpr int sums = shape.products > 0 ? shape.products : 1;
+
+    double held[shape.vectors][values];
+
+    __device__ void load_all(int64_t n, int64_t tile, const pass_vectors &vectors) {
+#pragma unroll
+        for (int v = 0; v < shape.vectors; v++)
+            load(n, tile, vectors.of[v], held[v]);
+    }
+
+    /* A vector is stored behind the last of its updates. */
+    template <int u = 0>
+    __device__ void update_all(int64_t n, int64_t tile, const pass_vectors &vectors,
+                               const double (&coefficient)[GSW_COEFFICIENTS]) {
+        if constexpr (u < shape.updates) {
+            constexpr int to = shape.update[u].to, from = shape.update[u].from;
+            constexpr int a = shape.update[u].a, b = shape.update[u].b;
+            constexpr bool again = u + 1 < shape.updates && shape.update[u + 1].to == to;
+            update(coefficient[a], held[from], coefficient[b], held[to]);
+            if constexpr (!again)
+                store(n, tile, held[to], vectors.of[to]);
+            update_all<u + 1>(n, tile, vectors, coefficient);
+        }
+    }
+
+    template <int d = 0> __device__ void multiply_all(double (&sum)[sums][values]) const {
+        if constexpr (d < shape.products) {
+            constexpr int left = shape.product[d].left, right = shape.product[d].right;
+            add_products(held[left], held[right], sum[d]);
+            multiply_all<d + 1>(sum);
+        }
+    }
+};
+
+/* Vectors of the list may be the same one: all loads of a thread come before its stores.
+ *
+ * Where the method has ended, all blocks leave at once: only a step changes the state, and it runs
+ * when all blocks have read it. */
+template <gsw_pass which>
+__global__ void __launch_bounds__(THREADS)
+    pass(int64_t n, const pass_vectors vectors, gsw_krylov_state *state,
+         const sum_scratch scratch) {
+    using tile_type = pass_tile<which>;
+    constexpr int values = tile_type::values, sums = tile_type::sums;
+    if (state->ended != GSW_END_NOT)
+        return;
+    double coefficient[GSW_COEFFICIENTS], sum[sums][values] = {};
+#pragma unroll
+    for (int c = 0; c < GSW_COEFFICIENTS; c++)
+        coefficient[c] = c == GSW_ONE ? 1 : state->coefficient[c];
+    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+        tile_type own;
+        own.load_all(n, tile, vectors);
+        own.update_all(n, tile, vectors, coefficient);
+        own.multiply_all(sum);
+    }
+    if constexpr (tile_type::shape.products > 0) {
+        double total[sums];
+#pragma unroll
+        for (int d = 0; d < sums; d++)
+            total[d] = sum_of_thread(sum[d]);
+        if (sum_of_grid(scratch, total) && threadIdx.x == 0)
+            gsw_krylov_step(state, which, total);
+    }
+}
+
+template <gsw_pass which>
+void launch_pass(gsw_context *context, int64_t n, const pass_vectors &vectors,
+                 gsw_krylov_state *state) {
+    const int64_t most =
+        gsw_pass_shapes[which].products > 0 ? int64_t{GSW_CUDA_PARTIALS} : BLOCKS_MAX;
+    const unsigned blocks = blocks_for<pass_tile<which>::values>(n, most);
+    pass<which><<<blocks, THREADS, 0, gsw_cuda_of(context)->stream>>>(n, vectors, state,
+                                                                      scratch_of(context));
+}
+
+/* Leaves a copy of the state in memory of the host, which is read when the kernel has ended. */
+__global__ void post(const gsw_krylov_state *state, gsw_krylov_state *to) {
+    *to = *state;
 }
 
 } // namespace
@@ -108,7 +318,8 @@ __global__ void __launch_bounds__(THREADS)
 gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x) {
     if (n == 0)
         return GSW_SUCCESS;
-    fill<<<blocks_for(n, BLOCKS_MAX), THREADS, 0, gsw_cuda_of(context)->stream>>>(n, a, x);
+    fill<<<blocks_for<values_of(1)>(n, BLOCKS_MAX), THREADS, 0, gsw_cuda_of(context)->stream>>>(
+        n, a, x);
     return gsw_cuda_check_launch(context, "filling a vector");
 }
 
@@ -124,28 +335,94 @@ gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, doubl
 gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
                           double *y) {
     cudaStream_t stream = gsw_cuda_of(context)->stream;
+    const unsigned blocks = blocks_for<values_of(2)>(n, BLOCKS_MAX);
     if (n == 0)
         return GSW_SUCCESS;
     if (b == 0)
-        axpby<false><<<blocks_for(n, BLOCKS_MAX), THREADS, 0, stream>>>(n, a, x, b, y);
+        axpby<false><<<blocks, THREADS, 0, stream>>>(n, a, x, b, y);
     else
-        axpby<true><<<blocks_for(n, BLOCKS_MAX), THREADS, 0, stream>>>(n, a, x, b, y);
+        axpby<true><<<blocks, THREADS, 0, stream>>>(n, a, x, b, y);
     return gsw_cuda_check_launch(context, "adding vectors");
 }
 
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                         double *result) {
     gsw_cuda *cuda = gsw_cuda_of(context);
-    unsigned blocks = blocks_for(n, GSW_CUDA_PARTIALS);
-    if (n > 0) {
-        dot_tiles<<<blocks, THREADS, 0, cuda->stream>>>(n, x, y, cuda->partial);
-        GSW_TRY(gsw_cuda_check_launch(context, "a dot product"));
-    }
-    dot_partials<<<1, THREADS, 0, cuda->stream>>>(static_cast<int>(blocks), cuda->partial,
-                                                  cuda->sum);
+    const unsigned blocks = blocks_for<values_of(2)>(n, GSW_CUDA_PARTIALS);
+    project<1><<<blocks, THREADS, 0, cuda->stream>>>(n, 1, x, 0, y, scratch_of(context), cuda->sum);
     GSW_TRY(gsw_cuda_check_launch(context, "a dot product"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "a dot product"));
     GSW_TRY(gsw_cuda_reported(context));
     *result = *cuda->sum;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_project(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t stride, const double *y, double *products) {
+    constexpr int most = GSW_CUDA_SUMS, values = values_of(most + 1);
+    const unsigned blocks = blocks_for<values>(n, GSW_CUDA_PARTIALS);
+    for (int64_t j = 0; j < count; j += most) {
+        const int some = static_cast<int>(count - j < most ? count - j : most);
+        project<most><<<blocks, THREADS, 0, gsw_cuda_of(context)->stream>>>(
+            n, some, x + j * stride, stride, y, scratch_of(context), products + j);
+        GSW_TRY(gsw_cuda_check_launch(context, "products with a basis"));
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
+                             const double *x, int64_t stride, double *y, double *square) {
+    const unsigned blocks = blocks_for<values_of(2)>(n, GSW_CUDA_PARTIALS);
+    subtract<<<blocks, THREADS, 0, gsw_cuda_of(context)->stream>>>(n, count, c, x, stride, y,
+                                                                   scratch_of(context), square);
+    return gsw_cuda_check_launch(context, "subtracting vectors of a basis");
+}
+
+gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
+                                double *const *vectors, gsw_krylov_state *state) {
+    pass_vectors list = {};
+    for (int v = 0; v < gsw_pass_shapes[which].vectors; v++)
+        list.of[v] = vectors[v];
+    switch (which) {
+#define LAUNCH(pass)                                                                               \
+    case pass:                                                                                     \
+        launch_pass<pass>(context, n, list, state);                                                \
+        break;
+        LAUNCH(GSW_CG_NORM)
+        LAUNCH(GSW_CG_RZ)
+        LAUNCH(GSW_CG_NORM_RZ)
+        LAUNCH(GSW_CG_DIRECTION)
+        LAUNCH(GSW_CG_PW)
+        LAUNCH(GSW_CG_UPDATE)
+        LAUNCH(GSW_CG_UPDATE_NORM)
+        LAUNCH(GSW_BICGSTAB_START)
+        LAUNCH(GSW_BICGSTAB_ALPHA)
+        LAUNCH(GSW_BICGSTAB_HALF)
+        LAUNCH(GSW_BICGSTAB_OMEGA)
+        LAUNCH(GSW_BICGSTAB_UPDATE)
+        LAUNCH(GSW_BICGSTAB_DIRECTION)
+#undef LAUNCH
+    case GSW_PASSES:
+        break;
+    }
+    return gsw_cuda_check_launch(context, "a pass over the vectors of a solver");
+}
+
+gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
+                                gsw_krylov_state *to) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    (void)to; /* collect's: a device cannot write there */
+    post<<<1, 1, 0, cuda->stream>>>(state, &cuda->state[slot]);
+    GSW_TRY(gsw_cuda_check_launch(context, "reading the state of a solver"));
+    return gsw_cuda_check(context, cudaEventRecord(cuda->posted[slot], cuda->stream),
+                          "reading the state of a solver");
+}
+
+gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    GSW_TRY(gsw_cuda_check(context, cudaEventSynchronize(cuda->posted[slot]),
+                           "waiting for an iteration"));
+    GSW_TRY(gsw_cuda_reported(context));
+    *to = cuda->state[slot];
     return GSW_SUCCESS;
 }

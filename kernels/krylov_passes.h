@@ -1,0 +1,286 @@
+/* krylov_passes.h: what CG and BiCGSTAB do to vectors and scalars between products with the matrix
+ * and solves with the preconditioner, once for host and device alike.
+ *
+ * The scalars of a method live where its vectors do, in a gsw_krylov_state, and the host need not
+ * see them for the method to go on. The method queues passes. A pass
+ *   1. updates vectors, y = a x + b y, one update after the other, with coefficients of the state,
+ *   2. takes dot products of what it then finds, and
+ *   3. does the step that belongs to it: makes the next coefficients of the sums, and checks them.
+ * It reads each of its vectors from memory once and writes those that it updates once. A pass
+ * without products has no step.
+ *
+ * The step that finds a method at its end writes the reason into `ended`. From then on passes leave
+ * vectors and state as they are, so x is the iterate at which the method has ended, however many
+ * passes the host has queued before it learns of that. */
+#ifndef GSW_KRYLOV_PASSES_H
+#define GSW_KRYLOV_PASSES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <host_device.h>
+
+/* Factors of updates. The signs are kept apart: x and r take the same step in opposite directions.
+ */
+typedef enum gsw_coefficient {
+    GSW_ONE,
+    GSW_ALPHA,
+    GSW_MINUS_ALPHA,
+    GSW_BETA,
+    GSW_OMEGA,
+    GSW_MINUS_OMEGA,
+    GSW_COEFFICIENTS
+} gsw_coefficient;
+
+/* Why a method has ended. */
+typedef enum gsw_krylov_end {
+    GSW_END_NOT = 0,
+    GSW_END_CONVERGED,
+    GSW_END_LIMIT,      /* of the iterations */
+    GSW_END_NORM,       /* the residual norm is not finite */
+    GSW_END_NON_FINITE, /* `scalar` is not finite */
+    GSW_END_BREAKDOWN   /* `scalar` makes the next step impossible */
+} gsw_krylov_end;
+
+/* The scalars that can end a method. */
+typedef enum gsw_krylov_scalar {
+    GSW_SCALAR_RZ,
+    GSW_SCALAR_PW,
+    GSW_SCALAR_RZ_PW, /* CG's alpha */
+    GSW_SCALAR_RHO,
+    GSW_SCALAR_V_SHADOW,
+    GSW_SCALAR_ALPHA,
+    GSW_SCALAR_TT,
+    GSW_SCALAR_OMEGA,
+    GSW_KRYLOV_SCALARS
+} gsw_krylov_scalar;
+
+typedef struct gsw_krylov_state {
+    double tolerance; /* the two that the driver sets */
+    int64_t max_iterations;
+    int64_t iterations; /* complete ones: those whose norm has been checked */
+    double norm;        /* the last one that was checked */
+    double coefficient[GSW_COEFFICIENTS];
+    double rz, pw; /* CG: r'M^-1 r and p'Ap */
+    double rho;    /* BiCGSTAB: the residual's product with the first one */
+    gsw_krylov_end ended;
+    gsw_krylov_scalar scalar; /* that has ended it, */
+    double offender;          /* and its value */
+} gsw_krylov_state;
+
+/* Before the first norm is checked, which completes iteration 0. */
+GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t max_iterations) {
+    gsw_krylov_state s = {tolerance,   max_iterations, -1, 0, {0}, 0, 0, 0,
+                          GSW_END_NOT, GSW_SCALAR_RZ,  0};
+    s.coefficient[GSW_ONE] = 1;
+    return s;
+}
+
+/* ---- The passes ---- */
+
+typedef enum gsw_pass {
+    GSW_CG_NORM,        /* r:            r'r */
+    GSW_CG_RZ,          /* r, z:         r'z */
+    GSW_CG_NORM_RZ,     /* r, z:         z'z, r'z */
+    GSW_CG_DIRECTION,   /* p, z:         p = z + beta p */
+    GSW_CG_PW,          /* p, w:         p'w */
+    GSW_CG_UPDATE,      /* x, p, r, w:   x += alpha p, r -= alpha w */
+    GSW_CG_UPDATE_NORM, /* the same, then r'r */
+
+    GSW_BICGSTAB_START,     /* r:                     r'r */
+    GSW_BICGSTAB_ALPHA,     /* v, shadow:             v'shadow */
+    GSW_BICGSTAB_HALF,      /* r, v:                  r -= alpha v: from now on r holds s */
+    GSW_BICGSTAB_OMEGA,     /* t, s:                  t's, t't, s's */
+    GSW_BICGSTAB_UPDATE,    /* x, p, s, r, t, shadow: x += alpha p + omega s, r -= omega t;
+                                                      r'r, r'shadow. s may be r */
+    GSW_BICGSTAB_DIRECTION, /* p, v, r:               p = r + beta (p - omega v) */
+    GSW_PASSES
+} gsw_pass;
+
+enum { GSW_PASS_VECTORS = 6, GSW_PASS_UPDATES = 3, GSW_PASS_PRODUCTS = 3 };
+
+/* What a pass consists of; `to`, `from`, `left` and `right` are places in its list of vectors.
+ * Where b is 0, what `to` held before does not matter. Updates of the same vector are neighbours.
+ */
+typedef struct gsw_pass_shape {
+    int32_t vectors, updates, products;
+    struct {
+        int32_t to, from; /* to = a from + b to */
+        int32_t a, b;     /* gsw_coefficient */
+    } update[GSW_PASS_UPDATES];
+    struct {
+        int32_t left, right;
+    } product[GSW_PASS_PRODUCTS];
+} gsw_pass_shape;
+
+#ifdef __cplusplus
+inline constexpr
+#else
+static const
+#endif
+    gsw_pass_shape gsw_pass_shapes[GSW_PASSES] = {
+        /* GSW_CG_NORM */
+        {1, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
+        /* GSW_CG_RZ */
+        {2, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        /* GSW_CG_NORM_RZ */
+        {2, 0, 2, {{0, 0, 0, 0}}, {{1, 1}, {0, 1}}},
+        /* GSW_CG_DIRECTION */
+        {2, 1, 0, {{0, 1, GSW_ONE, GSW_BETA}}, {{0, 0}}},
+        /* GSW_CG_PW */
+        {2, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        /* GSW_CG_UPDATE */
+        {4, 2, 0, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
+        /* GSW_CG_UPDATE_NORM */
+        {4, 2, 1, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{2, 2}}},
+        /* GSW_BICGSTAB_START */
+        {1, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
+        /* GSW_BICGSTAB_ALPHA */
+        {2, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        /* GSW_BICGSTAB_HALF */
+        {2, 1, 0, {{0, 1, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
+        /* GSW_BICGSTAB_OMEGA */
+        {2, 0, 3, {{0, 0, 0, 0}}, {{0, 1}, {0, 0}, {1, 1}}},
+        /* GSW_BICGSTAB_UPDATE */
+        {6,
+         3,
+         2,
+         {{0, 1, GSW_ALPHA, GSW_ONE}, {0, 2, GSW_OMEGA, GSW_ONE}, {3, 4, GSW_MINUS_OMEGA, GSW_ONE}},
+         {{3, 3}, {3, 5}}},
+        /* GSW_BICGSTAB_DIRECTION */
+        {3, 2, 0, {{0, 1, GSW_MINUS_OMEGA, GSW_ONE}, {0, 2, GSW_ONE, GSW_BETA}}, {{0, 0}}},
+};
+
+/* ---- The steps ---- */
+
+GSW_HD int gsw_is_finite(double value) {
+    return value - value == 0; /* NaN for NaN and both infinities */
+}
+
+/* What a norm after so many iterations means for a method. */
+GSW_HD gsw_krylov_end gsw_krylov_judge(double norm, double tolerance, int64_t iterations,
+                                       int64_t max_iterations) {
+    if (!gsw_is_finite(norm))
+        return GSW_END_NORM;
+    if (norm <= tolerance)
+        return GSW_END_CONVERGED;
+    return iterations >= max_iterations ? GSW_END_LIMIT : GSW_END_NOT;
+}
+
+/* Completes an iteration. Returns whether the method goes on, as the two that follow do. */
+GSW_HD int gsw_krylov_complete(gsw_krylov_state *s, double square) {
+    s->iterations++;
+    s->norm = sqrt(square);
+    s->ended = gsw_krylov_judge(s->norm, s->tolerance, s->iterations, s->max_iterations);
+    return s->ended == GSW_END_NOT;
+}
+
+GSW_HD int gsw_krylov_end_with(gsw_krylov_state *s, gsw_krylov_end end, gsw_krylov_scalar scalar,
+                               double value) {
+    s->ended = end;
+    s->scalar = scalar;
+    s->offender = value;
+    return 0;
+}
+
+/* Accepts a scalar that is finite and with which no step has become impossible. */
+GSW_HD int gsw_krylov_accept(gsw_krylov_state *s, gsw_krylov_scalar scalar, double value,
+                             int impossible) {
+    if (!gsw_is_finite(value))
+        return gsw_krylov_end_with(s, GSW_END_NON_FINITE, scalar, value);
+    return impossible ? gsw_krylov_end_with(s, GSW_END_BREAKDOWN, scalar, value) : 1;
+}
+
+GSW_HD void gsw_krylov_set_alpha(gsw_krylov_state *s, double alpha) {
+    s->coefficient[GSW_ALPHA] = alpha;
+    s->coefficient[GSW_MINUS_ALPHA] = -alpha;
+}
+
+/* Definite matrices and preconditioners keep the sign of what CG divides by. */
+GSW_HD int gsw_vanished_or_turned(double now, double before) {
+    return now == 0 || (before != 0 && (now > 0) != (before > 0));
+}
+
+GSW_HD void gsw_cg_find_beta(gsw_krylov_state *s, double rz) {
+    const double before = s->rz;
+    s->rz = rz;
+    if (gsw_krylov_accept(s, GSW_SCALAR_RZ, rz, gsw_vanished_or_turned(rz, before)))
+        s->coefficient[GSW_BETA] = s->iterations > 0 ? rz / before : 0;
+}
+
+GSW_HD void gsw_cg_find_alpha(gsw_krylov_state *s, double pw) {
+    const double before = s->pw;
+    s->pw = pw;
+    if (gsw_krylov_accept(s, GSW_SCALAR_PW, pw, gsw_vanished_or_turned(pw, before)) &&
+        gsw_krylov_accept(s, GSW_SCALAR_RZ_PW, s->rz / pw, 0))
+        gsw_krylov_set_alpha(s, s->rz / pw);
+}
+
+GSW_HD void gsw_bicgstab_find_alpha(gsw_krylov_state *s, double v_shadow) {
+    if (gsw_krylov_accept(s, GSW_SCALAR_V_SHADOW, v_shadow, v_shadow == 0) &&
+        gsw_krylov_accept(s, GSW_SCALAR_ALPHA, s->rho / v_shadow, 0))
+        gsw_krylov_set_alpha(s, s->rho / v_shadow);
+}
+
+/* omega = t's / t't, the factor that makes s - omega t shortest. t = 0 is fine where s is 0. */
+GSW_HD void gsw_bicgstab_find_omega(gsw_krylov_state *s, double ts, double tt, double ss) {
+    const double omega = tt > 0 ? ts / tt : 0;
+    if (gsw_krylov_accept(s, GSW_SCALAR_TT, tt, tt == 0 && ss != 0) &&
+        gsw_krylov_accept(s, GSW_SCALAR_OMEGA, omega, 0)) {
+        s->coefficient[GSW_OMEGA] = omega;
+        s->coefficient[GSW_MINUS_OMEGA] = -omega;
+    }
+}
+
+GSW_HD void gsw_bicgstab_find_beta(gsw_krylov_state *s, double rho) {
+    const double alpha = s->coefficient[GSW_ALPHA], omega = s->coefficient[GSW_OMEGA];
+    const double before = s->rho;
+    s->rho = rho;
+    if (gsw_krylov_accept(s, GSW_SCALAR_OMEGA, omega, omega == 0) &&
+        gsw_krylov_accept(s, GSW_SCALAR_RHO, rho, rho == 0))
+        s->coefficient[GSW_BETA] = (rho / before) * (alpha / omega);
+}
+
+/* The step of a pass, from its dot products. */
+GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *sum) {
+    if (s->ended != GSW_END_NOT)
+        return;
+    switch (pass) {
+    case GSW_CG_NORM:
+    case GSW_CG_UPDATE_NORM:
+        (void)gsw_krylov_complete(s, sum[0]);
+        break;
+    case GSW_CG_RZ:
+        gsw_cg_find_beta(s, sum[0]);
+        break;
+    case GSW_CG_NORM_RZ:
+        if (gsw_krylov_complete(s, sum[0]))
+            gsw_cg_find_beta(s, sum[1]);
+        break;
+    case GSW_CG_PW:
+        gsw_cg_find_alpha(s, sum[0]);
+        break;
+    case GSW_BICGSTAB_START: /* the shadow is the residual itself */
+        s->rho = sum[0];
+        if (gsw_krylov_complete(s, sum[0]))
+            (void)gsw_krylov_accept(s, GSW_SCALAR_RHO, sum[0], sum[0] == 0);
+        break;
+    case GSW_BICGSTAB_ALPHA:
+        gsw_bicgstab_find_alpha(s, sum[0]);
+        break;
+    case GSW_BICGSTAB_OMEGA:
+        gsw_bicgstab_find_omega(s, sum[0], sum[1], sum[2]);
+        break;
+    case GSW_BICGSTAB_UPDATE:
+        if (gsw_krylov_complete(s, sum[0]))
+            gsw_bicgstab_find_beta(s, sum[1]);
+        break;
+    case GSW_CG_DIRECTION:
+    case GSW_CG_UPDATE:
+    case GSW_BICGSTAB_HALF:
+    case GSW_BICGSTAB_DIRECTION:
+    case GSW_PASSES:
+        break;
+    }
+}
+
+#endif
