@@ -11,9 +11,7 @@
  * second time is reported, so that loading the library's kernels is not counted against it. */
 #include <stdlib.h>
 
-#include <cusparse.h>
-
-#include "cuda_rival.h"
+#include "cusparse_rival.h"
 
 typedef struct spsv {
     const gsw_csr *csr;
@@ -34,16 +32,9 @@ static const void *one(const spsv *s) {
     return s->type == CUDA_R_64F ? (const void *)&f64 : (const void *)&f32;
 }
 
-static int check(cusparseStatus_t status, const char *what, char *message, size_t size) {
-    if (status == CUSPARSE_STATUS_SUCCESS)
-        return 0;
-    (void)cudaGetLastError();
-    return gsw_rival_fail(message, size, "%s: %s", what, cusparseGetErrorString(status));
-}
-
 #define TRY(call)                                                                                  \
     do {                                                                                           \
-        if (check((call), #call, message, size) != 0)                                              \
+        if (gsw_rival_cusparse((call), #call, message, size) != 0)                                 \
             return -1;                                                                             \
     } while (0)
 

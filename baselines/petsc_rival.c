@@ -23,8 +23,7 @@ typedef struct petsc_state {
     IS rows, columns_order;
 } petsc_state;
 
-/* PETSc can be started once in a process, and is ended with it. */
-static int begin(char *message, size_t size) {
+int gsw_petsc_begin(char *message, size_t size) {
     PetscBool begun = PETSC_FALSE, ended = PETSC_FALSE;
     if (PetscInitialized(&begun) != 0 || PetscFinalized(&ended) != 0)
         return gsw_rival_fail(message, size, "PETSc does not tell whether it runs");
@@ -37,9 +36,9 @@ static int begin(char *message, size_t size) {
     return 0;
 }
 
-static int fail(PetscErrorCode error, char *message, size_t size) {
+int gsw_petsc_fail(int error, char *message, size_t size) {
     const char *text = NULL;
-    (void)PetscErrorMessage(error, &text, NULL);
+    (void)PetscErrorMessage((PetscErrorCode)error, &text, NULL);
     return gsw_rival_fail(message, size, "PETSc: %s", text != NULL ? text : "unknown error");
 }
 
@@ -92,7 +91,7 @@ int gsw_petsc_open(const gsw_rival_system *system, void **state, gsw_rival_cost 
         return -1;
     if (system->host->value_type != GSW_F64)
         return gsw_rival_fail(message, size, "PETSc is built for double precision");
-    if (begin(message, size) != 0)
+    if (gsw_petsc_begin(message, size) != 0)
         return -1;
     petsc_state *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -101,7 +100,7 @@ int gsw_petsc_open(const gsw_rival_system *system, void **state, gsw_rival_cost 
     const PetscErrorCode error = factorise(s, system->host);
     if (error != 0) {
         gsw_petsc_close(s);
-        return fail(error, message, size);
+        return gsw_petsc_fail((int)error, message, size);
     }
     const double entry = (double)(sizeof(PetscScalar) + sizeof(PetscInt));
     const double row = (double)(sizeof(PetscScalar) + 2 * sizeof(PetscInt));
@@ -123,7 +122,7 @@ static PetscErrorCode solve(petsc_state *s, const double *b, double *x) {
 
 int gsw_petsc_solve(void *state, const void *b, void *x, char *message, size_t size) {
     const PetscErrorCode error = solve(state, b, x);
-    return error == 0 ? 0 : fail(error, message, size);
+    return error == 0 ? 0 : gsw_petsc_fail((int)error, message, size);
 }
 
 void gsw_petsc_close(void *state) {

@@ -155,17 +155,83 @@ static PetscErrorCode set_preconditioner(KSP ksp, const gsw_factor_kind *precond
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode solve(system_of_petsc *s, gsw_method method, const gsw_factor_kind *precond,
-                            const gsw_krylov_options *options, int64_t *iterations,
-                            int *converged) {
-    PetscInt count;
-    KSPConvergedReason reason;
+/* ---- Whole solves ---- */
+
+struct gsw_baseline_petsc {
+    system_of_petsc system;
+};
+
+/* A bad pivot does not make KSPSetUp fail. */
+static PetscErrorCode check_factor(KSP ksp) {
+    PC pc;
+    PCFailedReason reason;
+    PetscFunctionBeginUser;
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCGetFailedReason(pc, &reason));
+    if (reason != PC_NOERROR)
+        PetscFunctionReturn(PETSC_ERR_MAT_LU_ZRPVT);
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode set_up(system_of_petsc *s, gsw_method method, const gsw_factor_kind *precond,
+                             const gsw_krylov_options *options) {
     PetscFunctionBeginUser;
     PetscCall(KSPCreate(PETSC_COMM_SELF, &s->ksp));
     PetscCall(KSPSetOperators(s->ksp, s->a, s->a));
     PetscCall(set_method(s->ksp, method, options));
     PetscCall(set_preconditioner(s->ksp, precond));
+    PetscCall(KSPSetUp(s->ksp));
+    PetscCall(check_factor(s->ksp));
+    PetscFunctionReturn(0);
+}
+
+int gsw_baseline_petsc_open(const gsw_matrix *matrix, gsw_method method,
+                            const gsw_factor_kind *precond, const gsw_krylov_options *options,
+                            gsw_baseline_petsc **petsc, double *setup_ms) {
+    static const gsw_krylov_options defaults = {0};
+    gsw_baseline_petsc *p = calloc(1, sizeof *p);
+    *petsc = NULL;
+    if (p == NULL)
+        return PETSC_ERR_MEM;
+    PetscErrorCode error = create(matrix, NULL, NULL, &p->system);
+    double start = milliseconds();
+    if (error == 0)
+        error = set_up(&p->system, method, precond, options != NULL ? options : &defaults);
+    *setup_ms = milliseconds() - start;
+    if (error != 0)
+        gsw_baseline_petsc_close(p);
+    else
+        *petsc = p;
+    return (int)error;
+}
+
+/* A matrix whose values may have changed is factorised again, in the pattern that is known. */
+static PetscErrorCode refactor(system_of_petsc *s) {
+    PC pc;
+    PetscScalar *values;
+    PetscFunctionBeginUser;
+    PetscCall(MatSeqAIJGetArray(s->a, &values));
+    PetscCall(MatSeqAIJRestoreArray(s->a, &values));
+    PetscCall(KSPGetPC(s->ksp, &pc));
+    PetscCall(PCSetUp(pc));
+    PetscCall(check_factor(s->ksp));
+    PetscFunctionReturn(0);
+}
+
+int gsw_baseline_petsc_factor(gsw_baseline_petsc *petsc) {
+    return (int)refactor(&petsc->system);
+}
+
+static PetscErrorCode solve(system_of_petsc *s, const double *b, double *x, int64_t *iterations,
+                            int *converged) {
+    PetscInt count;
+    KSPConvergedReason reason;
+    PetscFunctionBeginUser;
+    PetscCall(VecPlaceArray(s->b, b));
+    PetscCall(VecPlaceArray(s->x, x));
     PetscCall(KSPSolve(s->ksp, s->b, s->x));
+    PetscCall(VecResetArray(s->x));
+    PetscCall(VecResetArray(s->b));
     PetscCall(KSPGetIterationNumber(s->ksp, &count));
     PetscCall(KSPGetConvergedReason(s->ksp, &reason));
     *iterations = count;
@@ -173,15 +239,25 @@ static PetscErrorCode solve(system_of_petsc *s, gsw_method method, const gsw_fac
     PetscFunctionReturn(0);
 }
 
+int gsw_baseline_petsc_solve(gsw_baseline_petsc *petsc, const double *b, double *x,
+                             int64_t *iterations, int *converged) {
+    return (int)solve(&petsc->system, b, x, iterations, converged);
+}
+
+void gsw_baseline_petsc_close(gsw_baseline_petsc *petsc) {
+    if (petsc != NULL)
+        destroy(&petsc->system);
+    free(petsc);
+}
+
 int gsw_baseline_petsc_krylov(const gsw_matrix *matrix, gsw_method method,
                               const gsw_factor_kind *precond, const gsw_krylov_options *options,
                               const double *b, double *x, int64_t *iterations, int *converged) {
-    static const gsw_krylov_options defaults = {0};
-    system_of_petsc s = {0};
-    PetscErrorCode error = create(matrix, b, x, &s);
+    gsw_baseline_petsc *petsc;
+    double setup_ms;
+    int error = gsw_baseline_petsc_open(matrix, method, precond, options, &petsc, &setup_ms);
     if (error == 0)
-        error = solve(&s, method, precond, options != NULL ? options : &defaults, iterations,
-                      converged);
-    destroy(&s);
-    return (int)error;
+        error = gsw_baseline_petsc_solve(petsc, b, x, iterations, converged);
+    gsw_baseline_petsc_close(petsc);
+    return error;
 }

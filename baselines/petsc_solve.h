@@ -16,9 +16,22 @@ void gsw_baseline_petsc_end(void);
 int gsw_baseline_petsc_ilu0(const gsw_matrix *matrix, const double *b, double *x, int repeats,
                             double *factor_ms, double *solve_ms);
 
-/* Solves A x = b from x = 0 with the KSP that stands for the method, norm and tolerances (no
- * monitor), preconditioned by JACOBI, ILU0 or IC0; precond NULL: none. *iterations receives the
- * iterations and *converged whether the tolerance was met. */
+/* A KSP that stands for the method, norm and tolerances (no monitor; options NULL: the defaults)
+ * and is preconditioned by JACOBI, ILU0 or IC0; precond NULL: none. open() factorises symbolically
+ * and numerically, for which *setup_ms is the time; factor() repeats the numeric part; solve()
+ * starts from x = 0 and tells the iterations and whether the tolerance was met. The matrix is
+ * copied and need not outlive open(). */
+typedef struct gsw_baseline_petsc gsw_baseline_petsc;
+
+int gsw_baseline_petsc_open(const gsw_matrix *matrix, gsw_method method,
+                            const gsw_factor_kind *precond, const gsw_krylov_options *options,
+                            gsw_baseline_petsc **petsc, double *setup_ms);
+int gsw_baseline_petsc_factor(gsw_baseline_petsc *petsc);
+int gsw_baseline_petsc_solve(gsw_baseline_petsc *petsc, const double *b, double *x,
+                             int64_t *iterations, int *converged);
+void gsw_baseline_petsc_close(gsw_baseline_petsc *petsc); /* NULL is allowed */
+
+/* All of it once. */
 int gsw_baseline_petsc_krylov(const gsw_matrix *matrix, gsw_method method,
                               const gsw_factor_kind *precond, const gsw_krylov_options *options,
                               const double *b, double *x, int64_t *iterations, int *converged);

@@ -22,6 +22,13 @@ int gsw_rival_check(const gsw_rival_system *system, int on_device, char *message
 /* The host's monotonic clock. */
 double gsw_rival_milliseconds(void);
 
+/* Starts PETSc where that has not been done: it can be started once in a process, and is ended with
+ * it. Returns 0, or -1 with the reason. (petsc_rival.c) */
+int gsw_petsc_begin(char *message, size_t size);
+
+/* Writes what PETSc says of its error number and returns -1. (petsc_rival.c) */
+int gsw_petsc_fail(int error, char *message, size_t size);
+
 /* ---- The rivals' functions, as in gsw_rival ---- */
 
 int gsw_serial_open(const gsw_rival_system *system, void **state, gsw_rival_cost *cost,

@@ -67,8 +67,9 @@ misuse() {
 }
 
 json_keys="command version commit backend device driver toolkit threads grid stencil part kind
-algorithm cache dtype factor_dtype method precond iterations converged residual setup_ms buffer_bytes
-solve_ms time_ms effective_gb_s moved_gb_s copy_gb_s fraction_of_copy max_rel_error"
+algorithm cache dtype factor_dtype method precond iterations converged residual setup_ms factor_ms
+buffer_bytes upload_ms download_ms solve_ms time_ms effective_gb_s moved_gb_s copy_gb_s
+fraction_of_copy max_rel_error"
 
 all_keys() { # all_keys FILE: every field is there
     for key in $json_keys; do
@@ -187,6 +188,24 @@ misuse bench --compare=
 misuse bench --ablation --part upper
 misuse bench --ablation --precision f32
 misuse bench fish
+misuse bench --whole-solve
+misuse bench --whole-solve --problem poisson
+misuse bench --whole-solve --problem poisson:4x4x4 --precond lu
+misuse bench --whole-solve --problem poisson:4x4x4 --stencil D3N27
+misuse bench --whole-solve --problem poisson:4x4x4 --precision f64,f32
+misuse bench --whole-solve --problem poisson:4x4x4 --threads 1,2
+misuse bench --whole-solve=yes --problem poisson:4x4x4
+for option in "--size 8" "--part lower" "--algorithm line" --ablation "--cache warm"; do
+    # shellcheck disable=SC2086 # an option and its value
+    misuse bench --whole-solve --problem poisson:4x4x4 $option
+    says err '^gridsweep bench: --[a-z]* is for sweeps'
+done
+for option in "--problem poisson:4x4x4" "--rhs ones" "--method cg" "--precond ic0" "--rtol 1e-8" \
+    "--max-iter 9"; do
+    # shellcheck disable=SC2086 # an option and its value
+    misuse bench --size 8 $option
+    says err '^gridsweep bench: --[a-z-]* is for --whole-solve'
+done
 misuse detect poisson.mtx --backend tpu
 refuse "bad usage writes no file" test -e x.mtx
 
@@ -296,10 +315,15 @@ for method in cg bicgstab gmres; do
     done
 done
 expect 0 "defaults" solve --problem convection:12x9x7 --json r.json
-for word in grid stencil rows nonzeros backend device threads setup solve iterations residual; do
+for word in grid stencil rows nonzeros backend device threads setup factor solve iterations \
+    residual; do
     says out "^$word "
 done
+says out '^setup .* ms to make the system$'
 all_keys r.json
+for key in setup_ms factor_ms solve_ms; do
+    check "$key" less 0 "$(number r.json $key)"
+done
 says r.json '"method":[[:space:]]*"bicgstab"'
 says r.json '"precond":[[:space:]]*"ilu0"'
 says r.json '"converged":[[:space:]]*true'
@@ -330,6 +354,11 @@ printf '%%%%MatrixMarket matrix array real general\n1 1\n3\n' >b.mtx
 expect 0 "right-hand side from a file" solve one.mtx --rhs b.mtx --out x.mtx
 tail -n 1 x.mtx >value
 says value '^1.5$'
+expect 0 "no preconditioner" solve poisson.mtx --precond none --json r.json
+says out '^setup .* ms to read the system$'
+refuse "no factorisation" grep -q '^factor ' out
+says r.json '"factor_ms":[[:space:]]*null'
+says r.json '"upload_ms":[[:space:]]*null'
 expect 0 "random right-hand side" solve poisson.mtx --rhs random:5 --out x5.mtx
 expect 0 "another one" solve poisson.mtx --rhs random:6 --out x6.mtx
 refuse "seeds differ" cmp x5.mtx x6.mtx
@@ -507,6 +536,57 @@ refuse "no apply without packing" grep -q ' both .* line ' out
 says bench.json '"precond":[[:space:]]*"ilu0"'
 refuse "every error is a number" grep -q '"max_rel_error":[[:space:]]*null' bench.json
 
+# Whole solves: from the stencil's arrays and from CSR, in each precision.
+whole_keys="format total_ms total_with_setup_ms iteration_ms ratio ratio_with_setup"
+whole() { # whole CODE NAME ARGUMENTS...
+    code=$1
+    name=$2
+    shift 2
+    expect "$code" "$name" bench --whole-solve --threads 1 --repeats 2 --backend cpu "$@"
+}
+iterations_agree() { # iterations_agree FILE: in all results, up to one
+    check "the same iterations" awk '/"iterations":/ { n++; i = $2 + 0
+        if (n == 1 || i < low) low = i
+        if (n == 1 || i > high) high = i } END { exit !(n > 1 && low > 0 && high - low <= 1) }' "$1"
+}
+whole 0 "whole solve" --problem convection:13x12x11 --precision f64,f32-factor --rtol 1e-9 \
+    --json bench.json
+all_keys bench.json
+for key in $whole_keys; do
+    says bench.json "\"$key\":"
+done
+check "a result for every combination" test "$(grep -c '"total_ms"' bench.json)" -eq 4
+check "a line for every combination" test "$(grep -c '^gridsweep  *[cs]' out)" -eq 4
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+says out '^gridsweep  *stencil f32 '
+says out '^gridsweep  *csr  *f64 '
+says bench.json '"method":[[:space:]]*"bicgstab"'
+says bench.json '"precond":[[:space:]]*"ilu0"'
+says bench.json '"ratio":[[:space:]]*1,'
+says bench.json '"repeats":[[:space:]]*2'
+check "every residual" awk '/"residual":/ { sub(/,/, "", $2); if (!($2 + 0 <= 1.1e-9)) exit 1 }' \
+    bench.json
+for key in setup_ms factor_ms solve_ms total_ms iteration_ms; do
+    refuse "$key is a number everywhere" grep -q "\"$key\":[[:space:]]*null" bench.json
+done
+check "the solve is part of the total" \
+    less "$(number bench.json factor_ms)" "$(number bench.json total_ms)"
+whole 0 "whole solve without a preconditioner" --problem poisson:9x8x7 --method cg --precond none \
+    --json -
+says out '"precond":[[:space:]]*"none"'
+says err '^gridsweep  *stencil '
+iterations_agree out
+whole 0 "whole solve on a stencil" --problem random:3:9x8x7 --stencil D3N19 --method gmres
+says out '^stencil  *D3N19$'
+whole 0 "another right-hand side" --problem poisson:9x8x7 --rhs random:4 --method cg --precond ic0 \
+    --quiet
+refuse "quiet is silent" test -s out
+whole 1 "whole solve with too few iterations" --problem poisson:20x20x20 --max-iter 3 --json bench.json
+says err 'max-iter'
+says out '[0-9][*] '
+says bench.json '"converged":[[:space:]]*false'
+whole 3 "right-hand side missing" --problem poisson:9x8x7 --rhs missing.mtx
+
 "$program" bench --compare nobody --size 4 >out 2>err
 check "no such rival" test $? -eq 2
 if grep -q 'no rivals' err; then
@@ -514,9 +594,37 @@ if grep -q 'no rivals' err; then
     says err 'GSW_BUILD_PERF'
     misuse bench --ablation --size 8
     says err 'GSW_BUILD_PERF'
+    misuse bench --whole-solve --problem poisson:8x8x8 --compare petsc
+    says err 'GSW_BUILD_PERF'
 else
     says err "unknown name 'nobody'"
     says err '^  serial '
+    expect 2 "no such rival in whole solves" bench --whole-solve --problem poisson:8x8x8 \
+        --compare serial
+    says err "unknown name 'serial'"
+    says err '^  cusparse '
+    whole 0 "a rival on a GPU alone" --problem poisson:8x8x8 --compare cusparse --json bench.json
+    says out '^cusparse .*cannot run: --compare cusparse needs a GPU: --backend cuda$'
+    says bench.json '"reason":[[:space:]]*"--compare cusparse needs'
+    if "$program" bench --whole-solve --problem poisson:8x8x8 --compare nobody 2>&1 |
+        grep -q '^  petsc .*not in this build'; then
+        whole 0 "PETSc is missing" --problem poisson:8x8x8 --compare petsc
+        says out '^petsc .*cannot run: '
+    else
+        for arguments in "convection:32x32x32 --method bicgstab --precond ilu0" \
+            "lognormal:19x18x17 --method cg --precond ic0" \
+            "poisson:32x32x32 --method cg --precond jacobi" \
+            "hpcg:14x13x12 --method gmres --precond none"; do
+            # shellcheck disable=SC2086 # several arguments
+            whole 0 "whole solve beside PETSc" --compare petsc --json bench.json --problem $arguments
+            says out '^petsc  *csr  *f64  *[0-9]'
+            says bench.json '"kind":[[:space:]]*"rival"'
+            check "three results" test "$(grep -c '"total_ms"' bench.json)" -eq 3
+            iterations_agree bench.json
+        done
+        whole 0 "PETSc has no SSOR" --problem poisson:8x8x8 --precond ssor --compare petsc
+        says out '^petsc .*cannot run: it is asked for'
+    fi
     expect 0 "rivals" bench --backend cpu --compare --size 12 --stencil D3N27 --precision f64,f32 \
         --algorithm line --json bench.json
     check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
@@ -553,6 +661,9 @@ if "$program" info | grep -q '^GPU [0-9]'; then
             --precond $precond --backend cuda --json r.json
         says r.json '"backend":[[:space:]]*"cuda"'
         check "true residual" less "$(number r.json residual)" 1.01e-8
+    done
+    for key in setup_ms factor_ms upload_ms download_ms solve_ms; do
+        check "$key" less 0 "$(number r.json $key)"
     done
     expect 0 "f32 factor on a device" solve --problem convection:12x9x7 --factor-precision f32 \
         --backend cuda --json r.json
@@ -593,7 +704,19 @@ if "$program" info | grep -q '^GPU [0-9]'; then
     check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
     expect 0 "bench takes the device" bench --part lower --algorithm line --size 8 --json -
     says out '"backend":[[:space:]]*"cuda"'
+    expect 0 "whole solve on a device" bench --whole-solve --problem convection:20x19x18 \
+        --backend cuda --precision f64,f32-factor --repeats 2 --json bench.json
+    all_keys bench.json
+    check "a result for every combination" test "$(grep -c '"total_ms"' bench.json)" -eq 4
     if ! "$program" bench --compare nobody 2>&1 | grep -q 'no rivals'; then
+        for arguments in "convection:20x19x18" "lognormal:20x19x18 --method cg --precond ic0"; do
+            # shellcheck disable=SC2086 # several arguments
+            expect 0 "whole solve beside rivals" bench --whole-solve --problem $arguments \
+                --backend cuda --compare --repeats 2 --json bench.json
+            says out '^cusparse '
+            refuse "no rival is wrong" grep -q '[0-9]! ' out
+            check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+        done
         expect 0 "rivals on a device" bench --backend cuda --compare --size 16 --json bench.json
         says bench.json '"algorithm":[[:space:]]*"levels"'
         refuse "no rival is wrong" grep -q ' wrong$' out

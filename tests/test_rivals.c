@@ -1,5 +1,6 @@
-/* test_rivals.c: every rival solves what the reference solves, so that no comparison is with a
- * wrong answer. Rivals on the device are tried where there is a device. */
+/* test_rivals.c: every rival solves what the reference solves, and whole solves take as many
+ * iterations as gridsweep's, so that no comparison is with a wrong answer. Rivals on the device are
+ * tried where there is a device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <gridsweep/gridsweep.h>
 #include "oracle.h"
 #include "rival.h"
+#include "solve_rival.h"
 
 static gsw_context *host;   /* CPU */
 static gsw_context *device; /* CUDA; NULL without a device */
@@ -347,6 +349,252 @@ START_TEST(endless_waits_end) {
 }
 END_TEST
 
+/* ---- Whole solves ---- */
+
+/* What is compared; precond GSW_SOLVE_NO_PRECOND: none. */
+static const struct {
+    const char *problem;
+    gsw_method method;
+    int precond;
+} whole_solves[] = {
+    {"convection:14x13x12", GSW_BICGSTAB, GSW_ILU0},
+    {"random:4:15x14x13", GSW_BICGSTAB, GSW_ILU0},
+    {"convection:31x30", GSW_BICGSTAB, GSW_ILU0},
+    {"helmholtz19:12x11x13", GSW_CG, GSW_ILU0},
+    {"lognormal:13x14x12", GSW_CG, GSW_IC0},
+    {"hpcg:11x12x13", GSW_CG, GSW_IC0},
+    {"star13:12x11x13", GSW_CG, GSW_IC0},
+    {"lognormal:12x11x13", GSW_BICGSTAB, GSW_IC0},
+    {"poisson:12x11x13", GSW_GMRES, GSW_JACOBI},
+    {"poisson:1x1x1", GSW_CG, GSW_IC0},
+    {"poisson:9x8x7", GSW_CG, GSW_SOLVE_NO_PRECOND},
+};
+#define WHOLE_SOLVES ((int)(sizeof whole_solves / sizeof whole_solves[0]))
+#define WHOLE_RTOL   1e-9
+
+typedef struct whole_trial {
+    gsw_csr csr;
+    gsw_matrix matrix, uploaded;
+    gsw_solve_system system;
+    int64_t points, iterations; /* gridsweep's on the CPU */
+    double *b, *x, *r;
+} whole_trial;
+
+/* From the problem's matrix; all entries of row `bad` (-1: none) become 0. */
+static void make_whole(whole_trial *t, const char *text, gsw_method method, int precond,
+                       int64_t bad) {
+    gsw_problem *problem = NULL;
+    *t = (whole_trial){.points = 0};
+    ck_assert_int_eq(gsw_problem_parse(host, text, NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *matrix = gsw_problem_matrix(problem);
+    t->points = oracle_points(&matrix->grid);
+    ck_assert_int_eq(gsw_matrix_to_csr(host, matrix, GSW_FULL, GSW_I32, &t->csr), GSW_SUCCESS);
+    for (int32_t k = bad < 0 ? 0 : ((const int32_t *)t->csr.row_ptr)[bad];
+         bad >= 0 && k < ((const int32_t *)t->csr.row_ptr)[bad + 1]; k++)
+        ((double *)t->csr.values)[k] = 0;
+    ck_assert_int_eq(
+        gsw_matrix_from_csr(host, &matrix->grid, &matrix->stencil, &t->csr, &t->matrix),
+        GSW_SUCCESS);
+    gsw_problem_destroy(problem);
+    t->system = (gsw_solve_system){.matrix = &t->matrix,
+                                   .stream = stream,
+                                   .method = method,
+                                   .precond = precond,
+                                   .rtol = WHOLE_RTOL,
+                                   .max_iterations = 500};
+    if (device != NULL) {
+        ck_assert_int_eq(gsw_matrix_upload(device, &t->matrix, &t->uploaded), GSW_SUCCESS);
+        t->system.device = &t->uploaded.csr;
+    }
+    t->b = oracle_vector(GSW_F64, 21, t->points);
+    t->x = oracle_vector(GSW_F64, 22, t->points);
+    t->r = oracle_vector(GSW_F64, 23, t->points);
+}
+
+static void free_whole(whole_trial *t) {
+    if (device != NULL)
+        gsw_matrix_release(device, &t->uploaded);
+    gsw_csr_free(&t->csr);
+    free(t->b);
+    free(t->x);
+    free(t->r);
+}
+
+static double norm(int64_t n, const double *v) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
+static double whole_residual(whole_trial *t) {
+    ck_assert_int_eq(gsw_residual(host, &t->matrix, GSW_F64, t->b, t->x, t->r), GSW_SUCCESS);
+    return norm(t->points, t->r) / norm(t->points, t->b);
+}
+
+static void solve_whole_here(whole_trial *t) {
+    const gsw_factor_options wanted = {.kind = (gsw_factor_kind)t->system.precond};
+    const gsw_krylov_options options = {.rtol = t->system.rtol,
+                                        .max_iterations = t->system.max_iterations};
+    gsw_factor *factor = NULL;
+    gsw_krylov_result result;
+    if (t->system.precond != GSW_SOLVE_NO_PRECOND)
+        ck_assert_int_eq(gsw_factor_create(host, &t->matrix, &wanted, &factor), GSW_SUCCESS);
+    memset(t->x, 0, (size_t)t->points * sizeof *t->x);
+    ck_assert_int_eq(
+        gsw_krylov(host, t->system.method, &t->matrix, factor, &options, t->b, t->x, &result),
+        GSW_SUCCESS);
+    t->iterations = result.iterations;
+    gsw_factor_destroy(factor);
+}
+
+/* Solves from x = 0 with a rival that is open, and brings x back. */
+static gsw_solve_outcome solve_whole(whole_trial *t, const gsw_solve_rival *rival, void *state) {
+    const size_t bytes = (size_t)t->points * sizeof *t->x;
+    gsw_solve_outcome outcome = {-1, -1};
+    char message[256] = "";
+    void *b = t->b, *x = t->x;
+    memset(t->x, 0, bytes);
+    if (rival->on_device) {
+        ck_assert_int_eq(gsw_memory_alloc(device, bytes, &b), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_memory_alloc(device, bytes, &x), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_memory_upload(device, b, t->b, bytes), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_memory_upload(device, x, t->x, bytes), GSW_SUCCESS);
+    }
+    ck_assert_msg(rival->solve(state, b, x, &outcome, message, sizeof message) == 0, "%s: %s",
+                  rival->name, message);
+    if (rival->on_device) {
+        ck_assert_int_eq(gsw_memory_download(device, t->x, x, bytes), GSW_SUCCESS);
+        gsw_memory_free(device, x);
+        gsw_memory_free(device, b);
+    }
+    return outcome;
+}
+
+/* BiCGSTAB is not a minimisation: rounding changes its path. */
+static int64_t iterations_apart(const whole_trial *t) {
+    if (t->system.method != GSW_BICGSTAB)
+        return 1;
+    return t->iterations / 5 > 2 ? t->iterations / 5 : 2;
+}
+
+/* Whether a rival that is in this build and has what it runs on must take the system. */
+static int must_take(const gsw_solve_rival *rival, const gsw_solve_system *system) {
+    const int ic0 = system->precond == GSW_IC0, ilu0 = system->precond == GSW_ILU0;
+    if (!rival->on_device)
+        return 1;
+    return system->method != GSW_GMRES && (ic0 || (ilu0 && strcmp(rival->name, "cusparse") == 0));
+}
+
+/* NULL, with a reason, where the rival cannot or need not take the system. */
+static void *open_whole(const whole_trial *t, const gsw_solve_rival *rival, const char *where) {
+    gsw_solve_cost cost = {-1, -1};
+    char message[256] = "";
+    void *state = NULL;
+    if (rival->open == NULL)
+        return NULL;
+    const int refused = rival->open(&t->system, &state, &cost, message, sizeof message);
+    if ((rival->on_device && device == NULL) || !must_take(rival, &t->system)) {
+        ck_assert_msg(refused && message[0] != '\0', "%s took %s", rival->name, where);
+        ck_assert_ptr_null(state);
+        return NULL;
+    }
+    ck_assert_msg(!refused, "%s, %s: %s", rival->name, where, message);
+    ck_assert(cost.setup_ms >= 0 && !(cost.buffer_bytes < 0));
+    return state;
+}
+
+static void try_whole(whole_trial *t, const gsw_solve_rival *rival, const char *where) {
+    char message[256] = "";
+    void *state = open_whole(t, rival, where);
+    if (state == NULL)
+        return;
+    for (int run = 0; run < 2; run++) {
+        ck_assert_msg(rival->factor(state, message, sizeof message) == 0, "%s, %s: %s", rival->name,
+                      where, message);
+        const gsw_solve_outcome outcome = solve_whole(t, rival, state);
+        const double residual = whole_residual(t);
+        ck_assert_msg(outcome.converged == 1, "%s, %s did not converge", rival->name, where);
+        ck_assert_msg(residual <= 10 * WHOLE_RTOL, "%s, %s: residual %g", rival->name, where,
+                      residual);
+        ck_assert_msg(llabs(outcome.iterations - t->iterations) <= iterations_apart(t),
+                      "%s, %s: %lld iterations, not %lld", rival->name, where,
+                      (long long)outcome.iterations, (long long)t->iterations);
+    }
+    rival->close(state);
+}
+
+START_TEST(whole_solves_take_as_many_iterations) {
+    int count = 0;
+    const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
+    whole_trial t;
+    make_whole(&t, whole_solves[_i].problem, whole_solves[_i].method, whole_solves[_i].precond, -1);
+    solve_whole_here(&t);
+    for (int i = 0; i < count; i++)
+        try_whole(&t, &rivals[i], whole_solves[_i].problem);
+    free_whole(&t);
+}
+END_TEST
+
+/* Too few iterations are no failure, but they are told; b = 0 has the solution 0. */
+START_TEST(whole_solves_tell_how_they_end) {
+    int count = 0;
+    const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
+    for (int i = 0; i < count; i++) {
+        whole_trial t;
+        char message[256] = "";
+        make_whole(&t, "poisson:14x13x12", GSW_CG, GSW_IC0, -1);
+        t.system.max_iterations = 3;
+        void *state = open_whole(&t, &rivals[i], "3 iterations");
+        if (state != NULL) {
+            ck_assert_int_eq(rivals[i].factor(state, message, sizeof message), 0);
+            gsw_solve_outcome outcome = solve_whole(&t, &rivals[i], state);
+            ck_assert_int_eq(outcome.iterations, 3);
+            ck_assert_int_eq(outcome.converged, 0);
+            ck_assert(whole_residual(&t) < 1);
+            memset(t.b, 0, (size_t)t.points * sizeof *t.b);
+            outcome = solve_whole(&t, &rivals[i], state);
+            ck_assert_int_eq(outcome.converged, 1);
+            ck_assert(norm(t.points, t.x) == 0);
+        }
+        if (rivals[i].close != NULL)
+            rivals[i].close(state);
+        free_whole(&t);
+    }
+}
+END_TEST
+
+/* A factor that does not exist, and systems that nobody takes. */
+START_TEST(whole_solves_refuse_bad_systems) {
+    int count = 0;
+    const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
+    for (int i = 0; i < count; i++) {
+        gsw_solve_cost cost;
+        whole_trial t;
+        if (rivals[i].open == NULL)
+            continue;
+        for (int which = 0; which < 5; which++) {
+            char message[256] = "";
+            void *state = &t;
+            make_whole(&t, "poisson:5x4x3", GSW_CG, GSW_IC0, which == 0 ? 0 : -1);
+            if (which == 1)
+                t.system.matrix = NULL;
+            if (which == 2)
+                t.matrix.csr.index_type = GSW_I64;
+            if (which == 3)
+                t.system.rtol = 0;
+            if (which == 4)
+                t.system.max_iterations = 0;
+            ck_assert_msg(rivals[i].open(&t.system, &state, &cost, message, sizeof message) == -1,
+                          "%s took bad system %d", rivals[i].name, which);
+            ck_assert_msg(message[0] != '\0', "%s does not say why", rivals[i].name);
+            ck_assert_ptr_null(state);
+            free_whole(&t);
+        }
+    }
+}
+END_TEST
+
 /* ---- Measuring ---- */
 
 static int count_call(void *user) {
@@ -412,6 +660,9 @@ static Suite *rivals_suite(void) {
     tcase_add_test(tc, rivals_equal_reference_on_long_rows);
     tcase_add_test(tc, rivals_refuse_bad_systems);
     tcase_add_test(tc, endless_waits_end);
+    tcase_add_loop_test(tc, whole_solves_take_as_many_iterations, 0, WHOLE_SOLVES);
+    tcase_add_test(tc, whole_solves_tell_how_they_end);
+    tcase_add_test(tc, whole_solves_refuse_bad_systems);
     tcase_add_test(tc, device_is_described);
     tcase_add_test(tc, runs_are_timed);
     suite_add_tcase(suite, tc);

@@ -3,8 +3,8 @@
  * bench_plan.c reads the lists. The packed and the direct sweeps of the CPU, ILU(0) applies among
  * them: bench_case.c makes systems, solves and times them, cmd_bench.c goes through all
  * combinations and prints. A matrix as a CSR on any backend, with rivals where it is one triangular
- * part: bench_compare.c goes through the combinations, bench_rivals.c is the way to
- * baselines/rival.h, bench_table.c prints. */
+ * part: bench_compare.c goes through the combinations, bench_rivals.c is the way to baselines/,
+ * bench_table.c prints. Whole Krylov solves: bench_whole.c. */
 #ifndef GSW_CLI_BENCH_H
 #define GSW_CLI_BENCH_H
 
@@ -62,6 +62,11 @@ int bench_make_plan(const cli_options *options, bench_plan *plan);
 
 /* auto stands for the algorithm that bench is about on that backend. */
 void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm);
+
+/* Reads a list of names, as indices into `names`, which ends with NULL; `option` is for the
+ * message. Returns an exit code. */
+int bench_parse_names(const cli_options *options, const char *option, const char *list,
+                      const char *const *names, bench_list *out);
 
 /* Takes the next entry of a list separated by commas into `entry`. Returns false at the end; an
  * entry that is empty or too long comes out as "". */
@@ -187,5 +192,39 @@ void bench_show(const cli_options *options, const char *format, ...)
 /* Goes through all combinations of the plan on that place. Returns an exit code. */
 int bench_compare(const cli_options *options, const bench_plan *plan, const cli_place *place,
                   bench_device *device);
+
+/* ---- Whole solves ---------------------------------------------------------------------------- */
+
+/* Another library's Krylov solver, behind baselines/solve_rival.h. */
+typedef struct bench_solver {
+    const char *name;
+    const struct gsw_solve_rival *rival;
+    bool on_device; /* takes device arrays */
+} bench_solver;
+
+/* What it solves. */
+typedef struct bench_problem {
+    const gsw_matrix *host; /* a CSR */
+    const gsw_csr *device;  /* NULL where there is none */
+    void *stream;
+    gsw_method method;
+    int precond; /* a gsw_factor_kind or CLI_PRECOND_NONE */
+    double rtol;
+    int64_t max_iterations;
+} bench_problem;
+
+/* Fills solvers[BENCH_LIST_MAX] with those that --compare names. Returns an exit code. */
+int bench_find_solvers(const cli_options *options, bench_solver *solvers, int *count);
+
+/* As in baselines/solve_rival.h; return false after writing a reason. */
+bool bench_solver_open(const bench_solver *solver, const bench_problem *problem, void **state,
+                       cli_result *cost, char *reason, size_t size);
+bool bench_solver_factor(const bench_solver *solver, void *state, char *reason, size_t size);
+bool bench_solver_solve(const bench_solver *solver, void *state, const double *b, double *x,
+                        cli_result *outcome, char *reason, size_t size);
+void bench_solver_close(const bench_solver *solver, void *state);
+
+/* `bench --whole-solve`. Returns an exit code. */
+int bench_whole_solve(const cli_options *options);
 
 #endif

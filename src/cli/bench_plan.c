@@ -22,17 +22,17 @@ static int too_many(const cli_options *options, const char *name) {
     return cli_usage(options, "--%s takes at most %d values", name, BENCH_LIST_MAX);
 }
 
-static int parse_names(const cli_options *options, const char *name, const char *list,
-                       const char *const *names, bench_list *out) {
+int bench_parse_names(const cli_options *options, const char *option, const char *list,
+                      const char *const *names, bench_list *out) {
     char entry[64];
     while (bench_next_entry(&list, entry, sizeof entry)) {
         int found = 0;
         while (names[found] != NULL && strcmp(names[found], entry) != 0)
             found++;
         if (names[found] == NULL)
-            return cli_usage(options, "--%s: unknown value '%s'", name, entry);
+            return cli_usage(options, "--%s: unknown value '%s'", option, entry);
         if (out->count == BENCH_LIST_MAX)
-            return too_many(options, name);
+            return too_many(options, option);
         out->values[out->count++] = found;
     }
     return CLI_OK;
@@ -143,18 +143,20 @@ int bench_make_plan(const cli_options *options, bench_plan *plan) {
     if (code == CLI_OK)
         code = parse_sizes(options, options->sizes ? options->sizes : "64,128", plan);
     if (code == CLI_OK)
-        code =
-            parse_names(options, "part", options->parts ? options->parts : default_parts(options),
-                        bench_part_names, &plan->parts);
+        code = bench_parse_names(options, "part",
+                                 options->parts ? options->parts : default_parts(options),
+                                 bench_part_names, &plan->parts);
     if (code == CLI_OK)
-        code = parse_names(options, "precision", options->precisions ? options->precisions : "f64",
-                           bench_precision_names, &plan->precisions);
+        code = bench_parse_names(options, "precision",
+                                 options->precisions ? options->precisions : "f64",
+                                 bench_precision_names, &plan->precisions);
     if (code == CLI_OK)
-        code = parse_names(options, "algorithm", options->algorithms ? options->algorithms : "auto",
-                           algorithm_names, &plan->algorithms);
+        code = bench_parse_names(options, "algorithm",
+                                 options->algorithms ? options->algorithms : "auto",
+                                 algorithm_names, &plan->algorithms);
     if (code == CLI_OK)
-        code = parse_names(options, "cache", options->caches ? options->caches : "warm",
-                           bench_cache_names, &plan->caches);
+        code = bench_parse_names(options, "cache", options->caches ? options->caches : "warm",
+                                 bench_cache_names, &plan->caches);
     if (code == CLI_OK)
         code = parse_threads(options, options->thread_list, &plan->threads);
     if (code == CLI_OK && bench_asks_compare(options))

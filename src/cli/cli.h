@@ -39,6 +39,7 @@ typedef struct cli_command cli_command;
 /* The command line after parsing. Strings point into argv; NULL or -1 means not given. */
 typedef struct cli_options {
     const cli_command *command;
+    uint64_t given; /* bit i: the option whose cli_option_id is i */
     const char *file;
     const char *problem, *stencil, *grid, *rhs;
     const char *out, *json, *out_l, *out_u;
@@ -47,7 +48,7 @@ typedef struct cli_options {
     int method, precond, norm, factor_precision, part, algorithm, backend;
     int64_t restart, max_iter, threads, device, repeats;
     double rtol, omega, pivot_shift;
-    bool transpose, unit_diagonal, no_check, quiet, man;
+    bool transpose, unit_diagonal, no_check, whole_solve, quiet, man;
 } cli_options;
 
 /* All options of all subcommands; a subcommand lists those that it takes. */
@@ -83,6 +84,7 @@ typedef enum cli_option_id {
     OPT_BENCH_COMPARE,
     OPT_BENCH_ABLATION,
     OPT_BENCH_CACHE,
+    OPT_BENCH_WHOLE_SOLVE,
     OPT_BENCH_BACKEND,
     OPT_DETECT_BACKEND,
     OPT_BACKEND,
@@ -133,6 +135,10 @@ struct cli_command {
 extern const cli_command cli_commands[];
 
 const cli_option *cli_option_get(cli_option_id id);
+
+/* Whether the option is on the command line. */
+bool cli_given(const cli_options *options, cli_option_id id);
+
 const cli_command *cli_find_command(const char *name);
 
 /* Fills *options from the arguments (argv[0] is the subcommand). Returns CLI_OK, CLI_USAGE after a
@@ -238,6 +244,14 @@ int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part);
 /* Whether a(i,j) equals a(j,i) up to rounding. */
 bool cli_is_symmetric(const cli_input *input);
 
+/* Warns where cg or ic0 is to be used on a matrix that is not symmetric. `precond` is a
+ * gsw_factor_kind or CLI_PRECOND_NONE. */
+void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond);
+
+/* The preconditioner that the options ask for, ilu0 by default, and its name. */
+int cli_precond(const cli_options *options);
+const char *cli_precond_name(int precond);
+
 /* ---- Output --------------------------------------------------------------------------------- */
 
 typedef struct cli_times {
@@ -255,7 +269,7 @@ typedef struct cli_result {
     const char *kind, *cache, *driver, *toolkit;
     int64_t iterations; /* -1: null */
     int converged;      /* -1: null */
-    double residual, setup_ms, buffer_bytes, solve_ms;
+    double residual, setup_ms, factor_ms, buffer_bytes, upload_ms, download_ms, solve_ms;
     cli_times time;
     double effective_gb_s, moved_gb_s, copy_gb_s, fraction_of_copy, max_rel_error;
 } cli_result;

@@ -2,7 +2,7 @@
  *
  * Every combination of the lists is run; the results come as a table and as JSON. Here: the sweeps
  * of the CPU with any number of threads. What runs on a device or beside rivals is
- * bench_compare.c's.
+ * bench_compare.c's, whole solves are bench_whole.c's.
  */
 #include <math.h>
 #include <string.h>
@@ -272,10 +272,30 @@ static int run_compare(const cli_options *options, bench_plan *plan, bool *done)
     return code;
 }
 
+/* Refuses the options of sweeps in whole solves, and the other way round. */
+static int check_options(const cli_options *options) {
+    static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
+                                              OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION,
+                                              OPT_BENCH_CACHE,     OPT_END};
+    static const cli_option_id of_solves[] = {OPT_PROBLEM, OPT_RHS,      OPT_METHOD, OPT_PRECOND,
+                                              OPT_RTOL,    OPT_MAX_ITER, OPT_END};
+    const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
+    while (*id != OPT_END && !cli_given(options, *id))
+        id++;
+    if (*id == OPT_END)
+        return CLI_OK;
+    return cli_usage(options, "--%s is for %s", cli_option_get(*id)->name,
+                     options->whole_solve ? "sweeps, not for --whole-solve" : "--whole-solve");
+}
+
 int cmd_bench(const cli_options *options) {
     bench_run run = {0};
     bool done = false;
     int code = cli_check_outputs(options);
+    if (code == CLI_OK)
+        code = check_options(options);
+    if (code == CLI_OK && options->whole_solve)
+        return bench_whole_solve(options);
     if (code == CLI_OK)
         code = bench_make_plan(options, &run.plan);
     if (code == CLI_OK && (bench_asks_compare(options) ||

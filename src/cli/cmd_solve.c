@@ -11,40 +11,23 @@ typedef struct solve_job {
     gsw_factor_options wanted; /* where there is a preconditioner */
     gsw_factor *factor;        /* NULL: no preconditioner */
     double *b, *x;
-    double setup_ms;
+    double setup_ms, factor_ms;
     gsw_krylov_result result;
 } solve_job;
-
-static int precond_kind(const cli_options *options) {
-    return options->precond < 0 ? (int)GSW_ILU0 : options->precond;
-}
-
-static const char *precond_name(const cli_options *options) {
-    int kind = precond_kind(options);
-    return kind == CLI_PRECOND_NONE ? "none" : gsw_factor_kind_name((gsw_factor_kind)kind);
-}
 
 static const char *dtype_name(int dtype) {
     return dtype == GSW_F32 ? "f32" : "f64";
 }
 
-static void warn_if_not_symmetric(const cli_options *options, const solve_job *job) {
-    bool cg = options->method == GSW_CG, ic0 = precond_kind(options) == GSW_IC0;
-    if (options->quiet || !(cg || ic0) || cli_is_symmetric(&job->input))
-        return;
-    cli_error(options, "warning: the matrix is not symmetric, as %s%s%s needs it to be",
-              cg ? "cg" : "", cg && ic0 ? " with " : "", ic0 ? "ic0" : "");
-}
-
 static int make_preconditioner(const cli_options *options, solve_job *job) {
     gsw_context *context = job->place.run;
-    if (precond_kind(options) == CLI_PRECOND_NONE)
+    if (cli_precond(options) == CLI_PRECOND_NONE)
         return CLI_OK;
     double start = cli_now_ms();
     gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &job->factor);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(context);
-    job->setup_ms = cli_now_ms() - start;
+    job->factor_ms = cli_now_ms() - start;
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_input_source(&job->input));
     gsw_factor_info info;
@@ -55,7 +38,7 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
 }
 
 static int open_place(const cli_options *options, solve_job *job) {
-    int kind = precond_kind(options);
+    int kind = cli_precond(options);
     if (kind == CLI_PRECOND_NONE)
         return cli_open_place(options, &(cli_work){0}, &job->place);
     job->wanted = (gsw_factor_options){.kind = (gsw_factor_kind)kind,
@@ -70,12 +53,20 @@ static size_t vector_bytes(const solve_job *job) {
     return (size_t)job->input.rows * sizeof *job->x;
 }
 
+/* Reads or makes matrix and right-hand side. */
+static int set_up(const cli_options *options, solve_job *job) {
+    double start = cli_now_ms();
+    int code = cli_load(options, job->place.host, &job->input);
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
+    job->setup_ms = cli_now_ms() - start;
+    return code;
+}
+
 static int prepare(const cli_options *options, solve_job *job) {
     int code = open_place(options, job);
     if (code == CLI_OK)
-        code = cli_load(options, job->place.host, &job->input);
-    if (code == CLI_OK)
-        code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
+        code = set_up(options, job);
     if (code != CLI_OK)
         return code;
     job->x = calloc((size_t)job->input.rows, sizeof *job->x);
@@ -85,7 +76,7 @@ static int prepare(const cli_options *options, solve_job *job) {
     }
     cli_print_matrix(options, &job->input);
     cli_print_backend(options, &job->place);
-    warn_if_not_symmetric(options, job);
+    cli_warn_if_not_symmetric(options, &job->input, cli_precond(options));
     code = cli_upload(options, &job->place, &job->input.matrix, job->b, job->x, vector_bytes(job),
                       &job->arrays);
     return code == CLI_OK ? make_preconditioner(options, job) : code;
@@ -116,9 +107,11 @@ static int iterate(const cli_options *options, solve_job *job) {
 
 static void report(const cli_options *options, const solve_job *job) {
     const gsw_krylov_result *result = &job->result;
-    if (job->factor != NULL)
-        cli_field(options, "setup", "%.3f ms", job->setup_ms);
+    cli_field(options, "setup", "%.3f ms to %s the system", job->setup_ms,
+              options->file != NULL ? "read" : "make");
     cli_print_transfer(options, &job->arrays);
+    if (job->factor != NULL)
+        cli_field(options, "factor", "%.3f ms", job->factor_ms);
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
     cli_field(options, "iterations", "%lld", (long long)result->iterations);
     cli_field(options, "residual", "%.3e (true, relative)", result->residual);
@@ -138,11 +131,14 @@ static int write_outputs(const cli_options *options, const solve_job *job) {
         result.dtype = "f64";
         result.factor_dtype = job->factor != NULL ? dtype_name(options->factor_precision) : NULL;
         result.method = gsw_method_name((gsw_method)options->method);
-        result.precond = precond_name(options);
+        result.precond = cli_precond_name(cli_precond(options));
         result.iterations = job->result.iterations;
         result.converged = job->result.converged;
         result.residual = job->result.residual;
         result.setup_ms = job->setup_ms;
+        result.factor_ms = job->factor != NULL ? job->factor_ms : NAN;
+        result.upload_ms = job->arrays.upload_ms;
+        result.download_ms = job->arrays.download_ms;
         result.solve_ms = job->result.solve_ms;
         json = cli_result_json(&result);
         code = cli_stage_json(options, &outputs, options->json, json);
@@ -161,7 +157,8 @@ int cmd_solve(const cli_options *options) {
         code = prepare(options, &job);
     if (code == CLI_OK) {
         cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
-                  gsw_method_name((gsw_method)options->method), precond_name(options),
+                  gsw_method_name((gsw_method)options->method),
+                  cli_precond_name(cli_precond(options)),
                   job.factor != NULL && options->factor_precision == GSW_F32 ? " in f32" : "",
                   options->rtol);
         code = iterate(options, &job);

@@ -36,6 +36,13 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_COMPARE,
                                               OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,
+                                              OPT_BENCH_WHOLE_SOLVE,
+                                              OPT_PROBLEM,
+                                              OPT_RHS,
+                                              OPT_METHOD,
+                                              OPT_PRECOND,
+                                              OPT_RTOL,
+                                              OPT_MAX_ITER,
                                               OPT_BENCH_THREADS,
                                               OPT_BENCH_REPEATS,
                                               OPT_BENCH_BACKEND,
@@ -62,7 +69,8 @@ const cli_command cli_commands[] = {
      "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
      "||b - A x|| / ||b||. With --backend auto what the GPU cannot do runs on the CPU; the "
      "line "
-     "'backend' tells. Copies to and from a GPU are reported apart from the solve.",
+     "'backend' tells. Set-up (reading or making the system), copies to and from a GPU, "
+     "factorisation and solve are reported apart.",
      "gridsweep solve orsreg_1.mtx\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
      "gridsweep solve A.mtx --rhs b.mtx --rtol 1e-10 --out x.mtx --json report.json\n",
@@ -94,7 +102,7 @@ const cli_command cli_commands[] = {
      "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
      "gridsweep generate --problem random:7:20x30x40 --stencil D3N27 --out A.mtx\n",
      NULL, generate_options, cmd_generate},
-    {"bench", "time the sweeps and compare them with the memory's copy bandwidth", "[OPTION]...",
+    {"bench", "time sweeps against the memory's copy bandwidth, or whole solves", "[OPTION]...",
      "Times every combination of the values in the lists, which are separated by commas. Each "
      "result is compared with the reference sweep in the same run, on a poisoned output. Times are "
      "medians after warm-up. Effective GB/s are the CSR bytes of the matrix (fp64 values: 12 "
@@ -117,13 +125,24 @@ const cli_command cli_commands[] = {
      "without being named only up to 128^3 points. Wrong results of other solvers are shown as "
      "such "
      "and warned of; those of gridsweep end in exit code 4. The JSON file is written anew after "
-     "each group, so that a run that is cut off leaves what it has.",
+     "each group, so that a run that is cut off leaves what it has.\n"
+     "With --whole-solve the matrix of --problem is solved with by a preconditioned Krylov method, "
+     "starting from x = 0, and by the same method around other libraries: cusparse on the GPU, "
+     "petsc on one core. 'before' is what is done once for a matrix's pattern, allocations and "
+     "analyses; 'factor' makes the preconditioner of its values, 'solve' iterates, and 'total' is "
+     "both. Times are medians by the host's clock around calls that wait for the device, data "
+     "being "
+     "in its memory; --precision f32-factor stores gridsweep's preconditioner in f32. 'x' is the "
+     "total over that of the first line, and beside it the same with 'before'. The residual is the "
+     "true one, computed apart from all solvers.",
      "gridsweep bench\n"
      "gridsweep bench --stencil D3N7,D3N27 --size 64,60x220x85 --precision f64,f32\n"
      "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n"
      "gridsweep bench --backend cuda --size 64,128,256 --compare --cache warm,cold\n"
      "gridsweep bench --backend cuda --part lower,both --algorithm pencil\n"
-     "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n",
+     "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n"
+     "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
+     "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n",
      NULL, bench_options, cmd_bench},
     {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",
      "gridsweep help solve\n", "COMMAND", help_options, cmd_help},

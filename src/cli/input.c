@@ -210,6 +210,22 @@ bool cli_is_symmetric(const cli_input *input) {
     return true;
 }
 
+int cli_precond(const cli_options *options) {
+    return options->precond < 0 ? (int)GSW_ILU0 : options->precond;
+}
+
+const char *cli_precond_name(int precond) {
+    return precond == CLI_PRECOND_NONE ? "none" : gsw_factor_kind_name((gsw_factor_kind)precond);
+}
+
+void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond) {
+    bool cg = options->method == GSW_CG, ic0 = precond == GSW_IC0;
+    if (options->quiet || !(cg || ic0) || cli_is_symmetric(input))
+        return;
+    cli_error(options, "warning: the matrix is not symmetric, as %s%s%s needs it to be",
+              cg ? "cg" : "", cg && ic0 ? " with " : "", ic0 ? "ic0" : "");
+}
+
 /* ---- Right-hand side ------------------------------------------------------------------------ */
 
 static int read_rhs(const cli_options *options, gsw_context *context, const cli_input *input,

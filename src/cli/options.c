@@ -91,9 +91,11 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_NO_CHECK] = {"no-check", NULL, "do not compare with the reference sweep", FLAG(no_check)},
     [OPT_REPEATS] = {"repeats", "N", "solve N times and report the median (default: 5)",
                      INTEGER(repeats, 1, 1000000)},
-    [OPT_BENCH_STENCIL] = {"stencil", "LIST",
-                           "stencils: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33 (default: D3N7)",
-                           TEXT(stencil)},
+    [OPT_BENCH_STENCIL] =
+        {"stencil", "LIST",
+         "stencils: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33 (default: D3N7); "
+         "with --whole-solve the one of a random problem",
+         TEXT(stencil)},
     [OPT_BENCH_SIZE] = {"size", "LIST",
                         "grids: N is a cube (a square for 2D stencils), or NXxNYxNZ (default: "
                         "64,128)",
@@ -118,8 +120,8 @@ static const cli_option table[OPT_COUNT] = {
                            INTEGER(repeats, 1, 1000000)},
     [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
                            "also time other solvers, all or those named: cusparse, levels, "
-                           "syncfree-warp, syncfree-thread, serial, petsc. Needs a build with "
-                           "GSW_BUILD_PERF",
+                           "syncfree-warp, syncfree-thread, serial, petsc; with --whole-solve "
+                           "cusparse, cusparse-upper, petsc. Needs a build with GSW_BUILD_PERF",
                            OPTIONAL_TEXT(compare)},
     [OPT_BENCH_ABLATION] = {"ablation", "[LIST]",
                             "also time the steps from a plain task partition to the published line "
@@ -130,6 +132,10 @@ static const cli_option table[OPT_COUNT] = {
                          "warm: repeated runs; cold: the GPU's L2 cache is overwritten before each "
                          "(default: warm)",
                          TEXT(caches)},
+    [OPT_BENCH_WHOLE_SOLVE] = {"whole-solve", NULL,
+                               "time a whole Krylov solve of --problem instead, from coefficients "
+                               "and right-hand side to the solution",
+                               FLAG(whole_solve)},
     [OPT_BENCH_BACKEND] = {"backend", "auto|cpu|cuda",
                            "where to run; auto takes CUDA where it is built in, a device answers "
                            "and can do all that the lists ask for (default: auto)",
@@ -160,6 +166,10 @@ static const cli_option table[OPT_COUNT] = {
 
 const cli_option *cli_option_get(cli_option_id id) {
     return &table[id];
+}
+
+bool cli_given(const cli_options *options, cli_option_id id) {
+    return (options->given >> id & 1) != 0;
 }
 
 /* ---- Errors --------------------------------------------------------------------------------- */
@@ -353,6 +363,8 @@ static int take_operand(cli_options *options, int argc, char **argv) {
     return CLI_OK;
 }
 
+_Static_assert(OPT_COUNT <= 64, "cli_options.given has a bit for each option");
+
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help) {
     *options = (cli_options){.command = command,
                              .method = GSW_BICGSTAB,
@@ -377,6 +389,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
                                     : reject_option(options, code, argv);
         if (result != CLI_OK)
             return result;
+        options->given |= (uint64_t)1 << (option - table);
     }
     return take_operand(options, argc, argv);
 }

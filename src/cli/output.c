@@ -88,7 +88,10 @@ cli_result cli_result_init(const cli_options *options, const gsw_context *contex
                          .converged = -1,
                          .residual = NAN,
                          .setup_ms = NAN,
+                         .factor_ms = NAN,
                          .buffer_bytes = NAN,
+                         .upload_ms = NAN,
+                         .download_ms = NAN,
                          .solve_ms = NAN,
                          .effective_gb_s = NAN,
                          .moved_gb_s = NAN,
@@ -165,7 +168,10 @@ cJSON *cli_result_json(const cli_result *result) {
                                                 : cJSON_CreateBool(result->converged));
     add_number(object, "residual", result->residual);
     add_number(object, "setup_ms", result->setup_ms);
+    add_number(object, "factor_ms", result->factor_ms);
     add_number(object, "buffer_bytes", result->buffer_bytes);
+    add_number(object, "upload_ms", result->upload_ms);
+    add_number(object, "download_ms", result->download_ms);
     add_number(object, "solve_ms", result->solve_ms);
     add_times(object, &result->time);
     add_number(object, "effective_gb_s", result->effective_gb_s);
