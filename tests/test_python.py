@@ -642,6 +642,468 @@ def test_a_backend_that_is_not_there():
         assert error.status == gs.Status.NO_BACKEND and len(error.message) > 10
 
 
+# ---- DLPack ----
+
+
+class Wrapped:
+    """A NumPy array that shows nothing but DLPack, as NumPy exports it."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Producer:
+    """A producer made here, so that every field can be set. Counts the calls of its deleters, and
+    the capsules that were thrown away unused."""
+
+    api = ctypes.pythonapi
+    api.PyCapsule_New.restype = ctypes.py_object
+    api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    named = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+        ("PyCapsule_IsValid", ctypes.pythonapi))
+
+    def __init__(self, array, versioned=True, device=(1, 0), **fields):
+        from gridsweep import _dlpack as d
+
+        self.array, self.device, self.names = array, device, (b"dltensor_versioned", b"dltensor")
+        self.name = self.names[not versioned]
+        self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.strides = (ctypes.c_int64 * array.ndim)(
+            *(s // array.itemsize for s in array.strides))
+        code = {"i": 0, "u": 1, "f": 2, "c": 5}[array.dtype.kind]
+        tensor = d.DLTensor(
+            data=array.ctypes.data - fields.get("byte_offset", 0), device=d.DLDevice(*device),
+            ndim=array.ndim,
+            dtype=d.DLDataType(fields.get("code", code), 8 * array.itemsize, fields.get("lanes", 1)),
+            shape=self.shape, strides=None if fields.get("no_strides") else self.strides,
+            byte_offset=fields.get("byte_offset", 0))
+        self.deleted = self.unused = self.given = 0
+        self.deleter = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.delete)
+        self.destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.destruct)
+        kind = d.DLManagedTensorVersioned if versioned else d.DLManagedTensor
+        self.managed = kind(dl_tensor=tensor,
+                            deleter=ctypes.cast(self.deleter, ctypes.c_void_p))
+        if versioned:
+            self.managed.major, self.managed.flags = fields.get("major", 1), fields.get("flags", 0)
+
+    def delete(self, address):
+        assert address == ctypes.addressof(self.managed)
+        self.deleted += 1
+
+    def destruct(self, capsule):
+        self.unused += self.named(capsule, self.name)
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, *, stream=None, max_version=None):
+        self.given += 1
+        self.stream, self.max_version = stream, max_version
+        return self.api.PyCapsule_New(ctypes.addressof(self.managed), self.name,
+                                      ctypes.cast(self.destructor, ctypes.c_void_p))
+
+
+def test_dlpack_is_used_where_it_lies(A):
+    from gridsweep import _arrays
+
+    b = vectors(60, 3)
+    with gs.Context() as context:
+        for given in (b, b[:, 1], b[:, ::2], b[:, :1], b.reshape(-1, order="F")[7:67]):
+            held = sys.getrefcount(given)
+            view = _arrays.source(context, "b", Wrapped(given), 60, np.float64)
+            assert view.address == given.ctypes.data and view.shape == given.shape
+            assert view.ld == (120 if given.shape == (60, 2) else 60)
+            assert sys.getrefcount(given) > held  # the memory cannot go away
+            del view
+            assert sys.getrefcount(given) == held
+        parts = (A.data, A.indices, A.indptr)
+        matrix = _arrays.Matrix(context, "A", tuple(Wrapped(part) for part in parts))
+        csr = matrix.struct.csr
+        assert (csr.values, csr.columns, csr.row_ptr) == tuple(p.ctypes.data for p in parts)
+        assert matrix.grid == gs.Grid(5, 4, 3)
+
+
+def test_dlpack_gives_the_same(A):
+    b, x = vectors(60, 2), np.full((60, 2), np.nan, order="F")
+    parts = tuple(Wrapped(part) for part in (A.data, A.indices, A.indptr))
+    M, wanted = gs.ilu0(parts), gs.ilu0(A).solve(b)
+    out = Wrapped(x)
+    assert M.solve(Wrapped(b), out=out) is out and np.array_equal(x, wanted)
+    assert np.array_equal(M.solve(Wrapped(b)), wanted) and np.array_equal(M.solve(b, out=out).array, x)
+    work = b.copy(order="F")
+    both = Wrapped(work)
+    assert M.solve(both, out=both) is both and np.array_equal(work, wanted)
+    shared = np.zeros((60, 3), order="F")  # b and out overlap in part
+    shared[:, :2] = b
+    M.solve(Wrapped(shared[:, :2]), out=Wrapped(shared[:, 1:]))
+    assert np.array_equal(shared[:, 1:], wanted)
+    y = np.zeros(60)
+    gs.sptrsv(parts, Wrapped(b[:, 0]), out=Wrapped(y))
+    assert np.array_equal(y, gs.sptrsv(A, b[:, 0]))
+    single = tuple(Wrapped(p) for p in (A.data.astype(np.float32), A.indices, A.indptr))
+    assert gs.sptrsv(single, Wrapped(b[:, 0].astype(np.float32))).dtype == np.float32
+    z = np.zeros(60)
+    assert gs.bicgstab(parts, Wrapped(b[:, 0]), M, Wrapped(z))[1].converged
+    close_to(A @ z, b[:, 0], 1e-7)
+    assert M.refactor(parts) is M
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_dlpack_capsules(A, versioned):
+    b = vectors(60)
+    with gs.Context() as context:
+        M = gs.ilu0(A, context=context)
+        wanted = M.solve(b)
+        for fields in ({}, {"no_strides": True}, {"byte_offset": 64}):
+            given, x = Producer(b, versioned, **fields), np.zeros(60)
+            out = Producer(x, versioned)
+            assert M.solve(given, out=out) is out and np.array_equal(x, wanted)
+            for producer in (given, out):
+                assert (producer.given, producer.deleted, producer.unused) == (1, 1, 0)
+                assert producer.max_version == (1, 0) and producer.stream is None
+    # In C order a block of columns has gaps, which strides of NULL mean as well.
+    block = Producer(np.zeros((60, 2)), versioned, no_strides=True)
+    with pytest.raises(ValueError, match="^b: each column must be contiguous"):
+        gs.ilu0(A).solve(block)
+    assert (block.deleted, block.unused) == (1, 0)
+
+
+def test_dlpack_keeps_its_producer_until_it_is_done(A):
+    from gridsweep import _dlpack
+
+    given = Producer(vectors(60))
+    tensor = _dlpack.Tensor("b", given)
+    array = np.asarray(tensor)
+    del tensor
+    assert given.deleted == 0 and array[0] == given.array[0]
+    del array
+    assert given.deleted == 1
+
+
+class Spent(Producer):
+    """Gives the same capsule every time."""
+
+    def __dlpack__(self, **options):
+        self.capsule = getattr(self, "capsule", None) or super().__dlpack__(**options)
+        return self.capsule
+
+
+class Refuses(Producer):
+    def __dlpack__(self, **options):
+        raise BufferError("not today")
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+DLPACK_REFUSED = [
+    (TypeError, "b: has dtype float32, must have float64", lambda M, x: M.solve(
+        Wrapped(x.astype(np.float32)))),
+    (TypeError, "b: has dtype int64", lambda M, x: M.solve(Wrapped(x.astype(np.int64)))),
+    (ValueError, "b: each column must be contiguous", lambda M, x: M.solve(
+        Wrapped(np.zeros(120)[::2]))),
+    (ValueError, "b: each column must be contiguous", lambda M, x: M.solve(Wrapped(x[::-1]))),
+    (ValueError, "b: each column must be contiguous", lambda M, x: M.solve(
+        Wrapped(np.zeros((60, 2))))),
+    (ValueError, "b: has shape", lambda M, x: M.solve(Wrapped(x[1:]))),
+    (ValueError, "out: has shape", lambda M, x: M.solve(x, out=Wrapped(x[1:]))),
+    (TypeError, "out: has dtype", lambda M, x: M.solve(x, out=Wrapped(x.astype(np.float32)))),
+    (ValueError, "out: each column", lambda M, x: M.solve(x, out=Wrapped(np.zeros(120)[::2]))),
+    (ValueError, "out: is read-only", lambda M, x: M.solve(x, out=Producer(x, flags=1))),
+    ((TypeError, ValueError), "out: ", lambda M, x: M.solve(x, out=Wrapped(read_only(x.copy())))),
+    (TypeError, "out: its producer gives a copy", lambda M, x: M.solve(x, out=Producer(x, flags=2))),
+    (TypeError, "b: is on CUDA device 0; the context is on the CPU", lambda M, x: M.solve(
+        Producer(x, device=(2, 0)))),
+    (TypeError, "b: is on ROCm device 3", lambda M, x: M.solve(Producer(x, device=(10, 3)))),
+    (TypeError, "A: is on CUDA device 1", lambda M, x: gs.ilu0((Producer(x, device=(2, 1)),) * 3)),
+    (TypeError, "b: has DLPack's dtype code 4", lambda M, x: M.solve(Producer(x, code=4))),
+    (TypeError, "b: has DLPack's dtype code 2 with 64 bits in 2", lambda M, x: M.solve(
+        Producer(x, lanes=2))),
+    (TypeError, "b: its DLPack version 2", lambda M, x: M.solve(Producer(x, major=2))),
+    (TypeError, "b: Refuses gives no DLPack capsule: not today", lambda M, x: M.solve(Refuses(x))),
+    (TypeError, "A: ", lambda M, x: gs.ilu0(tuple(Wrapped(p) for p in (
+        x, np.arange(60.0), np.arange(61))))),
+    (TypeError, "A: has dtypes", lambda M, x: gs.ilu0(tuple(Wrapped(p) for p in (
+        x, np.arange(60), np.arange(61, dtype=np.int32))))),
+    (ValueError, "A: values, columns and row_ptr", lambda M, x: gs.ilu0(tuple(Wrapped(p) for p in (
+        x, np.arange(120)[::2], np.arange(61))))),
+]
+
+
+@pytest.mark.parametrize("case", range(len(DLPACK_REFUSED)))
+def test_dlpack_refusals_name_the_argument(A, case):
+    kind, text, call = DLPACK_REFUSED[case]
+    M, x = gs.ilu0(A), vectors(60)
+    before = x.copy()
+    with pytest.raises(kind, match=f"^{text}"):
+        call(M, x)
+    assert np.array_equal(x, before)
+
+
+@pytest.mark.parametrize("fields", [{"flags": 2}, {"major": 2}, {"code": 4}, {"lanes": 2},
+                                    {"versioned": False, "code": 4}, {"flags": 1}])
+def test_dlpack_refusals_delete_once(A, fields):
+    x = Producer(np.zeros(60), **fields)
+    with pytest.raises((TypeError, ValueError), match="^out: "):
+        gs.ilu0(A).solve(vectors(60), out=x)
+    gc.collect()
+    assert (x.given, x.deleted, x.unused) == (1, 1, 0)
+
+
+def test_dlpack_takes_a_capsule_once(A):
+    b, M = Spent(vectors(60)), gs.ilu0(A)
+    M.solve(b)
+    with pytest.raises(TypeError, match="^b: Spent gives no unused DLPack capsule"):
+        M.solve(b)
+    assert (b.given, b.deleted, b.unused) == (1, 1, 0)
+    del b.capsule
+    # What is refused by its device alone leaves the capsule alone.
+    b = Producer(vectors(60), device=(2, 0))
+    with pytest.raises(TypeError):
+        M.solve(b)
+    assert b.given == 0
+
+
+def test_dlpack_reaches_the_library_with_a_device(A):
+    """The way of DLPack's device arrays, with addresses in host memory and a context that says
+    "cuda"."""
+    b, x = vectors(60), np.zeros(60)
+    with gs.Context() as context:
+        context.backend = "cuda"
+        where = {"grid": (5, 4, 3), "stencil": "D3N7", "context": context}
+        parts = [Producer(part, device=(2, 0)) for part in (A.data, A.indices, A.indptr)]
+        M = gs.ilu0(tuple(parts), **where)
+        given, out = Producer(b, device=(2, 0)), Producer(x, device=(13, 0))
+        assert M.solve(given, out=out) is out
+        assert np.array_equal(x, gs.ilu0(A).solve(b))
+        assert given.stream == out.stream == 1  # the default stream
+        context._stream = 4096
+        M.solve(given, out=out)
+        assert given.stream == 4096
+        assert all((p.given, p.deleted, p.unused) == (1, 1, 0) for p in parts)
+        for other in (Producer(b, device=(2, 1)), Producer(b), b):
+            with pytest.raises(TypeError, match="^b: "):
+                M.solve(other, out=out)
+
+
+# ---- smoothing ----
+
+
+@pytest.mark.parametrize("stencil, extents", CASES)
+def test_smooth_is_its_definition(stencil, extents):
+    A = matrix_of(stencil, extents)
+    b, guess = vectors(A.shape[0]), vectors(A.shape[0], seed=6)
+    for M in (gs.ssor(A, extents), gs.triangular(A, extents), gs.triangular(A, extents, lower=False),
+              gs.jacobi(A, extents), gs.ilu0(A, extents)):
+        wanted = guess.copy()
+        for sweeps in range(3):
+            x = guess.copy()
+            assert gs.smooth(A, M, b, x, sweeps=sweeps) is x
+            close_to(x, wanted, 1e-12)
+            wanted = wanted + M.solve(b - A @ wanted)
+        close_to(gs.smooth(A, M, b), M.solve(b))
+        zero = np.zeros_like(b)
+        close_to(gs.smooth(A, M, b, sweeps=2), gs.smooth(A, M, b, zero, sweeps=2), 1e-12)
+        poisoned = np.full_like(b, np.nan)
+        close_to(gs.smooth(A, M, b, poisoned, zero_guess=True), M.solve(b))
+
+
+def test_smooth_symmetric_gauss_seidel():
+    A, b = poisson(7, 6, 5), vectors(210)
+    x = vectors(210, seed=6)
+    wanted, dense = x.copy(), A.toarray()
+    for i in list(range(210)) + list(range(209, -1, -1)):
+        wanted[i] += (b[i] - dense[i] @ wanted) / dense[i, i]
+    work = np.empty(210)
+    with gs.ssor(A) as M:
+        address = x.ctypes.data
+        out = Wrapped(x)
+        assert gs.smooth(A, M, Wrapped(b), out, work=Wrapped(work)) is out
+        assert x.ctypes.data == address
+        close_to(x, wanted)
+        zero = gs.smooth(A, M, b, sweeps=0)
+        assert zero.shape == (210,) and not zero.any()
+
+
+SMOOTH_REFUSED = [
+    (TypeError, "M", lambda A, b: gs.smooth(A, A, b)),
+    (ValueError, "M", lambda A, b: gs.smooth(A, gs.ilu0(
+        A, factor_type="float32", vector_type="float32"), b)),
+    (ValueError, "grid", lambda A, b: gs.smooth(poisson(4, 4, 4), gs.ilu0(A), b)),
+    (ValueError, "b", lambda A, b: gs.smooth(A, gs.ilu0(A), b[1:])),
+    (ValueError, "b", lambda A, b: gs.smooth(A, gs.ilu0(A), np.zeros((60, 2), order="F"))),
+    (ValueError, "x", lambda A, b: gs.smooth(A, gs.ilu0(A), b, b)),
+    (TypeError, "x", lambda A, b: gs.smooth(A, gs.ilu0(A), b, b.astype(np.float32))),
+    (ValueError, "work", lambda A, b: gs.smooth(A, gs.ilu0(A), b, work=b)),
+    (ValueError, "work", lambda A, b: gs.smooth(A, gs.ilu0(A), b, work=np.zeros(59))),
+    (ValueError, "sweeps", lambda A, b: gs.smooth(A, gs.ilu0(A), b, sweeps=-1)),
+    (TypeError, "sweeps", lambda A, b: gs.smooth(A, gs.ilu0(A), b, sweeps=1.5)),
+    (gs.GridsweepError, "factor was made with transpose", lambda A, b: gs.smooth(
+        A, gs.ilu0(A, transpose=True), b)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(SMOOTH_REFUSED)))
+def test_smooth_refuses(A, case):
+    kind, name, call = SMOOTH_REFUSED[case]
+    with pytest.raises(kind, match=f"^{name}"):
+        call(A, vectors(60))
+
+
+# ---- on a GPU ----
+
+
+@pytest.fixture
+def cuda():
+    try:
+        context = gs.Context("cuda")
+    except gs.GridsweepError as error:
+        pytest.skip(f"no GPU: {error.message}")
+    with context:
+        yield context
+
+
+class OnGpu:
+    """An array in the memory of a context with CUDA, and the two ways in which packages show such
+    arrays."""
+
+    def __init__(self, context, array):
+        from gridsweep._library import library
+
+        self.context, self.host = context, np.array(array, order="F")
+        self.library, self.size, self.address = library, self.host.nbytes, ctypes.c_void_p()
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t
+        library.gsw_memory_alloc.argtypes = [pointer, size, ctypes.POINTER(pointer)]
+        library.gsw_memory_upload.argtypes = [pointer, pointer, pointer, size]
+        library.gsw_memory_download.argtypes = [pointer, pointer, pointer, size]
+        library.gsw_memory_free.argtypes = [pointer, pointer]
+        self.call("alloc", self.size, ctypes.byref(self.address))
+        self.call("upload", self.address, self.host.ctypes.data, self.size)
+
+    def call(self, name, *arguments):
+        with self.context._turn() as c:
+            self.context._check(getattr(self.library, f"gsw_memory_{name}")(c, *arguments))
+
+    def get(self):
+        self.call("download", self.host.ctypes.data, self.address, self.size)
+        return self.host
+
+    def free(self):
+        with self.context._turn() as c:
+            self.library.gsw_memory_free(c, self.address)
+
+    def interface(self):
+        class Shown:
+            __cuda_array_interface__ = {
+                "shape": self.host.shape, "typestr": self.host.dtype.str, "version": 3,
+                "data": (self.address.value, False), "strides": self.host.strides}
+        return Shown()
+
+    def dlpack(self):
+        shown = Producer(self.host, device=(2, 0))
+        shown.managed.dl_tensor.data = self.address.value
+        return shown
+
+
+@pytest.mark.parametrize("way", ["interface", "dlpack"])
+def test_gpu_solves_where_the_arrays_lie(cuda, A, way):
+    b = vectors(60, 2)
+    where = {"grid": (5, 4, 3), "stencil": "D3N7", "context": cuda}
+    arrays = {name: OnGpu(cuda, array) for name, array in (
+        ("values", A.data), ("columns", A.indices), ("row_ptr", A.indptr), ("b", b), ("x", b * 0))}
+    shown = {name: getattr(array, way)() for name, array in arrays.items()}
+    parts = tuple(shown[name] for name in ("values", "columns", "row_ptr"))
+    try:
+        gs.sptrsv(parts, shown["b"], out=shown["x"], **where)
+        close_to(arrays["x"].get(), gs.sptrsv(A, b))
+        M = gs.ilu0(parts, **where)
+        M.solve(shown["b"], out=shown["x"])
+        close_to(arrays["x"].get(), gs.ilu0(A).solve(b))
+        M.solve(shown["b"], out=shown["b"])
+        close_to(arrays["b"].get(), gs.ilu0(A).solve(b))
+        M.close()
+    finally:
+        for array in arrays.values():
+            array.free()
+
+
+def device_package(name):
+    """What makes an array of the package from one of NumPy, what brings it back, what gives its
+    address, and the current stream; skips where the package is not there or finds no GPU."""
+    package = pytest.importorskip(name, reason=f"{name} is not installed")
+    if name == "cupy":
+        return (lambda a: package.asarray(a, order="F"), package.asnumpy, lambda a: a.data.ptr,
+                package.cuda.get_current_stream().ptr)
+    if not package.cuda.is_available():
+        pytest.skip("torch finds no GPU")
+    return (lambda a: package.from_numpy(np.ascontiguousarray(a.T)).cuda().T,
+            lambda a: a.cpu().numpy(), lambda a: a.data_ptr(),
+            package.cuda.current_stream().cuda_stream)
+
+
+@pytest.mark.parametrize("name", ["cupy", "torch"])
+@pytest.mark.parametrize("only_dlpack", [False, True])
+def test_gpu_arrays_of_other_packages(cuda, A, name, only_dlpack, monkeypatch):
+    """Solved in place and out of place, on the package's own stream; the addresses that reach the
+    library are those of the arrays themselves."""
+    from gridsweep import _arrays
+
+    to_device, to_host, address_of, stream = device_package(name)
+    b = vectors(60, 2)
+    show = Wrapped if only_dlpack else lambda array: array
+    with gs.Context("cuda", stream=stream) as context:
+        where = {"grid": (5, 4, 3), "stencil": "D3N7", "context": context}
+        parts = tuple(to_device(part) for part in (A.data, A.indices, A.indptr))
+        shown = tuple(show(part) for part in parts)
+        matrix = _arrays.Matrix(context, "A", shown, where["grid"], where["stencil"])
+        csr = matrix.struct.csr
+        assert [csr.values, csr.columns, csr.row_ptr] == [address_of(part) for part in parts]
+
+        M = gs.ilu0(shown, **where)
+        given, x = to_device(b), to_device(np.zeros((60, 2)))
+        seen = []
+        solve = _arrays.library.gsw_factor_solve
+
+        class Spy:
+            def __getattr__(self, attribute):
+                return getattr(_arrays.library, attribute)
+
+            def gsw_factor_solve(self, c, factor, count, b_at, ldb, x_at, ldx):
+                seen.append((b_at, x_at))
+                return solve(c, factor, count, b_at, ldb, x_at, ldx)
+
+        monkeypatch.setattr(gs._factor, "library", Spy())
+        out = show(x)
+        assert M.solve(show(given), out=out) is out
+        M.solve(show(given), out=show(given))
+        context.synchronize()
+        assert seen == [(address_of(given), address_of(x)), (address_of(given),) * 2]
+        wanted = gs.ilu0(A).solve(b)
+        close_to(to_host(x), wanted)
+        close_to(to_host(given), wanted)
+        M.close()
+
+
+def test_torch_on_the_cpu(A):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    b = vectors(60)
+    given, x = torch.from_numpy(b.copy()), torch.zeros(60, dtype=torch.float64)
+    address = x.data_ptr()
+    with gs.ilu0(A) as M:
+        assert M.solve(given, out=x) is x and x.data_ptr() == address
+        assert np.array_equal(x.numpy(), M.solve(b))
+        with pytest.raises(TypeError, match="^b: has dtype float32"):
+            M.solve(given.float())
+
+
 # ---- the C structs ----
 
 

@@ -5,6 +5,8 @@
     x, info = scipy.sparse.linalg.gmres(A, b, M=factor)
     y = gridsweep.sptrsv(A, b, lower=True)         # one triangular solve on A itself
 
+    gridsweep.smooth(A, factor, b, x, sweeps=2)    # x = x + M^-1 (b - A x), twice
+
 Rows are grid points in natural order, x fastest. This package calls the C library libgridsweep
 through ctypes; the environment variable GRIDSWEEP_LIBRARY names it where it is not installed.
 """
@@ -16,9 +18,10 @@ from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangul
 from ._grid import Grid, Stencil
 from ._krylov import KrylovResult, bicgstab, cg, gmres
 from ._library import VERSION as __version__, build_info
+from ._smooth import smooth
 from ._sptrsv import sptrsv
 from ._types import Status
 
 __all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Status",
            "Stencil", "bicgstab", "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0",
-           "jacobi", "sptrsv", "ssor", "triangular", "__version__"]
+           "jacobi", "smooth", "sptrsv", "ssor", "triangular", "__version__"]

@@ -4,6 +4,7 @@ from ctypes import byref
 
 import numpy as np
 
+from . import _dlpack
 from . import _types as t
 from ._context import Context
 from ._grid import find, grid_argument, stencil_argument
@@ -12,26 +13,26 @@ from ._library import library
 _INTERFACE = "__cuda_array_interface__"
 
 
-def dtype_of(array):
-    """The dtype of a NumPy array or of a device array; None for what is neither."""
-    about = getattr(array, _INTERFACE, None)
-    return getattr(array, "dtype", None) if about is None else np.dtype(about["typestr"])
-
-
 class _View:
-    """Address, shape, dtype and strides (bytes) of a NumPy array or of a device array.
+    """Address, shape, dtype and strides (bytes) of a NumPy array, of a device array or of a DLPack
+    tensor, whose producer is then the array.
 
     A vector has in `count` its columns and in `ld` the values from one to the next, or None where
     a column does not lie in one piece. The view keeps the array alive.
     """
 
     def __init__(self, array):
-        self.array, self.dtype = array, dtype_of(array)
-        about = getattr(array, _INTERFACE, None)
-        if about is None:
+        self.array, about = array, getattr(array, _INTERFACE, None)
+        if isinstance(array, _dlpack.Tensor):
+            self.array, self.tensor = array.producer, array
+            self.dtype, self.writable = array.dtype, array.writable
+            self.shape, self.strides, self.address = array.shape, array.strides, array.address
+        elif about is None:
+            self.dtype, self.writable = array.dtype, array.flags.writeable
             self.shape, self.strides = array.shape, array.strides
-            self.address, self.writable = array.ctypes.data, array.flags.writeable
+            self.address = array.ctypes.data
         else:
+            self.dtype = np.dtype(about["typestr"])
             self.shape = tuple(about["shape"])
             self.address, read_only = about["data"]
             self.writable = not read_only
@@ -58,6 +59,10 @@ class _View:
         """The address after the last value."""
         return self.address + ((self.count - 1) * self.ld + self.shape[0]) * self.dtype.itemsize
 
+    def host(self):
+        """The array as NumPy has it, in the same memory, which is the host's."""
+        return np.asarray(getattr(self, "tensor", self.array))
+
     def same_place(self, other):
         return self.address == other.address and self.ld == other.ld
 
@@ -76,14 +81,40 @@ def dtype_argument(name, value):
     return found
 
 
-def _place(context, name, array):
-    """Refuses an array that is not in the memory of the context."""
-    on_device = hasattr(array, _INTERFACE)
-    if on_device and context.backend != "cuda":
-        raise TypeError(f"{name}: is a device array; the context is on the CPU")
-    if not on_device and context.backend == "cuda":
-        raise TypeError(f"{name}: must be a device array (with {_INTERFACE}) with this context")
-    return on_device
+def _stream(context):
+    """The context's stream as DLPack numbers it: 1 is the default stream."""
+    return context._stream or 1
+
+
+def _adopt_tensor(context, name, array):
+    kind, number = _dlpack.device_of(name, array)
+    if context.backend == "cuda":
+        if kind not in (_dlpack.CUDA, _dlpack.CUDA_MANAGED) or number != context._device_number:
+            raise TypeError(f"{name}: is on {_dlpack.device_name(kind, number)}; the context is on "
+                            f"{_dlpack.device_name(_dlpack.CUDA, context._device_number)}")
+        return _View(_dlpack.Tensor(name, array, _stream(context)))
+    if kind not in (_dlpack.CPU, _dlpack.CUDA_HOST):
+        raise TypeError(f"{name}: is on {_dlpack.device_name(kind, number)}; the context is on the "
+                        "CPU")
+    return _View(_dlpack.Tensor(name, array))
+
+
+def adopt(context, name, array):
+    """An argument as it is used: a view of a device array or of what comes through DLPack, which are
+    never copied; or, on the CPU, the argument itself, for NumPy. Refuses what is not in the memory
+    of the context."""
+    if isinstance(array, _View):
+        return array
+    if hasattr(array, _INTERFACE):
+        if context.backend != "cuda":
+            raise TypeError(f"{name}: is a device array; the context is on the CPU")
+        return _View(array)
+    if _dlpack.offered(array) and not isinstance(array, np.ndarray):
+        return _adopt_tensor(context, name, array)
+    if context.backend == "cuda":
+        raise TypeError(f"{name}: must be a device array (with {_INTERFACE} or __dlpack__) with this "
+                        "context")
+    return array
 
 
 def _check_shape(name, shape, rows):
@@ -98,8 +129,8 @@ def _real(name, array, dtype):
 
 def source(context, name, array, rows, dtype):
     """A right-hand side as a view. A host array is copied where dtype or layout do not fit."""
-    if _place(context, name, array):
-        view = _View(array)
+    view = adopt(context, name, array)
+    if isinstance(view, _View):
         _check_shape(name, view.shape, rows)
         if view.dtype != dtype:
             raise TypeError(f"{name}: has dtype {view.dtype}, must have {dtype}")
@@ -121,9 +152,12 @@ def target(context, name, array, shape, dtype):
         if context.backend == "cuda":
             raise ValueError(f"{name}: must be given with a context on a device")
         return _View(np.empty(shape, dtype=dtype, order="F"))
-    if not _place(context, name, array) and not isinstance(array, np.ndarray):
-        raise TypeError(f"{name}: must be a NumPy array, not {type(array).__name__}")
-    view = _View(array)
+    view = adopt(context, name, array)
+    if not isinstance(view, _View):
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{name}: must be a NumPy array or one with __dlpack__, not "
+                            f"{type(array).__name__}")
+        view = _View(array)
     if view.shape != tuple(shape):
         raise ValueError(f"{name}: has shape {view.shape}, must have {tuple(shape)}")
     if view.dtype != dtype:
@@ -144,7 +178,7 @@ def solve_into(context, b, out, rows, dtype, solve):
     if given.overlaps(result) and not given.same_place(result):
         if context.backend == "cuda":
             raise ValueError("out: overlaps b in part")
-        given = _View(given.array.copy(order="F"))
+        given = _View(np.array(given.host(), order="F"))
     solve(given.count, given.address, given.ld, result.address, result.ld)
     return result.array
 
@@ -166,16 +200,24 @@ def _parts(name, matrix):
 
 
 def _host_parts(name, parts):
-    values, columns, row_ptr = (np.asarray(part) for part in parts)
+    """Views of what adopt() gave on the CPU: NumPy's arrays are copied where dtype or layout do not
+    fit."""
+    values, columns, row_ptr = (part if isinstance(part, _View) else np.asarray(part)
+                                for part in parts)
     _real(name, values, "float64")
     if columns.dtype.kind not in "iu" or row_ptr.dtype.kind not in "iu":
         raise TypeError(f"{name}: columns and row_ptr have dtypes {columns.dtype} and "
                         f"{row_ptr.dtype}, must have int32 or int64")
     if values.dtype not in (np.float64, np.float32):
-        values = values.astype(np.float64)
+        values = _cast(values, np.float64)
     if columns.dtype != row_ptr.dtype or columns.dtype not in (np.int32, np.int64):
-        columns, row_ptr = columns.astype(np.int64), row_ptr.astype(np.int64)
-    return [np.require(part, requirements=["C", "A"]) for part in (values, columns, row_ptr)]
+        columns, row_ptr = _cast(columns, np.int64), _cast(row_ptr, np.int64)
+    return [part if isinstance(part, _View) else _View(np.require(part, requirements=["C", "A"]))
+            for part in (values, columns, row_ptr)]
+
+
+def _cast(part, dtype):
+    return part if isinstance(part, _View) else part.astype(dtype)
 
 
 class Matrix:
@@ -187,13 +229,14 @@ class Matrix:
 
     def __init__(self, context, name, matrix, grid=None, stencil=None):
         grid, stencil = grid_argument(grid), stencil_argument(stencil)
-        parts = _parts(name, matrix)
-        on_device = [_place(context, name, part) for part in parts][0]
+        views = [adopt(context, name, part) for part in _parts(name, matrix)]
+        on_device = context.backend == "cuda"
         if not on_device:
-            parts = _host_parts(name, parts)
-        views = self._keep = [_View(part) for part in parts]
+            views = _host_parts(name, views)
+        self._keep = views
         if any(len(view.shape) != 1 or view.ld is None for view in views):
-            raise ValueError(f"{name}: values, columns and row_ptr must have one dimension each")
+            raise ValueError(f"{name}: values, columns and row_ptr must have one dimension each, "
+                             "without gaps")
         values, columns, row_ptr = views
         rows = row_ptr.shape[0] - 1
         if rows < 1:
@@ -203,8 +246,8 @@ class Matrix:
             raise TypeError(f"{name}: has dtypes {values.dtype}, {columns.dtype} and "
                             f"{row_ptr.dtype}; must have float64 or float32, and twice int32 or "
                             "twice int64")
-        base = 0 if on_device else int(parts[2][0])
-        nonzeros = columns.shape[0] if on_device else int(parts[2][-1]) - base
+        base = 0 if on_device else int(row_ptr.host()[0])
+        nonzeros = columns.shape[0] if on_device else int(row_ptr.host()[-1]) - base
         if base not in (0, 1):
             raise ValueError(f"{name}: row_ptr begins with {base}, must begin with 0 or 1")
         if not 0 <= nonzeros <= min(values.shape[0], columns.shape[0]):
@@ -237,7 +280,8 @@ def detect(A, grid=None):
     """Finds grid and stencil of a square matrix in natural order: (Grid, Stencil).
 
     A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
-          CSR with columns ascending in each row, indices from 0 or 1
+          CSR with columns ascending in each row, indices from 0 or 1, in NumPy's arrays or others
+          with DLPack
     grid  Grid or (nx, ny, nz): then only the stencil is found, the smallest named one that holds
           all couplings, else the offsets that occur
 

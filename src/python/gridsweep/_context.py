@@ -58,8 +58,10 @@ class Context:
     device   CUDA device number
     stream   address of a CUDA stream (int); 0: the default stream
 
-    With CUDA, solves are queued on that stream and return at once; arrays are device arrays, and
-    whoever writes them on another stream orders the two. synchronize() waits.
+    With CUDA, solves are queued on that stream and return at once; arrays are device arrays, which
+    stay alive until their solve is done, and whoever writes them on another stream orders the two.
+    (Arrays that come through DLPack are made ready for the stream by their producer.)
+    synchronize() waits.
 
     A context may be used by several threads of Python: their calls take turns, and other threads
     run meanwhile. For solves at the same time make one context (or one factor without a context)
@@ -84,6 +86,7 @@ class Context:
         self.backend = ("auto", "cpu", "cuda")[library.gsw_context_backend(pointer)]
         self.threads = library.gsw_context_threads(pointer)
         self.device = library.gsw_context_device(pointer).decode()
+        self._device_number, self._stream = options.device, options.stream
 
     def __repr__(self):
         state = "" if self._close.alive else ", closed"

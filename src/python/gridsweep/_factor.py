@@ -107,9 +107,10 @@ class Factor(_Operator):
 
         b    shape (points,), or (points, count) for several right-hand sides at once, which are
              columns. Used where it lies if it has the factor's dtype and each column is contiguous
-             (order "F"), else copied. NaN and infinity travel along existing couplings only.
-        out  array for x: the shape of b, the factor's dtype, columns contiguous; out=b solves in
-             place. None: a new array in order "F". It is returned.
+             (order "F"), else copied; what is not NumPy's but comes through DLPack is refused
+             instead. NaN and infinity travel along existing couplings only.
+        out  array for x, of NumPy or with DLPack: the shape of b, the factor's dtype, columns
+             contiguous; out=b solves in place. None: a new array in order "F". It is returned.
 
         With CUDA both are device arrays, out must be given, and the solve is queued on the stream
         of the context. Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a
@@ -203,8 +204,8 @@ def ilu0(A, grid=None, **options):
     """ILU(0) of A: M = L U, no fill-in, L with unit diagonal. Gives a Factor.
 
     A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
-          CSR with columns ascending in each row, indices from 0 or 1; points x points, float64 or
-          float32, int32 or int64 indices
+          CSR with columns ascending in each row, indices from 0 or 1, in NumPy's arrays or others
+          with DLPack; points x points, float64 or float32, int32 or int64 indices
     grid  Grid or (nx, ny, nz); None: it is found, as by detect()
 
     Options, by keyword:

@@ -5,7 +5,7 @@ from ctypes import byref
 import numpy as np
 
 from . import _types as t
-from ._arrays import Matrix, dtype_of, solve_into
+from ._arrays import Matrix, adopt, solve_into
 from ._context import context_for
 from ._errors import choice
 from ._library import library
@@ -34,8 +34,8 @@ def sptrsv(A, b, lower=True, unit_diagonal=False, transpose=False, out=None, gri
     number = choice("algorithm", algorithm, t.ALGORITHMS)
     context = context_for(context, threads)
     matrix = Matrix(context, "A", A, grid, stencil)
-    dtype = "float64"
-    if matrix.value_type == "float32" and dtype_of(b) == np.float32:
+    dtype, b = "float64", adopt(context, "b", b)
+    if matrix.value_type == "float32" and getattr(b, "dtype", None) == np.float32:
         dtype = "float32"
     options = t.gsw_sptrsv_options(
         part=t.LOWER if lower else t.UPPER, transpose=bool(transpose),

@@ -87,7 +87,7 @@ class gsw_factor_info(Structure):
 
 class gsw_sptrsv_options(Structure):
     _fields_ = [("part", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
-                ("vector_type", c_int), ("algorithm", c_int)]
+                ("vector_type", c_int), ("algorithm", c_int), ("workspace", c_void_p)]
 
 
 class gsw_krylov_options(Structure):
@@ -141,6 +141,8 @@ PROTOTYPES = {
     "gsw_factor_extract": (c_int, [c_void_p, c_void_p, c_int, _P(gsw_csr), _P(gsw_csr)]),
     "gsw_factor_get_info": (c_int, [c_void_p, _P(gsw_factor_info)]),
     "gsw_factor_destroy": (None, [c_void_p]),
+    "gsw_smooth": (c_int, [c_void_p, _P(gsw_matrix), c_void_p, c_int32, c_int, c_void_p, c_void_p,
+                           c_void_p]),
     "gsw_cg": _KRYLOV,
     "gsw_bicgstab": _KRYLOV,
     "gsw_gmres": _KRYLOV,

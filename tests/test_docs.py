@@ -1,0 +1,249 @@
+"""What README.md and the pages in src/docs say: commands and Python are run as they stand there,
+the messages are those of the sources, and so are the counts of iterations. Blocks of C are compiled
+by CMakeLists.txt.
+
+    export GRIDSWEEP_LIBRARY=build/src/libgridsweep.so PYTHONPATH=src/python GRIDSWEEP_BUILD=build
+    python3 -m pytest tests/test_docs.py
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("GRIDSWEEP_BUILD", ROOT / "build")).resolve()
+PLUGIN = os.environ.get("GRIDSWEEP_PETSC")
+DOCS = sorted((ROOT / "src/docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "src/python/README.md", *DOCS]
+
+
+def blocks(language, pages):
+    """(page, number, text) of all blocks of a language."""
+    for page in pages:
+        for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(),
+                                                 re.M | re.S), start=1):
+            yield pytest.param(text, id=f"{page.relative_to(ROOT)}:{number}")
+
+
+# ---- Commands and Python ----
+
+# What sets up and builds has been done before this runs, or installs packages; the stages of .ci/run
+# do it from scratch. Its results lie where the commands put them.
+DONE = ("cmake -B build", "sh src/quickstart.sh", "sh tests/run.sh", "pip install ./src/python")
+# These would take minutes; they run with a smaller grid.
+SMALLER = [("--size 64,128,256", "--size 16,24"), ("--size 64,128", "--size 16,24"),
+           ("lognormal:60x220x85", "lognormal:30x20x10"),
+           ("detect --grid 60x220x85 matrix.mtx", "detect --grid 12x11x10 matrix.mtx")]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A folder like the root of a checkout in which everything is built."""
+    for name in ("src", "tests", "include"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "build/src").mkdir(parents=True)
+    for name in ("gridsweep", "src/libgridsweep.so"):
+        (tmp_path / "build" / name).symlink_to(BUILD / name)
+    if PLUGIN:
+        (tmp_path / "build/src/petsc").symlink_to(Path(PLUGIN).parent)
+        shutil.copy(BUILD / "tests/example_petsc", tmp_path / "build/petsc_poisson")
+    matrix = tmp_path / "matrix.mtx"
+    subprocess.run([BUILD / "gridsweep", "generate", "--problem", "convection:12x11x10", "--out",
+                    matrix], check=True)
+    return tmp_path
+
+
+def shell(tree, text):
+    environment = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(["sh", "-euc", text], cwd=tree, env=environment, capture_output=True,
+                          text=True, timeout=300, check=False)
+
+
+def lines_of(text):
+    """The commands of a block, each with its continuation lines; a loop is one command."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    joined = re.sub(r"^for .*?^done$", lambda m: m.group(0).replace("; do\n", "; do ")
+                    .replace("\n", "; "), joined, flags=re.M | re.S)
+    return [line for line in joined.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("text", blocks("sh", PAGES))
+def test_commands(tree, text):
+    if "petsc" in text and not PLUGIN:
+        pytest.skip("the plug-in for PETSc is not built")
+    ran = []
+    for line in lines_of(text):
+        command = line.split("  #")[0].strip()
+        if command.startswith(DONE):
+            script = re.search(r"sh (\S+)", command)
+            assert script is None or (ROOT / script.group(1)).is_file()
+            continue
+        for long, short in SMALLER:
+            command = command.replace(long, short)
+        ran.append(command)
+    done = shell(tree, "\n".join(f"{command} || {{ code=$?; case $code in 5) echo no backend >&2;; "
+                                 "*) exit $code;; esac; }" if "--backend cuda" in command else command
+                                 for command in ran))
+    assert done.returncode == 0, done.stdout + done.stderr
+    if "GRIDSWEEP_LIBRARY" in text:
+        assert (tree / "build/src/libgridsweep.so").exists() and (tree / "src/python").is_dir()
+
+
+@pytest.mark.parametrize("text", blocks("sh", [ROOT / "src/examples/README.md"]))
+def test_commands_with_an_installed_library(tree, text):
+    prefix = tree / "installed"
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True,
+                   stdout=subprocess.DEVNULL)
+    library = next(prefix.glob("**/libgridsweep.so")).parent
+    done = shell(tree, f"export PKG_CONFIG_PATH={library}/pkgconfig LD_LIBRARY_PATH={library}\n{text}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("text", blocks("python", PAGES))
+def test_python(tree, text):
+    done = subprocess.run([sys.executable, "-c", text], cwd=tree, capture_output=True,
+                          text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    # What a comment behind print() promises.
+    promised = [line.split("#")[1].strip() for line in text.splitlines()
+                if "print(" in line and "#" in line]
+    for words in promised:
+        assert words in done.stdout
+
+
+def test_every_block_is_tested():
+    """Each block is of a language that is run here, or compiled by CMakeLists.txt."""
+    for page in PAGES:
+        text = page.read_text()
+        fences = re.findall(r"^```(\w*)\n.*?^```$", text, re.M | re.S)
+        assert text.count("```") == 2 * len(fences), f"{page}: a block without its end"
+        assert set(fences) <= {"c", "sh", "python"}, f"{page}: {fences}"
+        for block in re.findall(r"^```c\n(.*?)^```", text, re.M | re.S):
+            assert "`" not in block, f"{page}: CMakeLists.txt takes a block to end at the first `"
+    names = {page.stem for page in DOCS}
+    listed = re.search(r"foreach\(page IN ITEMS ([\w ]+)\)", (ROOT / "tests/CMakeLists.txt").read_text())
+    assert set(listed.group(1).split()) == names
+
+
+def test_links_lead_somewhere():
+    more = ("from-cusparse.md", "packaging/README.md", "examples/README.md")
+    for page in [*PAGES, *(ROOT / "src" / name for name in more)]:
+        for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+# ---- Figures ----
+
+
+def table(page, head):
+    """Rows of the table whose first cell of the head begins with `head`, as lists of cells."""
+    text = (ROOT / "src/docs" / page).read_text()
+    found = re.search(rf"^\| {re.escape(head)}.*\n\|[-| ]+\n((?:\|.*\n)+)", text, re.M)
+    assert found, f"{page} holds no table {head}"
+    return [[cell.strip() for cell in row.strip("|").split("|")]
+            for row in found.group(1).splitlines()]
+
+
+def iterations(tree, problem, kind):
+    done = shell(tree, f"gridsweep solve --problem {problem} --method cg --precond {kind}")
+    assert done.returncode == 0, done.stderr
+    return int(re.search(r"converged in (\d+) iterations", done.stdout).group(1))
+
+
+def test_iterations_are_those_of_the_page(tree):
+    rows = {row[0].split("`")[1]: row[1:] for row in table("preconditioners.md", "problem")}
+    for problem in ("poisson", "anisotropic"):
+        for kind, promised in zip(("none", "jacobi", "ssor", "dilu", "ic0"), rows[problem]):
+            assert abs(iterations(tree, f"{problem}:64x64x64", kind) - int(promised)) <= 1
+    assert abs(iterations(tree, "lognormal:64x64x64", "ic0") - int(rows["lognormal"][4])) <= 5
+    ic0 = next(row for row in table("preconditioners.md", "preconditioner") if row[0] == "IC(0)")
+    for size, promised in zip((32, 64), ic0[1:]):
+        assert abs(iterations(tree, f"poisson:{size}x{size}x{size}", "ic0") - int(promised)) <= 1
+
+
+# ---- Messages ----
+
+CALL = re.compile(r"\b(gsw_fail|GSW_REQUIRE|gsw_krylov_breakdown|gsw_krylov_finite|fail_at|cli_error|"
+                  r"cli_usage|SETERRQ|PetscCheck)\s*\(")
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def arguments(text, begin):
+    """The arguments of a call in C, split at its commas; `begin` is behind the parenthesis."""
+    found, depth, start, i = [], 1, begin, begin
+    while depth:
+        if text[i] == '"':
+            i = LITERAL.match(text, i).end() - 1
+        elif text[i] == "'":
+            i = text.index("'", i + (2 if text[i + 1] == "\\" else 1) + (text[i + 1] == "'"))
+        elif text[i] in "([{":
+            depth += 1
+        elif text[i] in ")]}":
+            depth -= 1
+        if depth == 0 or (depth == 1 and text[i] == ","):
+            found.append(text[start:i])
+            start = i + 1
+        i += 1
+    return found
+
+
+def messages():
+    """(file, message) of every sentence that the sources raise, with … for what varies."""
+    sources = [path for folder in ("src", "kernels") for path in sorted((ROOT / folder).rglob("*"))
+               if path.suffix in (".c", ".cu", ".cuh", ".h") and "examples" not in path.parts]
+    for path in sources:
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        for call in CALL.finditer(text):
+            # A message is the first argument that begins with a literal.
+            said = next((a for a in arguments(text, call.end())
+                         if a.lstrip().startswith('"')), None)
+            if said is None or call.group(1) in ("gsw_krylov_breakdown", "gsw_krylov_finite"):
+                continue  # a definition, or a part of a message in krylov.c
+            said = re.sub(r"PetscInt_FMT|PRId64", '"d"', said)
+            words = "".join(LITERAL.findall(said)).replace('\\"', '"')
+            words = re.sub(r"%[-+0-9.#]*(?:ll|z|l|h)?[a-zA-Z]", "…", words.replace("%%", "%"))
+            yield str(path.relative_to(ROOT)), words
+
+
+def documented():
+    text = (ROOT / "src/docs/troubleshooting.md").read_text()
+    cells = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
+    return [words for cell in cells for words in re.findall(r"`([^`]+)`", cell)]
+
+
+def matches(pattern, words):
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), words, re.S) is not None
+
+
+# So general that they would stand for any sentence; each is one call in the sources.
+GENERAL = {"…: …", "…: line …: …", "no …", "…"}
+
+
+def test_every_message_is_documented():
+    patterns = [p for p in documented() if p not in GENERAL]
+    assert all(re.search("[A-Za-z].*[A-Za-z]", p) or p.startswith("--…") for p in patterns)
+    found = [(path, words) for path, words in messages() if re.search("[a-z]", words)]
+    assert len(found) > 150
+    missing = sorted({f"{path}: {words}" for path, words in found
+                      if not any(matches(p, words) for p in patterns) and words not in GENERAL})
+    assert not missing, "troubleshooting.md lacks\n" + "\n".join(missing)
+
+
+def test_no_documented_message_is_gone():
+    said = [words for _, words in messages()]
+    python = "".join(path.read_text() for path in (ROOT / "src/python/gridsweep").glob("*.py"))
+    gone = []
+    for pattern in documented():
+        if any(matches(pattern, words) for words in said):
+            continue
+        # Python's sentences are f-strings over several lines: their longest piece must be there.
+        piece = max(re.split("…|ARGUMENT", pattern), key=len).strip()
+        if piece not in re.sub(r'"\s*f?"', "", python):
+            gone.append(pattern)
+    assert not gone, "the sources no longer say\n" + "\n".join(gone)
