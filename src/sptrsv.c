@@ -66,22 +66,63 @@ static gsw_status check_vectors(gsw_context *context, int64_t points, gsw_dtype 
     return GSW_SUCCESS;
 }
 
-/* Packs the part into a factor that lives as long as this call. */
-static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
-                               const gsw_sptrsv_options *options, int64_t count, const void *b,
-                               int64_t ldb, void *x, int64_t ldx) {
-    const gsw_factor_options packed = {
+static gsw_factor_options packed_options(const gsw_sptrsv_options *options) {
+    return (gsw_factor_options){
         .kind = options->part == GSW_LOWER ? GSW_FACTOR_LOWER : GSW_FACTOR_UPPER,
         .factor_type = options->vector_type, /* rounds nothing that the vectors do not round */
         .vector_type = options->vector_type,
         .transpose = options->transpose,
         .unit_diagonal = options->unit_diagonal,
     };
-    gsw_factor *factor = NULL;
-    GSW_TRY(gsw_factor_create(context, matrix, &packed, &factor));
-    gsw_status status = gsw_factor_solve(context, factor, count, b, ldb, x, ldx);
-    gsw_factor_destroy(factor);
+}
+
+/* Its grid and stencil are looked at when it takes the matrix. */
+static gsw_status check_workspace(gsw_context *context, const gsw_sptrsv_options *options) {
+    if (options->workspace == NULL)
+        return GSW_SUCCESS;
+    const gsw_factor_options wanted = packed_options(options);
+    const gsw_factor_options *given = &options->workspace->options;
+    GSW_REQUIRE(context, options->workspace->context == context,
+                "workspace was made with another context");
+    GSW_REQUIRE(context, given->kind == wanted.kind, "workspace is a factor of kind %s, not %s",
+                gsw_factor_kind_name(given->kind), gsw_factor_kind_name(wanted.kind));
+    GSW_REQUIRE(context,
+                given->factor_type == wanted.factor_type &&
+                    given->vector_type == wanted.vector_type,
+                "workspace holds other types than vector_type");
+    GSW_REQUIRE(context,
+                !given->transpose == !wanted.transpose &&
+                    !given->unit_diagonal == !wanted.unit_diagonal,
+                "workspace differs in transpose or unit_diagonal");
+    return GSW_SUCCESS;
+}
+
+/* Packs the part and sweeps, through the workspace or a factor that lives as long as this call. */
+static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
+                               const gsw_sptrsv_options *options, int64_t count, const void *b,
+                               int64_t ldb, void *x, int64_t ldx) {
+    const gsw_factor_options packed = packed_options(options);
+    gsw_factor *factor = options->workspace;
+    if (factor != NULL)
+        GSW_TRY(gsw_factor_refactor(context, factor, matrix, NULL));
+    else
+        GSW_TRY(gsw_factor_create(context, matrix, &packed, &factor));
+    const gsw_status status = gsw_factor_solve(context, factor, count, b, ldb, x, ldx);
+    if (options->workspace == NULL)
+        gsw_factor_destroy(factor);
     return status;
+}
+
+/* From stencil arrays, packing and sweeping once took 0.3 to 0.8 of the time of LINE on one H200,
+ * D3N7 and D3N27, 64^3 to 256^3 (perf/NOTES.md); from CSR it has not been measured to be faster. */
+static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix,
+                            const gsw_sptrsv_options *options) {
+    if (options->algorithm != GSW_ALGORITHM_AUTO)
+        return options->algorithm;
+    return options->workspace != NULL && context->backend == GSW_BACKEND_CUDA &&
+                   matrix->format == GSW_FORMAT_STENCIL
+               ? GSW_ALGORITHM_PENCIL
+               : GSW_ALGORITHM_LINE;
 }
 
 gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
@@ -98,10 +139,10 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(check_vectors(context, points, chosen.vector_type, count, b, ldb, x, ldx));
 
+    GSW_TRY(check_workspace(context, &chosen));
+    chosen.algorithm = choose(context, matrix, &chosen);
     if (chosen.algorithm == GSW_ALGORITHM_PENCIL)
         return solve_packed(context, matrix, &chosen, count, b, ldb, x, ldx);
-    if (chosen.algorithm == GSW_ALGORITHM_AUTO)
-        chosen.algorithm = GSW_ALGORITHM_LINE;
     const size_t size = gsw_dtype_size(chosen.vector_type);
     for (int64_t r = 0; r < count; r++)
         GSW_TRY(context->ops->sptrsv(context, matrix, &chosen,

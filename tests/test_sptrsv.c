@@ -381,6 +381,89 @@ START_TEST(nan_and_infinity_go_where_the_reference_puts_them) {
 }
 END_TEST
 
+/* ---- a workspace ---- */
+
+/* PENCIL packs into it whatever it held before; AUTO is right with it, too. */
+START_TEST(a_workspace_takes_each_matrix) {
+    const gsw_grid grid = {9, 5, 4};
+    const int64_t n = oracle_points(&grid);
+    gsw_context *context = oracle_context(2);
+    double *b = oracle_vector(GSW_F64, 6, n), *x = oracle_vector(GSW_F64, 7, n),
+           *expected = oracle_vector(GSW_F64, 8, n);
+    for (int k = 0; k < SOLVES; k++) {
+        gsw_sptrsv_options options = solve_options(k, GSW_F64, GSW_ALGORITHM_PENCIL);
+        const gsw_factor_options kind = {.kind = options.part == GSW_LOWER ? GSW_FACTOR_LOWER
+                                                                           : GSW_FACTOR_UPPER,
+                                         .transpose = options.transpose,
+                                         .unit_diagonal = options.unit_diagonal};
+        oracle_matrix *matrix[2];
+        for (int i = 0; i < 2; i++)
+            matrix[i] =
+                oracle_random(&grid, oracle_stencil(_i, NULL), (uint64_t)i + 2, ORACLE_ANY_SIGN);
+        gsw_factor *workspace = NULL;
+        ck_assert_int_eq(gsw_factor_create(context, &matrix[0]->view, &kind, &workspace),
+                         GSW_SUCCESS);
+        for (int run = 0; run < 4; run++) {
+            options.algorithm = GSW_ALGORITHM_REFERENCE;
+            options.workspace = NULL;
+            solve(context, &matrix[run % 2]->view, &options, b, expected);
+            options.algorithm = run < 2 ? GSW_ALGORITHM_PENCIL : GSW_ALGORITHM_AUTO;
+            options.workspace = workspace;
+            oracle_fill(GSW_F64, x, n, NAN);
+            solve(context, &matrix[run % 2]->view, &options, b, x);
+            ck_assert(oracle_error(GSW_F64, n, x, expected) <= 1e-13);
+        }
+        gsw_factor_destroy(workspace);
+        oracle_free(matrix[0]);
+        oracle_free(matrix[1]);
+    }
+    free(b);
+    free(x);
+    free(expected);
+    gsw_context_destroy(context);
+}
+END_TEST
+
+START_TEST(a_workspace_that_does_not_fit_is_refused) {
+    const gsw_grid grid = {5, 4, 3}, other_grid = {5, 4, 4};
+    const int64_t n = oracle_points(&other_grid);
+    gsw_context *context = oracle_context(1), *another = oracle_context(1);
+    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
+    oracle_matrix *larger = oracle_random(&other_grid, oracle_stencil(2, NULL), 2, ORACLE_ANY_SIGN);
+    double *b = oracle_vector(GSW_F64, 6, n), *x = oracle_vector(GSW_F64, 7, n);
+    const struct {
+        gsw_factor_options made;
+        gsw_context *by;
+        const oracle_matrix *of;
+        const char *message;
+    } misfits[] = {
+        {{.kind = GSW_FACTOR_UPPER}, context, matrix, "workspace is a factor of kind upper"},
+        {{.kind = GSW_FACTOR_LOWER, .transpose = 1}, context, matrix, "workspace differs"},
+        {{.kind = GSW_FACTOR_LOWER, .unit_diagonal = 1}, context, matrix, "workspace differs"},
+        {{.kind = GSW_FACTOR_LOWER, .factor_type = GSW_F32}, context, matrix, "workspace holds"},
+        {{.kind = GSW_FACTOR_LOWER}, another, matrix, "workspace was made with another context"},
+        {{.kind = GSW_FACTOR_LOWER}, context, larger, "the grid of"},
+    };
+    for (size_t k = 0; k < sizeof misfits / sizeof misfits[0]; k++) {
+        gsw_sptrsv_options options = {.algorithm = GSW_ALGORITHM_PENCIL};
+        ck_assert_int_eq(gsw_factor_create(misfits[k].by, &misfits[k].of->view, &misfits[k].made,
+                                           &options.workspace),
+                         GSW_SUCCESS);
+        ck_assert_int_eq(gsw_sptrsv(context, &matrix->view, &options, 1, b, n, x, n),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_msg(strstr(gsw_context_message(context), misfits[k].message) != NULL, "%s",
+                      gsw_context_message(context));
+        gsw_factor_destroy(options.workspace);
+    }
+    free(b);
+    free(x);
+    oracle_free(matrix);
+    oracle_free(larger);
+    gsw_context_destroy(another);
+    gsw_context_destroy(context);
+}
+END_TEST
+
 /* ---- several right-hand sides ---- */
 
 START_TEST(right_hand_sides_are_independent) {
@@ -583,6 +666,8 @@ int main(void) {
     tcase_add_test(tc, couplings_may_be_missing);
     tcase_add_test(tc, arrays_may_be_null);
     tcase_add_test(tc, nan_and_infinity_go_where_the_reference_puts_them);
+    tcase_add_loop_test(tc, a_workspace_takes_each_matrix, 0, oracle_stencil_count());
+    tcase_add_test(tc, a_workspace_that_does_not_fit_is_refused);
     tcase_add_test(tc, right_hand_sides_are_independent);
     tcase_add_test(tc, couplings_outside_the_stencil_are_refused);
     tcase_add_test(tc, row_pointers_outside_the_arrays_are_refused);

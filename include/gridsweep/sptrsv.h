@@ -14,10 +14,10 @@ extern "C" {
 #endif
 
 typedef enum gsw_algorithm {
-    GSW_ALGORITHM_AUTO = 0,      /* LINE: packing costs more than one solve gains */
+    GSW_ALGORITHM_AUTO = 0,      /* LINE, or with a workspace what was measured to be faster */
     GSW_ALGORITHM_REFERENCE = 1, /* the plain serial sweep; CPU only */
     GSW_ALGORITHM_LINE = 2,      /* lines as tasks on the user's arrays where they lie */
-    GSW_ALGORITHM_PENCIL = 3     /* packed, through a temporary gsw_factor: allocates */
+    GSW_ALGORITHM_PENCIL = 3     /* packed: into the workspace, or into a temporary gsw_factor */
 } gsw_algorithm;
 
 /* "auto", "reference", "line", "pencil". */
@@ -31,6 +31,7 @@ typedef struct gsw_sptrsv_options {
     int unit_diagonal;     /* nonzero: the diagonal is 1, whatever is stored */
     gsw_dtype vector_type; /* F64 with values F64 or F32; F32 with values F32 */
     gsw_algorithm algorithm;
+    struct gsw_factor *workspace; /* a factor to pack into (factor.h), or NULL: see below */
 } gsw_sptrsv_options;
 
 /* Solves for `count` right-hand sides: column r starts at b + r*ldb and x + r*ldx (in values;
@@ -51,8 +52,13 @@ typedef struct gsw_sptrsv_options {
  * captured in a CUDA graph. Out of place is faster than in place, for x then holds marks while it
  * is being solved.
  *
- * REFERENCE runs on the CPU only. PENCIL makes a factor for this one call, with what factor.h says
- * of its memory, its waits and the devices that it takes; it does not go into a CUDA graph.
+ * REFERENCE runs on the CPU only. PENCIL packs the part into a factor, with what factor.h says of
+ * its memory, its waits and the devices that it takes; it does not go into a CUDA graph.
+ * `workspace` is that factor where the caller has one: of kind LOWER or UPPER, the same grid,
+ * stencil, transpose and unit_diagonal, and both of its types vector_type. Its values are replaced,
+ * and nothing is allocated; without one a factor is made for the one call. For a matrix that is
+ * used once, packing and sweeping is faster than LINE on CUDA where the matrix lies in stencil
+ * arrays (perf/README.md): with a workspace AUTO does that there, and LINE elsewhere.
  *
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, DEVICE, TIMEOUT, and NOT_A_GRID, after
  * which x holds nothing of use: a coupling outside the stencil is found while solving. */
