@@ -395,7 +395,7 @@ static gsw_dtype values_for(int type, int grid) {
 /* Every seventh of the options from `phase` on, those of IC0 or all others; returns their number.
  */
 static int check_recipe(const contexts *c, const recipe *r, int type, int phase) {
-    static const int64_t counts[] = {1, 3, 8, 2};
+    static const int64_t counts[] = {1, 3, 8, 5};
     int combinations = 0;
     problem q;
     problem_open(&q, c, r);
@@ -803,6 +803,20 @@ static void check_direct(const problem *q, int solve, gsw_dtype type, int64_t co
          gsw_sptrsv(q->c.cpu, &q->lower->view, &options, count, v.b, v.ldb, v.expected, v.ldx),
          "the reference");
     block_check(&v, "algorithm pencil");
+
+    /* Into a workspace that holds another matrix's values; AUTO takes it or not. */
+    must(&p, q->c.cuda, gsw_factor_create(q->c.cuda, &q->device_upper, &factor, &options.workspace),
+         "a workspace");
+    for (int a = 0; a < 2; a++) {
+        options.algorithm = a ? GSW_ALGORITHM_AUTO : GSW_ALGORITHM_PENCIL;
+        device_poison(q->c.cuda, &v.device_x);
+        must(&p, q->c.cuda,
+             gsw_sptrsv(q->c.cuda, &q->device_lower, &options, count, v.device_b.values, v.ldb,
+                        v.device_x.values, v.ldx),
+             "a workspace");
+        block_check(&v, "with a workspace");
+    }
+    gsw_factor_destroy(options.workspace);
     block_close(&v);
 }
 
@@ -991,8 +1005,8 @@ static void check_spoilt(const problem *q, const gsw_factor_options *options, co
     char how[40];
     if (same_outcome(&p) == GSW_SUCCESS) {
         block v;
-        block_open(&v, &p, 1, 6);
-        memcpy(v.b, b, bytes_of(&v, v.n));
+        block_open(&v, &p, trial % 2 ? 3 : 1, 6);
+        memcpy(v.b, b, bytes_of(&v, v.n)); /* the first column only */
         block_expect(&v);
         block_solve(&v);
         snprintf(how, sizeof how, "trial %d", trial);

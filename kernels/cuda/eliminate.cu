@@ -4,20 +4,22 @@
  * u' = U / d of its neighbours and their reciprocal pivots, and makes its own. Since a scaled row
  * is all that anyone reads of a row, a row's values can be replaced by the factor's at once, and
  * one pass over both parts does everything: it reads and writes each coefficient and diagonal
- * once, 2 (lower + 1 + upper) values a point. The neighbours' values come on top, but they were
- * written some steps before and are still in the L2 cache. Arithmetic is in double; what is kept
- * between rows is rounded to the factor's type.
+ * once, 2 (lower + 1 + upper) values a point. Arithmetic is in double; what is kept between rows is
+ * rounded to the factor's type.
  *
- * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"), by one block, step by step. For each line
- * some threads fetch what a step needs, and one makes it; one warp watches how far other pencils
- * are, and one thread tells them how far this one is. Blocks take the next pencil from a ticket.
+ * Named shapes: eliminate_named.cuh, which tells how. The rest of this is of the kernel for any
+ * shape (eliminate_kernel.cuh), which is written to be right.
+ *
+ * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"), by one block, step by step, a thread a
+ * line; one warp watches how far other pencils are, and one thread tells them how far this one is.
+ * Blocks take the next pencil from a ticket.
  *
  * WHY WHAT IS READ IS THERE. In a block's own pencil the neighbour was made in an earlier step
  * (back >= 1), before the block's barrier. In a pencil ny tiles before in y' and nz in z, a point
- * stands ny*tile_y*skew_y + nz*tile_z*skew_z - back steps later; so before it fetches for step s, a
+ * stands ny*tile_y*skew_y + nz*tile_z*skew_z - back steps later; so before it makes step s, a
  * block has seen that this pencil has made s + ny*tile_y*skew_y + nz*tile_z*skew_z steps. What the
  * rows' threads store is released, after their barrier, to the teller, by it to the watchers of
- * other blocks, and by these to the threads that fetch.
+ * other blocks, and by these to the threads of the rows.
  *
  * PROGRESS. Tickets are in the order of dependences: a pencil that is waited for has been taken
  * earlier, by a block that is running, or is finished. A wait that lasts plan.wait_limit_ns is
@@ -99,6 +101,8 @@ void describe(work *w, const gsw_factor *factor) {
     plan->upper = upper->values;
     plan->near_y = tiles_within(t->halo_y, t->tile_y);
     plan->near_z = tiles_within(t->halo_z, t->tile_z);
+    plan->halo_lanes_y = (int32_t)gsw_ceil_div(t->halo_y, t->tile.lines_y);
+    plan->halo_lanes_z = (int32_t)gsw_ceil_div(t->halo_z, t->tile.lines_z);
     plan->dilu = factor->options.kind == GSW_DILU;
     plan->positive = factor->options.kind == GSW_IC0;
     plan->pivot_shift = factor->options.pivot_shift;
@@ -174,13 +178,38 @@ gsw_status make_lists(gsw_context *context, gsw_factor *factor, work *w) {
     return status;
 }
 
-/* The kernel. Those of named shapes look one tile far. */
-eliminate_kernel kernel_of(const gsw_factor *factor, const work *w) {
-    const bool close = w->plan.near_y == 2 && w->plan.near_z == 2;
-    const gsw_shape_name shape = close ? factor->packed->shape : SHAPE_OTHER;
-    return factor->options.factor_type == GSW_F32
-               ? gsw_cuda_eliminate_kernel_f32(shape, w->plan.dilu, w->plan.members)
-               : gsw_cuda_eliminate_kernel_f64(shape, w->plan.dilu, w->plan.members);
+eliminate_kernel kernel_of(const gsw_factor *factor, gsw_shape_name shape) {
+    const int dilu = factor->options.kind == GSW_DILU;
+    return factor->options.factor_type == GSW_F32 ? gsw_cuda_eliminate_kernel_f32(shape, dilu)
+                                                  : gsw_cuda_eliminate_kernel_f64(shape, dilu);
+}
+
+/* Shared memory that the kernels and the device take besides the ring. */
+constexpr int32_t RESERVED_SHARED = 2048;
+
+/* Chunks beyond those that are still read: one is being made, one comes, and more than that for a
+ * block that shares its multiprocessor with another. */
+constexpr int32_t FEWEST_FREE = 2, FREE_FOR_TWO = 4;
+
+/* Cuts the ring of a kernel for a named shape, which looks one tile far; false where it does not
+ * fit. */
+bool cut_ring(const gsw_cuda *cuda, const gsw_packed *packed, int32_t row_bytes,
+              eliminate_plan *plan) {
+    const gsw_shape *shape = &packed->view[0].tiles.part[0];
+    const int32_t chunk = ELIMINATE_STEPS * row_bytes;
+    const int32_t of_two = (cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED) / chunk;
+    const int32_t of_one = (cuda->shared_per_block - RESERVED_SHARED) / chunk;
+    int64_t reach = 0;
+    for (int32_t j = 0; j < shape->count; j++) {
+        if (shape->back[j] > reach)
+            reach = shape->back[j];
+    }
+    plan->chunks = (int32_t)gsw_ceil_div(plan->nx + plan->delay, ELIMINATE_STEPS);
+    plan->held = (int32_t)gsw_ceil_div(reach, ELIMINATE_STEPS);
+    plan->stages = of_two >= plan->held + FREE_FOR_TWO ? of_two : of_one;
+    if (plan->stages > ELIMINATE_STAGES)
+        plan->stages = ELIMINATE_STAGES;
+    return plan->near_y == 2 && plan->near_z == 2 && plan->stages >= plan->held + FEWEST_FREE;
 }
 
 } // namespace
@@ -220,18 +249,21 @@ gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor) {
     plan.report = cuda->report;
     plan.wait_limit_ns = cuda->wait_limit_ns;
     plan.withheld = cuda->withheld_line;
-    const eliminate_kernel kernel = kernel_of(factor, w);
-    const dim3 threads(GSW_TILE_LANES, (unsigned)plan.members, (unsigned)kernel.fetchers + 2);
+    eliminate_kernel kernel = kernel_of(factor, factor->packed->shape);
+    if (kernel.row_bytes > 0 && !cut_ring(cuda, factor->packed, kernel.row_bytes, &plan))
+        kernel = kernel_of(factor, SHAPE_OTHER);
+    const int shared = kernel.row_bytes * ELIMINATE_STEPS * plan.stages;
+    const dim3 threads = kernel.row_bytes > 0 ? dim3(ELIMINATE_THREADS)
+                                              : dim3(GSW_TILE_LANES, (unsigned)plan.members, 3);
     void *arguments[] = {&plan};
-    GSW_TRY(gsw_cuda_check(context,
-                           cudaFuncSetAttribute(kernel.kernel,
-                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                kernel.shared),
-                           "the elimination"));
+    GSW_TRY(gsw_cuda_check(
+        context,
+        cudaFuncSetAttribute(kernel.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+        "the elimination"));
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(plan.state, 0, w->state_bytes, cuda->stream),
                            "the elimination's progress"));
     return gsw_cuda_check(context,
                           cudaLaunchKernel(kernel.kernel, dim3((unsigned)w->pencils), threads,
-                                           arguments, (size_t)kernel.shared, cuda->stream),
+                                           arguments, (size_t)shared, cuda->stream),
                           "the elimination");
 }

@@ -6,10 +6,16 @@
 #include "cuda/packed.cuh"
 
 enum {
-    ELIMINATE_MEMBERS = 2,  /* lines of a lane that named shapes have kernels for: 1 to this */
-    ELIMINATE_FETCHERS = 4, /* threads at most that fetch for a line of a named shape */
-    ELIMINATE_NAP = 50,     /* ns between two looks: other blocks of the multiprocessor have work */
-    ELIMINATE_AHEAD = 8     /* steps before a record's use at which it is asked for */
+    /* Named shapes. */
+    ELIMINATE_STEPS = 4,    /* of a chunk */
+    ELIMINATE_STAGES = 12,  /* chunks at most in a block's ring */
+    ELIMINATE_STORERS = 2,  /* threads */
+    ELIMINATE_FETCHERS = 2, /* warps */
+    ELIMINATE_THREADS = 32 * (2 + ELIMINATE_STORERS + ELIMINATE_FETCHERS),
+    /* Any shape. */
+    ELIMINATE_MEMBERS = 2, /* lines of a lane at most */
+    ELIMINATE_NAP = 50,    /* ns between two looks: other warps of the multiprocessor have work */
+    ELIMINATE_AHEAD = 8    /* steps before a record's use at which it is asked for */
 };
 
 /* Neighbour of a point: dx along x, dl lanes and dz planes away. */
@@ -50,6 +56,10 @@ struct eliminate_plan {
     const gsw_pencil *table;
     const eliminate_near *near; /* [ticket][z][y]: the pencils so many tiles before it, */
     int32_t near_y, near_z;     /* 2 x 2 or more, at most 32 in all */
+    /* Named shapes: lanes that are read before the pencil; chunks in all, in the ring, and those of
+     * them that steps after them still read. */
+    int32_t halo_lanes_y, halo_lanes_z;
+    int32_t chunks, stages, held;
     int32_t dilu;
     int32_t positive;   /* IC0: a negative pivot is a bad one */
     double pivot_shift; /* 0: bad pivots stay */
@@ -61,17 +71,17 @@ struct eliminate_plan {
     int64_t withheld; /* ticket of a pencil that does not tell its progress; -1: none */
 };
 
-/* A kernel (argument: the plan), the threads that it wants for each line, and the bytes of shared
- * memory of a block. */
+/* A kernel (argument: the plan), and the bytes of shared memory of a step; 0: the one for any
+ * shape.
+ */
 struct eliminate_kernel {
     const void *kernel;
-    int32_t fetchers, shared;
+    int32_t row_bytes;
 };
 
-/* For factors of one type: of a named shape with so many lines a lane, or, where there is none, the
- * one for all shapes. */
-eliminate_kernel gsw_cuda_eliminate_kernel_f32(gsw_shape_name shape, int dilu, int members);
-eliminate_kernel gsw_cuda_eliminate_kernel_f64(gsw_shape_name shape, int dilu, int members);
+/* For factors of one type. */
+eliminate_kernel gsw_cuda_eliminate_kernel_f32(gsw_shape_name shape, int dilu);
+eliminate_kernel gsw_cuda_eliminate_kernel_f64(gsw_shape_name shape, int dilu);
 
 /* Makes packed->eliminate_work for the kinds that eliminate, from the finished tables of pencils;
  * adds to factor->info.work_bytes. Waits for the device. */

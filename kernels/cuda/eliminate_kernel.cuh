@@ -1,4 +1,4 @@
-/* eliminate_kernel.cuh: the elimination of a row, and the kernel that does all of a pencil. */
+/* eliminate_kernel.cuh: what eliminations share, and the kernel for rows of any shape. */
 #ifndef GSW_CUDA_ELIMINATE_KERNEL_CUH
 #define GSW_CUDA_ELIMINATE_KERNEL_CUH
 
@@ -94,23 +94,6 @@ __device__ __forceinline__ eliminate_spot neighbour_spot(const eliminate_plan &p
                       z + before_z * plan.tile_z);
 }
 
-/* The same where no neighbour is more than one tile away, and without branches: the loads of all
- * neighbours can then be on their way together. */
-__device__ __forceinline__ eliminate_spot close_spot(const eliminate_plan &plan,
-                                                     const eliminate_line &line, int32_t x,
-                                                     eliminate_coupling to) {
-    const int32_t y = line.ly + to.dl, z = line.lz + to.dz;
-    const bool before_y = to.dl < 0 && y < 0, before_z = to.dz < 0 && z < 0;
-    const int32_t same_z = before_y ? line.ticket[0][1] : line.ticket[0][0];
-    const int32_t other_z = before_y ? line.ticket[1][1] : line.ticket[1][0];
-    const int32_t ticket = before_z ? other_z : same_z;
-    const bool there =
-        ticket >= 0 && (to.dx >= 0 || x + to.dx >= 0) && (to.dx <= 0 || x + to.dx < plan.nx);
-    return upper_spot(plan, there ? ticket : line.ticket[0][0], there ? x + to.dx : x,
-                      there ? (before_y ? y + plan.tile_y : y) : line.ly,
-                      there ? (before_z ? z + plan.tile_z : z) : line.lz);
-}
-
 /* ---- Pivots -----------------------------------------------------------------------------------
  */
 
@@ -153,10 +136,8 @@ __device__ __forceinline__ double where_nonzero(double c, double v) {
     return c != 0 ? v : 0;
 }
 
-/* ---- Rows of named shapes ---------------------------------------------------------------------
- *
- * What a row needs of its neighbours is copied to shared memory by ELIMINATE_FETCHERS threads at
- * most, all of it at once; then one thread has its row in registers and finishes it. */
+/* ---- Named shapes -----------------------------------------------------------------------------
+ */
 
 template <int Name> struct eliminate_shape;
 
@@ -176,6 +157,33 @@ NAMED_SHAPES(ELIMINATE_SHAPE)
 #undef ELIMINATE_COUNT
 #undef ELIMINATE_COUPLING
 
+/* As gsw_tiles_skew(), for a shape whose parts are mirror images. */
+template <class Shape> constexpr __host__ __device__ int skew_of(bool along_z) {
+    int skew = 0;
+    for (int j = 0; j < Shape::terms; j++) {
+        const eliminate_coupling c = Shape::at(j);
+        const int away = along_z ? -c.dz : -c.dl;
+        if (along_z ? c.dz < 0 : c.dl < 0 && c.dz == 0) {
+            const int steps = c.dx + 1 + (along_z ? skew_of<Shape>(false) * c.dl : 0);
+            const int least = steps > 0 ? (steps + away - 1) / away : 0;
+            skew = least > skew ? least : skew;
+        }
+    }
+    return skew;
+}
+
+/* Steps between the neighbour at coupling k and the row. */
+template <class Shape> constexpr __host__ __device__ int back_of(int k) {
+    const eliminate_coupling c = Shape::at(k);
+    return -c.dx - skew_of<Shape>(false) * c.dl - skew_of<Shape>(true) * c.dz;
+}
+template <class Shape> constexpr __host__ __device__ int farthest_back(void) {
+    int most = 0;
+    for (int k = 0; k < Shape::terms; k++)
+        most = back_of<Shape>(k) > most ? back_of<Shape>(k) : most;
+    return most;
+}
+
 /* gsw_find_updates() for a shape whose parts are mirror images: the target of lower coupling k and
  * the neighbour's upper coupling u, or -1. */
 template <class Shape> constexpr __host__ __device__ int update_target(bool dilu, int k, int u) {
@@ -193,147 +201,29 @@ template <class Shape> constexpr __host__ __device__ int update_target(bool dilu
     return -1;
 }
 
-/* One point's values in one part, as gsw_packed_value() places them: what depends on the thread
- * apart from what the compiler knows. */
-template <class Real, int Terms, int Members> struct eliminate_record {
-    static constexpr int vector = 16 / (int)sizeof(Real);
-    static constexpr int whole = Terms * Members / vector * vector; /* values in whole vectors */
-    static_assert(Members <= vector && vector % Members == 0, "a lane's lines share a vector");
+/* ---- Waiting for other pencils ----------------------------------------------------------------
+ */
 
-    Real *in_vectors, *behind_them, *diagonal;
-
-    __device__ __forceinline__ eliminate_record(void *values, int64_t record_values,
-                                                eliminate_spot spot) {
-        Real *record = static_cast<Real *>(values) + spot.record * record_values;
-        in_vectors = record + spot.lane * vector + spot.member;
-        behind_them = record + spot.member * GSW_TILE_LANES + spot.lane;
-        diagonal = record + Terms * Members * GSW_TILE_LANES + spot.lane * Members + spot.member;
+/* Looked at now and then while a pencil does not come: true when it is not waited for any more. */
+__device__ __forceinline__ bool given_up(const eliminate_plan &plan, int32_t ticket,
+                                         int64_t since) {
+    if (load_acquire_device(&plan.state->abandon) != 0)
+        return true;
+    if (device_clock() - since < plan.wait_limit_ns)
+        return false;
+    if (atomicExch(&plan.state->abandon, 1) == 0) {
+        plan.report->row = ticket;
+        plan.report->pencil = 1;
+        __threadfence_system();
+        *(volatile int32_t *)&plan.report->status = GSW_ERROR_TIMEOUT;
     }
-
-    __device__ __forceinline__ Real *at(int term) const {
-        const int v = term * Members;
-        return v < whole ? in_vectors + v / vector * vector * GSW_TILE_LANES + v % vector
-                         : behind_them + v * GSW_TILE_LANES;
-    }
-};
-
-template <class Real, int Name, bool Dilu, int Members> struct eliminate_named {
-    using shape = eliminate_shape<Name>;
-    using record = eliminate_record<Real, shape::terms, Members>;
-    static constexpr int terms = shape::terms;
-    static constexpr int fetchers = terms < ELIMINATE_FETCHERS ? terms : ELIMINATE_FETCHERS;
-    static constexpr int lines = Members * GSW_TILE_LANES; /* of a pencil */
-    static constexpr int shared_values = terms * (terms + 1) * lines;
-    using values = double[2 * terms + 1]; /* lower coefficients, diagonal, upper ones */
-
-    /* Upper coefficient U, or (terms) the reciprocal pivot, of the neighbour at coupling K, from
-     * the line's first value in shared memory. */
-    static constexpr __device__ int place(int K, int U) {
-        return (K * (terms + 1) + U) * lines;
-    }
-
-    template <int K, int U>
-    static __device__ __forceinline__ void fetch_values(const record &neighbour, Real *shared) {
-        if constexpr (update_target<shape>(Dilu, K, U) >= 0)
-            start_copy(shared + place(K, U), neighbour.at(U));
-        if constexpr (U + 1 < terms)
-            fetch_values<K, U + 1>(neighbour, shared);
-    }
-
-    /* Starts copying what this thread fetches for its line, couplings K.. */
-    template <int K = 0>
-    static __device__ __forceinline__ void
-    fetch(const eliminate_plan &plan, const eliminate_line &line, int32_t x, Real *shared) {
-        if ((int)threadIdx.z == K % fetchers) {
-            const record neighbour(plan.upper, plan.upper_record,
-                                   close_spot(plan, line, x, shape::at(K)));
-            if constexpr (!Dilu)
-                start_copy(shared + place(K, terms), (const Real *)neighbour.diagonal);
-            fetch_values<K, 0>(neighbour, shared);
-        }
-        if constexpr (K + 1 < terms)
-            fetch<K + 1>(plan, line, x, shared);
-    }
-
-    static __device__ __forceinline__ record lower_of(const eliminate_plan &plan,
-                                                      const eliminate_line &line, int32_t step) {
-        return record(plan.lower, plan.lower_record,
-                      {line.record + record_of(plan, step), line.lane, line.member});
-    }
-    static __device__ __forceinline__ record upper_of(const eliminate_plan &plan,
-                                                      const eliminate_line &line, int32_t step) {
-        return record(plan.upper, plan.upper_record,
-                      upper_spot(plan, line.ticket[0][0], step - line.trail, line.ly, line.lz));
-    }
-
-    static __device__ __forceinline__ void
-    load(const eliminate_plan &plan, const eliminate_line &line, int32_t step, values &row) {
-        const record lower = lower_of(plan, line, step), upper = upper_of(plan, line, step);
-#pragma unroll
-        for (int j = 0; j < terms; j++) {
-            row[j] = (double)*lower.at(j);
-            row[terms + 1 + j] = (double)*upper.at(j);
-        }
-        row[terms] = (double)*(Dilu ? lower.diagonal : upper.diagonal);
-    }
-
-    /* The updates that upper coefficients U.. of the neighbour at coupling K make. */
-    template <int K, int U>
-    static __device__ __forceinline__ void update(const Real *shared, double a, values &row) {
-        constexpr int target = update_target<shape>(Dilu, K, U);
-        if constexpr (target >= 0)
-            row[target] = fma(-a, where_nonzero(a, (double)shared[place(K, U)]), row[target]);
-        if constexpr (U + 1 < terms)
-            update<K, U + 1>(shared, a, row);
-    }
-
-    /* Couplings K.. in ascending order; multipliers[k] becomes a_ik / d_k. */
-    template <int K>
-    static __device__ __forceinline__ void eliminate_from(const Real *shared, values &row,
-                                                          double *multipliers) {
-        const double a = row[K];
-        if constexpr (!Dilu)
-            multipliers[K] = where_nonzero(a, a * (double)shared[place(K, terms)]);
-        update<K, 0>(shared, a, row);
-        if constexpr (K + 1 < terms)
-            eliminate_from<K + 1>(shared, row, multipliers);
-    }
-
-    static __device__ __forceinline__ void eliminate(const eliminate_plan &plan,
-                                                     const eliminate_line &line, int32_t step,
-                                                     values &row, const Real *shared) {
-        double multipliers[terms];
-        eliminate_from<0>(shared, row, multipliers);
-
-        double pivot = row[terms];
-        if (is_bad_pivot(plan, pivot))
-            pivot = mend_pivot<2 * terms + 1>(plan, row, 0, pivot,
-                                              line.row + (step - line.trail) * plan.stride[0]);
-        const double reciprocal = 1 / pivot;
-        const record lower = lower_of(plan, line, step), upper = upper_of(plan, line, step);
-        *(Dilu ? lower.diagonal : upper.diagonal) = (Real)reciprocal;
-#pragma unroll
-        for (int j = 0; j < terms; j++) {
-            const double u = row[terms + 1 + j];
-            const double l = Dilu ? where_nonzero(row[j], row[j] * reciprocal) : multipliers[j];
-            *lower.at(j) = (Real)l;
-            *upper.at(j) = (Real)where_nonzero(u, u * reciprocal);
-        }
-    }
-};
+    return true;
+}
 
 /* ---- Rows of any shape ------------------------------------------------------------------------
  */
 
 template <class Real> struct eliminate_listed {
-    static constexpr int fetchers = 1, shared_values = 0;
-    using values = double[1];
-
-    static __device__ void fetch(const eliminate_plan &, const eliminate_line &, int32_t, Real *) {
-    }
-    static __device__ void load(const eliminate_plan &, const eliminate_line &, int32_t, values &) {
-    }
-
     static __device__ __forceinline__ Real *at(const eliminate_plan &plan, void *values,
                                                int32_t terms, int32_t record_values,
                                                eliminate_spot spot, int32_t term) {
@@ -352,7 +242,7 @@ template <class Real> struct eliminate_listed {
     }
 
     static __device__ void eliminate(const eliminate_plan &plan, const eliminate_line &line,
-                                     int32_t step, values &, const Real *) {
+                                     int32_t step) {
         const gsw_updates &updates = plan.lists->updates;
         const int32_t below = plan.lower_terms, above = plan.upper_terms;
         const int32_t x = step - line.trail;
@@ -396,7 +286,7 @@ template <class Real> struct eliminate_listed {
     }
 };
 
-/* ---- The kernel -------------------------------------------------------------------------------
+/* ---- The kernel for any shape -----------------------------------------------------------------
  */
 
 /* Asks for a record, `bytes` long, to come into the L2 cache. */
@@ -420,22 +310,6 @@ __device__ __forceinline__ void ask_ahead(const eliminate_plan &plan, const elim
             plan.lower_record * (int32_t)sizeof(Real), thread, threads);
     ask_for(plan.upper, mirrored + record_of(plan, plan.nx - 1 + plan.delay - step),
             plan.upper_record * (int32_t)sizeof(Real), thread, threads);
-}
-
-/* Looked at now and then while a pencil does not come: true when it is not waited for any more. */
-__device__ __forceinline__ bool given_up(const eliminate_plan &plan, int32_t ticket,
-                                         int64_t since) {
-    if (load_acquire_device(&plan.state->abandon) != 0)
-        return true;
-    if (device_clock() - since < plan.wait_limit_ns)
-        return false;
-    if (atomicExch(&plan.state->abandon, 1) == 0) {
-        plan.report->row = ticket;
-        plan.report->pencil = 1;
-        __threadfence_system();
-        *(volatile int32_t *)&plan.report->status = GSW_ERROR_TIMEOUT;
-    }
-    return true;
 }
 
 /* Between the warps of a block. */
@@ -494,88 +368,40 @@ __device__ __forceinline__ void tell_steps(const eliminate_plan &plan,
     }
 }
 
-/* Waits for the threads that fetch and make, not for those that watch and tell. */
-__device__ __forceinline__ void await_rows(int32_t threads) {
-    asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-}
-
-/* A pencil for each block. threadIdx: lane, member, role: the fetchers, of which the first makes
- * the rows, then one that watches and one that tells. */
-template <class Real, class Rows>
-__global__ void __launch_bounds__(ELIMINATE_MEMBERS *(ELIMINATE_FETCHERS + 2) * GSW_TILE_LANES)
+/* A pencil for each block. threadIdx: lane, member, role: one that makes rows, one that watches,
+ * one that tells. */
+template <class Real>
+__global__ void __launch_bounds__(GSW_TILE_LANES *ELIMINATE_MEMBERS * 3)
     eliminate_pencils(const __grid_constant__ eliminate_plan plan) {
-    extern __shared__ __align__(16) char memory[];
     __shared__ eliminate_block block;
     const int32_t role = (int32_t)threadIdx.z;
     if (role == 0 && threadIdx.y == 0 && threadIdx.x == 0)
         block = {atomicAdd(&plan.state->next, 1), 0, 0};
     __syncthreads();
-    if (role >= Rows::fetchers) {
-        if (role == Rows::fetchers && threadIdx.y == 0)
+    if (role > 0) {
+        if (role == 1 && threadIdx.y == 0)
             watch_near(plan, &block);
-        else if (role > Rows::fetchers && threadIdx.y == 0 && threadIdx.x == 0)
+        else if (role == 2 && threadIdx.y == 0 && threadIdx.x == 0)
             tell_steps(plan, &block);
         return;
     }
-    const int32_t steps = plan.nx + plan.delay;
-    const int32_t threads = Rows::fetchers * plan.members * GSW_TILE_LANES;
+    const int32_t steps = plan.nx + plan.delay, threads = plan.members * GSW_TILE_LANES;
     const eliminate_line line =
         line_of(plan, block.ticket, (int32_t)threadIdx.x, (int32_t)threadIdx.y);
-    Real *shared = reinterpret_cast<Real *>(memory) + threadIdx.y * GSW_TILE_LANES + threadIdx.x;
-    const bool makes = role == 0, asks = role == Rows::fetchers - 1;
-    for (int32_t step = 0; step < ELIMINATE_AHEAD && asks; step++)
+    for (int32_t step = 0; step < ELIMINATE_AHEAD; step++)
         ask_ahead<Real>(plan, line, step);
     for (int32_t step = 0; step < steps; step++) {
         const int32_t x = step - line.trail;
-        const bool inside = line.inside && x >= 0 && x < plan.nx;
-        typename Rows::values row;
-        if (inside && makes)
-            Rows::load(plan, line, step, row);
+        ask_ahead<Real>(plan, line, step + ELIMINATE_AHEAD);
         while (load_acquire_block(&block.allowed) <= step)
             __nanosleep(ELIMINATE_NAP);
-        if (inside)
-            Rows::fetch(plan, line, x, shared);
-        await_copies();
-        await_rows(threads);
-        if (inside && makes)
-            Rows::eliminate(plan, line, step, row, shared);
-        if (asks)
-            ask_ahead<Real>(plan, line, step + ELIMINATE_AHEAD);
-        await_rows(threads); /* the pencil's next step reads what this one has made */
-        if (makes && threadIdx.y == 0 && threadIdx.x == 0)
+        if (line.inside && x >= 0 && x < plan.nx)
+            eliminate_listed<Real>::eliminate(plan, line, step);
+        /* The pencil's next step reads what this one has made. */
+        asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+        if (threadIdx.y == 0 && threadIdx.x == 0)
             store_release_block(&block.made, step + 1);
     }
-}
-
-/* ---- Choice -----------------------------------------------------------------------------------
- */
-
-template <class Real, class Rows> eliminate_kernel kernel_of() {
-    return {(const void *)eliminate_pencils<Real, Rows>, Rows::fetchers,
-            (int32_t)(Rows::shared_values * sizeof(Real))};
-}
-
-template <class Real, int Name> eliminate_kernel named_kernel(int dilu, int members) {
-    if (members == 1)
-        return dilu ? kernel_of<Real, eliminate_named<Real, Name, true, 1>>()
-                    : kernel_of<Real, eliminate_named<Real, Name, false, 1>>();
-    return dilu ? kernel_of<Real, eliminate_named<Real, Name, true, 2>>()
-                : kernel_of<Real, eliminate_named<Real, Name, false, 2>>();
-}
-
-template <class Real> eliminate_kernel kernel_for(gsw_shape_name shape, int dilu, int members) {
-    if (members <= ELIMINATE_MEMBERS) {
-        switch (shape) {
-#define ELIMINATE_CASE(name, halo)                                                                 \
-    case SHAPE_##name:                                                                             \
-        return named_kernel<Real, SHAPE_##name>(dilu, members);
-            NAMED_SHAPES(ELIMINATE_CASE)
-#undef ELIMINATE_CASE
-        case SHAPE_OTHER:
-            break;
-        }
-    }
-    return kernel_of<Real, eliminate_listed<Real>>();
 }
 
 } // namespace

@@ -11,6 +11,11 @@ extern "C" {
 #include <shapes.h>
 }
 
+/* Lines of a lane in the tile of a shape: two where a line has few coefficients. */
+static constexpr __host__ __device__ int lines_of_a_lane(int name) {
+    return name == SHAPE_D2N5 || name == SHAPE_D3N7 || name == SHAPE_D3N13 ? 2 : 1;
+}
+
 /* One pencil of a part. Pencils are stored, and taken by blocks, in an order in which each comes
  * after those it depends on; its place in that order is its ticket. */
 struct gsw_pencil {
@@ -61,17 +66,24 @@ struct gsw_cuda_pivots {
     int64_t shifted; /* pivots replaced */
 };
 
+/* Counters and faces of sweeps, in device memory, shared by the parts. */
+typedef struct gsw_sweep_area {
+    struct gsw_sweep_state *state; /* sweep.cuh; NULL: not made yet. Counters, then faces */
+    int32_t columns;               /* right-hand sides of a block */
+    int32_t groups;                /* of so many, at most, in a launch */
+    int32_t slots;                 /* of faces, for each group */
+} gsw_sweep_area;
+
 /* factor->packed of the CUDA backend. */
 struct gsw_packed {
     gsw_layout layout; /* part[].packed is NULL: see view[].values */
     gsw_shape_name shape;
-    gsw_packed_view view[2];       /* lower, upper: those that are present */
-    gsw_updates updates;           /* of kinds that eliminate */
-    void *reciprocal;              /* JACOBI: the reciprocal diagonal in natural order */
-    void *eliminate_work;          /* eliminate.cuh */
-    gsw_cuda_pivots *pivots;       /* what a factorisation found: device memory */
-    struct gsw_sweep_state *state; /* sweep.cuh: faces and counters, shared by the sweeps */
-    int32_t slots;                 /* of faces */
+    gsw_packed_view view[2]; /* lower, upper: those that are present */
+    gsw_updates updates;     /* of kinds that eliminate */
+    void *reciprocal;        /* JACOBI: the reciprocal diagonal in natural order */
+    void *eliminate_work;    /* eliminate.cuh */
+    gsw_cuda_pivots *pivots; /* what a factorisation found: device memory */
+    gsw_sweep_area area[2];  /* of sweeps with one right-hand side, with several */
 };
 
 /* ---- factor.cu: the entries of the backend's table */
@@ -113,14 +125,16 @@ gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor);
 
 /* ---- sweep.cu */
 
-/* Allocates and resets packed->state; adds to factor->info.work_bytes. */
+/* Allocates and resets what sweeps with one right-hand side need; adds to factor->info.work_bytes.
+ */
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor);
 void gsw_cuda_sweep_close(struct gsw_packed *packed);
 
 /* The tile that the sweep's kernels want for a shape. */
 gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles);
 
-/* One sweep with part `part`, asynchronous; b and x are device vectors in natural order. */
+/* One sweep with part `part`, asynchronous; b and x are device vectors in natural order. The first
+ * one with several right-hand sides allocates. */
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
                           const void *b, int64_t ldb, void *x, int64_t ldx);
 

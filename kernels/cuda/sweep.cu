@@ -26,16 +26,27 @@ constexpr int32_t RESERVED_SHARED = 2048;
 constexpr int32_t STAGES_FOR_TWO = 3;
 constexpr int32_t PENCILS_FOR_TWO = 4;
 
-/* Cuts the rings of a block that has `most` bytes; false where not even the smallest ones fit. */
-bool cut_rings_to(int32_t most, int32_t real, sweep_plan *plan, int32_t *shared) {
+/* What a block of several columns makes do with: its chunks take longer, so fewer cover the time
+ * that memory needs. */
+constexpr int32_t FEWEST_STAGES = 2;
+
+/* Cuts the rings of a block with so many columns that has `most` bytes; false where not even the
+ * smallest ones fit. */
+bool cut_rings_to(int32_t most, int32_t real, int32_t columns, sweep_plan *plan, int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
+    const int32_t of_row =
+        values + plan->face[0].values + plan->face[1].values + plan->face[2].values;
     const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
-    plan->x_pitch = sweep_row_pitch(
-        values + plan->face[0].values + plan->face[1].values + plan->face[2].values, real);
-    plan->b_pitch = sweep_row_pitch(values, real);
-    plan->staged = lag + SWEEP_STAGER_AHEAD + 3;
+    using several = sweep_columns<SWEEP_COLUMNS>;
+    using single = sweep_columns<1>;
+    plan->x_column = sweep_row_column(of_row, real);
+    plan->b_column = sweep_row_column(values, real);
+    plan->x_pitch = sweep_row_pitch(of_row, real, columns);
+    plan->b_pitch = sweep_row_pitch(values, real, columns);
+    plan->staged =
+        lag + (columns > 1 ? several::ahead + several::slack : single::ahead + single::slack);
     plan->looks = plan->chunks > MANY_CHUNKS ? SWEEP_LOOKS : 1;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
@@ -44,7 +55,7 @@ bool cut_rings_to(int32_t most, int32_t real, sweep_plan *plan, int32_t *shared)
         plan->stages = MOST_STAGES;
         if (rings + MOST_STAGES * stage > most)
             plan->stages = (most - rings) / stage;
-        if (rings < most && plan->stages >= 2 && (plan->stages >= 4 || spare == 2)) {
+        if (rings < most && plan->stages >= FEWEST_STAGES && (plan->stages >= 4 || spare == 2)) {
             plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
             plan->x_offset = plan->b_offset + SWEEP_CHUNK * plan->staged * plan->b_pitch;
             *shared = plan->x_offset + SWEEP_CHUNK * plan->ring * plan->x_pitch;
@@ -62,16 +73,18 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
            view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
 
-bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, sweep_plan *plan, int32_t *shared) {
+bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t columns, sweep_plan *plan,
+               int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
-    if (two_blocks(cuda, factor) &&
-        cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, plan, shared) &&
+    if (columns == 1 && two_blocks(cuda, factor) &&
+        cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, columns, plan,
+                     shared) &&
         plan->stages >= STAGES_FOR_TWO) {
         if (factor->packed->view[0].members > 1)
             plan->looks = SWEEP_LOOKS;
         return true;
     }
-    return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, plan, shared);
+    return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, columns, plan, shared);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -115,7 +128,7 @@ void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
     plan->stride[2] = direction * (t->stride[2] - t->shear * t->stride[1]);
 }
 
-void plan_faces(const gsw_tiles *t, sweep_plan *plan) {
+void plan_faces(const gsw_tiles *t, int32_t columns, sweep_plan *plan) {
     bool corner = false;
     for (int p = 0; p < 2; p++) {
         for (int32_t j = 0; j < t->part[p].count; j++)
@@ -130,7 +143,8 @@ void plan_faces(const gsw_tiles *t, sweep_plan *plan) {
     for (int f = 0; f < 3; f++) {
         plan->face[f] = {values[f], column, later[f], (int32_t)offset};
         column += values[f];
-        offset += values[f] * t->steps + values[f] % 2 * t->steps % 2; /* pairs stay aligned */
+        offset += columns * values[f] * t->steps;
+        offset += offset % 2; /* pairs stay aligned */
     }
     plan->slot_values = (offset + 15) / 16 * 16;
 }
@@ -152,11 +166,12 @@ void plan_couplings(const gsw_packed_view *view, sweep_plan *plan) {
     plan->lead = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK * SWEEP_CHUNK;
 }
 
-void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, sweep_plan *plan) {
+void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t columns,
+               sweep_plan *plan) {
     const gsw_packed_view *view = &factor->packed->view[part];
     *plan = {};
     plan_grid(view, plan);
-    plan_faces(&view->tiles, plan);
+    plan_faces(&view->tiles, columns, plan);
     plan_couplings(view, plan);
     plan->values = view->values;
     plan->records = (int32_t)view->tiles.records;
@@ -174,10 +189,6 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, sweep_p
 /* ---- State ------------------------------------------------------------------------------------
  */
 
-size_t face_offset(int32_t pencils) {
-    return (sizeof(gsw_sweep_state) + (size_t)pencils * sizeof(uint32_t) + 255) / 256 * 256;
-}
-
 /* Slots of faces: all that resident blocks can have in use, and more than a reader's distance in
  * tickets. */
 int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor) {
@@ -186,6 +197,63 @@ int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor) {
     const int64_t blocks = (int64_t)cuda->multiprocessors * (two_blocks(cuda, factor) ? 2 : 1);
     const int64_t wanted = blocks + (lower > upper ? lower : upper) + 8;
     return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
+}
+
+/* Bytes of counters before the faces. */
+size_t face_offset(const gsw_sweep_area *area, int32_t pencils) {
+    return (sizeof(gsw_sweep_state) + (size_t)area->groups * (size_t)pencils * sizeof(uint32_t) +
+            255) /
+           256 * 256;
+}
+
+/* Allocates and resets what a launch of so many columns in so many groups needs. */
+gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t columns, int32_t groups,
+                     gsw_sweep_area *area) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const int32_t pencils = factor->packed->view[0].pencils;
+    sweep_plan plan;
+    plan_faces(&factor->packed->view[0].tiles, columns, &plan);
+    *area = {NULL, columns, groups, count_slots(cuda, factor)};
+    const size_t counters = face_offset(area, pencils);
+    const size_t faces = (size_t)groups * (size_t)area->slots * (size_t)plan.slot_values *
+                         gsw_dtype_size(factor->options.vector_type);
+    void *state;
+    GSW_TRY(gsw_cuda_check(context, cudaMalloc(&state, counters + faces), "the sweep's faces"));
+    area->state = static_cast<gsw_sweep_state *>(state);
+    factor->info.work_bytes += (int64_t)(counters + faces);
+    GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(state, 0, counters, cuda->stream),
+                           "the sweep's state"));
+    /* All bits: a quiet NaN, which says that nothing has come yet. */
+    return gsw_cuda_check(context,
+                          cudaMemsetAsync((char *)state + counters, 0xff, faces, cuda->stream),
+                          "the sweep's faces");
+}
+
+/* The area for several right-hand sides, made when they come for the first time: blocks of several
+ * columns where there is a kernel for them and their rings fit, else of one. *together is 0 where
+ * there is one, or where nothing can be allocated since a graph is being captured: then they are
+ * solved one after the other. */
+gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count, bool *together) {
+    gsw_sweep_area *area = &factor->packed->area[1];
+    bool several = kernels_of(factor)->columns[factor->packed->shape] != NULL;
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    *together = count > 1;
+    if (count <= 1 || area->state)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(gsw_cuda_of(context)->stream, &capture),
+                           "the sweep's faces"));
+    *together = capture == cudaStreamCaptureStatusNone;
+    if (!*together)
+        return GSW_SUCCESS;
+    for (int i = 0; several && i < factor->packed->layout.sweeps; i++) {
+        sweep_plan plan;
+        int32_t shared;
+        make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_COLUMNS,
+                  &plan);
+        several = cut_rings(gsw_cuda_of(context), factor, SWEEP_COLUMNS, &plan, &shared);
+    }
+    return several ? open_area(context, factor, SWEEP_COLUMNS, SWEEP_GROUPS, area)
+                   : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area);
 }
 
 } // namespace
@@ -210,38 +278,25 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     gsw_packed *packed = factor->packed;
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_tiles *t = &packed->view[0].tiles;
-    const size_t real = gsw_dtype_size(factor->options.vector_type);
     sweep_plan plan;
     int32_t shared;
     if (cuda->capability < OLDEST_CAPABILITY)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA need compute capability %d.%d or newer; %s has less",
                         OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
-    make_plan(cuda, factor, 0, &plan);
-    if (t->halo_y > t->tile_y || t->halo_z > t->tile_z || !cut_rings(cuda, factor, &plan, &shared))
+    make_plan(cuda, factor, 0, 1, &plan);
+    if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
+        !cut_rings(cuda, factor, 1, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
                         "%d planes",
                         t->halo_y, t->halo_z);
-    packed->slots = count_slots(cuda, factor);
-    const int64_t values = packed->slots * plan.slot_values;
-    const size_t bytes = face_offset(packed->view[0].pencils) + (size_t)values * real;
-    void *state;
-    GSW_TRY(gsw_cuda_check(context, cudaMalloc(&state, bytes), "the sweep's faces"));
-    packed->state = static_cast<gsw_sweep_state *>(state);
-    factor->info.work_bytes += (int64_t)bytes;
-    GSW_TRY(gsw_cuda_check(
-        context, cudaMemsetAsync(state, 0, face_offset(packed->view[0].pencils), cuda->stream),
-        "the sweep's state"));
-    /* All bits: a quiet NaN, which says that nothing has come yet. */
-    return gsw_cuda_check(context,
-                          cudaMemsetAsync((char *)state + face_offset(packed->view[0].pencils),
-                                          0xff, (size_t)values * real, cuda->stream),
-                          "the sweep's faces");
+    return open_area(context, factor, 1, 1, &packed->area[0]);
 }
 
 void gsw_cuda_sweep_close(struct gsw_packed *packed) {
-    (void)cudaFree(packed->state);
+    (void)cudaFree(packed->area[0].state);
+    (void)cudaFree(packed->area[1].state);
 }
 
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
@@ -250,29 +305,42 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const gsw_packed *packed = factor->packed;
     const gsw_packed_view *view = &packed->view[part];
     const size_t real = gsw_dtype_size(factor->options.vector_type);
-    const void *kernel = kernels_of(factor)->kernel[packed->shape];
+    bool together = false;
+    GSW_TRY(open_columns(context, factor, count, &together));
+    const gsw_sweep_area *area = &packed->area[together];
+    const sweep_kernels *kernels = kernels_of(factor);
+    const bool several = area->columns > 1;
+    const void *kernel = several ? kernels->columns[packed->shape] : kernels->kernel[packed->shape];
+    const unsigned threads =
+        several ? sweep_columns<SWEEP_COLUMNS>::threads : sweep_columns<1>::threads;
     sweep_plan plan;
     int32_t shared;
-    make_plan(cuda, factor, part, &plan);
-    if (!cut_rings(cuda, factor, &plan, &shared))
+    make_plan(cuda, factor, part, area->columns, &plan);
+    if (!cut_rings(cuda, factor, area->columns, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
-    plan.state = packed->state;
-    plan.done = (uint32_t *)(packed->state + 1);
-    plan.faces = (char *)packed->state + face_offset(view->pencils);
-    plan.slots = packed->slots;
+    plan.state = area->state;
+    plan.done = (uint32_t *)(area->state + 1);
+    plan.faces = (char *)area->state + face_offset(area, view->pencils);
+    plan.slots = area->slots;
+    plan.all_values = area->groups * area->slots * plan.slot_values;
+    plan.ldb = ldb;
+    plan.ldx = ldx;
     GSW_TRY(gsw_cuda_check(
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "the sweep"));
     const int64_t last = view->upper ? view->tiles.points - 1 : 0;
-    for (int64_t r = 0; r < count; r++) {
+    const int64_t at_once = area->columns * area->groups;
+    for (int64_t r = 0; r < count; r += at_once) {
         plan.b = (const char *)b + (size_t)(r * ldb + last) * real;
         plan.x = (char *)x + (size_t)(r * ldx + last) * real;
+        plan.columns = (int32_t)(count - r < at_once ? count - r : at_once);
+        plan.groups = (int32_t)gsw_ceil_div(plan.columns, area->columns);
         void *arguments[] = {&plan};
-        GSW_TRY(gsw_cuda_check(context,
-                               cudaLaunchKernel(kernel, dim3((unsigned)view->pencils),
-                                                dim3(SWEEP_THREADS), arguments, (size_t)shared,
-                                                cuda->stream),
-                               "the sweep"));
+        GSW_TRY(gsw_cuda_check(
+            context,
+            cudaLaunchKernel(kernel, dim3((unsigned)view->pencils * (unsigned)plan.groups),
+                             dim3(threads), arguments, (size_t)shared, cuda->stream),
+            "the sweep"));
     }
     return GSW_SUCCESS;
 }

@@ -3,13 +3,20 @@
  * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"). A block takes the next one from a ticket.
  * Its warps have roles, and hand on through shared memory, chunk by chunk (8 steps):
  *
- *   compute  makes the steps; a lane makes one point of each of its lines a step
+ *   compute  makes the steps; a lane makes one point of each of its lines a step; a warp a column
  *   loader   bulk copies of packed records into a ring of stages (one thread)
  *   stager   b, from lines in natural order to steps; announces chunks whose records, b and room
  *            for x are there
  *   storer   x, from steps to lines in natural order
- *   usher    waits until the pencil's faces may be written
+ *   usher    waits until the pencil's faces may be written; with several columns the first warp of
+ *            compute does that before it begins
  *   halos    a warp for each direction: values that the pencils before have handed over
+ *
+ * COLUMNS. A block sweeps one right-hand side or several, which share the records. Rings and faces
+ * hold the columns of a step one after the other; stagers and storers have some columns each. A
+ * launch may have several groups of columns, and then so many blocks for each pencil, one ticket
+ * after the other; groups have faces and done[] of their own, and nothing else to do with each
+ * other. "Ticket" in what follows is the pencil's.
  *
  * THE RING. x of the last steps lies in shared memory, one row a step: first the pencil's own
  * values, lane by lane, then the halo: the lines before it in y', in z, in both. A halo value lies
@@ -69,6 +76,7 @@
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
+#include "cuda/bulk.cuh"
 #include "cuda/order.cuh"
 #include "cuda/sweep.cuh"
 
@@ -112,11 +120,6 @@ struct source {
     int lane_y, lane_z, member;
     int nearest; /* smallest number of steps back that any line reads it */
 };
-
-/* Two lines a lane where a line has few coefficients. */
-constexpr __host__ __device__ int lines_of_a_lane(int name) {
-    return name == SHAPE_D2N5 || name == SHAPE_D3N7 || name == SHAPE_D3N13 ? 2 : 1;
-}
 
 /* What follows from a shape and its tile: as gsw_tiles_skew() and gsw_tiles_cut(). */
 template <int name> struct shape_of {
@@ -384,18 +387,6 @@ template <int n> __device__ __forceinline__ void store_row(uint32_t address, con
         asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(address), "f"(v[0]) : "memory");
 }
 
-/* What the L2 cache keeps: streams go first, faces last. */
-__device__ __forceinline__ uint64_t evict_first(void) {
-    uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-__device__ __forceinline__ uint64_t evict_last(void) {
-    uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
 /* Face values, as their reader takes them and puts others in their place. */
 template <int n>
 __device__ __forceinline__ void load_face(double *v, const double *face, uint64_t policy) {
@@ -466,50 +457,20 @@ __device__ __forceinline__ void store_face_if(bool wanted, float *face, const fl
                      "f"(v[0]), "r"((uint32_t)wanted));
 }
 
-/* ---- mbarriers and bulk copies ----------------------------------------------------------------
- */
-
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-__device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t count) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
-}
-__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-__device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
-}
-/* Waits for a while; true when the phase of that parity is over. */
-__device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
-    uint32_t passed;
-    asm volatile("{\n\t.reg .pred p;\n\t"
-                 "mbarrier.try_wait.parity.shared.b64 p, [%1], %2, 10000;\n\t"
-                 "selp.u32 %0, 1, 0, p;\n\t}"
-                 : "=r"(passed)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-    return passed;
-}
-__device__ __forceinline__ void bulk_copy(uint32_t shared, const void *global, uint32_t bytes,
-                                          uint32_t barrier, uint64_t policy) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
-                 "[%0], [%1], %2, [%3], %4;" ::"r"(shared),
-                 "l"(global), "r"(bytes), "r"(barrier), "l"(policy)
-                 : "memory");
-}
 /* ---- A block ----------------------------------------------------------------------------------
  */
 
 struct block_control {
     uint64_t full[SWEEP_STAGES_MAX];    /* loader: the stage's records have come */
-    uint64_t made[SWEEP_BARRIERS];      /* compute: the chunk is made */
+    uint64_t made[SWEEP_BARRIERS];      /* compute, all of its warps: the chunk is made */
     uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
-    int32_t announced;                  /* by the stager: chunks whose records and b are there */
+    int32_t announced[2];               /* by the stagers: chunks whose records and b are there */
     alignas(16) unsigned char ones[16]; /* values 1, in place of a diagonal */
-    int32_t steps_made;                 /* by compute: whole chunks */
+    int32_t steps_made[4];              /* by each warp of compute: whole chunks */
     uint32_t epoch;
+    int32_t group; /* of right-hand sides */
     int32_t ticket;
     int32_t slot_free; /* by the usher: this pencil's faces may be written */
     int32_t readers;   /* roles that still have to do with other pencils' faces */
@@ -524,6 +485,9 @@ struct block_view {
     uint32_t coefficients, b, x; /* shared addresses */
     int32_t y0, z0;              /* y' and z of the pencil's first line */
     int32_t lane;
+    int32_t column; /* first right-hand side of the block's group */
+    uint32_t *done; /* of the group, as in the plan */
+    void *faces;
 };
 
 /* A wait for another block. */
@@ -569,7 +533,7 @@ __device__ __forceinline__ bool await_slot(const block_view &block, int32_t tick
     if (earlier < 0)
         return true;
     const int32_t reader = plan.table[earlier].after[side];
-    const uint32_t *done = plan.done + (reader >= 0 ? reader : earlier);
+    const uint32_t *done = block.done + (reader >= 0 ? reader : earlier);
     patience wait = {0, 0};
     while (__any_sync(~0u, load_acquire_device(done) != block.control->epoch)) {
         if (give_up(block, wait))
@@ -588,7 +552,7 @@ __device__ __forceinline__ void leave_faces(const block_view &block) {
     __syncwarp();
     if (block.lane == 0 && atomicSub_block(&block.control->readers, 1) == 1) {
         __threadfence();
-        store_release_device(plan.done + block.control->ticket, block.control->epoch);
+        store_release_device(block.done + block.control->ticket, block.control->epoch);
     }
 }
 
@@ -656,6 +620,11 @@ __device__ __forceinline__ moved moved_value(const pencil_tile &tile, int32_t i,
     if (unit == 0) {
         x = a;
         line = k;
+        /* Where a lane has two lines along z, both of them, then y: they fall on different banks.
+         */
+        if (tile.lines_z == 2)
+            line = (k & 1) * tile.tile_y + (k >> 1 & (tile.tile_y - 1)) +
+                   k / (2 * tile.tile_y) * (2 * tile.tile_y);
     } else if (unit == 1) {
         x = k & 7;
         line = a + 8 * (k >> 3);
@@ -720,24 +689,36 @@ __device__ __forceinline__ uint32_t next_cell(movements<members> &m, int i, uint
     return cell;
 }
 
-template <int name, typename Real, int members>
-__device__ __forceinline__ void stage_b(const block_view &block) {
+/* The column of b and x that the block's column k is: where there are no more, the last one. */
+__device__ __forceinline__ int64_t column_of_block(const block_view &block, int k) {
+    return min(block.column + k, block.plan->columns - 1);
+}
+
+template <int name, typename Real, int members, int Columns>
+__device__ __forceinline__ void stage_b(const block_view &block, int mover) {
+    constexpr int AHEAD = sweep_columns<Columns>::ahead;
+    constexpr int COUNT = sweep_columns<Columns>::of_mover;
+    const int first = COUNT * mover;
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
-    movements<members> m;
-    plan_movements<name, Real>(block, block.b, plan.b_pitch, m);
     const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t lines = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK; /* chunks of a line */
     const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.b_pitch);
     const uint32_t ring_bytes = (uint32_t)plan.staged * chunk_bytes;
+    const uint32_t ring = block.b + (uint32_t)(first * plan.b_column), ring_end = ring + ring_bytes;
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
-    const Real *b = (const Real *)plan.b;
+    movements<members> m;
+    plan_movements<name, Real>(block, ring, plan.b_pitch, m);
+    const Real *b[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        b[k] = (const Real *)plan.b + column_of_block(block, first + k) * plan.ldb;
     int32_t stage = 0;
     uint32_t phase = 0;
-    for (int32_t c = 0; c < plan.chunks + SWEEP_STAGER_AHEAD; c++) {
-        const int32_t ready = c - SWEEP_STAGER_AHEAD;
+    for (int32_t c = 0; c < plan.chunks + AHEAD; c++) {
+        const int32_t ready = c - AHEAD;
         if (ready >= 0) {
-            asm volatile("cp.async.wait_group %0;" ::"n"((int)SWEEP_STAGER_AHEAD - 1) : "memory");
+            asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
             while (!barrier_passed(shared_address(control->full + stage), phase))
                 ;
             if (++stage == plan.stages) {
@@ -752,7 +733,7 @@ __device__ __forceinline__ void stage_b(const block_view &block) {
             }
             __syncwarp();
             if (block.lane == 0)
-                *(volatile int32_t *)&control->announced = ready + 1;
+                *(volatile int32_t *)&control->announced[mover] = ready + 1;
         }
         if (c < lines) {
             if (c + lag >= plan.staged)
@@ -760,45 +741,63 @@ __device__ __forceinline__ void stage_b(const block_view &block) {
             const uint32_t wanted = c + 1 < lines ? m.inside : m.ends;
 #pragma unroll
             for (int i = 0; i < m.count; i++) {
-                const uint32_t cell =
-                    next_cell(m, i, chunk_bytes, ring_bytes, block.b + ring_bytes);
-                if (wanted >> i & 1u)
-                    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(cell),
-                                 "l"(b + m.value[i]), "n"(sizeof(Real))
-                                 : "memory");
+                const uint32_t cell = next_cell(m, i, chunk_bytes, ring_bytes, ring_end);
+#pragma unroll
+                for (int k = 0; k < COUNT; k++) {
+                    if (wanted >> i & 1u)
+                        asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(
+                                         cell + (uint32_t)(k * plan.b_column)),
+                                     "l"(b[k] + m.value[i]), "n"(sizeof(Real))
+                                     : "memory");
+                }
             }
-            b += advance;
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+                b[k] += advance;
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 }
 
-template <int name, typename Real, int members>
-__device__ __forceinline__ void store_x(const block_view &block) {
+template <int name, typename Real, int members, int Columns>
+__device__ __forceinline__ void store_x(const block_view &block, int mover) {
+    constexpr int COUNT = sweep_columns<Columns>::of_mover;
+    const int first = COUNT * mover;
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
-    movements<members> m;
-    plan_movements<name, Real>(block, block.x, plan.x_pitch, m);
     const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t lines = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.x_pitch);
     const uint32_t ring_bytes = (uint32_t)plan.ring * chunk_bytes;
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
-    Real *x = (Real *)plan.x;
+    const uint32_t ring = block.x + (uint32_t)(first * plan.x_column), ring_end = ring + ring_bytes;
+    movements<members> m;
+    plan_movements<name, Real>(block, ring, plan.x_pitch, m);
+    Real *x = (Real *)plan.x + (block.column + first) * plan.ldx;
+    const int32_t columns = plan.columns - block.column - first;
     for (int32_t c = 0; c < lines; c++) {
         await_chunk(control->made, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));
-        Real v[m.count];
+        const uint32_t wanted = c + 1 < lines ? m.inside : m.ends;
+        uint32_t cell[m.count];
 #pragma unroll
         for (int i = 0; i < m.count; i++)
-            load_row<1>(v + i, next_cell(m, i, chunk_bytes, ring_bytes, block.x + ring_bytes));
-        __syncwarp();
-        if (block.lane == 0)
-            barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
-        const uint32_t wanted = c + 1 < lines ? m.inside : m.ends;
+            cell[i] = next_cell(m, i, chunk_bytes, ring_bytes, ring_end);
 #pragma unroll
-        for (int i = 0; i < m.count; i++) {
-            if (wanted >> i & 1u)
-                __stcs(x + m.value[i], v[i]); /* not read again soon */
+        for (int k = 0; k < COUNT; k++) {
+            Real v[m.count];
+#pragma unroll
+            for (int i = 0; i < m.count; i++)
+                load_row<1>(v + i, cell[i] + (uint32_t)(k * plan.x_column));
+            if (k == COUNT - 1) {
+                __syncwarp();
+                if (block.lane == 0)
+                    barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
+            }
+#pragma unroll
+            for (int i = 0; i < m.count; i++) {
+                if ((wanted >> i & 1u) && (Columns == 1 || k < columns))
+                    __stcs(x + k * plan.ldx + m.value[i], v[i]); /* not read again soon */
+            }
         }
         x += advance;
     }
@@ -810,23 +809,26 @@ __device__ __forceinline__ void store_x(const block_view &block) {
  * for those `span` steps on, and so forth, whatever the other lanes do. It empties the cell of its
  * next row before it fills the cell of this one: compute, which has read this one, does not meet
  * what lay in the next one before. */
-template <typename Real, int known_values>
+template <typename Real, int known_values, int Columns>
 __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     const sweep_face face = plan.face[side];
-    const int32_t values = known_values > 0 ? known_values : face.values; /* of a step */
+    const int32_t of_column = known_values > 0 ? known_values : face.values; /* a step */
+    const int32_t values = Columns * of_column;
     const int32_t before = control->pencil.before[side];
     if (before < 0 || values == 0)
         return;
-    const int32_t width = values % 2 == 0 ? 2 : 1;
+    const int32_t width = of_column % 2 == 0 ? 2 : 1;
     int32_t shift = 0; /* 2^shift lanes look at a step */
     while ((width << shift) < values)
         shift++;
     const int32_t span = min(32 >> shift, (int)SWEEP_CHUNK);
-    const int32_t column = (block.lane & ((1 << shift) - 1)) * width;
+    const int32_t entry =
+        (block.lane & ((1 << shift) - 1)) * width; /* of a step: [column][value] */
     const int32_t ahead = block.lane >> shift;
-    const bool works = ahead < span && column < values;
+    const bool works = ahead < span && entry < values;
+    const int32_t column = works ? entry / of_column : 0;
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     const int32_t end = works ? plan.chunks * SWEEP_CHUNK : INT32_MIN;
     const int32_t first = -face.later,
@@ -834,10 +836,11 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     const uint32_t pitch = (uint32_t)plan.x_pitch, ring_bytes = (uint32_t)rows * pitch;
     const uint32_t ring_end = block.x + ring_bytes, step = (uint32_t)span * pitch;
     int32_t row = ahead - plan.lead;
-    Real *from = (Real *)plan.faces + (int64_t)(before % plan.slots) * plan.slot_values +
-                 face.offset + column + (int64_t)(row + face.later) * values;
-    uint32_t to = block.x + (uint32_t)(row + rows) * pitch +
-                  (uint32_t)(face.column + column) * (uint32_t)sizeof(Real);
+    Real *from = (Real *)block.faces + (int64_t)(before % plan.slots) * plan.slot_values +
+                 face.offset + entry + (int64_t)(row + face.later) * values;
+    uint32_t to = block.x + (uint32_t)(row + rows) * pitch + (uint32_t)(column * plan.x_column) +
+                  (uint32_t)(face.column + entry - column * of_column) * (uint32_t)sizeof(Real);
+    const int32_t *steps_made = control->steps_made + column;
     to -= to >= ring_end ? ring_bytes : 0;
     const int32_t slack = rows - plan.lead - span; /* rows that may be filled beyond what is made */
     int32_t room = slack;
@@ -863,7 +866,7 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
                     load_face<1>(v[i], from + i * span * values, policy);
             }
             if (row + (LOOKS - 1) * span >= room)
-                room = *(volatile int32_t *)&control->steps_made + slack;
+                room = *(const volatile int32_t *)steps_made + slack;
             bool come = true;
 #pragma unroll
             for (int i = 0; i < LOOKS; i++) {
@@ -895,8 +898,8 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
             given_up = given_up || give_up(block, wait);
         }
     };
-    if (plan.looks > 1)
-        fetch(number<SWEEP_LOOKS>());
+    if (Columns > 1 || plan.looks > 1)
+        fetch(number<sweep_columns<Columns>::looks>());
     else
         fetch(number<1>());
     leave_faces(block);
@@ -919,10 +922,12 @@ __device__ __forceinline__ int32_t column_of(const sweep_plan &plan, const penci
 }
 
 /* Makes one line's point of a step by the definition: couplings in ascending order, zeros skipped.
- * `record` and `b` are the shared addresses of the step's record and of the lane's b. */
+ * `record`, `b` and `x` are the shared addresses of the step's record, of the lane's b, and of the
+ * column's first row. */
 template <typename Real, typename Value>
 __device__ __forceinline__ Real careful_row(const block_view *block, int32_t ring_row,
-                                            uint32_t record, uint32_t b, int32_t member) {
+                                            uint32_t record, uint32_t b, uint32_t x,
+                                            int32_t member) {
     const sweep_plan &plan = *block->plan;
     const int32_t members = plan.lines_y * plan.lines_z;
     const int32_t halo_y = plan.face[0].values / plan.tile_z;
@@ -949,7 +954,7 @@ __device__ __forceinline__ Real careful_row(const block_view *block, int32_t rin
         while (row < 0)
             row += rows;
         const uint32_t at =
-            block->x + (uint32_t)(row * plan.x_pitch) +
+            x + (uint32_t)(row * plan.x_pitch) +
             (uint32_t)sizeof(Real) * (uint32_t)column_of(plan, tile, halo_y, halo_z,
                                                          ly + plan.dl[j], lz - plan.plane[j]);
         Real value;
@@ -961,24 +966,30 @@ __device__ __forceinline__ Real careful_row(const block_view *block, int32_t rin
     return quiet(r);
 }
 
-/* Waits until chunk `chunk` is announced. */
-__device__ __forceinline__ void await_announced(const block_control *control, int32_t chunk) {
-    while (__any_sync(~0u, *(volatile const int32_t *)&control->announced <= chunk))
+/* Waits until chunk `chunk` is announced by a stager. */
+__device__ __forceinline__ void await_announced(const int32_t *announced, int32_t chunk) {
+    while (__any_sync(~0u, *(volatile const int32_t *)announced <= chunk))
         ;
 }
 
-/* The compute warp of a named shape. Returns the first step that it has not made for good (all
- * their number if it has); *handed has a bit for each value of that chunk, [line][step], that has
- * been handed over already. */
-template <int name, typename Real, typename Value>
-__device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t *handed) {
+/* The compute warp of one column, of a named shape. Returns the first step that it has not made for
+ * good (all their number if it has); *handed has a bit for each value of that chunk, [line][step],
+ * that has been handed over already. */
+template <int name, typename Real, typename Value, int Columns>
+__device__ __forceinline__ int32_t make_steps(const block_view &block, int column_of_warp,
+                                              uint32_t *handed) {
     using S = shape_of<name>;
     constexpr int M = S::members, T = S::terms, N = S::sources();
     constexpr int VECTOR = 16 / (int)sizeof(Value), WHOLE = T * M / VECTOR * VECTOR;
-    constexpr uint32_t X_PITCH = (uint32_t)sweep_row_pitch(S::row_values, sizeof(Real));
-    constexpr uint32_t B_PITCH = (uint32_t)sweep_row_pitch(S::own_values, sizeof(Real));
+    /* From column to column, and from row to row. */
+    constexpr uint32_t X_COLUMN = (uint32_t)sweep_row_column(S::row_values, sizeof(Real));
+    constexpr uint32_t B_COLUMN = (uint32_t)sweep_row_column(S::own_values, sizeof(Real));
+    constexpr uint32_t X_PITCH = (uint32_t)sweep_row_pitch(S::row_values, sizeof(Real), Columns);
+    constexpr uint32_t B_PITCH = (uint32_t)sweep_row_pitch(S::own_values, sizeof(Real), Columns);
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
+    const int32_t *announcer =
+        control->announced + column_of_warp / sweep_columns<Columns>::of_mover;
     const int32_t lane = block.lane;
     const int32_t ly = lane % S::lanes_y * S::lines_y, lz = lane / S::lanes_y * S::lines_z;
 
@@ -996,7 +1007,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
     ragged = __any_sync(~0u, ragged);
 
     /* Faces: y' and corner take the lines from tile_y - halo_y on, z those from tile_z - halo_z. */
-    Real *slot = (Real *)plan.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    Real *slot = (Real *)block.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
     const bool hands = control->ticket != plan.withheld;
     const int32_t from_y = S::tile_y - S::halo_y, from_z = S::tile_z - S::halo_z;
     Real *face_y[M], *face_z[M], *face_c[M];
@@ -1008,9 +1019,12 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
         hands_z[m] = hands && S::face_z > 0 && control->pencil.after[1] >= 0 && mz >= from_z;
         hands_c[m] =
             hands && S::corner && control->pencil.after[2] >= 0 && my >= from_y && mz >= from_z;
-        face_y[m] = slot + plan.face[0].offset + (my - from_y) * S::tile_z + mz;
-        face_z[m] = slot + plan.face[1].offset + my * S::halo_z + mz - from_z;
-        face_c[m] = slot + plan.face[2].offset + (my - from_y) * S::halo_z + mz - from_z;
+        face_y[m] = slot + plan.face[0].offset + column_of_warp * S::face_y +
+                    (my - from_y) * S::tile_z + mz;
+        face_z[m] =
+            slot + plan.face[1].offset + column_of_warp * S::face_z + my * S::halo_z + mz - from_z;
+        face_c[m] = slot + plan.face[2].offset + column_of_warp * S::face_c +
+                    (my - from_y) * S::halo_z + mz - from_z;
     }
 
     /* Columns of the neighbours, bytes. */
@@ -1144,16 +1158,18 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
     const uint32_t record_bytes = in_register((uint32_t)plan.record_bytes);
     const uint32_t records_end =
         in_register(block.coefficients + (uint32_t)(plan.stages * SWEEP_CHUNK * plan.record_bytes));
-    const uint32_t x_end = in_register(block.x + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
+    const uint32_t x_begin = in_register(block.x + (uint32_t)column_of_warp * X_COLUMN);
+    const uint32_t x_end = in_register(x_begin + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
     const uint32_t b_bytes = in_register((uint32_t)(plan.staged * SWEEP_CHUNK) * B_PITCH);
     const int32_t chunks = (int32_t)in_register((uint32_t)plan.chunks);
     /* Chunks in which every lane's lines are in the grid. */
     const int32_t whole = ragged ? INT32_MAX : (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t end_whole = plan.nx / SWEEP_CHUNK;
-    const uint32_t b_column = block.b + (uint32_t)(lane * M) * (uint32_t)sizeof(Real);
-    await_announced(control, 0);
-    before = block.x + (uint32_t)((plan.ring - 1) * SWEEP_CHUNK) * X_PITCH;
-    here = block.x;
+    const uint32_t b_column = block.b + (uint32_t)column_of_warp * B_COLUMN +
+                              (uint32_t)(lane * M) * (uint32_t)sizeof(Real);
+    await_announced(announcer, 0);
+    before = x_begin + (uint32_t)((plan.ring - 1) * SWEEP_CHUNK) * X_PITCH;
+    here = x_begin;
     record = block.coefficients;
     b_here = b_column;
     /* The diagonal; where none is stored, ones. */
@@ -1199,7 +1215,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
                 bool late;
                 int32_t announced = 0;
                 if (u == SWEEP_CHUNK - 3)
-                    announced = *(volatile int32_t *)&control->announced;
+                    announced = *(const volatile int32_t *)announcer;
                 load_sources(u, number<1>());
                 load_sources(u, number<0>());
                 begin_sum(u);
@@ -1229,7 +1245,7 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
                         load_sources(u, number<0>());
                         late = not_all_there(u);
                         if (u == SWEEP_CHUNK - 3)
-                            late |= *(volatile int32_t *)&control->announced < chunks_needed;
+                            late |= *(const volatile int32_t *)announcer < chunks_needed;
                     } while (__any_sync(~0u, late));
                     add_near(u, near, r);
                 }
@@ -1243,20 +1259,23 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
                     here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real)), r);
                 /* Hand over. A NaN says nothing yet: see what comes after the chunk. */
                 if constexpr (M == 2 && S::lines_z == 2) {
-                    store_face_if<2>(hands_y[0], face_y[0] + u * S::face_y, r);
+                    store_face_if<2>(hands_y[0], face_y[0] + u * Columns * S::face_y, r);
                     if constexpr (S::halo_z >= 2)
-                        store_face_if<2>(hands_z[0], face_z[0] + u * S::face_z, r);
+                        store_face_if<2>(hands_z[0], face_z[0] + u * Columns * S::face_z, r);
                     else
-                        store_face_if<1>(hands_z[1], face_z[1] + u * S::face_z, r + 1);
+                        store_face_if<1>(hands_z[1], face_z[1] + u * Columns * S::face_z, r + 1);
                 } else {
                     repeat<M>([&](auto member) {
                         constexpr int m = decltype(member)::v;
                         if constexpr (m >= M - S::halo_y || S::lines_y == 1)
-                            store_face_if<1>(hands_y[m], face_y[m] + u * S::face_y, r + m);
+                            store_face_if<1>(hands_y[m], face_y[m] + u * Columns * S::face_y,
+                                             r + m);
                         if constexpr (S::face_z > 0)
-                            store_face_if<1>(hands_z[m], face_z[m] + u * S::face_z, r + m);
+                            store_face_if<1>(hands_z[m], face_z[m] + u * Columns * S::face_z,
+                                             r + m);
                         if constexpr (S::corner)
-                            store_face_if<1>(hands_c[m], face_c[m] + u * S::face_c, r + m);
+                            store_face_if<1>(hands_c[m], face_c[m] + u * Columns * S::face_c,
+                                             r + m);
                     });
                 }
                 /* A line that has met a NaN, or infinity with a coefficient 0, is NaN from there
@@ -1281,20 +1300,20 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
         }
         if (lane == 0) {
             barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
-            *(volatile int32_t *)&control->steps_made = (c + 1) * SWEEP_CHUNK;
+            *(volatile int32_t *)&control->steps_made[column_of_warp] = (c + 1) * SWEEP_CHUNK;
         }
 #pragma unroll
         for (int m = 0; m < M; m++) {
-            face_y[m] += SWEEP_CHUNK * S::face_y;
-            face_z[m] += SWEEP_CHUNK * S::face_z;
-            face_c[m] += SWEEP_CHUNK * S::face_c;
+            face_y[m] += SWEEP_CHUNK * Columns * S::face_y;
+            face_z[m] += SWEEP_CHUNK * Columns * S::face_z;
+            face_c[m] += SWEEP_CHUNK * Columns * S::face_c;
         }
         record = next_record;
         d_here = d_next;
         b_here = b_next;
         before = here;
         here += SWEEP_CHUNK * X_PITCH;
-        here = here == x_end ? block.x : here;
+        here = here == x_end ? x_begin : here;
         find_columns();
     }
     return chunks * SWEEP_CHUNK;
@@ -1303,20 +1322,22 @@ __device__ __forceinline__ int32_t make_steps(const block_view &block, uint32_t 
 /* The compute warp of any shape, from step `first` on, every value from the ring and by the
  * definition: for shapes without code of their own, and for pencils in which something is infinite
  * or NaN. */
-template <typename Real, typename Value>
-__device__ __forceinline__ void make_careful_steps(const block_view &block, int32_t first,
-                                                   uint32_t handed) {
+template <typename Real, typename Value, int Columns>
+__device__ __forceinline__ void make_careful_steps(const block_view &block, int column,
+                                                   int32_t first, uint32_t handed) {
     const sweep_plan &plan = *block.plan;
     block_control *control = block.control;
     const int32_t members = plan.lines_y * plan.lines_z;
     const int32_t halo_y = plan.face[0].values / plan.tile_z;
     const int32_t halo_z = plan.face[1].values / plan.tile_y;
     const int32_t rows = plan.ring * SWEEP_CHUNK, staged_rows = plan.staged * SWEEP_CHUNK;
-    Real *slot = (Real *)plan.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    const uint32_t x_begin = block.x + (uint32_t)(column * plan.x_column);
+    const uint32_t b_begin = block.b + (uint32_t)(column * plan.b_column);
+    Real *slot = (Real *)block.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
     for (int32_t s = first; s < plan.chunks * SWEEP_CHUNK; s++) {
         const int32_t c = s / SWEEP_CHUNK;
         const int32_t stage_row = c % plan.stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
-        await_announced(control, c);
+        await_announced(control->announced + column / sweep_columns<Columns>::of_mover, c);
         for (int32_t m = 0; m < members; m++) {
             const int32_t ly =
                 block.lane % plan.lanes_y * plan.lines_y + (plan.lines_y == 2 ? m : 0);
@@ -1329,9 +1350,9 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
             const uint32_t cell = (uint32_t)(block.lane * members * (int)sizeof(Real));
             const Real made = careful_row<Real, Value>(
                 &block, s % rows, block.coefficients + (uint32_t)(stage_row * plan.record_bytes),
-                block.b + (uint32_t)(s % staged_rows * plan.b_pitch) + cell, m);
+                b_begin + (uint32_t)(s % staged_rows * plan.b_pitch) + cell, x_begin, m);
             const Real r = inside ? made : (Real)0;
-            store_row<1>(block.x + (uint32_t)(s % rows * plan.x_pitch) + cell +
+            store_row<1>(x_begin + (uint32_t)(s % rows * plan.x_pitch) + cell +
                              (uint32_t)(m * (int)sizeof(Real)),
                          &r);
             const int32_t fy = ly - (plan.tile_y - halo_y), fz = lz - (plan.tile_z - halo_z);
@@ -1341,17 +1362,17 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
             const Real meant = is_quiet_nan(r) ? meant_nan<Real>() : r;
             const bool on[3] = {fy >= 0, fz >= 0, fy >= 0 && fz >= 0};
             for (int side = 0; side < 3; side++)
-                store_face_if<1>(on[side] && !handed_before && plan.face[side].values > 0 &&
-                                     control->pencil.after[side] >= 0 &&
-                                     control->ticket != plan.withheld,
-                                 slot + plan.face[side].offset +
-                                     (int64_t)s * plan.face[side].values + entry[side],
-                                 &meant);
+                store_face_if<1>(
+                    on[side] && !handed_before && plan.face[side].values > 0 &&
+                        control->pencil.after[side] >= 0 && control->ticket != plan.withheld,
+                    slot + plan.face[side].offset +
+                        ((int64_t)s * Columns + column) * plan.face[side].values + entry[side],
+                    &meant);
         }
         __syncwarp();
         if (s % SWEEP_CHUNK == SWEEP_CHUNK - 1 && block.lane == 0) {
             barrier_arrive(shared_address(control->made + c % SWEEP_BARRIERS));
-            *(volatile int32_t *)&control->steps_made = s + 1;
+            *(volatile int32_t *)&control->steps_made[column] = s + 1;
         }
     }
 }
@@ -1360,34 +1381,38 @@ __device__ __forceinline__ void make_careful_steps(const block_view &block, int3
  */
 
 /* Takes a pencil and makes the block's memory ready. */
-template <typename Real, typename Value>
+template <typename Real, typename Value, int Columns>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_control *control,
                                             char *x_ring) {
+    constexpr int THREADS = sweep_columns<Columns>::threads;
     const int thread = (int)threadIdx.x;
     if (thread == 0) {
-        const gsw_pencil guess = plan.table[blockIdx.x]; /* most often the one */
+        const int32_t expected = (int32_t)blockIdx.x / plan.groups;
+        const gsw_pencil guess = plan.table[expected]; /* most often the one */
         const uint64_t abandon = load_relaxed_device(&plan.state->abandon);
         const uint64_t taken = atomicAdd((unsigned long long *)&plan.state->next, 1ull);
-        const int32_t ticket = (int32_t)taken;
+        const int32_t ticket = (int32_t)taken / plan.groups;
+        control->group = (int32_t)taken % plan.groups;
         control->epoch = (uint32_t)(taken >> 32) + 1;
-        control->pencil = ticket == (int32_t)blockIdx.x ? guess : plan.table[ticket];
+        control->pencil = ticket == expected ? guess : plan.table[ticket];
         control->ticket = ticket;
         control->dirty = abandon != 0 && abandon != (SWEEP_GIVEN_UP | control->epoch);
-        if (ticket == plan.pencils - 1) /* the next solve starts with ticket 0 */
-            atomicAdd((unsigned long long *)&plan.state->next,
-                      (1ull << 32) - (uint64_t)plan.pencils);
+        const int32_t blocks = plan.pencils * plan.groups;
+        if ((int32_t)taken == blocks - 1) /* the next solve starts with ticket 0 */
+            atomicAdd((unsigned long long *)&plan.state->next, (1ull << 32) - (uint64_t)blocks);
     }
     if (thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
         barrier_init(shared_address(control->full + thread - 32), 1);
     if (thread >= 64 && thread < 64 + SWEEP_BARRIERS) {
-        barrier_init(shared_address(control->made + thread - 64), 1);
-        barrier_init(shared_address(control->stored + thread - 64), 1);
+        barrier_init(shared_address(control->made + thread - 64), Columns);
+        barrier_init(shared_address(control->stored + thread - 64), sweep_columns<Columns>::movers);
     }
     if (thread >= 32 && thread < 96)
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     if (thread == 96) {
-        control->steps_made = 0;
-        control->announced = 0;
+        for (int i = 0; i < Columns; i++)
+            control->steps_made[i] = 0;
+        control->announced[0] = control->announced[1] = 0;
         control->slot_free = 0;
         control->readers = 1;
     }
@@ -1397,7 +1422,7 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     const int32_t words = plan.lead * plan.x_pitch / 16;
     int4 *before = reinterpret_cast<int4 *>(x_ring + (rows - plan.lead) * plan.x_pitch);
-    for (int32_t i = thread - 32; i < words; i += SWEEP_THREADS - 32) {
+    for (int32_t i = thread - 32; i < words; i += THREADS - 32) {
         if (i >= 0)
             before[i] = make_int4(0, 0, 0, 0);
     }
@@ -1411,24 +1436,23 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
         int32_t shift = 0; /* 2^shift threads a row */
         while (1 << shift < values)
             shift++;
-        const int32_t column = thread & ((1 << shift) - 1);
-        Real *cell =
-            (Real *)(x_ring + (thread >> shift) * plan.x_pitch) + plan.face[side].column + column;
+        const int32_t entry = thread & ((1 << shift) - 1);
         const Real content = made ? empty_value<Real>() : (Real)0;
-        if (column < values) {
-            for (int32_t row = thread >> shift; row < rows; row += SWEEP_THREADS >> shift) {
-                *cell = content;
-                cell = (Real *)((char *)cell + (SWEEP_THREADS >> shift) * plan.x_pitch);
-            }
+        for (int32_t i = thread >> shift; i < Columns * rows; i += THREADS >> shift) {
+            Real *face =
+                (Real *)(x_ring + i / Columns * plan.x_pitch + i % Columns * plan.x_column) +
+                plan.face[side].column;
+            if (entry < values)
+                face[entry] = content;
         }
     }
     __syncthreads();
     if (control->dirty) {
         /* A solve before this one was given up. The block that came first empties all faces. */
-        if (control->ticket == 0) {
+        if (control->ticket == 0 && control->group == 0) {
             Real *faces = (Real *)plan.faces;
-            const int64_t values = (int64_t)plan.slots * plan.slot_values;
-            for (int64_t i = thread; i < values; i += SWEEP_THREADS)
+            const int64_t values = plan.all_values;
+            for (int64_t i = thread; i < values; i += THREADS)
                 faces[i] = not_yet<Real>();
             __threadfence();
             __syncthreads();
@@ -1446,13 +1470,14 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
 
 #endif
 
-template <int name, typename Real, typename Value>
-__global__ void __launch_bounds__(SWEEP_THREADS, sizeof(Value) == 4 ? 2 : 1)
+template <int name, typename Real, typename Value, int Columns>
+__global__ void __launch_bounds__(sweep_columns<Columns>::threads,
+                                  sizeof(Value) == 4 && Columns == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
 #if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
     extern __shared__ __align__(128) char memory[];
     __shared__ block_control control;
-    begin_block<Real, Value>(plan, &control, memory + plan.x_offset);
+    begin_block<Real, Value, Columns>(plan, &control, memory + plan.x_offset);
     const block_view block = {&plan,
                               &control,
                               shared_address(memory),
@@ -1460,36 +1485,45 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sizeof(Value) == 4 ? 2 : 1)
                               shared_address(memory + plan.x_offset),
                               control.pencil.j * plan.tile_y - plan.pad_y,
                               control.pencil.k * plan.tile_z - plan.pad_z,
-                              (int32_t)threadIdx.x & 31};
+                              (int32_t)threadIdx.x & 31,
+                              control.group * Columns,
+                              plan.done + (int64_t)control.group * plan.pencils,
+                              (Real *)plan.faces +
+                                  (int64_t)control.group * plan.slots * plan.slot_values};
     /* Uniform for the compiler, so that a role's branches are. */
-    const int role = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
-    constexpr int members = lines_of_a_lane(name);
-    if (role == 0) {
+    const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
+    constexpr int members = lines_of_a_lane(name), movers = sweep_columns<Columns>::movers;
+    constexpr int loader = Columns, stager = loader + 1, storer = stager + movers;
+    constexpr int usher = Columns == 1 ? storer + movers : 0;
+    constexpr int halo = storer + movers + (Columns == 1);
+    if (warp < Columns) {
         int32_t first = 0;
         uint32_t handed = 0;
+        if (warp == usher)
+            open_faces(block);
         if constexpr (name != SHAPE_OTHER)
-            first = make_steps<name, Real, Value>(block, &handed);
-        make_careful_steps<Real, Value>(block, first, handed);
-    } else if (role == 1) {
+            first = make_steps<name, Real, Value, Columns>(block, warp, &handed);
+        make_careful_steps<Real, Value, Columns>(block, warp, first, handed);
+    } else if (warp == loader) {
         if (block.lane == 0)
             load_coefficients(block);
-    } else if (role == 2) {
-        stage_b<name, Real, members>(block);
-    } else if (role == 3) {
-        store_x<name, Real, members>(block);
-    } else if (role == 4) {
+    } else if (warp < storer) {
+        stage_b<name, Real, members, Columns>(block, warp - stager);
+    } else if (warp < storer + movers) {
+        store_x<name, Real, members, Columns>(block, warp - storer);
+    } else if (warp == usher) {
         open_faces(block);
     } else {
         if constexpr (name == SHAPE_OTHER) {
-            fetch_halo<Real, 0>(block, role - 5);
+            fetch_halo<Real, 0, Columns>(block, warp - halo);
         } else {
             using S = shape_of<name>;
-            if (role == 5)
-                fetch_halo<Real, S::face_y>(block, 0);
-            else if (role == 6)
-                fetch_halo<Real, S::face_z>(block, 1);
+            if (warp == halo)
+                fetch_halo<Real, S::face_y, Columns>(block, 0);
+            else if (warp == halo + 1)
+                fetch_halo<Real, S::face_z, Columns>(block, 1);
             else if constexpr (S::face_c > 0)
-                fetch_halo<Real, S::face_c>(block, 2);
+                fetch_halo<Real, S::face_c, Columns>(block, 2);
         }
     }
 #endif

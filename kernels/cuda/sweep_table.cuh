@@ -4,18 +4,21 @@
 
 #include "cuda/sweep_kernel.cuh"
 
+#define SWEEP_KERNEL(shape, Real, Value, columns)                                                  \
+    (const void *)sweep_pencils<SHAPE_##shape, Real, Value, columns>
+
 #define SWEEP_KERNELS(type, Real, Value)                                                           \
     const sweep_kernels *sweep_kernels_##type(void) {                                              \
-        static const sweep_kernels kernels = {{                                                    \
-            (const void *)sweep_pencils<SHAPE_OTHER, Real, Value>,                                 \
-            (const void *)sweep_pencils<SHAPE_D2N5, Real, Value>,                                  \
-            (const void *)sweep_pencils<SHAPE_D2N9, Real, Value>,                                  \
-            (const void *)sweep_pencils<SHAPE_D3N7, Real, Value>,                                  \
-            (const void *)sweep_pencils<SHAPE_D3N13, Real, Value>,                                 \
-            (const void *)sweep_pencils<SHAPE_D3N19, Real, Value>,                                 \
-            (const void *)sweep_pencils<SHAPE_D3N27, Real, Value>,                                 \
-            (const void *)sweep_pencils<SHAPE_D3N33, Real, Value>,                                 \
-        }};                                                                                        \
+        static const sweep_kernels kernels = {                                                     \
+            {SWEEP_KERNEL(OTHER, Real, Value, 1), SWEEP_KERNEL(D2N5, Real, Value, 1),              \
+             SWEEP_KERNEL(D2N9, Real, Value, 1), SWEEP_KERNEL(D3N7, Real, Value, 1),               \
+             SWEEP_KERNEL(D3N13, Real, Value, 1), SWEEP_KERNEL(D3N19, Real, Value, 1),             \
+             SWEEP_KERNEL(D3N27, Real, Value, 1), SWEEP_KERNEL(D3N33, Real, Value, 1)},            \
+            {NULL, NULL, NULL, SWEEP_KERNEL(D3N7, Real, Value, SWEEP_COLUMNS),                     \
+             SWEEP_KERNEL(D3N13, Real, Value, SWEEP_COLUMNS),                                      \
+             SWEEP_KERNEL(D3N19, Real, Value, SWEEP_COLUMNS),                                      \
+             SWEEP_KERNEL(D3N27, Real, Value, SWEEP_COLUMNS),                                      \
+             SWEEP_KERNEL(D3N33, Real, Value, SWEEP_COLUMNS)}};                                    \
         return &kernels;                                                                           \
     }
 
