@@ -209,7 +209,11 @@ bool cut_ring(const gsw_cuda *cuda, const gsw_packed *packed, int32_t row_bytes,
     plan->stages = of_two >= plan->held + FREE_FOR_TWO ? of_two : of_one;
     if (plan->stages > ELIMINATE_STAGES)
         plan->stages = ELIMINATE_STAGES;
-    return plan->near_y == 2 && plan->near_z == 2 && plan->stages >= plan->held + FEWEST_FREE;
+    /* Places in a pencil's records are 32 bits wide. */
+    const int64_t record =
+        plan->lower_record > plan->upper_record ? plan->lower_record : plan->upper_record;
+    return plan->near_y == 2 && plan->near_z == 2 && plan->stages >= plan->held + FEWEST_FREE &&
+           plan->records * record <= INT32_MAX;
 }
 
 } // namespace

@@ -250,7 +250,8 @@ gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count,
         int32_t shared;
         make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_COLUMNS,
                   &plan);
-        several = cut_rings(gsw_cuda_of(context), factor, SWEEP_COLUMNS, &plan, &shared);
+        several = plan.slot_values <= INT32_MAX &&
+                  cut_rings(gsw_cuda_of(context), factor, SWEEP_COLUMNS, &plan, &shared);
     }
     return several ? open_area(context, factor, SWEEP_COLUMNS, SWEEP_GROUPS, area)
                    : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area);
@@ -291,6 +292,9 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
                         "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
                         "%d planes",
                         t->halo_y, t->halo_z);
+    if (plan.slot_values > INT32_MAX) /* places in faces are 32 bits wide */
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
     return open_area(context, factor, 1, 1, &packed->area[0]);
 }
 

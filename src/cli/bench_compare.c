@@ -454,20 +454,6 @@ static void store_row(compare_run *run, const bench_row *row) {
     }
 }
 
-/* The file is replaced whole after each group; standard output gets everything at the end. */
-static int write_json(const cli_options *options, const compare_run *run, bool last) {
-    bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
-                        strncmp(options->json, "/dev/", 5) != 0);
-    if (options->json == NULL || !now)
-        return CLI_OK;
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(json, "results", run->results);
-    cJSON_AddItemReferenceToObject(json, "skipped", run->skipped);
-    int code = cli_write_json(options, json);
-    cJSON_Delete(json);
-    return code;
-}
-
 static int run_methods(const cli_options *options, const compare_run *run, bench_group *group,
                        const bench_method *methods, int count, bench_row *rows, int *used) {
     int code = CLI_OK;
@@ -500,7 +486,7 @@ static int run_group(const cli_options *options, compare_run *run, const gsw_csr
     }
     free(rows);
     free_group(run, group);
-    int written = write_json(options, run, false);
+    int written = cli_write_results(options, run->results, run->skipped, false);
     return code == CLI_OK ? written : code;
 }
 
@@ -667,7 +653,7 @@ static void print_footer(const cli_options *options, const compare_run *run) {
 
 static int finish(const cli_options *options, const compare_run *run) {
     print_footer(options, run);
-    int code = write_json(options, run, true);
+    int code = cli_write_results(options, run->results, run->skipped, true);
     if (run->rival_wrong > 0)
         cli_error(options, "warning: %d result%s from the reference", run->rival_wrong,
                   run->rival_wrong == 1 ? " of another solver differs"

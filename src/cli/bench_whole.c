@@ -276,20 +276,6 @@ static void store_row(whole_run *run, const whole_row *row) {
     cJSON_AddItemToArray(run->results, json);
 }
 
-/* The file is replaced whole after each row; standard output gets everything at the end. */
-static int write_json(const cli_options *options, const whole_run *run, bool last) {
-    bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
-                        strncmp(options->json, "/dev/", 5) != 0);
-    if (options->json == NULL || !now)
-        return CLI_OK;
-    cJSON *json = cJSON_CreateObject();
-    cJSON_AddItemReferenceToObject(json, "results", run->results);
-    cJSON_AddItemReferenceToObject(json, "skipped", run->skipped);
-    int code = cli_write_json(options, json);
-    cJSON_Delete(json);
-    return code;
-}
-
 static void count_row(whole_run *run, const whole_row *row) {
     bool own = strcmp(row->result.kind, "gridsweep") == 0;
     if (row->reason[0] != '\0')
@@ -350,7 +336,7 @@ static int add_row(const cli_options *options, whole_run *run, const whole_row *
     print_row(options, run, row);
     count_row(run, row);
     store_row(run, row);
-    return write_json(options, run, false);
+    return cli_write_results(options, run->results, run->skipped, false);
 }
 
 static int run_own(const cli_options *options, whole_run *run, const gsw_matrix *matrix,
@@ -522,7 +508,7 @@ static void print_footer(const cli_options *options, const whole_run *run) {
 
 static int finish(const cli_options *options, const whole_run *run) {
     print_footer(options, run);
-    int code = write_json(options, run, true);
+    int code = cli_write_results(options, run->results, run->skipped, true);
     if (run->rival_wrong > 0)
         cli_error(options, "warning: another solver's residual misses --rtol");
     if (run->own_wrong > 0) {

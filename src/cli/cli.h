@@ -323,6 +323,10 @@ void cli_discard(cli_outputs *outputs);
 /* All of this for one file: writes the JSON to where --json says. Returns an exit code. */
 int cli_write_json(const cli_options *options, const cJSON *json);
 
+/* The same for lists that grow: the file is replaced whole each time, standard output and devices
+ * get everything with the last. */
+int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped, bool last);
+
 /* ---- Progress ------------------------------------------------------------------------------- */
 
 #define CLI_PROGRESS_WINDOW 32

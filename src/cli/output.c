@@ -394,3 +394,16 @@ int cli_write_json(const cli_options *options, const cJSON *json) {
     cli_discard(&outputs);
     return code;
 }
+
+int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped, bool last) {
+    bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
+                        strncmp(options->json, "/dev/", 5) != 0);
+    if (options->json == NULL || !now)
+        return CLI_OK;
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddItemReferenceToObject(json, "results", results);
+    cJSON_AddItemReferenceToObject(json, "skipped", skipped);
+    int code = cli_write_json(options, json);
+    cJSON_Delete(json);
+    return code;
+}
