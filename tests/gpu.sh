@@ -25,8 +25,9 @@
 #   for package in *.deb; do dpkg -x "$package" deps; done
 #   tests/gpu.sh --deps deps
 #
-# What the sanitizers see: memcheck addresses, leaks aside; synccheck misuse of barriers; racecheck
-# hazards in shared memory between barriers. The sweep hands over by counters, with acquire and
+# What the sanitizers see: memcheck addresses; leakcheck (memcheck on a whole solve of the program)
+# device memory that is not freed; synccheck misuse of barriers; racecheck hazards in shared memory
+# between barriers. The sweep hands over by counters, with acquire and
 # release, in shared and in global memory. racecheck knows no such counters and takes every hand-over
 # for a hazard, so it is run on the products alone. That the sweep's hand-overs are right is argued in
 # the kernels' comments; the evidence are the tests.
@@ -47,7 +48,7 @@ usage() {
 build=build/gpu
 report=tests/gpu-report.json
 deps=
-sanitizers="memcheck racecheck synccheck"
+sanitizers="memcheck leakcheck racecheck synccheck"
 while [ $# -gt 0 ]; do
     case $1 in
     --hash)
@@ -120,6 +121,29 @@ GSW_TEST_REPEATS=10000 ctest --test-dir "$build" -L '^gpu$' --no-tests=error --o
     --test-output-size-passed 100000 --output-junit "$junit" || failed=1
 test_seconds=$((SECONDS - begin))
 
+# complain LOG WHAT...: what went wrong, what the tool says, and the end of the log.
+complain() {
+    local log=$1
+    shift
+    echo "gpu.sh: $* (124: it took too long); what the tool says and the end of $log:" >&2
+    grep -m 40 '^=========' "$log" >&2 || true
+    tail -n 20 "$log" >&2
+}
+
+# find_leaks LOG: a solve by the program must free what it has allocated.
+find_leaks() {
+    local code=0
+    timeout 150 compute-sanitizer --tool memcheck --leak-check full --error-exitcode 9 \
+        "$build/gridsweep" solve --problem convection:12x11x13 --method bicgstab --precond ilu0 \
+        --backend cuda >"$1" 2>&1 || code=$?
+    if [ $code -eq 0 ] && grep -q 'LEAK SUMMARY: 0 bytes' "$1"; then
+        echo passed
+    else
+        complain "$1" "leakcheck: exit code $code"
+        echo failed
+    fi
+}
+
 # sanitize TOOL: runs a few grids under the tool; prints passed, failed or unavailable. What goes
 # wrong is told on stderr.
 sanitize() {
@@ -127,6 +151,10 @@ sanitize() {
     command -v compute-sanitizer >/dev/null || {
         echo "gpu.sh: $1: there is no compute-sanitizer" >&2
         echo unavailable
+        return
+    }
+    [ "$1" != leakcheck ] || {
+        find_leaks "$log"
         return
     }
     local names="test_cuda_sptrsv test_cuda_factor test_cuda_spmv"
@@ -146,10 +174,7 @@ sanitize() {
         fi
         # An exit code of 0 means something only where the tool's summary and the tests' follow.
         if [ $code -ne 0 ] || ! grep -q 'SUMMARY: 0 ' "$log" || ! grep -q '^100%: Checks' "$log"; then
-            echo "gpu.sh: $1 $name: exit code $code (124: it took too long); what the tool says" \
-                "and the end of $log:" >&2
-            grep -m 40 '^=========' "$log" >&2 || true
-            tail -n 20 "$log" >&2
+            complain "$log" "$1 $name: exit code $code"
             echo failed
             return
         fi

@@ -59,7 +59,8 @@ def tree(tmp_path):
 
 
 def shell(tree, text):
-    environment = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    path = f"{BUILD}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
     return subprocess.run(["sh", "-euc", text], cwd=tree, env=environment, capture_output=True,
                           text=True, timeout=300, check=False)
 

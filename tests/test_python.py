@@ -1089,7 +1089,39 @@ def test_gpu_arrays_of_other_packages(cuda, A, name, only_dlpack, monkeypatch):
         wanted = gs.ilu0(A).solve(b)
         close_to(to_host(x), wanted)
         close_to(to_host(given), wanted)
+        if not only_dlpack:
+            given = to_device(b)[:, 0]
+            close_to(to_host(M.matvec(given)), wanted[:, 0])
+            close_to(to_host(given), b[:, 0])  # x is another array
         M.close()
+
+
+def test_matvec_on_a_device_makes_an_array_of_the_same_kind(A, monkeypatch):
+    """On the CPU, with what it calls replaced: what it copies, solves and waits for, in order."""
+    M, told = gs.ilu0(A), []
+
+    class Context:
+        backend = "cuda"
+
+        def synchronize(self):
+            told.append("waited")
+
+    class Array:
+        def clone(self):
+            told.append("cloned")
+            return Array()
+
+    def solve(b, out):
+        assert b is out
+        told.append("solved")
+
+    monkeypatch.setattr(M, "solve", solve)
+    context, M.context = M.context, Context()
+    given = Array()
+    result = M.matvec(given)
+    M.context = context
+    assert told == ["cloned", "solved", "waited"] and type(result) is Array and result is not given
+    M.close()
 
 
 def test_torch_on_the_cpu(A):

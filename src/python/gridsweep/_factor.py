@@ -124,6 +124,17 @@ class Factor(_Operator):
         self._address()
         return solve_into(self.context, b, out, self.shape[0], self.dtype, solve)
 
+    def matvec(self, x):
+        """solve(x) as SciPy's operators do it. With CUDA the result is a new array of x's kind
+        (x.copy(), or x.clone()), finished when this returns: cupyx's solvers take the factor as M.
+        """
+        if self.context.backend != "cuda":
+            return super().matvec(x)
+        result = x.copy() if hasattr(x, "copy") else x.clone()
+        self.solve(result, out=result)
+        self.context.synchronize()
+        return result
+
     def _matvec(self, x):
         return self.solve(x)
 
