@@ -8,9 +8,8 @@ typedef struct bicgstab {
     double *shadow; /* the fixed vector that it is made orthogonal to */
     double *p, *v;  /* direction and its product */
     double *t;      /* the product of s */
-    double
-        *p_hat; /* M^-1 p and M^-1 s, which x takes; p and s themselves where M is applied from */
-    double *s_hat; /* the left or not at all */
+    /* M^-1 p and M^-1 s, which x takes; where M is applied from the left or not at all, p and s. */
+    double *p_hat, *s_hat;
 } bicgstab;
 
 static bicgstab vectors_of(const gsw_krylov_run *run) {

@@ -113,7 +113,7 @@ static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
     return status;
 }
 
-/* From stencil arrays, packing and sweeping once took 0.3 to 0.8 of the time of LINE on one H200,
+/* From stencil arrays, packing and sweeping once took 0.5 to 0.98 of the time of LINE on one H200,
  * D3N7 and D3N27, 64^3 to 256^3 (perf/NOTES.md); from CSR it has not been measured to be faster. */
 static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix,
                             const gsw_sptrsv_options *options) {

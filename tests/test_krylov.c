@@ -7,18 +7,9 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
-#include "krylov_cases.h"
+#include "krylov_cases.h" /* before the fixture: its functions have a context each */
 
-static gsw_context *context;
-
-static void open_context(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-}
-
-static void close_context(void) {
-    gsw_context_destroy(context);
-}
+#include "context_fixture.h"
 
 /* The same, but methods are queued ahead, as on a device. */
 static void open_queue(void) {

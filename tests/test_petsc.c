@@ -7,18 +7,8 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+#include "context_fixture.h"
 #include "petsc_solve.h"
-
-static gsw_context *context;
-
-static void open_context(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-}
-
-static void close_context(void) {
-    gsw_context_destroy(context);
-}
 
 /* What is compared: method, preconditioner (-1: none) and whether the matrix must be symmetric. */
 static const struct {

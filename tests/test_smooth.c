@@ -6,19 +6,9 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+#include "context_fixture.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-static gsw_context *context;
-
-static void open_context(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-}
-
-static void close_context(void) {
-    gsw_context_destroy(context);
-}
 
 /* A problem as CSR with 64-bit indices, a right-hand side, and a first guess that is not zero. */
 typedef struct model {

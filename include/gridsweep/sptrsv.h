@@ -58,7 +58,7 @@ typedef struct gsw_sptrsv_options {
  * stencil, transpose and unit_diagonal, and both of its types vector_type. Its values are replaced,
  * and nothing is allocated; without one a factor is made for the one call. For a matrix that is
  * used once, packing and sweeping is faster than LINE on CUDA where the matrix lies in stencil
- * arrays (perf/README.md): with a workspace AUTO does that there, and LINE elsewhere.
+ * arrays (perf/NOTES.md): with a workspace AUTO does that there, and LINE elsewhere.
  *
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, DEVICE, TIMEOUT, and NOT_A_GRID, after
  * which x holds nothing of use: a coupling outside the stencil is found while solving. */

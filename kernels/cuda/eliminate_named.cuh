@@ -40,8 +40,26 @@
 
 #include "cuda/bulk.cuh"
 #include "cuda/eliminate_kernel.cuh"
+#include "cuda/shape.cuh"
 
 namespace {
+
+/* gsw_find_updates() for a shape whose parts are mirror images: the target of lower coupling k and
+ * the neighbour's upper coupling u, or -1. */
+template <class Shape> constexpr __host__ __device__ int update_target(bool dilu, int k, int u) {
+    const coupling a = Shape::table::at(k), b = Shape::table::at(u);
+    const int dx = a.dx - b.dx, dl = a.dl - b.dl, plane = a.plane - b.plane;
+    if (dx == 0 && dl == 0 && plane == 0)
+        return Shape::terms;
+    for (int j = 0; !dilu && j < Shape::terms; j++) {
+        const coupling c = Shape::table::at(j);
+        if (c.dx == dx && c.dl == dl && c.plane == plane)
+            return j;
+        if (c.dx == -dx && c.dl == -dl && c.plane == -plane)
+            return Shape::terms + 1 + j;
+    }
+    return -1;
+}
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
@@ -133,7 +151,7 @@ __device__ __forceinline__ void start_copy_of(uint32_t shared, const void *globa
 }
 
 template <class Real, int Name, bool Dilu, int Members> struct named_pencil {
-    using shape = eliminate_shape<Name>;
+    using shape = shape_of<Name>;
     static constexpr int terms = shape::terms, steps = ELIMINATE_STEPS;
     static constexpr int vector = 16 / (int)sizeof(Real);
     static constexpr int whole = terms * Members / vector; /* vectors of a lane */
@@ -177,8 +195,8 @@ template <class Real, int Name, bool Dilu, int Members> struct named_pencil {
 
     /* ---- Loader and storers */
 
-    /* Copies chunk by chunk: copy(record, row, count) for the lower and the upper part. Records of
-     * a pencil follow each other in a circle. */
+    /* copy(record, row, count) for the upper part's records of a chunk: a pencil's records follow
+     * each other in a circle, so they lie in one piece or in two. */
     template <typename Copy>
     static __device__ __forceinline__ void
     for_upper_records(const eliminate_plan &plan, int32_t chunk, int32_t slot, Copy &&copy) {
@@ -376,8 +394,8 @@ template <class Real, int Name, bool Dilu, int Members> struct named_pencil {
             const eliminate_line line = line_of(plan, 0, lane, m);
 #pragma unroll
             for (int k = 0; k < terms; k++) {
-                const eliminate_coupling to = shape::at(k);
-                const int32_t ly = line.ly + to.dl, lz = line.lz + to.dz;
+                const coupling to = shape::table::at(k);
+                const int32_t ly = line.ly + to.dl, lz = line.lz - to.plane;
                 const int32_t y = ly >> plan.lines_y_bits, z = lz >> plan.lines_z_bits;
                 const int32_t member = (ly & ((1 << plan.lines_y_bits) - 1)) +
                                        ((lz & ((1 << plan.lines_z_bits) - 1)) << plan.lines_y_bits);
@@ -406,7 +424,7 @@ template <class Real, int Name, bool Dilu, int Members> struct named_pencil {
     }
 
     /* The rows that a step reads of the ring of upper parts, by how many steps back they are. */
-    static constexpr int reach = farthest_back<shape>();
+    static constexpr int reach = shape::find_reach();
     struct rows_back {
         const Real *row[reach + 1];
     };
@@ -426,7 +444,7 @@ template <class Real, int Name, bool Dilu, int Members> struct named_pencil {
     static __device__ __forceinline__ void eliminate_from(const rows_back &back, const sight &near,
                                                           values (&rows)[Members],
                                                           double (&multipliers)[Members][terms]) {
-        const Real *neighbour = back.row[back_of<shape>(K)];
+        const Real *neighbour = back.row[shape::back(K)];
 #pragma unroll
         for (int m = 0; m < Members; m++) {
             const double a = rows[m][K];

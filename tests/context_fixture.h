@@ -1,0 +1,20 @@
+/* context_fixture.h: one CPU context for a file of tests, made before each test and closed after
+ * it: a checked fixture of Check. */
+#ifndef GSW_CONTEXT_FIXTURE_H
+#define GSW_CONTEXT_FIXTURE_H
+
+#include <check.h>
+#include <gridsweep/context.h>
+
+static gsw_context *context;
+
+static void open_context(void) {
+    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+}
+
+static void close_context(void) {
+    gsw_context_destroy(context);
+}
+
+#endif
