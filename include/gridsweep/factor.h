@@ -110,8 +110,8 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
  * sides; column r starts at b + r*ldb and x + r*ldx (in values). x may be b (then ldb == ldx);
  * otherwise they must not overlap. Allocates nothing, but with CUDA for the first solve with
  * several right-hand sides: the hand-over memory of up to 8 columns, which are then swept together,
- * so that the factor is read once for 4 of them (and, while it is captured in a graph, that first
- * solve sweeps them one after the other). The same bits for any number of threads.
+ * so that the factor is read once for 4 of them (that first solve waits for the stream; while it is
+ * captured in a graph it sweeps them one after the other instead). The same bits for any number of threads.
  * NaN and infinity in b travel along existing couplings only.
  * Errors: INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA, where an earlier solve can be meant). */
 GSW_API

@@ -14,6 +14,10 @@ namespace {
 constexpr int OLDEST_CAPABILITY = 70; /* threads of a warp that make progress on their own */
 constexpr int64_t WAIT_LIMIT_NS = INT64_C(10000000000);
 
+/* Launches of launch.cuh that overlap, and that can be captured in a graph, need at least these. */
+constexpr int FIRST_OVERLAPPING = 90;
+constexpr int FIRST_OVERLAPPING_DRIVER = 12030;
+
 /* To queue an iteration takes the host less time than the device needs for one, so one at hand
  * keeps it busy. Each more would be one more in vain at the end of a solve. */
 constexpr int KRYLOV_AHEAD = 1;
@@ -172,9 +176,13 @@ gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
     for (const auto &attribute : wanted)
         if (error == cudaSuccess)
             error = cudaDeviceGetAttribute(attribute.value, attribute.attribute, cuda->device);
+    int driver = 0;
+    if (error == cudaSuccess)
+        error = cudaDriverGetVersion(&driver);
     if (error != cudaSuccess)
         return refuse_device(context, cuda->device, error);
     cuda->capability = 10 * properties.major + properties.minor;
+    cuda->overlaps = cuda->capability >= FIRST_OVERLAPPING && driver >= FIRST_OVERLAPPING_DRIVER;
     snprintf(context->device, sizeof context->device, "%.120s (sm_%d)", properties.name,
              cuda->capability);
     return GSW_SUCCESS;

@@ -27,6 +27,7 @@ struct gsw_cuda {
     int shared_per_block;          /* most bytes of shared memory that a block may ask for */
     int shared_per_multiprocessor; /* bytes */
     int capability;                /* 10 * major + minor */
+    bool overlaps;                 /* a kernel may begin while the one before it ends: launch.cuh */
 
     gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */
 

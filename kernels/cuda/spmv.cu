@@ -5,7 +5,7 @@
  * row; what they share is the reading of it. */
 #include <cuda_pipeline.h>
 
-#include "cuda/context.cuh"
+#include "cuda/launch.cuh"
 
 namespace {
 
@@ -62,8 +62,8 @@ __device__ int clamp(int64_t value, int most) {
  * neighbouring values of x for rows of one stencil. */
 template <typename Value, typename Coefficient, typename Index, bool residual>
 __global__ void __launch_bounds__(ROWS)
-    csr_rows(const csr_arrays<Coefficient, Index> csr, const Value *b, const Value *__restrict__ x,
-             Value *y) {
+    csr_rows(const csr_arrays<Coefficient, Index> csr, const Value *b, const Value *x, Value *y) {
+    take_turn();
     extern __shared__ double shared[];
     Coefficient *values = reinterpret_cast<Coefficient *>(shared);
     Index *columns = reinterpret_cast<Index *>(values + csr.capacity);
@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(ROWS)
 }
 
 template <typename Value, typename Coefficient, typename Index>
-void launch_csr(cudaStream_t stream, const gsw_csr *csr, const void *b, const void *x, void *y) {
+cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, const void *x,
+                       void *y) {
     const int64_t entry = sizeof(Coefficient) + sizeof(Index);
     const int64_t longest = STAGE_BYTES / entry / 32 * 32;
     /* Room for rows of average length: more blocks fit on a multiprocessor. */
@@ -115,12 +116,10 @@ void launch_csr(cudaStream_t stream, const gsw_csr *csr, const void *b, const vo
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
-    if (b)
-        csr_rows<Value, Coefficient, Index, true>
-            <<<blocks, ROWS, bytes, stream>>>(arrays, from_b, from_x, to);
-    else
-        csr_rows<Value, Coefficient, Index, false>
-            <<<blocks, ROWS, bytes, stream>>>(arrays, from_b, from_x, to);
+    return launch_kernel(cuda,
+                         b ? csr_rows<Value, Coefficient, Index, true>
+                           : csr_rows<Value, Coefficient, Index, false>,
+                         blocks, ROWS, bytes, arrays, from_b, from_x, to);
 }
 
 /* ---- stencil arrays ---- */
@@ -178,8 +177,8 @@ __device__ int64_t split(int64_t i, int64_t nx, bool narrow, int64_t *x) {
 /* A thread takes a point: neighbouring threads read neighbouring values of every array and of x. */
 template <typename Value, typename Coefficient, bool residual>
 __global__ void __launch_bounds__(POINTS)
-    stencil_rows(const stencil_terms<Coefficient> terms, const Value *b,
-                 const Value *__restrict__ x, Value *y) {
+    stencil_rows(const stencil_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
+    take_turn();
     const bool narrow = terms.points <= int64_t{UINT32_MAX};
     for (int64_t row = int64_t{blockIdx.x} * POINTS + threadIdx.x; row < terms.points;
          row += int64_t{gridDim.x} * POINTS) {
@@ -201,46 +200,43 @@ __global__ void __launch_bounds__(POINTS)
 }
 
 template <typename Value, typename Coefficient>
-void launch_stencil(cudaStream_t stream, const gsw_matrix *matrix, const void *b, const void *x,
-                    void *y) {
+cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const void *b,
+                           const void *x, void *y) {
     const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
     const unsigned blocks = blocks_for(terms.points, POINTS);
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
-    if (b)
-        stencil_rows<Value, Coefficient, true>
-            <<<blocks, POINTS, 0, stream>>>(terms, from_b, from_x, to);
-    else
-        stencil_rows<Value, Coefficient, false>
-            <<<blocks, POINTS, 0, stream>>>(terms, from_b, from_x, to);
+    return launch_kernel(
+        cuda, b ? stencil_rows<Value, Coefficient, true> : stencil_rows<Value, Coefficient, false>,
+        blocks, POINTS, 0, terms, from_b, from_x, to);
 }
 
 /* ---- choosing among them ---- */
 
 template <typename Value, typename Coefficient>
-void multiply(cudaStream_t stream, const gsw_matrix *matrix, const void *b, const void *x,
-              void *y) {
+cudaError_t multiply(const gsw_cuda *cuda, const gsw_matrix *matrix, const void *b, const void *x,
+                     void *y) {
     if (matrix->format == GSW_FORMAT_STENCIL)
-        launch_stencil<Value, Coefficient>(stream, matrix, b, x, y);
-    else if (matrix->csr.index_type == GSW_I32)
-        launch_csr<Value, Coefficient, int32_t>(stream, &matrix->csr, b, x, y);
-    else
-        launch_csr<Value, Coefficient, int64_t>(stream, &matrix->csr, b, x, y);
+        return launch_stencil<Value, Coefficient>(cuda, matrix, b, x, y);
+    if (matrix->csr.index_type == GSW_I32)
+        return launch_csr<Value, Coefficient, int32_t>(cuda, &matrix->csr, b, x, y);
+    return launch_csr<Value, Coefficient, int64_t>(cuda, &matrix->csr, b, x, y);
 }
 
 } // namespace
 
 gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                          const void *b, const void *x, void *y) {
-    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    cudaError_t error;
     gsw_dtype coefficients =
         matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
     if (vector_type == GSW_F32)
-        multiply<float, float>(stream, matrix, b, x, y);
+        error = multiply<float, float>(cuda, matrix, b, x, y);
     else if (coefficients == GSW_F32)
-        multiply<double, float>(stream, matrix, b, x, y);
+        error = multiply<double, float>(cuda, matrix, b, x, y);
     else
-        multiply<double, double>(stream, matrix, b, x, y);
-    return gsw_cuda_check_launch(context, "a product with a matrix");
+        error = multiply<double, double>(cuda, matrix, b, x, y);
+    return gsw_cuda_check(context, error, "a product with a matrix");
 }

@@ -1,4 +1,5 @@
 /* sweep.cu: sweeps of packed factors: launch shapes, state, and the launch. */
+#include "cuda/launch.cuh"
 #include "cuda/sweep.cuh"
 
 namespace {
@@ -253,8 +254,11 @@ gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count,
         several = plan.slot_values <= INT32_MAX &&
                   cut_rings(gsw_cuda_of(context), factor, SWEEP_COLUMNS, &plan, &shared);
     }
-    return several ? open_area(context, factor, SWEEP_COLUMNS, SWEEP_GROUPS, area)
-                   : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area);
+    GSW_TRY(several ? open_area(context, factor, SWEEP_COLUMNS, SWEEP_GROUPS, area)
+                    : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
+    /* The kernel takes its tickets without waiting for what was queued before it. */
+    return gsw_cuda_check(context, cudaStreamSynchronize(gsw_cuda_of(context)->stream),
+                          "the sweep's state");
 }
 
 } // namespace
@@ -329,6 +333,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     plan.all_values = area->groups * area->slots * plan.slot_values;
     plan.ldb = ldb;
     plan.ldx = ldx;
+    plan.resident = cuda->multiprocessors * (cuda->shared_per_multiprocessor / shared);
     GSW_TRY(gsw_cuda_check(
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "the sweep"));
@@ -340,11 +345,11 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
         plan.columns = (int32_t)(count - r < at_once ? count - r : at_once);
         plan.groups = (int32_t)gsw_ceil_div(plan.columns, area->columns);
         void *arguments[] = {&plan};
-        GSW_TRY(gsw_cuda_check(
-            context,
-            cudaLaunchKernel(kernel, dim3((unsigned)view->pencils * (unsigned)plan.groups),
-                             dim3(threads), arguments, (size_t)shared, cuda->stream),
-            "the sweep"));
+        GSW_TRY(gsw_cuda_check(context,
+                               launch_kernel_of(cuda, kernel,
+                                                (unsigned)view->pencils * (unsigned)plan.groups,
+                                                threads, (size_t)shared, arguments),
+                               "the sweep"));
     }
     return GSW_SUCCESS;
 }

@@ -72,11 +72,17 @@
  * reports TIMEOUT and marks the solve as given up; others find the mark. From then on a halo takes
  * 0 for what has not come, and the usher lets compute begin, so that all blocks run to their end.
  * The next solve finds the mark of this one, and its first block empties all faces before any
- * begins. */
+ * looks there or hands over.
+ *
+ * THE KERNEL BEFORE. Blocks may start while the kernel before this one ends (launch.cuh). Tickets
+ * are safe: all of that kernel's blocks have theirs then. The loader does not wait for its end,
+ * since coefficients have been there since the factor was made; all others do, so nothing is read
+ * of b, and nothing in faces or x is touched, before it. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
 #include "cuda/bulk.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/order.cuh"
 #include "cuda/shape.cuh"
 #include "cuda/sweep.cuh"
@@ -309,7 +315,7 @@ struct block_control {
     int32_t ticket;
     int32_t slot_free; /* by the usher: this pencil's faces may be written */
     int32_t readers;   /* roles that still have to do with other pencils' faces */
-    int32_t dirty;     /* faces hold what a solve that was given up has left */
+    int32_t doubtful;  /* faces may hold what a solve that was given up has left */
     gsw_pencil pencil;
 };
 
@@ -399,11 +405,35 @@ __device__ __forceinline__ void await_chunk(const uint64_t *barriers, int32_t co
         ;
 }
 
+/* Returns when faces hold nothing of a solve that was given up: the block that came first empties
+ * all of them. */
+template <typename Real, bool usher>
+__device__ __forceinline__ void await_clean_faces(const block_view &block) {
+    const sweep_plan &plan = *block.plan;
+    if (!*(volatile int32_t *)&block.control->doubtful)
+        return;
+    const uint64_t mark = SWEEP_GIVEN_UP | block.control->epoch;
+    uint64_t abandon = load_acquire_device(&plan.state->abandon);
+    while (__any_sync(~0u, abandon != 0 && abandon != mark)) {
+        if (usher && block.control->ticket == 0 && block.control->group == 0) {
+            Real *faces = (Real *)plan.faces;
+            for (int64_t i = block.lane; i < plan.all_values; i += 32)
+                faces[i] = not_yet<Real>();
+            __threadfence();
+            __syncwarp();
+            if (block.lane == 0)
+                store_release_device(&plan.state->abandon, (uint64_t)0);
+        }
+        abandon = load_acquire_device(&plan.state->abandon);
+    }
+}
+
 /* ---- Usher ------------------------------------------------------------------------------------
  */
 
 /* Lets compute begin once this pencil's faces may be written. */
-__device__ __forceinline__ void open_faces(const block_view &block) {
+template <typename Real> __device__ __forceinline__ void open_faces(const block_view &block) {
+    await_clean_faces<Real, true>(block);
     (void)await_slot(block, block.control->ticket, min(block.lane, 2));
     __syncwarp();
     if (block.lane == 0)
@@ -682,6 +712,7 @@ __device__ __forceinline__ void fetch_halo(const block_view &block, int side) {
     const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
     const Real taken[2] = {not_yet<Real>(), not_yet<Real>()};
     const uint64_t policy = evict_last();
+    await_clean_faces<Real, false>(block);
     bool given_up = !await_slot(block, before, side);
     patience wait = {0, 0};
     int32_t seen = row;
@@ -1225,16 +1256,23 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
         const int32_t expected = (int32_t)blockIdx.x / plan.groups;
         const gsw_pencil guess = plan.table[expected]; /* most often the one */
         const uint64_t abandon = load_relaxed_device(&plan.state->abandon);
-        const uint64_t taken = atomicAdd((unsigned long long *)&plan.state->next, 1ull);
+        uint64_t taken = atomicAdd((unsigned long long *)&plan.state->next, 1ull);
         const int32_t ticket = (int32_t)taken / plan.groups;
         control->group = (int32_t)taken % plan.groups;
         control->epoch = (uint32_t)(taken >> 32) + 1;
         control->pencil = ticket == expected ? guess : plan.table[ticket];
         control->ticket = ticket;
-        control->dirty = abandon != 0 && abandon != (SWEEP_GIVEN_UP | control->epoch);
+        /* The first blocks may have started before the solve before this one has ended. */
+        control->doubtful = (int32_t)taken < plan.resident ||
+                            (abandon != 0 && abandon != (SWEEP_GIVEN_UP | control->epoch));
         const int32_t blocks = plan.pencils * plan.groups;
-        if ((int32_t)taken == blocks - 1) /* the next solve starts with ticket 0 */
-            atomicAdd((unsigned long long *)&plan.state->next, (1ull << 32) - (uint64_t)blocks);
+        /* The next solve starts with ticket 0. Its kernel may start as soon as this block lets it,
+         * so it has to be waited for that this has come to pass. */
+        if ((int32_t)taken == blocks - 1) {
+            taken =
+                atomicAdd((unsigned long long *)&plan.state->next, (1ull << 32) - (uint64_t)blocks);
+            asm volatile("" ::"l"(taken));
+        }
     }
     if (thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
         barrier_init(shared_address(control->full + thread - 32), 1);
@@ -1282,25 +1320,7 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
         }
     }
     __syncthreads();
-    if (control->dirty) {
-        /* A solve before this one was given up. The block that came first empties all faces. */
-        if (control->ticket == 0 && control->group == 0) {
-            Real *faces = (Real *)plan.faces;
-            const int64_t values = plan.all_values;
-            for (int64_t i = thread; i < values; i += THREADS)
-                faces[i] = not_yet<Real>();
-            __threadfence();
-            __syncthreads();
-            if (thread == 0)
-                store_release_device(&plan.state->abandon, (uint64_t)0);
-        }
-        const uint64_t mark = SWEEP_GIVEN_UP | control->epoch;
-        uint64_t abandon;
-        do {
-            abandon = load_acquire_device(&plan.state->abandon);
-        } while (abandon != 0 && abandon != mark);
-        __syncthreads();
-    }
+    let_next_kernel_start();
 }
 
 #endif
@@ -1331,11 +1351,13 @@ __global__ void __launch_bounds__(sweep_columns<Columns>::threads,
     constexpr int loader = Columns, stager = loader + 1, storer = stager + movers;
     constexpr int usher = Columns == 1 ? storer + movers : 0;
     constexpr int halo = storer + movers + (Columns == 1);
+    if (warp != loader) /* coefficients have been there since the factor was made */
+        await_kernels_before();
     if (warp < Columns) {
         int32_t first = 0;
         uint32_t handed = 0;
         if (warp == usher)
-            open_faces(block);
+            open_faces<Real>(block);
         if constexpr (name != SHAPE_OTHER)
             first = make_steps<name, Real, Value, Columns>(block, warp, &handed);
         make_careful_steps<Real, Value, Columns>(block, warp, first, handed);
@@ -1347,7 +1369,7 @@ __global__ void __launch_bounds__(sweep_columns<Columns>::threads,
     } else if (warp < storer + movers) {
         store_x<name, Real, members, Columns>(block, warp - storer);
     } else if (warp == usher) {
-        open_faces(block);
+        open_faces<Real>(block);
     } else {
         if constexpr (name == SHAPE_OTHER) {
             fetch_halo<Real, 0, Columns>(block, warp - halo);

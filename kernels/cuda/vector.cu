@@ -5,7 +5,7 @@
  * same bits on every run and every device. Each block leaves one partial sum; the block that comes
  * last adds them up in order, whichever block that is, and does with the sums what is to be done.
  */
-#include "cuda/context.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
@@ -86,6 +86,7 @@ __device__ double sum_of_thread(const double (&sum)[2]) {
 /* ---- Elementwise ---- */
 
 __global__ void __launch_bounds__(THREADS) fill(int64_t n, double a, double *x) {
+    take_turn();
     constexpr int values = values_of(1);
     const double all[values] = {a, a, a, a};
     for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>())
@@ -96,6 +97,7 @@ __global__ void __launch_bounds__(THREADS) fill(int64_t n, double a, double *x) 
 template <bool reads_y>
 __global__ void __launch_bounds__(THREADS)
     axpby(int64_t n, double a, const double *x, double b, double *y) {
+    take_turn();
     constexpr int values = values_of(2);
     for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
         double from[values], to[values] = {};
@@ -175,6 +177,7 @@ template <int most>
 __global__ void __launch_bounds__(THREADS)
     project(int64_t n, int count, const double *x, int64_t stride, const double *y,
             const sum_scratch scratch, double *products) {
+    take_turn();
     constexpr int values = values_of(most + 1);
     double sum[most][values] = {}, total[most];
     for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
@@ -202,6 +205,7 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     subtract(int64_t n, int64_t count, const double *c, const double *x, int64_t stride, double *y,
              const sum_scratch scratch, double *square) {
+    take_turn();
     constexpr int values = values_of(2);
     double sum[values] = {};
     for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
@@ -274,6 +278,7 @@ template <gsw_pass which>
 __global__ void __launch_bounds__(THREADS)
     pass(int64_t n, const pass_vectors vectors, gsw_krylov_state *state,
          const sum_scratch scratch) {
+    take_turn();
     using tile_type = pass_tile<which>;
     constexpr int values = tile_type::values, sums = tile_type::sums;
     if (state->ended != GSW_END_NOT)
@@ -299,17 +304,18 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <gsw_pass which>
-void launch_pass(gsw_context *context, int64_t n, const pass_vectors &vectors,
-                 gsw_krylov_state *state) {
+cudaError_t launch_pass(gsw_context *context, int64_t n, const pass_vectors &vectors,
+                        gsw_krylov_state *state) {
     const int64_t most =
         gsw_pass_shapes[which].products > 0 ? int64_t{GSW_CUDA_PARTIALS} : BLOCKS_MAX;
     const unsigned blocks = blocks_for<pass_tile<which>::values>(n, most);
-    pass<which><<<blocks, THREADS, 0, gsw_cuda_of(context)->stream>>>(n, vectors, state,
-                                                                      scratch_of(context));
+    return launch_kernel(gsw_cuda_of(context), pass<which>, blocks, THREADS, 0, n, vectors, state,
+                         scratch_of(context));
 }
 
 /* Leaves a copy of the state in memory of the host, which is read when the kernel has ended. */
 __global__ void post(const gsw_krylov_state *state, gsw_krylov_state *to) {
+    take_turn();
     *to = *state;
 }
 
@@ -318,9 +324,11 @@ __global__ void post(const gsw_krylov_state *state, gsw_krylov_state *to) {
 gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x) {
     if (n == 0)
         return GSW_SUCCESS;
-    fill<<<blocks_for<values_of(1)>(n, BLOCKS_MAX), THREADS, 0, gsw_cuda_of(context)->stream>>>(
-        n, a, x);
-    return gsw_cuda_check_launch(context, "filling a vector");
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), fill,
+                                        blocks_for<values_of(1)>(n, BLOCKS_MAX), THREADS, 0, n, a,
+                                        x),
+                          "filling a vector");
 }
 
 gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, double *y) {
@@ -334,23 +342,23 @@ gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, doubl
 
 gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
                           double *y) {
-    cudaStream_t stream = gsw_cuda_of(context)->stream;
     const unsigned blocks = blocks_for<values_of(2)>(n, BLOCKS_MAX);
     if (n == 0)
         return GSW_SUCCESS;
-    if (b == 0)
-        axpby<false><<<blocks, THREADS, 0, stream>>>(n, a, x, b, y);
-    else
-        axpby<true><<<blocks, THREADS, 0, stream>>>(n, a, x, b, y);
-    return gsw_cuda_check_launch(context, "adding vectors");
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), b == 0 ? axpby<false> : axpby<true>,
+                                        blocks, THREADS, 0, n, a, x, b, y),
+                          "adding vectors");
 }
 
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                         double *result) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     const unsigned blocks = blocks_for<values_of(2)>(n, GSW_CUDA_PARTIALS);
-    project<1><<<blocks, THREADS, 0, cuda->stream>>>(n, 1, x, 0, y, scratch_of(context), cuda->sum);
-    GSW_TRY(gsw_cuda_check_launch(context, "a dot product"));
+    GSW_TRY(gsw_cuda_check(context,
+                           launch_kernel(cuda, project<1>, blocks, THREADS, 0, n, 1, x, 0, y,
+                                         scratch_of(context), cuda->sum),
+                           "a dot product"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "a dot product"));
     GSW_TRY(gsw_cuda_reported(context));
     *result = *cuda->sum;
@@ -363,9 +371,11 @@ gsw_status gsw_cuda_project(gsw_context *context, int64_t n, int64_t count, cons
     const unsigned blocks = blocks_for<values>(n, GSW_CUDA_PARTIALS);
     for (int64_t j = 0; j < count; j += most) {
         const int some = static_cast<int>(count - j < most ? count - j : most);
-        project<most><<<blocks, THREADS, 0, gsw_cuda_of(context)->stream>>>(
-            n, some, x + j * stride, stride, y, scratch_of(context), products + j);
-        GSW_TRY(gsw_cuda_check_launch(context, "products with a basis"));
+        GSW_TRY(gsw_cuda_check(context,
+                               launch_kernel(gsw_cuda_of(context), project<most>, blocks, THREADS,
+                                             0, n, some, x + j * stride, stride, y,
+                                             scratch_of(context), products + j),
+                               "products with a basis"));
     }
     return GSW_SUCCESS;
 }
@@ -373,20 +383,22 @@ gsw_status gsw_cuda_project(gsw_context *context, int64_t n, int64_t count, cons
 gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
                              const double *x, int64_t stride, double *y, double *square) {
     const unsigned blocks = blocks_for<values_of(2)>(n, GSW_CUDA_PARTIALS);
-    subtract<<<blocks, THREADS, 0, gsw_cuda_of(context)->stream>>>(n, count, c, x, stride, y,
-                                                                   scratch_of(context), square);
-    return gsw_cuda_check_launch(context, "subtracting vectors of a basis");
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context), subtract, blocks, THREADS, 0, n,
+                                        count, c, x, stride, y, scratch_of(context), square),
+                          "subtracting vectors of a basis");
 }
 
 gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
                                 double *const *vectors, gsw_krylov_state *state) {
     pass_vectors list = {};
+    cudaError_t error = cudaSuccess;
     for (int v = 0; v < gsw_pass_shapes[which].vectors; v++)
         list.of[v] = vectors[v];
     switch (which) {
 #define LAUNCH(pass)                                                                               \
     case pass:                                                                                     \
-        launch_pass<pass>(context, n, list, state);                                                \
+        error = launch_pass<pass>(context, n, list, state);                                        \
         break;
         LAUNCH(GSW_CG_NORM)
         LAUNCH(GSW_CG_RZ)
@@ -405,15 +417,15 @@ gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
     case GSW_PASSES:
         break;
     }
-    return gsw_cuda_check_launch(context, "a pass over the vectors of a solver");
+    return gsw_cuda_check(context, error, "a pass over the vectors of a solver");
 }
 
 gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
                                 gsw_krylov_state *to) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     (void)to; /* collect's: a device cannot write there */
-    post<<<1, 1, 0, cuda->stream>>>(state, &cuda->state[slot]);
-    GSW_TRY(gsw_cuda_check_launch(context, "reading the state of a solver"));
+    GSW_TRY(gsw_cuda_check(context, launch_kernel(cuda, post, 1, 1, 0, state, &cuda->state[slot]),
+                           "reading the state of a solver"));
     return gsw_cuda_check(context, cudaEventRecord(cuda->posted[slot], cuda->stream),
                           "reading the state of a solver");
 }

@@ -1,0 +1,63 @@
+/* launch.cuh: kernels that begin while the one before them in the stream still ends.
+ *
+ * A kernel that is launched from here may start once every block of the kernel before it
+ * has started and called let_next_kernel_start(), or has ended. What it does before its
+ * await_kernels_before() overlaps with that kernel, so it may only touch memory that nothing queued
+ * before it writes: its own shared memory, a factor's coefficients. Every such kernel calls
+ * await_kernels_before() in each block, or the one after it would not wait for those before it. An
+ * ordinary launch before or after such a kernel is ordered as ever, as are copies and events. */
+#ifndef GSW_CUDA_LAUNCH_CUH
+#define GSW_CUDA_LAUNCH_CUH
+
+#include "cuda/context.cuh"
+
+namespace {
+
+/* Waits until everything queued before this kernel has ended, and what it wrote can be seen. */
+__device__ __forceinline__ void await_kernels_before(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void let_next_kernel_start(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Both at once: for kernels with nothing to do before. */
+__device__ __forceinline__ void take_turn(void) {
+    let_next_kernel_start();
+    await_kernels_before();
+}
+
+/* `arguments`: addresses of the kernel's. */
+inline cudaError_t launch_kernel_of(const gsw_cuda *cuda, const void *kernel, unsigned blocks,
+                                    unsigned threads, size_t shared, void **arguments) {
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.stream = cuda->stream;
+    config.attrs = &early;
+    config.numAttrs = cuda->overlaps ? 1 : 0;
+    return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+
+/* The same for a kernel whose type is known. */
+template <typename Type> struct given_type { using type = Type; };
+template <typename... Parameters>
+cudaError_t launch_kernel(const gsw_cuda *cuda, void (*kernel)(Parameters...), unsigned blocks,
+                          unsigned threads, size_t shared,
+                          typename given_type<Parameters>::type... parameters) {
+    void *arguments[] = {&parameters...};
+    return launch_kernel_of(cuda, (const void *)kernel, blocks, threads, shared, arguments);
+}
+
+} // namespace
+
+#endif
