@@ -26,8 +26,8 @@
 #   tests/gpu.sh --deps deps
 #
 # What the sanitizers see: memcheck addresses; leakcheck (memcheck on a whole solve of the program)
-# device memory that is not freed; synccheck misuse of barriers; racecheck hazards in shared memory
-# between barriers. The sweep hands over by counters, with acquire and
+# device memory that is not freed; synccheck misuse of barriers, in whole solves as well, since it
+# takes minutes for what the tests do; racecheck hazards in shared memory between barriers. The sweep hands over by counters, with acquire and
 # release, in shared and in global memory. racecheck knows no such counters and takes every hand-over
 # for a hazard, so it is run on the products alone. That the sweep's hand-overs are right is argued in
 # the kernels' comments; the evidence are the tests.
@@ -130,18 +130,24 @@ complain() {
     tail -n 20 "$log" >&2
 }
 
-# find_leaks LOG: a solve by the program must free what it has allocated.
-find_leaks() {
-    local code=0
-    timeout 150 compute-sanitizer --tool memcheck --leak-check full --error-exitcode 9 \
-        "$build/gridsweep" solve --problem convection:12x11x13 --method bicgstab --precond ilu0 \
-        --backend cuda >"$1" 2>&1 || code=$?
-    if [ $code -eq 0 ] && grep -q 'LEAK SUMMARY: 0 bytes' "$1"; then
-        echo passed
-    else
-        complain "$1" "leakcheck: exit code $code"
-        echo failed
-    fi
+# check_solves TOOL LOG SUMMARY OPTION...: solves by the program under compute-sanitizer, which has
+# to end with that summary; prints passed or failed.
+check_solves() {
+    local tool=$1 log=$2 summary=$3 solve code
+    shift 3
+    for solve in "convection:12x11x13 --method bicgstab --precond ilu0" \
+        "hpcg:9x10x7 --method cg --precond ic0"; do
+        code=0
+        # shellcheck disable=SC2086 # the options of the solve are words
+        timeout 100 compute-sanitizer "$@" --error-exitcode 9 "$build/gridsweep" solve \
+            --backend cuda --problem $solve >"$log" 2>&1 || code=$?
+        if [ $code -ne 0 ] || ! grep -q "$summary" "$log"; then
+            complain "$log" "$tool: exit code $code"
+            echo failed
+            return
+        fi
+    done
+    echo passed
 }
 
 # sanitize TOOL: runs a few grids under the tool; prints passed, failed or unavailable. What goes
@@ -153,19 +159,22 @@ sanitize() {
         echo unavailable
         return
     }
-    [ "$1" != leakcheck ] || {
-        find_leaks "$log"
+    case $1 in
+    leakcheck)
+        check_solves "$1" "$log" 'LEAK SUMMARY: 0 bytes' --tool memcheck --leak-check full
         return
-    }
+        ;;
+    synccheck) # the sweeps of factors have more barriers than it looks for unasked
+        check_solves "$1" "$log" 'SUMMARY: 0 errors' --tool synccheck --num-cuda-barriers 16384
+        return
+        ;;
+    esac
     local names="test_cuda_sptrsv test_cuda_factor test_cuda_spmv"
     [ "$1" != racecheck ] || names=test_cuda_spmv
-    # The sweeps of factors have more barriers than the tool looks for unasked; it is slow then.
-    local stride=9 more=()
-    [ "$1" != synccheck ] || { stride=150 && more=(--num-cuda-barriers 65536); }
     for name in $names; do
         code=0
-        CK_RUN_CASE=equal GSW_TEST_STRIDE=$stride timeout 150 \
-            compute-sanitizer --tool "$1" "${more[@]}" --error-exitcode 9 "$build/tests/$name" \
+        CK_RUN_CASE=equal GSW_TEST_STRIDE=9 timeout 150 \
+            compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/$name" \
             >"$log" 2>&1 || code=$?
         if grep -q 'Device not supported' "$log"; then
             echo "gpu.sh: $1: the tool does not support this machine" >&2

@@ -187,6 +187,21 @@ misuse bench --cache warm --threads 1,2
 misuse bench --compare=
 misuse bench --ablation --part upper
 misuse bench --ablation --precision f32
+misuse bench --part symgs --precision f32,f32-factor
+says err '^gridsweep bench: --part symgs runs in f64'
+misuse bench --part symgs --algorithm reference,line
+says err '^gridsweep bench: --part symgs takes packed factors'
+misuse bench --part symgs --threads 1,2
+says err 'with CUDA, --part symgs,'
+misuse bench --part symgs,lower --problem hpcg
+says err '^gridsweep bench: --problem is for '
+misuse bench --part symgs --problem hpcg --stencil D3N27
+says err '^gridsweep bench: --stencil is for '
+misuse bench --part symgs --problem hpcg:8x8x8
+says err '^gridsweep bench: --problem: .*--size'
+misuse bench --part symgs --problem fish
+misuse bench --part symgs --problem random
+misuse bench --part symgs --precond ssor
 misuse bench fish
 misuse bench --whole-solve
 misuse bench --whole-solve --problem poisson
@@ -536,6 +551,36 @@ refuse "no apply without packing" grep -q ' both .* line ' out
 says bench.json '"precond":[[:space:]]*"ilu0"'
 refuse "every error is a number" grep -q '"max_rel_error":[[:space:]]*null' bench.json
 
+# A step of symmetric Gauss-Seidel.
+small_errors() { # small_errors FILE BOUND: all errors are numbers, none beyond the bound
+    check "small errors" awk -v bound="$2" '/"max_rel_error":/ { n++; sub(/,/, "", $2)
+        if (!($2 ~ /^[0-9]/ && $2 + 0 <= bound)) exit 1 } END { exit n == 0 }' "$1"
+}
+expect 0 "bench of a smoother" bench --part symgs --problem hpcg --size 16,9x8x7,20x10 \
+    --backend cpu --repeats 2 --json bench.json
+all_keys bench.json
+check "a result for every size" test "$(grep -c '"max_rel_error"' bench.json)" -eq 3
+says out '^D3N27 *16^3 *symgs f64 *pencil *warm '
+says out '^D2N9 *20x10 *symgs f64 '
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+says bench.json '"part":[[:space:]]*"symgs"'
+says bench.json '"precond":[[:space:]]*"ssor"'
+says bench.json '"fraction_of_copy":[[:space:]]*[0-9]'
+small_errors bench.json 1e-12
+# The matrix's 46^3 coefficients, the factor's 27 a point, and ten vectors.
+check "moved bytes" awk -v rate="$(number bench.json moved_gb_s)" \
+    -v ms="$(number bench.json median)" 'BEGIN { wanted = 8 * (46 ^ 3 + (27 + 10) * 16 ^ 3)
+        error = rate * ms * 1e6 / wanted - 1; exit !(error < 1e-6 && error > -1e-6) }'
+expect 0 "a smoother beside an apply" bench --part both,symgs,lower --stencil D3N7,D2N9 \
+    --size 12,9x8x7 --algorithm line,pencil --precision f64,f32 --repeats 2 --backend cpu \
+    --json bench.json
+check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 28
+check "smoothing in f64 alone" test "$(grep -c ' symgs f64 *pencil ' out)" -eq 4
+refuse "nothing else smooths" grep -q ' symgs f32\| symgs .* line ' out
+expect 0 "a smoother with defaults" bench --part symgs --size 8 --quiet --json -
+check "ten repeats at least" less 9 "$(number out repeats)"
+says out '"stencil":[[:space:]]*"D3N7"'
+
 # Whole solves: from the stencil's arrays and from CSR, in each precision.
 whole_keys="format total_ms total_with_setup_ms iteration_ms ratio ratio_with_setup"
 whole() { # whole CODE NAME ARGUMENTS...
@@ -702,6 +747,11 @@ if "$program" info | grep -q '^GPU [0-9]'; then
     check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 60
     says bench.json '"precond":[[:space:]]*"ilu0"'
     check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+    expect 0 "a smoother on a device" bench --backend cuda --part symgs --problem hpcg \
+        --size 16,9x8x7 --cache warm,cold --repeats 2 --json bench.json
+    check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 4
+    says bench.json '"backend":[[:space:]]*"cuda"'
+    small_errors bench.json 1e-12
     expect 0 "bench takes the device" bench --part lower --algorithm line --size 8 --json -
     says out '"backend":[[:space:]]*"cuda"'
     expect 0 "whole solve on a device" bench --whole-solve --problem convection:20x19x18 \

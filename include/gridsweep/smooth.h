@@ -21,7 +21,8 @@ extern "C" {
  * is a solve alone. b, x and work hold one fp64 value a point, in the backend's memory, and must
  * not overlap; work's contents do not matter before and mean nothing after. Allocates nothing and,
  * with CUDA, returns when everything is queued on the context's stream. Bytes moved by a sweep: the
- * matrix and the factor once, x and b 2 and 1 times, work 4 times. Errors: INVALID_ARGUMENT,
+ * matrix and the factor once, x 3 times, b once, work 6 times (4 times with a factor of one
+ * sweep). Errors: INVALID_ARGUMENT,
  * UNSUPPORTED (a factor with fp32 vectors), DEVICE, TIMEOUT (CUDA). */
 GSW_API
 gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,

@@ -317,6 +317,7 @@ struct block_control {
     int32_t readers;   /* roles that still have to do with other pencils' faces */
     int32_t doubtful;  /* faces may hold what a solve that was given up has left */
     gsw_pencil pencil;
+    uint64_t last; /* of this solve: state->next before it passed on to the next one */
 };
 
 /* What every role knows. */
@@ -1256,7 +1257,7 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
         const int32_t expected = (int32_t)blockIdx.x / plan.groups;
         const gsw_pencil guess = plan.table[expected]; /* most often the one */
         const uint64_t abandon = load_relaxed_device(&plan.state->abandon);
-        uint64_t taken = atomicAdd((unsigned long long *)&plan.state->next, 1ull);
+        const uint64_t taken = atomicAdd((unsigned long long *)&plan.state->next, 1ull);
         const int32_t ticket = (int32_t)taken / plan.groups;
         control->group = (int32_t)taken % plan.groups;
         control->epoch = (uint32_t)(taken >> 32) + 1;
@@ -1266,13 +1267,11 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
         control->doubtful = (int32_t)taken < plan.resident ||
                             (abandon != 0 && abandon != (SWEEP_GIVEN_UP | control->epoch));
         const int32_t blocks = plan.pencils * plan.groups;
-        /* The next solve starts with ticket 0. Its kernel may start as soon as this block lets it,
-         * so it has to be waited for that this has come to pass. */
-        if ((int32_t)taken == blocks - 1) {
-            taken =
+        /* The next solve starts with ticket 0. Its kernel may start as soon as this block lets it:
+         * storing what comes back waits until this has come to pass. */
+        if ((int32_t)taken == blocks - 1)
+            *(volatile uint64_t *)&control->last =
                 atomicAdd((unsigned long long *)&plan.state->next, (1ull << 32) - (uint64_t)blocks);
-            asm volatile("" ::"l"(taken));
-        }
     }
     if (thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
         barrier_init(shared_address(control->full + thread - 32), 1);

@@ -3,8 +3,9 @@
  * bench_plan.c reads the lists. The packed and the direct sweeps of the CPU, ILU(0) applies among
  * them: bench_case.c makes systems, solves and times them, cmd_bench.c goes through all
  * combinations and prints. A matrix as a CSR on any backend, with rivals where it is one triangular
- * part: bench_compare.c goes through the combinations, bench_rivals.c is the way to baselines/,
- * bench_table.c prints. Whole Krylov solves: bench_whole.c. */
+ * part, and smoothing with stencil arrays: bench_compare.c goes through the combinations,
+ * bench_rivals.c is the way to baselines/, bench_table.c prints. Whole Krylov solves:
+ * bench_whole.c. */
 #ifndef GSW_CLI_BENCH_H
 #define GSW_CLI_BENCH_H
 
@@ -13,7 +14,8 @@
 #define BENCH_LIST_MAX    32
 #define BENCH_METHODS_MAX 64
 
-typedef enum bench_part { PART_LOWER, PART_UPPER, PART_BOTH } bench_part;
+/* What is applied: one part, L and U of ILU(0), or one step of symmetric Gauss-Seidel. */
+typedef enum bench_part { PART_LOWER, PART_UPPER, PART_BOTH, PART_SYMGS } bench_part;
 typedef enum bench_precision { PRECISION_F64, PRECISION_F32, PRECISION_F32_FACTOR } bench_precision;
 
 extern const char *const bench_part_names[];
@@ -117,21 +119,24 @@ double bench_tolerance(bench_precision precision);
 /* ---- A CSR on any backend, with rivals --------------------------------------------------------
  */
 
-/* One part of a system in one precision, or the whole matrix for one ILU(0) apply: the same arrays
- * on the host and in the backend's memory. */
+/* One part of a system in one precision, or the whole matrix for one ILU(0) apply or one step of
+ * symmetric Gauss-Seidel: the same arrays on the host and in the backend's memory. */
 typedef struct bench_group {
     gsw_grid grid;
     gsw_stencil stencil;
-    gsw_part part;         /* GSW_FULL: one ILU(0) apply */
+    gsw_part part;         /* GSW_FULL: one ILU(0) apply, or a smoothing step */
+    bool smooth;           /* the latter */
     gsw_dtype factor_type; /* of the coefficients */
     gsw_dtype type;        /* of b and x */
-    int64_t rows;
-    gsw_matrix host; /* its CSR holds the part alone */
+    int64_t rows, entries;
+    gsw_matrix host; /* a CSR that holds the part alone; to smooth, the problem's stencil arrays */
     void *b, *x;     /* on the host, of `type` */
     double *reference;
     double *wide; /* x in double for the comparison; x itself in fp64 */
     size_t vector_bytes;
     cli_arrays arrays;
+    double *guess; /* to smooth: what x is before each step, on the host */
+    void *work;    /* and gsw_smooth()'s workspace, in the backend's memory */
 } bench_group;
 
 /* What is known about the device, through baselines/. */

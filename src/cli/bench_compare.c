@@ -1,11 +1,13 @@
 /* bench_compare.c: triangular solves with one part of a matrix as CSR: the library's algorithms on
  * any backend, rivals, and the steps of the ablation. An ILU(0) apply with packed factors goes the
- * same way, from the CSR of the whole matrix and without rivals.
+ * same way, from the CSR of the whole matrix and without rivals; so does a step of symmetric
+ * Gauss-Seidel, from the arrays of the problem's stencil.
  *
  * Parts of a system are made one after the other on the host, brought to the backend, solved by
  * every method in turn, and freed. Each method: set up, warm up, a short run to learn how long it
  * takes and to compare x, the timed runs, compare x again. x is poisoned before every run (before
- * every batch where the host's clock is used). */
+ * every batch where the host's clock is used). A smoothing step starts every run from the same
+ * guess, and its workspace is poisoned instead. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +75,49 @@ static gsw_status apply_reference(gsw_context *host, const bench_group *group, d
     return status;
 }
 
+/* x_i = (b_i - sum of a_ij x_j over j != i) / a_ii with x as it is: row i of Gauss-Seidel. */
+static void relax(const gsw_matrix *matrix, int64_t row, const double *b, double *x) {
+    const gsw_grid *grid = &matrix->grid;
+    const gsw_stencil *stencil = &matrix->stencil;
+    const double *diagonal = matrix->array.values[stencil->center];
+    double sum = b[row];
+    for (int32_t e = 0; e < stencil->count; e++) {
+        gsw_offset o = stencil->offsets[e];
+        const double *a = matrix->array.values[e];
+        int64_t px = row % grid->nx + o.dx, py = row / grid->nx % grid->ny + o.dy;
+        int64_t pz = row / (grid->nx * grid->ny) + o.dz;
+        if (e != stencil->center && px >= 0 && px < grid->nx && py >= 0 && py < grid->ny &&
+            pz >= 0 && pz < grid->nz)
+            sum -= a[row] * x[px + grid->nx * (py + grid->ny * pz)];
+    }
+    x[row] = sum / diagonal[row];
+}
+
+/* One step of symmetric Gauss-Seidel as the textbook has it, without the library: all rows upwards,
+ * then all downwards. */
+static void smooth_reference(const gsw_matrix *matrix, int64_t rows, const double *b, double *x) {
+    for (int64_t row = 0; row < rows; row++)
+        relax(matrix, row, b, x);
+    for (int64_t row = rows - 1; row >= 0; row--)
+        relax(matrix, row, b, x);
+}
+
+/* A guess that is not zero, and what a step makes of it. */
+static int make_guess(const cli_options *options, bench_group *group) {
+    group->guess = malloc(group->vector_bytes);
+    if (group->guess == NULL)
+        return no_memory(options);
+    gsw_random_vector(3, group->rows, group->guess);
+    memcpy(group->reference, group->guess, group->vector_bytes);
+    smooth_reference(&group->host, group->rows, group->b, group->reference);
+    return CLI_OK;
+}
+
 /* A right-hand side of the group's type; the reference solution in fp64 with exactly the numbers
  * that the methods get. */
 static int make_vectors(const cli_options *options, gsw_context *host, bench_group *group) {
     size_t count = (size_t)group->rows;
-    bool f32 = group->type == GSW_F32;
+    bool f32 = group->type == GSW_F32 && !group->smooth; /* smoothing knows f64 alone */
     group->vector_bytes = count * gsw_dtype_size(group->type);
     group->b = malloc(group->vector_bytes);
     group->x = malloc(group->vector_bytes);
@@ -93,6 +133,8 @@ static int make_vectors(const cli_options *options, gsw_context *host, bench_gro
     if (!f32)
         memcpy(group->b, group->reference, group->vector_bytes);
     memset(group->x, 0xff, group->vector_bytes);
+    if (group->smooth)
+        return make_guess(options, group);
     gsw_status status =
         group->part == GSW_FULL
             ? apply_reference(host, group, group->reference)
@@ -100,23 +142,24 @@ static int make_vectors(const cli_options *options, gsw_context *host, bench_gro
     return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
-static int make_group(const cli_options *options, const compare_run *run, const gsw_csr *csr,
-                      bench_group *group) {
-    gsw_context *host = run->place->host;
-    gsw_status status = gsw_matrix_from_csr(host, &group->grid, &group->stencil, csr, &group->host);
-    if (status != GSW_SUCCESS)
-        return cli_status(options, host, status, CLI_FROM_OPTION);
-    group->rows = csr->rows;
-    group->factor_type = csr->value_type;
-    int code = make_vectors(options, host, group);
+/* Vectors for a group whose matrix is there, and all of it in the backend's memory. */
+static int make_group(const cli_options *options, const compare_run *run, bench_group *group) {
+    const cli_place *place = run->place;
+    int code = make_vectors(options, place->host, group);
     if (code == CLI_OK)
-        code = cli_upload(options, run->place, &group->host, group->b, group->x,
-                          group->vector_bytes, &group->arrays);
-    return code;
+        code = cli_upload(options, place, &group->host, group->b, group->x, group->vector_bytes,
+                          &group->arrays);
+    if (code != CLI_OK || !group->smooth)
+        return code;
+    gsw_status status = gsw_memory_alloc(place->run, group->vector_bytes, &group->work);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : cli_status(options, place->run, status, CLI_FROM_OPTION);
 }
 
 static void free_group(const compare_run *run, bench_group *group) {
+    gsw_memory_free(run->place->run, group->work);
     cli_arrays_free(run->place, &group->arrays);
+    free(group->guess);
     if (group->wide != group->x)
         free(group->wide);
     free(group->reference);
@@ -148,7 +191,7 @@ typedef struct solver {
     gsw_factor *factor;   /* of the packed algorithm */
     void *state;          /* of a rival */
     const void *b;
-    void *x;
+    void *x, *poison; /* `poison` is filled with NaNs before each run */
     bool device, cold;
     gsw_status status; /* of the library's last call */
     char reason[256];  /* of a rival's failure */
@@ -161,6 +204,9 @@ static gsw_status solve_once(void *user) {
         return bench_rival_solve(s->method, s->state, s->b, s->x, s->reason, sizeof s->reason)
                    ? GSW_SUCCESS
                    : GSW_ERROR_DEVICE;
+    if (group->smooth)
+        return gsw_smooth(s->context, &group->arrays.matrix, s->factor, 1, 0, s->b, s->x,
+                          group->work);
     if (s->factor != NULL)
         return gsw_factor_solve(s->context, s->factor, 1, s->b, group->rows, s->x, group->rows);
     gsw_sptrsv_options wanted = {
@@ -176,9 +222,18 @@ static int solve_event(void *user) {
     return s->status == GSW_SUCCESS ? 0 : -1;
 }
 
+/* A smoothing step overwrites the guess that it starts from. */
+static gsw_status restore_guess(const solver *s) {
+    return s->group->smooth
+               ? gsw_memory_upload(s->context, s->x, s->group->guess, s->group->vector_bytes)
+               : GSW_SUCCESS;
+}
+
 static gsw_status prepare(void *user) {
     solver *s = user;
-    gsw_status status = gsw_memory_set(s->context, s->x, 0xff, s->group->vector_bytes);
+    gsw_status status = restore_guess(s);
+    if (status == GSW_SUCCESS)
+        status = gsw_memory_set(s->context, s->poison, 0xff, s->group->vector_bytes);
     if (status == GSW_SUCCESS && s->cold && s->run->flush != NULL)
         status = gsw_memory_set(s->context, s->run->flush, 1, FLUSH_BYTES);
     return status;
@@ -201,13 +256,28 @@ static gsw_status fetch_error(solver *s, double *error) {
     return status;
 }
 
+/* Runs between events; smoothing steps one at a time, for each is given the guess anew. */
+static bool take_samples(solver *s, int warm_up, int repeats, double *samples) {
+    const bench_device *device = s->run->device;
+    size_t bytes = s->group->vector_bytes;
+    s->status = GSW_SUCCESS;
+    if (!s->group->smooth)
+        return bench_device_time(device, solve_event, s, warm_up, repeats, s->cold, s->poison,
+                                 bytes, samples);
+    for (int i = -warm_up; i < repeats; i++) {
+        s->status = restore_guess(s);
+        if (s->status != GSW_SUCCESS ||
+            !bench_device_time(device, solve_event, s, 0, 1, s->cold, s->poison, bytes,
+                               &samples[i < 0 ? 0 : i]))
+            return false;
+    }
+    return true;
+}
+
 /* Between events: a trial, then the timed runs; x is compared after both. */
 static gsw_status time_events(const cli_options *options, solver *s, cli_result *result) {
-    const bench_device *device = s->run->device;
     double trial[TRIAL_REPEATS];
-    s->status = GSW_SUCCESS;
-    if (!bench_device_time(device, solve_event, s, 2, TRIAL_REPEATS, s->cold, s->x,
-                           s->group->vector_bytes, trial))
+    if (!take_samples(s, 2, TRIAL_REPEATS, trial))
         return s->status != GSW_SUCCESS ? s->status : GSW_ERROR_DEVICE;
     gsw_status status = fetch_error(s, &result->max_rel_error);
     if (status != GSW_SUCCESS)
@@ -216,8 +286,7 @@ static gsw_status time_events(const cli_options *options, solver *s, cli_result 
     double *samples = malloc((size_t)repeats * sizeof *samples);
     if (samples == NULL)
         return GSW_ERROR_OUT_OF_MEMORY;
-    if (bench_device_time(device, solve_event, s, 1, repeats, s->cold, s->x, s->group->vector_bytes,
-                          samples))
+    if (take_samples(s, 1, repeats, samples))
         result->time = cli_summarise(samples, repeats);
     else
         status = s->status != GSW_SUCCESS ? s->status : GSW_ERROR_DEVICE;
@@ -235,7 +304,7 @@ static gsw_status time_host(const cli_options *options, solver *s, cli_result *r
                      .run = solve_once,
                      .user = s,
                      .context = s->context,
-                     .single = s->cold,
+                     .single = s->cold || s->group->smooth,
                      .repeats = repeats};
     gsw_status status = cli_time(&task, &result->time);
     return status == GSW_SUCCESS ? fetch_error(s, &result->max_rel_error) : status;
@@ -243,7 +312,7 @@ static gsw_status time_host(const cli_options *options, solver *s, cli_result *r
 
 static gsw_status open_factor(solver *s, cli_result *result) {
     static const gsw_factor_kind kinds[] = {GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_ILU0};
-    gsw_factor_options wanted = {.kind = kinds[s->group->part],
+    gsw_factor_options wanted = {.kind = s->group->smooth ? GSW_SSOR : kinds[s->group->part],
                                  .factor_type = s->group->factor_type,
                                  .vector_type = s->group->type};
     gsw_factor_info info;
@@ -271,42 +340,59 @@ static gsw_status open_own(solver *s, cli_result *result) {
 }
 
 /* Bytes as the literature counts them: the CSR of the part and both vectors; those of L and of U
- * for an ILU(0) apply, where the diagonal is in both. */
+ * for an ILU(0) apply, where the diagonal is in both; the whole CSR twice for a smoothing step, as
+ * two loops over its rows read it. */
 static double effective_bytes(const bench_group *group) {
-    int64_t nonzeros = group->host.csr.nonzeros;
+    int64_t nonzeros = group->entries;
     int value = (int)gsw_dtype_size(group->factor_type), vector = (int)gsw_dtype_size(group->type);
     if (group->part != GSW_FULL)
         return cli_effective_bytes(nonzeros, group->rows, value, vector);
+    if (group->smooth)
+        return 2 * cli_effective_bytes(nonzeros, group->rows, value, vector);
     return cli_effective_bytes(nonzeros + group->rows, group->rows, value, vector) +
            cli_effective_bytes(0, group->rows, value, vector);
 }
 
-static void fill_rates(const compare_run *run, const solver *s, cli_result *result) {
+/* Bytes that a run must move at least: coefficients, b and x once. A packed factor counts its own:
+ * its coefficients, and for each sweep a vector read and one written.
+ *
+ * A smoothing step, gsw_smooth() with one sweep from a guess, makes three passes:
+ *   r = b - A x     the matrix's coefficients; reads x and b, writes r
+ *   r = M^-1 r      what the factor counts, in place: two sweeps, each reads and writes r
+ *   x = x + r       reads x and r, writes x
+ * Besides the factor's bytes these are the matrix and six vectors. */
+static double moved_bytes(const solver *s) {
     const bench_group *group = s->group;
-    double ms = result->time.median;
-    double values = (double)group->host.csr.nonzeros * (double)gsw_dtype_size(group->factor_type);
-    double vectors = 2.0 * (double)gsw_dtype_size(group->type) * (double)group->rows;
+    double values = (double)group->entries * (double)gsw_dtype_size(group->factor_type);
+    double vector = (double)gsw_dtype_size(group->type) * (double)group->rows;
     gsw_factor_info info;
-    double moved = values + vectors;
-    if (s->factor != NULL && gsw_factor_get_info(s->factor, &info) == GSW_SUCCESS)
-        moved = (double)info.moved_bytes;
+    if (s->factor == NULL || gsw_factor_get_info(s->factor, &info) != GSW_SUCCESS)
+        return values + 2 * vector;
+    return (double)info.moved_bytes + (group->smooth ? values + 6 * vector : 0);
+}
+
+static void fill_rates(const compare_run *run, const solver *s, cli_result *result) {
+    double ms = result->time.median;
     result->solve_ms = ms;
-    result->effective_gb_s = effective_bytes(group) / (ms * 1e6);
-    result->moved_gb_s = moved / (ms * 1e6);
+    result->effective_gb_s = effective_bytes(s->group) / (ms * 1e6);
+    result->moved_gb_s = moved_bytes(s) / (ms * 1e6);
     result->copy_gb_s = s->device                   ? run->device->copy_gb_s
                         : cli_on_device(run->place) ? NAN
                                                     : run->host_copy_gb_s;
     result->fraction_of_copy = result->moved_gb_s / result->copy_gb_s;
 }
 
-static double tolerance(gsw_dtype type) {
-    return type == GSW_F64 ? 1e-13 : 1e-5;
+/* A step adds M^-1 r to the guess, which rounds otherwise than the plain loops do. */
+static double tolerance(const bench_group *group) {
+    if (group->smooth)
+        return 1e-12;
+    return group->factor_type == GSW_F64 ? 1e-13 : 1e-5;
 }
 
 static void judge(const bench_group *group, bench_row *row) {
     row->checked = strcmp(row->result.algorithm, WITHOUT_WAITING) != 0;
     if (row->checked)
-        row->wrong = !(row->result.max_rel_error <= tolerance(group->factor_type));
+        row->wrong = !(row->result.max_rel_error <= tolerance(group));
     else
         row->result.max_rel_error = NAN;
 }
@@ -317,12 +403,13 @@ static void start_row(const cli_options *options, const solver *s, bench_row *ro
     const bench_device *device = s->run->device;
     *row = (bench_row){.kind = s->method->kind};
     row->result = cli_result_init(options, s->context, &group->host);
-    row->result.part = bench_part_names[group->part];
+    row->result.part = bench_part_names[group->smooth ? PART_SYMGS : (bench_part)group->part];
     row->result.kind = kinds[s->method->kind];
     row->result.algorithm = s->method->name;
     row->result.dtype = group->type == GSW_F32 ? "f32" : "f64";
     row->result.factor_dtype = group->factor_type == GSW_F32 ? "f32" : "f64";
-    row->result.precond = group->part == GSW_FULL ? "ilu0" : NULL;
+    if (group->part == GSW_FULL)
+        row->result.precond = gsw_factor_kind_name(group->smooth ? GSW_SSOR : GSW_ILU0);
     row->result.max_rel_error = 0;
     if (s->device && device->described) {
         row->result.driver = device->driver;
@@ -382,6 +469,7 @@ static void start_solver(const compare_run *run, bench_group *group, const bench
                   .b = device ? group->arrays.b : group->b,
                   .x = device ? group->arrays.x : group->x,
                   .device = device};
+    s->poison = group->smooth ? group->work : s->x;
 }
 
 static void close_solver(solver *s) {
@@ -463,19 +551,20 @@ static int run_methods(const cli_options *options, const compare_run *run, bench
     return code;
 }
 
-static int run_group(const cli_options *options, compare_run *run, const gsw_csr *csr,
-                     bench_group *group) {
+static int run_group(const cli_options *options, compare_run *run, bench_group *group) {
+    static const bench_list packed = {1, {GSW_ALGORITHM_PENCIL}};
     const bench_plan *plan = run->plan;
+    const bench_list *algorithms = group->smooth ? &packed : &plan->algorithms;
     bench_method own[BENCH_LIST_MAX];
-    int used = 0, total = (plan->algorithms.count + plan->rivals) * plan->caches.count;
+    int used = 0, total = (algorithms->count + plan->rivals) * plan->caches.count;
     bench_row *rows = calloc((size_t)total, sizeof *rows);
-    int code = rows != NULL ? make_group(options, run, csr, group) : no_memory(options);
-    for (int i = 0; i < plan->algorithms.count; i++) {
-        gsw_algorithm algorithm = (gsw_algorithm)plan->algorithms.values[i];
+    int code = rows != NULL ? make_group(options, run, group) : no_memory(options);
+    for (int i = 0; i < algorithms->count; i++) {
+        gsw_algorithm algorithm = (gsw_algorithm)algorithms->values[i];
         own[i] = (bench_method){.name = gsw_algorithm_name(algorithm), .algorithm = algorithm};
     }
     if (code == CLI_OK)
-        code = run_methods(options, run, group, own, plan->algorithms.count, rows, &used);
+        code = run_methods(options, run, group, own, algorithms->count, rows, &used);
     if (code == CLI_OK)
         code = run_methods(options, run, group, plan->rival, plan->rivals, rows, &used);
     bench_show(options, NULL);
@@ -509,13 +598,17 @@ static float *narrow(const gsw_csr *csr) {
 static int run_precisions(const cli_options *options, compare_run *run, const gsw_grid *grid,
                           const gsw_stencil *stencil, gsw_part part, const gsw_csr *csr) {
     const bench_list *precisions = &run->plan->precisions;
+    gsw_context *host = run->place->host;
     int code = CLI_OK;
     for (int i = 0; i < precisions->count && code == CLI_OK; i++) {
         bench_precision precision = (bench_precision)precisions->values[i];
         bench_group group = {.grid = *grid,
                              .stencil = *stencil,
                              .part = part,
-                             .type = precision == PRECISION_F32 ? GSW_F32 : GSW_F64};
+                             .factor_type = precision == PRECISION_F64 ? GSW_F64 : GSW_F32,
+                             .type = precision == PRECISION_F32 ? GSW_F32 : GSW_F64,
+                             .rows = csr->rows,
+                             .entries = csr->nonzeros};
         gsw_csr typed = *csr;
         float *values = NULL;
         if (precision != PRECISION_F64) {
@@ -525,10 +618,25 @@ static int run_precisions(const cli_options *options, compare_run *run, const gs
             typed.values = values;
             typed.value_type = GSW_F32;
         }
-        code = run_group(options, run, &typed, &group);
+        gsw_status status = gsw_matrix_from_csr(host, grid, stencil, &typed, &group.host);
+        code = status == GSW_SUCCESS ? run_group(options, run, &group)
+                                     : cli_status(options, host, status, CLI_FROM_OPTION);
         free(values);
     }
     return code;
+}
+
+static int run_smoothing(const cli_options *options, compare_run *run, const gsw_matrix *matrix) {
+    bench_group group = {.grid = matrix->grid,
+                         .stencil = matrix->stencil,
+                         .part = GSW_FULL,
+                         .smooth = true,
+                         .factor_type = GSW_F64,
+                         .type = GSW_F64,
+                         .rows = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz,
+                         .entries = cli_count_entries(matrix, GSW_FULL),
+                         .host = *matrix};
+    return run_group(options, run, &group);
 }
 
 /* The problem is needed until the last part has been taken out of it. */
@@ -541,12 +649,18 @@ static int run_system(const cli_options *options, compare_run *run, const gsw_gr
     char size[80];
     bench_short_size(grid, size, sizeof size);
     bench_show(options, "%s %s: making the matrix", gsw_stencil_name(stencil), size);
-    gsw_status status = gsw_problem_create(host, "random:1", grid, stencil, &problem);
+    const char *name = options->problem != NULL ? options->problem : "random:1";
+    gsw_status status =
+        gsw_problem_create(host, name, grid, options->problem != NULL ? NULL : stencil, &problem);
     int code = status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
     for (int i = 0; i < parts->count && code == CLI_OK; i++) {
+        const gsw_matrix *matrix = gsw_problem_matrix(problem);
+        if (parts->values[i] == PART_SYMGS) {
+            code = run_smoothing(options, run, matrix);
+            continue;
+        }
         gsw_part part = kinds[parts->values[i]];
         gsw_csr csr = {0};
-        const gsw_matrix *matrix = gsw_problem_matrix(problem);
         gsw_itype index = cli_count_entries(matrix, part) <= INT32_MAX ? GSW_I32 : GSW_I64;
         status = gsw_matrix_to_csr(host, matrix, part, index, &csr);
         if (i == parts->count - 1) {

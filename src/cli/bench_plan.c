@@ -2,7 +2,7 @@
 #include <string.h>
 #include "bench.h"
 
-const char *const bench_part_names[] = {"lower", "upper", "both", NULL};
+const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", NULL};
 const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
 const char *const bench_cache_names[] = {"warm", "cold", NULL};
 
@@ -53,8 +53,26 @@ static int parse_threads(const cli_options *options, const char *list, bench_lis
     return CLI_OK;
 }
 
+/* The stencil of a model problem, which a small one tells; on flat grids it can be another. */
+static int take_problem(const cli_options *options, bench_plan *plan) {
+    const gsw_grid grid = {2, 2, 2};
+    gsw_problem *problem = NULL;
+    if (options->stencil != NULL)
+        return cli_usage(options, "--stencil is for random matrices, not for --problem");
+    if (gsw_problem_create(NULL, options->problem, &grid, NULL, &problem) != GSW_SUCCESS)
+        return cli_usage(options,
+                         "--problem: '%s' is not the name of a problem such as hpcg or random:2; "
+                         "its grids go to --size",
+                         options->problem);
+    plan->stencil[plan->stencils++] = gsw_problem_matrix(problem)->stencil;
+    gsw_problem_destroy(problem);
+    return CLI_OK;
+}
+
 static int parse_stencils(const cli_options *options, const char *list, bench_plan *plan) {
     char entry[64];
+    if (options->problem != NULL)
+        return take_problem(options, plan);
     while (bench_next_entry(&list, entry, sizeof entry)) {
         if (plan->stencils == BENCH_LIST_MAX)
             return too_many(options, "stencil");
@@ -103,9 +121,18 @@ void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm) {
             algorithms->values[i] = (int)algorithm;
 }
 
+static bool asks_symgs(const cli_options *options) {
+    const char *list = options->parts;
+    char entry[64];
+    while (bench_next_entry(&list, entry, sizeof entry))
+        if (strcmp(entry, bench_part_names[PART_SYMGS]) == 0)
+            return true;
+    return false;
+}
+
 bool bench_asks_compare(const cli_options *options) {
     return options->compare != NULL || options->ablation != NULL || options->caches != NULL ||
-           options->backend == GSW_BACKEND_CUDA;
+           options->backend == GSW_BACKEND_CUDA || asks_symgs(options);
 }
 
 static bool contains(const bench_list *list, int value) {
@@ -115,14 +142,33 @@ static bool contains(const bench_list *list, int value) {
     return false;
 }
 
+/* The model problems are for smoothing alone: the sweeps' tolerances are those of random ones. */
+static int check_problem(const cli_options *options, const bench_plan *plan) {
+    if (options->problem == NULL || (plan->parts.count == 1 && plan->parts.values[0] == PART_SYMGS))
+        return CLI_OK;
+    return cli_usage(options, "--problem is for --whole-solve and for --part symgs alone");
+}
+
+/* What gsw_smooth() cannot do. */
+static int check_symgs(const cli_options *options, const bench_plan *plan) {
+    if (!contains(&plan->parts, PART_SYMGS))
+        return CLI_OK;
+    if (!contains(&plan->precisions, PRECISION_F64))
+        return cli_usage(options, "--part symgs runs in f64: add it to --precision");
+    if (!contains(&plan->algorithms, GSW_ALGORITHM_PENCIL) &&
+        !contains(&plan->algorithms, GSW_ALGORITHM_AUTO))
+        return cli_usage(options, "--part symgs takes packed factors: add pencil to --algorithm");
+    return CLI_OK;
+}
+
 /* What bench_compare() cannot do. */
 static int check_compare(const cli_options *options, const bench_plan *plan) {
     if (contains(&plan->parts, PART_BOTH) && !contains(&plan->algorithms, GSW_ALGORITHM_PENCIL))
-        return cli_usage(options, "--part both takes packed factors with CUDA, --compare, "
+        return cli_usage(options, "--part both takes packed factors with CUDA, symgs, --compare, "
                                   "--ablation or --cache: add pencil to --algorithm");
     if (plan->threads.count > 1)
-        return cli_usage(options, "--threads takes one value with CUDA, --compare, --ablation or "
-                                  "--cache");
+        return cli_usage(options, "--threads takes one value with CUDA, --part symgs, --compare, "
+                                  "--ablation or --cache");
     if (options->ablation != NULL &&
         !(contains(&plan->parts, PART_LOWER) && contains(&plan->precisions, PRECISION_F64)))
         return cli_usage(options, "--ablation runs with the lower part in f64: add them to --part "
@@ -139,13 +185,15 @@ static const char *default_parts(const cli_options *options) {
 }
 
 int bench_make_plan(const cli_options *options, bench_plan *plan) {
-    int code = parse_stencils(options, options->stencil ? options->stencil : "D3N7", plan);
+    int code =
+        bench_parse_names(options, "part", options->parts ? options->parts : default_parts(options),
+                          bench_part_names, &plan->parts);
+    if (code == CLI_OK)
+        code = check_problem(options, plan);
+    if (code == CLI_OK)
+        code = parse_stencils(options, options->stencil ? options->stencil : "D3N7", plan);
     if (code == CLI_OK)
         code = parse_sizes(options, options->sizes ? options->sizes : "64,128", plan);
-    if (code == CLI_OK)
-        code = bench_parse_names(options, "part",
-                                 options->parts ? options->parts : default_parts(options),
-                                 bench_part_names, &plan->parts);
     if (code == CLI_OK)
         code = bench_parse_names(options, "precision",
                                  options->precisions ? options->precisions : "f64",
@@ -159,6 +207,8 @@ int bench_make_plan(const cli_options *options, bench_plan *plan) {
                                  bench_cache_names, &plan->caches);
     if (code == CLI_OK)
         code = parse_threads(options, options->thread_list, &plan->threads);
+    if (code == CLI_OK)
+        code = check_symgs(options, plan);
     if (code == CLI_OK && bench_asks_compare(options))
         code = check_compare(options, plan);
     return code == CLI_OK ? bench_find_rivals(options, plan) : code;

@@ -1,7 +1,7 @@
 /* cmd_bench.c: `gridsweep bench`: times the sweeps and sets them against the copy bandwidth.
  *
  * Every combination of the lists is run; the results come as a table and as JSON. Here: the sweeps
- * of the CPU with any number of threads. What runs on a device or beside rivals is
+ * of the CPU with any number of threads. What runs on a device or beside rivals, and smoothing, is
  * bench_compare.c's, whole solves are bench_whole.c's.
  */
 #include <math.h>
@@ -256,12 +256,16 @@ static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
 static int run_compare(const cli_options *options, bench_plan *plan, bool *done) {
     bench_device device = {.copy_gb_s = NAN};
     gsw_sptrsv_options sweep = hardest_sweep(plan);
+    gsw_factor_options smoother = {.kind = GSW_SSOR};
+    cli_work work = {.sweep = &sweep,
+                     .factor = contains(&plan->parts, PART_SYMGS) ? &smoother : NULL};
     cli_options one = *options;
     cli_place place = {0};
     one.threads = plan->threads.values[0];
     if (options->backend != GSW_BACKEND_CPU)
         bench_device_open((int)options->device, &device);
-    int code = cli_open_place(&one, &(cli_work){.sweep = &sweep, .stream = device.stream}, &place);
+    work.stream = device.stream;
+    int code = cli_open_place(&one, &work, &place);
     *done = code != CLI_OK || bench_asks_compare(options) || cli_on_device(&place);
     if (code == CLI_OK && *done) {
         bench_resolve_auto(plan, cli_on_device(&place) ? GSW_ALGORITHM_LINE : GSW_ALGORITHM_PENCIL);
@@ -277,8 +281,8 @@ static int check_options(const cli_options *options) {
     static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
                                               OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,     OPT_END};
-    static const cli_option_id of_solves[] = {OPT_PROBLEM, OPT_RHS,      OPT_METHOD, OPT_PRECOND,
-                                              OPT_RTOL,    OPT_MAX_ITER, OPT_END};
+    static const cli_option_id of_solves[] = {OPT_RHS,  OPT_METHOD,   OPT_PRECOND,
+                                              OPT_RTOL, OPT_MAX_ITER, OPT_END};
     const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
     while (*id != OPT_END && !cli_given(options, *id))
         id++;

@@ -37,7 +37,7 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,
                                               OPT_BENCH_WHOLE_SOLVE,
-                                              OPT_PROBLEM,
+                                              OPT_BENCH_PROBLEM,
                                               OPT_RHS,
                                               OPT_METHOD,
                                               OPT_PRECOND,
@@ -119,13 +119,18 @@ const cli_command cli_commands[] = {
      "precision. "
      "Times on a GPU are those between two "
      "events on the stream; in a build without GSW_BUILD_PERF the host's clock times batches of "
-     "at least 2 ms (single runs with a cold cache), and there is no copy bandwidth.\n"
+     "at least 2 ms (single runs with a cold cache or symgs), and there is no copy bandwidth.\n"
      "A solver that "
      "cannot run is shown with its reason. The CPU's solvers (serial, petsc) take few repeats, and "
      "without being named only up to 128^3 points. Wrong results of other solvers are shown as "
      "such "
      "and warned of; those of gridsweep end in exit code 4. The JSON file is written anew after "
      "each group, so that a run that is cut off leaves what it has.\n"
+     "--part symgs times gsw_smooth() with an SSOR factor, omega 1, on the arrays of the "
+     "stencil: x becomes x + M^-1 (b - A x), which is Gauss-Seidel over all rows upwards, then "
+     "downwards. Before every run x is set to the same guess, outside the time; the result is "
+     "compared with plain serial loops. Moved bytes are those of the residual, of both sweeps "
+     "and of the addition to x; effective ones are those of two sweeps over the whole CSR.\n"
      "With --whole-solve the matrix of --problem is solved with by a preconditioned Krylov method, "
      "starting from x = 0, and by the same method around other libraries: cusparse on the GPU, "
      "petsc on one core. 'before' is what is done once for a matrix's pattern, allocations and "
@@ -141,6 +146,7 @@ const cli_command cli_commands[] = {
      "gridsweep bench --backend cuda --size 64,128,256 --compare --cache warm,cold\n"
      "gridsweep bench --backend cuda --part lower,both --algorithm pencil\n"
      "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n"
+     "gridsweep bench --part symgs --problem hpcg --size 64,128\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
      "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n",
      NULL, bench_options, cmd_bench},

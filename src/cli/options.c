@@ -100,10 +100,16 @@ static const cli_option table[OPT_COUNT] = {
                         "grids: N is a cube (a square for 2D stencils), or NXxNYxNZ (default: "
                         "64,128)",
                         TEXT(sizes)},
+    [OPT_BENCH_PROBLEM] = {"problem", "NAME[:NXxNYxNZ]",
+                           "with --whole-solve the model problem and its grid, as for 'gridsweep "
+                           "solve'; with --part symgs alone a problem's name, such as hpcg, "
+                           "instead of random matrices on --stencil",
+                           TEXT(problem)},
     [OPT_BENCH_PART] = {"part", "LIST",
                         "lower, upper: one sweep with that part; both: one ILU(0) apply, L then "
-                        "U, with CUDA or --compare by pencil alone (default: both; lower,upper "
-                        "with CUDA or --compare; lower with --ablation)",
+                        "U, with CUDA or --compare by pencil alone; symgs: one step of symmetric "
+                        "Gauss-Seidel from a guess that is not zero, by pencil in f64 (default: "
+                        "both; lower,upper with CUDA or --compare; lower with --ablation)",
                         TEXT(parts)},
     [OPT_BENCH_PRECISION] =
         {"precision", "LIST",
