@@ -25,9 +25,9 @@
 #   for package in *.deb; do dpkg -x "$package" deps; done
 #   tests/gpu.sh --deps deps
 #
-# What the sanitizers see: memcheck addresses; leakcheck (memcheck on a whole solve of the program)
-# device memory that is not freed; synccheck misuse of barriers, in whole solves as well, since it
-# takes minutes for what the tests do; racecheck hazards in shared memory between barriers. The sweep hands over by counters, with acquire and
+# What the sanitizers see: memcheck addresses; racecheck hazards in shared memory between barriers;
+# and in whole solves by the program, leakcheck (memcheck) device memory that is not freed, synccheck
+# misuse of barriers (it takes minutes for what the tests do). The sweep hands over by counters, with acquire and
 # release, in shared and in global memory. racecheck knows no such counters and takes every hand-over
 # for a hazard, so it is run on the products alone. That the sweep's hand-overs are right is argued in
 # the kernels' comments; the evidence are the tests.
@@ -131,7 +131,7 @@ complain() {
 }
 
 # check_solves TOOL LOG SUMMARY OPTION...: solves by the program under compute-sanitizer, which has
-# to end with that summary; prints passed or failed.
+# to end with that summary; prints passed, failed or unavailable.
 check_solves() {
     local tool=$1 log=$2 summary=$3 solve code
     shift 3
@@ -141,6 +141,11 @@ check_solves() {
         # shellcheck disable=SC2086 # the options of the solve are words
         timeout 100 compute-sanitizer "$@" --error-exitcode 9 "$build/gridsweep" solve \
             --backend cuda --problem $solve >"$log" 2>&1 || code=$?
+        if grep -q 'Device not supported' "$log"; then
+            echo "gpu.sh: $tool: the tool does not support this machine" >&2
+            echo unavailable
+            return
+        fi
         if [ $code -ne 0 ] || ! grep -q "$summary" "$log"; then
             complain "$log" "$tool: exit code $code"
             echo failed
@@ -150,7 +155,7 @@ check_solves() {
     echo passed
 }
 
-# sanitize TOOL: runs a few grids under the tool; prints passed, failed or unavailable. What goes
+# sanitize TOOL: runs a few grids or solves under the tool; prints passed, failed or unavailable. What goes
 # wrong is told on stderr.
 sanitize() {
     local log=$build/$1.log name code

@@ -358,11 +358,15 @@ static void block_check_all(block *v) {
 }
 
 /* Solves again: the bits of v->first. */
-static void block_check_repeat(block *v, const char *how, int run) {
-    block_solve(v);
+static void block_check_bits(block *v, const char *how, int run) {
     block_get(v);
     ck_assert_msg(memcmp(v->first, v->x, bytes_of(v, v->ldx * v->count)) == 0,
                   "%s: other bits %s, run %d", v->p->text, how, run);
+}
+
+static void block_check_repeat(block *v, const char *how, int run) {
+    block_solve(v);
+    block_check_bits(v, how, run);
 }
 
 /* One factor and solves with it, vectors aligned as `shifts` says in its two lowest bits. */
@@ -1640,6 +1644,35 @@ START_TEST(a_solve_that_times_out_is_given_up) {
 }
 END_TEST
 
+/* A solve that is queued right behind a sweep that will be given up, so that its first blocks start
+ * before that has ended, finds clean faces; also where it has more pencils than blocks at a time.
+ */
+START_TEST(a_solve_behind_one_that_times_out_is_right) {
+    static const int64_t sizes[] = {24, 104}, withheld[] = {0, 1, 4};
+    const gsw_factor_options options = {.kind = GSW_ILU0};
+    for (int i = 0; i < LENGTH(sizes) * LENGTH(withheld); i++) {
+        cube u;
+        cube_open(&u, _i, sizes[i % 2], 2, NULL, &options);
+        block *v = &u.v;
+        block_check_all(v);
+        device_poison(u.c.cuda, &v->device_x);
+        gsw_cuda_test_hooks(u.c.cuda, INT64_C(200000000), withheld[i / 2], 0);
+        must(&u.p, u.c.cuda,
+             gsw_factor_sweep(u.c.cuda, u.p.cuda, 0, 1, v->device_b.values, v->ldb,
+                              v->device_x.values, v->ldx),
+             "queueing a sweep");
+        gsw_cuda_test_hooks(u.c.cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
+        must(&u.p, u.c.cuda,
+             gsw_factor_solve(u.c.cuda, u.p.cuda, 1, v->device_b.values, v->ldb, v->device_x.values,
+                              v->ldx),
+             "queueing a solve behind it");
+        ck_assert_int_eq(gsw_context_synchronize(u.c.cuda), GSW_ERROR_TIMEOUT);
+        block_check_bits(v, "behind a sweep that timed out", i);
+        cube_close(&u);
+    }
+}
+END_TEST
+
 /* One block alone takes all pencils in the order of their dependences. */
 START_TEST(any_number_of_blocks_gives_the_same_bits) {
     static const int blocks[] = {1, 2, 3, 7, 1000};
@@ -1791,6 +1824,7 @@ int main(void) {
     tcase_add_loop_test(tc, a_withheld_pencil_times_out, 0, CUBES);
     tcase_add_loop_test(tc, a_factorisation_that_waits_in_vain_times_out, 0, CUBES);
     tcase_add_loop_test(tc, a_solve_that_times_out_is_given_up, 0, CUBES);
+    tcase_add_loop_test(tc, a_solve_behind_one_that_times_out_is_right, 0, CUBES);
     tcase_add_loop_test(tc, any_number_of_blocks_gives_the_same_bits, 2, 4);
     tcase_add_loop_test(tc, completes_on_an_occupied_device, 0, CUBES);
     tcase_add_loop_test(tc, many_solves_on_an_occupied_device_give_the_same_bits, 0, CUBES);

@@ -14,7 +14,8 @@ namespace {
 constexpr int OLDEST_CAPABILITY = 70; /* threads of a warp that make progress on their own */
 constexpr int64_t WAIT_LIMIT_NS = INT64_C(10000000000);
 
-/* Launches of launch.cuh that overlap, and that can be captured in a graph, need at least these. */
+/* For launches that overlap (launch.cuh): the capability that has the instructions, and the driver
+ * whose graphs have edges for them. */
 constexpr int FIRST_OVERLAPPING = 90;
 constexpr int FIRST_OVERLAPPING_DRIVER = 12030;
 
@@ -176,20 +177,17 @@ gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
     for (const auto &attribute : wanted)
         if (error == cudaSuccess)
             error = cudaDeviceGetAttribute(attribute.value, attribute.attribute, cuda->device);
-    int driver = 0;
-    if (error == cudaSuccess)
-        error = cudaDriverGetVersion(&driver);
     if (error != cudaSuccess)
         return refuse_device(context, cuda->device, error);
     cuda->capability = 10 * properties.major + properties.minor;
-    cuda->overlaps = cuda->capability >= FIRST_OVERLAPPING && driver >= FIRST_OVERLAPPING_DRIVER;
     snprintf(context->device, sizeof context->device, "%.120s (sm_%d)", properties.name,
              cuda->capability);
     return GSW_SUCCESS;
 }
 
-/* Refuses devices that are too old for the kernels or for which none were compiled. */
-gsw_status check_capability(gsw_context *context, const gsw_cuda *cuda) {
+/* Refuses devices that are too old for the kernels or for which none were compiled; finds out what
+ * those there can do. */
+gsw_status check_capability(gsw_context *context, gsw_cuda *cuda) {
     if (cuda->capability < OLDEST_CAPABILITY)
         return gsw_fail(context, GSW_ERROR_NO_BACKEND,
                         "CUDA device %d, %s, is too old: compute capability %d.%d or newer is "
@@ -206,7 +204,16 @@ gsw_status check_capability(gsw_context *context, const gsw_cuda *cuda) {
                         "-DCMAKE_CUDA_ARCHITECTURES=%d",
                         cuda->device, context->device, cudaGetErrorString(error), cuda->capability);
     }
-    return error == cudaSuccess ? GSW_SUCCESS : refuse_device(context, cuda->device, error);
+    int driver = 0;
+    if (error == cudaSuccess)
+        error = cudaDriverGetVersion(&driver);
+    if (error != cudaSuccess)
+        return refuse_device(context, cuda->device, error);
+    /* The driver compiles code for an older architecture, which then lacks what is newer. */
+    if (attributes.ptxVersion < cuda->capability)
+        cuda->capability = attributes.ptxVersion;
+    cuda->overlaps = cuda->capability >= FIRST_OVERLAPPING && driver >= FIRST_OVERLAPPING_DRIVER;
+    return GSW_SUCCESS;
 }
 
 gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {

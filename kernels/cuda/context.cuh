@@ -26,7 +26,8 @@ struct gsw_cuda {
     int multiprocessors;
     int shared_per_block;          /* most bytes of shared memory that a block may ask for */
     int shared_per_multiprocessor; /* bytes */
-    int capability;                /* 10 * major + minor */
+    int capability;                /* 10 * major + minor: of the device or, if that is less, of the
+                                      architecture that the code is for */
     bool overlaps;                 /* a kernel may begin while the one before it ends: launch.cuh */
 
     gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */

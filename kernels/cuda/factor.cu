@@ -206,7 +206,8 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     return gsw_cuda_sweep_open(context, factor);
 }
 
-/* Says what a factorisation has found. Waits for it. */
+/* Says what a factorisation has found. Waits for it: sweeps rest on that, since they read
+ * coefficients before the kernels queued before them have ended. */
 gsw_status report(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_pivots found;
     cudaStream_t stream = gsw_cuda_of(context)->stream;

@@ -3,9 +3,12 @@
  * A kernel that is launched from here may start once every block of the kernel before it
  * has started and called let_next_kernel_start(), or has ended. What it does before its
  * await_kernels_before() overlaps with that kernel, so it may only touch memory that nothing queued
- * before it writes: its own shared memory, a factor's coefficients. Every such kernel calls
- * await_kernels_before() in each block, or the one after it would not wait for those before it. An
- * ordinary launch before or after such a kernel is ordered as ever, as are copies and events. */
+ * before it writes: its own shared memory, a factor's coefficients; and counters of which it knows
+ * more (sweep_kernel.cuh). Every such kernel calls await_kernels_before() in each block, or the one
+ * after it would not wait for those before it; the same holds for kernels that others launch so on
+ * a context's stream. An ordinary launch before or after such a kernel is ordered as ever, as are
+ * copies and events. The calls are in code for compute capability 9.0 and newer, so there is no
+ * overlap where the code is for less, whatever the device (gsw_cuda.overlaps). */
 #ifndef GSW_CUDA_LAUNCH_CUH
 #define GSW_CUDA_LAUNCH_CUH
 
@@ -35,6 +38,9 @@ __device__ __forceinline__ void take_turn(void) {
 /* `arguments`: addresses of the kernel's. */
 inline cudaError_t launch_kernel_of(const gsw_cuda *cuda, const void *kernel, unsigned blocks,
                                     unsigned threads, size_t shared, void **arguments) {
+    if (!cuda->overlaps) /* older drivers have no other way */
+        return cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared,
+                                cuda->stream);
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
@@ -44,7 +50,7 @@ inline cudaError_t launch_kernel_of(const gsw_cuda *cuda, const void *kernel, un
     config.dynamicSmemBytes = shared;
     config.stream = cuda->stream;
     config.attrs = &early;
-    config.numAttrs = cuda->overlaps ? 1 : 0;
+    config.numAttrs = 1;
     return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 

@@ -124,7 +124,10 @@ cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, 
 
 /* ---- stencil arrays ---- */
 
-enum { POINTS = 256 }; /* of a block, one a thread */
+enum {
+    POINTS = 256, /* of a block, one a thread */
+    BATCH = 7     /* terms whose loads a thread has under way at once */
+};
 
 /* The offsets whose arrays are given and that can stay inside the grid. A parameter of the kernel:
  * all threads read the same entry at a time, which the constant cache serves at once. */
@@ -174,7 +177,8 @@ __device__ int64_t split(int64_t i, int64_t nx, bool narrow, int64_t *x) {
     return rest;
 }
 
-/* A thread takes a point: neighbouring threads read neighbouring values of every array and of x. */
+/* A thread takes a point: neighbouring threads read neighbouring values of every array and of x.
+ * For any offsets and any number of points. */
 template <typename Value, typename Coefficient, bool residual>
 __global__ void __launch_bounds__(POINTS)
     stencil_rows(const stencil_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
@@ -199,6 +203,90 @@ __global__ void __launch_bounds__(POINTS)
     }
 }
 
+/* The same for stencils that reach two points or less along each axis, as all named ones do, and
+ * grids of so many points: a term takes few instructions, and memory is what takes the time. */
+enum { REACH = 2, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
+constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
+
+/* Which neighbours a point lacks along an axis, as bits: 1 and 2 before it, 1 and 2 behind it. */
+__host__ __device__ constexpr uint32_t lacks(uint32_t i, uint32_t extent) {
+    return (i < 1 ? 1u : 0u) | (i < 2 ? 2u : 0u) | (i + 1 >= extent ? 4u : 0u) |
+           (i + 2 >= extent ? 8u : 0u);
+}
+/* Which of them an offset's component needs. */
+constexpr uint32_t needs(int32_t d) {
+    return d == 0 ? 0 : d < 0 ? 1u << (-d - 1) : 4u << (d - 1);
+}
+constexpr uint32_t NOTHING_HAS = 1u << 31; /* of a term that fills up a batch */
+
+template <typename Coefficient> struct near_terms {
+    uint32_t nx, ny, nz, points;
+    int32_t batches;
+    int32_t distance[NEAR_TERMS];
+    uint32_t needed[NEAR_TERMS];
+    const Coefficient *values[NEAR_TERMS];
+};
+static_assert(sizeof(near_terms<double>) + 3 * sizeof(void *) <= 4096,
+              "a kernel takes at most 4 KiB of parameters on all devices");
+
+template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &terms) {
+    bool near = terms.points <= NEAR_POINTS;
+    for (int32_t e = 0; e < terms.count; e++)
+        near = near && abs(terms.dx[e]) <= REACH && abs(terms.dy[e]) <= REACH &&
+               abs(terms.dz[e]) <= REACH;
+    return near;
+}
+
+template <typename Coefficient>
+near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
+    near_terms<Coefficient> near = {};
+    near.nx = static_cast<uint32_t>(terms.nx);
+    near.ny = static_cast<uint32_t>(terms.ny);
+    near.nz = static_cast<uint32_t>(terms.nz);
+    near.points = static_cast<uint32_t>(terms.points);
+    near.batches = (terms.count + BATCH - 1) / BATCH;
+    for (int32_t e = 0; e < near.batches * BATCH; e++) {
+        const bool some = e < terms.count;
+        near.distance[e] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
+        near.needed[e] =
+            some ? needs(terms.dx[e]) | needs(terms.dy[e]) << 4 | needs(terms.dz[e]) << 8
+                 : NOTHING_HAS;
+        near.values[e] = some ? terms.values[e] : nullptr;
+    }
+    return near;
+}
+
+template <typename Value, typename Coefficient, bool residual>
+__global__ void __launch_bounds__(POINTS)
+    near_rows(const near_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
+    take_turn();
+    for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
+         row += gridDim.x * POINTS) {
+        const uint32_t line = row / terms.nx, pz = line / terms.ny;
+        const uint32_t lacked = lacks(row - line * terms.nx, terms.nx) |
+                                lacks(line - pz * terms.ny, terms.ny) << 4 |
+                                lacks(pz, terms.nz) << 8 | NOTHING_HAS;
+        Value sum = residual ? b[row] : 0;
+        for (int32_t first = 0; first < terms.batches * BATCH; first += BATCH) {
+            Value a[BATCH] = {}, neighbour[BATCH] = {};
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const int32_t e = first + k;
+                if ((lacked & terms.needed[e]) == 0) {
+                    a[k] = static_cast<Value>(terms.values[e][row]);
+                    neighbour[k] = x[static_cast<int32_t>(row) + terms.distance[e]];
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const Value next = multiply_add(residual ? -a[k] : a[k], neighbour[k], sum);
+                sum = (lacked & terms.needed[first + k]) == 0 ? next : sum;
+            }
+        }
+        y[row] = sum;
+    }
+}
+
 template <typename Value, typename Coefficient>
 cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const void *b,
                            const void *x, void *y) {
@@ -207,6 +295,10 @@ cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
+    if (all_near(terms))
+        return launch_kernel(
+            cuda, b ? near_rows<Value, Coefficient, true> : near_rows<Value, Coefficient, false>,
+            blocks, POINTS, 0, narrow_terms(terms), from_b, from_x, to);
     return launch_kernel(
         cuda, b ? stencil_rows<Value, Coefficient, true> : stencil_rows<Value, Coefficient, false>,
         blocks, POINTS, 0, terms, from_b, from_x, to);

@@ -287,7 +287,8 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     int32_t shared;
     if (cuda->capability < OLDEST_CAPABILITY)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "factors on CUDA need compute capability %d.%d or newer; %s has less",
+                        "factors on CUDA need compute capability %d.%d or newer; %s, or the code "
+                        "that this build has for it, has less",
                         OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
     make_plan(cuda, factor, 0, 1, &plan);
     if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||

@@ -66,7 +66,7 @@ struct sweep_plan {
     int64_t ldb, ldx; /* from column to column, in values */
     int32_t columns;  /* right-hand sides of this launch, */
     int32_t groups;   /* in so many groups; each pencil is swept once for each group */
-    int32_t resident; /* blocks that the device holds at a time, or more */
+    int32_t resident; /* blocks that the device holds at a time, or more: see doubtful */
     /* Coefficients. */
     const void *values;
     int32_t records; /* a pencil */

@@ -75,9 +75,10 @@
  * looks there or hands over.
  *
  * THE KERNEL BEFORE. Blocks may start while the kernel before this one ends (launch.cuh). Tickets
- * are safe: all of that kernel's blocks have theirs then. The loader does not wait for its end,
- * since coefficients have been there since the factor was made; all others do, so nothing is read
- * of b, and nothing in faces or x is touched, before it. */
+ * are safe: all blocks of that kernel have theirs then, and so had those of each kernel before it
+ * when the next one started. The loader does not wait for its end: coefficients and the table have
+ * been there since gsw_cuda_factor_fill(), which waits for the stream. All others do, so nothing is
+ * read of b, and nothing in faces or x is touched, before it. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -317,7 +318,7 @@ struct block_control {
     int32_t readers;   /* roles that still have to do with other pencils' faces */
     int32_t doubtful;  /* faces may hold what a solve that was given up has left */
     gsw_pencil pencil;
-    uint64_t last; /* of this solve: state->next before it passed on to the next one */
+    uint64_t last; /* nobody reads it: storing it waits for what passes on to the next solve */
 };
 
 /* What every role knows. */
@@ -414,18 +415,21 @@ __device__ __forceinline__ void await_clean_faces(const block_view &block) {
     if (!*(volatile int32_t *)&block.control->doubtful)
         return;
     const uint64_t mark = SWEEP_GIVEN_UP | block.control->epoch;
-    uint64_t abandon = load_acquire_device(&plan.state->abandon);
-    while (__any_sync(~0u, abandon != 0 && abandon != mark)) {
-        if (usher && block.control->ticket == 0 && block.control->group == 0) {
-            Real *faces = (Real *)plan.faces;
-            for (int64_t i = block.lane; i < plan.all_values; i += 32)
-                faces[i] = not_yet<Real>();
-            __threadfence();
-            __syncwarp();
-            if (block.lane == 0)
-                store_release_device(&plan.state->abandon, (uint64_t)0);
-        }
-        abandon = load_acquire_device(&plan.state->abandon);
+    const bool empties = usher && block.control->ticket == 0 && block.control->group == 0;
+    bool dirty;
+    do {
+        const uint64_t abandon = load_acquire_device(&plan.state->abandon);
+        dirty = __any_sync(~0u, abandon != 0 && abandon != mark);
+    } while (dirty && !empties);
+    if (dirty) {
+        Real *faces = (Real *)plan.faces;
+        for (int64_t i = block.lane; i < plan.all_values; i += 32)
+            faces[i] = not_yet<Real>();
+        __threadfence();
+        __syncwarp();
+        if (block.lane == 0)
+            store_release_device(&plan.state->abandon, (uint64_t)0);
+        __syncwarp();
     }
 }
 
@@ -1263,7 +1267,8 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, block_contro
         control->epoch = (uint32_t)(taken >> 32) + 1;
         control->pencil = ticket == expected ? guess : plan.table[ticket];
         control->ticket = ticket;
-        /* The first blocks may have started before the solve before this one has ended. */
+        /* The first blocks may have started before the solve before this one has ended. Others
+         * start when a block of this launch has ended, and so has that solve. */
         control->doubtful = (int32_t)taken < plan.resident ||
                             (abandon != 0 && abandon != (SWEEP_GIVEN_UP | control->epoch));
         const int32_t blocks = plan.pencils * plan.groups;

@@ -96,8 +96,8 @@ void launch(cudaStream_t stream, const gsw_matrix *matrix, row_number *lowest) {
                                                                         matrix->stencil, lowest);
 }
 
-/* Finds the lowest row that is refused, or NO_ROW. The scratch of the sums serves here too: work on
- * one stream does not overlap. */
+/* Finds the lowest row that is refused, or NO_ROW. The scratch of the sums serves here too:
+ * setting memory and ordinary launches wait until all that was queued before has ended. */
 gsw_status find(gsw_context *context, const gsw_matrix *matrix, row_number *row) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     static_assert(sizeof(row_number) == sizeof *cuda->partial, "the scratch holds a row's number");
