@@ -59,11 +59,12 @@ __device__ int clamp(int64_t value, int most) {
 
 /* A block stages the entries of its rows, in several pieces where they are too many, and each
  * thread adds up the part of its own row that lies in the piece. Then the lanes of a warp read
- * neighbouring values of x for rows of one stencil. */
+ * neighbouring values of x for rows of one stencil. x is read as what no kernel changes meanwhile,
+ * so the launch is an ordinary one. */
 template <typename Value, typename Coefficient, typename Index, bool residual>
 __global__ void __launch_bounds__(ROWS)
-    csr_rows(const csr_arrays<Coefficient, Index> csr, const Value *b, const Value *x, Value *y) {
-    take_turn();
+    csr_rows(const csr_arrays<Coefficient, Index> csr, const Value *b, const Value *__restrict__ x,
+             Value *y) {
     extern __shared__ double shared[];
     Coefficient *values = reinterpret_cast<Coefficient *>(shared);
     Index *columns = reinterpret_cast<Index *>(values + csr.capacity);
@@ -116,10 +117,13 @@ cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, 
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
-    return launch_kernel(cuda,
-                         b ? csr_rows<Value, Coefficient, Index, true>
-                           : csr_rows<Value, Coefficient, Index, false>,
-                         blocks, ROWS, bytes, arrays, from_b, from_x, to);
+    if (b)
+        csr_rows<Value, Coefficient, Index, true>
+            <<<blocks, ROWS, bytes, cuda->stream>>>(arrays, from_b, from_x, to);
+    else
+        csr_rows<Value, Coefficient, Index, false>
+            <<<blocks, ROWS, bytes, cuda->stream>>>(arrays, from_b, from_x, to);
+    return cudaGetLastError();
 }
 
 /* ---- stencil arrays ---- */
