@@ -34,7 +34,7 @@ def blocks(language, pages):
 
 # What sets up and builds has been done before this runs, or installs packages; the stages of .ci/run
 # do it from scratch. Its results lie where the commands put them.
-DONE = ("cmake -B build", "sh src/quickstart.sh", "sh tests/run.sh", "pip install ./src/python")
+DONE = ("cmake -B build", "sh src/quickstart.sh", "sh tests/run.sh", "pip install './src/python")
 # These would take minutes; they run with a smaller grid.
 SMALLER = [("--size 64,128,256", "--size 16,24"), ("--size 64,128", "--size 16,24"),
            ("lognormal:60x220x85", "lognormal:30x20x10"),
@@ -84,6 +84,8 @@ def test_commands(tree, text):
             script = re.search(r"sh (\S+)", command)
             assert script is None or (ROOT / script.group(1)).is_file()
             continue
+        command = command.replace("cmake --install build ", f"cmake --install '{BUILD}' ")
+        command = command.replace("$HOME", str(tree))
         for long, short in SMALLER:
             command = command.replace(long, short)
         ran.append(command)
@@ -105,10 +107,19 @@ def test_commands_with_an_installed_library(tree, text):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_quickstart_explains_itself(tree):
+    for arguments, code in (("--help", 0), ("--frobnicate", 2), ("one.mtx two.mtx", 2)):
+        done = shell(tree, f"sh src/quickstart.sh {arguments}")
+        assert done.returncode == code
+        assert "usage: sh src/quickstart.sh" in (done.stderr if code else done.stdout)
+    done = shell(tree, "sh src/quickstart.sh absent.mtx")
+    assert done.returncode == 2 and "cannot read absent.mtx" in done.stderr
+
+
 @pytest.mark.parametrize("text", blocks("python", PAGES))
 def test_python(tree, text):
-    done = subprocess.run([sys.executable, "-c", text], cwd=tree, capture_output=True,
-                          text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-W", "error::FutureWarning", "-c", text], cwd=tree,
+                          capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     # What a comment behind print() promises.
     promised = [line.split("#")[1].strip() for line in text.splitlines()

@@ -186,7 +186,7 @@ refused 'Unknown option gpu for -mat_gridsweep_backend' -pc_type ilu -mat_gridsw
 refused '-mat_gridsweep_threads -1 is negative' -pc_type ilu -mat_gridsweep_threads -1
 refused 'natural order only' -pc_type ilu -pc_factor_mat_ordering_type rcm
 refused 'natural order only' -pc_type icc -pc_factor_mat_ordering_type rcm
-refused '-pc_factor_levels 1. is not 0' -pc_type ilu -pc_factor_levels 1
+refused '-pc_factor_levels 1 is not 0' -pc_type ilu -pc_factor_levels 1
 refused 'Zero pivot in LU' -pc_type ilu -problem zero_pivot
 says err 'ilu0: the pivot of row 0 is zero'
 refused 'Zero pivot in Cholesky' -pc_type icc -problem zero_pivot

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,20 @@ def test_every_layout_gives_the_same(A):
     assert M.solve(b[:, :0]).shape == (60, 0)
 
 
+def test_a_column_stays_a_column_without_a_warning(A):
+    b = vectors(60, 2)
+    with gs.ilu0(A) as M, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wanted = M.solve(b[:, 0])
+        for column in (b[:, :1], np.ascontiguousarray(b[:, :1]), b[:, :1].tolist()):
+            for x in (M.matvec(column), M @ np.asarray(column), M.dot(np.asarray(column))):
+                assert type(x) is np.ndarray and np.array_equal(x, wanted[:, None])
+        assert np.array_equal(M.matvec(b[:, 0]), wanted)
+        for wrong in (b, b[1:, :1], b[1:, 0]):
+            with pytest.raises(ValueError):
+                M.matvec(wrong)
+
+
 def test_out_and_in_place(A):
     M = gs.ilu0(A)
     b = vectors(60, 2)
@@ -427,7 +442,7 @@ def test_import_says_what_to_do(library, text):
 
 def poisson(nx, ny, nz):
     def line(n):
-        return sp.diags([-1, 2, -1], [-1, 0, 1], shape=(n, n))
+        return sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
     return sp.csr_matrix(sp.kronsum(sp.kronsum(line(nx), line(ny)), line(nz)))
 
 
@@ -557,6 +572,33 @@ def test_bad_arguments_are_named(A, case):
     kind, name, call = REFUSED[case]
     with pytest.raises(kind, match=f"^{name}: "):
         call(A, vectors(60))
+
+
+@pytest.mark.parametrize("name, option", [
+    ("cg", "maxiter"), ("cg", "restart"), ("bicgstab", "restart"), ("gmres", "x0"),
+    ("cg", "function"), ("ilu0", "omega"), ("ilu0", "unit_diagonal"), ("ic0", "kind"),
+    ("dilu", "shift"), ("ssor", "sweeps"), ("jacobi", "omega"), ("triangular", "pivot_shift")])
+def test_unknown_options_are_named(A, name, option):
+    b = (vectors(60),) if name in ("cg", "bicgstab", "gmres") else ()
+    refusal = rf"^{option}: {name}\(\) has no such option; it has "
+    with pytest.raises(TypeError, match=refusal) as caught:
+        getattr(gs, name)(A, *b, **{option: 1})
+    words = str(caught.value).split(" it has ")[1].split(", ")
+    assert option not in words and {"grid", "stencil", "threads", "context"} <= set(words)
+
+
+def test_the_options_that_are_named_are_there(A):
+    """Each word in the list of a refusal is taken."""
+    values = {"grid": (5, 4, 3), "stencil": "D3N7", "factor_type": "float64", "threads": 1,
+              "vector_type": "float64", "transpose": False, "unit_diagonal": False, "lower": True,
+              "pivot_shift": 0.0, "omega": 1.0, "context": None, "M": None, "x": None, "rtol": 1e-8,
+              "atol": 0.0, "max_iterations": 10, "norm": "true", "monitor": None, "restart": 5}
+    for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular"):
+        b = (vectors(60),) if name in ("cg", "bicgstab", "gmres") else ()
+        with pytest.raises(TypeError) as caught:
+            getattr(gs, name)(A, *b, no_option=1)
+        words = str(caught.value).split(" it has ")[1].split(", ")
+        getattr(gs, name)(A, *b, **{word: values[word] for word in words})
 
 
 @pytest.mark.parametrize("call", [gs.detect, gs.ilu0, lambda A: gs.sptrsv(A, vectors(60))])

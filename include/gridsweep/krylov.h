@@ -68,7 +68,8 @@ typedef struct gsw_krylov_result {
 /* Solve with a method. `factor` is the preconditioner, or NULL for none; its vector_type is F64.
  * b and x hold one fp64 value a point, in the context's memory, and must not overlap. `options`
  * may be NULL. *result (may be NULL) is filled on every return except INVALID_ARGUMENT, and x holds
- * the best known iterate then. b = 0 gives x = 0 at once.
+ * the last iterate then, which need not be the best one: a method may diverge, such as CG with a
+ * matrix that is not symmetric, and max_iterations is what bounds that. b = 0 gives x = 0 at once.
  *
  * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2) are
  * allocated at the start and freed at the end. Results are the same bits for any number of threads.

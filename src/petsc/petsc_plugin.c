@@ -222,8 +222,8 @@ static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind,
     gsw_status status;
     PetscFunctionBegin;
     PetscCheck(info->levels == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "gridsweep factorises without fill-in: -pc_factor_levels %g is not 0",
-               (double)info->levels);
+               "gridsweep factorises without fill-in: -pc_factor_levels %" PetscInt_FMT " is not 0",
+               (PetscInt)info->levels);
     PetscCall(get_data(factor, &data));
     clear(data);
     PetscCall(read_options(factor, &context_options, &options, &given));

@@ -35,6 +35,13 @@ def text_of(status):
     return library.gsw_status_text(status).decode()
 
 
+def known_options(function, given, known):
+    """TypeError for a keyword in `given` that the public function of this name does not have."""
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{name}: {function}() has no such option; it has {', '.join(known)}")
+
+
 def integer(name, value, least, most=2**31 - 1):
     """`value` as an int between `least` and `most`; TypeError or ValueError names the argument."""
     try:

@@ -9,7 +9,7 @@ import numpy as np
 from . import _types as t
 from ._arrays import Matrix, dtype_argument, solve_into
 from ._context import context_for
-from ._errors import real
+from ._errors import known_options, real
 from ._grid import Grid, Stencil
 from ._library import library
 
@@ -129,7 +129,9 @@ class Factor(_Operator):
         (x.copy(), or x.clone()), finished when this returns: cupyx's solvers take the factor as M.
         """
         if self.context.backend != "cuda":
-            return super().matvec(x)
+            # A column of shape (points, 1) is matmat's: SciPy's matvec is going to refuse it.
+            column = np.shape(x) == (self.shape[1], 1)
+            return super().matmat(x) if column else super().matvec(x)
         result = x.copy() if hasattr(x, "copy") else x.clone()
         self.solve(result, out=result)
         self.context.synchronize()
@@ -197,6 +199,11 @@ def _copy_csr(csr):
             copy(csr.row_ptr, index, csr.rows + 1))
 
 
+# What the functions below take by name. A triangular part takes any pivot, so it has no pivot_shift.
+_TRIANGULAR = ("grid", "stencil", "factor_type", "vector_type", "transpose", "threads", "context")
+_OPTIONS = (*_TRIANGULAR, "pivot_shift")
+
+
 def _factor(kind, A, grid=None, *, stencil=None, factor_type="float64", vector_type="float64",
             transpose=False, unit_diagonal=False, pivot_shift=0.0, omega=0.0, threads=0,
             context=None):
@@ -233,31 +240,38 @@ def ilu0(A, grid=None, **options):
     Errors: TypeError, ValueError (named arguments), GridsweepError (NOT_A_GRID and ZERO_PIVOT with
     the row, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, DEVICE).
     """
+    known_options("ilu0", options, _OPTIONS)
     return _factor("ilu0", A, grid, **options)
 
 
 def ic0(A, grid=None, **options):
     """IC(0) of a symmetric A, of which only the lower part is read: M = L L^T. As ilu0()."""
+    known_options("ic0", options, _OPTIONS)
     return _factor("ic0", A, grid, **options)
 
 
 def dilu(A, grid=None, **options):
     """DILU of A: M = (E + L_A) E^-1 (E + U_A) with diag(M) = diag(A). As ilu0()."""
+    known_options("dilu", options, _OPTIONS)
     return _factor("dilu", A, grid, **options)
 
 
 def ssor(A, grid=None, *, omega=1.0, **options):
     """SSOR of A: M = (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w), 0 < omega < 2. As ilu0()."""
+    known_options("ssor", options, (*_OPTIONS, "omega"))
     omega = real("omega", omega, lambda v: 0 < v < 2, "between 0 and 2")
     return _factor("ssor", A, grid, omega=omega, **options)
 
 
 def jacobi(A, grid=None, **options):
     """The diagonal of A. As ilu0()."""
+    known_options("jacobi", options, _OPTIONS)
     return _factor("jacobi", A, grid, **options)
 
 
 def triangular(A, grid=None, *, lower=True, unit_diagonal=False, **options):
-    """The lower (or upper) part of A with its diagonal, packed for repeated solves. As ilu0();
-    unit_diagonal=True takes the diagonal as 1 whatever is stored. A zero on it divides."""
+    """The lower (or upper) part of A with its diagonal, packed for repeated solves. As ilu0(),
+    without pivot_shift: a zero on the diagonal divides. unit_diagonal=True takes the diagonal as 1
+    whatever is stored."""
+    known_options("triangular", options, (*_TRIANGULAR, "lower", "unit_diagonal"))
     return _factor("lower" if lower else "upper", A, grid, unit_diagonal=unit_diagonal, **options)

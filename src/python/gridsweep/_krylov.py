@@ -8,7 +8,7 @@ import numpy as np
 from . import _types as t
 from ._arrays import Matrix, source, target
 from ._context import context_for
-from ._errors import choice, integer, real, status_of
+from ._errors import choice, integer, known_options, real, status_of
 from ._factor import Factor
 from ._library import library
 
@@ -27,6 +27,11 @@ class KrylovResult(NamedTuple):
     solve_ms: float    # wall time
     status: t.Status   # SUCCESS, NOT_CONVERGED, BREAKDOWN, NON_FINITE or STOPPED
     message: str       # what the library says of it; "" for SUCCESS
+
+
+# What the functions below take by name.
+_OPTIONS = ("M", "x", "rtol", "atol", "max_iterations", "norm", "monitor", "grid", "stencil",
+            "threads", "context")
 
 
 def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iterations=10000, restart=30,
@@ -103,17 +108,22 @@ def cg(A, b, M=None, x=None, **options):
                     context. What it raises is raised here.
     grid, stencil, threads, context  as for ilu0(); those of M where there is one
 
-    An iteration that ends without convergence raises nothing: look at KrylovResult.converged.
+    An iteration that ends without convergence raises nothing: look at KrylovResult.converged. x is
+    the last iterate then, which need not be the best one: a method may diverge, such as cg with a
+    matrix that is not symmetric, and max_iterations is what bounds that.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID, UNSUPPORTED, OUT_OF_MEMORY, DEVICE).
     """
+    known_options("cg", options, _OPTIONS)
     return _solve(library.gsw_cg, A, b, M, x, **options)
 
 
 def bicgstab(A, b, M=None, x=None, **options):
     """Solves A x = b with BiCGSTAB for any regular A. As cg()."""
+    known_options("bicgstab", options, _OPTIONS)
     return _solve(library.gsw_bicgstab, A, b, M, x, **options)
 
 
 def gmres(A, b, M=None, x=None, *, restart=30, **options):
     """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. As cg()."""
+    known_options("gmres", options, (*_OPTIONS, "restart"))
     return _solve(library.gsw_gmres, A, b, M, x, restart=restart, **options)
