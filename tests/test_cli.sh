@@ -106,6 +106,8 @@ for command in info detect solve sptrsv factor generate bench help; do
     check "help fits 80 columns" awk 'length($0) > 79 { exit 1 }' out
 done
 expect 2 "help of nothing" help sovle
+says err "^gridsweep help: there is no command 'sovle'"
+says err "^Try 'gridsweep --help'"
 expect 0 "manual page" help --man
 says out '^\.TH GRIDSWEEP 1'
 says out '^\.SS gridsweep sptrsv'
@@ -116,6 +118,9 @@ says out '^threads'
 says out '^GPU'
 all_keys info.json
 says info.json '"backend":[[:space:]]*"cpu"'
+says out '^build type  '
+says info.json '"build_type":'
+refuse "no spaces in keys" grep -q '^[[:space:]]*"[^"]* [^"]*":' info.json
 
 # ---- Bad usage ----------------------------------------------------------------------------------
 
@@ -135,7 +140,20 @@ for value in 0 -3 1.5 99999999999999999999 x; do
     misuse solve poisson.mtx --threads "$value"
     misuse solve poisson.mtx --restart "$value"
 done
+misuse solve poisson.mtx --threads 65536
+says err '^gridsweep solve: --threads takes an integer from 1 to [0-9]* on this machine'
+misuse sptrsv poisson.mtx --part lower --threads 65536
 misuse solve poisson.mtx --omega 2
+for precond in none jacobi ilu0 ic0 dilu; do
+    misuse solve poisson.mtx --omega 1 --precond $precond
+    says err "^gridsweep solve: --omega .*--precond ssor.*--precond $precond"
+done
+misuse solve poisson.mtx --omega 1
+for method in cg bicgstab; do
+    misuse solve poisson.mtx --restart 30 --method $method
+    says err "^gridsweep solve: --restart .*--method gmres.*--method $method"
+done
+misuse solve poisson.mtx --restart 30
 misuse solve poisson.mtx --method jacobi
 misuse solve poisson.mtx --precond lu
 misuse solve poisson.mtx --norm euclid
@@ -178,6 +196,8 @@ misuse bench --part full
 misuse bench --precision f64,f16
 misuse bench --algorithm best
 misuse bench --threads 1,two
+misuse bench --threads 1,65536
+misuse bench --whole-solve --problem poisson:4x4x4 --threads 65536
 misuse bench --repeats 0
 misuse bench --cache hot
 misuse bench --cache cold --backend cpu
@@ -204,6 +224,9 @@ misuse bench --part symgs --problem random
 misuse bench --part symgs --precond ssor
 misuse bench fish
 misuse bench --whole-solve
+says err '^gridsweep bench: --whole-solve needs --problem'
+misuse bench --whole-solve --size 8
+says err '^gridsweep bench: --size is for sweeps'
 misuse bench --whole-solve --problem poisson
 misuse bench --whole-solve --problem poisson:4x4x4 --precond lu
 misuse bench --whole-solve --problem poisson:4x4x4 --stencil D3N27
@@ -268,6 +291,34 @@ says err '^grid 5 4 3$'
 expect 0 "matrix on stdout" generate --problem poisson:5x4x3 --out -
 check "the same on stdout as in a file" cmp out poisson.mtx
 says err '^nonzeros'
+{ echo header && "$program" generate --problem poisson:5x4x3 --out - --quiet && echo trailer; } >joined
+{ echo header && cat poisson.mtx && echo trailer; } >wanted
+check "standard output goes on where it is" cmp joined wanted
+if python3 -c '' 2>/dev/null; then
+    python3 - "$program" >joined <<'EOF'
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+command = [sys.argv[1], "generate", "--problem", "poisson:5x4x3", "--out", "-", "--quiet"]
+with subprocess.Popen(command, stdout=theirs) as program:
+    theirs.close()
+    while data := ours.recv(4096):
+        sys.stdout.buffer.write(data)
+sys.exit(program.returncode)
+EOF
+    report $? "a socket as standard output"
+    check "all of it arrives" cmp joined poisson.mtx
+fi
+"$program" generate --problem poisson:5x4x3 --out - <&- >&- 2>err
+check "standard output is closed" test $? -eq 3
+says err 'standard output'
+cp poisson.mtx p.mtx
+"$program" detect - <p.mtx >out 2>err
+printf 'grid 5 4 3\nstencil D3N7\n' >wanted
+check "matrix from standard input" cmp out wanted
+"$program" generate --problem poisson:40x30x20 --out - 2>err | "$program" detect - >out 2>err
+says out '^grid 40 30 20$'
+expect 3 "nothing on standard input" detect -
+says err '^gridsweep detect: standard input: '
 
 # ---- Bad input ----------------------------------------------------------------------------------
 
@@ -297,6 +348,15 @@ for file in empty truncated huge overflow range zero duplicate nan oblong text n
     expect 3 "bad input" detect $file.mtx
     says err "$file.mtx"
 done
+printf '\037\213\010\000' >packed.mtx.gz
+for arguments in packed.mtx.gz "poisson.mtx --rhs packed.mtx.gz"; do
+    # shellcheck disable=SC2086 # several arguments
+    expect 3 "compressed input" solve $arguments
+    says err 'uncompressed.* packed.mtx.gz is gzip-compressed'
+done
+"$program" detect - <packed.mtx.gz 2>err
+check "compressed standard input" test $? -eq 3
+says err 'standard input is gzip-compressed'
 expect 3 "a folder is no matrix" detect folder
 expect 3 "grid of another size" solve poisson.mtx --grid 5x5x5
 expect 3 "grid of another size" solve poisson.mtx --grid 5x4
@@ -323,7 +383,7 @@ for method in cg bicgstab gmres; do
     for precond in none jacobi ilu0 ic0 dilu ssor; do
         expect 0 "solve" solve poisson.mtx --method $method --precond $precond --rtol 1e-10 \
             --json r.json --norm true
-        says out '^converged in [0-9]* iterations$'
+        says out '^converged in [0-9]* iterations*$'
         check "true residual" less "$(number r.json residual)" 1.01e-10
         says r.json "\"method\":[[:space:]]*\"$method\""
         says r.json "\"precond\":[[:space:]]*\"$precond\""
@@ -344,6 +404,13 @@ says r.json '"precond":[[:space:]]*"ilu0"'
 says r.json '"converged":[[:space:]]*true'
 says r.json '"part":[[:space:]]*null'
 says r.json '"dtype":[[:space:]]*"f64"'
+says r.json '"problem":[[:space:]]*"convection:12x9x7"'
+refuse "no file was read" grep -q '"file"' r.json
+check "rows" test "$(number r.json rows)" -eq 756
+check "nonzeros" test "$(number r.json nonzeros)" -eq "$(sed -n 's/^nonzeros *//p' out)"
+check "rtol" test "$(number r.json rtol)" = 1e-08
+says r.json '"status":[[:space:]]*"GSW_SUCCESS"'
+says r.json '"message":[[:space:]]*null'
 says out '^ *0  1.000e+00$'
 refuse "no control characters off a terminal" grep -q "$(printf '[\r\033]')" out
 expect 0 "left preconditioning" solve --problem convection:12x9x7 --method gmres --restart 10 \
@@ -353,6 +420,7 @@ says r.json '"factor_dtype":[[:space:]]*"f32"'
 expect 0 "relaxation" solve --problem poisson:12x9x7 --precond ssor --omega 1.4 --method cg
 expect 0 "one thread" solve --problem poisson:12x9x7 --threads 1 --backend cpu --json r.json
 says r.json '"threads":[[:space:]]*1'
+expect 0 "as many threads as any machine may have" solve poisson.mtx --threads 64 --backend cpu
 expect 0 "random problem on a stencil" solve --stencil D3N27 --problem random:3:9x9x9
 expect 0 "options first" solve --rtol 1e-4 --method cg poisson.mtx
 expect 0 "options with =" solve poisson.mtx --rtol=1e-4 --method=cg
@@ -363,6 +431,7 @@ refuse "quiet is silent" test -s err
 
 printf '%s\n1 1 1\n1 1 2\n' "$banner" >one.mtx
 expect 0 "one point" solve one.mtx --out x.mtx
+says out '^converged in 1 iteration$'
 tail -n 1 x.mtx >value
 says value '^0.5$'
 printf '%%%%MatrixMarket matrix array real general\n1 1\n3\n' >b.mtx
@@ -382,8 +451,36 @@ check "the same on stdout as in a file" cmp out x5.mtx
 says err '^converged in'
 expect 0 "JSON on stdout" solve poisson.mtx --json -
 all_keys out
+says out '"file":[[:space:]]*"poisson.mtx"'
 expect 0 "device as output" solve poisson.mtx --out /dev/null --json /dev/null
 check "/dev/null is still a device" test -c /dev/null
+
+# What is read is never replaced, whatever it is called.
+cp poisson.mtx A.mtx
+ln -s A.mtx symbolic.mtx
+ln A.mtx hard.mtx
+cp x5.mtx b.mtx
+for output in A.mtx ./A.mtx "$work/A.mtx" symbolic.mtx hard.mtx; do
+    for option in --out --json; do
+        misuse solve A.mtx $option "$output"
+        says err "^gridsweep solve: $option is the same file as the input 'A.mtx'"
+        misuse sptrsv A.mtx --part lower $option "$output"
+    done
+    misuse detect A.mtx --json "$output"
+    misuse factor A.mtx --precond ilu0 --out-l "$output" --out-u U.mtx
+    says err "^gridsweep factor: --out-l is the same file"
+    misuse factor A.mtx --precond ilu0 --out-l L.mtx --out-u "$output"
+done
+misuse solve A.mtx --rhs b.mtx --out b.mtx
+says err "^gridsweep solve: --out is the same file as the input 'b.mtx'"
+misuse bench --whole-solve --problem poisson:5x4x3 --rhs b.mtx --json b.mtx
+"$program" solve - --out A.mtx <A.mtx >out 2>err
+check "standard input is a file" test $? -eq 2
+"$program" solve A.mtx --out - >>A.mtx 2>err
+check "standard output is the input" test $? -eq 2
+check "the matrix is as it was" cmp A.mtx poisson.mtx
+check "the right-hand side is as it was" cmp b.mtx x5.mtx
+rm A.mtx symbolic.mtx hard.mtx
 
 rm -f x.mtx r.json
 expect 1 "not converged" solve --problem poisson:20x20x20 --max-iter 3 --out x.mtx --json r.json
@@ -391,7 +488,24 @@ says err 'not converged: after 3 iterations'
 says out '^not converged in 3 iterations$'
 says r.json '"converged":[[:space:]]*false'
 says r.json '"iterations":[[:space:]]*3'
-check "the best iterate is written" test "$(wc -l <x.mtx)" -gt 8000
+says r.json '"status":[[:space:]]*"GSW_ERROR_NOT_CONVERGED"'
+says r.json '"message":[[:space:]]*"after 3 iterations'
+check "the last iterate is written" test "$(wc -l <x.mtx)" -gt 8000
+
+# Of the method itself, the JSON tells how it failed: p'Ap = 0, and a b that is not finite.
+printf '%s\n2 2 4\n1 1 0\n1 2 1\n2 1 1\n2 2 0\n' "$banner" >swap.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n0\n' >first.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\nnan\n' >bad.mtx
+for failure in first.mtx:BREAKDOWN bad.mtx:NON_FINITE; do
+    rm -f x.mtx r.json
+    expect 4 "the method fails" solve swap.mtx --method cg --precond none --rhs "${failure%:*}" \
+        --out x.mtx --json r.json
+    all_keys r.json
+    says r.json "\"status\":[[:space:]]*\"GSW_ERROR_${failure#*:}\""
+    says r.json '"message":[[:space:]]*"[a-z]'
+    says r.json '"converged":[[:space:]]*false'
+    refuse "no solution then" test -e x.mtx
+done
 
 # The second pivot is 1 - 1*1 = 0.
 printf '%s\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n' "$banner" >singular.mtx
@@ -698,7 +812,7 @@ if "$program" info | grep -q '^GPU [0-9]'; then
     check "true residual" less "$(number r.json residual)" 1.01e-8
     expect 1 "not converged on a device" solve --problem poisson:20x20x20 --precond none \
         --backend cuda --max-iter 3 --out x.mtx
-    check "the best iterate is written" test "$(wc -l <x.mtx)" -gt 8000
+    check "the last iterate is written" test "$(wc -l <x.mtx)" -gt 8000
     expect 0 "auto with a preconditioner" solve --problem poisson:20x19x18 --method cg
     says out '^backend *cuda$'
     for precond in jacobi ssor dilu ic0 ilu0; do
@@ -784,6 +898,9 @@ if [ -c /dev/full ]; then
     says err 'standard output'
     expect 3 "full disk" solve poisson.mtx --out /dev/full
     expect 3 "full disk" solve poisson.mtx --json /dev/full
+    "$program" generate --problem poisson:20x20x20 --out - >/dev/full 2>err
+    check "full disk on stdout" test $? -eq 3
+    says err 'cannot write to standard output: No space'
 fi
 expect 3 "no such folder" solve poisson.mtx --out missing/x.mtx
 expect 3 "no such folder" solve poisson.mtx --json missing/r.json

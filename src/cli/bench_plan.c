@@ -44,8 +44,9 @@ static int parse_threads(const cli_options *options, const char *list, bench_lis
         out->count = 1; /* 0: as many as there are */
     while (bench_next_entry(&list, entry, sizeof entry)) {
         int64_t value;
-        if (!cli_parse_integer(entry, 1, 65536, &value))
-            return cli_usage(options, "--threads takes integers from 1 to 65536, not '%s'", entry);
+        int code = cli_parse_threads(options, entry, &value);
+        if (code != CLI_OK)
+            return code;
         if (out->count == BENCH_LIST_MAX)
             return too_many(options, "threads");
         out->values[out->count++] = (int)value;

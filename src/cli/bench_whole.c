@@ -427,12 +427,13 @@ static int read_lists(const cli_options *options, whole_run *run) {
 static int open_place(const cli_options *options, whole_run *run) {
     cli_options one = *options;
     gsw_factor_options wanted = {.kind = (gsw_factor_kind)run->precond};
-    if (options->thread_list != NULL &&
-        !cli_parse_integer(options->thread_list, 1, 65536, &one.threads))
-        return cli_usage(options,
-                         "--threads takes one integer from 1 to 65536 with --whole-solve, "
-                         "not '%s'",
-                         options->thread_list);
+    if (options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
+        return cli_usage(options, "--threads takes one value with --whole-solve");
+    int code = options->thread_list != NULL
+                   ? cli_parse_threads(options, options->thread_list, &one.threads)
+                   : CLI_OK;
+    if (code != CLI_OK)
+        return code;
     if (options->backend != GSW_BACKEND_CPU)
         bench_device_open((int)options->device, &run->device);
     cli_work work = {.factor = run->precond != CLI_PRECOND_NONE ? &wanted : NULL,

@@ -107,6 +107,7 @@ typedef enum cli_option_type {
     CLI_TEXT,
     CLI_OPTIONAL_TEXT, /* "all" where no value follows; only where there is no operand */
     CLI_INTEGER,       /* minimum .. maximum */
+    CLI_THREADS,       /* 1 .. what cli_parse_threads() takes */
     CLI_REAL,          /* minimum < value < maximum */
     CLI_CHOICE         /* index into `choices` */
 } cli_option_type;
@@ -169,6 +170,11 @@ int cli_status(const cli_options *options, const gsw_context *context, gsw_statu
 /* A whole text as an integer in [minimum, maximum]. */
 bool cli_parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *value);
 
+/* A number of threads for --threads, or one of its list. More than a few for each processor only
+ * take memory, and the OpenMP runtime ends the process where it cannot start them. Returns CLI_OK,
+ * or CLI_USAGE after a message. */
+int cli_parse_threads(const cli_options *options, const char *text, int64_t *value);
+
 /* ---- Where it runs -------------------------------------------------------------------------- */
 
 /* What a command will ask of the backend; NULL: not needed. */
@@ -230,6 +236,9 @@ int cli_open_context(const cli_options *options, gsw_backend backend, void *stre
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
 void cli_input_free(cli_input *input);
 cli_source cli_input_source(const cli_input *input);
+
+/* Whether a value of --rhs (may be NULL) names a file. */
+bool cli_rhs_is_file(const char *rhs);
 
 /* Makes the right-hand side that --rhs asks for; free() it. Returns an exit code. */
 int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
@@ -308,7 +317,7 @@ typedef struct cli_outputs {
 } cli_outputs;
 
 /* Refuses targets that cannot be written, before any work: a directory, a missing folder, the same
- * file twice. */
+ * file twice, a file that is also an input. */
 int cli_check_outputs(const cli_options *options);
 int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
                    const cJSON *json);

@@ -286,6 +286,8 @@ static int check_options(const cli_options *options) {
     const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
     while (*id != OPT_END && !cli_given(options, *id))
         id++;
+    if (*id == OPT_END && options->whole_solve && options->problem == NULL)
+        return cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
     if (*id == OPT_END)
         return CLI_OK;
     return cli_usage(options, "--%s is for %s", cli_option_get(*id)->name,

@@ -42,6 +42,15 @@ static cJSON *build_object(void) {
     return object;
 }
 
+/* JSON's keys hold no spaces: "build type" becomes "build_type". */
+static void join_keys(cJSON *object) {
+    cJSON *entry;
+    cJSON_ArrayForEach(entry, object) {
+        for (char *at = entry->string; (at = strchr(at, ' ')) != NULL;)
+            *at = '_';
+    }
+}
+
 static void print_field(const cli_options *options, const char *name, const char *value) {
     cli_print(options, "%-17s %s\n", name, value);
 }
@@ -82,6 +91,7 @@ int cmd_info(const cli_options *options) {
     if (options->json != NULL) {
         cli_result result = cli_result_init(options, context, NULL);
         json = cli_result_json(&result);
+        join_keys(build);
         cJSON_AddItemToObject(json, "build", build);
         cJSON_AddItemToObject(json, "gpus", gpus);
         build = gpus = NULL;

@@ -13,6 +13,8 @@ typedef struct solve_job {
     double *b, *x;
     double setup_ms, factor_ms;
     gsw_krylov_result result;
+    gsw_status status; /* of the method */
+    char message[256]; /* why it is not GSW_SUCCESS; else "" */
 } solve_job;
 
 static const char *dtype_name(int dtype) {
@@ -96,11 +98,13 @@ static int iterate(const cli_options *options, solve_job *job) {
     gsw_status status = gsw_krylov(context, (gsw_method)options->method, &arrays->matrix,
                                    job->factor, &wanted, arrays->b, arrays->x, &job->result);
     cli_progress_finish(&progress);
+    job->status = status;
     if (status == GSW_SUCCESS)
         return CLI_OK;
+    (void)snprintf(job->message, sizeof job->message, "%s", gsw_context_message(context));
     if (status != GSW_ERROR_NOT_CONVERGED)
         return cli_status(options, context, status, cli_input_source(&job->input));
-    cli_error(options, "not converged: %s; the solution is the best iterate",
+    cli_error(options, "not converged: %s; the solution is the last iterate",
               gsw_context_message(context));
     return CLI_NOT_CONVERGED;
 }
@@ -115,32 +119,55 @@ static void report(const cli_options *options, const solve_job *job) {
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
     cli_field(options, "iterations", "%lld", (long long)result->iterations);
     cli_field(options, "residual", "%.3e (true, relative)", result->residual);
-    cli_print(options, "%s in %lld iterations\n", result->converged ? "converged" : "not converged",
-              (long long)result->iterations);
+    cli_print(options, "%s in %lld iteration%s\n",
+              result->converged ? "converged" : "not converged", (long long)result->iterations,
+              result->iterations == 1 ? "" : "s");
 }
 
-static int write_outputs(const cli_options *options, const solve_job *job) {
+static cJSON *make_json(const cli_options *options, const solve_job *job) {
+    cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
+    result.dtype = "f64";
+    result.factor_dtype = job->factor != NULL ? dtype_name(options->factor_precision) : NULL;
+    result.method = gsw_method_name((gsw_method)options->method);
+    result.precond = cli_precond_name(cli_precond(options));
+    result.iterations = job->result.iterations;
+    result.converged = job->result.converged;
+    result.residual = job->result.residual;
+    result.setup_ms = job->setup_ms;
+    result.factor_ms = job->factor != NULL ? job->factor_ms : NAN;
+    result.upload_ms = job->arrays.upload_ms;
+    result.download_ms = job->arrays.download_ms;
+    result.solve_ms = job->result.solve_ms;
+    cJSON *json = cli_result_json(&result);
+    cJSON_AddStringToObject(json, options->file != NULL ? "file" : "problem",
+                            options->file != NULL ? options->file : options->problem);
+    cJSON_AddNumberToObject(json, "rows", (double)job->input.rows);
+    cJSON_AddNumberToObject(json, "nonzeros", (double)job->input.nonzeros);
+    cJSON_AddNumberToObject(json, "rtol", options->rtol);
+    cJSON_AddStringToObject(json, "status", gsw_status_name(job->status));
+    if (job->message[0] != '\0')
+        cJSON_AddStringToObject(json, "message", job->message);
+    else
+        cJSON_AddNullToObject(json, "message");
+    return json;
+}
+
+/* Whether the method itself ended, well or not: there is something to tell. */
+static bool method_ended(gsw_status status) {
+    return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||
+           status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
+}
+
+/* The JSON, and the solution where there is one. */
+static int write_outputs(const cli_options *options, const solve_job *job, bool solved) {
     cli_outputs outputs = {0};
     cJSON *json = NULL;
     int code = CLI_OK;
-    if (options->out != NULL)
+    if (solved && options->out != NULL)
         code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
                                 job->input.rows, "solution x of A x = b by gridsweep solve");
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
-        result.dtype = "f64";
-        result.factor_dtype = job->factor != NULL ? dtype_name(options->factor_precision) : NULL;
-        result.method = gsw_method_name((gsw_method)options->method);
-        result.precond = cli_precond_name(cli_precond(options));
-        result.iterations = job->result.iterations;
-        result.converged = job->result.converged;
-        result.residual = job->result.residual;
-        result.setup_ms = job->setup_ms;
-        result.factor_ms = job->factor != NULL ? job->factor_ms : NAN;
-        result.upload_ms = job->arrays.upload_ms;
-        result.download_ms = job->arrays.download_ms;
-        result.solve_ms = job->result.solve_ms;
-        json = cli_result_json(&result);
+        json = make_json(options, job);
         code = cli_stage_json(options, &outputs, options->json, json);
     }
     if (code == CLI_OK)
@@ -150,29 +177,45 @@ static int write_outputs(const cli_options *options, const solve_job *job) {
     return code;
 }
 
+/* Refuses options that would do nothing. */
+static int check_options(const cli_options *options) {
+    int precond = cli_precond(options);
+    if (cli_given(options, OPT_OMEGA) && precond != (int)GSW_SSOR)
+        return cli_usage(options, "--omega is for --precond ssor, not for --precond %s",
+                         cli_precond_name(precond));
+    if (cli_given(options, OPT_RESTART) && options->method != (int)GSW_GMRES)
+        return cli_usage(options, "--restart is for --method gmres, not for --method %s",
+                         gsw_method_name((gsw_method)options->method));
+    return CLI_OK;
+}
+
+/* Iterates and tells what came of it. */
+static int solve(const cli_options *options, solve_job *job) {
+    cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
+              gsw_method_name((gsw_method)options->method), cli_precond_name(cli_precond(options)),
+              job->factor != NULL && options->factor_precision == GSW_F32 ? " in f32" : "",
+              options->rtol);
+    int code = iterate(options, job), other = CLI_OK;
+    bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
+    if (solved)
+        other = cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
+    if (other != CLI_OK || !method_ended(job->status))
+        return other != CLI_OK ? other : code;
+    if (solved)
+        report(options, job);
+    other = write_outputs(options, job, solved);
+    return other != CLI_OK ? other : code;
+}
+
 int cmd_solve(const cli_options *options) {
     solve_job job = {0};
-    int code = cli_check_outputs(options);
+    int code = check_options(options);
+    if (code == CLI_OK)
+        code = cli_check_outputs(options);
     if (code == CLI_OK)
         code = prepare(options, &job);
-    if (code == CLI_OK) {
-        cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
-                  gsw_method_name((gsw_method)options->method),
-                  cli_precond_name(cli_precond(options)),
-                  job.factor != NULL && options->factor_precision == GSW_F32 ? " in f32" : "",
-                  options->rtol);
-        code = iterate(options, &job);
-    }
-    if (code == CLI_OK || code == CLI_NOT_CONVERGED) {
-        int brought = cli_download(options, &job.place, &job.arrays, job.x, vector_bytes(&job));
-        code = brought != CLI_OK ? brought : code;
-    }
-    if (code == CLI_OK || code == CLI_NOT_CONVERGED) {
-        report(options, &job);
-        int written = write_outputs(options, &job);
-        if (written != CLI_OK)
-            code = written;
-    }
+    if (code == CLI_OK)
+        code = solve(options, &job);
     free(job.x);
     free(job.b);
     gsw_factor_destroy(job.factor);

@@ -58,9 +58,12 @@ const cli_command cli_commands[] = {
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
      "Reads a Matrix Market file whose rows are the points of a grid in natural order, and prints "
      "'grid NX NY NZ' and 'stencil NAME'. A stencil without a name is 'custom' and followed by its "
-     "offsets, one 'offset DX DY DZ' a line.",
-     "gridsweep detect orsreg_1.mtx\n"
-     "gridsweep detect --grid 10x10x10 sherman1.mtx\n",
+     "offsets, one 'offset DX DY DZ' a line. FILE.mtx is text, not compressed; - is standard "
+     "input.",
+     "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
+     "gridsweep detect A.mtx\n"
+     "gridsweep detect --grid 16x12x10 A.mtx\n"
+     "gridsweep generate --problem poisson:9x8 --out - | gridsweep detect -\n",
      "FILE.mtx", detect_options, cmd_detect},
     {"solve", "solve A x = b with a preconditioned Krylov method",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
@@ -68,12 +71,14 @@ const cli_command cli_commands[] = {
      "on "
      "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
      "||b - A x|| / ||b||. With --backend auto what the GPU cannot do runs on the CPU; the "
-     "line "
-     "'backend' tells. Set-up (reading or making the system), copies to and from a GPU, "
-     "factorisation and solve are reported apart.",
-     "gridsweep solve orsreg_1.mtx\n"
+     "line 'backend' tells. Set-up (reading or making the system), copies to and from a GPU, "
+     "factorisation and solve are reported apart. The JSON is also written where the iteration "
+     "does not converge or breaks down: 'status' and 'message' tell. FILE.mtx may be -, standard "
+     "input.",
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
-     "gridsweep solve A.mtx --rhs b.mtx --rtol 1e-10 --out x.mtx --json report.json\n",
+     "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
+     "gridsweep solve A.mtx\n"
+     "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx --json r.json\n",
      "FILE.mtx", solve_options, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
@@ -82,8 +87,11 @@ const cli_command cli_commands[] = {
      "clock "
      "is read after the device is done; short solves are timed in batches of at least 2 ms, so "
      "that "
-     "their launches overlap, and copies to and from the device are reported apart.",
-     "gridsweep sptrsv orsreg_1.mtx --part lower --out x.mtx\n"
+     "their launches overlap, and copies to and from the device are reported apart. FILE.mtx may "
+     "be "
+     "-, standard input.",
+     "gridsweep generate --problem hpcg:64x64x64 --out A.mtx\n"
+     "gridsweep sptrsv A.mtx --part lower --out x.mtx\n"
      "gridsweep sptrsv --problem random:1:64x64x64 --part upper --algorithm line\n",
      "FILE.mtx", sptrsv_options, cmd_sptrsv},
     {"factor", "write the factors L and U of an incomplete factorisation",
@@ -92,9 +100,10 @@ const cli_command cli_commands[] = {
      "Factorises the matrix without fill-in and writes both factors. M = L U; L has a unit "
      "diagonal "
      "with ilu0, U is the transpose of L with ic0 and has a unit diagonal with dilu. Either both "
-     "files are replaced or none.",
-     "gridsweep factor orsreg_1.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx\n", "FILE.mtx",
-     factor_options, cmd_factor},
+     "files are replaced or none. FILE.mtx may be -, standard input.",
+     "gridsweep generate --problem convection:20x20x20 --out A.mtx\n"
+     "gridsweep factor A.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx\n",
+     "FILE.mtx", factor_options, cmd_factor},
     {"generate", "write a model problem as a Matrix Market file",
      "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",
      "Writes the matrix of a model problem. Random values depend on the seed, the row and the "
@@ -137,9 +146,13 @@ const cli_command cli_commands[] = {
      "analyses; 'factor' makes the preconditioner of its values, 'solve' iterates, and 'total' is "
      "both. Times are medians by the host's clock around calls that wait for the device, data "
      "being "
-     "in its memory; --precision f32-factor stores gridsweep's preconditioner in f32. 'x' is the "
-     "total over that of the first line, and beside it the same with 'before'. The residual is the "
-     "true one, computed apart from all solvers.",
+     "in its memory; --precision f32-factor stores gridsweep's preconditioner in f32. The residual "
+     "is the true one, computed apart from all solvers; * behind it: not converged, !: it misses "
+     "--rtol although the method took itself to be done.\n"
+     "The other columns: 'matrix' is what the solver is given, the arrays of the stencil or a CSR; "
+     "'pre' the precision in which the preconditioner is stored; 'iter.' the iterations; 'per it.' "
+     "the solve over these. The last two are relative to the first line: 'total x' the total, "
+     "'+bef. x' the total with 'before'.",
      "gridsweep bench\n"
      "gridsweep bench --stencil D3N7,D3N27 --size 64,60x220x85 --precision f64,f32\n"
      "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n"
@@ -231,7 +244,8 @@ void cli_help_program(FILE *stream) {
     print_lines(stream, "  ", exit_codes);
     fputs("\nExamples:\n", stream);
     print_lines(stream, "  ",
-                "gridsweep solve orsreg_1.mtx\n"
+                "gridsweep generate --problem poisson:64x64x64 --out A.mtx\n"
+                "gridsweep solve A.mtx\n"
                 "gridsweep solve --problem lognormal:60x220x85\n"
                 "gridsweep bench --stencil D3N7,D3N27 --size 64,128\n");
 }
@@ -317,19 +331,21 @@ static void print_man_command(FILE *stream, const cli_command *command) {
 }
 
 void cli_help_man(FILE *stream) {
-    fprintf(stream,
-            ".TH GRIDSWEEP 1 \"\" \"gridsweep %s\" \"User Commands\"\n"
-            ".SH NAME\n"
-            "gridsweep \\- exact sparse triangular solves and ILU\\-preconditioned Krylov solvers "
-            "on regular grids\n"
-            ".SH SYNOPSIS\n.B gridsweep\n.I COMMAND\n[\\fIOPTION\\fR]...\n"
-            ".SH DESCRIPTION\n"
-            "Solves sparse linear systems that come from regular grids, and the triangular systems "
-            "that incomplete factorisations of them need, exactly and in natural order. Vectors "
-            "are Matrix Market dense arrays, matrices are Matrix Market coordinate files. Options "
-            "may come before or after FILE.mtx; every command also takes \\-\\-help.\n"
-            ".SH COMMANDS\n",
-            gsw_version());
+    fprintf(
+        stream,
+        ".TH GRIDSWEEP 1 \"\" \"gridsweep %s\" \"User Commands\"\n"
+        ".SH NAME\n"
+        "gridsweep \\- exact sparse triangular solves and ILU\\-preconditioned Krylov solvers "
+        "on regular grids\n"
+        ".SH SYNOPSIS\n.B gridsweep\n.I COMMAND\n[\\fIOPTION\\fR]...\n"
+        ".SH DESCRIPTION\n"
+        "Solves sparse linear systems that come from regular grids, and the triangular systems "
+        "that incomplete factorisations of them need, exactly and in natural order. Vectors "
+        "are Matrix Market dense arrays, matrices are Matrix Market coordinate files. Options "
+        "may come before or after FILE.mtx, for which \\- is standard input; every command also "
+        "takes \\-\\-help.\n"
+        ".SH COMMANDS\n",
+        gsw_version());
     for (const cli_command *command = cli_commands; command->name != NULL; command++)
         print_man_command(stream, command);
     fputs(".SH EXIT STATUS\n", stream);
@@ -349,8 +365,11 @@ int cmd_help(const cli_options *options) {
         return CLI_OK;
     }
     const cli_command *command = cli_find_command(options->file);
-    if (command == NULL)
-        return cli_usage(options, "there is no command '%s'", options->file);
+    if (command == NULL) {
+        cli_error(options, "there is no command '%s'", options->file);
+        fputs("Try 'gridsweep --help'.\n", stderr);
+        return CLI_USAGE;
+    }
     cli_help_command(stdout, command);
     return CLI_OK;
 }

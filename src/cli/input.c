@@ -1,9 +1,11 @@
 /* input.c: the matrix, the right-hand side and the context that the options ask for. */
+#define _POSIX_C_SOURCE 200809L
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "cli.h"
 
 #define REASON_SIZE 512
@@ -94,6 +96,78 @@ static int load_problem(const cli_options *options, gsw_context *context, cli_in
     return CLI_OK;
 }
 
+/* The first bytes of gzip's files (RFC 1952). */
+static bool begins_gzip(const char *bytes, size_t size) {
+    return size >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
+}
+
+/* What has been read cannot be looked at again unless it is a regular file. */
+static bool is_gzip(const char *path) {
+    struct stat info;
+    char magic[2];
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    if (file == NULL)
+        return false;
+    bool found = begins_gzip(magic, fread(magic, 1, sizeof magic, file));
+    (void)fclose(file);
+    return found;
+}
+
+/* Says why a file could not be read. */
+static int read_failed(const cli_options *options, const gsw_context *context, const char *path,
+                       gsw_status status, bool gzip) {
+    if (status != GSW_ERROR_FORMAT || !gzip)
+        return cli_status(options, context, status, CLI_FROM_FILE);
+    cli_error(options, "give an uncompressed file: %s is gzip-compressed, which gunzip undoes",
+              path);
+    return CLI_INPUT;
+}
+
+/* All that is left of standard input, newly allocated; NULL where errno says why not. */
+static char *read_stdin(size_t *size) {
+    char *text = NULL;
+    *size = 0;
+    for (size_t room = 1 << 16; room != 0; room *= 2) {
+        char *more = realloc(text, room);
+        if (more == NULL)
+            break;
+        text = more;
+        *size += fread(text + *size, 1, room - *size, stdin);
+        if (*size == room)
+            continue;
+        if (!ferror(stdin))
+            return text;
+        int problem = errno;
+        free(text);
+        errno = problem;
+        return NULL;
+    }
+    free(text);
+    errno = ENOMEM;
+    return NULL;
+}
+
+static int read_matrix(const cli_options *options, gsw_context *context, gsw_csr *csr) {
+    gsw_status status;
+    if (strcmp(options->file, "-") != 0) {
+        status = gsw_mm_read_matrix(context, options->file, csr);
+        return status == GSW_SUCCESS
+                   ? CLI_OK
+                   : read_failed(options, context, options->file, status, is_gzip(options->file));
+    }
+    size_t size;
+    char *text = read_stdin(&size);
+    if (text == NULL) {
+        cli_error(options, "cannot read standard input: %s", cli_reason(errno));
+        return CLI_INPUT;
+    }
+    status = gsw_mm_parse_matrix(context, "standard input", text, size, csr);
+    bool gzip = begins_gzip(text, size);
+    free(text);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : read_failed(options, context, "standard input", status, gzip);
+}
+
 static int load_file(const cli_options *options, gsw_context *context, cli_input *input) {
     gsw_grid extents, *given = NULL;
     if (options->grid != NULL) {
@@ -104,9 +178,10 @@ static int load_file(const cli_options *options, gsw_context *context, cli_input
     }
     gsw_grid grid;
     gsw_stencil stencil;
-    gsw_status status = gsw_mm_read_matrix(context, options->file, &input->csr);
-    if (status == GSW_SUCCESS)
-        status = gsw_detect(context, &input->csr, given, &grid, &stencil);
+    int code = read_matrix(options, context, &input->csr);
+    if (code != CLI_OK)
+        return code;
+    gsw_status status = gsw_detect(context, &input->csr, given, &grid, &stencil);
     if (status == GSW_SUCCESS)
         status = gsw_matrix_from_csr(context, &grid, &stencil, &input->csr, &input->matrix);
     if (status != GSW_SUCCESS)
@@ -228,12 +303,22 @@ void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *inpu
 
 /* ---- Right-hand side ------------------------------------------------------------------------ */
 
+static const char random_prefix[] = "random:";
+
+static bool is_random(const char *rhs) {
+    return strncmp(rhs, random_prefix, strlen(random_prefix)) == 0;
+}
+
+bool cli_rhs_is_file(const char *rhs) {
+    return rhs != NULL && strcmp(rhs, "ones") != 0 && !is_random(rhs);
+}
+
 static int read_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
                     double **b) {
     int64_t count;
     gsw_status status = gsw_mm_read_vector(context, options->rhs, b, &count);
     if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, CLI_FROM_FILE);
+        return read_failed(options, context, options->rhs, status, is_gzip(options->rhs));
     if (count == input->rows)
         return CLI_OK;
     cli_error(options, "%s has %lld values, but the matrix has %lld rows", options->rhs,
@@ -255,13 +340,13 @@ static bool parse_seed(const char *text, uint64_t *seed) {
 int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
                  double **b) {
     const char *rhs = options->rhs != NULL ? options->rhs : "ones";
-    bool ones = strcmp(rhs, "ones") == 0, random = strncmp(rhs, "random:", 7) == 0;
-    uint64_t seed = 0;
-    if (random && !parse_seed(rhs + 7, &seed))
-        return cli_usage(options, "--rhs random:SEED needs a seed that is a number, not '%s'",
-                         rhs + 7);
-    if (!ones && !random)
+    if (cli_rhs_is_file(rhs))
         return read_rhs(options, context, input, b);
+    bool random = is_random(rhs);
+    uint64_t seed = 0;
+    if (random && !parse_seed(rhs + strlen(random_prefix), &seed))
+        return cli_usage(options, "--rhs random:SEED needs a seed that is a number, not '%s'",
+                         rhs + strlen(random_prefix));
     *b = malloc((size_t)input->rows * sizeof **b);
     if (*b == NULL) {
         cli_error(options, "out of memory for the right-hand side");
@@ -269,7 +354,7 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
     }
     if (random)
         gsw_random_vector(seed, input->rows, *b);
-    for (int64_t i = 0; ones && i < input->rows; i++)
+    for (int64_t i = 0; !random && i < input->rows; i++)
         (*b)[i] = 1;
     return CLI_OK;
 }

@@ -9,7 +9,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli.h"
+
+/* Most threads: so many for each processor, but at least so many. */
+#define THREADS_EACH 8
+#define THREADS_MIN  64
 
 /* The choices are in the order of the enums that they stand for. */
 static const char *const backend_choices[] = {"auto", "cpu", "cuda", NULL};
@@ -120,7 +125,10 @@ static const cli_option table[OPT_COUNT] = {
                              "reference, line, pencil; auto is pencil on the CPU and line with "
                              "CUDA (default: auto)",
                              TEXT(algorithms)},
-    [OPT_BENCH_THREADS] = {"threads", "LIST", "CPU threads (default: all)", TEXT(thread_list)},
+    [OPT_BENCH_THREADS] =
+        {"threads", "LIST",
+         "numbers of CPU threads, each limited as in 'gridsweep solve' (default: all)",
+         TEXT(thread_list)},
     [OPT_BENCH_REPEATS] = {"repeats", "N",
                            "timed runs of each case (default: at least 10, more for short ones)",
                            INTEGER(repeats, 1, 1000000)},
@@ -154,7 +162,10 @@ static const cli_option table[OPT_COUNT] = {
                      "where to run; auto takes CUDA where it is built in, a device answers and it "
                      "can do what is asked (default: auto)",
                      CHOICE(backend, backend_choices)},
-    [OPT_THREADS] = {"threads", "N", "CPU threads (default: all)", INTEGER(threads, 1, 65536)},
+    [OPT_THREADS] =
+        {"threads", "N",
+         "CPU threads, at most 8 for each processor, or 64 where that is more (default: all)",
+         .type = CLI_THREADS, .offset = FIELD(threads)},
     [OPT_DEVICE] = {"device", "N", "CUDA device number (default: 0)", INTEGER(device, 0, 65535)},
     [OPT_OUT] = {"out", "FILE",
                  "write the solution as a Matrix Market dense array; - is standard "
@@ -276,6 +287,16 @@ static int set_integer(const cli_options *options, const cli_option *option, con
                      (long long)minimum, (long long)maximum, text);
 }
 
+int cli_parse_threads(const cli_options *options, const char *text, int64_t *value) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t most =
+        processors > THREADS_MIN / THREADS_EACH ? processors * THREADS_EACH : THREADS_MIN;
+    if (cli_parse_integer(text, 1, most, value))
+        return CLI_OK;
+    return cli_usage(options, "--threads takes an integer from 1 to %lld on this machine, not '%s'",
+                     (long long)most, text);
+}
+
 static int set_real(const cli_options *options, const cli_option *option, const char *text,
                     double *value) {
     char *end;
@@ -318,6 +339,8 @@ static int set_option(cli_options *options, const cli_option *option, const char
         return CLI_OK;
     case CLI_INTEGER:
         return set_integer(options, option, text, field);
+    case CLI_THREADS:
+        return cli_parse_threads(options, text, field);
     case CLI_REAL:
         return set_real(options, option, text, field);
     case CLI_CHOICE:

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,10 +216,34 @@ static int check_output(const cli_options *options, const char *path) {
     return code;
 }
 
+/* Asks for what a path names; "-" is the descriptor given for it. */
+static bool look_at(const char *path, int descriptor, struct stat *info) {
+    return (is_stdout(path) ? fstat(descriptor, info) : stat(path, info)) == 0;
+}
+
+/* Refuses to write over what is read. Devices and pipes may be both. */
+static int check_inputs(const cli_options *options, const char *name, const char *output) {
+    const char *inputs[] = {options->command->operand != NULL ? options->file : NULL,
+                            cli_rhs_is_file(options->rhs) ? options->rhs : NULL};
+    struct stat from, to;
+    if (output == NULL || !look_at(output, STDOUT_FILENO, &to) || !S_ISREG(to.st_mode))
+        return CLI_OK;
+    for (int i = 0; i < 2; i++)
+        if (inputs[i] != NULL && look_at(inputs[i], STDIN_FILENO, &from) &&
+            from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+            return cli_usage(options,
+                             "--%s is the same file as the input '%s', which would be lost", name,
+                             inputs[i]);
+    return CLI_OK;
+}
+
 int cli_check_outputs(const cli_options *options) {
+    const char *names[] = {"out", "json", "out-l", "out-u"};
     const char *paths[] = {options->out, options->json, options->out_l, options->out_u};
     for (int i = 0; i < 4; i++) {
         int code = check_output(options, paths[i]);
+        if (code == CLI_OK)
+            code = check_inputs(options, names[i], paths[i]);
         if (code != CLI_OK)
             return code;
         for (int j = 0; j < i; j++)
@@ -270,17 +296,87 @@ static int write_json(const cli_options *options, const char *path, int flags, c
     return CLI_OK;
 }
 
+static gsw_status write_numbers(const char *path, const content *what) {
+    return what->csr != NULL
+               ? gsw_mm_write_matrix(what->context, path, what->csr, what->comment)
+               : gsw_mm_write_vector(what->context, path, what->values, what->count, what->comment);
+}
+
+/* The library writes to paths, but a path of standard output, /dev/stdout, is opened anew: with an
+ * offset of its own where it is a file, and not at all where it is a socket. So the library writes
+ * into a pipe, and a thread hands on what comes out of it. */
+typedef struct relay {
+    int from;
+    int problem; /* errno of the first call that failed, or 0 */
+} relay;
+
+static int write_all(int descriptor, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(descriptor, bytes, size);
+        if (written < 0 && errno == EAGAIN)
+            (void)poll(&(struct pollfd){.fd = descriptor, .events = POLLOUT}, 1, -1);
+        else if (written < 0 && errno != EINTR)
+            return errno;
+        if (written > 0) {
+            bytes += written;
+            size -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+/* Reads to the end whatever fails, since the writer would wait for a full pipe. */
+static void *hand_on(void *user) {
+    relay *line = user;
+    char buffer[16384];
+    ssize_t size;
+    while ((size = read(line->from, buffer, sizeof buffer)) != 0) {
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0) {
+            line->problem = errno;
+            break;
+        }
+        if (line->problem == 0)
+            line->problem = write_all(STDOUT_FILENO, buffer, (size_t)size);
+    }
+    close(line->from);
+    return NULL;
+}
+
+/* What is in the stream's buffer goes first. Where standard output is closed, the pipe must not
+ * take its place. */
+static int write_stdout(const cli_options *options, const content *what) {
+    int ends[2];
+    char name[32];
+    pthread_t thread;
+    if (fflush(stdout) != 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0 || pipe(ends) != 0)
+        return write_error(options, "-", errno);
+    relay line = {.from = ends[0]};
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+    int problem = pthread_create(&thread, NULL, hand_on, &line);
+    if (problem != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return write_error(options, "-", problem);
+    }
+    gsw_status status = write_numbers(name, what);
+    close(ends[1]);
+    pthread_join(thread, NULL);
+    if (line.problem != 0)
+        return write_error(options, "-", line.problem);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : cli_status(options, what->context, status, CLI_FROM_FILE);
+}
+
 /* `flags` are those of open(), for JSON; the library's writers choose their own in the same way. */
 static int write_content(const cli_options *options, const char *path, int flags,
                          const content *what) {
     if (what->json != NULL)
         return write_json(options, path, flags, what->json);
     if (is_stdout(path))
-        path = "/dev/stdout";
-    gsw_status status =
-        what->csr != NULL
-            ? gsw_mm_write_matrix(what->context, path, what->csr, what->comment)
-            : gsw_mm_write_vector(what->context, path, what->values, what->count, what->comment);
+        return write_stdout(options, what);
+    gsw_status status = write_numbers(path, what);
     return status == GSW_SUCCESS ? CLI_OK
                                  : cli_status(options, what->context, status, CLI_FROM_FILE);
 }
