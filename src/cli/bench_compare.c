@@ -117,7 +117,7 @@ static int make_guess(const cli_options *options, bench_group *group) {
  * that the methods get. */
 static int make_vectors(const cli_options *options, gsw_context *host, bench_group *group) {
     size_t count = (size_t)group->rows;
-    bool f32 = group->type == GSW_F32;
+    bool f32 = group->type == GSW_F32 && !group->smooth; /* a smoothing step is in f64 throughout */
     group->vector_bytes = count * gsw_dtype_size(group->type);
     group->b = malloc(group->vector_bytes);
     group->x = malloc(group->vector_bytes);
