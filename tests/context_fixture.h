@@ -1,15 +1,19 @@
 /* context_fixture.h: one CPU context for a file of tests, made before each test and closed after
- * it: a checked fixture of Check. */
+ * it: a checked fixture of Check. It has 2 threads, or what CONTEXT_THREADS says. */
 #ifndef GSW_CONTEXT_FIXTURE_H
 #define GSW_CONTEXT_FIXTURE_H
 
 #include <check.h>
 #include <gridsweep/context.h>
 
+#ifndef CONTEXT_THREADS
+#define CONTEXT_THREADS 2
+#endif
+
 static gsw_context *context;
 
 static void open_context(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 2};
+    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = CONTEXT_THREADS};
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
 }
 

@@ -130,6 +130,26 @@ complain() {
     tail -n 20 "$log" >&2
 }
 
+# ended_well TOOL LOG WHAT CODE PATTERN...: whether a run under the tool ended with code 0 and the
+# log has a line of each pattern; an exit code of 0 alone means little. Else prints unavailable or
+# failed, and tells on stderr why.
+ended_well() {
+    local tool=$1 log=$2 what=$3 code=$4 pattern
+    shift 4
+    if grep -q 'Device not supported' "$log"; then
+        echo "gpu.sh: $tool: the tool does not support this machine" >&2
+        echo unavailable
+        return 1
+    fi
+    for pattern in "$@"; do
+        if [ "$code" -ne 0 ] || ! grep -q "$pattern" "$log"; then
+            complain "$log" "$what: exit code $code"
+            echo failed
+            return 1
+        fi
+    done
+}
+
 # check_solves TOOL LOG SUMMARY OPTION...: solves by the program under compute-sanitizer, which has
 # to end with that summary; prints passed, failed or unavailable.
 check_solves() {
@@ -141,22 +161,13 @@ check_solves() {
         # shellcheck disable=SC2086 # the options of the solve are words
         timeout 100 compute-sanitizer "$@" --error-exitcode 9 "$build/gridsweep" solve \
             --backend cuda --problem $solve >"$log" 2>&1 || code=$?
-        if grep -q 'Device not supported' "$log"; then
-            echo "gpu.sh: $tool: the tool does not support this machine" >&2
-            echo unavailable
-            return
-        fi
-        if [ $code -ne 0 ] || ! grep -q "$summary" "$log"; then
-            complain "$log" "$tool: exit code $code"
-            echo failed
-            return
-        fi
+        ended_well "$tool" "$log" "$tool" $code "$summary" || return 0
     done
     echo passed
 }
 
-# sanitize TOOL: runs a few grids or solves under the tool; prints passed, failed or unavailable. What goes
-# wrong is told on stderr.
+# sanitize TOOL: runs a few grids or solves under the tool; prints passed, failed or unavailable.
+# What goes wrong is told on stderr.
 sanitize() {
     local log=$build/$1.log name code
     command -v compute-sanitizer >/dev/null || {
@@ -181,17 +192,7 @@ sanitize() {
         CK_RUN_CASE=equal GSW_TEST_STRIDE=9 timeout 150 \
             compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/$name" \
             >"$log" 2>&1 || code=$?
-        if grep -q 'Device not supported' "$log"; then
-            echo "gpu.sh: $1: the tool does not support this machine" >&2
-            echo unavailable
-            return
-        fi
-        # An exit code of 0 means something only where the tool's summary and the tests' follow.
-        if [ $code -ne 0 ] || ! grep -q 'SUMMARY: 0 ' "$log" || ! grep -q '^100%: Checks' "$log"; then
-            complain "$log" "$1 $name: exit code $code"
-            echo failed
-            return
-        fi
+        ended_well "$1" "$log" "$1 $name" $code 'SUMMARY: 0 ' '^100%: Checks' || return 0
     done
     echo passed
 }

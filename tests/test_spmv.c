@@ -7,19 +7,10 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 #include "backend.h"
+#define CONTEXT_THREADS 3
+#include "context_fixture.h"
 #include "internal.h"
 #include "oracle.h"
-
-static gsw_context *context;
-
-static void open_context(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 3};
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
-}
-
-static void close_context(void) {
-    gsw_context_destroy(context);
-}
 
 /* Row `row` of b - A x (b NULL: of A x) in the canonical order, from fp64 stencil arrays whose
  * values fit `values`; *scale receives the sum of the magnitudes. */
