@@ -11,8 +11,9 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 
-#include "backend.h"
-#include "internal.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
 #include "oracle.h"
 
 /* Lengths within a tile or a block of a sum, at its end, and of more blocks than partial sums. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cpu/reference.h"
-#include "csr.h"
+#include "contract/csr.h"
 #include "oracle.h"
 
 static const gsw_grid grids[] = {

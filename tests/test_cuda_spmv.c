@@ -1,9 +1,8 @@
 /* test_cuda_spmv.c: products with a matrix and vector operations on a CUDA device against the CPU.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
-#include "backend.h"
+#include "contract/backend.h"
 #include "device.h"
-#include "internal.h"
 
 static gsw_context *cpu, *cuda;
 

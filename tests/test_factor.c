@@ -9,7 +9,7 @@
 
 #include "cpu/kernels.h"
 #include "cpu/reference.h"
-#include "csr.h"
+#include "contract/csr.h"
 #include "factor_cases.h"
 #include "oracle.h"
 

@@ -7,8 +7,8 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
-#include "backend.h"
-#include "internal.h"
+#include "contract/backend.h"
+#include "contract/context.h"
 #include "oracle.h"
 
 static gsw_context *context;

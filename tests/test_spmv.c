@@ -6,10 +6,10 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
-#include "backend.h"
+#include "contract/backend.h"
+#include "contract/context.h"
 #define CONTEXT_THREADS 3
 #include "context_fixture.h"
-#include "internal.h"
 #include "oracle.h"
 
 /* Row `row` of b - A x (b NULL: of A x) in the canonical order, from fp64 stencil arrays whose

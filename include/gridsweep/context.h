@@ -35,7 +35,8 @@ typedef struct gsw_context_options {
 
 typedef struct gsw_context gsw_context;
 
-/* Makes a context in *context. `options` may be NULL for the defaults. On failure *context is NULL.
+/* Makes a context in *context. `options` may be NULL for the defaults. On failure *context is NULL,
+ * and gsw_context_message(NULL) says why.
  * Errors: INVALID_ARGUMENT (threads < 0, unknown backend), NO_BACKEND, OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **context);
@@ -64,7 +65,8 @@ GSW_API
 gsw_status gsw_device_name(int device, char *name, size_t size);
 
 /* The text of the last error in this context; "" if there was none. Valid until the next call with
- * the context. NULL gives "". */
+ * the context. NULL gives the text of the last gsw_context_create() in the calling thread: why it
+ * failed, or "" if it succeeded. */
 GSW_API
 const char *gsw_context_message(const gsw_context *context);
 

@@ -3,14 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "backend.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "cpu/backend.h"
 #include "cpu/eliminate.h"
 #include "cpu/isa.h"
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
 #include "cpu/threads.h"
-#include "csr.h"
-#include "internal.h"
 
 enum {
     SKEW_SLACK = 2,       /* see derive_geometry */
@@ -554,6 +557,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .krylov_collect = cpu_krylov_collect,
         .validate = gsw_matrix_validate_host,
         .spmv = cpu_spmv,
+        .has_reference = 1,
         .sptrsv = cpu_sptrsv,
         .factor_open = cpu_factor_open,
         .factor_fill = cpu_factor_fill,

@@ -22,7 +22,7 @@
 #include "cpu/eliminate.h"
 #include "cpu/kernels.h"
 #include "cpu/threads.h"
-#include "csr.h"
+#include "contract/csr.h"
 
 #define VALUE      double
 #define SIMD(name) name##_f64

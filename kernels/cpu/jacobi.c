@@ -2,8 +2,10 @@
 #include "cpu/jacobi.h"
 #include <float.h>
 #include <math.h>
-#include "csr.h"
-#include "internal.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 
 static double diagonal_at(const gsw_matrix *matrix, int64_t row) {
     if (matrix->format == GSW_FORMAT_STENCIL) {

@@ -2,7 +2,7 @@
 #ifndef GSW_CPU_JACOBI_H
 #define GSW_CPU_JACOBI_H
 
-#include "backend.h"
+#include "contract/backend.h"
 
 /* reciprocal[row] = 1 / diagonal, in the factor's type; bad pivots as in gsw_factor_create. */
 gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,

@@ -32,8 +32,10 @@
 
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
-#include "csr.h"
-#include "internal.h"
+#include "contract/allocate.h"
+#include "contract/context.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 
 #define LINE_BLOCK      64 /* most points solved between two publications */
 #define LINE_BLOCK_MIN  8  /* fewest, unless the line is shorter */

@@ -8,8 +8,8 @@
 
 #include "cpu/kernels.h"
 #include "cpu/reference.h"
-#include "csr.h"
-#include "internal.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 
 /* One row of T or of its transpose. */
 struct row {

@@ -6,9 +6,9 @@
  * without looking at the boundary, and the few points at its ends. */
 #include <stdint.h>
 
+#include "contract/csr.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
-#include "csr.h"
 
 /* Smaller matrices are not worth waking the other threads. */
 #define SERIAL_LIMIT 8192

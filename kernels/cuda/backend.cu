@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include "cuda/backend.h"
 #include "cuda/context.cuh"
 #include "cuda/packed.cuh"
 #include "cuda/vector.cuh"
@@ -389,7 +390,9 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .krylov_collect = entry<gsw_cuda_krylov_collect>::call,
         .validate = entry<gsw_cuda_validate>::call,
         .spmv = entry<gsw_cuda_spmv>::call,
+        .has_reference = 0,
         .sptrsv = entry<sptrsv>::call,
+        .packs_faster = 1,
         .factor_open = entry<gsw_cuda_factor_open>::call,
         .factor_fill = entry<gsw_cuda_factor_fill>::call,
         .factor_sweep = entry<gsw_cuda_factor_sweep>::call,

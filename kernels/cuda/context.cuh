@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 extern "C" {
-#include "backend.h"
-#include "internal.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
 }
 
 /* What a kernel leaves for the host when it cannot finish: written once, by the first block that

@@ -7,7 +7,12 @@
 #include "cuda/context.cuh"
 
 extern "C" {
-#include "csr.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 }
 
 namespace {

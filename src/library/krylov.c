@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "krylov_internal.h"
+#include "contract/allocate.h"
+#include "contract/check.h"
 
 /* How far the true residual may miss the tolerance that the recurrence has met. */
 #define DRIFT 10.0

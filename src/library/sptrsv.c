@@ -1,23 +1,10 @@
 /* sptrsv.c: validates and dispatches the direct triangular solve. */
 #include <stdbool.h>
 
-#include "backend.h"
-#include "csr.h"
-#include "internal.h"
-
-const char *gsw_algorithm_name(gsw_algorithm algorithm) {
-    switch (algorithm) {
-    case GSW_ALGORITHM_AUTO:
-        return "auto";
-    case GSW_ALGORITHM_REFERENCE:
-        return "reference";
-    case GSW_ALGORITHM_LINE:
-        return "line";
-    case GSW_ALGORITHM_PENCIL:
-        return "pencil";
-    }
-    return "unknown";
-}
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
 
 static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options) {
@@ -34,7 +21,7 @@ static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
     if (options->vector_type == GSW_F32 && values == GSW_F64)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "fp32 vectors need a matrix with fp32 values");
-    if (options->algorithm == GSW_ALGORITHM_REFERENCE && context->backend != GSW_BACKEND_CPU)
+    if (options->algorithm == GSW_ALGORITHM_REFERENCE && !context->ops->has_reference)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "algorithm reference runs on the CPU backend only");
     return GSW_SUCCESS;
@@ -119,7 +106,7 @@ static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix
                             const gsw_sptrsv_options *options) {
     if (options->algorithm != GSW_ALGORITHM_AUTO)
         return options->algorithm;
-    return options->workspace != NULL && context->backend == GSW_BACKEND_CUDA &&
+    return options->workspace != NULL && context->ops->packs_faster &&
                    matrix->format == GSW_FORMAT_STENCIL
                ? GSW_ALGORITHM_PENCIL
                : GSW_ALGORITHM_LINE;

@@ -10,7 +10,8 @@
 
 #include <gridsweep/problem.h>
 
-#include "internal.h"
+#include "contract/allocate.h"
+#include "contract/error.h"
 
 /* ---- random numbers ---- */
 

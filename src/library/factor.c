@@ -4,15 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "backend.h"
-#include "csr.h"
-#include "internal.h"
-
-const char *gsw_factor_kind_name(gsw_factor_kind kind) {
-    static const char *const names[] = {"ilu0",   "ic0",   "dilu",  "ssor",
-                                        "jacobi", "lower", "upper", "lu"};
-    return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
-}
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
 
 /* Checks the options and resolves their defaults. */
 static gsw_status resolve(gsw_context *context, const gsw_factor_options *given,
@@ -68,20 +64,6 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
     GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->grid), "the grid of %s differs", name);
     GSW_REQUIRE(context, same_stencil(&matrix->stencil, &factor->stencil),
                 "the stencil of %s differs", name);
-    return GSW_SUCCESS;
-}
-
-gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit) {
-    if (misfit >= 0)
-        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %lld of the matrix has a coupling outside the stencil or the grid, or "
-                        "columns that do not ascend",
-                        (long long)misfit);
-    if (factor->info.first_bad_row >= 0)
-        return gsw_fail(
-            context, GSW_ERROR_ZERO_PIVOT, "%s: the pivot of row %lld is zero%s or not finite",
-            gsw_factor_kind_name(factor->options.kind), (long long)factor->info.first_bad_row,
-            factor->options.kind == GSW_IC0 ? ", negative" : "");
     return GSW_SUCCESS;
 }
 

@@ -23,8 +23,10 @@
  * n x 1 x 1 grid with D2N5, and a 5-point matrix in the plane has nz = 1. */
 #include <stdlib.h>
 #include <gridsweep/matrix.h>
-#include "internal.h"
-#include "csr.h"
+#include "contract/allocate.h"
+#include "contract/check.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 
 /* The longest component of an offset that is taken for a neighbour when the grid is inferred: that
  * of the named stencils. With longer ones nearly any small matrix would be some grid. */

@@ -1,7 +1,8 @@
 /* spmv.c: validates and dispatches products with a matrix. */
-#include "backend.h"
-#include "csr.h"
-#include "internal.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
 
 static gsw_status check_types(gsw_context *context, const gsw_matrix *matrix,
                               gsw_dtype vector_type) {

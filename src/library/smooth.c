@@ -6,9 +6,10 @@
  * and a solve. */
 #include <gridsweep/smooth.h>
 
-#include "backend.h"
-#include "csr.h"
-#include "internal.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
 
 static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gsw_factor *factor,
                         int32_t sweeps, const double *b, const double *x, const double *work) {

@@ -3,8 +3,6 @@
 
 #include <gridsweep/grid.h>
 
-#include "internal.h"
-
 /* A named stencil holds the offsets of the cube [-1, 1]^3 with |dx| + |dy| + |dz| <= cube_norm and,
  * where `distant` is set, the axis neighbours at distance two; in 2D only those with dz = 0. */
 typedef struct named_stencil {

@@ -1,16 +1,16 @@
-/* backend.h: the table of operations that each backend fills. src/ validates and decides, then
- * calls through this table; kernels/cpu and kernels/cuda fill it. Pointers to vectors and matrix
- * arrays are in the backend's memory. Arguments have been validated. */
+/* backend.h: the table of operations that each backend fills. The library validates and decides,
+ * then calls through this table. Pointers to vectors and matrix arrays are in the backend's memory.
+ * Arguments have been validated. */
 #ifndef GSW_BACKEND_H
 #define GSW_BACKEND_H
 
-#include <krylov_passes.h>
+#include "contract/krylov_passes.h"
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
 struct gsw_packed; /* a factor's packed storage: private to the backend */
 
-/* A factor as src/ keeps it. */
+/* A factor as the library keeps it. */
 struct gsw_factor {
     gsw_context *context;       /* the one that made it */
     gsw_factor_options options; /* defaults resolved: omega set */
@@ -86,9 +86,14 @@ typedef struct gsw_backend_ops {
     gsw_status (*spmv)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                        const void *b, const void *x, void *y);
 
-    /* The direct triangular solve, one right-hand side; algorithm REFERENCE or LINE. */
+    /* The direct triangular solve, one right-hand side; algorithm LINE, or REFERENCE where the
+     * backend has it. */
+    int has_reference;
     gsw_status (*sptrsv)(gsw_context *context, const gsw_matrix *matrix,
                          const gsw_sptrsv_options *options, const void *b, void *x);
+
+    /* Whether packing stencil arrays and sweeping once takes less time than a direct solve. */
+    int packs_faster;
 
     /* Packed factors. factor_open allocates factor->packed and fills the sizes in factor->info;
      * factor_fill (re)computes the values (`upper` for kind LU only); factor_sweep runs sweep 0 or
@@ -104,12 +109,5 @@ typedef struct gsw_backend_ops {
                                 double *const *arrays);
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
 } gsw_backend_ops;
-
-const gsw_backend_ops *gsw_backend_cpu(void);
-
-#ifdef GSW_HAVE_CUDA
-/* NULL-free table; its open() fails with NO_BACKEND where no device answers. */
-const gsw_backend_ops *gsw_backend_cuda(void);
-#endif
 
 #endif

@@ -18,8 +18,9 @@
 #include <string.h>
 #include <strings.h>
 #include <gridsweep/io.h>
-#include "internal.h"
-#include "csr.h"
+#include "contract/allocate.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 #include "mm.h"
 
 /* The shortest lines of an entry: "1 1 1" and "1", with the line's end. */

@@ -1,24 +1,9 @@
-/* internal.h: what every file of the library shares: the context, and how errors are raised. */
-#ifndef GSW_INTERNAL_H
-#define GSW_INTERNAL_H
+/* error.h: how errors are raised and passed on. */
+#ifndef GSW_ERROR_H
+#define GSW_ERROR_H
 
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <gridsweep/context.h>
-
-struct gsw_backend_ops;
-
-struct gsw_context {
-    const struct gsw_backend_ops *ops;
-    gsw_backend backend;
-    int threads;
-    void *backend_data; /* owned by the backend */
-    gsw_log_fn log;
-    void *log_user;
-    char device[160];
-    char message[512];
-};
 
 /* Keeps the text (printf format) in the context, hands it to the log callback and returns `status`.
  * The context may be NULL: then only the status travels. */
@@ -49,25 +34,5 @@ gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format
         if (status != GSW_SUCCESS)                                                                 \
             goto label;                                                                            \
     } while (0)
-
-/* a*b and a+b of non-negative 64-bit sizes; return 0 and leave *out alone on overflow. */
-static inline int gsw_mul_size(size_t a, size_t b, size_t *out) {
-    size_t result;
-    if (__builtin_mul_overflow(a, b, &result))
-        return 0;
-    *out = result;
-    return 1;
-}
-
-/* Whether two vectors of so many fp64 values have any in common. */
-static inline int gsw_overlap(const double *a, const double *b, int64_t points) {
-    const uintptr_t from_a = (uintptr_t)a, from_b = (uintptr_t)b;
-    const uintptr_t distance = from_a < from_b ? from_b - from_a : from_a - from_b;
-    return distance / sizeof(double) < (uint64_t)points;
-}
-
-/* malloc of count * size bytes, 64-byte aligned, freed with free(). Fails with OUT_OF_MEMORY or
- * OVERFLOW and names `what`. count 0 gives a valid pointer. */
-gsw_status gsw_alloc(gsw_context *context, size_t count, size_t size, const char *what, void **out);
 
 #endif

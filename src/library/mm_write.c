@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <gridsweep/io.h>
-#include "internal.h"
-#include "csr.h"
+#include "contract/check.h"
+#include "contract/csr.h"
+#include "contract/error.h"
 #include "mm.h"
 
 #define TEMPORARY_TRIES 100

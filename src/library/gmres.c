@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "krylov_internal.h"
+#include "contract/allocate.h"
 
 /* The next basis vector counts as zero below this, relative to its coefficients. */
 #define HAPPY_BREAKDOWN 1e-30

@@ -4,7 +4,7 @@
 #include <gridsweep/grid.h>
 #include <gridsweep/problem.h>
 
-#include "internal.h"
+#include "contract/error.h"
 
 #define GSW_POINTS_MAX ((int64_t)1 << 62)
 

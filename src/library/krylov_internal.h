@@ -16,8 +16,9 @@
 
 #include <gridsweep/krylov.h>
 
-#include "backend.h"
-#include "internal.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
 
 typedef struct gsw_krylov_run {
     gsw_context *context;

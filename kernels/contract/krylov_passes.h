@@ -17,7 +17,7 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <host_device.h>
+#include "contract/host_device.h"
 
 /* Factors of updates. The signs are kept apart: x and r take the same step in opposite directions.
  */

@@ -4,9 +4,11 @@
 
 #include <gridsweep/memory.h>
 
-#include "backend.h"
-#include "csr.h"
-#include "internal.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
 
 gsw_status gsw_memory_alloc(gsw_context *context, size_t bytes, void **pointer) {
     GSW_REQUIRE(context, pointer != NULL, "pointer is NULL");

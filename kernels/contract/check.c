@@ -1,0 +1,226 @@
+/* check.c: see check.h. */
+#include "contract/check.h"
+#include "contract/csr.h"
+#include "contract/error.h"
+#include "contract/line_stencil.h"
+
+gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_values) {
+    GSW_REQUIRE(context, csr, "csr must not be NULL");
+    GSW_REQUIRE(context, csr->index_type == GSW_I32 || csr->index_type == GSW_I64,
+                "csr: index_type %d is not a gsw_itype", (int)csr->index_type);
+    GSW_REQUIRE(context, csr->value_type == GSW_F64 || csr->value_type == GSW_F32,
+                "csr: value_type %d is not a gsw_dtype", (int)csr->value_type);
+    GSW_REQUIRE(context, csr->base == 0 || csr->base == 1, "csr: base must be 0 or 1, not %d",
+                csr->base);
+    int64_t most = csr->index_type == GSW_I32 ? INT32_MAX - csr->base : INT64_MAX / 16;
+    GSW_REQUIRE(context, csr->rows >= 1 && csr->rows <= most,
+                "csr: rows must be between 1 and %lld, not %lld", (long long)most,
+                (long long)csr->rows);
+    GSW_REQUIRE(context, csr->nonzeros >= 0 && csr->nonzeros <= most,
+                "csr: nonzeros must be between 0 and %lld, not %lld", (long long)most,
+                (long long)csr->nonzeros);
+    GSW_REQUIRE(context, csr->row_ptr, "csr: row_ptr must not be NULL");
+    GSW_REQUIRE(context, csr->columns || csr->nonzeros == 0, "csr: columns must not be NULL");
+    GSW_REQUIRE(context, csr->values || csr->nonzeros == 0 || !needs_values,
+                "csr: values must not be NULL");
+    return GSW_SUCCESS;
+}
+
+static gsw_status refuse_pointers(gsw_context *context, const gsw_csr *csr, int64_t row,
+                                  int64_t first, int64_t last) {
+    return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
+                    "csr: row %lld: row_ptr goes from %lld to %lld; it must start at %d, never "
+                    "descend, and end at %lld",
+                    (long long)row + csr->base, (long long)first, (long long)last, csr->base,
+                    (long long)csr->nonzeros + csr->base);
+}
+
+/* The `count` columns of a row start at `columns`. */
+static gsw_status refuse_columns(gsw_context *context, const gsw_csr *csr, int64_t row,
+                                 const void *columns, int64_t count) {
+    long long name = (long long)row + csr->base;
+    int64_t previous = csr->base - 1;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t column = gsw_index_at(columns, csr->index_type, k);
+        if (column < csr->base || column - csr->base >= csr->rows)
+            return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
+                            "csr: row %lld: column %lld is out of range", name, (long long)column);
+        if (column <= previous)
+            return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
+                            "csr: row %lld: column %lld after column %lld; columns must ascend",
+                            name, (long long)column, (long long)previous);
+        previous = column;
+    }
+    return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT, "csr: row %lld changed while it was read",
+                    name);
+}
+
+/* The columns from entry `begin` on. */
+static const void *columns_from(const gsw_csr *csr, int64_t begin) {
+    const size_t offset = (size_t)begin * gsw_itype_size(csr->index_type);
+    return offset > 0 ? (const char *)csr->columns + offset : csr->columns;
+}
+
+gsw_status gsw_csr_refuse_row(gsw_context *context, const gsw_csr *csr, int64_t row,
+                              int64_t begin) {
+    int64_t end;
+    if (!gsw_csr_row_end(csr, csr->index_type, row, begin, &end))
+        return refuse_pointers(context, csr, row, gsw_index_at(csr->row_ptr, csr->index_type, row),
+                               gsw_index_at(csr->row_ptr, csr->index_type, row + 1));
+    return refuse_columns(context, csr, row, columns_from(csr, begin), end - begin);
+}
+
+static int offset_before(gsw_offset a, gsw_offset b) {
+    if (a.dz != b.dz)
+        return a.dz < b.dz;
+    if (a.dy != b.dy)
+        return a.dy < b.dy;
+    return a.dx < b.dx;
+}
+
+static int offset_in_reach(gsw_offset d) {
+    return d.dx >= -GSW_OFFSET_MAX && d.dx <= GSW_OFFSET_MAX && d.dy >= -GSW_OFFSET_MAX &&
+           d.dy <= GSW_OFFSET_MAX && d.dz >= -GSW_OFFSET_MAX && d.dz <= GSW_OFFSET_MAX;
+}
+
+/* A stencil may have been filled by hand, so its promises are checked too. */
+static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil) {
+    GSW_REQUIRE(context, stencil, "stencil must not be NULL");
+    GSW_REQUIRE(context, stencil->count >= 1 && stencil->count <= GSW_STENCIL_MAX,
+                "stencil: count must be between 1 and %d, not %d", GSW_STENCIL_MAX,
+                (int)stencil->count);
+    for (int32_t e = 0; e < stencil->count; e++) {
+        GSW_REQUIRE(context, offset_in_reach(stencil->offsets[e]),
+                    "stencil: offset %d has a component beyond %d", (int)e, GSW_OFFSET_MAX);
+        GSW_REQUIRE(context, e == 0 || offset_before(stencil->offsets[e - 1], stencil->offsets[e]),
+                    "stencil: offset %d is not after the one before it in (dz, dy, dx)", (int)e);
+    }
+    int32_t center = stencil->center;
+    GSW_REQUIRE(context, center >= 0 && center < stencil->count,
+                "stencil: center %d is not one of the %d offsets", (int)center,
+                (int)stencil->count);
+    gsw_offset c = stencil->offsets[center];
+    GSW_REQUIRE(context, c.dx == 0 && c.dy == 0 && c.dz == 0,
+                "stencil: offset %d must be the centre (0, 0, 0)", (int)center);
+    return GSW_SUCCESS;
+}
+
+static gsw_status check_grid(gsw_context *context, const gsw_grid *grid, int64_t *points) {
+    GSW_REQUIRE(context, grid, "grid must not be NULL");
+    gsw_status status = gsw_grid_points(grid, points);
+    if (status != GSW_SUCCESS)
+        return gsw_fail(context, status, "grid: %lld x %lld x %lld is not a grid",
+                        (long long)grid->nx, (long long)grid->ny, (long long)grid->nz);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_csr_check_on_grid(gsw_context *context, const gsw_grid *grid,
+                                 const gsw_stencil *stencil, const gsw_csr *csr) {
+    int64_t points = 0;
+    GSW_TRY(check_grid(context, grid, &points));
+    GSW_TRY(check_stencil(context, stencil));
+    GSW_TRY(gsw_csr_check(context, csr, 1));
+    GSW_REQUIRE(context, csr->rows == points, "csr: %lld rows, but the grid has %lld points",
+                (long long)csr->rows, (long long)points);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_array_check_on_grid(gsw_context *context, const gsw_grid *grid,
+                                   const gsw_stencil *stencil, const gsw_stencil_array *array) {
+    int64_t points = 0;
+    GSW_TRY(check_grid(context, grid, &points));
+    GSW_TRY(check_stencil(context, stencil));
+    GSW_REQUIRE(context, array, "array must not be NULL");
+    GSW_REQUIRE(context, array->values, "array: values must not be NULL");
+    GSW_REQUIRE(context, array->value_type == GSW_F64 || array->value_type == GSW_F32,
+                "array: value_type %d is not a gsw_dtype", (int)array->value_type);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    if (matrix->format == GSW_FORMAT_CSR)
+        return gsw_csr_check_on_grid(context, &matrix->grid, &matrix->stencil, &matrix->csr);
+    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_STENCIL, "matrix has the unknown format %d",
+                (int)matrix->format);
+    return gsw_array_check_on_grid(context, &matrix->grid, &matrix->stencil, &matrix->array);
+}
+
+static gsw_status refuse_coupling(gsw_context *context, const gsw_matrix *matrix, int64_t row,
+                                  int64_t column) {
+    const gsw_grid *g = &matrix->grid;
+    int64_t plane = g->nx * g->ny;
+    return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                    "row %lld, column %lld: offset (%lld, %lld, %lld) is not in the stencil %s of "
+                    "the %lld x %lld x %lld grid",
+                    (long long)row + matrix->csr.base, (long long)column + matrix->csr.base,
+                    (long long)(column % g->nx - row % g->nx),
+                    (long long)(column / g->nx % g->ny - row / g->nx % g->ny),
+                    (long long)(column / plane - row / plane), gsw_stencil_name(&matrix->stencil),
+                    (long long)g->nx, (long long)g->ny, (long long)g->nz);
+}
+
+/* Matches the entries of one row, whose columns start at `columns`, with the offsets of its line.
+ * `type` is a constant where the loop is hot, so that the compiler makes a loop for each. */
+static inline gsw_status validate_columns(gsw_context *context, const gsw_matrix *matrix,
+                                          const gsw_line_stencil *line, gsw_itype type, int64_t row,
+                                          int64_t x, const void *columns, int64_t count) {
+    const gsw_csr *csr = &matrix->csr;
+    int64_t previous = csr->base - 1;
+    int e = 0;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t column = gsw_index_at(columns, type, k);
+        if (column <= previous || column >= csr->rows + csr->base)
+            return refuse_columns(context, csr, row, columns, count);
+        previous = column;
+        int64_t distance = column - csr->base - row;
+        while (e < line->count &&
+               (line->distance[e] < distance || !gsw_inside_line(line, e, x, matrix->grid.nx)))
+            e++;
+        if (e == line->count || line->distance[e] != distance)
+            return refuse_coupling(context, matrix, row, row + distance);
+        e++;
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_refuse_row(gsw_context *context, const gsw_matrix *matrix, int64_t row,
+                                 int64_t first, int64_t last, const void *columns) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_csr *csr = &matrix->csr;
+    gsw_line_stencil line;
+    if (!gsw_csr_pointers_fit(csr, row, first, last))
+        return refuse_pointers(context, csr, row, first, last);
+    gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, row / g->nx % g->ny,
+                          row / g->nx / g->ny, &line);
+    GSW_TRY(validate_columns(context, matrix, &line, csr->index_type, row, row % g->nx, columns,
+                             last - first));
+    return refuse_columns(context, csr, row, columns, last - first);
+}
+
+static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *matrix,
+                                       gsw_itype type) {
+    const gsw_grid *g = &matrix->grid;
+    gsw_line_stencil line;
+    int64_t row = 0;
+    int64_t begin = 0;
+    for (int64_t z = 0; z < g->nz; z++)
+        for (int64_t y = 0; y < g->ny; y++) {
+            gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
+            for (int64_t x = 0; x < g->nx; x++, row++) {
+                int64_t end;
+                if (!gsw_csr_row_end(&matrix->csr, type, row, begin, &end))
+                    return gsw_csr_refuse_row(context, &matrix->csr, row, begin);
+                GSW_TRY(validate_columns(context, matrix, &line, type, row, x,
+                                         columns_from(&matrix->csr, begin), end - begin));
+                begin = end;
+            }
+        }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_validate_host(gsw_context *context, const gsw_matrix *matrix) {
+    if (matrix->csr.index_type == GSW_I32)
+        return validate_rows(context, matrix, GSW_I32);
+    return validate_rows(context, matrix, GSW_I64);
+}

@@ -1,0 +1,20 @@
+/* context.h: what a context holds. */
+#ifndef GSW_CONTEXT_H
+#define GSW_CONTEXT_H
+
+#include <gridsweep/context.h>
+
+struct gsw_backend_ops;
+
+struct gsw_context {
+    const struct gsw_backend_ops *ops;
+    gsw_backend backend;
+    int threads;
+    void *backend_data; /* owned by the backend */
+    gsw_log_fn log;
+    void *log_user;
+    char device[160];
+    char message[512];
+};
+
+#endif

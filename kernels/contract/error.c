@@ -1,0 +1,28 @@
+/* error.c: see error.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "contract/context.h"
+#include "contract/error.h"
+
+gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format,
+                     va_list arguments) {
+    if (context == NULL)
+        return status;
+    /* An argument may be the context's own message, so the new text is made beside it. */
+    char text[sizeof context->message];
+    if (vsnprintf(text, sizeof text, format, arguments) < 0)
+        text[0] = '\0';
+    memcpy(context->message, text, sizeof text);
+    if (context->log != NULL)
+        context->log(context->log_user, status, context->message);
+    return status;
+}
+
+gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    gsw_vfail(context, status, format, arguments);
+    va_end(arguments);
+    return status;
+}

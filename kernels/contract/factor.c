@@ -1,0 +1,17 @@
+/* factor.c: what a factorisation ends in, in words. */
+#include "contract/backend.h"
+#include "contract/error.h"
+
+gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit) {
+    if (misfit >= 0)
+        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                        "row %lld of the matrix has a coupling outside the stencil or the grid, or "
+                        "columns that do not ascend",
+                        (long long)misfit);
+    if (factor->info.first_bad_row >= 0)
+        return gsw_fail(
+            context, GSW_ERROR_ZERO_PIVOT, "%s: the pivot of row %lld is zero%s or not finite",
+            gsw_factor_kind_name(factor->options.kind), (long long)factor->info.first_bad_row,
+            factor->options.kind == GSW_IC0 ? ", negative" : "");
+    return GSW_SUCCESS;
+}

@@ -1,0 +1,45 @@
+/* line_stencil.h: which couplings of a stencil the points of one line have.
+ *
+ * An entry's offset is decided by the coordinates of its row and column, never by column - row:
+ * on a grid that is narrower than the stencil several offsets share one linear distance. In one
+ * row, however, the neighbours inside the grid have ascending columns when the stencil's offsets
+ * ascend in (dz, dy, dx), so entries and offsets of a row are matched in one merge. */
+#ifndef GSW_LINE_STENCIL_H
+#define GSW_LINE_STENCIL_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <gridsweep/grid.h>
+
+/* The offsets whose neighbour lies inside the grid for the points of one line (constant y and z),
+ * as far as y and z say: what remains to be asked of each row is 0 <= x + dx < nx. Distances are in
+ * rows; those of the neighbours inside ascend. */
+typedef struct gsw_line_stencil {
+    int count;
+    int32_t dx[GSW_STENCIL_MAX];
+    int64_t distance[GSW_STENCIL_MAX];
+    int entry[GSW_STENCIL_MAX]; /* index in the stencil */
+} gsw_line_stencil;
+
+/* Offsets first..last of the stencil on the line (y, z). */
+static inline void gsw_line_stencil_make(const gsw_grid *grid, const gsw_stencil *stencil,
+                                         int first, int last, int64_t y, int64_t z,
+                                         gsw_line_stencil *line) {
+    line->count = 0;
+    for (int e = first; e <= last; e++) {
+        gsw_offset d = stencil->offsets[e];
+        if (y + d.dy < 0 || y + d.dy >= grid->ny || z + d.dz < 0 || z + d.dz >= grid->nz ||
+            llabs(d.dx) >= grid->nx)
+            continue;
+        line->dx[line->count] = d.dx;
+        line->distance[line->count] = gsw_grid_row(grid, d.dx, d.dy, d.dz);
+        line->entry[line->count] = e;
+        line->count++;
+    }
+}
+
+static inline int gsw_inside_line(const gsw_line_stencil *line, int e, int64_t x, int64_t nx) {
+    return (uint64_t)(x + line->dx[e]) < (uint64_t)nx;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* types.c: sizes and names of the public enumerations. */
+#include <stddef.h>
+#include <stdint.h>
+#include <gridsweep/factor.h>
+#include <gridsweep/matrix.h>
+#include <gridsweep/sptrsv.h>
+
+size_t gsw_dtype_size(gsw_dtype type) {
+    return type == GSW_F32 ? sizeof(float) : sizeof(double);
+}
+
+size_t gsw_itype_size(gsw_itype type) {
+    return type == GSW_I32 ? sizeof(int32_t) : sizeof(int64_t);
+}
+
+const char *gsw_algorithm_name(gsw_algorithm algorithm) {
+    switch (algorithm) {
+    case GSW_ALGORITHM_AUTO:
+        return "auto";
+    case GSW_ALGORITHM_REFERENCE:
+        return "reference";
+    case GSW_ALGORITHM_LINE:
+        return "line";
+    case GSW_ALGORITHM_PENCIL:
+        return "pencil";
+    }
+    return "unknown";
+}
+
+const char *gsw_factor_kind_name(gsw_factor_kind kind) {
+    static const char *const names[] = {"ilu0",   "ic0",   "dilu",  "ssor",
+                                        "jacobi", "lower", "upper", "lu"};
+    return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
+}

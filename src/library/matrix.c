@@ -1,0 +1,209 @@
+/* matrix.c: views of the user's matrix, their validation, and CSR copies. */
+#include <stdlib.h>
+#include <string.h>
+#include <gridsweep/matrix.h>
+
+#include "contract/context.h"
+#include "contract/error.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/csr.h"
+#include "contract/line_stencil.h"
+
+gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
+                               const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix) {
+    GSW_REQUIRE(context, matrix, "matrix must not be NULL");
+    GSW_TRY(gsw_csr_check_on_grid(context, grid, stencil, csr));
+    *matrix =
+        (gsw_matrix){.grid = *grid, .stencil = *stencil, .format = GSW_FORMAT_CSR, .csr = *csr};
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
+                                   const gsw_stencil *stencil, const gsw_stencil_array *array,
+                                   gsw_matrix *matrix) {
+    GSW_REQUIRE(context, matrix, "matrix must not be NULL");
+    GSW_TRY(gsw_array_check_on_grid(context, grid, stencil, array));
+    *matrix = (gsw_matrix){
+        .grid = *grid, .stencil = *stencil, .format = GSW_FORMAT_STENCIL, .array = *array};
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
+    GSW_REQUIRE(context, context, "context must not be NULL");
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    if (matrix->format == GSW_FORMAT_STENCIL)
+        return GSW_SUCCESS; /* there are no indices that could be wrong */
+    return context->ops->validate(context, matrix);
+}
+
+/* Allocates the arrays of a CSR with base 0 whose sizes and types are set. */
+static gsw_status allocate_csr(gsw_context *context, gsw_csr *csr) {
+    size_t index = gsw_itype_size(csr->index_type);
+    void *row_ptr = NULL;
+    void *columns = NULL;
+    void *values = NULL;
+    gsw_status status;
+    if (csr->index_type == GSW_I32 && (csr->rows > INT32_MAX || csr->nonzeros > INT32_MAX))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW,
+                        "index_type: %lld rows and %lld entries do not fit in 32-bit indices",
+                        (long long)csr->rows, (long long)csr->nonzeros);
+    GSW_TRY_GOTO(gsw_alloc(context, (size_t)csr->rows + 1, index, "row pointers", &row_ptr),
+                 cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, (size_t)csr->nonzeros, index, "columns", &columns), cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, (size_t)csr->nonzeros, gsw_dtype_size(csr->value_type),
+                           "values", &values),
+                 cleanup);
+    csr->row_ptr = row_ptr;
+    csr->columns = columns;
+    csr->values = values;
+    gsw_index_put(row_ptr, csr->index_type, 0, 0);
+    return GSW_SUCCESS;
+cleanup:
+    free(columns);
+    free(row_ptr);
+    return status;
+}
+
+/* Finds the entries of a row that belong to the part: *first up to (not including) *last. */
+static void part_of_row(const gsw_csr *csr, gsw_part part, int64_t row, int64_t *first,
+                        int64_t *last) {
+    int64_t diagonal = row + csr->base;
+    if (part == GSW_UPPER)
+        while (*first < *last && gsw_index_at(csr->columns, csr->index_type, *first) < diagonal)
+            (*first)++;
+    if (part == GSW_LOWER)
+        while (*first < *last && gsw_index_at(csr->columns, csr->index_type, *last - 1) > diagonal)
+            (*last)--;
+}
+
+/* Checks every row and counts the entries of the part. */
+static gsw_status count_csr_part(gsw_context *context, const gsw_csr *csr, gsw_part part,
+                                 int64_t *count) {
+    int64_t begin = 0;
+    *count = 0;
+    for (int64_t row = 0; row < csr->rows; row++) {
+        int64_t end;
+        if (!gsw_csr_row_end(csr, csr->index_type, row, begin, &end))
+            return gsw_csr_refuse_row(context, csr, row, begin);
+        int64_t previous = csr->base - 1;
+        for (int64_t k = begin; k < end; k++) {
+            int64_t column = gsw_index_at(csr->columns, csr->index_type, k);
+            if (column <= previous || column >= csr->rows + csr->base)
+                return gsw_csr_refuse_row(context, csr, row, begin);
+            previous = column;
+        }
+        int64_t first = begin;
+        int64_t last = end;
+        part_of_row(csr, part, row, &first, &last);
+        *count += last - first;
+        begin = end;
+    }
+    return GSW_SUCCESS;
+}
+
+static void copy_csr_part(const gsw_csr *from, gsw_part part, gsw_csr *to) {
+    size_t size = gsw_dtype_size(from->value_type);
+    int64_t begin = 0;
+    int64_t next = 0;
+    for (int64_t row = 0; row < from->rows; row++) {
+        int64_t end = gsw_index_at(from->row_ptr, from->index_type, row + 1) - from->base;
+        int64_t first = begin;
+        int64_t last = end;
+        part_of_row(from, part, row, &first, &last);
+        if (last > first)
+            memcpy((char *)to->values + (size_t)next * size,
+                   (const char *)from->values + (size_t)first * size,
+                   (size_t)(last - first) * size);
+        for (int64_t k = first; k < last; k++)
+            gsw_index_put((void *)to->columns, to->index_type, next++,
+                          gsw_index_at(from->columns, from->index_type, k) - from->base);
+        gsw_index_put((void *)to->row_ptr, to->index_type, row + 1, next);
+        begin = end;
+    }
+}
+
+/* The number of couplings inside the grid among offsets first..last. */
+static gsw_status count_stencil_part(gsw_context *context, const gsw_matrix *matrix, int first,
+                                     int last, int64_t *count) {
+    const gsw_grid *g = &matrix->grid;
+    *count = 0;
+    for (int e = first; e <= last; e++) {
+        gsw_offset d = matrix->stencil.offsets[e];
+        int64_t nx = g->nx - llabs(d.dx);
+        int64_t ny = g->ny - llabs(d.dy);
+        int64_t nz = g->nz - llabs(d.dz);
+        if (nx <= 0 || ny <= 0 || nz <= 0)
+            continue;
+        if (__builtin_add_overflow(*count, nx * ny * nz, count))
+            return gsw_fail(context, GSW_ERROR_OVERFLOW,
+                            "matrix: the number of couplings does not fit in 64 bits");
+    }
+    return GSW_SUCCESS;
+}
+
+static void put_value(const gsw_csr *to, int64_t k, const void *from, int64_t row) {
+    if (to->value_type == GSW_F64)
+        ((double *)to->values)[k] = from ? ((const double *)from)[row] : 0.0;
+    else
+        ((float *)to->values)[k] = from ? ((const float *)from)[row] : 0.0F;
+}
+
+static void copy_stencil_part(const gsw_matrix *matrix, int first, int last, gsw_csr *to) {
+    const gsw_grid *g = &matrix->grid;
+    gsw_line_stencil line;
+    int64_t row = 0;
+    int64_t next = 0;
+    for (int64_t z = 0; z < g->nz; z++)
+        for (int64_t y = 0; y < g->ny; y++) {
+            gsw_line_stencil_make(g, &matrix->stencil, first, last, y, z, &line);
+            for (int64_t x = 0; x < g->nx; x++, row++) {
+                for (int e = 0; e < line.count; e++) {
+                    if (!gsw_inside_line(&line, e, x, g->nx))
+                        continue;
+                    gsw_index_put((void *)to->columns, to->index_type, next,
+                                  row + line.distance[e]);
+                    put_value(to, next++, matrix->array.values[line.entry[e]], row);
+                }
+                gsw_index_put((void *)to->row_ptr, to->index_type, row + 1, next);
+            }
+        }
+}
+
+gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw_part part,
+                             gsw_itype index_type, gsw_csr *csr) {
+    GSW_REQUIRE(context, csr, "csr must not be NULL");
+    GSW_REQUIRE(context, part == GSW_LOWER || part == GSW_UPPER || part == GSW_FULL,
+                "part %d is not a gsw_part", (int)part);
+    GSW_REQUIRE(context, index_type == GSW_I32 || index_type == GSW_I64,
+                "index_type %d is not a gsw_itype", (int)index_type);
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    gsw_csr result = {.index_type = index_type};
+    if (matrix->format == GSW_FORMAT_CSR) {
+        result.rows = matrix->csr.rows;
+        result.value_type = matrix->csr.value_type;
+        GSW_TRY(count_csr_part(context, &matrix->csr, part, &result.nonzeros));
+        GSW_TRY(allocate_csr(context, &result));
+        copy_csr_part(&matrix->csr, part, &result);
+    } else {
+        int first = part == GSW_UPPER ? matrix->stencil.center : 0;
+        int last = part == GSW_LOWER ? matrix->stencil.center : matrix->stencil.count - 1;
+        GSW_TRY(gsw_grid_points(&matrix->grid, &result.rows));
+        result.value_type = matrix->array.value_type;
+        GSW_TRY(count_stencil_part(context, matrix, first, last, &result.nonzeros));
+        GSW_TRY(allocate_csr(context, &result));
+        copy_stencil_part(matrix, first, last, &result);
+    }
+    *csr = result;
+    return GSW_SUCCESS;
+}
+
+void gsw_csr_free(gsw_csr *csr) {
+    if (!csr)
+        return;
+    free((void *)csr->values);
+    free((void *)csr->columns);
+    free((void *)csr->row_ptr);
+    *csr = (gsw_csr){0};
+}
