@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* ---- Shared (rivals.c) ---- */
+/* ---- Shared (rival_parts.c) ---- */
 
 /* Writes the reason (printf format) into message[size] and returns -1. */
 int gsw_rival_fail(char *message, size_t size, const char *format, ...)

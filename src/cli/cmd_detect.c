@@ -1,6 +1,9 @@
 /* cmd_detect.c: `gridsweep detect`: the grid and the stencil of a Matrix Market file. */
 #include <string.h>
-#include "cli.h"
+#include "cmd_detect.h"
+#include "common/input.h"
+#include "common/output.h"
+#include "common/place.h"
 
 static void print_geometry(const cli_options *options, const gsw_matrix *matrix) {
     const gsw_stencil *stencil = &matrix->stencil;

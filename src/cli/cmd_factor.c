@@ -1,5 +1,9 @@
 /* cmd_factor.c: `gridsweep factor`: writes L and U of an incomplete factorisation. */
-#include "cli.h"
+#include "cmd_factor.h"
+#include "common/input.h"
+#include "common/measure.h"
+#include "common/output.h"
+#include "common/place.h"
 
 typedef struct factor_job {
     cli_place place;

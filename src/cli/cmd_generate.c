@@ -1,5 +1,7 @@
 /* cmd_generate.c: `gridsweep generate`: a model problem as a Matrix Market file. */
-#include "cli.h"
+#include "cmd_generate.h"
+#include "common/input.h"
+#include "common/output.h"
 
 static int write_matrix(const cli_options *options, gsw_context *context, const cli_input *input) {
     gsw_csr csr = {0};

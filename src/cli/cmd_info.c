@@ -1,7 +1,8 @@
 /* cmd_info.c: `gridsweep info`: version, build options, and what there is to run on. */
 #include <stdio.h>
 #include <string.h>
-#include "cli.h"
+#include "cmd_info.h"
+#include "common/output.h"
 
 #define REASON_SIZE 200
 

@@ -1,7 +1,13 @@
 /* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve with its progress and report. */
 #include <math.h>
 #include <stdlib.h>
-#include "cli.h"
+#include "cmd_solve.h"
+#include "common/input.h"
+#include "common/krylov.h"
+#include "common/measure.h"
+#include "common/output.h"
+#include "common/place.h"
+#include "common/progress.h"
 
 /* Everything that a solve owns. */
 typedef struct solve_job {

@@ -1,7 +1,12 @@
 /* cmd_sptrsv.c: `gridsweep sptrsv`: one exact triangular solve, timed and checked. */
 #include <math.h>
 #include <stdlib.h>
-#include "cli.h"
+#include <gridsweep/memory.h>
+#include "cmd_sptrsv.h"
+#include "common/input.h"
+#include "common/measure.h"
+#include "common/output.h"
+#include "common/place.h"
 
 typedef struct sptrsv_job {
     cli_place place;

@@ -2,14 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli.h"
-
-const cli_command *cli_find_command(const char *name) {
-    for (const cli_command *command = cli_commands; command->name != NULL; command++)
-        if (strcmp(command->name, name) == 0)
-            return command;
-    return NULL;
-}
+#include "commands.h"
+#include "help.h"
 
 static int run_command(const cli_command *command, int argc, char **argv) {
     cli_options options;
@@ -26,12 +20,12 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
-        cli_help_program(stderr);
+        cli_help_program(stderr, cli_commands);
         return CLI_USAGE;
     }
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        cli_help_program(stdout);
+        cli_help_program(stdout, cli_commands);
         return CLI_OK;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "cli.h"
+#include "progress.h"
+#include "measure.h"
+#include "output.h"
 
 #define REDRAW_MS  100
 #define TEXT_WIDTH 62 /* columns kept for the text, so that the bar keeps its width */

@@ -1,8 +1,12 @@
 /* place.c: where a command runs: the host, beside it the backend that the options ask for, and the
  * copies between the two. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
-#include "cli.h"
+#include <gridsweep/memory.h>
+#include "place.h"
+#include "input.h"
+#include "measure.h"
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 

@@ -7,10 +7,11 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli.h"
+#include "options.h"
 
 /* Most threads: so many for each processor, but at least so many. */
 #define THREADS_EACH 8

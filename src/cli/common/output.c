@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "cli.h"
+#include "output.h"
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
@@ -498,7 +498,8 @@ int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped
         return CLI_OK;
     cJSON *json = cJSON_CreateObject();
     cJSON_AddItemReferenceToObject(json, "results", results);
-    cJSON_AddItemReferenceToObject(json, "skipped", skipped);
+    if (skipped != NULL)
+        cJSON_AddItemReferenceToObject(json, "skipped", skipped);
     int code = cli_write_json(options, json);
     cJSON_Delete(json);
     return code;

@@ -7,7 +7,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#include "cli.h"
+#include "measure.h"
 
 #define COPY_BYTES   ((size_t)128 << 20) /* each of the two arrays: far beyond the caches */
 #define COPY_REPEATS 5
@@ -28,7 +28,8 @@ cli_times cli_summarise(double *samples, int64_t count) {
     double middle = samples[count / 2];
     if (count % 2 == 0)
         middle = (middle + samples[count / 2 - 1]) / 2;
-    return (cli_times){middle, samples[0], samples[count - 1], count};
+    return (cli_times){
+        .median = middle, .minimum = samples[0], .maximum = samples[count - 1], .repeats = count};
 }
 
 /* ---- Times ---------------------------------------------------------------------------------- */
@@ -39,44 +40,88 @@ cli_times cli_summarise(double *samples, int64_t count) {
 #define MIN_BATCH_MS 2.0   /* on a device: at least so long between two readings of the clock */
 #define MAX_BATCH    1000
 
-/* `count` runs after one preparation; their mean in *milliseconds. */
-static gsw_status time_batch(const cli_task *task, int64_t count, double *milliseconds) {
+/* The times of a run: its first step, the second, both. */
+enum { STEP_FIRST, STEP_SECOND, STEP_BOTH, STEPS };
+
+/* `count` runs after one preparation; their means in milliseconds. */
+static gsw_status time_batch(const cli_task *task, int64_t count, double mean[STEPS]) {
     gsw_status status = task->prepare != NULL ? task->prepare(task->user) : GSW_SUCCESS;
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(task->context);
-    double start = cli_now_ms();
+    double start = cli_now_ms(), middle = start;
+    if (task->first != NULL && status == GSW_SUCCESS) {
+        status = task->first(task->user);
+        if (status == GSW_SUCCESS)
+            status = gsw_context_synchronize(task->context);
+        middle = cli_now_ms();
+    }
     for (int64_t i = 0; i < count && status == GSW_SUCCESS; i++)
         status = task->run(task->user);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(task->context);
-    *milliseconds = (cli_now_ms() - start) / (double)count;
+    mean[STEP_FIRST] = middle - start;
+    mean[STEP_SECOND] = (cli_now_ms() - middle) / (double)count;
+    mean[STEP_BOTH] = mean[STEP_FIRST] + mean[STEP_SECOND];
     return status;
 }
 
 /* Runs in a batch; one where the host runs them, which needs no launch. */
 static int64_t batch_size(const cli_task *task, double milliseconds) {
-    if (task->single || gsw_context_backend(task->context) == GSW_BACKEND_CPU)
+    if (task->single || task->first != NULL ||
+        gsw_context_backend(task->context) == GSW_BACKEND_CPU)
         return 1;
     double count = ceil(MIN_BATCH_MS / fmax(milliseconds, 1e-4));
     return count < 1 ? 1 : count > MAX_BATCH ? MAX_BATCH : (int64_t)count;
 }
 
+int64_t cli_repeats(double milliseconds) {
+    double count = ceil(MIN_TIME_MS / fmax(milliseconds, 1e-3));
+    return count < MIN_REPEATS ? MIN_REPEATS : count > MAX_REPEATS ? MAX_REPEATS : (int64_t)count;
+}
+
+static gsw_status warm_up(const cli_task *task, double mean[STEPS]) {
+    gsw_status status = time_batch(task, 1, mean);
+    if (status == GSW_SUCCESS && gsw_context_backend(task->context) != GSW_BACKEND_CPU)
+        status = time_batch(task, 1, mean); /* the first one also loaded the kernels */
+    if (status == GSW_SUCCESS && task->check != NULL)
+        status = task->check(task->user);
+    return status;
+}
+
+/* samples[] has room for three times `limit`: each step, then both. */
+static gsw_status take_samples(const cli_task *task, int64_t limit, double *samples,
+                               int64_t *count) {
+    double mean[STEPS], total = 0;
+    gsw_status status = warm_up(task, mean);
+    int64_t batch = batch_size(task, mean[STEP_BOTH]);
+    bool enough = task->patience_ms > 0 && mean[STEP_BOTH] > task->patience_ms;
+    for (int step = 0; step < STEPS; step++)
+        samples[step * limit] = mean[step];
+    *count = enough ? 1 : 0;
+    while (status == GSW_SUCCESS && !enough && *count < limit &&
+           (task->repeats > 0 || *count < MIN_REPEATS || total < MIN_TIME_MS)) {
+        status = time_batch(task, batch, mean);
+        for (int step = 0; step < STEPS; step++)
+            samples[step * limit + *count] = mean[step];
+        *count += 1;
+        total += mean[STEP_BOTH] * (double)batch;
+    }
+    if (status == GSW_SUCCESS && !enough && task->check != NULL)
+        status = task->check(task->user);
+    return status;
+}
+
 gsw_status cli_time(const cli_task *task, cli_times *times) {
-    int64_t fixed = task->repeats, limit = fixed > 0 ? fixed : MAX_REPEATS, count = 0, batch = 1;
-    double *samples = malloc((size_t)limit * sizeof *samples), total = 0, one = 0;
+    int64_t limit = task->repeats > 0 ? task->repeats : MAX_REPEATS, count = 0;
+    double *samples = malloc((size_t)limit * STEPS * sizeof *samples);
     if (samples == NULL)
         return GSW_ERROR_OUT_OF_MEMORY;
-    gsw_status status = time_batch(task, 1, &one); /* warm-up */
-    if (status == GSW_SUCCESS && gsw_context_backend(task->context) != GSW_BACKEND_CPU)
-        status = time_batch(task, 1, &one); /* the first one also loaded the kernels */
-    batch = batch_size(task, one);
-    while (status == GSW_SUCCESS && count < limit &&
-           (fixed > 0 || count < MIN_REPEATS || total < MIN_TIME_MS)) {
-        status = time_batch(task, batch, &samples[count]);
-        total += samples[count++] * (double)batch;
+    gsw_status status = take_samples(task, limit, samples, &count);
+    if (status == GSW_SUCCESS) {
+        *times = cli_summarise(samples + STEP_BOTH * limit, count);
+        times->first = cli_summarise(samples + STEP_FIRST * limit, count).median;
+        times->second = cli_summarise(samples + STEP_SECOND * limit, count).median;
     }
-    if (status == GSW_SUCCESS)
-        *times = cli_summarise(samples, count);
     free(samples);
     return status;
 }
@@ -155,19 +200,4 @@ double cli_max_error(const double *x, const double *reference, int64_t count) {
 double cli_effective_bytes(int64_t nonzeros, int64_t rows, int value_bytes, int vector_bytes) {
     double n = (double)rows;
     return (value_bytes + 4.0) * (double)nonzeros + 4.0 * (n + 1) + 2.0 * vector_bytes * n;
-}
-
-gsw_status cli_krylov(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
-                      gsw_factor *factor, const gsw_krylov_options *options, const double *b,
-                      double *x, gsw_krylov_result *result) {
-    gsw_operator *op = NULL;
-    gsw_preconditioner *preconditioner = NULL;
-    gsw_status status = gsw_operator_from_matrix(context, matrix, &op);
-    if (status == GSW_SUCCESS && factor != NULL)
-        status = gsw_preconditioner_from_factor(context, factor, &preconditioner);
-    if (status == GSW_SUCCESS)
-        status = gsw_krylov(context, method, op, preconditioner, options, b, x, result);
-    gsw_preconditioner_destroy(preconditioner);
-    gsw_operator_destroy(op);
-    return status;
 }

@@ -1,0 +1,282 @@
+/* perf_queue.c: what a call costs inside a queue of 20, as a solver makes them, to compare two
+ * builds.
+ *
+ *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27] [EXTENT ...]
+ *
+ * Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128 and 256. For each cube and stencil,
+ * in microseconds per call: a sweep of a packed lower factor, the direct sweep of a lower CSR, an
+ * ILU(0) apply, an ILU(0) factorisation from stencil arrays, and an iteration of BiCGSTAB with
+ * ILU(0) (D3N7, convection). The clock is the host's, around 20 calls and the wait for them; the
+ * median, smallest and largest of the repeats are printed. x is poisoned before the last queue of
+ * solves, and compared with the serial reference after it. An iteration is the difference of solves
+ * of 25 and 5.
+ *
+ * perf/paired runs two builds of this program in turn and prints the ratios. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <gridsweep/gridsweep.h>
+
+#define QUEUE 20
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        const gsw_status status_ = (call);                                                         \
+        if (status_ != GSW_SUCCESS) {                                                              \
+            fprintf(stderr, "perf_queue: %s: %s %s\n", #call, gsw_status_text(status_),            \
+                    gsw_context_message(context));                                                 \
+            exit(EXIT_FAILURE);                                                                    \
+        }                                                                                          \
+    } while (0)
+
+static gsw_context *context;
+static int repeats = 30;
+
+/* One matrix, in the context's memory, and what is called. */
+typedef struct trial {
+    const char *name;
+    gsw_matrix arrays; /* the whole matrix */
+    gsw_matrix lower;  /* its lower part as CSR */
+    gsw_factor *packed, *ilu;
+    int64_t points;
+    double *b, *x; /* in the context's memory */
+} trial;
+
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void *allocate(size_t bytes) {
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        fprintf(stderr, "perf_queue: no memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+static void print(const trial *t, const char *what, double *us, int count, double error) {
+    qsort(us, (size_t)count, sizeof *us, by_size);
+    const double median = (us[(count - 1) / 2] + us[count / 2]) / 2;
+    printf("%-24s %-10s %12.3f %12.3f %12.3f", t->name, what, median, us[0], us[count - 1]);
+    if (error >= 0)
+        printf(" %9.1e", error);
+    putchar('\n');
+    fflush(stdout);
+}
+
+typedef void (*call_fn)(trial *t);
+
+static void packed_sweep(trial *t) {
+    CHECK(gsw_factor_solve(context, t->packed, 1, t->b, t->points, t->x, t->points));
+}
+
+static void direct_sweep(trial *t) {
+    CHECK(gsw_sptrsv(context, &t->lower, NULL, 1, t->b, t->points, t->x, t->points));
+}
+
+static void ilu_apply(trial *t) {
+    CHECK(gsw_factor_solve(context, t->ilu, 1, t->b, t->points, t->x, t->points));
+}
+
+static void refactor(trial *t) {
+    CHECK(gsw_factor_refactor(context, t->ilu, &t->arrays, NULL));
+}
+
+/* The largest difference of t->x from `right`, relative to the largest value. */
+static double error_of(const trial *t, const double *right) {
+    double *x = allocate((size_t)t->points * sizeof *x), worst = 0, largest = 0;
+    CHECK(gsw_memory_download(context, x, t->x, (size_t)t->points * sizeof *x));
+    for (int64_t i = 0; i < t->points; i++) {
+        const double difference = fabs(x[i] - right[i]);
+        if (!(difference <= worst))
+            worst = difference; /* NaN stays */
+        largest = fmax(largest, fabs(right[i]));
+    }
+    free(x);
+    return worst / largest;
+}
+
+/* `right` may be NULL: then nothing is compared. */
+static void measure(trial *t, const char *what, call_fn call, const double *right) {
+    const size_t bytes = (size_t)t->points * sizeof(double);
+    double *us = allocate((size_t)repeats * sizeof *us);
+    double *poison = allocate(bytes);
+    memset(poison, 0xFF, bytes); /* NaN */
+    call(t);
+    CHECK(gsw_context_synchronize(context));
+    for (int r = 0; r < repeats; r++) {
+        if (right != NULL && r == repeats - 1)
+            CHECK(gsw_memory_upload(context, t->x, poison, bytes));
+        const double begin = now_us();
+        for (int k = 0; k < QUEUE; k++)
+            call(t);
+        CHECK(gsw_context_synchronize(context));
+        us[r] = (now_us() - begin) / QUEUE;
+    }
+    const double error = right != NULL ? error_of(t, right) : -1;
+    print(t, what, us, repeats, error);
+    if (right != NULL && !(error < 1e-12)) {
+        fprintf(stderr, "perf_queue: %s %s: wrong result\n", t->name, what);
+        exit(EXIT_FAILURE);
+    }
+    free(poison);
+    free(us);
+}
+
+/* Solves the lower part on the CPU, with the serial reference. */
+static void solve_reference(const gsw_matrix *host_lower, const double *b, double *x,
+                            int64_t points) {
+    const gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
+    const gsw_sptrsv_options reference = {.size = sizeof reference,
+                                          .algorithm = GSW_ALGORITHM_REFERENCE};
+    gsw_context *const device = context;
+    CHECK(gsw_context_create(&options, &context));
+    CHECK(gsw_sptrsv(context, host_lower, &reference, 1, b, points, x, points));
+    gsw_context_destroy(context);
+    context = device;
+}
+
+static void measure_sweeps(const char *stencil_name, int64_t extent) {
+    const gsw_grid grid = {extent, extent, extent};
+    const gsw_factor_options lower_part = {.size = sizeof lower_part, .kind = GSW_FACTOR_LOWER};
+    char name[64];
+    gsw_stencil stencil;
+    gsw_problem *problem;
+    gsw_csr csr;
+    gsw_matrix host_lower;
+    trial t = {.name = name};
+    snprintf(name, sizeof name, "%s %lld^3", stencil_name, (long long)extent);
+    CHECK(gsw_stencil_named(stencil_name, &stencil));
+    CHECK(gsw_grid_points(&grid, &t.points));
+    CHECK(gsw_problem_create(context, "random:1", &grid, &stencil, &problem));
+    CHECK(gsw_matrix_to_csr(context, gsw_problem_matrix(problem), GSW_LOWER, GSW_I32, &csr));
+    CHECK(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &host_lower));
+
+    const size_t bytes = (size_t)t.points * sizeof(double);
+    double *b = allocate(bytes), *right = allocate(bytes);
+    gsw_random_vector(2, t.points, b);
+    solve_reference(&host_lower, b, right, t.points);
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&t.b));
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&t.x));
+    CHECK(gsw_memory_upload(context, t.b, b, bytes));
+    CHECK(gsw_matrix_upload(context, gsw_problem_matrix(problem), &t.arrays));
+    CHECK(gsw_matrix_upload(context, &host_lower, &t.lower));
+    CHECK(gsw_factor_create(context, &t.lower, &lower_part, &t.packed));
+    measure(&t, "sweep", packed_sweep, right);
+    measure(&t, "direct", direct_sweep, right);
+    gsw_factor_destroy(t.packed);
+    CHECK(gsw_factor_create(context, &t.arrays, NULL, &t.ilu));
+    measure(&t, "apply", ilu_apply, NULL);
+    measure(&t, "ilu0", refactor, NULL);
+    gsw_factor_destroy(t.ilu);
+
+    gsw_matrix_release(context, &t.lower);
+    gsw_matrix_release(context, &t.arrays);
+    gsw_memory_free(context, t.x);
+    gsw_memory_free(context, t.b);
+    gsw_csr_free(&csr);
+    gsw_problem_destroy(problem);
+    free(right);
+    free(b);
+}
+
+/* The time of a solve that ends after so many iterations. */
+static double solve_us(gsw_operator *matrix, gsw_preconditioner *ilu, const trial *t,
+                       int64_t iterations) {
+    gsw_krylov_options options = {
+        .size = sizeof options, .rtol = 1e-300, .max_iterations = iterations};
+    double *zero = calloc((size_t)t->points, sizeof *zero);
+    CHECK(gsw_memory_upload(context, t->x, zero, (size_t)t->points * sizeof *zero));
+    free(zero);
+    const double begin = now_us();
+    const gsw_status status = gsw_bicgstab(context, matrix, ilu, &options, t->b, t->x, NULL);
+    if (status != GSW_ERROR_NOT_CONVERGED)
+        CHECK(status);
+    return now_us() - begin;
+}
+
+static void measure_iteration(int64_t extent) {
+    char name[64];
+    gsw_problem *problem;
+    gsw_operator *matrix;
+    gsw_preconditioner *ilu;
+    trial t = {.name = name};
+    snprintf(name, sizeof name, "convection:%lldx%lldx%lld", (long long)extent, (long long)extent,
+             (long long)extent);
+    CHECK(gsw_problem_parse(context, name, NULL, &problem));
+    CHECK(gsw_grid_points(&gsw_problem_matrix(problem)->grid, &t.points));
+    const size_t bytes = (size_t)t.points * sizeof(double);
+    double *b = allocate(bytes), *us = allocate((size_t)repeats * sizeof *us);
+    gsw_random_vector(2, t.points, b);
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&t.b));
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&t.x));
+    CHECK(gsw_memory_upload(context, t.b, b, bytes));
+    CHECK(gsw_matrix_upload(context, gsw_problem_matrix(problem), &t.arrays));
+    CHECK(gsw_factor_create(context, &t.arrays, NULL, &t.ilu));
+    CHECK(gsw_operator_from_matrix(context, &t.arrays, &matrix));
+    CHECK(gsw_preconditioner_from_factor(context, t.ilu, &ilu));
+    (void)solve_us(matrix, ilu, &t, 5);
+    for (int r = 0; r < repeats; r++) {
+        const double few = solve_us(matrix, ilu, &t, 5);
+        us[r] = (solve_us(matrix, ilu, &t, 25) - few) / 20;
+    }
+    print(&t, "bicgstab", us, repeats, -1);
+    gsw_preconditioner_destroy(ilu);
+    gsw_operator_destroy(matrix);
+    gsw_factor_destroy(t.ilu);
+    gsw_matrix_release(context, &t.arrays);
+    gsw_memory_free(context, t.x);
+    gsw_memory_free(context, t.b);
+    gsw_problem_destroy(problem);
+    free(us);
+    free(b);
+}
+
+int main(int argc, char **argv) {
+    gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CUDA};
+    const char *stencils = "D3N7,D3N27";
+    int64_t extents[16] = {64, 128, 256};
+    int count = 0;
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--backend") == 0 && k + 1 < argc)
+            options.backend = strcmp(argv[++k], "cpu") == 0 ? GSW_BACKEND_CPU : GSW_BACKEND_CUDA;
+        else if (strcmp(argv[k], "--repeats") == 0 && k + 1 < argc)
+            repeats = atoi(argv[++k]);
+        else if (strcmp(argv[k], "--stencils") == 0 && k + 1 < argc)
+            stencils = argv[++k];
+        else if (count < 16 && atoll(argv[k]) > 0)
+            extents[count++] = atoll(argv[k]);
+        else {
+            fprintf(stderr, "perf_queue: bad argument '%s'; see the head of perf_queue.c\n",
+                    argv[k]);
+            return 2;
+        }
+    }
+    if (count == 0)
+        count = 3;
+    if (repeats < 2)
+        repeats = 2;
+    CHECK(gsw_context_create(&options, &context));
+    printf("gridsweep %s, %s, microseconds per call in a queue of %d\n", gsw_commit(),
+           gsw_context_device(context), QUEUE);
+    printf("%-24s %-10s %12s %12s %12s %9s\n", "case", "call", "median", "min", "max", "error");
+    for (int k = 0; k < count; k++) {
+        char list[128];
+        snprintf(list, sizeof list, "%s", stencils);
+        for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
+            measure_sweeps(name, extents[k]);
+        measure_iteration(extents[k]);
+    }
+    gsw_context_destroy(context);
+    return 0;
+}

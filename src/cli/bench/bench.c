@@ -1,0 +1,156 @@
+/* bench.c: `gridsweep bench`: times sweeps and whole solves.
+ *
+ * One engine for all: the lists of the command line make a plan (plan.h) of cases. A case (case.h)
+ * is made on the host and brought to the backend, every contestant (contestant.h) is timed on it
+ * (trial.h), its results are shown and written (report.h), and it is freed before the next. */
+#include "bench.h"
+#include <stdlib.h>
+#include "contestant.h"
+#include "report.h"
+#include "show.h"
+#include "sweep.h"
+#include "symgs.h"
+#include "trial.h"
+#include "whole.h"
+
+typedef struct bench_run {
+    bench_plan plan;
+    bench_sites sites;
+    bench_report report;
+    bench_system system;
+} bench_run;
+
+static void show_case(const cli_options *options, const bench_case *work,
+                      const bench_contestant *who) {
+    char size[80];
+    if (work->mode == MODE_WHOLE) {
+        bench_show(options, "%s %s %s", who->name,
+                   who->format == GSW_FORMAT_CSR ? "csr" : "stencil",
+                   who->factor_type == GSW_F32 ? "f32" : "f64");
+        return;
+    }
+    bench_short_size(&work->host.grid, size, sizeof size);
+    bench_show(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
+               bench_part_names[work->part], work->type == GSW_F32 ? "f32" : "f64", who->name);
+}
+
+/* Opens a contestant once and times it with each state of the cache; adds its rows. */
+static int run_contestant(const cli_options *options, const bench_run *run, const bench_site *site,
+                          bench_case *work, const bench_contestant *who, bench_row *rows,
+                          int *used) {
+    const bench_list *caches = &run->plan.caches;
+    bool insensitive = bench_is_host_rival(who);
+    bench_worker worker;
+    bench_row opened;
+    show_case(options, work, who);
+    int code = bench_start_worker(options, site, work, who, &opened, &worker);
+    for (int i = 0; i < (insensitive ? 1 : caches->count) && code == CLI_OK; i++) {
+        worker.row = &rows[*used];
+        *worker.row = opened;
+        worker.cold = caches->values[i] == CACHE_COLD && !insensitive;
+        if (work->mode != MODE_WHOLE)
+            worker.row->result.cache = bench_cache_names[worker.cold ? CACHE_COLD : CACHE_WARM];
+        if (opened.reason[0] == '\0')
+            code = bench_judge(&worker, bench_measure(&worker));
+        if (code == CLI_OK)
+            *used += 1;
+    }
+    bench_close_worker(&worker);
+    bench_show(options, NULL);
+    return code;
+}
+
+/* The rows beside rivals are shown together, since some are relative to others; the others at
+ * once. */
+static int run_contestants(const cli_options *options, bench_run *run, bench_case *work,
+                           const bench_contestant *list, int count, bench_row *rows) {
+    const bench_sites *sites = &run->sites;
+    bool together = work->mode == MODE_CSR;
+    int code = CLI_OK, used = 0, written = CLI_OK;
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < sites->count && code == CLI_OK; j++) {
+            code = run_contestant(options, run, &sites->site[j], work, &list[i], rows, &used);
+            if (together)
+                continue;
+            written = bench_report_rows(options, &run->report, rows, used);
+            used = 0;
+            if (code == CLI_OK)
+                code = written;
+        }
+    if (together)
+        written = bench_report_rows(options, &run->report, rows, used);
+    return code == CLI_OK ? written : code;
+}
+
+static int run_case(const cli_options *options, bench_run *run, const bench_item *item) {
+    static const bench_task *const tasks[] = {&bench_sweep, &bench_sweep, &bench_apply,
+                                              &bench_symgs, &bench_whole}; /* of bench_part */
+    const bench_site *site = &run->sites.site[0];
+    bench_contestant list[BENCH_CONTESTANTS_MAX];
+    bench_case work = {.task = tasks[item->part], .mode = run->plan.mode};
+    int code = work.task->make(options, &run->plan, site, &run->system, item, &work);
+    if (code == CLI_OK && work.mode == MODE_WHOLE) {
+        cli_print(options, "\n");
+        bench_table_head(options, &run->report.table);
+    }
+    int count = code == CLI_OK ? bench_list_contestants(&run->plan, &work, list) : 0;
+    size_t room = (size_t)count * (size_t)run->plan.caches.count + 1;
+    bench_row *rows = calloc(room, sizeof *rows);
+    if (code == CLI_OK)
+        code = rows != NULL ? run_contestants(options, run, &work, list, count, rows)
+                            : bench_no_memory(options);
+    free(rows);
+    bench_free_case(site, &work);
+    return code;
+}
+
+/* The system of an item, unless it is that of the one before. */
+static int change_system(const cli_options *options, bench_run *run, const bench_item *item) {
+    char size[80];
+    if (!item->new_system || item->part == PART_WHOLE)
+        return CLI_OK;
+    bench_free_system(&run->system);
+    bench_short_size(&item->grid, size, sizeof size);
+    bench_show(options, "%s %s: making the matrix", gsw_stencil_name(item->stencil), size);
+    int code = bench_make_system(options, run->sites.site[0].place.host, item, &run->system);
+    bench_show(options, NULL);
+    return code;
+}
+
+static int run_plan(const cli_options *options, bench_run *run) {
+    int64_t items = bench_item_count(&run->plan);
+    int code = CLI_OK;
+    bench_report_start(&run->plan, &run->sites, &run->report);
+    if (run->plan.mode != MODE_WHOLE)
+        bench_table_head(options, &run->report.table);
+    for (int64_t i = 0; i < items && code == CLI_OK; i++) {
+        bench_item item;
+        if (!bench_item_at(&run->plan, i, &item))
+            continue;
+        code = change_system(options, run, &item);
+        if (code == CLI_OK)
+            code = run_case(options, run, &item);
+    }
+    if (code == CLI_OK)
+        code = bench_report_finish(options, &run->plan, &run->sites, &run->report);
+    bench_free_system(&run->system);
+    bench_report_free(&run->report);
+    return code;
+}
+
+int cmd_bench(const cli_options *options) {
+    int code = cli_check_outputs(options);
+    bench_run *run = calloc(1, sizeof *run); /* large for a stack */
+    if (run == NULL)
+        return bench_no_memory(options);
+    if (code == CLI_OK)
+        code = bench_make_plan(options, &run->plan);
+    if (code == CLI_OK) {
+        code = bench_open_sites(options, &run->plan, &run->sites);
+        if (code == CLI_OK)
+            code = run_plan(options, run);
+        bench_close_sites(&run->sites);
+    }
+    free(run);
+    return code;
+}

@@ -1,0 +1,130 @@
+/* case.c: what all cases have: vectors, copies on the device, packed factors, errors and rates. */
+#include "case.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gridsweep/memory.h>
+
+/* The step that does not wait for its neighbours: a lower bound whose answers are wrong. */
+#define WITHOUT_WAITING "state-none"
+
+int bench_no_memory(const cli_options *options) {
+    cli_error(options, "out of memory; try a smaller --%s",
+              options->whole_solve ? "problem" : "size");
+    return CLI_INPUT;
+}
+
+/* ---- Making and freeing --------------------------------------------------------------------- */
+
+int bench_make_vectors(const cli_options *options, bench_case *made) {
+    size_t count = (size_t)made->rows;
+    bool f32 = made->type == GSW_F32;
+    made->vector_bytes = count * gsw_dtype_size(made->type);
+    made->b = malloc(made->vector_bytes);
+    made->x = malloc(made->vector_bytes);
+    made->reference = malloc(count * sizeof(double));
+    made->wide = f32 ? malloc(count * sizeof(double)) : made->x;
+    if (made->b == NULL || made->x == NULL || made->reference == NULL || made->wide == NULL)
+        return bench_no_memory(options);
+    gsw_random_vector(2, made->rows, made->reference);
+    for (size_t i = 0; f32 && i < count; i++) {
+        ((float *)made->b)[i] = (float)made->reference[i];
+        made->reference[i] = ((float *)made->b)[i];
+    }
+    if (!f32)
+        memcpy(made->b, made->reference, made->vector_bytes);
+    memset(made->x, 0xff, made->vector_bytes);
+    return CLI_OK;
+}
+
+int bench_upload(const cli_options *options, const bench_site *site, bench_case *made) {
+    return cli_upload(options, &site->place, &made->host, made->b, made->x, made->vector_bytes,
+                      &made->arrays);
+}
+
+void bench_free_case(const bench_site *site, bench_case *made) {
+    if (made->work != NULL)
+        gsw_memory_free(site->place.run, made->work);
+    gsw_matrix_release(site->place.run, &made->device_csr);
+    cli_arrays_free(&site->place, &made->arrays);
+    gsw_csr_free(&made->csr);
+    cli_input_free(&made->input);
+    free(made->guess);
+    for (int i = 0; i < 2; i++) {
+        free(made->factors_f32[i]);
+        gsw_csr_free(&made->factors[i]);
+    }
+    if (made->wide != made->x)
+        free(made->wide);
+    free(made->reference);
+    free(made->x);
+    free(made->b);
+    free(made->values_f32);
+}
+
+/* ---- Packed factors ------------------------------------------------------------------------- */
+
+bool bench_factor_info(const bench_worker *worker, gsw_factor_info *info) {
+    return worker->factor != NULL && gsw_factor_get_info(worker->factor, info) == GSW_SUCCESS;
+}
+
+gsw_status bench_open_factor(bench_worker *worker, gsw_factor_kind kind) {
+    const bench_case *work = worker->work;
+    gsw_factor_options wanted = {.size = sizeof wanted,
+                                 .kind = kind,
+                                 .factor_type = work->factor_type,
+                                 .vector_type = work->type};
+    const gsw_matrix *matrix = worker->device ? &work->arrays.matrix : &work->exact;
+    gsw_factor_info info = {.size = sizeof info};
+    double start = cli_now_ms();
+    gsw_status status = gsw_factor_create(worker->context, matrix, &wanted, &worker->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(worker->context);
+    worker->row->result.setup_ms = cli_now_ms() - start;
+    if (bench_factor_info(worker, &info))
+        worker->row->result.buffer_bytes = (double)(info.packed_bytes + info.work_bytes);
+    return status;
+}
+
+/* ---- Errors and rates ----------------------------------------------------------------------- */
+
+gsw_status bench_poison(bench_worker *worker) {
+    return gsw_memory_set(worker->context, worker->x, 0xff, worker->work->vector_bytes);
+}
+
+/* The larger one; NaN where either is, which is worse than any number. */
+static double worse(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
+/* Whatever a solve on the device ran into shows here. */
+gsw_status bench_check_error(bench_worker *worker) {
+    bench_case *work = worker->work;
+    double *error = &worker->row->result.max_rel_error;
+    gsw_status status = GSW_SUCCESS;
+    if (worker->x != work->x)
+        status = gsw_memory_download(worker->context, work->x, worker->x, work->vector_bytes);
+    if (status != GSW_SUCCESS)
+        return status;
+    for (int64_t i = 0; work->type == GSW_F32 && i < work->rows; i++)
+        work->wide[i] = ((const float *)work->x)[i];
+    *error = worse(*error, cli_max_error(work->wide, work->reference, work->rows));
+    return GSW_SUCCESS;
+}
+
+void bench_finish_rates(bench_worker *worker, double effective_bytes, double moved_bytes) {
+    bench_row *row = worker->row;
+    cli_result *result = &row->result;
+    double ms = result->time.median;
+    bool away = cli_on_device(&worker->site->place) && !worker->device;
+    result->solve_ms = ms;
+    result->effective_gb_s = effective_bytes / (ms * 1e6);
+    result->moved_gb_s = moved_bytes / (ms * 1e6);
+    result->copy_gb_s = away ? NAN : worker->site->copy_gb_s;
+    result->fraction_of_copy = result->moved_gb_s / result->copy_gb_s;
+    row->checked = strcmp(result->algorithm, WITHOUT_WAITING) != 0;
+    if (row->checked)
+        row->wrong = !(result->max_rel_error <= worker->work->tolerance);
+    else
+        result->max_rel_error = NAN;
+}

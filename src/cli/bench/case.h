@@ -1,0 +1,141 @@
+/* case.h: what is measured: a system, what is done with it, and who does it.
+ *
+ * Two tables of functions meet in a bench_worker, a contestant at work on a case:
+ *   - a bench_task says what is solved: how a case is made and with what a run begins, what
+ *     gridsweep calls, how the result is checked, what the figures mean (sweep.h, symgs.h,
+ * whole.h);
+ *   - a bench_solver says who solves: gridsweep or a rival (contestant.h). */
+#ifndef GSW_CLI_BENCH_CASE_H
+#define GSW_CLI_BENCH_CASE_H
+
+#include "common/input.h"
+#include "common/measure.h"
+#include "common/output.h"
+#include "plan.h"
+#include "site.h"
+#include "system.h"
+
+/* One line of the results. */
+typedef struct bench_row {
+    cli_result result;
+    bench_side side;
+    const char *format; /* of the matrix in whole solves */
+    bool checked, wrong;
+    char reason[256]; /* why there are no times; else "" */
+} bench_row;
+
+/* Who solves, and in whole solves with what. */
+typedef struct bench_contestant {
+    const struct bench_solver *solver;
+    const char *name;
+    bench_side side;
+    gsw_algorithm algorithm;  /* of gridsweep in sweeps */
+    gsw_format format;        /* of its matrix in whole solves */
+    gsw_dtype factor_type;    /* and of its factor */
+    const bench_rival *rival; /* NULL: gridsweep */
+} bench_contestant;
+
+/* A system in one precision with right-hand side and reference solution, the same on the host and
+ * in the backend's memory. */
+typedef struct bench_case {
+    const struct bench_task *task;
+    bench_mode mode;
+    bench_part part;
+    gsw_dtype factor_type; /* of the coefficients */
+    gsw_dtype type;        /* of b and x */
+    int64_t rows, entries;
+    double tolerance;
+    gsw_matrix exact;  /* what the reference solves with, on the host */
+    gsw_matrix host;   /* what contestants solve with; to smooth, arrays; of whole solves, arrays */
+    float *values_f32; /* of `host`, where they are its own */
+    void *b, *x;       /* on the host, of `type` */
+    double *reference; /* x as it must be */
+    double *wide;      /* x in fp64 for the comparison; x itself in fp64 */
+    size_t vector_bytes;
+    cli_arrays arrays; /* host, b and x in the backend's memory */
+
+    gsw_csr
+        factors[2]; /* L and U of an ILU(0) apply without packing; empty where nobody needs them */
+    float *factors_f32[2];
+    gsw_matrix factor_views[2]; /* in the precision of the case */
+
+    double *guess; /* to smooth: what x is before each step, on the host */
+    void *work;    /* and gsw_smooth()'s workspace, in the backend's memory */
+
+    cli_input input; /* of whole solves */
+    gsw_csr csr;
+    gsw_matrix host_csr, device_csr; /* the latter only on a device */
+    int precond;                     /* a gsw_factor_kind or CLI_PRECOND_NONE */
+} bench_case;
+
+/* A contestant at work on a case. */
+typedef struct bench_worker {
+    const cli_options *options;
+    const bench_contestant *who;
+    const bench_site *site;
+    bench_case *work;
+    bench_row *row;       /* to be filled */
+    gsw_context *context; /* whose clock is taken: the backend's, or the host's */
+    gsw_factor *factor;   /* of gridsweep; NULL: none is needed */
+    void *state;          /* of a rival */
+    const void *b;
+    void *x;
+    bool device, cold;
+    gsw_status status; /* of the last call between events */
+    bench_reason reason;
+} bench_worker;
+
+/* What is solved. All but make() and free() are for a worker; those that return a status return the
+ * library's. */
+typedef struct bench_task {
+    /* Makes the case of an item; returns an exit code. Free it with bench_free_case() either way.
+     */
+    int (*make)(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                bench_system *system, const bench_item *item, bench_case *made);
+    gsw_status (*open)(bench_worker *worker);   /* what gridsweep does before its first run */
+    gsw_status (*start)(bench_worker *worker);  /* before a run: its x, or poison */
+    gsw_status (*factor)(bench_worker *worker); /* gridsweep's first step; NULL: there is none */
+    gsw_status (*solve)(bench_worker *worker);  /* the run itself, by gridsweep */
+    gsw_status (*check)(bench_worker *worker);  /* after runs: the error in the row */
+    void (*finish)(bench_worker *worker);       /* what the row says besides, from its times */
+    bool from_guess;                            /* each run begins with start() */
+    bool host_clock;                            /* also on a device */
+    int64_t repeats;                            /* 0: as the time that they take says */
+    double patience_ms; /* a rival on the CPU that takes longer is not repeated; 0: it is */
+} bench_task;
+
+/* Who solves. */
+typedef struct bench_solver {
+    gsw_status (*open)(bench_worker *worker); /* fills setup_ms and buffer_bytes of the row */
+    gsw_status (*factor)(bench_worker *worker);
+    gsw_status (*solve)(bench_worker *worker);
+    void (*close)(bench_worker *worker);
+} bench_solver;
+
+int bench_no_memory(const cli_options *options);
+
+/* A right-hand side of the case's type, the same numbers in made->reference in fp64, and room for
+ * x. Needs rows and type. Returns an exit code. */
+int bench_make_vectors(const cli_options *options, bench_case *made);
+
+/* Brings host, b and x to the backend. Returns an exit code. */
+int bench_upload(const cli_options *options, const bench_site *site, bench_case *made);
+
+void bench_free_case(const bench_site *site, bench_case *made);
+
+/* A packed factor of the worker's matrix; fills setup_ms and buffer_bytes. */
+gsw_status bench_open_factor(bench_worker *worker, gsw_factor_kind kind);
+
+/* Fills x with NaNs. */
+gsw_status bench_poison(bench_worker *worker);
+
+/* Compares x with the reference: max_rel_error becomes the largest one so far. */
+gsw_status bench_check_error(bench_worker *worker);
+
+/* Fills the rates and judges the error. */
+void bench_finish_rates(bench_worker *worker, double effective_bytes, double moved_bytes);
+
+/* Bytes of the packed factor's arrays and of its solves; false without a factor. */
+bool bench_factor_info(const bench_worker *worker, gsw_factor_info *info);
+
+#endif

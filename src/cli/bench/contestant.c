@@ -1,0 +1,220 @@
+/* contestant.c: gridsweep and rivals at work. */
+#include "contestant.h"
+#include <math.h>
+#include <stdio.h>
+
+#define HOST_POINTS ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */
+
+/* ---- gridsweep ------------------------------------------------------------------------------ */
+
+static gsw_status own_open(bench_worker *worker) {
+    return worker->work->task->open(worker);
+}
+
+static gsw_status own_factor(bench_worker *worker) {
+    return worker->work->task->factor(worker);
+}
+
+static gsw_status own_solve(bench_worker *worker) {
+    return worker->work->task->solve(worker);
+}
+
+static void own_close(bench_worker *worker) {
+    gsw_factor_destroy(worker->factor);
+}
+
+static const bench_solver own_solver = {own_open, own_factor, own_solve, own_close};
+
+/* ---- Rivals --------------------------------------------------------------------------------- */
+
+static gsw_status rival_open(bench_worker *worker) {
+    const bench_case *work = worker->work;
+    const bench_rival *rival = worker->who->rival;
+    cli_result *result = &worker->row->result;
+    bool whole = work->mode == MODE_WHOLE, device = cli_on_device(&worker->site->place);
+    bench_rival_outcome outcome = {.setup_ms = result->setup_ms,
+                                   .buffer_bytes = result->buffer_bytes};
+    bench_rival_system system = {.host = whole ? &work->host_csr : &work->host,
+                                 .part = work->part == PART_UPPER ? GSW_UPPER : GSW_LOWER,
+                                 .stream = worker->site->device->stream,
+                                 .method = (gsw_method)worker->options->method,
+                                 .precond = work->precond,
+                                 .rtol = worker->options->rtol,
+                                 .max_iterations = worker->options->max_iter};
+    if (device)
+        system.device = whole ? &work->device_csr.csr : &work->arrays.matrix.csr;
+    if (whole && rival->on_device && !device) {
+        (void)snprintf(worker->reason.text, sizeof worker->reason.text,
+                       "--compare %s needs a GPU: --backend cuda", rival->name);
+        return GSW_ERROR_UNSUPPORTED;
+    }
+    if (!bench_rival_open(rival, &system, &worker->state, &outcome, &worker->reason)) {
+        worker->state = NULL;
+        return GSW_ERROR_UNSUPPORTED;
+    }
+    result->setup_ms = outcome.setup_ms;
+    result->buffer_bytes = outcome.buffer_bytes;
+    return GSW_SUCCESS;
+}
+
+static gsw_status rival_factor(bench_worker *worker) {
+    return bench_rival_factor(worker->who->rival, worker->state, &worker->reason)
+               ? GSW_SUCCESS
+               : GSW_ERROR_DEVICE;
+}
+
+static gsw_status rival_solve(bench_worker *worker) {
+    cli_result *result = &worker->row->result;
+    bench_rival_outcome outcome = {.iterations = result->iterations,
+                                   .converged = result->converged};
+    if (!bench_rival_solve(worker->who->rival, worker->state, worker->b, worker->x, &outcome,
+                           &worker->reason))
+        return GSW_ERROR_DEVICE;
+    result->iterations = outcome.iterations;
+    result->converged = outcome.converged;
+    return GSW_SUCCESS;
+}
+
+static void rival_close(bench_worker *worker) {
+    if (worker->state != NULL)
+        bench_rival_close(worker->who->rival, worker->state);
+}
+
+static const bench_solver rival_solver = {rival_open, rival_factor, rival_solve, rival_close};
+
+bool bench_is_host_rival(const bench_contestant *who) {
+    return who->side == SIDE_RIVAL && !who->rival->on_device;
+}
+
+/* ---- Who takes part ------------------------------------------------------------------------- */
+
+/* Rivals of sweeps know one part and one precision. */
+static bool takes_part(const bench_case *work, const bench_rival *rival) {
+    if (work->mode == MODE_WHOLE)
+        return true;
+    if (work->part > PART_UPPER || work->factor_type != work->type)
+        return false;
+    if (rival->side == SIDE_ABLATION)
+        return work->part == PART_LOWER && work->type == GSW_F64;
+    return rival->on_device || rival->named || work->rows <= HOST_POINTS;
+}
+
+/* In whole solves one for each format and precision. */
+static int list_formats(const bench_list *precisions, bench_contestant *list) {
+    static const gsw_format formats[] = {GSW_FORMAT_STENCIL, GSW_FORMAT_CSR};
+    int count = 0;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < precisions->count; j++)
+            list[count++] = (bench_contestant){
+                .solver = &own_solver,
+                .name = "gridsweep",
+                .format = formats[i],
+                .factor_type = precisions->values[j] == PRECISION_F32_FACTOR ? GSW_F32 : GSW_F64};
+    return count;
+}
+
+/* One for each algorithm that knows the task: smoothing, and with a CSR an apply, take packed
+ * factors. */
+static int list_algorithms(const bench_plan *plan, const bench_case *work, bench_contestant *list) {
+    static const bench_list packed = {1, {GSW_ALGORITHM_PENCIL}};
+    const bench_list *algorithms = work->part == PART_SYMGS ? &packed : &plan->algorithms;
+    int count = 0;
+    for (int i = 0; i < algorithms->count; i++) {
+        gsw_algorithm algorithm = (gsw_algorithm)algorithms->values[i];
+        if (algorithm == GSW_ALGORITHM_PENCIL || work->mode == MODE_ARRAYS ||
+            work->part <= PART_UPPER)
+            list[count++] = (bench_contestant){.solver = &own_solver,
+                                               .name = gsw_algorithm_name(algorithm),
+                                               .algorithm = algorithm,
+                                               .factor_type = work->factor_type};
+    }
+    return count;
+}
+
+int bench_list_contestants(const bench_plan *plan, const bench_case *work, bench_contestant *list) {
+    int count = work->mode == MODE_WHOLE ? list_formats(&plan->precisions, list)
+                                         : list_algorithms(plan, work, list);
+    for (int i = 0; i < plan->rivals.count; i++) {
+        const bench_rival *rival = &plan->rivals.list[i];
+        if (takes_part(work, rival))
+            list[count++] = (bench_contestant){
+                .solver = &rival_solver,
+                .name = rival->name,
+                .side = rival->side,
+                .format = GSW_FORMAT_CSR,
+                .factor_type = work->mode == MODE_WHOLE ? GSW_F64 : work->factor_type,
+                .rival = rival};
+    }
+    return count;
+}
+
+/* ---- A worker ------------------------------------------------------------------------------- */
+
+static const char *type_name(gsw_dtype type) {
+    return type == GSW_F32 ? "f32" : "f64";
+}
+
+static void begin_row(bench_worker *worker) {
+    static const char *const sides[] = {"gridsweep", "rival", "ablation"};
+    static const char *const formats[] = {
+        [GSW_FORMAT_CSR] = "csr", [GSW_FORMAT_STENCIL] = "stencil"};
+    const bench_case *work = worker->work;
+    const bench_contestant *who = worker->who;
+    const bench_device *device = worker->site->device;
+    *worker->row = (bench_row){.side = who->side, .format = formats[who->format]};
+    cli_result *result = &worker->row->result;
+    *result = cli_result_init(worker->options, worker->context, &work->host);
+    result->kind = sides[who->side];
+    result->algorithm = who->name;
+    result->dtype = type_name(work->type);
+    result->factor_dtype = type_name(who->factor_type);
+    if (work->mode == MODE_WHOLE) {
+        result->method = gsw_method_name((gsw_method)worker->options->method);
+        result->precond = cli_precond_name(work->precond);
+    } else {
+        result->part = bench_part_names[work->part];
+        result->max_rel_error = 0;
+    }
+    if (worker->device && device->described) {
+        result->driver = device->driver;
+        result->toolkit = device->toolkit;
+    }
+    if (who->rival != NULL && !worker->device)
+        result->threads = 1;
+}
+
+int bench_start_worker(const cli_options *options, const bench_site *site, bench_case *work,
+                       const bench_contestant *who, bench_row *row, bench_worker *worker) {
+    bool device = cli_on_device(&site->place) && (who->rival == NULL || who->rival->on_device);
+    *worker = (bench_worker){.options = options,
+                             .who = who,
+                             .site = site,
+                             .work = work,
+                             .row = row,
+                             .context = device ? site->place.run : site->place.host,
+                             .b = device ? work->arrays.b : work->b,
+                             .x = device ? work->arrays.x : work->x,
+                             .device = device};
+    begin_row(worker);
+    return bench_judge(worker, who->solver->open(worker));
+}
+
+void bench_close_worker(bench_worker *worker) {
+    worker->who->solver->close(worker);
+}
+
+int bench_judge(bench_worker *worker, gsw_status status) {
+    if (status == GSW_SUCCESS)
+        return CLI_OK;
+    if (worker->who->rival == NULL)
+        return status == GSW_ERROR_OUT_OF_MEMORY
+                   ? bench_no_memory(worker->options)
+                   : cli_status(worker->options, worker->context, status, CLI_FROM_OPTION);
+    (void)gsw_context_synchronize(worker->context);
+    const char *reason =
+        status == GSW_ERROR_DEVICE ? "its runs on the device fail" : gsw_status_text(status);
+    if (worker->reason.text[0] != '\0')
+        reason = worker->reason.text;
+    (void)snprintf(worker->row->reason, sizeof worker->row->reason, "%s", reason);
+    return CLI_OK;
+}

@@ -1,0 +1,40 @@
+/* lists.c: lists of the command line, whose values are separated by commas. */
+#include "lists.h"
+#include <stdio.h>
+#include <string.h>
+
+bool bench_next_entry(const char **list, char *entry, size_t size) {
+    if (*list == NULL)
+        return false;
+    size_t length = strcspn(*list, ",");
+    (void)snprintf(entry, size, "%.*s", length < size ? (int)length : 0, *list);
+    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    return true;
+}
+
+int bench_too_many(const cli_options *options, const char *option) {
+    return cli_usage(options, "--%s takes at most %d values", option, BENCH_LIST_MAX);
+}
+
+int bench_parse_names(const cli_options *options, const char *option, const char *list,
+                      const char *const *names, bench_list *out) {
+    char entry[64];
+    while (bench_next_entry(&list, entry, sizeof entry)) {
+        int found = 0;
+        while (names[found] != NULL && strcmp(names[found], entry) != 0)
+            found++;
+        if (names[found] == NULL)
+            return cli_usage(options, "--%s: unknown value '%s'", option, entry);
+        if (out->count == BENCH_LIST_MAX)
+            return bench_too_many(options, option);
+        out->values[out->count++] = found;
+    }
+    return CLI_OK;
+}
+
+bool bench_contains(const bench_list *list, int value) {
+    for (int i = 0; i < list->count; i++)
+        if (list->values[i] == value)
+            return true;
+    return false;
+}

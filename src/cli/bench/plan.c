@@ -1,0 +1,281 @@
+/* plan.c: the lists of `gridsweep bench`, and the cases that they make. */
+#include "plan.h"
+#include <stdio.h>
+#include <string.h>
+
+const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", NULL};
+const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
+const char *const bench_cache_names[] = {"warm", "cold", NULL};
+
+/* In the order of gsw_algorithm. */
+static const char *const algorithm_names[] = {"auto", "reference", "line", "pencil", NULL};
+
+static int parse_threads(const cli_options *options, const char *list, bench_list *out) {
+    char entry[64];
+    if (list == NULL)
+        out->count = 1; /* 0: as many as there are */
+    while (bench_next_entry(&list, entry, sizeof entry)) {
+        int64_t value;
+        int code = cli_parse_threads(options, entry, &value);
+        if (code != CLI_OK)
+            return code;
+        if (out->count == BENCH_LIST_MAX)
+            return bench_too_many(options, "threads");
+        out->values[out->count++] = (int)value;
+    }
+    return CLI_OK;
+}
+
+/* The stencil of a model problem, which a small one tells; on flat grids it can be another. */
+static int take_problem(const cli_options *options, bench_plan *plan) {
+    const gsw_grid grid = {2, 2, 2};
+    gsw_problem *problem = NULL;
+    if (options->stencil != NULL)
+        return cli_usage(options, "--stencil is for random matrices, not for --problem");
+    if (gsw_problem_create(NULL, options->problem, &grid, NULL, &problem) != GSW_SUCCESS)
+        return cli_usage(options,
+                         "--problem: '%s' is not the name of a problem such as hpcg or random:2; "
+                         "its grids go to --size",
+                         options->problem);
+    plan->stencil[plan->stencils++] = gsw_problem_matrix(problem)->stencil;
+    gsw_problem_destroy(problem);
+    return CLI_OK;
+}
+
+static int parse_stencils(const cli_options *options, const char *list, bench_plan *plan) {
+    char entry[64];
+    if (options->problem != NULL)
+        return take_problem(options, plan);
+    while (bench_next_entry(&list, entry, sizeof entry)) {
+        if (plan->stencils == BENCH_LIST_MAX)
+            return bench_too_many(options, "stencil");
+        if (gsw_stencil_named(entry, &plan->stencil[plan->stencils++]) != GSW_SUCCESS)
+            return cli_usage(options, "--stencil: '%s' is not a stencil such as D3N7", entry);
+    }
+    return CLI_OK;
+}
+
+static bool is_planar(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++)
+        if (stencil->offsets[e].dz != 0)
+            return false;
+    return true;
+}
+
+/* "N" or "NXxNY" or "NXxNYxNZ" into a grid for that stencil. */
+gsw_status bench_parse_size(const char *text, const gsw_stencil *stencil, gsw_grid *grid) {
+    int64_t n, points;
+    if (cli_parse_integer(text, 1, INT64_MAX, &n)) {
+        *grid = (gsw_grid){n, n, is_planar(stencil) ? 1 : n};
+        return gsw_grid_points(grid, &points);
+    }
+    return gsw_grid_parse(NULL, text, grid);
+}
+
+static int parse_sizes(const cli_options *options, const char *list, bench_plan *plan) {
+    char entry[64];
+    while (bench_next_entry(&list, entry, sizeof entry)) {
+        gsw_grid grid;
+        if (plan->sizes == BENCH_LIST_MAX)
+            return bench_too_many(options, "size");
+        for (int i = 0; i < plan->stencils; i++)
+            if (bench_parse_size(entry, &plan->stencil[i], &grid) != GSW_SUCCESS)
+                return cli_usage(options, "--size: '%s' is not a grid such as 64 or 60x220x85",
+                                 entry);
+        (void)snprintf(plan->size[plan->sizes++], sizeof plan->size[0], "%s", entry);
+    }
+    return CLI_OK;
+}
+
+void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm) {
+    bench_list *algorithms = &plan->algorithms;
+    for (int i = 0; i < algorithms->count; i++)
+        if (algorithms->values[i] == GSW_ALGORITHM_AUTO)
+            algorithms->values[i] = (int)algorithm;
+}
+
+/* Whether the options themselves ask for MODE_CSR. */
+static bool asks_csr(const cli_options *options, const bench_plan *plan) {
+    return options->compare != NULL || options->ablation != NULL || options->caches != NULL ||
+           options->backend == GSW_BACKEND_CUDA || bench_contains(&plan->parts, PART_SYMGS);
+}
+
+static bool contains_only(const bench_list *list, int value) {
+    for (int i = 0; i < list->count; i++)
+        if (list->values[i] != value)
+            return false;
+    return true;
+}
+
+/* Whether a device could do all that the lists ask for, if it knows the algorithms. An ILU(0) apply
+ * there is one of packed factors. */
+static bool fits_device(const cli_options *options, const bench_plan *plan) {
+    return options->thread_list == NULL &&
+           !bench_contains(&plan->algorithms, GSW_ALGORITHM_REFERENCE) &&
+           (!bench_contains(&plan->parts, PART_BOTH) ||
+            contains_only(&plan->algorithms, GSW_ALGORITHM_PENCIL));
+}
+
+/* The model problems are for smoothing alone: the sweeps' tolerances are those of random ones. */
+static int check_problem(const cli_options *options, const bench_plan *plan) {
+    if (options->problem == NULL || (plan->parts.count == 1 && plan->parts.values[0] == PART_SYMGS))
+        return CLI_OK;
+    return cli_usage(options, "--problem is for --whole-solve and for --part symgs alone");
+}
+
+/* What gsw_smooth() cannot do. */
+static int check_symgs(const cli_options *options, const bench_plan *plan) {
+    if (!bench_contains(&plan->parts, PART_SYMGS))
+        return CLI_OK;
+    if (!bench_contains(&plan->precisions, PRECISION_F64))
+        return cli_usage(options, "--part symgs runs in f64: add it to --precision");
+    if (!bench_contains(&plan->algorithms, GSW_ALGORITHM_PENCIL) &&
+        !bench_contains(&plan->algorithms, GSW_ALGORITHM_AUTO))
+        return cli_usage(options, "--part symgs takes packed factors: add pencil to --algorithm");
+    return CLI_OK;
+}
+
+/* What MODE_CSR cannot do. */
+static int check_csr(const cli_options *options, const bench_plan *plan) {
+    if (bench_contains(&plan->parts, PART_BOTH) &&
+        !bench_contains(&plan->algorithms, GSW_ALGORITHM_PENCIL))
+        return cli_usage(options, "--part both takes packed factors with CUDA, symgs, --compare, "
+                                  "--ablation or --cache: add pencil to --algorithm");
+    if (plan->threads.count > 1)
+        return cli_usage(options, "--threads takes one value with CUDA, --part symgs, --compare, "
+                                  "--ablation or --cache");
+    if (options->ablation != NULL && !(bench_contains(&plan->parts, PART_LOWER) &&
+                                       bench_contains(&plan->precisions, PRECISION_F64)))
+        return cli_usage(options, "--ablation runs with the lower part in f64: add them to --part "
+                                  "and --precision");
+    if (bench_contains(&plan->caches, CACHE_COLD) && options->backend == GSW_BACKEND_CPU)
+        return cli_usage(options, "--cache cold is for a GPU, not for --backend cpu");
+    return CLI_OK;
+}
+
+/* Without a --part: what the other options are about. */
+static const char *default_parts(const cli_options *options) {
+    if (!asks_csr(options, &(bench_plan){0}))
+        return "both";
+    return options->ablation != NULL && options->compare == NULL ? "lower" : "lower,upper";
+}
+
+static const char *or_default(const char *list, const char *otherwise) {
+    return list != NULL ? list : otherwise;
+}
+
+static int plan_sweeps(const cli_options *options, bench_plan *plan) {
+    const char *parts = options->parts != NULL ? options->parts : default_parts(options);
+    int code = bench_parse_names(options, "part", parts, bench_part_names, &plan->parts);
+    if (code == CLI_OK)
+        code = check_problem(options, plan);
+    if (code == CLI_OK)
+        code = parse_stencils(options, or_default(options->stencil, "D3N7"), plan);
+    if (code == CLI_OK)
+        code = parse_sizes(options, or_default(options->sizes, "64,128"), plan);
+    if (code == CLI_OK)
+        code = bench_parse_names(options, "precision", or_default(options->precisions, "f64"),
+                                 bench_precision_names, &plan->precisions);
+    if (code == CLI_OK)
+        code = bench_parse_names(options, "algorithm", or_default(options->algorithms, "auto"),
+                                 algorithm_names, &plan->algorithms);
+    if (code == CLI_OK)
+        code = bench_parse_names(options, "cache", or_default(options->caches, "warm"),
+                                 bench_cache_names, &plan->caches);
+    if (code == CLI_OK)
+        code = parse_threads(options, options->thread_list, &plan->threads);
+    if (code == CLI_OK)
+        code = check_symgs(options, plan);
+    if (code != CLI_OK)
+        return code;
+    plan->if_able = !asks_csr(options, plan);
+    if (!plan->if_able)
+        code = check_csr(options, plan);
+    if (!plan->if_able || (options->backend == GSW_BACKEND_AUTO && gsw_device_count() > 0 &&
+                           fits_device(options, plan)))
+        plan->mode = MODE_CSR;
+    return code == CLI_OK ? bench_find_rivals(options, false, &plan->rivals) : code;
+}
+
+/* One case: the system of --problem. Its contestants differ in the precision of their factor. */
+static int plan_whole(const cli_options *options, bench_plan *plan) {
+    *plan =
+        (bench_plan){.mode = MODE_WHOLE, .parts = {1, {PART_WHOLE}}, .caches = {1, {CACHE_WARM}}};
+    int code = bench_parse_names(options, "precision", or_default(options->precisions, "f64"),
+                                 bench_precision_names, &plan->precisions);
+    if (code == CLI_OK && bench_contains(&plan->precisions, PRECISION_F32))
+        return cli_usage(options, "--precision f32 is for sweeps; --whole-solve takes f64 and "
+                                  "f32-factor");
+    if (code == CLI_OK)
+        code = bench_find_rivals(options, true, &plan->rivals);
+    if (code == CLI_OK && options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
+        return cli_usage(options, "--threads takes one value with --whole-solve");
+    return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
+}
+
+/* Refuses the options of sweeps in whole solves, and the other way round. */
+static int check_options(const cli_options *options) {
+    static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
+                                              OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION,
+                                              OPT_BENCH_CACHE,     OPT_END};
+    static const cli_option_id of_solves[] = {OPT_RHS,  OPT_METHOD,   OPT_PRECOND,
+                                              OPT_RTOL, OPT_MAX_ITER, OPT_END};
+    const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
+    while (*id != OPT_END && !cli_given(options, *id))
+        id++;
+    if (*id == OPT_END && options->whole_solve && options->problem == NULL)
+        return cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
+    if (*id == OPT_END)
+        return CLI_OK;
+    return cli_usage(options, "--%s is for %s", cli_option_get(*id)->name,
+                     options->whole_solve ? "sweeps, not for --whole-solve" : "--whole-solve");
+}
+
+int bench_make_plan(const cli_options *options, bench_plan *plan) {
+    *plan = (bench_plan){0};
+    int code = check_options(options);
+    if (code != CLI_OK)
+        return code;
+    return options->whole_solve ? plan_whole(options, plan) : plan_sweeps(options, plan);
+}
+
+/* ---- Cases ---------------------------------------------------------------------------------- */
+
+int64_t bench_item_count(const bench_plan *plan) {
+    if (plan->mode == MODE_WHOLE)
+        return 1;
+    return (int64_t)plan->stencils * plan->sizes * plan->parts.count * plan->precisions.count;
+}
+
+/* Takes the last digit, of which there are `count`, off a number. */
+static int take_digit(int64_t *number, int count) {
+    int digit = (int)(*number % count);
+    *number /= count;
+    return digit;
+}
+
+/* The digits of `index` are places in the lists; the last one changes fastest. */
+bool bench_item_at(const bench_plan *plan, int64_t index, bench_item *item) {
+    int part, precision;
+    *item = (bench_item){.part = PART_WHOLE, .new_system = true, .last_part = true};
+    if (plan->mode == MODE_WHOLE)
+        return true;
+    if (plan->mode == MODE_CSR) {
+        precision = take_digit(&index, plan->precisions.count);
+        part = take_digit(&index, plan->parts.count);
+    } else {
+        part = take_digit(&index, plan->parts.count);
+        precision = take_digit(&index, plan->precisions.count);
+    }
+    int size = take_digit(&index, plan->sizes);
+    item->stencil = &plan->stencil[index];
+    item->part = (bench_part)plan->parts.values[part];
+    item->precision = (bench_precision)plan->precisions.values[precision];
+    item->new_system = part == 0 && precision == 0;
+    item->last_part = part == plan->parts.count - 1;
+    if (bench_parse_size(plan->size[size], item->stencil, &item->grid) != GSW_SUCCESS)
+        return false; /* was refused when it was read */
+    if (item->part == PART_SYMGS)
+        item->precision = PRECISION_F64;
+    return item->part != PART_SYMGS || precision == 0;
+}

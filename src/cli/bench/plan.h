@@ -1,0 +1,64 @@
+/* plan.h: what `gridsweep bench` runs: the lists of the command line, and the cases that they
+ * make. */
+#ifndef GSW_CLI_BENCH_PLAN_H
+#define GSW_CLI_BENCH_PLAN_H
+
+#include "common/options.h"
+#include "lists.h"
+#include "rivals.h"
+
+/* What is solved: one part, L and U of ILU(0), a step of symmetric Gauss-Seidel, or (not in a list)
+ * a whole system by a Krylov method. */
+typedef enum bench_part { PART_LOWER, PART_UPPER, PART_BOTH, PART_SYMGS, PART_WHOLE } bench_part;
+typedef enum bench_precision { PRECISION_F64, PRECISION_F32, PRECISION_F32_FACTOR } bench_precision;
+typedef enum bench_cache { CACHE_WARM, CACHE_COLD } bench_cache;
+
+extern const char *const bench_part_names[];
+extern const char *const bench_precision_names[];
+extern const char *const bench_cache_names[];
+
+/* In which form the matrix is given, and what belongs to that. */
+typedef enum bench_mode {
+    MODE_ARRAYS, /* arrays of the stencil; sweeps and applies of the CPU, any number of threads */
+    MODE_CSR,    /* a CSR of what is solved with; any backend, rivals, and smoothing */
+    MODE_WHOLE   /* both; whole solves on any backend, rivals */
+} bench_mode;
+
+typedef struct bench_plan {
+    bench_mode mode;
+    bool if_able; /* MODE_CSR only if a device answers that can do it all, MODE_ARRAYS otherwise */
+    int stencils, sizes;
+    gsw_stencil stencil[BENCH_LIST_MAX];
+    char size[BENCH_LIST_MAX][64];
+    bench_list parts;      /* bench_part */
+    bench_list precisions; /* bench_precision */
+    bench_list algorithms; /* gsw_algorithm; AUTO until bench_resolve_auto() */
+    bench_list threads;    /* 0: as many as there are */
+    bench_list caches;     /* bench_cache */
+    bench_rivals rivals;
+} bench_plan;
+
+/* One case of the plan. */
+typedef struct bench_item {
+    const gsw_stencil *stencil;
+    gsw_grid grid;
+    bench_part part;
+    bench_precision precision;
+    bool new_system; /* its matrix is not that of the item before */
+    bool last_part;  /* no other part of this matrix follows */
+} bench_item;
+
+/* Reads the lists of the command line. Returns an exit code. */
+int bench_make_plan(const cli_options *options, bench_plan *plan);
+
+/* auto stands for the algorithm that bench is about on that backend. */
+void bench_resolve_auto(bench_plan *plan, gsw_algorithm algorithm);
+
+/* How many items there are; whether number `index` is a case, which is then in *item. */
+int64_t bench_item_count(const bench_plan *plan);
+bool bench_item_at(const bench_plan *plan, int64_t index, bench_item *item);
+
+/* The grid that a --size means for a stencil: "N" or "NXxNY" or "NXxNYxNZ". */
+gsw_status bench_parse_size(const char *text, const gsw_stencil *stencil, gsw_grid *grid);
+
+#endif

@@ -1,0 +1,184 @@
+/* report.c: what becomes of results: the table, the JSON file, the exit code. */
+#include "report.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+static bool has_rival(const bench_plan *plan, const char *name) {
+    for (int i = 0; i < plan->rivals.count; i++)
+        if (strcmp(plan->rivals.list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What speeds of sweeps are relative to. */
+static const char *choose_baseline(const bench_plan *plan, const bench_site *site) {
+    static const char *const candidates[] = {"cusparse", "tasks", "serial"};
+    for (int i = cli_on_device(&site->place) ? 0 : 2; i < 3 && plan->mode == MODE_CSR; i++)
+        if (has_rival(plan, candidates[i]))
+            return candidates[i];
+    return NULL;
+}
+
+void bench_report_start(const bench_plan *plan, const bench_sites *sites, bench_report *report) {
+    *report = (bench_report){.mode = plan->mode, .results = cJSON_CreateArray()};
+    if (plan->mode != MODE_ARRAYS)
+        report->skipped = cJSON_CreateArray();
+    bench_table_make(plan, choose_baseline(plan, &sites->site[0]), &report->table);
+}
+
+void bench_report_free(bench_report *report) {
+    cJSON_Delete(report->skipped);
+    cJSON_Delete(report->results);
+}
+
+static void count_row(bench_report *report, const bench_row *row) {
+    bool own = row->side == SIDE_GRIDSWEEP;
+    if (row->reason[0] != '\0')
+        return;
+    if (own && report->table.reference.format == NULL)
+        report->table.reference = *row;
+    if (row->wrong)
+        *(own ? &report->own_wrong : &report->rival_wrong) += 1;
+    if (row->result.converged == 0)
+        *(own ? &report->own_unfinished : &report->rival_unfinished) += 1;
+    if (row->result.time.repeats > report->repeats)
+        report->repeats = row->result.time.repeats;
+    report->has_bound |= !row->checked;
+}
+
+static void add_number(cJSON *json, const char *name, double value) {
+    cJSON_AddItemToObject(json, name,
+                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+}
+
+static void add_whole(cJSON *json, const bench_report *report, const bench_row *row) {
+    const bench_row *reference = &report->table.reference;
+    double total = row->result.time.median, with_setup = bench_total_with_setup(row);
+    add_number(json, "total_ms", total);
+    add_number(json, "total_with_setup_ms", with_setup);
+    add_number(json, "iteration_ms", bench_iteration_ms(row));
+    add_number(json, "ratio", total / reference->result.time.median);
+    add_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
+}
+
+static void store_row(const bench_report *report, const bench_row *row) {
+    bool whole = report->mode == MODE_WHOLE;
+    cJSON *json = cli_result_json(&row->result);
+    if (whole)
+        cJSON_AddItemToObject(json, "format", cJSON_CreateString(row->format));
+    if (row->reason[0] != '\0') {
+        cJSON_AddItemToObject(json, "reason", cJSON_CreateString(row->reason));
+        cJSON_AddItemToArray(report->skipped, json);
+        return;
+    }
+    if (whole)
+        add_whole(json, report, row);
+    cJSON_AddItemToArray(report->results, json);
+}
+
+int bench_report_rows(const cli_options *options, bench_report *report, const bench_row *rows,
+                      int count) {
+    for (int i = 0; i < count; i++)
+        count_row(report, &rows[i]);
+    bench_table_rows(options, &report->table, rows, count);
+    for (int i = 0; i < count; i++)
+        store_row(report, &rows[i]);
+    return cli_write_results(options, report->results, report->skipped, false);
+}
+
+/* ---- The last lines ------------------------------------------------------------------------- */
+
+static void print_threads(const cli_options *options, const bench_sites *sites) {
+    cli_print(options, "\ncopy bandwidth");
+    for (int i = 0; i < sites->count; i++) {
+        int threads = gsw_context_threads(sites->site[i].place.host);
+        cli_print(options, "%s %.1f GB/s with %d thread%s", i > 0 ? "," : "",
+                  sites->site[i].copy_gb_s, threads, threads == 1 ? "" : "s");
+    }
+}
+
+static void print_bandwidth(const cli_options *options, const bench_site *site,
+                            const char *baseline) {
+    if (isfinite(site->copy_gb_s))
+        cli_print(options, "\ncopy bandwidth %.1f GB/s%s", site->copy_gb_s,
+                  cli_on_device(&site->place) ? " on the device" : "");
+    else
+        cli_print(options, "\ncopy bandwidth not measured: that needs a build with GSW_BUILD_PERF");
+    if (baseline != NULL)
+        cli_print(options, "; x %.4s: speed relative to %s", baseline, baseline);
+}
+
+/* What was measured with, and what the table's numbers are relative to. */
+static void print_machine(const cli_options *options, const bench_sites *sites,
+                          const bench_report *report) {
+    const bench_site *site = &sites->site[0];
+    const bench_row *reference = &report->table.reference;
+    if (report->mode == MODE_ARRAYS)
+        print_threads(options, sites);
+    else if (report->mode == MODE_CSR)
+        print_bandwidth(options, site, report->table.baseline);
+    else
+        cli_print(options,
+                  "\nmedians of at most %lld runs, by the host's clock; x: relative to gridsweep, "
+                  "%s %s",
+                  (long long)report->repeats, reference->format, reference->result.factor_dtype);
+    cli_print(options, "\n%s", gsw_context_device(site->place.run));
+    if (cli_on_device(&site->place) && sites->device.described)
+        cli_print(options, ", driver %s, toolkit %s", sites->device.driver, sites->device.toolkit);
+    cli_print(options, "; gridsweep %s, commit %s\n", gsw_version(), gsw_commit());
+}
+
+static void print_remarks(const cli_options *options, const bench_plan *plan,
+                          const bench_sites *sites, const bench_report *report) {
+    const bench_site *site = &sites->site[0];
+    if (report->mode == MODE_CSR && site->place.note[0] != '\0')
+        cli_print(options, "backend cpu, not cuda: %s\n", site->place.note);
+    if (report->mode == MODE_CSR && cli_on_device(&site->place))
+        cli_print(options, "times %s; L2 %s\n",
+                  sites->device.stream != NULL ? "between events on the stream"
+                                               : "by the host's clock, short runs in batches",
+                  plan->caches.count > 1 ? "as the column says"
+                                         : bench_cache_names[plan->caches.values[0]]);
+    if (report->has_bound)
+        cli_print(options, "state-none does not wait for its neighbours: its answers are wrong, "
+                           "its time is a lower bound\n");
+    if (report->own_unfinished + report->rival_unfinished > 0)
+        cli_print(options, "* not converged\n");
+    if (report->mode == MODE_WHOLE && report->own_wrong + report->rival_wrong > 0)
+        cli_print(options,
+                  "! converged by its recurrence, but the residual misses the tolerance\n");
+}
+
+/* ---- The exit code -------------------------------------------------------------------------- */
+
+static void say_wrong(const cli_options *options, const bench_report *report) {
+    bool whole = report->mode == MODE_WHOLE;
+    if (report->rival_wrong > 0 && whole)
+        cli_error(options, "warning: another solver's residual misses --rtol");
+    else if (report->rival_wrong > 0)
+        cli_error(options, "warning: %d result%s from the reference", report->rival_wrong,
+                  report->rival_wrong == 1 ? " of another solver differs"
+                                           : "s of other solvers differ");
+    if (report->own_wrong > 0 && whole)
+        cli_error(options, "gridsweep's residual misses --rtol");
+    else if (report->own_wrong > 0)
+        cli_error(options, "%d result%s from the reference", report->own_wrong,
+                  report->own_wrong == 1 ? " differs" : "s differ");
+}
+
+int bench_report_finish(const cli_options *options, const bench_plan *plan,
+                        const bench_sites *sites, const bench_report *report) {
+    print_machine(options, sites, report);
+    print_remarks(options, plan, sites, report);
+    int code = cli_write_results(options, report->results, report->skipped, true);
+    say_wrong(options, report);
+    if (report->own_wrong > 0)
+        return CLI_BREAKDOWN;
+    if (code == CLI_OK && report->own_unfinished > 0) {
+        cli_error(options, "not converged: see --max-iter");
+        return CLI_NOT_CONVERGED;
+    }
+    return code;
+}

@@ -1,0 +1,29 @@
+/* report.h: what becomes of results: the table, the JSON file, the exit code. */
+#ifndef GSW_CLI_BENCH_REPORT_H
+#define GSW_CLI_BENCH_REPORT_H
+
+#include "case.h"
+#include "table.h"
+
+typedef struct bench_report {
+    bench_mode mode;
+    bench_table table;
+    cJSON *results, *skipped; /* NULL: rows that could not run do not occur */
+    int64_t repeats;          /* the most that were taken */
+    int own_wrong, rival_wrong;
+    int own_unfinished, rival_unfinished; /* not converged */
+    bool has_bound;                       /* a result without waiting was shown */
+} bench_report;
+
+void bench_report_start(const bench_plan *plan, const bench_sites *sites, bench_report *report);
+void bench_report_free(bench_report *report);
+
+/* Shows the rows of one group and adds them to the JSON file. Returns an exit code. */
+int bench_report_rows(const cli_options *options, bench_report *report, const bench_row *rows,
+                      int count);
+
+/* The last lines, the whole JSON, and the exit code that the results deserve. */
+int bench_report_finish(const cli_options *options, const bench_plan *plan,
+                        const bench_sites *sites, const bench_report *report);
+
+#endif

@@ -1,0 +1,211 @@
+/* rivals.c: the way from `gridsweep bench` to the solvers of baselines/. */
+#include "rivals.h"
+#include <stdio.h>
+#include <string.h>
+#include "lists.h"
+
+#ifdef GSW_HAVE_RIVALS
+#include <rival.h>
+#include <solve_rival.h>
+
+/* ---- Which ---------------------------------------------------------------------------------- */
+
+/* What a list can name: either kind of rival as a bench_rival, and its line in the list of all. */
+typedef struct catalogue {
+    const char *option;
+    const char *there_are; /* said after an unknown name */
+    bench_side side;
+    int count;
+    const gsw_rival *sweeps;
+    const gsw_solve_rival *solves;
+} catalogue;
+
+static bench_rival rival_at(const catalogue *from, int i, bool named) {
+    if (from->solves != NULL)
+        return (bench_rival){.name = from->solves[i].name,
+                             .side = from->side,
+                             .on_device = from->solves[i].on_device != 0,
+                             .named = named,
+                             .solves = &from->solves[i]};
+    return (bench_rival){.name = from->sweeps[i].name,
+                         .side = from->side,
+                         .on_device = from->sweeps[i].on_device != 0,
+                         .named = named,
+                         .sweeps = &from->sweeps[i]};
+}
+
+static bool add(const bench_rival *rival, bench_rivals *out) {
+    for (int i = 0; i < out->count; i++)
+        if (out->list[i].sweeps == rival->sweeps && out->list[i].solves == rival->solves)
+            return true;
+    if (out->count == BENCH_RIVALS_MAX)
+        return false;
+    out->list[out->count++] = *rival;
+    return true;
+}
+
+static int unknown_name(const cli_options *options, const catalogue *from, const char *name) {
+    cli_error(options, "--%s: unknown name '%s'; %s:", from->option, name, from->there_are);
+    for (int i = 0; i < from->count; i++)
+        if (from->solves != NULL)
+            fprintf(stderr, "  %-18s %s%s\n", from->solves[i].name, from->solves[i].summary,
+                    from->solves[i].open != NULL ? "" : " (not in this build)");
+        else
+            fprintf(stderr, "  %-18s %s\n", from->sweeps[i].name, from->sweeps[i].summary);
+    return CLI_USAGE;
+}
+
+/* Adds those of a list, or all. */
+static int add_list(const cli_options *options, const catalogue *from, const char *list,
+                    bench_rivals *out) {
+    char entry[64];
+    while (bench_next_entry(&list, entry, sizeof entry)) {
+        bool all = strcmp(entry, "all") == 0, found = false;
+        for (int i = 0; i < from->count; i++) {
+            bench_rival rival = rival_at(from, i, !all);
+            if (!all && strcmp(entry, rival.name) != 0)
+                continue;
+            found = true;
+            if (!add(&rival, out))
+                return cli_usage(options, "--%s: too many names", from->option);
+        }
+        if (!found)
+            return unknown_name(options, from, entry);
+    }
+    return CLI_OK;
+}
+
+int bench_find_rivals(const cli_options *options, bool whole, bench_rivals *out) {
+    catalogue rivals = {.option = "compare", .there_are = "this build has", .side = SIDE_RIVAL};
+    catalogue steps = {.option = "ablation", .there_are = "this build has", .side = SIDE_ABLATION};
+    if (whole) {
+        rivals.there_are = "with --whole-solve there are";
+        rivals.solves = gsw_solve_rivals(&rivals.count);
+    } else {
+        rivals.sweeps = gsw_rivals(&rivals.count);
+        steps.sweeps = gsw_ablation_steps(&steps.count);
+    }
+    int code = add_list(options, &rivals, options->compare, out);
+    if (code == CLI_OK && options->ablation != NULL && steps.count == 0)
+        return cli_usage(options, "--ablation: this build has no steps, because it was made "
+                                  "without CUDA");
+    return code == CLI_OK ? add_list(options, &steps, options->ablation, out) : code;
+}
+
+/* ---- One rival ------------------------------------------------------------------------------ */
+
+static int open_sweeps(const bench_rival *rival, const bench_rival_system *system, void **state,
+                       bench_rival_outcome *outcome, bench_reason *reason) {
+    gsw_rival_system wanted = {.grid = system->host->grid,
+                               .stencil = system->host->stencil,
+                               .part = system->part,
+                               .host = &system->host->csr,
+                               .device = system->device,
+                               .stream = system->stream};
+    gsw_rival_cost cost = {0};
+    int failed = rival->sweeps->open(&wanted, state, &cost, reason->text, sizeof reason->text);
+    outcome->setup_ms = cost.setup_ms;
+    outcome->buffer_bytes = cost.buffer_bytes;
+    return failed;
+}
+
+static int open_solves(const bench_rival *rival, const bench_rival_system *system, void **state,
+                       bench_rival_outcome *outcome, bench_reason *reason) {
+    bool plain = system->precond == CLI_PRECOND_NONE;
+    gsw_solve_system wanted = {.matrix = system->host,
+                               .device = system->device,
+                               .stream = system->stream,
+                               .method = system->method,
+                               .precond = plain ? GSW_SOLVE_NO_PRECOND : system->precond,
+                               .rtol = system->rtol,
+                               .max_iterations = system->max_iterations};
+    gsw_solve_cost cost = {0};
+    int failed = rival->solves->open(&wanted, state, &cost, reason->text, sizeof reason->text);
+    outcome->setup_ms = cost.setup_ms;
+    outcome->buffer_bytes = cost.buffer_bytes;
+    return failed;
+}
+
+static bool refuse(bench_reason *reason, const char *text) {
+    (void)snprintf(reason->text, sizeof reason->text, "%s", text);
+    return false;
+}
+
+bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system, void **state,
+                      bench_rival_outcome *outcome, bench_reason *reason) {
+    reason->text[0] = '\0';
+    if (rival->solves != NULL && rival->solves->open == NULL)
+        return refuse(reason, "the build that made this program did not find its library");
+    if (system->host->csr.index_type != GSW_I32)
+        return refuse(reason, "more entries than 32-bit indices can count");
+    int failed = rival->solves != NULL ? open_solves(rival, system, state, outcome, reason)
+                                       : open_sweeps(rival, system, state, outcome, reason);
+    if (failed != 0 && reason->text[0] == '\0')
+        return refuse(reason, "it does not say why");
+    return failed == 0;
+}
+
+bool bench_rival_factor(const bench_rival *rival, void *state, bench_reason *reason) {
+    return rival->solves->factor(state, reason->text, sizeof reason->text) == 0;
+}
+
+bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, void *x,
+                       bench_rival_outcome *outcome, bench_reason *reason) {
+    gsw_solve_outcome ended = {0};
+    if (rival->solves == NULL)
+        return rival->sweeps->solve(state, b, x, reason->text, sizeof reason->text) == 0;
+    if (rival->solves->solve(state, b, x, &ended, reason->text, sizeof reason->text) != 0)
+        return false;
+    outcome->iterations = ended.iterations;
+    outcome->converged = ended.converged;
+    return true;
+}
+
+void bench_rival_close(const bench_rival *rival, void *state) {
+    if (rival->solves != NULL)
+        rival->solves->close(state);
+    else
+        rival->sweeps->close(state);
+}
+
+#else
+
+int bench_find_rivals(const cli_options *options, bool whole, bench_rivals *out) {
+    (void)whole;
+    out->count = 0;
+    if (options->compare == NULL && options->ablation == NULL)
+        return CLI_OK;
+    return cli_usage(options,
+                     "--%s: this build of the program has no rivals; configure one with "
+                     "'cmake -B build -DGSW_BUILD_PERF=ON'",
+                     options->compare != NULL ? "compare" : "ablation");
+}
+
+/* No rival is ever found, so none is ever opened. */
+static bool absent(bench_reason *reason) {
+    (void)snprintf(reason->text, sizeof reason->text, "not in this build");
+    return false;
+}
+
+bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system, void **state,
+                      bench_rival_outcome *outcome, bench_reason *reason) {
+    (void)rival, (void)system, (void)state, (void)outcome;
+    return absent(reason);
+}
+
+bool bench_rival_factor(const bench_rival *rival, void *state, bench_reason *reason) {
+    (void)rival, (void)state;
+    return absent(reason);
+}
+
+bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, void *x,
+                       bench_rival_outcome *outcome, bench_reason *reason) {
+    (void)rival, (void)state, (void)b, (void)x, (void)outcome;
+    return absent(reason);
+}
+
+void bench_rival_close(const bench_rival *rival, void *state) {
+    (void)rival, (void)state;
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* symgs.c: one step of symmetric Gauss-Seidel as a task, on the arrays of the problem's stencil.
+ * Every run begins with the same guess; gsw_smooth()'s workspace is poisoned. */
+#include "symgs.h"
+#include <stdlib.h>
+#include <string.h>
+#include <gridsweep/memory.h>
+
+/* x_i = (b_i - sum of a_ij x_j over j != i) / a_ii with x as it is: row i of Gauss-Seidel. */
+static void relax(const gsw_matrix *matrix, int64_t row, const double *b, double *x) {
+    const gsw_grid *grid = &matrix->grid;
+    const gsw_stencil *stencil = &matrix->stencil;
+    const double *diagonal = matrix->array.values[stencil->center];
+    double sum = b[row];
+    for (int32_t e = 0; e < stencil->count; e++) {
+        gsw_offset o = stencil->offsets[e];
+        const double *a = matrix->array.values[e];
+        int64_t px = row % grid->nx + o.dx, py = row / grid->nx % grid->ny + o.dy;
+        int64_t pz = row / (grid->nx * grid->ny) + o.dz;
+        if (e != stencil->center && px >= 0 && px < grid->nx && py >= 0 && py < grid->ny &&
+            pz >= 0 && pz < grid->nz)
+            sum -= a[row] * x[px + grid->nx * (py + grid->ny * pz)];
+    }
+    x[row] = sum / diagonal[row];
+}
+
+/* One step of symmetric Gauss-Seidel as the textbook has it, without the library: all rows upwards,
+ * then all downwards. */
+static void step_reference(const gsw_matrix *matrix, int64_t rows, const double *b, double *x) {
+    for (int64_t row = 0; row < rows; row++)
+        relax(matrix, row, b, x);
+    for (int64_t row = rows - 1; row >= 0; row--)
+        relax(matrix, row, b, x);
+}
+
+static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                bench_system *system, const bench_item *item, bench_case *made) {
+    (void)plan;
+    made->part = item->part;
+    made->factor_type = GSW_F64;
+    made->type = GSW_F64;
+    made->rows = system->rows;
+    made->host = *gsw_problem_matrix(system->problem);
+    made->exact = made->host;
+    made->entries = cli_count_entries(&made->host, GSW_FULL);
+    /* A step adds M^-1 r to the guess, which rounds otherwise than the plain loops do. */
+    made->tolerance = 1e-12;
+    int code = bench_make_vectors(options, made);
+    if (code != CLI_OK)
+        return code;
+    made->guess = malloc(made->vector_bytes);
+    if (made->guess == NULL)
+        return bench_no_memory(options);
+    gsw_random_vector(3, made->rows, made->guess);
+    memcpy(made->reference, made->guess, made->vector_bytes);
+    step_reference(&made->host, made->rows, made->b, made->reference);
+    code = bench_upload(options, site, made);
+    if (code != CLI_OK)
+        return code;
+    gsw_context *context = site->place.run;
+    gsw_status status = gsw_memory_alloc(context, made->vector_bytes, &made->work);
+    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, context, status, CLI_FROM_OPTION);
+}
+
+static gsw_status open_task(bench_worker *worker) {
+    return bench_open_factor(worker, GSW_SSOR);
+}
+
+static gsw_status start(bench_worker *worker) {
+    const bench_case *work = worker->work;
+    gsw_status status =
+        gsw_memory_upload(worker->context, worker->x, work->guess, work->vector_bytes);
+    return status == GSW_SUCCESS
+               ? gsw_memory_set(worker->context, work->work, 0xff, work->vector_bytes)
+               : status;
+}
+
+static gsw_status solve(bench_worker *worker) {
+    const bench_case *work = worker->work;
+    return gsw_smooth(worker->context, &work->arrays.matrix, worker->factor, 1, 0, worker->b,
+                      worker->x, work->work);
+}
+
+/* Effective bytes are the whole CSR twice, as two loops over its rows read it.
+ *
+ * gsw_smooth() with one sweep from a guess makes three passes:
+ *   r = b - A x     the matrix's coefficients; reads x and b, writes r
+ *   r = M^-1 r      what the factor counts, in place: two sweeps, each reads and writes r
+ *   x = x + r       reads x and r, writes x
+ * Besides the factor's bytes these are the matrix and six vectors. */
+static void finish(bench_worker *worker) {
+    const bench_case *work = worker->work;
+    gsw_factor_info info = {.size = sizeof info};
+    (void)bench_factor_info(worker, &info);
+    worker->row->result.precond = gsw_factor_kind_name(GSW_SSOR);
+    bench_finish_rates(worker, 2 * cli_effective_bytes(work->entries, work->rows, 8, 8),
+                       (double)info.moved_bytes + 8.0 * (double)work->entries +
+                           6 * 8.0 * (double)work->rows);
+}
+
+const bench_task bench_symgs = {.make = make,
+                                .open = open_task,
+                                .start = start,
+                                .solve = solve,
+                                .check = bench_check_error,
+                                .finish = finish,
+                                .from_guess = true};

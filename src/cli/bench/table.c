@@ -1,0 +1,372 @@
+/* table.c: the results as a table, at most 100 columns wide. */
+#include "table.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TABLE_WIDTH  100
+#define METHOD_WIDTH 14 /* at least so much of a method's name is shown */
+#define TYPE_WIDTH   4  /* of a type's: tells f32-factor from f32 */
+
+/* ---- Cells ---------------------------------------------------------------------------------- */
+
+/* What a number looks like: with as many digits as fit, at most three behind the point; "-" where
+ * there is none. */
+static void print_number(char *text, int width, double value) {
+    (void)snprintf(text, BENCH_CELL_SIZE, "-");
+    for (int digits = width < 5 ? width - 2 : 3; isfinite(value) && digits >= 0; digits--)
+        if (snprintf(text, BENCH_CELL_SIZE, "%.*f", digits, value) <= width)
+            return;
+    if (isfinite(value) && width <= 5)
+        (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", value);
+}
+
+static void copy_name(char *text, const char *name) {
+    (void)snprintf(text, BENCH_CELL_SIZE, "%s", name);
+}
+
+#define CELL(name)                                                                                 \
+    static void name(const bench_table *table, const bench_row *row, int width, char *text)
+
+CELL(cell_iteration) {
+    (void)table;
+    print_number(text, width, bench_iteration_ms(row));
+}
+
+CELL(cell_ratio) {
+    print_number(text, width, row->result.time.median / table->reference.result.time.median);
+}
+
+CELL(cell_ratio_with_setup) {
+    print_number(text, width,
+                 bench_total_with_setup(row) / bench_total_with_setup(&table->reference));
+}
+
+/* In the narrow columns beside rivals a zero is short. */
+static void print_zero(char *text, int width, double value) {
+    if (value == 0)
+        copy_name(text, "0");
+    else
+        print_number(text, width, value);
+}
+
+CELL(cell_setup_or_zero) {
+    (void)table;
+    print_zero(text, width, row->result.setup_ms);
+}
+
+CELL(cell_buffer) {
+    (void)table;
+    print_zero(text, width, row->result.buffer_bytes * 1e-6);
+}
+
+/* How much faster than the baseline under the same conditions; nothing without a baseline. */
+CELL(cell_speed) {
+    double speed = NAN;
+    text[0] = '\0';
+    if (table->baseline == NULL)
+        return;
+    for (int i = 0; i < table->row_count && !isfinite(speed); i++) {
+        const bench_row *other = &table->rows[i];
+        if (other->reason[0] == '\0' && strcmp(other->result.algorithm, table->baseline) == 0 &&
+            strcmp(other->result.cache, row->result.cache) == 0)
+            speed = other->result.time.median / row->result.time.median;
+    }
+    print_zero(text, width, speed);
+}
+
+CELL(cell_threads) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%d", row->result.threads);
+}
+
+CELL(cell_iterations) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)row->result.iterations);
+}
+
+CELL(cell_of_copy) {
+    (void)table, (void)width;
+    if (isfinite(row->result.fraction_of_copy))
+        (void)snprintf(text, BENCH_CELL_SIZE, "%.0f%%", 100 * row->result.fraction_of_copy);
+    else
+        copy_name(text, "-");
+}
+
+CELL(cell_error) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", row->result.max_rel_error);
+}
+
+CELL(cell_judged_error) {
+    if (row->wrong)
+        copy_name(text, "wrong");
+    else if (row->checked)
+        cell_error(table, row, width, text);
+    else
+        copy_name(text, "-");
+}
+
+/* With a mark where it is not what it was to be. */
+CELL(cell_residual) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%.1e%s", row->result.residual,
+                   row->wrong               ? "!"
+                   : !row->result.converged ? "*"
+                                            : " ");
+}
+
+static void full_size(const gsw_grid *grid, char *text, size_t size) {
+    (void)snprintf(text, size, "%lldx%lldx%lld", (long long)grid->nx, (long long)grid->ny,
+                   (long long)grid->nz);
+}
+
+void bench_short_size(const gsw_grid *grid, char *text, size_t size) {
+    long long nx = grid->nx, ny = grid->ny, nz = grid->nz;
+    if (nx == ny && ny == nz)
+        (void)snprintf(text, size, "%lld^3", nx);
+    else if (nz == 1)
+        (void)snprintf(text, size, "%lldx%lld", nx, ny);
+    else
+        full_size(grid, text, size);
+}
+
+CELL(cell_full_size) {
+    (void)table, (void)width;
+    full_size(&row->result.grid, text, BENCH_CELL_SIZE);
+}
+
+CELL(cell_short_size) {
+    (void)table, (void)width;
+    bench_short_size(&row->result.grid, text, BENCH_CELL_SIZE);
+}
+
+/* The name of the precision, as in bench_precision_names. */
+CELL(cell_type) {
+    (void)table, (void)width;
+    bool mixed = strcmp(row->result.factor_dtype, row->result.dtype) != 0;
+    copy_name(text, mixed ? bench_precision_names[PRECISION_F32_FACTOR] : row->result.dtype);
+}
+
+double bench_iteration_ms(const bench_row *row) {
+    const cli_result *result = &row->result;
+    return result->iterations > 0 ? result->solve_ms / (double)result->iterations : NAN;
+}
+
+double bench_total_with_setup(const bench_row *row) {
+    return row->result.time.median + row->result.setup_ms;
+}
+
+/* ---- Columns -------------------------------------------------------------------------------- */
+
+enum { COLUMN_STENCIL, COLUMN_SIZE, COLUMN_PART, COLUMN_TYPE, COLUMN_METHOD, COLUMN_CACHE };
+
+#define TEXT(field)   .text = offsetof(bench_row, field)
+#define NUMBER(field) .number = offsetof(bench_row, field)
+
+static const bench_table of_arrays = {
+    .names = 5,
+    .count = 14,
+    .column = {{"stencil", "", 7, false, TEXT(result.stencil)},
+               {"size", "", 4, false, .cell = cell_full_size},
+               {"part", "", 4, false, TEXT(result.part)},
+               {"type", "", 4, false, .cell = cell_type},
+               {"algorithm", "", 9, false, TEXT(result.algorithm)},
+               {"thr", "", 3, true, .cell = cell_threads},
+               {"setup", "ms", 5, false, NUMBER(result.setup_ms)},
+               {"time", "ms", 5, false, NUMBER(result.time.median)},
+               {"min", "ms", 5, false, NUMBER(result.time.minimum)},
+               {"max", "ms", 5, false, NUMBER(result.time.maximum)},
+               {"eff.", "GB/s", 5, true, NUMBER(result.effective_gb_s)},
+               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"of", "copy", 4, false, .cell = cell_of_copy},
+               {"max", "error", 5, true, .cell = cell_error}}};
+
+static const bench_table of_csr = {
+    .names = 6,
+    .count = 16,
+    .parted = true,
+    .column = {{"stencil", "", 7, false, TEXT(result.stencil)},
+               {"size", "", 4, false, .cell = cell_short_size},
+               {"part", "", 4, false, TEXT(result.part)},
+               {"type", "", 4, false, .cell = cell_type},
+               {"algorithm", "", 9, false, TEXT(result.algorithm)},
+               {"L2", "", 4, false, TEXT(result.cache)},
+               {"setup", "ms", 5, false, .cell = cell_setup_or_zero},
+               {"buf.", "MB", 4, false, .cell = cell_buffer},
+               {"time", "ms", 5, false, NUMBER(result.time.median)},
+               {"min", "ms", 5, false, NUMBER(result.time.minimum)},
+               {"max", "ms", 5, false, NUMBER(result.time.maximum)},
+               {"eff.", "GB/s", 4, false, NUMBER(result.effective_gb_s)},
+               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"of", "copy", 4, false, .cell = cell_of_copy},
+               {"", "", 4, false, .cell = cell_speed},
+               {"max", "error", 5, false, .cell = cell_judged_error}}};
+
+static const bench_table of_whole = {
+    .names = 3,
+    .count = 12,
+    .reason_width = 60,
+    .column = {{"solver", "", 14, false, TEXT(result.algorithm)},
+               {"matrix", "", 7, false, TEXT(format)},
+               {"pre", "", 3, false, TEXT(result.factor_dtype)},
+               {"iter.", "", 5, false, .cell = cell_iterations},
+               {"residual ", "", 9, false, .cell = cell_residual},
+               {"before", "ms", 8, false, NUMBER(result.setup_ms)},
+               {"factor", "ms", 8, false, NUMBER(result.factor_ms)},
+               {"solve", "ms", 8, false, NUMBER(result.solve_ms)},
+               {"total", "ms", 8, false, NUMBER(result.time.median)},
+               {"per it.", "ms", 8, false, .cell = cell_iteration},
+               {"total", "x", 5, false, .cell = cell_ratio},
+               {"+bef.", "x", 5, false, .cell = cell_ratio_with_setup}}};
+
+static void widen(bench_column *column, const char *text) {
+    int length = (int)strlen(text);
+    if (length > column->width)
+        column->width = length;
+}
+
+/* Columns of names are as wide as their widest entry; all entries are known beforehand. */
+static void fit_names(const bench_plan *plan, bench_table *table) {
+    bench_column *column = table->column;
+    bench_row row = {0};
+    char text[BENCH_CELL_SIZE];
+    for (int i = 0; i < plan->stencils; i++) {
+        widen(&column[COLUMN_STENCIL], gsw_stencil_name(&plan->stencil[i]));
+        for (int j = 0; j < plan->sizes; j++) {
+            if (bench_parse_size(plan->size[j], &plan->stencil[i], &row.result.grid) != GSW_SUCCESS)
+                continue;
+            column[COLUMN_SIZE].cell(table, &row, 0, text);
+            widen(&column[COLUMN_SIZE], text);
+        }
+    }
+    for (int i = 0; i < plan->parts.count; i++)
+        widen(&column[COLUMN_PART], bench_part_names[plan->parts.values[i]]);
+    for (int i = 0; i < plan->precisions.count; i++)
+        widen(&column[COLUMN_TYPE], bench_precision_names[plan->precisions.values[i]]);
+    for (int i = 0; i < plan->algorithms.count; i++)
+        widen(&column[COLUMN_METHOD],
+              gsw_algorithm_name((gsw_algorithm)plan->algorithms.values[i]));
+    for (int i = 0; i < plan->rivals.count; i++)
+        widen(&column[COLUMN_METHOD], plan->rivals.list[i].name);
+}
+
+/* With one space between two columns; those of width 0 are left out. */
+static int total_width(const bench_table *table, int columns) {
+    int total = -1;
+    for (int i = 0; i < columns; i++)
+        total += table->column[i].width > 0 ? table->column[i].width + 1 : 0;
+    return total;
+}
+
+static int overhang(const bench_table *table) {
+    return total_width(table, table->count) - TABLE_WIDTH;
+}
+
+static void narrow(const bench_table *table, bench_column *column, int least) {
+    int over = overhang(table), spare = column->width - least;
+    if (over > 0 && spare > 0)
+        column->width -= over < spare ? over : spare;
+}
+
+/* Where the table gets too wide, gives up the header "stencil", then the column of a cache that is
+ * the same in all lines, then ends of long names, the type's last. */
+static void fit_line(const bench_plan *plan, bench_table *table) {
+    bench_column stencil = {.width = 5};
+    for (int i = 0; i < plan->stencils; i++)
+        widen(&stencil, gsw_stencil_name(&plan->stencil[i]));
+    if (overhang(table) > 0)
+        table->column[COLUMN_STENCIL].width = stencil.width;
+    if (overhang(table) > 0 && plan->caches.count == 1)
+        table->column[COLUMN_CACHE].width = 0;
+    narrow(table, &table->column[COLUMN_METHOD], METHOD_WIDTH);
+    narrow(table, &table->column[COLUMN_TYPE], TYPE_WIDTH);
+}
+
+void bench_table_make(const bench_plan *plan, const char *baseline, bench_table *table) {
+    static const bench_table *const tables[] = {&of_arrays, &of_csr, &of_whole}; /* of bench_mode */
+    int groups = 0;
+    *table = *tables[plan->mode];
+    table->gap = " ";
+    table->baseline = baseline;
+    if (plan->mode == MODE_WHOLE)
+        return;
+    fit_names(plan, table);
+    for (int i = 0; i < table->count; i++) {
+        groups += table->column[i].apart;
+        if (baseline != NULL && table->column[i].cell == cell_speed) {
+            table->column[i].head = "x";
+            table->column[i].unit = baseline;
+        }
+    }
+    if (plan->mode == MODE_CSR)
+        fit_line(plan, table);
+    else if (overhang(table) + groups <= 0)
+        table->gap = "  ";
+}
+
+/* ---- Printing ------------------------------------------------------------------------------- */
+
+/* The text of a cell; a column without a function shows a field of the row. */
+static void make_cell(const bench_table *table, const bench_row *row, const bench_column *column,
+                      char *text) {
+    const char *bytes = (const char *)row;
+    if (column->cell != NULL)
+        column->cell(table, row, column->width, text);
+    else if (column->text != 0)
+        copy_name(text, *(const char *const *)(bytes + column->text));
+    else
+        print_number(text, column->width, *(const double *)(bytes + column->number));
+}
+
+static void print_cell(const cli_options *options, const bench_table *table, int i,
+                       const char *text) {
+    const bench_column *column = &table->column[i];
+    if (column->width == 0)
+        return;
+    const char *before = i == 0 ? "" : column->apart ? table->gap : " ";
+    if (i < table->names)
+        cli_print(options, "%s%-*.*s", before, column->width, column->width, text);
+    else
+        cli_print(options, "%s%*s", before, column->width, text);
+}
+
+void bench_table_head(const cli_options *options, const bench_table *table) {
+    for (int i = 0; i < table->count; i++)
+        print_cell(options, table, i, table->column[i].head);
+    cli_print(options, "\n");
+    for (int i = 0; i < table->count; i++) {
+        char text[BENCH_CELL_SIZE];
+        (void)snprintf(text, sizeof text, "%.*s", table->column[i].width, table->column[i].unit);
+        print_cell(options, table, i, text);
+    }
+    cli_print(options, "\n");
+}
+
+static void print_row(const cli_options *options, const bench_table *table, const bench_row *row) {
+    int columns = row->reason[0] == '\0' ? table->count : table->names;
+    int width = table->reason_width;
+    for (int i = 0; i < columns; i++) {
+        char text[BENCH_CELL_SIZE];
+        make_cell(table, row, &table->column[i], text);
+        print_cell(options, table, i, text);
+    }
+    if (width == 0)
+        width = TABLE_WIDTH - 13 - total_width(table, table->names);
+    if (row->reason[0] != '\0')
+        cli_print(options, " cannot run: %.*s", width, row->reason);
+    cli_print(options, "\n");
+}
+
+void bench_table_rows(const cli_options *options, bench_table *table, const bench_row *rows,
+                      int count) {
+    if (table->groups++ > 0 && count > 1 && table->parted)
+        cli_print(options, "\n");
+    table->rows = rows;
+    table->row_count = count;
+    for (int i = 0; i < count; i++)
+        print_row(options, table, &rows[i]);
+    FILE *stream = cli_human(options);
+    if (stream != NULL)
+        (void)fflush(stream);
+}

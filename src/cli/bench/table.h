@@ -1,0 +1,50 @@
+/* table.h: the results as a table: columns of names, then columns of numbers. */
+#ifndef GSW_CLI_BENCH_TABLE_H
+#define GSW_CLI_BENCH_TABLE_H
+
+#include "case.h"
+
+#define BENCH_COLUMNS_MAX 20
+#define BENCH_CELL_SIZE   128
+
+typedef struct bench_table bench_table;
+
+/* A column. Names are on the left of theirs and cut where they do not fit, numbers on the right. */
+typedef struct bench_column {
+    const char *head, *unit; /* the two lines above it */
+    int width;
+    bool apart;          /* a group of columns begins here */
+    size_t text, number; /* offset of the field of bench_row that it shows, or: */
+    void (*cell)(const bench_table *table, const bench_row *row, int width, char *text);
+} bench_column;
+
+struct bench_table {
+    int names, count; /* columns of names, all columns */
+    bench_column column[BENCH_COLUMNS_MAX];
+    const char *gap;      /* between groups of columns */
+    int reason_width;     /* of a row that could not run; 0: what is left of the line */
+    bool parted;          /* groups of rows have an empty line between them */
+    const char *baseline; /* the algorithm that speeds are relative to, or NULL */
+    bench_row reference;  /* of whole solves: the row that times are relative to */
+    const bench_row *rows;
+    int row_count; /* of the group that is printed */
+    int groups;    /* printed so far */
+};
+
+/* The columns for a plan. `baseline` may be NULL. */
+void bench_table_make(const bench_plan *plan, const char *baseline, bench_table *table);
+
+void bench_table_head(const cli_options *options, const bench_table *table);
+
+/* Prints the rows of one group. */
+void bench_table_rows(const cli_options *options, bench_table *table, const bench_row *rows,
+                      int count);
+
+/* "256^3", or "60x220x85". */
+void bench_short_size(const gsw_grid *grid, char *text, size_t size);
+
+/* Of whole solves: milliseconds with what was done before, and per iteration. */
+double bench_total_with_setup(const bench_row *row);
+double bench_iteration_ms(const bench_row *row);
+
+#endif

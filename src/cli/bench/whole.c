@@ -1,0 +1,194 @@
+/* whole.c: a preconditioned Krylov solve as a task, from coefficients and right-hand side in the
+ * backend's memory to the solution there.
+ *
+ * gridsweep takes the problem as the arrays of its stencil and as a CSR, with each precision of the
+ * factor that is asked for; the others take the CSR. A run starts from x = 0, makes the
+ * preconditioner of the matrix's values (in a pattern that is known and memory that is there) and
+ * solves; after it the residual is computed by a product of this file's own. Times are by the
+ * host's clock around calls that wait for the device: what their user waits for, launches and
+ * synchronisation included. What is done once for a pattern is reported apart, as setup_ms: for
+ * gridsweep, which analyses nothing, what making the first factor takes longer than giving it new
+ * values. */
+#include "whole.h"
+#include <math.h>
+#include <stdlib.h>
+#include <gridsweep/memory.h>
+#include "common/krylov.h"
+
+#define REPEATS 5
+#define LONG_MS 5000.0 /* solvers on the CPU that take longer are not repeated */
+#define DRIFT   10.0   /* how far a residual may miss the tolerance, as in the library */
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+/* The system on the host: as arrays of the stencil and as a CSR. */
+static int load(const cli_options *options, gsw_context *host, bench_case *made) {
+    double *b = NULL;
+    int code = cli_load(options, host, &made->input);
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, host, &made->input, &b);
+    if (code != CLI_OK)
+        return code;
+    const gsw_matrix *matrix = &made->input.matrix;
+    made->host = *matrix;
+    made->rows = made->input.rows;
+    made->vector_bytes = (size_t)made->rows * sizeof *b;
+    made->b = b;
+    made->x = calloc((size_t)made->rows, sizeof *b);
+    made->wide = made->x;
+    if (made->x == NULL)
+        return bench_no_memory(options);
+    gsw_itype index = made->input.nonzeros <= INT32_MAX ? GSW_I32 : GSW_I64;
+    gsw_status status = gsw_matrix_to_csr(host, matrix, GSW_FULL, index, &made->csr);
+    if (status == GSW_SUCCESS)
+        status =
+            gsw_matrix_from_csr(host, &matrix->grid, &matrix->stencil, &made->csr, &made->host_csr);
+    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
+}
+
+static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                bench_system *system, const bench_item *item, bench_case *made) {
+    (void)plan, (void)system;
+    const cli_place *place = &site->place;
+    made->part = item->part;
+    made->precond = cli_precond(options);
+    int code = load(options, place->host, made);
+    if (code == CLI_OK)
+        code = bench_upload(options, site, made);
+    if (code == CLI_OK && cli_on_device(place)) {
+        gsw_status status = gsw_matrix_upload(place->run, &made->host_csr, &made->device_csr);
+        if (status != GSW_SUCCESS)
+            return cli_status(options, place->run, status, CLI_FROM_OPTION);
+    }
+    if (code != CLI_OK)
+        return code;
+    cli_print_matrix(options, &made->input);
+    cli_print_backend(options, place);
+    cli_field(options, "method", "%s, preconditioner %s, rtol %g",
+              gsw_method_name((gsw_method)options->method), cli_precond_name(made->precond),
+              options->rtol);
+    cli_warn_if_not_symmetric(options, &made->input, made->precond);
+    return CLI_OK;
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+static const gsw_matrix *matrix_of(const bench_worker *worker) {
+    const bench_case *work = worker->work;
+    if (worker->who->format == GSW_FORMAT_STENCIL)
+        return &work->arrays.matrix;
+    return worker->device ? &work->device_csr : &work->host_csr;
+}
+
+/* Makes the factor twice; the second time is what counts, as for the others. */
+static gsw_status open_task(bench_worker *worker) {
+    cli_result *result = &worker->row->result;
+    gsw_factor_options wanted = {.size = sizeof wanted,
+                                 .kind = (gsw_factor_kind)worker->work->precond,
+                                 .factor_type = worker->who->factor_type};
+    gsw_factor_info info = {.size = sizeof info};
+    gsw_status status = GSW_SUCCESS;
+    bool needed = worker->work->precond != CLI_PRECOND_NONE;
+    result->setup_ms = 0;
+    result->buffer_bytes = 0;
+    for (int i = 0; i < 2 && needed && status == GSW_SUCCESS; i++) {
+        gsw_factor_destroy(worker->factor);
+        worker->factor = NULL;
+        double start = cli_now_ms();
+        status = gsw_factor_create(worker->context, matrix_of(worker), &wanted, &worker->factor);
+        if (status == GSW_SUCCESS)
+            status = gsw_context_synchronize(worker->context);
+        result->setup_ms = cli_now_ms() - start;
+    }
+    if (bench_factor_info(worker, &info))
+        result->buffer_bytes = (double)(info.packed_bytes + info.work_bytes);
+    return status;
+}
+
+static gsw_status start(bench_worker *worker) {
+    return gsw_memory_set(worker->context, worker->x, 0, worker->work->vector_bytes);
+}
+
+static gsw_status factor(bench_worker *worker) {
+    return worker->factor == NULL
+               ? GSW_SUCCESS
+               : gsw_factor_refactor(worker->context, worker->factor, matrix_of(worker), NULL);
+}
+
+/* To end without convergence is no failure. */
+static gsw_status solve(bench_worker *worker) {
+    cli_result *result = &worker->row->result;
+    gsw_krylov_options wanted = {.size = sizeof wanted,
+                                 .rtol = worker->options->rtol,
+                                 .max_iterations = worker->options->max_iter};
+    gsw_krylov_result ended = {.size = sizeof ended};
+    gsw_status status =
+        cli_krylov(worker->context, (gsw_method)worker->options->method, matrix_of(worker),
+                   worker->factor, &wanted, worker->b, worker->x, &ended);
+    if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
+        return status;
+    result->iterations = ended.iterations;
+    result->converged = ended.converged;
+    return GSW_SUCCESS;
+}
+
+/* ---- Checking ------------------------------------------------------------------------------- */
+
+static int64_t index_at(const gsw_csr *csr, const void *indices, int64_t i) {
+    return csr->index_type == GSW_I64 ? ((const int64_t *)indices)[i]
+                                      : ((const int32_t *)indices)[i];
+}
+
+/* ||b - A x|| / ||b||, from the CSR and without the library. */
+static double true_residual(const gsw_csr *csr, const double *b, const double *x) {
+    const double *values = csr->values;
+    double rr = 0, bb = 0;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) reduction(+ : rr, bb)
+#endif
+    for (int64_t row = 0; row < csr->rows; row++) {
+        double r = b[row];
+        int64_t end = index_at(csr, csr->row_ptr, row + 1);
+        for (int64_t k = index_at(csr, csr->row_ptr, row); k < end; k++)
+            r -= values[k] * x[index_at(csr, csr->columns, k)];
+        rr += r * r;
+        bb += b[row] * b[row];
+    }
+    return bb > 0 ? sqrt(rr / bb) : sqrt(rr);
+}
+
+/* The residual of what the last run left in x. */
+static gsw_status check(bench_worker *worker) {
+    bench_case *work = worker->work;
+    cli_result *result = &worker->row->result;
+    gsw_status status = GSW_SUCCESS;
+    if (worker->x != work->x)
+        status = gsw_memory_download(worker->context, work->x, worker->x, work->vector_bytes);
+    if (status != GSW_SUCCESS)
+        return status;
+    result->residual = true_residual(&work->csr, work->b, work->x);
+    worker->row->checked = true;
+    worker->row->wrong |=
+        result->converged != 0 && !(result->residual <= DRIFT * worker->options->rtol);
+    return GSW_SUCCESS;
+}
+
+static void finish(bench_worker *worker) {
+    cli_result *result = &worker->row->result;
+    result->factor_ms = result->time.first;
+    result->solve_ms = result->time.second;
+    /* What the first factor took longer than the next ones. */
+    if (worker->who->rival == NULL)
+        result->setup_ms = fmax(0, result->setup_ms - result->factor_ms);
+}
+
+const bench_task bench_whole = {.make = make,
+                                .open = open_task,
+                                .start = start,
+                                .factor = factor,
+                                .solve = solve,
+                                .check = check,
+                                .finish = finish,
+                                .host_clock = true,
+                                .repeats = REPEATS,
+                                .patience_ms = LONG_MS};

@@ -1,0 +1,13 @@
+/* commands.h: the subcommands of the program `gridsweep`. */
+#ifndef GSW_CLI_COMMANDS_H
+#define GSW_CLI_COMMANDS_H
+
+#include "common/options.h"
+
+/* The subcommands, ended by an entry whose name is NULL. */
+extern const cli_command cli_commands[];
+
+/* The one of that name, or NULL. */
+const cli_command *cli_find_command(const char *name);
+
+#endif

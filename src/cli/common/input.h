@@ -1,0 +1,50 @@
+/* input.h: the context, the matrix and the right-hand side that the options ask for. */
+#ifndef GSW_CLI_INPUT_H
+#define GSW_CLI_INPUT_H
+
+#include "options.h"
+
+/* A matrix from a file or a model problem, and what is known about it. */
+typedef struct cli_input {
+    gsw_problem *problem; /* NULL where it came from a file */
+    gsw_csr csr;          /* empty where it is a problem */
+    gsw_matrix matrix;
+    int64_t rows, nonzeros;
+} cli_input;
+
+/* Creates a context with the threads and the device that the options ask for. Returns an exit
+ * code. */
+int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
+                     gsw_context **context);
+
+/* Reads or makes the matrix. Returns an exit code. */
+int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
+void cli_input_free(cli_input *input);
+cli_source cli_input_source(const cli_input *input);
+
+/* Whether a value of --rhs (may be NULL) names a file. */
+bool cli_rhs_is_file(const char *rhs);
+
+/* Makes the right-hand side that --rhs asks for; free() it. Returns an exit code. */
+int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
+                 double **b);
+
+/* A stencil by its name or as offsets "DX,DY,DZ;DX,DY,DZ;...". */
+bool cli_parse_stencil(const char *text, gsw_stencil *stencil);
+
+/* Entries of a part, diagonal included: stored ones of a CSR, couplings inside the grid of stencil
+ * arrays. */
+int64_t cli_count_entries(const gsw_matrix *matrix, gsw_part part);
+
+/* Whether a(i,j) equals a(j,i) up to rounding. */
+bool cli_is_symmetric(const cli_input *input);
+
+/* Warns where cg or ic0 is to be used on a matrix that is not symmetric. `precond` is a
+ * gsw_factor_kind or CLI_PRECOND_NONE. */
+void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond);
+
+/* The preconditioner that the options ask for, ilu0 by default, and its name. */
+int cli_precond(const cli_options *options);
+const char *cli_precond_name(int precond);
+
+#endif

@@ -1,0 +1,161 @@
+/* options.h: exit codes, the command line as a cli_options, and how errors are said. */
+#ifndef GSW_CLI_OPTIONS_H
+#define GSW_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <gridsweep/gridsweep.h>
+
+/* ---- Exit codes ----------------------------------------------------------------------------- */
+
+typedef enum cli_exit {
+    CLI_OK = 0,
+    CLI_NOT_CONVERGED = 1,
+    CLI_USAGE = 2,
+    CLI_INPUT = 3,
+    CLI_BREAKDOWN = 4,
+    CLI_BACKEND = 5
+} cli_exit;
+
+/* Where the values of a failing call came from: it decides between bad usage and bad input. */
+typedef enum cli_source { CLI_FROM_OPTION, CLI_FROM_FILE } cli_source;
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+/* Index of "none" among the choices of --precond; the others are gsw_factor_kind values. */
+#define CLI_PRECOND_NONE 5
+
+typedef struct cli_command cli_command;
+
+/* The command line after parsing. Strings point into argv; NULL or -1 means not given. */
+typedef struct cli_options {
+    const cli_command *command;
+    uint64_t given; /* bit i: the option whose cli_option_id is i */
+    const char *file;
+    const char *problem, *stencil, *grid, *rhs;
+    const char *out, *json, *out_l, *out_u;
+    const char *sizes, *parts, *precisions, *algorithms, *thread_list;
+    const char *compare, *ablation, *caches;
+    int method, precond, norm, factor_precision, part, algorithm, backend;
+    int64_t restart, max_iter, threads, device, repeats;
+    double rtol, omega, pivot_shift;
+    bool transpose, unit_diagonal, no_check, whole_solve, quiet, man;
+} cli_options;
+
+/* All options of all subcommands; a subcommand lists those that it takes. */
+typedef enum cli_option_id {
+    OPT_END = 0,
+    OPT_PROBLEM,
+    OPT_STENCIL,
+    OPT_GRID,
+    OPT_RHS,
+    OPT_METHOD,
+    OPT_RESTART,
+    OPT_PRECOND,
+    OPT_FACTOR_KIND,
+    OPT_OMEGA,
+    OPT_PIVOT_SHIFT,
+    OPT_FACTOR_PRECISION,
+    OPT_RTOL,
+    OPT_MAX_ITER,
+    OPT_NORM,
+    OPT_PART,
+    OPT_TRANSPOSE,
+    OPT_UNIT_DIAGONAL,
+    OPT_ALGORITHM,
+    OPT_NO_CHECK,
+    OPT_REPEATS,
+    OPT_BENCH_STENCIL,
+    OPT_BENCH_SIZE,
+    OPT_BENCH_PROBLEM,
+    OPT_BENCH_PART,
+    OPT_BENCH_PRECISION,
+    OPT_BENCH_ALGORITHM,
+    OPT_BENCH_THREADS,
+    OPT_BENCH_REPEATS,
+    OPT_BENCH_COMPARE,
+    OPT_BENCH_ABLATION,
+    OPT_BENCH_CACHE,
+    OPT_BENCH_WHOLE_SOLVE,
+    OPT_BENCH_BACKEND,
+    OPT_DETECT_BACKEND,
+    OPT_BACKEND,
+    OPT_THREADS,
+    OPT_DEVICE,
+    OPT_OUT,
+    OPT_OUT_MATRIX,
+    OPT_OUT_L,
+    OPT_OUT_U,
+    OPT_JSON,
+    OPT_QUIET,
+    OPT_MAN,
+    OPT_HELP,
+    OPT_COUNT
+} cli_option_id;
+
+typedef enum cli_option_type {
+    CLI_FLAG,
+    CLI_TEXT,
+    CLI_OPTIONAL_TEXT, /* "all" where no value follows; only where there is no operand */
+    CLI_INTEGER,       /* minimum .. maximum */
+    CLI_THREADS,       /* 1 .. what cli_parse_threads() takes */
+    CLI_REAL,          /* minimum < value < maximum */
+    CLI_CHOICE         /* index into `choices` */
+} cli_option_type;
+
+typedef struct cli_option {
+    const char *name;
+    const char *argument; /* as shown in the help; NULL for a flag */
+    const char *help;
+    cli_option_type type;
+    size_t offset; /* of the field in cli_options */
+    double minimum, maximum;
+    const char *const *choices; /* ends with NULL */
+} cli_option;
+
+struct cli_command {
+    const char *name;
+    const char *summary;     /* one line, no full stop */
+    const char *arguments;   /* the synopsis after the name */
+    const char *description; /* paragraphs separated by "\n" */
+    const char *examples;    /* one a line */
+    const char *operand;     /* what the positional argument is called, or NULL if there is none */
+    const cli_option_id *options;
+    int (*run)(const cli_options *options);
+};
+
+const cli_option *cli_option_get(cli_option_id id);
+
+/* Whether the option is on the command line. */
+bool cli_given(const cli_options *options, cli_option_id id);
+
+/* Fills *options from the arguments (argv[0] is the subcommand). Returns CLI_OK, CLI_USAGE after a
+ * message, or CLI_OK with *help set when --help was asked for. */
+int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help);
+
+/* "gridsweep COMMAND: MESSAGE" on stderr. */
+void cli_error(const cli_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same with a hint at --help; returns CLI_USAGE. */
+int cli_usage(const cli_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* What an errno means; valid until the next call. */
+const char *cli_reason(int error);
+
+/* Reports a failed library call with the context's message and returns the exit code that belongs
+ * to the status. */
+int cli_status(const cli_options *options, const gsw_context *context, gsw_status status,
+               cli_source source);
+
+/* A whole text as an integer in [minimum, maximum]. */
+bool cli_parse_integer(const char *text, int64_t minimum, int64_t maximum, int64_t *value);
+
+/* A number of threads for --threads, or one of its list. More than a few for each processor only
+ * take memory, and the OpenMP runtime ends the process where it cannot start them. Returns CLI_OK,
+ * or CLI_USAGE after a message. */
+int cli_parse_threads(const cli_options *options, const char *text, int64_t *value);
+
+#endif

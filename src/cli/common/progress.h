@@ -1,0 +1,32 @@
+/* progress.h: what a solve shows while it runs. */
+#ifndef GSW_CLI_PROGRESS_H
+#define GSW_CLI_PROGRESS_H
+
+#include <stdio.h>
+#include "options.h"
+
+#define CLI_PROGRESS_WINDOW 32
+
+/* A live line on a terminal, a few plain lines otherwise. */
+typedef struct cli_progress {
+    FILE *stream; /* NULL: print nothing */
+    bool live;
+    double tolerance;
+    int64_t limit;     /* most iterations */
+    int64_t shown;     /* last iteration that was printed, or -1 */
+    int64_t iteration; /* last one seen, or -1 */
+    double residual;   /* of that iteration */
+    double start_ms, drawn_ms;
+    double history[CLI_PROGRESS_WINDOW]; /* residuals by iteration modulo the window */
+    int drawn;                           /* columns that the line occupies */
+} cli_progress;
+
+void cli_progress_start(cli_progress *progress, const cli_options *options);
+
+/* A gsw_monitor_fn; `user` is the cli_progress. */
+int cli_progress_monitor(void *user, int64_t iteration, double residual);
+
+/* Shows the last state; the live line is then cleared. */
+void cli_progress_finish(cli_progress *progress);
+
+#endif

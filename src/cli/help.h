@@ -1,0 +1,13 @@
+/* help.h: what --help and the manual page say of a list of subcommands, which ends with an entry
+ * whose name is NULL. */
+#ifndef GSW_CLI_HELP_H
+#define GSW_CLI_HELP_H
+
+#include <stdio.h>
+#include "common/options.h"
+
+void cli_help_program(FILE *stream, const cli_command *commands);
+void cli_help_command(FILE *stream, const cli_command *command);
+void cli_help_man(FILE *stream, const cli_command *commands);
+
+#endif
