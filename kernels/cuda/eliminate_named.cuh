@@ -660,12 +660,13 @@ template <class Real, int Name> eliminate_kernel named_kernel(int dilu) {
 
 template <class Real> eliminate_kernel kernel_for(gsw_shape_name shape, int dilu) {
     switch (shape) {
-#define ELIMINATE_CASE(name, halo)                                                                 \
+#define ELIMINATE_CASE(name, lower)                                                                \
     case SHAPE_##name:                                                                             \
         return named_kernel<Real, SHAPE_##name>(dilu);
-        NAMED_SHAPES(ELIMINATE_CASE)
+        GSW_NAMED_STENCILS(ELIMINATE_CASE, GSW_NO_OFFSET)
 #undef ELIMINATE_CASE
     case SHAPE_OTHER:
+    case SHAPE_COUNT:
         break;
     }
     return {(const void *)eliminate_pencils<Real>, 0};

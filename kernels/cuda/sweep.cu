@@ -264,12 +264,8 @@ gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count,
 } // namespace
 
 gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) {
-    if (name == SHAPE_D2N5)
-        return gsw_tile_shape{32, 2, 1};
-    if (name == SHAPE_D3N7 || name == SHAPE_D3N13)
-        return gsw_tile_shape{8, 1, 2};
     if (name != SHAPE_OTHER)
-        return gsw_tile_shape{name == SHAPE_D2N9 ? 32 : 8, 1, 1};
+        return tile_of_shape(name);
     /* A pencil reads the tiles next to it only. */
     int32_t lanes_y = tiles->nz == 1 ? 32 : 8;
     while (lanes_y > 1 && lanes_y / 2 >= tiles->halo_y && GSW_TILE_LANES / lanes_y < tiles->halo_z)
