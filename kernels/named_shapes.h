@@ -4,7 +4,7 @@
 #ifndef GSW_NAMED_SHAPES_H
 #define GSW_NAMED_SHAPES_H
 
-#include <geometry.h>
+#include <shape.h>
 
 #include "contract/stencils.h"
 
@@ -39,7 +39,7 @@ typedef enum gsw_shape_name {
 #define SHAPE_HAS(name, bit)     (SHAPE_NEEDS_##name >> (bit)&1)
 #define SHAPE_OTHERS(dx, dy, dz) +1
 
-/* For each shape: SHAPE_TERMS, its couplings; SHAPE_SHEAR, as gsw_geometry.shear; SHAPE_HALO, as
+/* For each shape: SHAPE_TERMS, its couplings; SHAPE_SHEAR, as gsw_sheared.shear; SHAPE_HALO, as
  * gsw_shape.halo; SHAPE_STAR, no coupling points forward along any axis; SHAPE_FLAT, all lie in one
  * plane. */
 enum {
@@ -84,7 +84,7 @@ static inline gsw_shape_name gsw_name_shape(const gsw_shape *shape) {
         for (int32_t j = 0; same && j < known->terms; j++) {
             const gsw_offset a = shape->offset[j], b = known->lower[j];
             same = a.dx == b.dx && a.dy == b.dy && a.dz == b.dz &&
-                   shape->lane[j] == b.dy + shear[k] * b.dz;
+                   shape->dl[j] == b.dy + shear[k] * b.dz;
         }
         if (same)
             return (gsw_shape_name)(SHAPE_OTHER + 1 + k);

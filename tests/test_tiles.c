@@ -1,4 +1,4 @@
-/* test_tiles.c: the tiles of lines of kernels/geometry.h against the definition of a dependence,
+/* test_tiles.c: the tiles of lines of kernels/tiles.h against the definition of a dependence,
  * for every point of many small grids: each point is made exactly once and has a place of its own
  * in the packed factor; everything that it depends on is made earlier in its own pencil, or in a
  * pencil that does not come after it, as many steps apart as the hand-over counts on. */
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <geometry.h>
+#include <tiles.h>
 #include <named_shapes.h>
 #include "oracle.h"
 
@@ -249,7 +249,7 @@ static void check_dependence(const gsw_tiles *t, const gsw_shape *shape, int32_t
     const int64_t lanes = -dj * t->tile_y + other->ly - own->ly;
     const int64_t planes = -dk * t->tile_z + other->lz - own->lz;
     MUST(dj >= 0 && dk >= 0);
-    MUST(lanes == shape->lane[j] && planes == shape->offset[j].dz);
+    MUST(lanes == shape->dl[j] && planes == shape->offset[j].dz);
     MUST(lanes <= 0 && -lanes <= t->halo_y);
     MUST(planes <= 0 && -planes <= t->halo_z);
     /* A tile as long as the halo has all that it reads in itself and in the three tiles before. */

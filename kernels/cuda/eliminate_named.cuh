@@ -1,6 +1,6 @@
 /* eliminate_named.cuh: elimination for named shapes: a pencil's records pass through shared memory.
  *
- * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"), by one block; blocks take the next one
+ * UNIT OF WORK. A pencil (tiles.h), by one block; blocks take the next one
  * from a ticket. Records of both parts come by bulk copies, some steps ahead; one warp makes the
  * steps in place; the records go back by bulk copies. The record of the upper part that belongs to
  * step s, (nx - 1 + delay - s) mod records, holds the same points as that of the lower part,

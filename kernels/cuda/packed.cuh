@@ -1,14 +1,14 @@
 /* packed.cuh: a packed factor in device memory, and what the files that make and use it share. The
- * layout is that of the tiles in geometry.h. */
+ * layout is that of the tiles in tiles.h. */
 #ifndef GSW_CUDA_PACKED_CUH
 #define GSW_CUDA_PACKED_CUH
 
 #include "cuda/context.cuh"
 
 extern "C" {
-#include <geometry.h>
 #include <layout.h>
 #include <named_shapes.h>
+#include <tiles.h>
 }
 
 /* Lines of a lane in the tile of a shape: two in stars, whose lines have few coefficients. */

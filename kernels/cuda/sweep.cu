@@ -133,7 +133,7 @@ void plan_faces(const gsw_tiles *t, int32_t columns, sweep_plan *plan) {
     bool corner = false;
     for (int p = 0; p < 2; p++) {
         for (int32_t j = 0; j < t->part[p].count; j++)
-            corner = corner || (t->part[p].lane[j] < 0 && t->part[p].offset[j].dz < 0);
+            corner = corner || (t->part[p].dl[j] < 0 && t->part[p].offset[j].dz < 0);
     }
     const int32_t values[3] = {t->halo_y * t->tile_z, t->halo_z * t->tile_y,
                                corner ? t->halo_y * t->halo_z : 0};
@@ -156,7 +156,7 @@ void plan_couplings(const gsw_packed_view *view, sweep_plan *plan) {
     plan->terms = view->terms;
     plan->lead = t->skew_y * t->halo_y + t->skew_z * t->halo_z;
     for (int32_t j = 0; j < view->terms; j++) {
-        plan->dl[j] = (int16_t)shape->lane[j];
+        plan->dl[j] = (int16_t)shape->dl[j];
         plan->plane[j] = (int16_t)-shape->offset[j].dz;
         plan->back[j] = (int16_t)shape->back[j];
     }
