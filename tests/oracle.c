@@ -82,6 +82,17 @@ const gsw_stencil *oracle_stencil(int i, const char **name) {
     return &made[i];
 }
 
+const gsw_stencil *oracle_stencil_named(const char *name) {
+    for (int i = 0; i < oracle_stencil_count(); i++) {
+        const char *known;
+        const gsw_stencil *stencil = oracle_stencil(i, &known);
+        if (strcmp(known, name) == 0)
+            return stencil;
+    }
+    stop("no such stencil");
+    return NULL;
+}
+
 /* ---- vectors ---- */
 
 double oracle_get(gsw_dtype type, const void *values, int64_t i) {
