@@ -4,7 +4,7 @@
 #define GSW_LAYOUT_H
 
 #include <string.h>
-#include <geometry.h>
+#include <shape.h>
 #include <gridsweep/factor.h>
 
 /* How a part is written; nothing is where `packed` is NULL. */

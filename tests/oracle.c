@@ -6,6 +6,7 @@
 
 #include "cpu/reference.h"
 #include "contract/csr.h"
+#include "contract/stencils.h"
 #include "oracle.h"
 
 static const gsw_grid grids[] = {
@@ -25,8 +26,6 @@ gsw_grid oracle_grid(int i) {
 int64_t oracle_points(const gsw_grid *grid) {
     return grid->nx * grid->ny * grid->nz;
 }
-
-static const char *const named[] = {"D2N5", "D2N9", "D3N7", "D3N13", "D3N19", "D3N27", "D3N33"};
 
 static const gsw_offset asymmetric[] = {
     {0, 0, 0},  {-1, 0, 0}, {2, 0, 0},   {0, -1, 0}, {2, -1, 0},
@@ -50,7 +49,6 @@ static const struct {
     {"centre", centre, 1},
 };
 
-#define NAMED   ((int)(sizeof named / sizeof named[0]))
 #define CUSTOMS ((int)(sizeof customs / sizeof customs[0]))
 
 static void stop(const char *what) {
@@ -66,21 +64,33 @@ static void *allocate(int64_t count, size_t size) {
 }
 
 int oracle_stencil_count(void) {
-    return NAMED + CUSTOMS;
+    return GSW_NAMED_COUNT + CUSTOMS;
 }
 
 const gsw_stencil *oracle_stencil(int i, const char **name) {
-    static gsw_stencil made[NAMED + CUSTOMS];
+    static gsw_stencil made[GSW_NAMED_COUNT + CUSTOMS];
     gsw_status status = GSW_SUCCESS;
     if (made[i].count == 0)
-        status = i < NAMED ? gsw_stencil_named(named[i], &made[i])
-                           : gsw_stencil_from_offsets(customs[i - NAMED].offsets,
-                                                      customs[i - NAMED].count, &made[i]);
+        status = i < GSW_NAMED_COUNT
+                     ? gsw_stencil_named(gsw_stencil_known(i), &made[i])
+                     : gsw_stencil_from_offsets(customs[i - GSW_NAMED_COUNT].offsets,
+                                                customs[i - GSW_NAMED_COUNT].count, &made[i]);
     if (status != GSW_SUCCESS)
         stop("a stencil was refused");
     if (name != NULL)
-        *name = i < NAMED ? named[i] : customs[i - NAMED].name;
+        *name = i < GSW_NAMED_COUNT ? gsw_stencil_known(i) : customs[i - GSW_NAMED_COUNT].name;
     return &made[i];
+}
+
+const gsw_stencil *oracle_stencil_named(const char *name) {
+    for (int i = 0; i < oracle_stencil_count(); i++) {
+        const char *known;
+        const gsw_stencil *stencil = oracle_stencil(i, &known);
+        if (strcmp(known, name) == 0)
+            return stencil;
+    }
+    stop("no such stencil");
+    return NULL;
 }
 
 /* ---- vectors ---- */

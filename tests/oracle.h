@@ -13,10 +13,11 @@
 int oracle_grid_count(void);
 gsw_grid oracle_grid(int i);
 
-/* Stencils: the seven named ones, then custom ones: without symmetry, with long slanted offsets,
+/* Stencils: all named ones, then custom ones: without symmetry, with long slanted offsets,
  * with offsets along x only, and the centre alone. */
 int oracle_stencil_count(void);
 const gsw_stencil *oracle_stencil(int i, const char **name);
+const gsw_stencil *oracle_stencil_named(const char *name);
 
 int64_t oracle_points(const gsw_grid *grid);
 

@@ -7,6 +7,9 @@ set -u
 
 program=$1
 case $program in /*) ;; *) program=$PWD/$program ;; esac
+sources=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+# The names in the list of stencils, which makes all else that is known of them.
+stencils=$(sed -n 's/^ *ROW(\(D[23]N[0-9]*\),.*/\1/p' "$sources/kernels/contract/stencils.h")
 work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -105,6 +108,24 @@ for command in info detect solve sptrsv factor generate bench help; do
     check "both helps are the same" cmp out by_option
     check "help fits 80 columns" awk 'length($0) > 79 { exit 1 }' out
 done
+check "there are stencils" test "$(echo "$stencils" | wc -l)" -ge 8
+for command in solve generate sptrsv bench; do
+    expect 0 "help of $command" help "$command"
+    # Names in text that wraps: the option's words in one line.
+    sed -n '/^  --stencil/,/^  --/p' out | sed '$d' | tr -s ' \n' ' ' >words
+    says words "$(echo $stencils | sed 's/ /, /g')"
+done
+if command -v bash >/dev/null; then
+    cat >complete.bash <<'END'
+. "$1/src/gridsweep.bash-completion"
+COMP_WORDS=("$2" bench --stencil "") COMP_CWORD=3
+_gridsweep
+printf '%s\n' "${COMPREPLY[@]}"
+END
+    bash complete.bash "$sources" "$program" | sort >out
+    echo "$stencils" | sort >wanted
+    check "stencils are completed" cmp out wanted
+fi
 expect 2 "help of nothing" help sovle
 says err "^gridsweep help: there is no command 'sovle'"
 says err "^Try 'gridsweep --help'"
@@ -277,6 +298,19 @@ expect 0 "stencil of a random problem" \
     generate --problem random:7:6x5x4 --stencil d3n19 --out p.mtx --quiet
 refuse "quiet is silent" test -s out
 detects p.mtx "6 5 4" D3N19
+for stencil in $stencils; do
+    case $stencil in D2*) extents=12x9 grid="12 9 1" ;; *) extents=9x8x7 grid="9 8 7" ;; esac
+    expect 0 "random matrix on $stencil" \
+        generate --problem random:3:$extents --stencil "$stencil" --out p.mtx
+    detects p.mtx "$grid" "$stencil"
+    for precond in ilu0 dilu ssor; do
+        expect 0 "solve on $stencil" solve p.mtx --precond $precond --backend cpu
+    done
+    for algorithm in line pencil; do
+        expect 0 "sweep on $stencil" sptrsv --problem random:3:$extents --stencil "$stencil" \
+            --part upper --algorithm $algorithm --backend cpu
+    done
+done
 expect 0 "stencil from offsets" \
     generate --problem random:7:9x6 --stencil '0,0,0;-3,0,0;1,1,0;0,-1,0' --out p.mtx
 expect 0 "detect offsets" detect p.mtx --grid 9x6
@@ -624,6 +658,11 @@ refuse "U is not made" test -e U2.mtx
 
 # ---- bench --------------------------------------------------------------------------------------
 
+expect 0 "bench of every stencil" bench --backend cpu --size 12 --algorithm pencil \
+    --stencil "$(echo $stencils | sed 's/ /,/g')"
+for stencil in $stencils; do
+    says out "^$stencil "
+done
 expect 0 "bench" bench --stencil D3N7,D2N9 --size 12,9x8x7 --part lower,upper,both \
     --precision f64,f32,f32-factor --algorithm reference,line,pencil --repeats 2 --threads 1 \
     --json bench.json

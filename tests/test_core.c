@@ -185,17 +185,35 @@ END_TEST
 
 /* ---- stencils ---- */
 
-static const struct {
-    const char *name;
-    int count;
-} stencils[] = {{"D2N5", 5},   {"D2N9", 9},   {"D3N7", 7},  {"D3N13", 13},
-                {"D3N19", 19}, {"D3N27", 27}, {"D3N33", 33}};
+static int stencils_known(void) {
+    int count = 0;
+    while (gsw_stencil_known(count) != NULL)
+        count++;
+    return count;
+}
 
+START_TEST(the_known_stencils_are_these) {
+    static const char *const known[] = {"D2N5",  "D2N9",  "D3N7",  "D3N13",
+                                        "D3N15", "D3N19", "D3N27", "D3N33"};
+    const int count = (int)(sizeof known / sizeof known[0]);
+    ck_assert_int_eq(stencils_known(), count);
+    for (int k = 0; k < count; k++)
+        ck_assert_str_eq(gsw_stencil_known(k), known[k]);
+    ck_assert_ptr_null(gsw_stencil_known(-1));
+    ck_assert_ptr_null(gsw_stencil_known(INT32_MAX));
+}
+END_TEST
+
+/* A name says the dimensions and the points; a stencil of the plane stays in it. */
 START_TEST(named_stencils_are_whole_and_sorted) {
+    const char *name = gsw_stencil_known(_i);
     gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_named(stencils[_i].name, &stencil), GSW_SUCCESS);
-    ck_assert_int_eq(stencil.count, stencils[_i].count);
-    ck_assert_int_eq(stencil.center, stencils[_i].count / 2);
+    ck_assert_int_eq(gsw_stencil_named(name, &stencil), GSW_SUCCESS);
+    char derived[32];
+    snprintf(derived, sizeof derived, "D%dN%d", stencil.offsets[0].dz < 0 ? 3 : 2, stencil.count);
+    ck_assert_str_eq(derived, name);
+    ck_assert_int_eq(stencil.center, stencil.count / 2);
+    ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){-1, 0, 0}), 0);
     for (int k = 0; k < stencil.count; k++) {
         gsw_offset o = stencil.offsets[k];
         ck_assert_int_eq(gsw_stencil_find(&stencil, o), k);
@@ -207,7 +225,7 @@ START_TEST(named_stencils_are_whole_and_sorted) {
         gsw_offset p = stencil.offsets[k - 1];
         ck_assert(p.dz < o.dz || (p.dz == o.dz && (p.dy < o.dy || (p.dy == o.dy && p.dx < o.dx))));
     }
-    ck_assert_str_eq(gsw_stencil_name(&stencil), stencils[_i].name);
+    ck_assert_str_eq(gsw_stencil_name(&stencil), name);
 }
 END_TEST
 
@@ -221,6 +239,13 @@ START_TEST(named_stencils_hold_what_they_say) {
     ck_assert_int_eq(gsw_stencil_named("D3N13", &s), GSW_SUCCESS);
     ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){0, 2, 0}), 0);
     ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){1, 1, 0}), -1);
+    ck_assert_int_eq(gsw_stencil_named("D3N15", &s), GSW_SUCCESS);
+    ck_assert_int_eq(s.count, 15);
+    for (int dz = -1; dz <= 1; dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++)
+                ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){dx, dy, dz}) >= 0,
+                                 abs(dx) + abs(dy) + abs(dz) != 2);
     ck_assert_int_eq(gsw_stencil_named("D3N19", &s), GSW_SUCCESS);
     ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){-1, 0, 1}), 0);
     ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){1, 1, 1}), -1);
@@ -298,8 +323,8 @@ static Suite *core_suite(void) {
     tcase_add_test(tc, grid_points_refuse);
     tcase_add_test(tc, grid_parse_reads_two_and_three_extents);
     tcase_add_test(tc, grid_parse_refuses);
-    tcase_add_loop_test(tc, named_stencils_are_whole_and_sorted, 0,
-                        (int)(sizeof stencils / sizeof stencils[0]));
+    tcase_add_loop_test(tc, named_stencils_are_whole_and_sorted, 0, stencils_known());
+    tcase_add_test(tc, the_known_stencils_are_these);
     tcase_add_test(tc, named_stencils_hold_what_they_say);
     tcase_add_test(tc, named_stencils_refuse);
     tcase_add_test(tc, stencil_from_offsets_sorts_and_is_named);

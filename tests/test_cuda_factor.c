@@ -1422,7 +1422,7 @@ START_TEST(bad_options_are_refused) {
         {.size = sizeof(gsw_factor_options), .pivot_shift = -1},
     };
     contexts c = contexts_open(1, NULL);
-    const recipe r = {.grid = {4, 3, 2}, .stencil = oracle_stencil(7, NULL), .seed = 2};
+    const recipe r = {.grid = {4, 3, 2}, .stencil = oracle_stencil_named("asymmetric"), .seed = 2};
     const gsw_factor_options ic0 = {.size = sizeof ic0, .kind = GSW_IC0};
     problem q;
     problem_open(&q, &c, &r);

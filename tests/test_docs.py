@@ -142,6 +142,24 @@ def test_every_block_is_tested():
     assert set(listed.group(1).split()) == names
 
 
+def stencils():
+    """{name: points} of the list of named stencils."""
+    rows = re.findall(r"ROW\((D[23]N\d+),(.*?)\)\)", (ROOT / "kernels/contract/stencils.h").read_text(),
+                      re.S)
+    return {name: 2 * (offsets.count("O(") + 1) + 1 for name, offsets in rows}
+
+
+def test_named_stencils_are_those_of_the_list():
+    """The table of concepts.md and the comment of grid.h name each of them, and no other."""
+    assert all(name.endswith(f"N{points}") for name, points in stencils().items())
+    table = re.findall(r"^\| (D[23]N\d+) \| (\d+) \|", (ROOT / "src/docs/concepts.md").read_text(), re.M)
+    assert {name: int(points) for name, points in table} == stencils()
+    header = (ROOT / "include/gridsweep/grid.h").read_text()
+    comment = re.search(r"/\* A stencil by its name, in any case:\n(.*?)\* Errors", header, re.S).group(1)
+    told = re.findall(r"(?:^ \*   |  )(D[23]N\d+) ", comment, re.M)
+    assert told == list(stencils())
+
+
 def test_links_lead_somewhere():
     more = ("from-cusparse.md", "packaging/README.md", "examples/README.md")
     for page in [*PAGES, *(ROOT / "src" / name for name in more)]:

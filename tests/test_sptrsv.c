@@ -308,7 +308,7 @@ START_TEST(arrays_may_be_null) {
     const gsw_grid grid = {19, 7, 5};
     const int64_t n = oracle_points(&grid);
     gsw_context *context = oracle_context(2);
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(5, NULL), 9, ORACLE_ANY_SIGN);
+    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil_named("D3N27"), 9, ORACLE_ANY_SIGN);
     double *b = oracle_vector(GSW_F64, 8, n), *x = oracle_vector(GSW_F64, 8, n),
            *expected = oracle_vector(GSW_F64, 8, n);
     for (int32_t e = 0; e < matrix->view.stencil.count; e++) {

@@ -1,4 +1,4 @@
-/* test_tiles.c: the tiles of lines of kernels/geometry.h against the definition of a dependence,
+/* test_tiles.c: the tiles of lines of kernels/tiles.h against the definition of a dependence,
  * for every point of many small grids: each point is made exactly once and has a place of its own
  * in the packed factor; everything that it depends on is made earlier in its own pencil, or in a
  * pencil that does not come after it, as many steps apart as the hand-over counts on. */
@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <geometry.h>
-#include <shapes.h>
+#include <tiles.h>
+#include <named_shapes.h>
 #include "oracle.h"
 
 /* Check reports every assertion to its parent process; millions of them go through this instead. */
@@ -249,7 +249,7 @@ static void check_dependence(const gsw_tiles *t, const gsw_shape *shape, int32_t
     const int64_t lanes = -dj * t->tile_y + other->ly - own->ly;
     const int64_t planes = -dk * t->tile_z + other->lz - own->lz;
     MUST(dj >= 0 && dk >= 0);
-    MUST(lanes == shape->lane[j] && planes == shape->offset[j].dz);
+    MUST(lanes == shape->dl[j] && planes == shape->offset[j].dz);
     MUST(lanes <= 0 && -lanes <= t->halo_y);
     MUST(planes <= 0 && -planes <= t->halo_z);
     /* A tile as long as the halo has all that it reads in itself and in the three tiles before. */
@@ -443,8 +443,9 @@ START_TEST(known_skews) {
         const char *name;
         int32_t shear, skew_y, skew_z, halo_y, halo_z;
     } known[] = {{"D2N5", 0, 1, 0, 1, 0},  {"D2N9", 0, 2, 0, 1, 0},  {"D3N7", 0, 1, 1, 1, 1},
-                 {"D3N13", 0, 1, 1, 2, 2}, {"D3N19", 1, 2, 1, 2, 1}, {"D3N27", 1, 2, 2, 2, 1},
-                 {"D3N33", 1, 2, 2, 2, 2}};
+                 {"D3N13", 0, 1, 1, 2, 2}, {"D3N15", 1, 1, 2, 2, 1}, {"D3N19", 1, 2, 1, 2, 1},
+                 {"D3N27", 1, 2, 2, 2, 1}, {"D3N33", 1, 2, 2, 2, 2}};
+    ck_assert_int_eq(LENGTH(known), GSW_NAMED_COUNT);
     for (int i = 0; i < LENGTH(known); i++) {
         const gsw_grid grid = {30, 20, known[i].name[1] == '2' ? 1 : 10};
         const gsw_stencil stencil = stencil_named(known[i].name);
@@ -483,6 +484,7 @@ START_TEST(padding_is_small) {
     } most[] = {
         {"D3N7", {8, 1, 2}, 1.0, 1.125, 1.0},
         {"D3N13", {8, 1, 2}, 1.0, 1.125, 1.0},
+        {"D3N15", {8, 1, 1}, 9.0 / 8, 1.122, 33.0 / 32},
         {"D3N19", {8, 1, 1}, 9.0 / 8, 1.122, 33.0 / 32},
         {"D3N27", {8, 1, 1}, 9.0 / 8, 1.122, 33.0 / 32},
     };
@@ -537,27 +539,20 @@ static void check_named(const gsw_grid *grid, const char *name, gsw_shape_name s
                       (int)gsw_name_shape(&t.part[part]));
 }
 
-static const struct {
-    const char *name;
-    gsw_shape_name shape;
-} named[] = {{"D2N5", SHAPE_D2N5},   {"D2N9", SHAPE_D2N9},   {"D3N7", SHAPE_D3N7},
-             {"D3N13", SHAPE_D3N13}, {"D3N19", SHAPE_D3N19}, {"D3N27", SHAPE_D3N27},
-             {"D3N33", SHAPE_D3N33}};
-
 START_TEST(named_stencils_are_known) {
     static const gsw_grid grids[] = {{12, 11, 10}, {12, 13, 9}, {11, 12, 40}};
-    for (int i = 0; i < LENGTH(named); i++)
+    for (int i = 0; i < GSW_NAMED_COUNT; i++)
         for (int g = 0; g < LENGTH(grids); g++)
-            check_named(&grids[g], named[i].name, named[i].shape, 0);
+            check_named(&grids[g], gsw_stencil_known(i), (gsw_shape_name)(SHAPE_OTHER + 1 + i), 0);
 }
 END_TEST
 
 /* Also where the lines run along another axis. */
 START_TEST(turned_stencils_are_known) {
     static const gsw_grid grids[] = {{12, 11, 10}, {12, 13, 9}, {11, 12, 40}};
-    for (int i = 0; i < LENGTH(named); i++)
+    for (int i = 0; i < GSW_NAMED_COUNT; i++)
         for (int g = 0; g < LENGTH(grids); g++)
-            check_named(&grids[g], named[i].name, named[i].shape, 1);
+            check_named(&grids[g], gsw_stencil_known(i), (gsw_shape_name)(SHAPE_OTHER + 1 + i), 1);
 }
 END_TEST
 

@@ -49,11 +49,15 @@ static inline int64_t gsw_grid_row(const gsw_grid *grid, int64_t x, int64_t y, i
 /* A stencil by its name, in any case:
  *   D2N5  centre and 4 axis neighbours in the plane     D2N9  the 3 x 3 square
  *   D3N7  centre and 6 axis neighbours                  D3N13 D3N7 and the 6 at distance two
- *   D3N19 the 3 x 3 x 3 cube without its 8 corners      D3N27 the 3 x 3 x 3 cube
- *   D3N33 D3N27 and the 6 axis neighbours at distance two
+ *   D3N15 D3N7 and the 8 corners of the cube            D3N19 the 3 x 3 x 3 cube without corners
+ *   D3N27 the 3 x 3 x 3 cube                            D3N33 D3N27 and the 6 at distance two
  * Errors: INVALID_ARGUMENT (NULL, unknown name). */
 GSW_API
 gsw_status gsw_stencil_named(const char *name, gsw_stencil *stencil);
+
+/* Name of the named stencil number k = 0, 1, 2, ...; NULL where there is none. Static. */
+GSW_API
+const char *gsw_stencil_known(int32_t k);
 
 /* A stencil from `count` offsets in any order; duplicates are refused.
  * Errors: INVALID_ARGUMENT (NULL, count < 1 or > GSW_STENCIL_MAX, no centre, a duplicate, a

@@ -1,50 +1,28 @@
 /* stencil.c: named stencils, stencils from offsets, look-up. */
 #include <stddef.h>
 
-#include <gridsweep/grid.h>
+#include "contract/stencils.h"
 
-/* A named stencil holds the offsets of the cube [-1, 1]^3 with |dx| + |dy| + |dz| <= cube_norm and,
- * where `distant` is set, the axis neighbours at distance two; in 2D only those with dz = 0. */
-typedef struct named_stencil {
-    const char *name;
-    int dimensions;
-    int cube_norm;
-    int distant;
-} named_stencil;
+#define LOWER_OFFSET(dx, dy, dz)  {dx, dy, dz},
+#define LOWER_OFFSETS(name, part) static const gsw_offset lower_##name[] = {part{-1, 0, 0}};
+GSW_NAMED_STENCILS(LOWER_OFFSETS, LOWER_OFFSET)
 
-static const named_stencil named[] = {
-    {"D2N5", 2, 1, 0},  {"D2N9", 2, 2, 0},  {"D3N7", 3, 1, 0},  {"D3N13", 3, 1, 1},
-    {"D3N19", 3, 2, 0}, {"D3N27", 3, 3, 0}, {"D3N33", 3, 3, 1},
-};
+#define NAMED(name, part) {#name, sizeof lower_##name / sizeof lower_##name[0], lower_##name},
+const gsw_named_stencil gsw_named_stencils[GSW_NAMED_COUNT] = {
+    GSW_NAMED_STENCILS(NAMED, GSW_NO_OFFSET)};
 
-#define NAMED_COUNT (sizeof named / sizeof named[0])
-
-static int magnitude(int value) {
-    return value < 0 ? -value : value;
+static void make_named(const gsw_named_stencil *named, gsw_stencil *stencil) {
+    const int32_t center = named->terms;
+    *stencil = (gsw_stencil){.count = 2 * center + 1, .center = center};
+    for (int32_t j = 0; j < center; j++) {
+        const gsw_offset o = named->lower[j];
+        stencil->offsets[j] = o;
+        stencil->offsets[2 * center - j] = (gsw_offset){-o.dx, -o.dy, -o.dz};
+    }
 }
 
-static int holds(const named_stencil *kind, int dx, int dy, int dz) {
-    if (kind->dimensions == 2 && dz != 0)
-        return 0;
-    int norm = magnitude(dx) + magnitude(dy) + magnitude(dz);
-    int in_cube = magnitude(dx) <= 1 && magnitude(dy) <= 1 && magnitude(dz) <= 1;
-    if (in_cube)
-        return norm <= kind->cube_norm;
-    int on_axis = (dx != 0) + (dy != 0) + (dz != 0) == 1;
-    return kind->distant && on_axis && norm == 2;
-}
-
-static void make_named(const named_stencil *kind, gsw_stencil *stencil) {
-    *stencil = (gsw_stencil){0};
-    for (int dz = -2; dz <= 2; dz++)
-        for (int dy = -2; dy <= 2; dy++)
-            for (int dx = -2; dx <= 2; dx++) {
-                if (!holds(kind, dx, dy, dz))
-                    continue;
-                if (dx == 0 && dy == 0 && dz == 0)
-                    stencil->center = stencil->count;
-                stencil->offsets[stencil->count++] = (gsw_offset){dx, dy, dz};
-            }
+const char *gsw_stencil_known(int32_t k) {
+    return k >= 0 && k < GSW_NAMED_COUNT ? gsw_named_stencils[k].name : NULL;
 }
 
 static int upper_case(int c) {
@@ -60,9 +38,9 @@ static int same_name(const char *a, const char *b) {
 gsw_status gsw_stencil_named(const char *name, gsw_stencil *stencil) {
     if (name == NULL || stencil == NULL)
         return GSW_ERROR_INVALID_ARGUMENT;
-    for (size_t k = 0; k < NAMED_COUNT; k++)
-        if (same_name(name, named[k].name)) {
-            make_named(&named[k], stencil);
+    for (int k = 0; k < GSW_NAMED_COUNT; k++)
+        if (same_name(name, gsw_named_stencils[k].name)) {
+            make_named(&gsw_named_stencils[k], stencil);
             return GSW_SUCCESS;
         }
     return GSW_ERROR_INVALID_ARGUMENT;
@@ -120,11 +98,11 @@ static int same_offsets(const gsw_stencil *a, const gsw_stencil *b) {
 const char *gsw_stencil_name(const gsw_stencil *stencil) {
     if (stencil == NULL)
         return "custom";
-    for (size_t k = 0; k < NAMED_COUNT; k++) {
+    for (int k = 0; k < GSW_NAMED_COUNT; k++) {
         gsw_stencil candidate;
-        make_named(&named[k], &candidate);
+        make_named(&gsw_named_stencils[k], &candidate);
         if (same_offsets(stencil, &candidate))
-            return named[k].name;
+            return gsw_named_stencils[k].name;
     }
     return "custom";
 }

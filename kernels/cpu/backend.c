@@ -16,7 +16,7 @@
 #include "cpu/threads.h"
 
 enum {
-    SKEW_SLACK = 2,       /* see derive_geometry */
+    SKEW_SLACK = 2,       /* see derive_chains */
     SWEEP_GRAIN = 2048,   /* points: waking a thread costs about as much as sweeping so many, */
     PRODUCT_GRAIN = 4096, /* multiplying a matrix with so many, */
     VECTOR_GRAIN = 16384, /* or running through so many values */
@@ -24,7 +24,7 @@ enum {
 };
 
 struct gsw_packed {
-    gsw_geometry geometry;
+    gsw_chains chains;
     int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
     int upper[2];            /* which part sweep 0 and 1 solve with */
     gsw_packed_part part[2]; /* lower, upper */
@@ -50,7 +50,7 @@ static int useful_threads(const gsw_context *context, int64_t size, int64_t grai
     return worth < context->threads ? (int)worth : context->threads;
 }
 
-static int sweep_threads(const gsw_context *context, const gsw_geometry *g) {
+static int sweep_threads(const gsw_context *context, const gsw_chains *g) {
     const int threads = useful_threads(context, g->points, SWEEP_GRAIN);
     return threads < g->pencils ? threads : (int)g->pencils;
 }
@@ -214,23 +214,23 @@ static gsw_status cpu_sptrsv(gsw_context *context, const gsw_matrix *matrix,
 /* ---- Making a factor's storage ----------------------------------------------------------------
  */
 
-/* Chooses the skew. Two steps more than the least keep neighbouring lanes off the critical path.
- * Where lines are whole tiles long, a skew of one tile makes every lane end its line between two
- * tiles, unless the pencils are so short that the lanes' staggered start would show. */
-static void derive_geometry(gsw_geometry *g, const gsw_grid *grid, const gsw_stencil *stencil) {
+/* Chooses the skew. Two steps more than the least keep neighbouring chains off the critical path.
+ * Where lines are whole tiles long, a skew of one tile makes every chain end its line between two
+ * tiles, unless the pencils are so short that the chains' staggered start would show. */
+static void derive_chains(gsw_chains *g, const gsw_grid *grid, const gsw_stencil *stencil) {
     const int32_t tile = GSW_VECTOR_LANES;
-    gsw_geometry_derive(g, grid, stencil, SKEW_SLACK);
+    gsw_chains_derive(g, grid, stencil, SKEW_SLACK);
     if (g->nx % tile == 0 && g->skew < tile && g->nx * g->nz >= 32 * tile * tile)
-        gsw_geometry_derive(g, grid, stencil, SKEW_SLACK + tile - g->skew);
+        gsw_chains_derive(g, grid, stencil, SKEW_SLACK + tile - g->skew);
 }
 
 /* The widest pencils whose padding stays within a tenth of the coefficients. */
-static void choose_lanes(gsw_geometry *g) {
+static void choose_chains(gsw_chains *g) {
     const double values = g->part[0].count + g->part[1].count + 1;
     const double limit = 1.1 * (values + 1) / values * (double)g->points;
-    for (int32_t lanes = GSW_VECTOR_LANES; lanes >= 1; lanes /= 2) {
-        gsw_geometry_tile(g, lanes);
-        if ((double)g->records * lanes <= limit)
+    for (int32_t chains = GSW_VECTOR_LANES; chains >= 1; chains /= 2) {
+        gsw_chains_cut(g, chains);
+        if ((double)g->records * chains <= limit)
             return;
     }
 }
@@ -256,7 +256,7 @@ static void cpu_factor_close(gsw_context *context, gsw_factor *factor) {
 
 /* First record of each pencil, in lower and in upper order. */
 static gsw_status index_pencils(gsw_context *context, struct gsw_packed *packed) {
-    const gsw_geometry *g = &packed->geometry;
+    const gsw_chains *g = &packed->chains;
     for (int part = 0; part < 2; part++) {
         GSW_TRY(gsw_alloc(context, (size_t)g->pencils, sizeof *packed->first[part],
                           "the pencils' index", (void **)&packed->first[part]));
@@ -279,19 +279,19 @@ static gsw_status alloc_counted(gsw_context *context, gsw_factor *factor, size_t
 /* Coefficients of the parts that the kind has. */
 static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const int present[2]) {
     struct gsw_packed *packed = factor->packed;
-    const gsw_geometry *g = &packed->geometry;
+    const gsw_chains *g = &packed->chains;
     const int64_t size = (int64_t)gsw_dtype_size(factor->options.factor_type);
     const int64_t vectors = 2 * g->points * (int64_t)gsw_dtype_size(factor->options.vector_type);
     for (int part = 0; part < 2; part++) {
         if (!present[part])
             continue;
         const int64_t values = g->part[part].count + packed->part[part].diagonal;
-        /* Kernels load eight lanes even from narrow pencils: room behind the last record. */
-        GSW_TRY(gsw_alloc(context, (size_t)(g->records * g->lanes * values + GSW_VECTOR_LANES),
+        /* Kernels load eight values even from narrow pencils: room behind the last record. */
+        GSW_TRY(gsw_alloc(context, (size_t)(g->records * g->chains * values + GSW_VECTOR_LANES),
                           (size_t)size, "the packed factor", &packed->part[part].packed));
-        memset((char *)packed->part[part].packed + g->records * g->lanes * values * size, 0,
+        memset((char *)packed->part[part].packed + g->records * g->chains * values * size, 0,
                (size_t)(GSW_VECTOR_LANES * size));
-        factor->info.packed_bytes += g->records * g->lanes * values * size;
+        factor->info.packed_bytes += g->records * g->chains * values * size;
         factor->info.moved_bytes += g->points * values * size + vectors;
     }
     return GSW_SUCCESS;
@@ -299,13 +299,13 @@ static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const in
 
 static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     struct gsw_packed *packed = factor->packed;
-    gsw_geometry *g = &packed->geometry;
+    gsw_chains *g = &packed->chains;
     const size_t threads = (size_t)context->threads;
     gsw_stencil stencil = factor->stencil;
     if (factor->options.transpose)
         stencil = gsw_mirrored_stencil(&factor->stencil);
-    derive_geometry(g, &factor->grid, &stencil);
-    choose_lanes(g);
+    derive_chains(g, &factor->grid, &stencil);
+    choose_chains(g);
     const gsw_layout layout = gsw_factor_layout(&factor->options);
     packed->sweeps = layout.sweeps;
     memcpy(packed->upper, layout.upper, sizeof packed->upper);
@@ -313,8 +313,8 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(index_pencils(context, packed));
     GSW_TRY(alloc_parts(context, factor, layout.present));
 
-    packed->progress.slots = context->threads + 1 + g->part[0].halo / g->lanes;
-    packed->progress.span = g->nx * g->nz + (int64_t)(g->lanes + 1) * g->skew + GSW_SWEEP_CHUNK;
+    packed->progress.slots = context->threads + 1 + g->part[0].halo / g->chains;
+    packed->progress.span = g->nx * g->nz + (int64_t)(g->chains + 1) * g->skew + GSW_SWEEP_CHUNK;
     GSW_TRY(alloc_counted(context, factor, (size_t)packed->progress.slots,
                           sizeof *packed->progress.slot, "progress counters",
                           (void **)&packed->progress.slot));
@@ -370,7 +370,7 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
  */
 
 /* One coefficient of the row: from `set` if it is there to be taken. */
-static void add_tap(gsw_tap_set *set, const gsw_geometry *g, gsw_offset offset, int32_t source,
+static void add_tap(gsw_tap_set *set, const gsw_chains *g, gsw_offset offset, int32_t source,
                     int32_t slot) {
     if (set->transposed) /* the mirror image: offsets ascend, so it has the mirrored index */
         source = set->matrix->stencil.count - 1 - source;
@@ -383,7 +383,7 @@ static void add_tap(gsw_tap_set *set, const gsw_geometry *g, gsw_offset offset, 
 
 /* Collects the taps of a set; the parts with wanted[] = 0 are known but not taken.
  * wanted: lower part, diagonal, upper part. */
-static void collect_taps(gsw_tap_set *set, const gsw_geometry *g, const gsw_matrix *matrix,
+static void collect_taps(gsw_tap_set *set, const gsw_chains *g, const gsw_matrix *matrix,
                          int transposed, const int wanted[3]) {
     const gsw_shape *lower = &g->part[0], *upper = &g->part[1];
     set->matrix = matrix;
@@ -405,7 +405,7 @@ static void choose_taps(gsw_eliminate_job *job, const gsw_factor_options *option
                         const gsw_matrix *matrix, const gsw_matrix *upper) {
     static const int all[3] = {1, 1, 1}, lower_only[3] = {1, 0, 0}, upper_only[3] = {0, 0, 1},
                      lower_diagonal[3] = {1, 1, 0}, upper_diagonal[3] = {0, 1, 1};
-    const gsw_geometry *g = job->geometry;
+    const gsw_chains *g = job->chains;
     const int transpose = options->transpose != 0;
     switch (options->kind) {
     case GSW_IC0: /* symmetric: the upper part is the lower part's mirror image */
@@ -436,7 +436,7 @@ static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
     if (factor->options.kind == GSW_JACOBI)
         return gsw_cpu_fill_jacobi(context, factor, matrix, packed->reciprocal);
     gsw_eliminate_job job = {
-        .geometry = &packed->geometry,
+        .chains = &packed->chains,
         .first = packed->first[0],
         .kind = factor->options.kind,
         .factor_type = factor->options.factor_type,
@@ -445,7 +445,7 @@ static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
         .unit_diagonal = factor->options.unit_diagonal != 0,
         .updates = packed->updates,
         .part = {packed->part[0], packed->part[1]},
-        .threads = sweep_threads(context, &packed->geometry),
+        .threads = sweep_threads(context, &packed->chains),
         .progress = &packed->progress,
         .work = packed->eliminate_work,
         .work_bytes = packed->eliminate_work_bytes,
@@ -473,14 +473,14 @@ static gsw_status cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int
     }
     const int upper = packed->upper[which];
     gsw_sweep_job job = {
-        .geometry = &packed->geometry,
+        .chains = &packed->chains,
         .upper = upper,
         .factor_type = factor->options.factor_type,
         .vector_type = factor->options.vector_type,
         .diagonal = packed->part[upper].diagonal,
         .packed = packed->part[upper].packed,
         .first = packed->first[upper],
-        .threads = sweep_threads(context, &packed->geometry),
+        .threads = sweep_threads(context, &packed->chains),
         .ldb = ldb,
         .ldx = ldx,
         .progress = &packed->progress,
@@ -506,7 +506,7 @@ static gsw_status cpu_factor_unpack(gsw_context *context, const gsw_factor *fact
                                     double *const *arrays) {
     (void)context;
     const struct gsw_packed *packed = factor->packed;
-    const gsw_geometry *g = &packed->geometry;
+    const gsw_chains *g = &packed->chains;
     const int upper = packed->upper[which];
     const gsw_packed_part *part = &packed->part[upper];
     const gsw_shape *shape = &g->part[upper];
@@ -515,20 +515,21 @@ static gsw_status cpu_factor_unpack(gsw_context *context, const gsw_factor *fact
         int64_t first_plane, last_plane;
         gsw_pencil_planes(g, upper, q, &first_plane, &last_plane);
         const int64_t steps = gsw_pencil_steps(g, upper, q);
-        for (int64_t i = 0; i < steps * g->lanes; i++) {
-            const int64_t s = i / g->lanes, l = i % g->lanes;
-            const gsw_place place = gsw_place_of(g, gsw_first_lane(g, upper, q), first_plane, s, l);
+        for (int64_t i = 0; i < steps * g->chains; i++) {
+            const int64_t s = i / g->chains, l = i % g->chains;
+            const gsw_place place =
+                gsw_place_of(g, gsw_first_chain(g, upper, q), first_plane, s, l);
             if (!place.inside)
                 continue;
             const int64_t mirrored = place.row + place.x;
             const int64_t row = upper ? g->points - 1 - mirrored : mirrored;
-            int64_t index = (packed->first[upper][q] + s) * values * g->lanes + l;
+            int64_t index = (packed->first[upper][q] + s) * values * g->chains + l;
             arrays[factor->stencil.center][row] = 1;
             if (part->diagonal) {
                 arrays[factor->stencil.center][row] = packed_value(factor, part->packed, index);
-                index += g->lanes;
+                index += g->chains;
             }
-            for (int32_t j = 0; j < shape->count; j++, index += g->lanes)
+            for (int32_t j = 0; j < shape->count; j++, index += g->chains)
                 arrays[shape->source[j]][row] = packed_value(factor, part->packed, index);
         }
     }

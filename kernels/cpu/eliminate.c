@@ -3,8 +3,8 @@
  * UNIT OF WORK, HAND-OVER, PROGRESS. As in sweep.c: pencils by ticket, chunks of steps, each pencil
  * waits for the one before it by the same rule. What travels is the scaled upper row of a point:
  * its reciprocal pivot and its upper coefficients times that. Within a pencil it is kept in a ring;
- * the last lanes of a pencil are also written to its *face*, which the pencils after it read. Kinds
- * whose rows do not depend on each other (SSOR, LOWER, UPPER, LU) skip the waits.
+ * the last chains of a pencil are also written to its *face*, which the pencils after it read.
+ * Kinds whose rows do not depend on each other (SSOR, LOWER, UPPER, LU) skip the waits.
  *
  * METHOD. ILU(0) in the IKJ order (Saad, algorithm 10.4), written with the scaled rows u' = U / d:
  *
@@ -73,9 +73,9 @@ static inline void stream_end(void) {
 /* What a thread knows of the pencil it works on. */
 typedef struct pencil {
     int64_t index;
-    int64_t first_lane, first_plane;
+    int64_t first_chain, first_plane;
     int64_t steps;
-    double *face;         /* of this pencil: [step][row value][face lane] */
+    double *face;         /* of this pencil: [step][row value][face chain] */
     const double *before; /* face of the pencil before ... */
     int64_t before_steps; /* ... which has that many steps ... */
     int64_t before_shift; /* ... and meets step s of this one in its step s + shift */
@@ -83,11 +83,11 @@ typedef struct pencil {
 
 typedef struct worker {
     gsw_eliminate_job *job;
-    const gsw_geometry *g;
+    const gsw_chains *g;
     int32_t slots;  /* coefficients of a row */
     int32_t center; /* slot of the diagonal */
     int64_t row_values;
-    int64_t face_lanes;
+    int64_t face_chains;
     int covered;                                /* every slot has a tap with values */
     int tiles;                                  /* how coefficients are brought: a tiling */
     int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_TILES */
@@ -107,19 +107,19 @@ static double *face_of(const gsw_eliminate_job *job, int64_t index) {
 
 /* Pencil `index` and, as its neighbour, the pencil `back` before it (or the first one). */
 static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t back) {
-    const gsw_geometry *g = job->geometry;
+    const gsw_chains *g = job->chains;
     const int64_t other = index >= back ? index - back : 0;
     int64_t other_plane, last_plane;
     pencil p = {.index = index};
     gsw_pencil_planes(g, 0, other, &other_plane, &last_plane);
     gsw_pencil_planes(g, 0, index, &p.first_plane, &last_plane);
-    p.first_lane = gsw_first_lane(g, 0, index);
+    p.first_chain = gsw_first_chain(g, 0, index);
     p.steps = gsw_pencil_steps(g, 0, index);
     if (job->updates) {
         p.face = face_of(job, index);
         p.before = face_of(job, other);
         p.before_steps = gsw_pencil_steps(g, 0, other);
-        p.before_shift = (p.first_plane - other_plane) * g->nx + back * g->lanes * g->skew;
+        p.before_shift = (p.first_plane - other_plane) * g->nx + back * g->chains * g->skew;
     }
     return p;
 }
@@ -128,7 +128,7 @@ static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t bac
  */
 
 /* Does the coupling stay in the grid for this line? And in which range of x? */
-static inline int tap_range(const gsw_geometry *g, const gsw_place *place, gsw_offset o,
+static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_offset o,
                             int64_t *begin, int64_t *end) {
     const int64_t y = place->y + o.dy, z = place->z + o.dz;
     *begin = o.dx < 0 ? -o.dx : 0;
@@ -210,7 +210,7 @@ static inline __attribute__((always_inline)) int64_t
 stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t run,
                 double *to, gsw_itype index_type, gsw_dtype value_type) {
     const gsw_csr *csr = &set->matrix->csr;
-    const gsw_geometry *g = w->g;
+    const gsw_chains *g = w->g;
     const int deep = index_type == GSW_I32 && set == &w->job->taps[0] && place->y >= w->margin[1] &&
                      place->y < g->ny - w->margin[1] && place->z >= w->margin[2] &&
                      place->z < g->nz - w->margin[2];
@@ -279,7 +279,7 @@ static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_pla
     return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
 }
 
-/* Steps of one lane that belong to one line. Outside the grid: a row of the identity. */
+/* Steps of one chain that belong to one line. Outside the grid: a row of the identity. */
 static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int64_t i = 0; !place->inside && i < run; i++)
@@ -292,14 +292,14 @@ static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to
 }
 
 /* Is a tile of eight steps from here on so far inside that every coupling exists? */
-static inline int deep_inside(const gsw_geometry *g, const gsw_place *place,
+static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
                               const int64_t margin[3]) {
     return place->inside && place->x >= margin[0] && place->x + LANES <= g->nx - margin[0] &&
            place->y >= margin[1] && place->y < g->ny - margin[1] && place->z >= margin[2] &&
            place->z < g->nz - margin[2];
 }
 
-/* Steps after which a lane needs what is asked for now. */
+/* Steps after which a chain needs what is asked for now. */
 enum { ASK_ENTRIES = 3 * LANES, ASK_POINTERS = 8 * LANES };
 
 static inline void prefetch_range(const void *from, int64_t bytes) {
@@ -307,11 +307,11 @@ static inline void prefetch_range(const void *from, int64_t bytes) {
         __builtin_prefetch((const char *)from + i);
 }
 
-/* Asks for the entries of the rows that a lane will come to, and for the pointers of rows after
- * them. Lanes jump to another plane at the end of their line, where hardware prefetching loses
+/* Asks for the entries of the rows that a chain will come to, and for the pointers of rows after
+ * them. Chains jump to another plane at the end of their line, where hardware prefetching loses
  * them.
  */
-static inline void prefetch_rows(const gsw_geometry *g, const gsw_csr *csr, gsw_place place,
+static inline void prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place,
                                  int64_t count) {
     const int32_t *row_ptr = csr->row_ptr;
     gsw_place_advance(g, &place, ASK_ENTRIES);
@@ -325,7 +325,7 @@ static inline void prefetch_rows(const gsw_geometry *g, const gsw_csr *csr, gsw_
         __builtin_prefetch(row_ptr + place.row + place.x);
 }
 
-/* Eight steps from fp64 stencil arrays for the lanes that are deep inside: transposed tiles. */
+/* Eight steps from fp64 stencil arrays for the chains that are deep inside: transposed tiles. */
 static void stage_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
                        const int deep[LANES], double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
@@ -375,8 +375,8 @@ static inline int eight_full_rows(const worker *w, const gsw_tap_set *set, int64
     return none_set(differ);
 }
 
-/* Eight steps from CSR for the lanes whose rows are full: one transposed tile for each step and
- * eight taps. Returns the lanes that it brought, as bits. */
+/* Eight steps from CSR for the chains whose rows are full: one transposed tile for each step and
+ * eight taps. Returns the chains that it brought, as bits. */
 static uint8_t stage_csr_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
                               const int deep[LANES], double *to) {
     const gsw_csr *csr = &set->matrix->csr;
@@ -419,7 +419,7 @@ static tiling tiling_of(const gsw_eliminate_job *job) {
         sets++;
         arrays += m->format == GSW_FORMAT_STENCIL && m->array.value_type == GSW_F64;
     }
-    if (job->geometry->lanes != LANES)
+    if (job->chains->chains != LANES)
         return NO_TILES;
     if (arrays == sets)
         return ARRAY_TILES;
@@ -430,7 +430,7 @@ static tiling tiling_of(const gsw_eliminate_job *job) {
                : NO_TILES;
 }
 
-/* Brings what tiles can bring of a chunk; sets the lanes that are complete, tile by tile, as bits.
+/* Brings what tiles can bring of a chunk; sets the chains that are complete, tile by tile, as bits.
  */
 static void stage_tiles(worker *w, const pencil *p, int64_t step, int64_t steps,
                         uint8_t complete[GSW_ELIMINATE_CHUNK / LANES]) {
@@ -442,7 +442,7 @@ static void stage_tiles(worker *w, const pencil *p, int64_t step, int64_t steps,
         gsw_place at[LANES];
         int deep[LANES];
         for (int l = 0; l < LANES; l++) {
-            at[l] = gsw_place_of(w->g, p->first_lane, p->first_plane, step + t * LANES, l);
+            at[l] = gsw_place_of(w->g, p->first_chain, p->first_plane, step + t * LANES, l);
             deep[l] = deep_inside(w->g, &at[l], w->margin);
             complete[t] |= (uint8_t)(deep[l] << l);
         }
@@ -464,11 +464,12 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
         memset(w->chunk, 0, (size_t)(steps * pitch) * sizeof(double));
     stage_tiles(w, p, step, steps, complete);
     for (int64_t t = 0; w->covered && t * LANES < steps; t++)
-        if (!complete[t]) /* a tile that brings one lane writes all of them, zeros for the others */
+        if (!complete[t]) /* a tile that brings one chain writes all of them, zeros for the others
+                           */
             memset(w->chunk + t * LANES * pitch, 0, (size_t)(LANES * pitch) * sizeof(double));
     for (int64_t l = 0; l < LANES; l++) {
-        gsw_place place = gsw_place_of(w->g, p->first_lane, p->first_plane, step, l);
-        place.inside = place.inside && l < w->g->lanes;
+        gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, step, l);
+        place.inside = place.inside && l < w->g->chains;
         for (int64_t done = 0; done < steps;) {
             const int skip = complete[done / LANES] >> l & 1;
             const int64_t limit = w->tiles ? LANES - done % LANES : steps - done;
@@ -479,7 +480,7 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
                 stage_run(w, &place, run, w->chunk + done * pitch + l);
             done += run;
             gsw_place_advance(w->g, &place, run);
-            place.inside = place.inside && l < w->g->lanes;
+            place.inside = place.inside && l < w->g->chains;
         }
     }
 }
@@ -492,23 +493,23 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
 static inline const double *face_row(const worker *w, const pencil *p, int64_t s) {
     int64_t step = s + p->before_shift;
     step = step < 0 ? 0 : step >= p->before_steps ? p->before_steps - 1 : step;
-    return p->before + step * w->row_values * w->face_lanes;
+    return p->before + step * w->row_values * w->face_chains;
 }
 
-/* Row value `value` of the neighbours at lane distance dl, lane by lane: for distant lanes and for
- * pencils narrower than the halo. */
+/* Row value `value` of the neighbours at chain distance dl, chain by chain: for distant chains and
+ * for pencils narrower than the halo. */
 static vec neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl, int64_t value) {
-    const int64_t lanes = w->g->lanes, face_lanes = w->face_lanes;
+    const int64_t chains = w->g->chains, face_chains = w->face_chains;
     const double *own = w->ring + ((s & w->mask) * w->row_values + value) * LANES;
     vec v = {0};
-    for (int64_t l = 0; l < lanes; l++) {
+    for (int64_t l = 0; l < chains; l++) {
         if (l + dl >= 0) {
             v[l] = own[l + dl];
         } else {
-            const int64_t back = (-(l + dl) - 1) / lanes + 1; /* pencils */
-            const int64_t lane = back * lanes + l + dl;
+            const int64_t back = (-(l + dl) - 1) / chains + 1; /* pencils */
+            const int64_t chain = back * chains + l + dl;
             const pencil q = pencil_of(w->job, p->index, back);
-            v[l] = face_row(w, &q, s)[value * face_lanes + lane - (lanes - face_lanes)];
+            v[l] = face_row(w, &q, s)[value * face_chains + chain - (chains - face_chains)];
         }
     }
     return v;
@@ -522,15 +523,15 @@ typedef struct neighbour {
     int32_t dl;
     int simple;         /* dl is 0, -1 or -2 and the halo lies in one pencil */
     const double *own;  /* [value][LANES] */
-    const double *face; /* end of the first value's face lanes */
+    const double *face; /* end of the first value's face chains */
 } neighbour;
 
 static inline neighbour neighbour_of(const worker *w, const pencil *p, int64_t s, int32_t k) {
     const gsw_shape *shape = &w->g->part[0];
-    neighbour n = {.w = w, .p = p, .step = s - shape->back[k], .dl = shape->lane[k]};
-    n.simple = n.dl >= -2 && shape->halo <= w->g->lanes;
+    neighbour n = {.w = w, .p = p, .step = s - shape->back[k], .dl = shape->dl[k]};
+    n.simple = n.dl >= -2 && shape->halo <= w->g->chains;
     n.own = w->ring + (n.step & w->mask) * w->row_values * LANES;
-    n.face = n.dl < 0 && n.simple ? face_row(w, p, n.step) + w->face_lanes : n.own;
+    n.face = n.dl < 0 && n.simple ? face_row(w, p, n.step) + w->face_chains : n.own;
     return n;
 }
 
@@ -538,7 +539,7 @@ static inline __attribute__((always_inline)) vec neighbour_value(const neighbour
                                                                  int64_t value) {
     if (!n->simple)
         return neighbour_any(n->w, n->p, n->step, n->dl, value);
-    return from_lane_f64(n->face + value * n->w->face_lanes, load_f64(n->own + value * LANES),
+    return from_lane_f64(n->face + value * n->w->face_chains, load_f64(n->own + value * LANES),
                          n->dl);
 }
 
@@ -593,7 +594,7 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
             pivot[l] = pivot[l] < 0 && kind != GSW_IC0 ? -shift : shift;
             w->shifted++;
         } else {
-            const gsw_place place = gsw_place_of(w->g, p->first_lane, p->first_plane, s, l);
+            const gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, s, l);
             if (place.row + place.x < w->bad_pivot)
                 w->bad_pivot = place.row + place.x;
         }
@@ -603,12 +604,12 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
 /* ---- Packing ----------------------------------------------------------------------------------
  */
 
-/* Writes eight lanes (fewer in a narrow pencil) as value `index` of a packed part. */
+/* Writes eight chains (fewer in a narrow pencil) as value `index` of a packed part. */
 static inline __attribute__((always_inline)) void pack(const worker *w, void *packed, int64_t index,
                                                        const double *from, int reversed) {
-    const int64_t lanes = w->g->lanes;
+    const int64_t chains = w->g->chains;
     const int f32 = w->job->factor_type == GSW_F32;
-    if (lanes == LANES) {
+    if (chains == LANES) {
         vec v = load_f64(from);
         if (reversed)
             v = __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -619,12 +620,12 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
             stream_f64((double *)packed + index * LANES, v);
         return;
     }
-    for (int64_t l = 0; l < lanes; l++) {
-        const double value = from[reversed ? lanes - 1 - l : l];
+    for (int64_t l = 0; l < chains; l++) {
+        const double value = from[reversed ? chains - 1 - l : l];
         if (f32)
-            ((float *)packed)[index * lanes + l] = (float)value;
+            ((float *)packed)[index * chains + l] = (float)value;
         else
-            ((double *)packed)[index * lanes + l] = value;
+            ((double *)packed)[index * chains + l] = value;
     }
 }
 
@@ -682,24 +683,24 @@ static void finish_step(worker *w, int64_t record, double *row, const double *mu
 
 /* Keeps the scaled upper row for the steps and the pencils to come. */
 static void keep_row(const worker *w, const pencil *p, int64_t s, const double *row) {
-    const int64_t first_lane = w->g->lanes - w->face_lanes;
+    const int64_t first_chain = w->g->chains - w->face_chains;
     const double *values = row + w->center * LANES;
     double *ring = w->ring + (s & w->mask) * w->row_values * LANES;
-    double *face = p->face + s * w->row_values * w->face_lanes;
+    double *face = p->face + s * w->row_values * w->face_chains;
     for (int64_t v = 0; v < w->row_values; v++, values += LANES, ring += LANES) {
         store_f64(ring, load_f64(values));
-        for (int64_t l = 0; l < w->face_lanes; l++)
-            *face++ = values[first_lane + l];
+        for (int64_t l = 0; l < w->face_chains; l++)
+            *face++ = values[first_chain + l];
     }
-    __builtin_prefetch(face + 16 * w->row_values * w->face_lanes, 1);
+    __builtin_prefetch(face + 16 * w->row_values * w->face_chains, 1);
 }
 
 static void eliminate_pencil(worker *w, int64_t index) {
     const gsw_eliminate_job *job = w->job;
-    const gsw_geometry *g = w->g;
+    const gsw_chains *g = w->g;
     const pencil p = pencil_of(job, index, 1);
     const int64_t absolute = p.first_plane * g->nx;
-    const int64_t lag = (int64_t)g->lanes * g->skew;
+    const int64_t lag = (int64_t)g->chains * g->skew;
     double row_of_l[GSW_STENCIL_MAX * LANES];
     double *multipliers = job->updates && job->kind != GSW_DILU ? row_of_l : NULL;
     for (int64_t step = 0; step < p.steps; step += GSW_ELIMINATE_CHUNK) {
@@ -725,13 +726,13 @@ static void eliminate_pencil(worker *w, int64_t index) {
 }
 
 static worker worker_of(gsw_eliminate_job *job, double *area) {
-    const gsw_geometry *g = job->geometry;
+    const gsw_chains *g = job->chains;
     worker w = {.job = job,
                 .g = g,
                 .slots = g->part[0].count + 1 + g->part[1].count,
                 .center = g->part[0].count,
                 .row_values = gsw_row_values(g),
-                .face_lanes = gsw_face_lanes(g),
+                .face_chains = gsw_face_chains(g),
                 .mask = gsw_ring_rows(g->part[0].reach) - 1,
                 .chunk = area,
                 .bad_pivot = INT64_MAX,
@@ -765,7 +766,7 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job);
 
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
-    const gsw_geometry *g = job->geometry;
+    const gsw_chains *g = job->chains;
     gsw_progress_reset(job->progress);
     int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;
 #pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit)                  \

@@ -9,7 +9,7 @@
 /* Steps that are staged and eliminated together. */
 enum { GSW_ELIMINATE_CHUNK = 16 };
 
-/* Coefficients of a row while it is made: the lower part in the order of part[0] of the geometry,
+/* Coefficients of a row while it is made: the lower part in the order of part[0] of the chains,
  * the diagonal, the upper part in the order of part[1]. A tap says where coefficient `slot` comes
  * from: entry (row, row + step), or (row + step, row) of the matrix if transposed. */
 typedef struct gsw_tap {
@@ -28,7 +28,7 @@ typedef struct gsw_tap_set {
 } gsw_tap_set;
 
 typedef struct gsw_eliminate_job {
-    const gsw_geometry *geometry;
+    const gsw_chains *chains;
     const int64_t *first; /* first record of each pencil, lower order */
     gsw_factor_kind kind;
     gsw_dtype factor_type;
@@ -51,24 +51,24 @@ typedef struct gsw_eliminate_job {
 } gsw_eliminate_job;
 
 /* Lanes at the end of a pencil whose rows later pencils read. */
-static inline int64_t gsw_face_lanes(const gsw_geometry *g) {
-    return g->part[0].halo < g->lanes ? g->part[0].halo : g->lanes;
+static inline int64_t gsw_face_chains(const gsw_chains *g) {
+    return g->part[0].halo < g->chains ? g->part[0].halo : g->chains;
 }
 
 /* Values of the scaled upper row that travel: reciprocal diagonal and upper part. */
-static inline int64_t gsw_row_values(const gsw_geometry *g) {
+static inline int64_t gsw_row_values(const gsw_chains *g) {
     return 1 + g->part[1].count;
 }
 
 /* Values of one pencil's face, with room to read a vector that ends with its first row. */
-static inline int64_t gsw_face_size(const gsw_geometry *g) {
-    const int64_t steps = g->nx * g->nz + (int64_t)g->lanes * g->skew;
-    return GSW_VECTOR_LANES + steps * gsw_row_values(g) * gsw_face_lanes(g);
+static inline int64_t gsw_face_size(const gsw_chains *g) {
+    const int64_t steps = g->nx * g->nz + (int64_t)g->chains * g->skew;
+    return GSW_VECTOR_LANES + steps * gsw_row_values(g) * gsw_face_chains(g);
 }
 
 /* Scratch of one thread: a chunk of rows and, where rows depend on each other, the ring of scaled
  * upper rows. */
-static inline size_t gsw_eliminate_work_bytes(const gsw_geometry *g, int dependent) {
+static inline size_t gsw_eliminate_work_bytes(const gsw_chains *g, int dependent) {
     const size_t row = (size_t)(g->part[0].count + 1 + g->part[1].count) * GSW_VECTOR_LANES;
     const size_t ring = (size_t)gsw_ring_rows(g->part[0].reach) * (size_t)gsw_row_values(g);
     return (GSW_ELIMINATE_CHUNK * row + (dependent ? ring * GSW_VECTOR_LANES : 0)) *

@@ -1,15 +1,15 @@
 /* sweep.c: the skewed wavefront on packed factors, OpenMP and SIMD.
  *
- * UNIT OF WORK. A pencil (geometry.h). A thread takes the next one from an atomic ticket and goes
- * through it in chunks of GSW_SWEEP_CHUNK steps: it brings b and the halo (x of the lanes of the
+ * UNIT OF WORK. A pencil (chains.h). A thread takes the next one from an atomic ticket and goes
+ * through it in chunks of GSW_SWEEP_CHUNK steps: it brings b and the halo (x of the chains of the
  * pencils before) from natural order into step order, makes the steps, and puts x back into natural
- * order. All lanes of a step are made together, one SIMD lane each.
+ * order. All chains of a step are made together, each in a SIMD lane of its own.
  *
  * HAND-OVER. After each chunk a thread publishes the steps that it has passed (release); before a
  * chunk it waits (acquire) until the pencil before has passed all steps whose x the halo of the
- * chunk needs: halo lane -h at step s lies at the position that lane `lanes`-h of the pencil before
- * reaches at step s + lanes*skew. Pencils further back are then far enough too, since the pencil
- * before waited for them in the same way.
+ * chunk needs: halo chain -h at step s lies at the position that chain `chains`-h of the pencil
+ * before reaches at step s + chains*skew. Pencils further back are then far enough too, since the
+ * pencil before waited for them in the same way.
  *
  * PROGRESS. A pencil waits only for the one with the ticket before, which a running thread holds or
  * has finished. The unfinished pencil with the smallest ticket waits for a finished one, so it goes
@@ -23,16 +23,16 @@
  * zeros that meet arbitrary values, and NaN or infinity must not travel along them. The result does
  * not depend on the number of threads or on the chunk. */
 #include <string.h>
-#include <shapes.h>
+#include <named_shapes.h>
 #include "cpu/threads.h"
 #include "cpu/kernels.h"
 #include "cpu/sweep.h"
 
 /* A chunk that is being swept. */
 typedef struct chunk {
-    const gsw_geometry *g;
+    const gsw_chains *g;
     const gsw_shape *shape;
-    int64_t first_lane, first_plane;
+    int64_t first_chain, first_plane;
     int64_t step;  /* first step, counted in the pencil */
     int64_t steps; /* at most GSW_SWEEP_CHUNK */
     int64_t mask;  /* ring rows - 1 */
@@ -62,21 +62,21 @@ static inline void stream_tile(chunk *c) {
     c->stream += c->stream_tile;
 }
 
-/* Number of steps that a lane stays on its line, at most `limit`. */
-static inline int64_t line_run(const gsw_geometry *g, const gsw_place *place, int64_t limit) {
+/* Number of steps that a chain stays on its line, at most `limit`. */
+static inline int64_t line_run(const gsw_chains *g, const gsw_place *place, int64_t limit) {
     const int64_t left = g->nx - place->x;
     return left < limit ? left : limit;
 }
 
-/* Tiles that can be moved before one of eight lanes comes to the end of its line. */
-static inline int64_t whole_tiles(const gsw_geometry *g, const gsw_place at[8], int64_t steps) {
+/* Tiles that can be moved before one of eight chains comes to the end of its line. */
+static inline int64_t whole_tiles(const gsw_chains *g, const gsw_place at[8], int64_t steps) {
     int64_t left = steps;
     for (int l = 0; l < 8; l++)
         left = line_run(g, &at[l], left);
     return left / 8;
 }
 
-static inline void advance_lanes(const gsw_geometry *g, gsw_place at[8], int64_t steps) {
+static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t steps) {
     for (int l = 0; l < 8; l++)
         gsw_place_advance(g, &at[l], steps);
 }
@@ -113,7 +113,7 @@ void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
     {
         void *work = (char *)job->work + (size_t)gsw_thread_index() * job->work_bytes;
         int64_t pencil;
-        while ((pencil = gsw_progress_take(job->progress)) < job->geometry->pencils) {
+        while ((pencil = gsw_progress_take(job->progress)) < job->chains->pencils) {
             if (job->vector_type == GSW_F32)
                 sweep_pencil_f32_f32(job, pencil, work);
             else if (job->factor_type == GSW_F32)

@@ -9,11 +9,11 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <geometry.h>
+#include <chains.h>
 #include <gridsweep/matrix.h>
 
 enum {
-    GSW_VECTOR_LANES = 8, /* lanes of the pencils that the vectorised kernels sweep */
+    GSW_VECTOR_LANES = 8, /* SIMD lanes: chains of the pencils that vectorised kernels sweep */
     GSW_SWEEP_CHUNK = 64, /* steps between two looks at the pencil before; multiple of 8 */
     GSW_CACHE_LINE = 64
 };
@@ -74,11 +74,11 @@ static inline int64_t gsw_ring_rows(int64_t reach) {
 }
 
 typedef struct gsw_sweep_job {
-    const gsw_geometry *geometry;
+    const gsw_chains *chains;
     int upper; /* the mirrored sweep */
     gsw_dtype factor_type, vector_type;
     int diagonal;         /* records begin with the reciprocal diagonal */
-    const void *packed;   /* geometry->records records, in the order of this sweep */
+    const void *packed;   /* chains->records records, in the order of this sweep */
     const int64_t *first; /* first record of each pencil, in the order of this sweep */
     int threads;
     int64_t count; /* right-hand sides */
@@ -92,7 +92,7 @@ typedef struct gsw_sweep_job {
 } gsw_sweep_job;
 
 /* Scratch of one thread for `batch` right-hand sides: a ring of x for each, halo, staged b. */
-static inline size_t gsw_sweep_work_bytes(const gsw_geometry *g, int upper, gsw_dtype vector_type,
+static inline size_t gsw_sweep_work_bytes(const gsw_chains *g, int upper, gsw_dtype vector_type,
                                           int64_t batch) {
     const gsw_shape *shape = &g->part[upper];
     const size_t rows = (size_t)gsw_ring_rows(shape->reach);

@@ -10,7 +10,7 @@
  * Named shapes: eliminate_named.cuh, which tells how. The rest of this is of the kernel for any
  * shape (eliminate_kernel.cuh), which is written to be right.
  *
- * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"), by one block, step by step, a thread a
+ * UNIT OF WORK. A pencil (tiles.h), by one block, step by step, a thread a
  * line; one warp watches how far other pencils are, and one thread tells them how far this one is.
  * Blocks take the next pencil from a ticket.
  *
@@ -170,7 +170,7 @@ gsw_status make_lists(gsw_context *context, gsw_factor *factor, work *w) {
     memset(memory, 0, sizeof(eliminate_lists));
     eliminate_lists *lists = static_cast<eliminate_lists *>(memory);
     for (int32_t j = 0; j < shape->count; j++)
-        lists->lower[j] = {shape->offset[j].dx, shape->lane[j], shape->offset[j].dz};
+        lists->lower[j] = {shape->offset[j].dx, shape->dl[j], shape->offset[j].dz};
     lists->updates = factor->packed->updates;
     const gsw_status status =
         upload(context, factor, lists, 1, sizeof *lists, (const void **)&w->plan.lists);

@@ -61,7 +61,7 @@ __device__ __forceinline__ int32_t record_of(const eliminate_plan &plan, int32_t
     return rest < plan.records ? rest : rest - plan.records;
 }
 
-/* Point x of line (ly, lz) of a pencil, as the upper part keeps it: see MIRROR in geometry.h. */
+/* Point x of line (ly, lz) of a pencil, as the upper part keeps it: see MIRROR in tiles.h. */
 __device__ __forceinline__ eliminate_spot upper_spot(const eliminate_plan &plan, int32_t ticket,
                                                      int32_t x, int32_t ly, int32_t lz) {
     const int32_t step = plan.nx - 1 - x + plan.skew_y * (plan.tile_y - 1 - ly) +

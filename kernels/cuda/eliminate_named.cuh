@@ -1,6 +1,6 @@
 /* eliminate_named.cuh: elimination for named shapes: a pencil's records pass through shared memory.
  *
- * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"), by one block; blocks take the next one
+ * UNIT OF WORK. A pencil (tiles.h), by one block; blocks take the next one
  * from a ticket. Records of both parts come by bulk copies, some steps ahead; one warp makes the
  * steps in place; the records go back by bulk copies. The record of the upper part that belongs to
  * step s, (nx - 1 + delay - s) mod records, holds the same points as that of the lower part,
@@ -660,12 +660,13 @@ template <class Real, int Name> eliminate_kernel named_kernel(int dilu) {
 
 template <class Real> eliminate_kernel kernel_for(gsw_shape_name shape, int dilu) {
     switch (shape) {
-#define ELIMINATE_CASE(name, halo)                                                                 \
+#define ELIMINATE_CASE(name, lower)                                                                \
     case SHAPE_##name:                                                                             \
         return named_kernel<Real, SHAPE_##name>(dilu);
-        NAMED_SHAPES(ELIMINATE_CASE)
+        GSW_NAMED_STENCILS(ELIMINATE_CASE, GSW_NO_OFFSET)
 #undef ELIMINATE_CASE
     case SHAPE_OTHER:
+    case SHAPE_COUNT:
         break;
     }
     return {(const void *)eliminate_pencils<Real>, 0};

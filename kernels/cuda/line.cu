@@ -81,7 +81,7 @@ static int64_t box_entries(const line_plan *plan, line_offset o) {
 
 /* Makes the pattern of a CSR that holds the whole box, in sweep order; `entries` is how many
  * entries that has. `before` and `after` say which of the parts are stored beside the diagonal. */
-static void plan_pattern(const gsw_geometry *g, bool mirrored, bool before, bool after,
+static void plan_pattern(const gsw_sheared *g, bool mirrored, bool before, bool after,
                          line_plan *plan, int64_t *entries) {
     const gsw_shape *low = &g->part[mirrored ? 1 : 0], *high = &g->part[mirrored ? 0 : 1];
     plan->patterns = 0;
@@ -127,7 +127,7 @@ static void locate_terms(line_plan *plan) {
  * than the part, but lacks so much that the numbers of all entries and of a line agree and the line
  * still ends with a diagonal, would deceive: small matrices, in which that could happen by chance,
  * are read by their columns. */
-static void plan_csr(const gsw_geometry *g, const gsw_matrix *matrix, gsw_part part, bool mirrored,
+static void plan_csr(const gsw_sheared *g, const gsw_matrix *matrix, gsw_part part, bool mirrored,
                      line_plan *plan) {
     const bool before = (part == GSW_UPPER) == mirrored; /* the part comes first in sweep order */
     int64_t entries;
@@ -167,12 +167,12 @@ static const void *sweep_first(const void *array, int64_t count, size_t size, bo
 static gsw_status make_plan(gsw_context *context, const gsw_matrix *matrix,
                             const gsw_sptrsv_options *options, const void *b, void *x,
                             line_plan *plan) {
-    gsw_geometry g;
+    gsw_sheared g;
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const bool mirrored = (options->part == GSW_UPPER) != (options->transpose != 0);
     const gsw_shape *shape = &g.part[options->part == GSW_UPPER ? 1 : 0];
     const size_t vector_size = gsw_dtype_size(options->vector_type);
-    gsw_geometry_derive(&g, &matrix->grid, &matrix->stencil, 0);
+    gsw_shear(&g, &matrix->grid, &matrix->stencil);
     if (g.nx > LINE_EXTENT_MAX || g.width > LINE_EXTENT_MAX || g.nz > LINE_EXTENT_MAX ||
         g.ny * g.nz > UINT32_MAX / 2)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,

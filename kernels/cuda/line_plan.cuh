@@ -9,7 +9,7 @@
 #define GSW_CUDA_LINE_PLAN_CUH
 
 #include "cuda/context.cuh"
-#include "geometry.h"
+#include "shape.h"
 
 #define LINE_ROWS_MAX    32 /* rows of a subtask: one a lane */
 #define LINE_TILE_MAX    16 /* lines of a tile */

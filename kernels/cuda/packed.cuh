@@ -1,19 +1,40 @@
 /* packed.cuh: a packed factor in device memory, and what the files that make and use it share. The
- * layout is that of the tiles in geometry.h. */
+ * layout is that of the tiles in tiles.h. */
 #ifndef GSW_CUDA_PACKED_CUH
 #define GSW_CUDA_PACKED_CUH
 
 #include "cuda/context.cuh"
 
 extern "C" {
-#include <geometry.h>
 #include <layout.h>
-#include <shapes.h>
+#include <named_shapes.h>
+#include <tiles.h>
 }
 
-/* Lines of a lane in the tile of a shape: two where a line has few coefficients. */
+/* Lines of a lane in the tile of a shape: two in stars, whose lines have few coefficients. */
 static constexpr __host__ __device__ int lines_of_a_lane(int name) {
-    return name == SHAPE_D2N5 || name == SHAPE_D3N7 || name == SHAPE_D3N13 ? 2 : 1;
+    int lines = 1;
+#define SHAPE_LINES(shape, lower)                                                                  \
+    if (name == SHAPE_##shape && SHAPE_STAR_##shape)                                               \
+        lines = 2;
+    GSW_NAMED_STENCILS(SHAPE_LINES, GSW_NO_OFFSET)
+#undef SHAPE_LINES
+    return lines;
+}
+
+/* Do all couplings of a shape lie in one plane? */
+static constexpr __host__ __device__ bool is_flat(int name) {
+    bool flat = false;
+#define SHAPE_IS_FLAT(shape, lower) flat = flat || (name == SHAPE_##shape && SHAPE_FLAT_##shape);
+    GSW_NAMED_STENCILS(SHAPE_IS_FLAT, GSW_NO_OFFSET)
+#undef SHAPE_IS_FLAT
+    return flat;
+}
+
+/* The tile of a named shape. */
+static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name) {
+    return {is_flat(name) ? 32 : 8, is_flat(name) ? lines_of_a_lane(name) : 1,
+            is_flat(name) ? 1 : lines_of_a_lane(name)};
 }
 
 /* One pencil of a part. Pencils are stored, and taken by blocks, in an order in which each comes

@@ -13,19 +13,19 @@ struct coupling {
 
 /* The couplings of a named shape in ascending order; the last is x - 1. */
 template <int name> struct couplings_of;
-#define SHAPE_COUPLING(index, x, l, p) {x, l, p},
-#define SHAPE_COUPLINGS(name, halo)                                                                \
+#define SHAPE_COUPLING(dx, dy, dz) {dx, (dy) + shear * (dz), -(dz)},
+#define SHAPE_COUPLINGS(name, lower)                                                               \
     template <> struct couplings_of<SHAPE_##name> {                                                \
+        static constexpr int shear = SHAPE_SHEAR_##name;                                           \
         static __host__ __device__ constexpr coupling at(int j) {                                  \
-            constexpr coupling table[] = {OFFSETS_##name(SHAPE_COUPLING){-1, 0, 0}};               \
+            constexpr coupling table[] = {lower{-1, 0, 0}};                                        \
             return table[j];                                                                       \
         }                                                                                          \
         static __host__ __device__ constexpr int count() {                                         \
-            constexpr coupling table[] = {OFFSETS_##name(SHAPE_COUPLING){-1, 0, 0}};               \
-            return (int)(sizeof table / sizeof table[0]);                                          \
+            return SHAPE_TERMS_##name;                                                             \
         }                                                                                          \
     };
-NAMED_SHAPES(SHAPE_COUPLINGS)
+GSW_NAMED_STENCILS(SHAPE_COUPLINGS, SHAPE_COUPLING)
 #undef SHAPE_COUPLINGS
 #undef SHAPE_COUPLING
 
@@ -47,10 +47,9 @@ struct source {
 template <int name> struct shape_of {
     using table = couplings_of<name>;
     static constexpr int terms = table::count();
-    static constexpr bool flat = name == SHAPE_D2N5 || name == SHAPE_D2N9;
-    static constexpr bool paired = lines_of_a_lane(name) == 2;
-    static constexpr int lanes_y = flat ? 32 : 8, lanes_z = 32 / lanes_y;
-    static constexpr int lines_y = paired && flat ? 2 : 1, lines_z = paired && !flat ? 2 : 1;
+    static constexpr gsw_tile_shape tile = tile_of_shape(name);
+    static constexpr int lanes_y = tile.lanes_y, lanes_z = 32 / lanes_y;
+    static constexpr int lines_y = tile.lines_y, lines_z = tile.lines_z;
     static constexpr int members = lines_y * lines_z;
     static constexpr int tile_y = lanes_y * lines_y, tile_z = lanes_z * lines_z;
 
@@ -88,6 +87,25 @@ template <int name> struct shape_of {
     static constexpr int skew_y = find_skew_y(), skew_z = find_skew_z();
     static constexpr int halo_y = find_halo(false), halo_z = find_halo(true);
     static constexpr bool corner = find_corner();
+
+    /* Every coupling leads backward, to this tile or one next to it; offsets ascend. */
+    static __host__ __device__ constexpr bool find_order() {
+        for (int j = 0; j < terms; j++) {
+            const coupling c = table::at(j);
+            if (c.dl > 0 || c.plane < 0 || back(j) < 1)
+                return false;
+            if (j == 0)
+                continue;
+            const coupling before = table::at(j - 1);
+            const int dy = c.dl + table::shear * c.plane;
+            const int dy_before = before.dl + table::shear * before.plane;
+            if (before.plane != c.plane ? before.plane < c.plane
+                : dy_before != dy       ? dy_before > dy
+                                        : before.dx >= c.dx)
+                return false;
+        }
+        return true;
+    }
 
     static __host__ __device__ constexpr int back(int j) {
         const coupling c = table::at(j);
@@ -178,6 +196,17 @@ template <int name> struct shape_of {
     static constexpr int face_c = corner ? halo_y * halo_z : 0;
     static constexpr int row_values = own_values + face_y + face_z + face_c;
 };
+
+#define SHAPE_CHECKS(name, lower)                                                                  \
+    static_assert(shape_of<SHAPE_##name>::find_order(),                                            \
+                  #name ": offsets must ascend, and couplings lead backward");                     \
+    static_assert(shape_of<SHAPE_##name>::halo_y == SHAPE_HALO_##name,                             \
+                  #name ": the halo is not that of named_shapes.h");                               \
+    static_assert(shape_of<SHAPE_##name>::halo_y <= shape_of<SHAPE_##name>::tile_y &&              \
+                      shape_of<SHAPE_##name>::halo_z <= shape_of<SHAPE_##name>::tile_z,            \
+                  #name ": a tile reads the tiles next to it only");
+GSW_NAMED_STENCILS(SHAPE_CHECKS, GSW_NO_OFFSET)
+#undef SHAPE_CHECKS
 
 } // namespace
 

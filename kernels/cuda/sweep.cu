@@ -133,7 +133,7 @@ void plan_faces(const gsw_tiles *t, int32_t columns, sweep_plan *plan) {
     bool corner = false;
     for (int p = 0; p < 2; p++) {
         for (int32_t j = 0; j < t->part[p].count; j++)
-            corner = corner || (t->part[p].lane[j] < 0 && t->part[p].offset[j].dz < 0);
+            corner = corner || (t->part[p].dl[j] < 0 && t->part[p].offset[j].dz < 0);
     }
     const int32_t values[3] = {t->halo_y * t->tile_z, t->halo_z * t->tile_y,
                                corner ? t->halo_y * t->halo_z : 0};
@@ -156,7 +156,7 @@ void plan_couplings(const gsw_packed_view *view, sweep_plan *plan) {
     plan->terms = view->terms;
     plan->lead = t->skew_y * t->halo_y + t->skew_z * t->halo_z;
     for (int32_t j = 0; j < view->terms; j++) {
-        plan->dl[j] = (int16_t)shape->lane[j];
+        plan->dl[j] = (int16_t)shape->dl[j];
         plan->plane[j] = (int16_t)-shape->offset[j].dz;
         plan->back[j] = (int16_t)shape->back[j];
     }
@@ -264,12 +264,8 @@ gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count,
 } // namespace
 
 gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) {
-    if (name == SHAPE_D2N5)
-        return gsw_tile_shape{32, 2, 1};
-    if (name == SHAPE_D3N7 || name == SHAPE_D3N13)
-        return gsw_tile_shape{8, 1, 2};
     if (name != SHAPE_OTHER)
-        return gsw_tile_shape{name == SHAPE_D2N9 ? 32 : 8, 1, 1};
+        return tile_of_shape(name);
     /* A pencil reads the tiles next to it only. */
     int32_t lanes_y = tiles->nz == 1 ? 32 : 8;
     while (lanes_y > 1 && lanes_y / 2 >= tiles->halo_y && GSW_TILE_LANES / lanes_y < tiles->halo_z)

@@ -113,7 +113,7 @@ constexpr __host__ __device__ int32_t sweep_row_pitch(int32_t values, int32_t si
 /* Kernels of one pair of types, by gsw_shape_name: for one column, and for SWEEP_COLUMNS (NULL:
  * their rings would be too large). */
 struct sweep_kernels {
-    const void *kernel[SHAPE_D3N33 + 1], *columns[SHAPE_D3N33 + 1];
+    const void *kernel[SHAPE_COUNT], *columns[SHAPE_COUNT];
 };
 
 const sweep_kernels *sweep_kernels_f64(void);

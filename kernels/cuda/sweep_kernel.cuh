@@ -1,6 +1,6 @@
 /* sweep_kernel.cuh: one sweep of a packed factor: skewed pencils, a block each.
  *
- * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"). A block takes the next one from a ticket.
+ * UNIT OF WORK. A pencil (tiles.h). A block takes the next one from a ticket.
  * Its warps have roles, and hand on through shared memory, chunk by chunk (8 steps):
  *
  *   compute  makes the steps; a lane makes one point of each of its lines a step; a warp a column

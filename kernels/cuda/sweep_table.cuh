@@ -4,22 +4,37 @@
 
 #include "cuda/sweep_kernel.cuh"
 
-#define SWEEP_KERNEL(shape, Real, Value, columns)                                                  \
-    (const void *)sweep_pencils<SHAPE_##shape, Real, Value, columns>
+namespace {
+
+template <int name, class Real, class Value> constexpr const void *single_kernel() {
+    return (const void *)sweep_pencils<name, Real, Value, 1>;
+}
+
+/* NULL in the plane, where the rings of several right-hand sides would be too large. */
+template <int name, class Real, class Value> constexpr const void *several_kernel() {
+    if constexpr (is_flat(name))
+        return NULL;
+    else
+        return (const void *)sweep_pencils<name, Real, Value, SWEEP_COLUMNS>;
+}
+
+template <class Real, class Value> const sweep_kernels *sweep_kernels_of() {
+#define SINGLE_KERNEL(name, lower)  single_kernel<SHAPE_##name, Real, Value>(),
+#define SEVERAL_KERNEL(name, lower) several_kernel<SHAPE_##name, Real, Value>(),
+    static const sweep_kernels kernels = {
+        {single_kernel<SHAPE_OTHER, Real, Value>(),
+         GSW_NAMED_STENCILS(SINGLE_KERNEL, GSW_NO_OFFSET)},
+        {NULL, GSW_NAMED_STENCILS(SEVERAL_KERNEL, GSW_NO_OFFSET)}};
+#undef SEVERAL_KERNEL
+#undef SINGLE_KERNEL
+    return &kernels;
+}
+
+} // namespace
 
 #define SWEEP_KERNELS(type, Real, Value)                                                           \
     const sweep_kernels *sweep_kernels_##type(void) {                                              \
-        static const sweep_kernels kernels = {                                                     \
-            {SWEEP_KERNEL(OTHER, Real, Value, 1), SWEEP_KERNEL(D2N5, Real, Value, 1),              \
-             SWEEP_KERNEL(D2N9, Real, Value, 1), SWEEP_KERNEL(D3N7, Real, Value, 1),               \
-             SWEEP_KERNEL(D3N13, Real, Value, 1), SWEEP_KERNEL(D3N19, Real, Value, 1),             \
-             SWEEP_KERNEL(D3N27, Real, Value, 1), SWEEP_KERNEL(D3N33, Real, Value, 1)},            \
-            {NULL, NULL, NULL, SWEEP_KERNEL(D3N7, Real, Value, SWEEP_COLUMNS),                     \
-             SWEEP_KERNEL(D3N13, Real, Value, SWEEP_COLUMNS),                                      \
-             SWEEP_KERNEL(D3N19, Real, Value, SWEEP_COLUMNS),                                      \
-             SWEEP_KERNEL(D3N27, Real, Value, SWEEP_COLUMNS),                                      \
-             SWEEP_KERNEL(D3N33, Real, Value, SWEEP_COLUMNS)}};                                    \
-        return &kernels;                                                                           \
+        return sweep_kernels_of<Real, Value>();                                                    \
     }
 
 #endif

@@ -28,7 +28,24 @@ static void print_wrapped(FILE *stream, const char *text, int column, int indent
     fputc('\n', stream);
 }
 
+/* The help of an option, with the names of the known stencils where CLI_STENCILS stands. Cut off
+ * where it does not fit. */
+static const char *option_help(const cli_option *option, char *text, size_t size) {
+    const char *place = strstr(option->help, CLI_STENCILS), *name;
+    if (place == NULL)
+        return option->help;
+    (void)snprintf(text, size, "%.*s", (int)(place - option->help), option->help);
+    for (int k = 0; (name = gsw_stencil_known(k)) != NULL; k++) {
+        const size_t length = strlen(text);
+        (void)snprintf(text + length, size - length, "%s%s", k > 0 ? ", " : "", name);
+    }
+    const size_t length = strlen(text);
+    (void)snprintf(text + length, size - length, "%s", place + strlen(CLI_STENCILS));
+    return text;
+}
+
 static void print_option(FILE *stream, const cli_option *option) {
+    char text[1024];
     int column = fprintf(stream, "  --%s%s%s", option->name, option->argument != NULL ? " " : "",
                          option->argument != NULL ? option->argument : "");
     if (column + 2 > HELP_INDENT) {
@@ -36,7 +53,7 @@ static void print_option(FILE *stream, const cli_option *option) {
         column = 0;
     }
     fprintf(stream, "%*s", HELP_INDENT - column, "");
-    print_wrapped(stream, option->help, HELP_INDENT, HELP_INDENT);
+    print_wrapped(stream, option_help(option, text, sizeof text), HELP_INDENT, HELP_INDENT);
 }
 
 /* Paragraphs with an empty line between two. */
@@ -123,6 +140,7 @@ static void print_roff(FILE *stream, const char *text) {
 }
 
 static void print_man_option(FILE *stream, const cli_option *option) {
+    char text[1024];
     fputs(".TP\n.B \\-\\-", stream);
     print_roff(stream, option->name);
     if (option->argument != NULL) {
@@ -130,7 +148,7 @@ static void print_man_option(FILE *stream, const cli_option *option) {
         print_roff(stream, option->argument);
     }
     fputc('\n', stream);
-    print_roff(stream, option->help);
+    print_roff(stream, option_help(option, text, sizeof text));
     fputs(".\n", stream);
 }
 

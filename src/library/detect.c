@@ -27,18 +27,22 @@
 #include "contract/check.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/stencils.h"
 
 /* The longest component of an offset that is taken for a neighbour when the grid is inferred: that
  * of the named stencils. With longer ones nearly any small matrix would be some grid. */
 #define INFERRED_REACH 2
+#define WITHIN_REACH(dx, dy, dz)                                                                   \
+    &&(dx) >= -INFERRED_REACH && (dx) <= INFERRED_REACH && (dy) >= -INFERRED_REACH &&              \
+        (dy) <= INFERRED_REACH && (dz) >= -INFERRED_REACH
+#define REACHES(name, lower) lower
+_Static_assert(1 GSW_NAMED_STENCILS(REACHES, WITHIN_REACH), "a named stencil reaches farther");
 
 /* How many entries that refuted a grid are kept, to refute the next ones without a pass. */
 #define REFUTATIONS 32
 
 /* How many rows are read to tell which of the grids that do not fit comes nearest. */
 #define SAMPLE_ROWS 65536
-
-#define NAMED_COUNT 7
 
 /* The distinct distances column - row, ascending, 0 among them. One place more holds a sentinel. */
 typedef struct distance_set {
@@ -71,7 +75,7 @@ typedef struct witness {
 /* A grid that was found. */
 typedef struct choice {
     gsw_grid grid;
-    int named; /* index in `named`, NAMED_COUNT for a custom stencil */
+    int named; /* index in `named`, GSW_NAMED_COUNT for a custom stencil */
     gsw_stencil stencil;
 } choice;
 
@@ -80,7 +84,7 @@ typedef struct search {
     gsw_context *context;
     const gsw_csr *csr;
     distance_set set;
-    gsw_stencil named[NAMED_COUNT]; /* ascending count */
+    gsw_stencil named[GSW_NAMED_COUNT]; /* ascending count */
     witness refutations[REFUTATIONS];
     int refutation_count;
     int found;
@@ -288,7 +292,7 @@ static int holds_distance(const gsw_stencil *stencil, const reading *r, int i, u
  * (`seen` is 0), one that no reading of the entries can undercut. */
 static int smallest_named(const search *s, const reading *r, int seen) {
     int n = 0;
-    for (; n < NAMED_COUNT; n++) {
+    for (; n < GSW_NAMED_COUNT; n++) {
         int i = 0;
         while (i < s->set.count &&
                holds_distance(&s->named[n], r, i, seen ? r->seen[i] : r->allowed[i], seen))
@@ -302,7 +306,7 @@ static int smallest_named(const search *s, const reading *r, int seen) {
 static gsw_status make_choice(const search *s, const reading *r, choice *c) {
     c->grid = r->grid;
     c->named = smallest_named(s, r, 1);
-    if (c->named < NAMED_COUNT) {
+    if (c->named < GSW_NAMED_COUNT) {
         c->stencil = s->named[c->named];
         return GSW_SUCCESS;
     }
@@ -319,7 +323,8 @@ static gsw_status make_choice(const search *s, const reading *r, choice *c) {
 static int beats_best(const search *s, int named, int count) {
     if (!s->found || named < s->best.named)
         return 1;
-    return named == NAMED_COUNT && s->best.named == NAMED_COUNT && count < s->best.stencil.count;
+    return named == GSW_NAMED_COUNT && s->best.named == GSW_NAMED_COUNT &&
+           count < s->best.stencil.count;
 }
 
 /* Looks whether an entry that refuted another grid refutes this one. */
@@ -340,7 +345,7 @@ static gsw_status try_grid(search *s, const gsw_grid *grid) {
     if (r->unexplained)
         return GSW_SUCCESS;
     int named = smallest_named(s, r, 0);
-    if ((named == NAMED_COUNT && r->ambiguous) || !beats_best(s, named, s->set.count) ||
+    if ((named == GSW_NAMED_COUNT && r->ambiguous) || !beats_best(s, named, s->set.count) ||
         refuted_before(s, r))
         return GSW_SUCCESS;
     witness bad = read_entries(s, r);
@@ -350,7 +355,7 @@ static gsw_status try_grid(search *s, const gsw_grid *grid) {
     }
     choice found;
     GSW_TRY(make_choice(s, r, &found));
-    if ((found.named == NAMED_COUNT && r->ambiguous) ||
+    if ((found.named == GSW_NAMED_COUNT && r->ambiguous) ||
         !beats_best(s, found.named, found.stencil.count))
         return GSW_SUCCESS;
     s->best = found;
@@ -358,11 +363,16 @@ static gsw_status try_grid(search *s, const gsw_grid *grid) {
     return GSW_SUCCESS;
 }
 
+/* Loads the named stencils, those with fewer offsets first. */
 static gsw_status load_named(search *s) {
-    static const char *const names[NAMED_COUNT] = {"D2N5",  "D3N7",  "D2N9", "D3N13",
-                                                   "D3N19", "D3N27", "D3N33"};
-    for (int n = 0; n < NAMED_COUNT; n++)
-        GSW_TRY(gsw_stencil_named(names[n], &s->named[n]));
+    for (int n = 0; n < GSW_NAMED_COUNT; n++) {
+        gsw_stencil stencil;
+        GSW_TRY(gsw_stencil_named(gsw_named_stencils[n].name, &stencil));
+        int at = n;
+        for (; at > 0 && s->named[at - 1].count > stencil.count; at--)
+            s->named[at] = s->named[at - 1];
+        s->named[at] = stencil;
+    }
     return GSW_SUCCESS;
 }
 

@@ -44,11 +44,10 @@ static const cli_option table[OPT_COUNT] = {
                      "poisson, anisotropic, convection, lognormal, hpcg, helmholtz19, star13, "
                      "box33, random:SEED",
                      TEXT(problem)},
-    [OPT_STENCIL] =
-        {"stencil", "STENCIL",
-         "stencil of a random problem: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33, or "
-         "a list of offsets 'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
-         TEXT(stencil)},
+    [OPT_STENCIL] = {"stencil", "STENCIL",
+                     "stencil of a random problem: " CLI_STENCILS ", or "
+                     "a list of offsets 'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
+                     TEXT(stencil)},
     [OPT_GRID] = {"grid", "XxYxZ", "the grid of FILE.mtx, instead of finding it", TEXT(grid)},
     [OPT_RHS] = {"rhs", "FILE|ones|random:SEED",
                  "right-hand side: a Matrix Market dense array, all ones, or uniform random values "
@@ -97,11 +96,10 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_NO_CHECK] = {"no-check", NULL, "do not compare with the reference sweep", FLAG(no_check)},
     [OPT_REPEATS] = {"repeats", "N", "solve N times and report the median (default: 5)",
                      INTEGER(repeats, 1, 1000000)},
-    [OPT_BENCH_STENCIL] =
-        {"stencil", "LIST",
-         "stencils: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33 (default: D3N7); "
-         "with --whole-solve the one of a random problem",
-         TEXT(stencil)},
+    [OPT_BENCH_STENCIL] = {"stencil", "LIST",
+                           "stencils: " CLI_STENCILS " (default: D3N7); "
+                           "with --whole-solve the one of a random problem",
+                           TEXT(stencil)},
     [OPT_BENCH_SIZE] = {"size", "LIST",
                         "grids: N is a cube (a square for 2D stencils), or NXxNYxNZ (default: "
                         "64,128)",

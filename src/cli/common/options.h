@@ -43,6 +43,9 @@ typedef struct cli_options {
     bool transpose, unit_diagonal, no_check, whole_solve, quiet, man;
 } cli_options;
 
+/* Where this stands in an option's help, the names of all known stencils are printed. */
+#define CLI_STENCILS "{stencils}"
+
 /* All options of all subcommands; a subcommand lists those that it takes. */
 typedef enum cli_option_id {
     OPT_END = 0,

@@ -51,8 +51,8 @@ class Grid:
 class Stencil:
     """The offsets (dx, dy, dz) that a row may couple to, the centre among them.
 
-    Stencil("D3N7") is a named one: D2N5, D2N9, D3N7, D3N13, D3N19, D3N27, D3N33; Stencil(offsets)
-    takes an iterable of triples in any order.
+    Stencil("D3N7") is a named one, Stencil.known() lists their names; Stencil(offsets) takes an
+    iterable of triples in any order.
     offsets  tuple of triples, ascending in (dz, dy, dx)
     name     "D3N7" and so on, else "custom"
     Errors: TypeError, ValueError (unknown name, no centre, a duplicate, more than 128 offsets).
@@ -78,6 +78,14 @@ class Stencil:
         self.offsets = tuple((o.dx, o.dy, o.dz) for o in made.offsets[:made.count])
         self.name = library.gsw_stencil_name(byref(made)).decode()
         return self
+
+    @staticmethod
+    def known():
+        """The names of all named stencils (tuple of str)."""
+        names = []
+        while name := library.gsw_stencil_known(len(names)):
+            names.append(name.decode())
+        return tuple(names)
 
     @classmethod
     def _of(cls, struct):

@@ -135,6 +135,7 @@ PROTOTYPES = {
     "gsw_grid_points": (c_int, [_P(gsw_grid), _P(c_int64)]),
     "gsw_stencil_named": (c_int, [c_char_p, _P(gsw_stencil)]),
     "gsw_stencil_from_offsets": (c_int, [_P(gsw_offset), c_int32, _P(gsw_stencil)]),
+    "gsw_stencil_known": (c_char_p, [c_int32]),
     "gsw_stencil_name": (c_char_p, [_P(gsw_stencil)]),
     "gsw_matrix_from_csr": (c_int, [c_void_p, _P(gsw_grid), _P(gsw_stencil), _P(gsw_csr),
                                     _P(gsw_matrix)]),

@@ -1,15 +1,15 @@
-/* test_geometry.c: the sweep coordinates of kernels/geometry.h against the definition of a
+/* test_chains.c: the sweep coordinates of kernels/chains.h against the definition of a
  * dependence, for every point of many small grids: each point is made exactly once, and everything
  * that it depends on is made earlier in its own pencil, or in a pencil before it within the lag
  * that the hand-over waits for. */
 #include <check.h>
 #include <stdlib.h>
-#include <geometry.h>
+#include <chains.h>
 #include "oracle.h"
 
 /* When and where a row is made. */
 typedef struct visit {
-    int64_t pencil, step, absolute, lane, record;
+    int64_t pencil, step, absolute, chain, record;
 } visit;
 
 /* Check reports every assertion to its parent process; millions of them go through this instead. */
@@ -22,7 +22,7 @@ typedef struct visit {
 static const int32_t widths[] = {1, 2, 4, 8};
 
 /* Walks all pencils of one direction; fails if a point is met twice or never. */
-static visit *walk(const gsw_geometry *g, int mirrored) {
+static visit *walk(const gsw_chains *g, int mirrored) {
     visit *visits = malloc((size_t)g->points * sizeof *visits);
     ck_assert_ptr_nonnull(visits);
     for (int64_t row = 0; row < g->points; row++)
@@ -32,9 +32,9 @@ static visit *walk(const gsw_geometry *g, int mirrored) {
         int64_t first, last;
         gsw_pencil_planes(g, mirrored, q, &first, &last);
         for (int64_t s = 0; s < gsw_pencil_steps(g, mirrored, q); s++, record++) {
-            for (int64_t l = 0; l < g->lanes; l++) {
+            for (int64_t l = 0; l < g->chains; l++) {
                 const gsw_place place =
-                    gsw_place_of(g, gsw_first_lane(g, mirrored, q), first, s, l);
+                    gsw_place_of(g, gsw_first_chain(g, mirrored, q), first, s, l);
                 if (!place.inside)
                     continue;
                 visit *v = &visits[place.row + place.x];
@@ -50,7 +50,7 @@ static visit *walk(const gsw_geometry *g, int mirrored) {
 }
 
 /* The neighbour of a row at an offset of the part, or -1; the definition, nothing clever. */
-static int64_t neighbour_row(const gsw_geometry *g, int64_t row, gsw_offset o) {
+static int64_t neighbour_row(const gsw_chains *g, int64_t row, gsw_offset o) {
     const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
                   z = row / g->nx / g->ny + o.dz;
     if (x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz)
@@ -58,7 +58,7 @@ static int64_t neighbour_row(const gsw_geometry *g, int64_t row, gsw_offset o) {
     return x + g->nx * (y + g->ny * z);
 }
 
-static void check_dependences(const gsw_geometry *g, int mirrored, const visit *visits) {
+static void check_dependences(const gsw_chains *g, int mirrored, const visit *visits) {
     const gsw_shape *shape = &g->part[mirrored];
     for (int64_t row = 0; row < g->points; row++) {
         const visit *own = &visits[row];
@@ -67,35 +67,36 @@ static void check_dependences(const gsw_geometry *g, int mirrored, const visit *
             if (other < 0)
                 continue;
             const visit *v = &visits[other];
-            const int64_t lanes_apart = (v->pencil - own->pencil) * g->lanes + v->lane - own->lane;
-            MUST(lanes_apart == shape->lane[j]);
+            const int64_t chains_apart =
+                (v->pencil - own->pencil) * g->chains + v->chain - own->chain;
+            MUST(chains_apart == shape->dl[j]);
             MUST(v->pencil <= own->pencil);
-            /* A lane of a pencil before stands in the same step as it would in this pencil, plus
+            /* A chain of a pencil before stands in the same step as it would in this pencil, plus
              * the lag for each pencil between. */
-            const int64_t lag = (own->pencil - v->pencil) * g->lanes * g->skew;
+            const int64_t lag = (own->pencil - v->pencil) * g->chains * g->skew;
             MUST(own->absolute - shape->back[j] + lag == v->absolute);
             MUST(shape->back[j] >= 1);
             MUST(shape->back[j] <= shape->reach);
-            MUST(-shape->lane[j] <= shape->halo);
+            MUST(-shape->dl[j] <= shape->halo);
         }
     }
 }
 
 /* Point i of the lower sweep and point points-1-i of the upper one share a record, reversed. */
-static void check_mirror(const gsw_geometry *g, const visit *lower, const visit *upper) {
+static void check_mirror(const gsw_chains *g, const visit *lower, const visit *upper) {
     for (int64_t row = 0; row < g->points; row++) {
         const visit *a = &lower[row], *b = &upper[g->points - 1 - row];
         MUST(a->record == g->records - 1 - b->record);
-        MUST(a->lane == g->lanes - 1 - b->lane);
+        MUST(a->chain == g->chains - 1 - b->chain);
     }
 }
 
-static void check_case(const gsw_grid *grid, const gsw_stencil *stencil, int32_t lanes,
+static void check_case(const gsw_grid *grid, const gsw_stencil *stencil, int32_t chains,
                        int32_t slack) {
-    gsw_geometry *g = calloc(1, sizeof *g);
+    gsw_chains *g = calloc(1, sizeof *g);
     ck_assert_ptr_nonnull(g);
-    gsw_geometry_derive(g, grid, stencil, slack);
-    gsw_geometry_tile(g, lanes);
+    gsw_chains_derive(g, grid, stencil, slack);
+    gsw_chains_cut(g, chains);
     ck_assert_int_eq(g->points, grid->nx * grid->ny * grid->nz);
     visit *lower = walk(g, 0), *upper = walk(g, 1);
     check_dependences(g, 0, lower);
@@ -124,14 +125,14 @@ START_TEST(known_coordinates) {
     static const struct {
         const char *name;
         int32_t shear, skew, halo;
-    } known[] = {{"D2N5", 0, 1, 1},  {"D2N9", 0, 2, 1},  {"D3N7", 0, 1, 1}, {"D3N13", 0, 1, 2},
-                 {"D3N19", 1, 2, 2}, {"D3N27", 1, 2, 2}, {"D3N33", 1, 2, 2}};
+    } known[] = {{"D2N5", 0, 1, 1},  {"D2N9", 0, 2, 1},  {"D3N7", 0, 1, 1},  {"D3N13", 0, 1, 2},
+                 {"D3N15", 1, 1, 2}, {"D3N19", 1, 2, 2}, {"D3N27", 1, 2, 2}, {"D3N33", 1, 2, 2}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const gsw_grid grid = {30, 20, known[i].name[1] == '2' ? 1 : 10};
         gsw_stencil stencil;
-        gsw_geometry g;
+        gsw_chains g;
         ck_assert_int_eq(gsw_stencil_named(known[i].name, &stencil), GSW_SUCCESS);
-        gsw_geometry_derive(&g, &grid, &stencil, 0);
+        gsw_chains_derive(&g, &grid, &stencil, 0);
         ck_assert_msg(g.shear == known[i].shear && g.skew == known[i].skew &&
                           g.part[0].halo == known[i].halo && g.part[1].halo == known[i].halo,
                       "%s: shear %d, skew %d, halo %d", known[i].name, g.shear, g.skew,
@@ -144,16 +145,16 @@ END_TEST
 START_TEST(large_grids_do_not_overflow) {
     const gsw_grid grid = {2048, 2048, 2048};
     gsw_stencil stencil;
-    gsw_geometry g;
+    gsw_chains g;
     ck_assert_int_eq(gsw_stencil_named("D3N27", &stencil), GSW_SUCCESS);
-    gsw_geometry_derive(&g, &grid, &stencil, 2);
-    gsw_geometry_tile(&g, 8);
+    gsw_chains_derive(&g, &grid, &stencil, 2);
+    gsw_chains_cut(&g, 8);
     ck_assert_int_eq(g.points, INT64_C(8589934592));
     ck_assert_int_eq(g.width, 2048 + 2047);
-    ck_assert(g.records * g.lanes > g.points);
-    ck_assert((double)(g.records * g.lanes) < 1.01 * (double)g.points);
+    ck_assert(g.records * g.chains > g.points);
+    ck_assert((double)(g.records * g.chains) < 1.01 * (double)g.points);
     const gsw_place last =
-        gsw_place_of(&g, gsw_first_lane(&g, 0, g.pencils - 1), 2047, 2047 + 6 * g.skew, 6);
+        gsw_place_of(&g, gsw_first_chain(&g, 0, g.pencils - 1), 2047, 2047 + 6 * g.skew, 6);
     ck_assert_int_eq(last.row + last.x, g.points - 1);
 }
 END_TEST
@@ -170,8 +171,8 @@ START_TEST(floor_and_ceiling) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("geometry");
-    TCase *tc = tcase_create("geometry");
+    Suite *suite = suite_create("chains");
+    TCase *tc = tcase_create("chains");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, every_point_once_and_in_order);
     tcase_add_test(tc, known_coordinates);
