@@ -316,6 +316,33 @@ START_TEST(failing_callbacks_end_the_solve) {
 }
 END_TEST
 
+/* A solve inside a solve: refused with the same context, which stays usable. */
+static gsw_status solve_inside(void *user, gsw_context *where, const double *b, double *x) {
+    const watched *w = user;
+    return solve_cg(where, w->s->matrix, NULL, NULL, b, x, NULL);
+}
+
+START_TEST(a_solve_inside_a_solve_is_refused) {
+    model s = model_open("poisson:8x7x6", GSW_IC0);
+    watched w = {.s = &s};
+    gsw_preconditioner *M = NULL;
+    gsw_operator *op = NULL;
+    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, solve_inside, &w, &M),
+                     GSW_SUCCESS);
+    for (int again = 0; again < 2; again++)
+        refuse(
+            gsw_cg(context, op, M, NULL, s.b, s.x, NULL), GSW_ERROR_INVALID_ARGUMENT,
+            "preconditioner: the callback failed: context is inside a Krylov method; a solve in a "
+            "callback needs a context of its own");
+    memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+    ck_assert_int_eq(gsw_cg(context, op, NULL, NULL, s.b, s.x, NULL), GSW_SUCCESS);
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
 /* The message of a solve is not lost when callbacks run after it was made. */
 START_TEST(callbacks_keep_the_message) {
     model s = model_open("poisson:8x7x6", GSW_IC0);
@@ -426,6 +453,7 @@ int main(void) {
     tcase_add_loop_test(tc, a_part_of_the_library_as_a_preconditioner, 0, 2);
     tcase_add_loop_test(tc, callbacks_solve_as_the_objects_do, 0, 12);
     tcase_add_loop_test(tc, failing_callbacks_end_the_solve, 0, FAILURES);
+    tcase_add_test(tc, a_solve_inside_a_solve_is_refused);
     tcase_add_test(tc, callbacks_keep_the_message);
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_test(tc, a_context_takes_the_message_of_a_callback);

@@ -379,6 +379,9 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operato
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, method == GSW_CG || method == GSW_BICGSTAB || method == GSW_GMRES,
                 "method %d is unknown", (int)method);
+    GSW_REQUIRE(
+        context, !context->solving,
+        "context is inside a Krylov method; a solve in a callback needs a context of its own");
     GSW_TRY(resolve_options(context, options, &run.options));
     GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
     GSW_TRY(gsw_operator_check(context, A));
@@ -387,7 +390,9 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operato
     GSW_TRY(gsw_check_place(context, vectors, 2));
 
     GSW_TRY_GOTO(allocate_vectors(&run, vectors_needed(method, &run)), cleanup);
+    context->solving = 1;
     status = solve(&run, method, &made);
+    context->solving = 0;
 
 cleanup:
     if (run.work != NULL)
