@@ -244,14 +244,6 @@ static gsw_status check_preconditioner(gsw_context *context,
     return GSW_SUCCESS;
 }
 
-static gsw_status check_vectors(gsw_context *context, const double *b, const double *x,
-                                int64_t points) {
-    GSW_REQUIRE(context, b != NULL, "b is NULL");
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, !gsw_overlap(b, x, points), "b and x overlap");
-    return GSW_SUCCESS;
-}
-
 /* ---- the solve ---- */
 
 /* One allocation for all vectors. They start on lines of the cache, and not a power of two apart,
@@ -380,20 +372,27 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operato
                           .b = b,
                           .x = x,
                           .reported = -1};
+    const gsw_vector vectors[] = {{.name = "b", .data = b}, {.name = "x", .data = x, .written = 1}};
     gsw_krylov_result made = {.size = sizeof made, .residual = NAN, .recurrence = NAN};
     gsw_status status;
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, method == GSW_CG || method == GSW_BICGSTAB || method == GSW_GMRES,
                 "method %d is unknown", (int)method);
+    GSW_REQUIRE(
+        context, !context->solving,
+        "context is inside a Krylov method; a solve in a callback needs a context of its own");
     GSW_TRY(resolve_options(context, options, &run.options));
     GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
     GSW_TRY(gsw_operator_check(context, A));
     GSW_TRY(check_preconditioner(context, M, run.n));
-    GSW_TRY(check_vectors(context, b, x, run.n));
+    GSW_TRY(gsw_check_vectors(context, run.n, GSW_F64, 1, vectors, 2));
+    GSW_TRY(gsw_check_place(context, vectors, 2));
 
     GSW_TRY_GOTO(allocate_vectors(&run, vectors_needed(method, &run)), cleanup);
+    context->solving = 1;
     status = solve(&run, method, &made);
+    context->solving = 0;
 
 cleanup:
     if (run.work != NULL)
