@@ -121,9 +121,10 @@ static inline void pass_case_check(gsw_context *context, pass_case *c, double to
 
 /* A state in the middle of a solve, with coefficients that have nothing to do with each other. */
 static inline gsw_krylov_state krylov_midway(void) {
-    gsw_krylov_state state = gsw_krylov_begin(1e-100, 1000);
+    gsw_krylov_state state = gsw_krylov_begin(1e-100, 0, 1000);
     state.iterations = 7;
     state.norm = 3;
+    state.rz = -0.625;
     state.rho = 0.375;
     for (int k = GSW_ONE + 1; k < GSW_COEFFICIENTS; k++)
         state.coefficient[k] = (k % 2 ? 0.75 : -0.5) + 0.0625 * k;

@@ -39,6 +39,12 @@ extern "C" {
 
 typedef enum gsw_norm { GSW_NORM_TRUE = 0, GSW_NORM_PRECONDITIONED = 1 } gsw_norm;
 
+typedef enum gsw_nullspace {
+    GSW_NULLSPACE_NONE = 0,     /* the matrix is not singular */
+    GSW_NULLSPACE_CONSTANT = 1, /* it maps constant vectors to 0: pure Neumann conditions */
+    GSW_NULLSPACE_VECTOR = 2    /* it maps null_vector to 0 */
+} gsw_nullspace;
+
 typedef enum gsw_method { GSW_CG = 0, GSW_BICGSTAB = 1, GSW_GMRES = 2 } gsw_method;
 
 /* Called with iteration 0 and after every iteration; `residual` is the current norm divided by the
@@ -55,14 +61,20 @@ typedef struct gsw_krylov_options {
     gsw_norm norm;
     gsw_monitor_fn monitor;
     void *monitor_user;
+    gsw_nullspace nullspace;
+    const void *null_vector; /* for GSW_NULLSPACE_VECTOR: fp64, one value per point, in the
+                                context's memory, of any length but 0; it must not overlap x */
 } gsw_krylov_options;
 
 typedef struct gsw_krylov_result {
     int64_t iterations;
-    int converged;     /* 1: the tolerance was met and the true residual agrees */
-    double residual;   /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
-    double recurrence; /* the method's own last norm / reference */
-    double solve_ms;   /* wall time of the call */
+    int converged;        /* 1: the true residual of x meets the tolerance */
+    int stagnated;        /* 1: NOT_CONVERGED because more iterations would not help */
+    int64_t replacements; /* how often the recurrence was replaced by the true residual */
+    double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
+    double recurrence;    /* the method's own last norm / reference */
+    double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
+    double solve_ms;      /* wall time of the call */
 } gsw_krylov_result;
 
 /* Solve with a method. `factor` is the preconditioner, or NULL for none; its vector_type is F64.

@@ -1,18 +1,11 @@
-/* krylov_internal.h: what the driver in krylov.c and the methods share.
+/* krylov_run.h: one solve by a Krylov method, and what its method calls. A method speaks to the
+ * vectors through the functions below only: they may lie in a device's memory.
  *
- * A method speaks to the vectors through the functions below only: they may lie in a device's
- * memory. There are two kinds.
- *
- * CG and BiCGSTAB are queued: `start` makes the first residual and has its norm checked, `iterate`
- * queues one iteration, and both only call what does not wait. Their scalars live beside the
- * vectors, and what ends them is found there (krylov_passes.h). The driver queues iterations and
- * looks at the state after each, late enough that the device need not wait.
- *
- * GMRES knows its scalars on the host. It iterates until gsw_krylov_check() says that it has
- * converged or returns an error, and keeps run->x and run->iterations up to date, so that whatever
- * ends the iteration leaves the last iterate behind. */
-#ifndef GSW_KRYLOV_INTERNAL_H
-#define GSW_KRYLOV_INTERNAL_H
+ * Where a null vector v is given, the solve is that of P A x = P b with x orthogonal to v, where
+ * P = I - v v' / v'v. gsw_krylov_multiply() applies P A, gsw_krylov_precondition() applies P M^-1,
+ * and run->b is P b: a method does not see the difference. */
+#ifndef GSW_KRYLOV_RUN_H
+#define GSW_KRYLOV_RUN_H
 
 #include <gridsweep/krylov.h>
 
@@ -26,17 +19,21 @@ typedef struct gsw_krylov_run {
     gsw_factor *factor;         /* NULL: no preconditioner */
     gsw_krylov_options options; /* defaults resolved */
     int64_t n;
-    const double *b;
+    const double *b; /* the caller's, or P b */
     double *x;
     double *work; /* vectors of the method, `stride` values apart */
     int64_t stride;
-    gsw_krylov_state *state; /* of a queued method, in the backend's memory */
-    double reference;        /* norm that rtol refers to */
-    double tolerance;        /* max(rtol * reference, atol) */
-    double norm;             /* the last one that was checked */
+    const double *null_vector; /* of length 1, or NULL */
+    double *null_sums;         /* two scalars of projections, in the backend's memory */
+    gsw_krylov_state *state;   /* of a queued method, in the backend's memory */
+    double reference;          /* norm that rtol refers to */
+    double tolerance;          /* max(rtol * reference, atol) */
+    double target;             /* what the method's own norm must reach; at most the tolerance */
+    double norm;               /* the method's own norm, as last checked */
     int64_t iterations;
     int64_t reported; /* last iteration that the monitor has seen, or -1 */
-    int converged;
+    int reached;      /* the method's own norm is at most the target */
+    int stopped;      /* the monitor has asked to stop */
 } gsw_krylov_run;
 
 static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t number) {
@@ -47,8 +44,11 @@ static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t numbe
 gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, double *const *vectors);
 
 /* Records the norm after run->iterations iterations and shows it to the monitor. On success either
- * run->converged is set or the method goes on. Errors: NON_FINITE, STOPPED, NOT_CONVERGED. */
+ * run->reached is set or the method goes on. Errors: NON_FINITE, STOPPED, NOT_CONVERGED. */
 gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm);
+
+/* The same for a norm that has been judged already. */
+gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end);
 
 /* Refuses NaN and infinity in a scalar of the method, named in the message. */
 gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value);
@@ -57,13 +57,14 @@ gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value
 gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double value,
                                 const char *meaning);
 
-/* y = A x. */
+/* y = A x; P A x with a null vector. */
 gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y);
 
-/* r = b - A x. */
+/* r = b - A x. The product is complete before it is subtracted: where it is b that a sum starts
+ * with, large terms that cancel would take b's digits with them. */
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r);
 
-/* out = M^-1 in; out may be in. */
+/* out = M^-1 in, or P M^-1 in; out may be in. */
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out);
 
 /* Whether the preconditioner stands to the right of the matrix: then a method needs vectors for
@@ -79,6 +80,24 @@ gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r);
  * hat = M^-1 in and out = A hat. `hat` is used from the right only. */
 gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, double *out);
 
+/* v -= (its part along the null vector). Does nothing where there is none. */
+gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v);
+
+/* The size of the terms that a product A v adds up: *size estimates the square root of the sum of
+ * all (a_ij v_j)^2 as ||A S v||, where S changes signs at random. The rounding error of A v is
+ * about DBL_EPSILON times that, however much of A v cancels. It needs no entry of A. `terms`
+ * receives A S v, and `scratch` is overwritten; v is neither of them. */
+gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
+                            double *size);
+
+/* How much of a product cancels: *product = ||A v||, and *size as above. Both other vectors are
+ * overwritten. */
+gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double *scratch,
+                                   double *terms, double *product, double *size);
+
+/* Whether so little is left of a product that it is rounding error. */
+int gsw_krylov_vanishes(double product, double size);
+
 gsw_status gsw_krylov_copy(gsw_krylov_run *run, const double *x, double *y);
 
 /* y = a x + b y; with b = 0, y may be x. */
@@ -90,17 +109,5 @@ gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm);
 
 /* 1 where a method ended for a reason of the numbers, so that vectors can still be worked with. */
 int gsw_krylov_ended(gsw_status status);
-
-/* The methods, and the number of vectors that each needs. */
-#define GSW_CG_VECTORS             3
-#define GSW_BICGSTAB_VECTORS       5
-#define GSW_BICGSTAB_RIGHT_VECTORS 2 /* more with a preconditioner from the right */
-#define GSW_GMRES_EXTRA_VECTORS    2 /* besides one for each of the `restart` steps */
-
-gsw_status gsw_cg_start(gsw_krylov_run *run);
-gsw_status gsw_cg_iterate(gsw_krylov_run *run);
-gsw_status gsw_bicgstab_start(gsw_krylov_run *run);
-gsw_status gsw_bicgstab_iterate(gsw_krylov_run *run);
-gsw_status gsw_gmres_iterate(gsw_krylov_run *run);
 
 #endif
