@@ -65,10 +65,10 @@ static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double 
                               ? "the matrix is singular: it maps the direction to 0"
                           : first_half ? "alpha does not exist"
                                        : "the next direction does not exist";
+    const char vector = first_half ? 'p' : 's';
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                    "iteration %lld: %s is %g, with a product with A of %.3g and terms of it of "
-                    "%.3g: %s",
-                    iteration, name, value, product, size, meaning);
+                    "iteration %lld: %s is %g (|A%c| = %.3g, terms of A%c %.3g): %s", iteration,
+                    name, value, vector, product, vector, size, meaning);
 }
 
 /* With a preconditioner from the right, M^-1 p and M^-1 s have vectors of their own. */

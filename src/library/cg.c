@@ -63,8 +63,7 @@ static gsw_status explain_rz(gsw_krylov_run *run, const cg *m, double rz) {
     GSW_TRY(gsw_krylov_norm(run, m->r, &r));
     GSW_TRY(gsw_krylov_norm(run, m->z, &z));
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                    "iteration %lld: r'z is %g, with |r| = %.3g and |z| = %.3g: the preconditioner "
-                    "is %s",
+                    "iteration %lld: r'z is %g (|r| = %.3g, |z| = %.3g): the preconditioner is %s",
                     (long long)run->iterations + 1, rz, r, z,
                     z == 0                 ? "singular"
                     : negligible(rz, r, z) ? "singular, indefinite or not symmetric"
@@ -73,17 +72,21 @@ static gsw_status explain_rz(gsw_krylov_run *run, const cg *m, double rz) {
 
 /* The sign of p'Ap has changed, or it is 0. For a semidefinite A of norm |A|, |Ap|^2 <= |A| p'Ap:
  * where p'Ap is rounding error, Ap is small as well, and p lies in the null space. If Ap is not
- * small, A has eigenvalues of both signs, or is not symmetric. */
+ * small, A has eigenvalues of both signs, or is not symmetric; unless what p was made of was
+ * rounding error before, and x has grown with it. */
 static gsw_status explain_pw(gsw_krylov_run *run, const cg *m, double pw) {
     const char *meaning = "the matrix is indefinite or not symmetric";
-    double p, w, size;
+    double p, w, size, b, rounding;
     GSW_TRY(gsw_krylov_norm(run, m->p, &p));
     GSW_TRY(gsw_krylov_cancellation(run, m->p, m->r, m->w, &w, &size));
+    GSW_TRY(gsw_krylov_rounding(run, m->r, m->w, &rounding));
+    GSW_TRY(gsw_krylov_norm(run, run->b, &b));
     if (negligible(pw, p, size) && w * w <= 64 * DBL_EPSILON * size * size)
         meaning = "the matrix is singular (semidefinite): it maps p to 0";
+    else if (rounding > GSW_SINGULAR_ROUNDING * b)
+        meaning = "the matrix is singular or nearly so: x is huge, and A x is rounding error";
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                    "iteration %lld: p'Ap is %g%s, with |p| = %.3g, |Ap| = %.3g and terms of Ap of "
-                    "%.3g: %s",
+                    "iteration %lld: p'Ap is %g%s (|p| = %.3g, |Ap| = %.3g, terms of Ap %.3g): %s",
                     (long long)run->iterations + 1, pw,
                     pw != 0 ? ", of the other sign than before" : "", p, w, size, meaning);
 }

@@ -111,9 +111,8 @@ static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     /* Dividing by rounding errors would leave an x without meaning. */
     if (first && gsw_krylov_vanishes(hypot(column[0], length), m->terms))
         return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                        "iteration %lld: the product with the first residual is %.3g times as long "
-                        "as that, its terms %.3g times: the matrix is singular, it maps the "
-                        "residual to 0",
+                        "iteration %lld: |Ar| / |r| is %.3g (terms of Ar %.3g): the matrix is "
+                        "singular: it maps the residual to 0",
                         (long long)run->iterations + 1, hypot(column[0], length), m->terms);
     for (int64_t j = 0; j <= k; j++)
         largest = fmax(largest, fabs(column[j]));

@@ -68,6 +68,14 @@ gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double 
     return gsw_krylov_terms(run, v, scratch, terms, size);
 }
 
+gsw_status gsw_krylov_rounding(gsw_krylov_run *run, double *scratch, double *terms,
+                               double *rounding) {
+    double size;
+    GSW_TRY(gsw_krylov_terms(run, run->x, scratch, terms, &size));
+    *rounding = DBL_EPSILON * size;
+    return GSW_SUCCESS;
+}
+
 int gsw_krylov_vanishes(double product, double size) {
     return product <= 16 * DBL_EPSILON * size;
 }

@@ -95,6 +95,13 @@ gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratc
 gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double *scratch,
                                    double *terms, double *product, double *size);
 
+/* How far rounding may put off b - A x as it is computed from the present x. */
+gsw_status gsw_krylov_rounding(gsw_krylov_run *run, double *scratch, double *terms,
+                               double *rounding);
+
+/* Where rounding is such a part of b, x is mostly a vector that A maps to 0. */
+#define GSW_SINGULAR_ROUNDING 1e-6
+
 /* Whether so little is left of a product that it is rounding error. */
 int gsw_krylov_vanishes(double product, double size);
 

@@ -33,9 +33,6 @@
  * files have been rounded to a few digits. */
 #define NULL_PRODUCT 1e-6
 
-/* Rounding that is such a part of b belongs to an x that is mostly null vector. */
-#define SINGULAR_ROUNDING 1e-6
-
 /* ---- work vectors ---- */
 
 /* One allocation for all vectors. They start on lines of the cache, and not a power of two apart,
@@ -141,20 +138,21 @@ typedef struct truth {
 /* Overwrites work vectors 0, 1 and 2. */
 static gsw_status measure(gsw_krylov_run *run, truth *t) {
     double *r = gsw_krylov_vector(run, 0), *scratch = gsw_krylov_vector(run, 1);
-    double *terms = gsw_krylov_vector(run, 2), size;
+    double *terms = gsw_krylov_vector(run, 2);
     GSW_TRY(gsw_krylov_project(run, run->x));
     GSW_TRY(gsw_krylov_norm(run, run->x, &t->x));
     GSW_TRY(gsw_krylov_residual(run, r));
     GSW_TRY(gsw_krylov_norm(run, r, &t->residual));
-    GSW_TRY(gsw_krylov_terms(run, run->x, scratch, terms, &size));
+    GSW_TRY(gsw_krylov_rounding(run, scratch, terms, &t->rounding));
     t->checked = t->residual;
     if (run->options.norm == GSW_NORM_PRECONDITIONED) {
         GSW_TRY(gsw_krylov_precondition(run, r, r));
         GSW_TRY(gsw_krylov_norm(run, r, &t->checked));
         GSW_TRY(gsw_krylov_precondition(run, terms, terms));
-        GSW_TRY(gsw_krylov_norm(run, terms, &size));
+        GSW_TRY(gsw_krylov_norm(run, terms, &t->rounding));
+        t->rounding *= DBL_EPSILON;
     }
-    t->rounding = DBL_EPSILON * (size + t->checked);
+    t->rounding += DBL_EPSILON * t->checked;
     return GSW_SUCCESS;
 }
 
@@ -191,8 +189,8 @@ static gsw_status stagnated(gsw_krylov_run *run, const truth *t, const gsw_krylo
                     "stagnated after %lld iterations: the recurrence gives %.3g times the "
                     "reference, but rounding leaves b - A x unknown to %.1g times: %s",
                     (long long)run->iterations, run->norm / run->reference, known,
-                    known > SINGULAR_ROUNDING ? "the matrix is singular or nearly so"
-                                              : "the tolerance is less than fp64 attains here");
+                    known > GSW_SINGULAR_ROUNDING ? "the matrix is singular or nearly so"
+                                                  : "the tolerance is less than fp64 attains here");
 }
 
 /* ---- the solve ---- */
@@ -238,7 +236,8 @@ static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, 
         if (result->stagnated)
             return add_evidence(run, stagnated(run, t, result), t);
         /* The true residual is above this, so the method does not end where it begins. */
-        run->target = fmax(run->tolerance - 2 * t->rounding, run->tolerance / 2);
+        run->target = run->tolerance - t->rounding;
+        run->target = fmax(run->target - t->rounding, run->target / 2);
     }
 }
 
