@@ -293,6 +293,7 @@ static inline ending solve_ahead(gsw_context *context, int ahead, gsw_method met
     krylov_download(context, x, xt, bytes);
     gsw_memory_free(context, xt);
     gsw_memory_free(context, bt);
+    ck_assert_int_eq(e.result.converged, e.status == GSW_SUCCESS);
     return e;
 }
 
