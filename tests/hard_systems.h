@@ -205,8 +205,8 @@ static const hard_case hard_cases[] = {
      CONVERGES},
 
     /* Badly scaled: the recurrence drifts from the truth. */
-    {"ten decades, ones, cg",
-     {CUBE, .decades = 10, .z = 1e-4, .leak = 1}, ONES, GSW_CG, GSW_IC0, NO_OPTIONS, 0,
+    {"eight decades, ones, cg",
+     {CUBE, .decades = 8, .z = 1e-4, .leak = 1}, ONES, GSW_CG, GSW_IC0, NO_OPTIONS, 0,
      CONVERGES},
     {"ten decades, random, cg",
      {CUBE, .decades = 10, .z = 1e-4, .leak = 1}, RANDOM, GSW_CG, GSW_ILU0, NO_OPTIONS, 0,
@@ -268,7 +268,8 @@ static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, co
     const size_t bytes = (size_t)a.n * sizeof(double);
     double *b = hard_right_hand_side(c, &a), *x = oracle_vector(GSW_F64, 5, a.n);
     gsw_krylov_options options = c->options, given;
-    gsw_krylov_result result = {0};
+    options.size = sizeof options;
+    gsw_krylov_result result = {.size = sizeof result};
     gsw_factor *factor = NULL;
     gsw_matrix there;
     oracle_fill(GSW_F64, x, a.n, 0);
@@ -281,13 +282,14 @@ static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, co
     if (options.nullspace == GSW_NULLSPACE_VECTOR)
         given.null_vector = nt;
     if (c->factor != NO_FACTOR) {
-        const gsw_factor_options wanted = {.kind = (gsw_factor_kind)c->factor,
+        const gsw_factor_options wanted = {.size = sizeof wanted,
+                                           .kind = (gsw_factor_kind)c->factor,
                                            .pivot_shift = c->pivot_shift};
         ck_assert_msg(gsw_factor_create(context, &there, &wanted, &factor) == GSW_SUCCESS, "%s: %s",
                       c->what, gsw_context_message(context));
     }
     const gsw_status status =
-        gsw_krylov(context, c->method, &there, factor, &given, bt, xt, &result);
+        solve_krylov(context, c->method, &there, factor, &given, bt, xt, &result);
     krylov_download(context, x, xt, bytes);
     ck_assert_msg(status == c->status, "%s: %s: %s", c->what, gsw_status_name(status),
                   gsw_context_message(context));
