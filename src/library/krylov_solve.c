@@ -170,7 +170,7 @@ static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const tru
         GSW_TRY(gsw_krylov_cancellation(run, ones, gsw_krylov_vector(run, 1),
                                         gsw_krylov_vector(run, 2), &product, &size));
     }
-    return gsw_fail(run->context, status, "%s; |x| is %.3g, b - A x %.3g times the reference%s",
+    return gsw_fail(run->context, status, "%s; x has norm %.3g, b - A x %.3g times the reference%s",
                     run->context->message, t->x, t->checked / run->reference,
                     size > 0 && gsw_krylov_vanishes(product, size)
                         ? "; the matrix maps constant vectors to 0: see nullspace"
