@@ -122,9 +122,10 @@ static inline void pass_case_check(gsw_context *context, pass_case *c, double to
 
 /* A state in the middle of a solve, with coefficients that have nothing to do with each other. */
 static inline gsw_krylov_state krylov_midway(void) {
-    gsw_krylov_state state = gsw_krylov_begin(1e-100, 1000);
+    gsw_krylov_state state = gsw_krylov_begin(1e-100, 0, 1000);
     state.iterations = 7;
     state.norm = 3;
+    state.rz = -0.625;
     state.rho = 0.375;
     for (int k = GSW_ONE + 1; k < GSW_COEFFICIENTS; k++)
         state.coefficient[k] = (k % 2 ? 0.75 : -0.5) + 0.0625 * k;
@@ -229,7 +230,32 @@ static inline void check_basis(gsw_context *context, int64_t n, int64_t count) {
     free(x);
 }
 
+/* Signs are those of the header, about half of them negative, and nothing else changes. */
+static inline void check_signs(gsw_context *context, int64_t n) {
+    const size_t bytes = (size_t)(n + 1) * sizeof(double);
+    double *x = oracle_vector(GSW_F64, 41, n + 1), *y = oracle_vector(GSW_F64, 42, n + 1);
+    double *found = malloc(bytes);
+    int64_t wrong = 0, negative = 0;
+    ck_assert_ptr_nonnull(found);
+    void *xt = krylov_upload(context, x, bytes), *yt = krylov_upload(context, y, bytes);
+    ck_assert_int_eq(context->ops->change_signs(context, n, xt, yt), GSW_SUCCESS);
+    krylov_download(context, found, yt, bytes);
+    for (int64_t i = 0; i < n; i++) {
+        negative += gsw_changes_sign(i);
+        wrong += found[i] != (gsw_changes_sign(i) ? -x[i] : x[i]);
+    }
+    wrong += found[n] != y[n];
+    ck_assert_int_eq(wrong, 0);
+    ck_assert_double_le(fabs((double)negative - 0.5 * (double)n), 4 * sqrt((double)n));
+    gsw_memory_free(context, yt);
+    gsw_memory_free(context, xt);
+    free(found);
+    free(y);
+    free(x);
+}
+
 static inline void check_vector_operations(gsw_context *context, int64_t n) {
+    check_signs(context, n);
     for (int pass = 0; pass < GSW_PASSES; pass++)
         check_pass(context, (gsw_pass)pass, n);
     check_shared_vector(context, n);
@@ -293,6 +319,7 @@ static inline ending solve_ahead(gsw_context *context, int ahead, gsw_method met
     krylov_download(context, x, xt, bytes);
     gsw_memory_free(context, xt);
     gsw_memory_free(context, bt);
+    ck_assert_int_eq(e.result.converged, e.status == GSW_SUCCESS);
     return e;
 }
 

@@ -1,9 +1,9 @@
 /* krylov_solve.h: solves with a matrix and a factor, of which operator and preconditioner are made
- * for the one call. */
+ * for the one call. Where the arrays are the host's, what the solve says is checked. */
 #ifndef KRYLOV_SOLVE_H
 #define KRYLOV_SOLVE_H
 
-#include <gridsweep/gridsweep.h>
+#include "krylov_truth.h"
 
 static inline gsw_status solve_krylov(gsw_context *where, gsw_method method,
                                       const gsw_matrix *matrix, gsw_factor *factor,
@@ -11,11 +11,15 @@ static inline gsw_status solve_krylov(gsw_context *where, gsw_method method,
                                       gsw_krylov_result *result) {
     gsw_operator *op = NULL;
     gsw_preconditioner *preconditioner = NULL;
+    gsw_krylov_result own = {.size = sizeof own};
+    gsw_krylov_result *filled = result != NULL ? result : &own;
     gsw_status status = gsw_operator_from_matrix(where, matrix, &op);
     if (status == GSW_SUCCESS && factor != NULL)
         status = gsw_preconditioner_from_factor(where, factor, &preconditioner);
     if (status == GSW_SUCCESS)
-        status = gsw_krylov(where, method, op, preconditioner, options, b, x, result);
+        status = gsw_krylov(where, method, op, preconditioner, options, b, x, filled);
+    if (where != NULL && gsw_context_backend(where) == GSW_BACKEND_CPU)
+        truth_check(gsw_method_name(method), matrix, options, b, x, status, filled);
     gsw_preconditioner_destroy(preconditioner);
     gsw_operator_destroy(op);
     return status;

@@ -178,6 +178,7 @@ misuse solve poisson.mtx --restart 30
 misuse solve poisson.mtx --method jacobi
 misuse solve poisson.mtx --precond lu
 misuse solve poisson.mtx --norm euclid
+misuse solve poisson.mtx --nullspace ones
 misuse solve poisson.mtx --factor-precision f16
 misuse solve poisson.mtx --backend tpu
 misuse solve poisson.mtx --quiet=yes
@@ -449,6 +450,45 @@ says out '^ *0  1.000e+00$'
 refuse "no control characters off a terminal" grep -q "$(printf '[\r\033]')" out
 expect 0 "left preconditioning" solve --problem convection:12x9x7 --method gmres --restart 10 \
     --norm preconditioned
+# Pure Neumann conditions on 13 x 9 points: rows add up to 0, and constant vectors are mapped to 0.
+awk 'BEGIN {
+    nx = 13; ny = 9; n = 0
+    for (y = 0; y < ny; y++) for (x = 0; x < nx; x++) {
+        i = x + nx * y + 1; d = 0
+        if (y > 0) { e[n++] = i " " i - nx " -1"; d++ }
+        if (x > 0) { e[n++] = i " " i - 1 " -1"; d++ }
+        if (x < nx - 1) { e[n++] = i " " i + 1 " -1"; d++ }
+        if (y < ny - 1) { e[n++] = i " " i + nx " -1"; d++ }
+        e[n++] = i " " i " " d
+    }
+    print "%%MatrixMarket matrix coordinate real general"
+    print nx * ny, nx * ny, n
+    for (k = 0; k < n; k++) print e[k]
+}' >neumann.mtx
+# residual FILE X: the norm of the mean-free part of -A x + b for b = row number modulo 5, over that of b.
+residual() {
+    awk -v x="$2" 'BEGIN { while ((getline line <x) > 0) if (line !~ /^%/ && ++k > 1) v[k - 1] = line }
+        /^%/ { next }
+        !n { n = $1; for (i = 1; i <= n; i++) { b[i] = i % 5; mean += b[i] / n } next }
+        { ax[$1] += $3 * v[$2] }
+        END { for (i = 1; i <= n; i++) { s += (b[i] - mean) ^ 2; off += (b[i] - ax[i]) / n }
+              for (i = 1; i <= n; i++) r += (b[i] - ax[i] - off) ^ 2
+              printf "%.3e\n", sqrt(r / s) }' "$1"
+}
+awk 'BEGIN { print "%%MatrixMarket matrix array real general"; print 117, 1
+             for (i = 1; i <= 117; i++) print i % 5 }' >b.mtx
+for choice in "cg none" "cg jacobi" "cg ic0" "bicgstab ilu0" "gmres ilu0" "gmres none"; do
+    expect 0 "null space, $choice" solve neumann.mtx --rhs b.mtx --nullspace constant \
+        --method "${choice% *}" --precond "${choice#* }" --out x.mtx --json r.json
+    says out '^nullspace  *constant; 0.81[0-9]* of b left out$'
+    check "$choice: the residual of x" less "$(residual neumann.mtx x.mtx)" 1.0001e-8
+    check "$choice: the residual told" less "$(number r.json residual)" 1e-8
+done
+expect 4 "a singular matrix" solve neumann.mtx --method cg --precond none
+says err 'the matrix is singular (semidefinite)'
+says err 'the matrix maps constant vectors to 0: see nullspace'
+expect 3 "not a null vector" solve poisson.mtx --nullspace constant
+says err 'the constant vector is not in the null space'
 expect 0 "f32 factor" solve --problem convection:12x9x7 --factor-precision f32 --json r.json
 says r.json '"factor_dtype":[[:space:]]*"f32"'
 expect 0 "relaxation" solve --problem poisson:12x9x7 --precond ssor --omega 1.4 --method cg

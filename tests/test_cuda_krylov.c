@@ -2,6 +2,7 @@
  * the CPU, up to one, because sums are taken in another order, the same ends in faults, and the
  * same smoothed values. */
 #include "device.h"
+#include "hard_systems.h"
 #include "krylov_cases.h"
 
 static const struct {
@@ -90,6 +91,7 @@ static void solve_both(system_pair *s, const factor_pair *f, gsw_method method,
     ck_assert_msg(status == expected, "%s: %s: %s", gsw_method_name(method),
                   gsw_status_name(status), gsw_context_message(s->cuda));
     device_get(s->cuda, &s->device_x, s->x);
+    truth_check(gsw_method_name(method), s->host, options, s->b, s->x, status, on_cuda);
 }
 
 /* As many iterations on the device as on the CPU, up to one, and the residual that it says. */
@@ -228,6 +230,13 @@ START_TEST(monitors_see_every_iteration_and_stop) {
 }
 END_TEST
 
+START_TEST(hard_systems_end_as_they_must) {
+    gsw_context *cuda = device_context(NULL);
+    check_hard_systems(cuda);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
 /* A fault leaves a context behind with which the next system is solved. */
 START_TEST(contexts_survive_faults) {
     system_pair s = {0};
@@ -301,6 +310,7 @@ int main(void) {
     tcase_add_loop_test(tc, queues_end_with_the_same_bits, 0, PROBLEMS);
     tcase_add_test(tc, faults_are_those_of_the_cpu);
     tcase_add_test(tc, monitors_see_every_iteration_and_stop);
+    tcase_add_test(tc, hard_systems_end_as_they_must);
     tcase_add_test(tc, contexts_survive_faults);
     tcase_add_test(tc, runs_repeat);
     tcase_add_test(tc, zero_and_non_finite_right_hand_sides);

@@ -7,7 +7,8 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
-#include "krylov_cases.h" /* before the fixture: its functions have a context each */
+#include "hard_systems.h" /* before the fixture: its functions have a context each */
+#include "krylov_cases.h"
 
 #include "context_fixture.h"
 
@@ -108,7 +109,7 @@ static void solve_all_methods(model *s, gsw_factor *factor, int symmetric, gsw_n
         ck_assert_int_eq(result.converged, 1);
         ck_assert_double_le(result.recurrence, 1e-9);
         if (mode == GSW_NORM_TRUE)
-            ck_assert_double_le(result.residual, 1e-8);
+            ck_assert_double_le(result.residual, 1e-9);
         ck_assert_double_eq_tol(result.residual, true_residual(s->matrix, s->n, s->b, s->x),
                                 1e-3 * result.residual + 1e-15);
         ck_assert_int_gt(result.iterations, 0);
@@ -331,6 +332,8 @@ START_TEST(drift_from_the_truth_is_reported) {
         ck_assert_int_eq(result.converged, 0);
         ck_assert_double_le(result.recurrence, 1e-25);
         ck_assert_double_gt(result.residual, 1e-20);
+        ck_assert_int_eq(result.stagnated, 1);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "stagnated"));
         ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "recurrence"));
     }
     gsw_factor_destroy(factor);
@@ -592,12 +595,89 @@ START_TEST(bad_arguments_are_refused) {
     REFUSED(solve_gmres(context, s.matrix, NULL, &o, s.b, s.x, NULL), "restart");
     o = (gsw_krylov_options){.size = sizeof(gsw_krylov_options), .norm = (gsw_norm)2};
     REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "norm");
+    o = (gsw_krylov_options){.size = sizeof o, .nullspace = (gsw_nullspace)3};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "nullspace 3 is unknown");
+    o = (gsw_krylov_options){.size = sizeof o, .nullspace = GSW_NULLSPACE_VECTOR};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "null_vector is NULL");
+    o.null_vector = s.x + 1;
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "null_vector and x overlap");
+    o = (gsw_krylov_options){.size = sizeof o, .null_vector = s.b};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "nullspace is not VECTOR");
+    double *zero = calloc((size_t)s.n, sizeof *zero);
+    o = (gsw_krylov_options){
+        .size = sizeof o, .nullspace = GSW_NULLSPACE_VECTOR, .null_vector = zero};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "null_vector has the length");
+    free(zero);
 #undef REFUSED
     for (int64_t i = 0; i < s.n; i++)
         ck_assert(s.x[i] == 0);
     gsw_factor_destroy(big);
     free_system(&s);
     free_system(&other);
+}
+END_TEST
+
+/* ---- singular, indefinite and badly scaled systems ---- */
+
+START_TEST(hard_systems_end_as_they_must) {
+    check_hard_systems(context);
+}
+END_TEST
+
+/* A monitor sees ascending iterations, each once, also where the recurrence is replaced. */
+START_TEST(monitors_see_replacements_in_order) {
+    const hard_matrix rough = {.grid = {9, 9, 9}, .decades = 12, .z = 1e-4, .shift = 1e-8};
+    hard_arrays a = hard_make(context, &rough);
+    gsw_factor *factor = make_factor(
+        &a.view, (gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_IC0});
+    double *b = oracle_vector(GSW_F64, 3, a.n), *x = oracle_vector(GSW_F64, 3, a.n);
+    history seen = {.stop_at = -1};
+    const gsw_krylov_options options = {
+        .size = sizeof options, .monitor = watch, .monitor_user = &seen};
+    gsw_krylov_result result = {.size = sizeof result};
+    oracle_fill(GSW_F64, x, a.n, 0);
+    ck_assert_int_eq(solve_cg(context, &a.view, factor, &options, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_gt(result.replacements, 0);
+    ck_assert_int_eq(seen.calls, result.iterations + 1);
+    free(x);
+    free(b);
+    gsw_factor_destroy(factor);
+    hard_free(&a);
+}
+END_TEST
+
+/* A start far along the null vector does not matter, x is orthogonal to it, and what b has along
+ * it is reported. */
+START_TEST(null_vector_leaves_no_trace) {
+    const hard_matrix neumann = {.grid = {12, 11, 10}, .z = 1};
+    hard_arrays a = hard_make(context, &neumann);
+    double *b = oracle_vector(GSW_F64, 3, a.n), *x = oracle_vector(GSW_F64, 4, a.n);
+    const gsw_krylov_options options = {
+        .size = sizeof options, .nullspace = GSW_NULLSPACE_CONSTANT, .rtol = 1e-12};
+    double along = 0, square = 0;
+    for (int64_t i = 0; i < a.n; i++) {
+        b[i] += 0.25;
+        along += b[i];
+        square += b[i] * b[i];
+    }
+    for (int method = GSW_CG; method <= GSW_GMRES; method++) {
+        gsw_krylov_result result = {.size = sizeof result};
+        double sum = 0, largest = 0;
+        for (int64_t i = 0; i < a.n; i++)
+            x[i] = 1e8;
+        ck_assert_int_eq(
+            solve_krylov(context, (gsw_method)method, &a.view, NULL, &options, b, x, &result),
+            GSW_SUCCESS);
+        for (int64_t i = 0; i < a.n; i++) {
+            sum += x[i];
+            largest = fmax(largest, fabs(x[i]));
+        }
+        ck_assert_double_le(fabs(sum), 1e-12 * largest * (double)a.n);
+        ck_assert_double_eq_tol(result.removed, along / sqrt(square * (double)a.n), 1e-12);
+    }
+    free(x);
+    free(b);
+    hard_free(&a);
 }
 END_TEST
 
@@ -730,6 +810,9 @@ static void add_tests(TCase *tc) {
     tcase_add_test(tc, vanishing_norm_is_not_mistaken_for_zero);
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_test(tc, single_precision_vectors_are_unsupported);
+    tcase_add_test(tc, hard_systems_end_as_they_must);
+    tcase_add_test(tc, monitors_see_replacements_in_order);
+    tcase_add_test(tc, null_vector_leaves_no_trace);
     tcase_add_test(tc, names_of_the_methods);
 }
 

@@ -9,10 +9,27 @@
  *   GSW_NORM_PRECONDITIONED  norm ||M^-1 (b - A x)||, reference ||M^-1 b||. GMRES and BiCGSTAB
  *                            precondition from the left. (PETSc's defaults)
  *
- * During the iteration the norm is the method's own recurrence; at the end the true residual
- * b - A x is computed and reported. If recurrence and truth have drifted apart so far that the true
- * norm (of M^-1 (b - A x) in PRECONDITIONED mode) misses the tolerance by more than a factor 10,
- * the status is NOT_CONVERGED.
+ * "Converged" is a statement about the x that is returned: its residual, computed anew as
+ * b - (A x), meets the tolerance. In PRECONDITIONED mode that is the norm of M^-1 (b - A x). During
+ * the iteration the norm is the method's own recurrence, from which rounding errors keep the truth
+ * apart. Where the recurrence has met the tolerance and the true residual has not, the method
+ * begins again from x: this replaces the recurrence's residual by the true one. Iterations are
+ * counted on. The solve has stagnated, and ends as NOT_CONVERGED, when
+ *
+ *   - two rounds in succession have not halved the true residual, or
+ *   - rounding makes b - A x uncertain by more than the tolerance. The size of that is estimated as
+ *     eps ||A S x||, where S changes signs at random: the terms of A x without their cancellation.
+ *     An x that has grown huge, as with a singular matrix, is found out by this.
+ *
+ * Each solve takes one product with A for the true residual and one for the estimate. GMRES takes
+ * one more, to see whether A maps the first residual to 0. A solve that fails takes up to two more
+ * products to name the reason.
+ *
+ * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b for the x that is
+ * orthogonal to v, where P = I - v v' / v'v. For a symmetric A this is the least-squares solution
+ * of least norm. ||b|| above and the residual are then those of P b; `removed` in the result is
+ * the part of b that was left out. A v is checked before: it must vanish to six digits of its
+ * terms. The projection follows each product with A and each M^-1: 40 bytes per point each.
  *
  * On a device the scalars of CG and BiCGSTAB stay beside the vectors, and each group of vector
  * operations is one kernel that makes the next scalars as well: nothing in an iteration waits for
@@ -21,7 +38,7 @@
  * it ended. With a monitor, which may stop any iteration, the host waits once in each. GMRES waits
  * once in each step.
  *
- * Bytes moved for each point in an iteration, products with A and M^-1 not counted: CG 104;
+ * Bytes moved per point in an iteration, products with A and M^-1 not counted: CG 104;
  * BiCGSTAB 152 with a preconditioner from the right, else 144; step k of a cycle of GMRES, counted
  * from 0, 16 k + 48 and 8 more for each eight vectors.
  *
@@ -40,11 +57,18 @@ extern "C" {
 
 typedef enum gsw_norm { GSW_NORM_TRUE = 0, GSW_NORM_PRECONDITIONED = 1 } gsw_norm;
 
+typedef enum gsw_nullspace {
+    GSW_NULLSPACE_NONE = 0,     /* the matrix is not singular */
+    GSW_NULLSPACE_CONSTANT = 1, /* it maps constant vectors to 0: pure Neumann conditions */
+    GSW_NULLSPACE_VECTOR = 2    /* it maps null_vector to 0 */
+} gsw_nullspace;
+
 typedef enum gsw_method { GSW_CG = 0, GSW_BICGSTAB = 1, GSW_GMRES = 2 } gsw_method;
 
 /* Called with iteration 0 and after every iteration; `residual` is the current norm divided by the
  * reference. Return nonzero to stop: the solver then ends with GSW_ERROR_STOPPED and the x of that
- * iteration (GMRES: of the last restart or later). */
+ * iteration (GMRES: of the last restart or later). Iterations ascend by one. Where the recurrence
+ * is replaced by the true residual, the next norm can be larger than the last. */
 typedef int (*gsw_monitor_fn)(void *user, int64_t iteration, double residual);
 
 /* All members but `size` are 0 for the defaults. */
@@ -57,16 +81,22 @@ typedef struct gsw_krylov_options {
     gsw_norm norm;
     gsw_monitor_fn monitor;
     void *monitor_user;
+    gsw_nullspace nullspace;
+    const void *null_vector; /* for GSW_NULLSPACE_VECTOR: fp64, one value per point, in the
+                                context's memory, of any length but 0; it must not overlap x */
 } gsw_krylov_options;
 
 /* Filled by the library, as many bytes as `size` says. */
 typedef struct gsw_krylov_result {
     size_t size; /* sizeof this struct, set by the caller */
     int64_t iterations;
-    int converged;     /* 1: the tolerance was met and the true residual agrees */
-    double residual;   /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
-    double recurrence; /* the method's own last norm / reference */
-    double solve_ms;   /* wall time of the call */
+    int converged;        /* 1: the true residual of x meets the tolerance */
+    int stagnated;        /* 1: NOT_CONVERGED because more iterations would not help */
+    int64_t replacements; /* how often the recurrence was replaced by the true residual */
+    double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
+    double recurrence;    /* the method's own last norm / reference */
+    double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
+    double solve_ms;      /* wall time of the call */
 } gsw_krylov_result;
 
 /* Solves with a method. `M` is the preconditioner, or NULL for none. b and x hold one fp64 value
@@ -76,11 +106,12 @@ typedef struct gsw_krylov_result {
  * and max_iterations is what bounds that. b = 0 gives x = 0 at once.
  *
  * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2) are
- * allocated at the start and freed at the end. Results are the same bits for any number of threads.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED;
- * BREAKDOWN (the message says which scalar vanished: CG with an indefinite matrix or
- * preconditioner, BiCGSTAB with rho or omega zero, GMRES with a singular projected matrix);
- * NON_FINITE; STOPPED. */
+ * allocated at the start and freed at the end; two more with a null vector. Results are the same
+ * bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; what a
+ * callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`); BREAKDOWN (the message
+ * says which scalar vanished, and tells a singular matrix from an indefinite one: CG with p'Ap or
+ * r'z of both signs or 0, BiCGSTAB with rho, omega or A p zero, GMRES with a singular projected
+ * matrix or A r zero); NON_FINITE; STOPPED. */
 GSW_API
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,

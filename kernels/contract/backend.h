@@ -56,6 +56,9 @@ typedef struct gsw_backend_ops {
     gsw_status (*dot)(gsw_context *context, int64_t n, const double *x, const double *y,
                       double *result);
 
+    /* y_i = x_i or -x_i, as gsw_changes_sign(i) says. */
+    gsw_status (*change_signs)(gsw_context *context, int64_t n, const double *x, double *y);
+
     /* What the Krylov methods do between products and solves; sums are taken as those of dot.
      *
      * project: products[j] = x_j'y; subtract: y -= sum of c[j] x_j and *square = y'y; both for

@@ -60,17 +60,19 @@ typedef struct gsw_krylov_state {
     int64_t iterations; /* complete ones: those whose norm has been checked */
     double norm;        /* the last one that was checked */
     double coefficient[GSW_COEFFICIENTS];
-    double rz, pw; /* CG: r'M^-1 r and p'Ap */
+    double rz, pw; /* CG: r'M^-1 r and p'Ap; 0 before the first */
     double rho;    /* BiCGSTAB: the residual's product with the first one */
     gsw_krylov_end ended;
     gsw_krylov_scalar scalar; /* that has ended it, */
     double offender;          /* and its value */
 } gsw_krylov_state;
 
-/* Before the first norm is checked, which completes iteration 0. */
-GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t max_iterations) {
-    gsw_krylov_state s = {tolerance,   max_iterations, -1, 0, {0}, 0, 0, 0,
-                          GSW_END_NOT, GSW_SCALAR_RZ,  0};
+/* Before the first norm is checked, which completes iteration `iterations`: 0, or the last one
+ * where a method begins again from its x. */
+GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
+                                         int64_t max_iterations) {
+    gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0}, 0, 0,
+                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0};
     s.coefficient[GSW_ONE] = 1;
     return s;
 }
@@ -204,7 +206,7 @@ GSW_HD void gsw_cg_find_beta(gsw_krylov_state *s, double rz) {
     const double before = s->rz;
     s->rz = rz;
     if (gsw_krylov_accept(s, GSW_SCALAR_RZ, rz, gsw_vanished_or_turned(rz, before)))
-        s->coefficient[GSW_BETA] = s->iterations > 0 ? rz / before : 0;
+        s->coefficient[GSW_BETA] = before != 0 ? rz / before : 0; /* 0: the first direction */
 }
 
 GSW_HD void gsw_cg_find_alpha(gsw_krylov_state *s, double pw) {
@@ -281,6 +283,17 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     case GSW_PASSES:
         break;
     }
+}
+
+/* ---- Signs at random ---- */
+
+/* Whether place i of a vector changes its sign: a bit of a hash (the finaliser of splitmix64), the
+ * same on every backend. Neighbours along any axis of a grid are as good as independent. */
+GSW_HD int gsw_changes_sign(int64_t i) {
+    uint64_t h = ((uint64_t)i + 1) * 0x9E3779B97F4A7C15U;
+    h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9U;
+    h = (h ^ (h >> 27)) * 0x94D049BB133111EBU;
+    return (int)((h ^ (h >> 31)) & 1);
 }
 
 #endif

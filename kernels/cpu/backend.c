@@ -115,6 +115,11 @@ static gsw_status cpu_axpby(gsw_context *context, int64_t n, double a, const dou
     return GSW_SUCCESS;
 }
 
+static gsw_status cpu_change_signs(gsw_context *context, int64_t n, const double *x, double *y) {
+    kernels_of(context)->change_signs(useful_threads(context, n, VECTOR_GRAIN), n, x, y);
+    return GSW_SUCCESS;
+}
+
 static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                           double *result) {
     const gsw_vector_pass pass = {.products = 1, .product = {{x, y}}};
@@ -549,6 +554,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .fill = cpu_fill,
         .copy = cpu_copy,
         .axpby = cpu_axpby,
+        .change_signs = cpu_change_signs,
         .dot = cpu_dot,
         .project = cpu_project,
         .subtract = cpu_subtract,

@@ -43,6 +43,7 @@ typedef struct gsw_cpu_kernels {
     void (*fill)(int threads, int64_t n, double a, double *x);
     void (*copy)(int threads, int64_t n, const double *x, double *y);
     void (*axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+    void (*change_signs)(int threads, int64_t n, const double *x, double *y);
     void (*pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
     /* spmv.c: y = A x (b NULL) or b - A x; any format and supported type combination. */

@@ -5,6 +5,7 @@
  * fixed size whose partial sums are added in a fixed order. */
 #include <stdint.h>
 
+#include "contract/krylov_passes.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
 
@@ -29,6 +30,7 @@
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
 void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x) {
@@ -58,6 +60,12 @@ void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, do
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t i = 0; i < n; i++)
         y[i] = multiply_add_f64(a, x[i], b * y[i]);
+}
+
+void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y) {
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
+    for (int64_t i = 0; i < n; i++)
+        y[i] = gsw_changes_sign(i) ? -x[i] : x[i];
 }
 
 /* y = a x + b y. */

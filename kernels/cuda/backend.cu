@@ -382,6 +382,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .fill = entry<gsw_cuda_fill>::call,
         .copy = entry<gsw_cuda_copy>::call,
         .axpby = entry<gsw_cuda_axpby>::call,
+        .change_signs = entry<gsw_cuda_change_signs>::call,
         .dot = entry<gsw_cuda_dot>::call,
         .project = entry<gsw_cuda_project>::call,
         .subtract = entry<gsw_cuda_subtract>::call,

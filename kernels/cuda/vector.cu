@@ -109,6 +109,19 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+__global__ void __launch_bounds__(THREADS) change_signs(int64_t n, const double *x, double *y) {
+    take_turn();
+    constexpr int values = values_of(2);
+    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+        double held[values];
+        load(n, tile, x, held);
+#pragma unroll
+        for (int k = 0; k < values; k++)
+            held[k] = gsw_changes_sign(place(tile, k)) ? -held[k] : held[k];
+        store(n, tile, held, y);
+    }
+}
+
 /* ---- Sums ---- */
 
 /* What the blocks of a sum share. One sum is under way at a time: all are on one stream. */
@@ -349,6 +362,15 @@ gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const doubl
                           launch_kernel(gsw_cuda_of(context), b == 0 ? axpby<false> : axpby<true>,
                                         blocks, THREADS, 0, n, a, x, b, y),
                           "adding vectors");
+}
+
+gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *x, double *y) {
+    const unsigned blocks = blocks_for<values_of(2)>(n, BLOCKS_MAX);
+    if (n == 0)
+        return GSW_SUCCESS;
+    return gsw_cuda_check(
+        context, launch_kernel(gsw_cuda_of(context), change_signs, blocks, THREADS, 0, n, x, y),
+        "changing signs of a vector");
 }
 
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,

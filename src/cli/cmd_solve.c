@@ -98,6 +98,7 @@ static int iterate(const cli_options *options, solve_job *job) {
                                  .max_iterations = options->max_iter,
                                  .restart = (int)options->restart,
                                  .norm = (gsw_norm)options->norm,
+                                 .nullspace = (gsw_nullspace)options->nullspace,
                                  .monitor = cli_progress_monitor,
                                  .monitor_user = &progress};
     cli_progress_start(&progress, options);
@@ -125,6 +126,8 @@ static void report(const cli_options *options, const solve_job *job) {
     if (job->factor != NULL)
         cli_field(options, "factor", "%.3f ms", job->factor_ms);
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
+    if (options->nullspace == GSW_NULLSPACE_CONSTANT)
+        cli_field(options, "nullspace", "constant; %.3g of b left out", result->removed);
     cli_field(options, "iterations", "%lld", (long long)result->iterations);
     cli_field(options, "residual", "%.3e (true, relative)", result->residual);
     cli_print(options, "%s in %lld iteration%s\n",

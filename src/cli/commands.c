@@ -47,8 +47,8 @@ static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT
 static const cli_option_id solve_options[] = {
     OPT_PROBLEM, OPT_STENCIL,  OPT_GRID,  OPT_RHS,         OPT_METHOD,
     OPT_RESTART, OPT_PRECOND,  OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
-    OPT_RTOL,    OPT_MAX_ITER, OPT_NORM,  BACKEND_OPTIONS, OPT_OUT,
-    OPT_JSON,    OPT_QUIET,    OPT_END};
+    OPT_RTOL,    OPT_MAX_ITER, OPT_NORM,  OPT_NULLSPACE,   BACKEND_OPTIONS,
+    OPT_OUT,     OPT_JSON,     OPT_QUIET, OPT_END};
 static const cli_option_id sptrsv_options[] = {
     OPT_PROBLEM,       OPT_STENCIL, OPT_GRID,      OPT_PART,    OPT_TRANSPOSE,
     OPT_UNIT_DIAGONAL, OPT_RHS,     OPT_ALGORITHM, OPT_REPEATS, OPT_NO_CHECK,

@@ -1,7 +1,7 @@
 /* bicgstab.c: the stabilised bi-conjugate gradient method. Van der Vorst (1992); Saad, Iterative
  * Methods for Sparse Linear Systems, 2nd ed., algorithm 7.7. With the true norm it preconditions
  * from the right and adds M^-1 p and M^-1 s to x directly, so that x is an iterate at any time. */
-#include "krylov_internal.h"
+#include "krylov_methods.h"
 
 typedef struct bicgstab {
     double *r;      /* residual; s after the first half of an iteration */
@@ -24,7 +24,7 @@ static bicgstab vectors_of(const gsw_krylov_run *run) {
     return m;
 }
 
-gsw_status gsw_bicgstab_start(gsw_krylov_run *run) {
+static gsw_status start(gsw_krylov_run *run) {
     const bicgstab m = vectors_of(run);
     GSW_TRY(gsw_krylov_side_residual(run, m.r));
     GSW_TRY(gsw_krylov_copy(run, m.r, m.shadow));
@@ -32,7 +32,7 @@ gsw_status gsw_bicgstab_start(gsw_krylov_run *run) {
     return gsw_krylov_pass(run, GSW_BICGSTAB_START, (double *[]){m.r});
 }
 
-gsw_status gsw_bicgstab_iterate(gsw_krylov_run *run) {
+static gsw_status iterate(gsw_krylov_run *run) {
     const bicgstab m = vectors_of(run);
     GSW_TRY(gsw_krylov_apply(run, m.p, m.p_hat, m.v));
     GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_ALPHA, (double *[]){m.v, m.shadow}));
@@ -43,3 +43,38 @@ gsw_status gsw_bicgstab_iterate(gsw_krylov_run *run) {
                             (double *[]){run->x, m.p_hat, m.s_hat, m.r, m.t, m.shadow}));
     return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION, (double *[]){m.p, m.v, m.r});
 }
+
+/* Finds out whether the product that a scalar was made of is 0: then A is singular. */
+static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
+    const bicgstab m = vectors_of(run);
+    const long long iteration = (long long)run->iterations + 1;
+    const int first_half = scalar == GSW_SCALAR_V_SHADOW || scalar == GSW_SCALAR_ALPHA;
+    double product, size;
+    if (scalar == GSW_SCALAR_RHO)
+        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                        "iteration %lld: rho is %g: the residual is orthogonal to the first one",
+                        iteration, value);
+    if (first_half)
+        GSW_TRY(gsw_krylov_cancellation(run, m.p_hat, m.t, m.v, &product, &size));
+    else
+        GSW_TRY(gsw_krylov_cancellation(run, m.s_hat, m.v, m.t, &product, &size));
+    const char *name = first_half                ? "the product of v and the first residual"
+                       : scalar == GSW_SCALAR_TT ? "t't"
+                                                 : "omega";
+    const char *meaning = gsw_krylov_vanishes(product, size)
+                              ? "the matrix is singular: it maps the direction to 0"
+                          : first_half ? "alpha does not exist"
+                                       : "the next direction does not exist";
+    const char vector = first_half ? 'p' : 's';
+    return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                    "iteration %lld: %s is %g (|A%c| = %.3g, terms of A%c %.3g): %s", iteration,
+                    name, value, vector, product, vector, size, meaning);
+}
+
+/* With a preconditioner from the right, M^-1 p and M^-1 s have vectors of their own. */
+static int64_t vectors(const gsw_krylov_run *run) {
+    return gsw_krylov_right(run) ? 7 : 5;
+}
+
+const gsw_krylov_method gsw_bicgstab_method = {
+    .name = "bicgstab", .vectors = vectors, .start = start, .iterate = iterate, .explain = explain};

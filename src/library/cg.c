@@ -1,7 +1,10 @@
 /* cg.c: the preconditioned conjugate gradient method. Hestenes and Stiefel (1952); Saad, Iterative
  * Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. Matrix and preconditioner may be
  * negative definite as well: what gives an indefinite one away is a change of sign. */
-#include "krylov_internal.h"
+#include <float.h>
+#include <math.h>
+
+#include "krylov_methods.h"
 
 typedef struct cg {
     double *r, *p;
@@ -22,7 +25,7 @@ static gsw_status norm_of_z_and_rz(gsw_krylov_run *run, const cg *m) {
     return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (double *[]){m->r, m->z});
 }
 
-gsw_status gsw_cg_start(gsw_krylov_run *run) {
+static gsw_status start(gsw_krylov_run *run) {
     const cg m = vectors_of(run);
     GSW_TRY(gsw_krylov_residual(run, m.r));
     if (run->options.norm == GSW_NORM_PRECONDITIONED)
@@ -31,7 +34,7 @@ gsw_status gsw_cg_start(gsw_krylov_run *run) {
 }
 
 /* Ends where a norm is checked: of r, or of z where the preconditioned one is asked for. */
-gsw_status gsw_cg_iterate(gsw_krylov_run *run) {
+static gsw_status iterate(gsw_krylov_run *run) {
     const cg m = vectors_of(run);
     const int preconditioned = run->options.norm == GSW_NORM_PRECONDITIONED;
     if (!preconditioned) {
@@ -45,3 +48,58 @@ gsw_status gsw_cg_iterate(gsw_krylov_run *run) {
                             (double *[]){run->x, m.p, m.r, m.w}));
     return preconditioned ? norm_of_z_and_rz(run, &m) : GSW_SUCCESS;
 }
+
+/* ---- what a breakdown means ---- */
+
+/* A scalar product of vectors of these lengths that is no more than its rounding errors. */
+static int negligible(double product, double length, double other) {
+    return fabs(product) <= 64 * DBL_EPSILON * length * other;
+}
+
+/* The sign of r'M^-1 r has changed, or it is 0. */
+static gsw_status explain_rz(gsw_krylov_run *run, const cg *m, double rz) {
+    double r, z;
+    GSW_TRY(gsw_krylov_precondition(run, m->r, m->z));
+    GSW_TRY(gsw_krylov_norm(run, m->r, &r));
+    GSW_TRY(gsw_krylov_norm(run, m->z, &z));
+    return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                    "iteration %lld: r'z is %g (|r| = %.3g, |z| = %.3g): the preconditioner is %s",
+                    (long long)run->iterations + 1, rz, r, z,
+                    z == 0                 ? "singular"
+                    : negligible(rz, r, z) ? "singular, indefinite or not symmetric"
+                                           : "indefinite");
+}
+
+/* The sign of p'Ap has changed, or it is 0. For a semidefinite A of norm |A|, |Ap|^2 <= |A| p'Ap:
+ * where p'Ap is rounding error, Ap is small as well, and p lies in the null space. If Ap is not
+ * small, A has eigenvalues of both signs, or is not symmetric; unless what p was made of was
+ * rounding error before, and x has grown with it. */
+static gsw_status explain_pw(gsw_krylov_run *run, const cg *m, double pw) {
+    const char *meaning = "the matrix is indefinite or not symmetric";
+    double p, w, size, b, rounding;
+    GSW_TRY(gsw_krylov_norm(run, m->p, &p));
+    GSW_TRY(gsw_krylov_cancellation(run, m->p, m->r, m->w, &w, &size));
+    GSW_TRY(gsw_krylov_rounding(run, m->r, m->w, &rounding));
+    GSW_TRY(gsw_krylov_norm(run, run->b, &b));
+    if (negligible(pw, p, size) && w * w <= 64 * DBL_EPSILON * size * size)
+        meaning = "the matrix is singular (semidefinite): it maps p to 0";
+    else if (rounding > GSW_SINGULAR_ROUNDING * b)
+        meaning = "the matrix is singular or nearly so: x is huge, and A x is rounding error";
+    return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                    "iteration %lld: p'Ap is %g%s (|p| = %.3g, |Ap| = %.3g, terms of Ap %.3g): %s",
+                    (long long)run->iterations + 1, pw,
+                    pw != 0 ? ", of the other sign than before" : "", p, w, size, meaning);
+}
+
+static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
+    const cg m = vectors_of(run);
+    return scalar == GSW_SCALAR_RZ ? explain_rz(run, &m, value) : explain_pw(run, &m, value);
+}
+
+static int64_t vectors(const gsw_krylov_run *run) {
+    (void)run;
+    return 3;
+}
+
+const gsw_krylov_method gsw_cg_method = {
+    .name = "cg", .vectors = vectors, .start = start, .iterate = iterate, .explain = explain};

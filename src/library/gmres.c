@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "krylov_internal.h"
 #include "contract/allocate.h"
+#include "krylov_methods.h"
 
 /* The next basis vector counts as zero below this, relative to its coefficients. */
 #define HAPPY_BREAKDOWN 1e-30
@@ -20,6 +20,7 @@ typedef struct gmres {
     double *cosine, *sine; /* the rotation of each step */
     double *right_hand;    /* of the projected system, rotated along */
     double *solution;      /* of the projected system */
+    double terms;          /* of the first product; negative before it */
 } gmres;
 
 static double *basis(const gsw_krylov_run *run, int64_t k) {
@@ -88,12 +89,31 @@ static void add_rotation(gmres *m, int64_t k, double *column) {
     m->right_hand[k] *= m->cosine[k];
 }
 
+/* The size of the terms of the operator's product with the first basis vector. */
+static gsw_status measure_terms(gsw_krylov_run *run, gmres *m) {
+    double *terms = basis(run, 1);
+    GSW_TRY(gsw_krylov_terms(run, basis(run, 0), scratch(run, m), terms, &m->terms));
+    if (run->options.norm == GSW_NORM_TRUE)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_krylov_precondition(run, terms, terms));
+    return gsw_krylov_norm(run, terms, &m->terms);
+}
+
 /* Step k: a new basis vector, a new column, and the residual's norm after it. */
 static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     double *column = m->columns + k * (m->restart + 1);
+    const int first = m->terms < 0;
+    if (first)
+        GSW_TRY(measure_terms(run, m));
     GSW_TRY(gsw_krylov_apply(run, basis(run, k), scratch(run, m), basis(run, k + 1)));
     GSW_TRY(orthogonalise(run, m, k, column));
     double length = column[k + 1], largest = 0;
+    /* Dividing by rounding errors would leave an x without meaning. */
+    if (first && gsw_krylov_vanishes(hypot(column[0], length), m->terms))
+        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                        "iteration %lld: |Ar| / |r| is %.3g (terms of Ar %.3g): the matrix is "
+                        "singular: it maps the residual to 0",
+                        (long long)run->iterations + 1, hypot(column[0], length), m->terms);
     for (int64_t j = 0; j <= k; j++)
         largest = fmax(largest, fabs(column[j]));
     rotate_column(m, k, column);
@@ -137,7 +157,7 @@ static gsw_status cycle(gsw_krylov_run *run, gmres *m, double norm) {
     gsw_status status = gsw_krylov_axpby(run, 1 / norm, basis(run, 0), 0, basis(run, 0));
     int64_t k = 0;
     m->right_hand[0] = norm;
-    while (k < m->restart && status == GSW_SUCCESS && !run->converged) {
+    while (k < m->restart && status == GSW_SUCCESS && !run->reached) {
         status = step(run, m, k, &norm);
         if (status != GSW_SUCCESS)
             break;
@@ -153,17 +173,18 @@ static gsw_status cycle(gsw_krylov_run *run, gmres *m, double norm) {
     return status;
 }
 
-gsw_status gsw_gmres_iterate(gsw_krylov_run *run) {
-    gmres m = {.restart = run->options.restart};
+/* Each cycle begins from the true residual. */
+static gsw_status run_gmres(gsw_krylov_run *run) {
+    gmres m = {.restart = run->options.restart, .terms = -1};
     gsw_status status;
     double norm;
 
     GSW_TRY_GOTO(allocate(run, &m), cleanup);
-    while (!run->converged) {
+    while (!run->reached) {
         GSW_TRY_GOTO(gsw_krylov_side_residual(run, basis(run, 0)), cleanup);
         GSW_TRY_GOTO(gsw_krylov_norm(run, basis(run, 0), &norm), cleanup);
         GSW_TRY_GOTO(gsw_krylov_check(run, norm), cleanup);
-        if (!run->converged)
+        if (!run->reached)
             GSW_TRY_GOTO(cycle(run, &m, norm), cleanup);
     }
 
@@ -171,3 +192,9 @@ cleanup:
     release(run, &m);
     return status;
 }
+
+static int64_t vectors(const gsw_krylov_run *run) {
+    return (int64_t)run->options.restart + 2;
+}
+
+const gsw_krylov_method gsw_gmres_method = {.name = "gmres", .vectors = vectors, .run = run_gmres};

@@ -66,15 +66,6 @@ gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double
     return op->context->ops->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
 }
 
-gsw_status gsw_operator_residual(const gsw_operator *op, const double *b, const double *x,
-                                 double *r) {
-    gsw_context *context = op->context;
-    if (op->apply == NULL)
-        return context->ops->spmv(context, &op->matrix, GSW_F64, b, x, r);
-    GSW_TRY(gsw_operator_multiply(op, x, r));
-    return context->ops->axpby(context, op->points, 1, b, -1, r);
-}
-
 gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, const double *x,
                               double *y) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");

@@ -16,10 +16,7 @@ struct gsw_operator {
 /* Refuses NULL and an operator of another context. */
 gsw_status gsw_operator_check(gsw_context *context, const gsw_operator *op);
 
-/* y = A x and r = b - A x with checked arguments; x overlaps neither y nor r, and r may be b where
- * the operator is a matrix. */
+/* y = A x with checked arguments; x does not overlap y. */
 gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double *y);
-gsw_status gsw_operator_residual(const gsw_operator *op, const double *b, const double *x,
-                                 double *r);
 
 #endif

@@ -24,6 +24,7 @@ static const char *const precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
                                               "jacobi", "none", NULL};
 static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
 static const char *const norm_choices[] = {"true", "preconditioned", NULL};
+static const char *const nullspace_choices[] = {"none", "constant", NULL};
 static const char *const dtype_choices[] = {"f64", "f32", NULL};
 static const char *const part_choices[] = {"lower", "upper", NULL};
 static const char *const algorithm_choices[] = {"auto", "reference", "line", "pencil", NULL};
@@ -83,6 +84,10 @@ static const cli_option table[OPT_COUNT] = {
                   "which residual the tolerance is for; bicgstab and gmres precondition from the "
                   "right with 'true' and from the left with 'preconditioned' (default: true)",
                   CHOICE(norm, norm_choices)},
+    [OPT_NULLSPACE] = {"nullspace", "none|constant",
+                       "constant: the matrix maps constant vectors to 0 (pure Neumann conditions); "
+                       "solve without that part of b and x (default: none)",
+                       CHOICE(nullspace, nullspace_choices)},
     [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
                   CHOICE(part, part_choices)},
     [OPT_TRANSPOSE] = {"transpose", NULL, "solve with the transpose of that part", FLAG(transpose)},

@@ -37,7 +37,7 @@ typedef struct cli_options {
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches;
-    int method, precond, norm, factor_precision, part, algorithm, backend;
+    int method, precond, norm, nullspace, factor_precision, part, algorithm, backend;
     int64_t restart, max_iter, threads, device, repeats;
     double rtol, omega, pivot_shift;
     bool transpose, unit_diagonal, no_check, whole_solve, quiet, man;
@@ -63,6 +63,7 @@ typedef enum cli_option_id {
     OPT_RTOL,
     OPT_MAX_ITER,
     OPT_NORM,
+    OPT_NULLSPACE,
     OPT_PART,
     OPT_TRANSPOSE,
     OPT_UNIT_DIAGONAL,

@@ -1,0 +1,144 @@
+/* krylov_run.c: see krylov_run.h. */
+#include <float.h>
+#include <math.h>
+
+#include "krylov_run.h"
+
+gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) {
+    GSW_TRY(gsw_operator_multiply(run->op, x, y));
+    return gsw_krylov_project(run, y);
+}
+
+gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
+    GSW_TRY(gsw_krylov_multiply(run, run->x, r));
+    return gsw_krylov_axpby(run, 1, run->b, -1, r);
+}
+
+gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out) {
+    if (run->preconditioner == NULL)
+        return in != out ? gsw_krylov_copy(run, in, out) : GSW_SUCCESS;
+    GSW_TRY(gsw_preconditioner_solve(run->preconditioner, in, out));
+    return gsw_krylov_project(run, out);
+}
+
+gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
+    GSW_TRY(gsw_krylov_residual(run, r));
+    return run->options.norm == GSW_NORM_TRUE ? GSW_SUCCESS : gsw_krylov_precondition(run, r, r);
+}
+
+gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, double *out) {
+    if (gsw_krylov_right(run)) {
+        GSW_TRY(gsw_krylov_precondition(run, in, hat));
+        return gsw_krylov_multiply(run, hat, out);
+    }
+    GSW_TRY(gsw_krylov_multiply(run, in, out));
+    return gsw_krylov_precondition(run, out, out);
+}
+
+gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, double *const *vectors) {
+    return run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state);
+}
+
+gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v) {
+    const gsw_backend_ops *ops = run->context->ops;
+    const double *null = run->null_vector;
+    double *sums = run->null_sums;
+    if (null == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(ops->project(run->context, run->n, 1, null, run->stride, v, sums));
+    return ops->subtract(run->context, run->n, 1, sums, null, run->stride, v, sums + 1);
+}
+
+gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
+                            double *size) {
+    GSW_TRY(run->context->ops->change_signs(run->context, run->n, v, scratch));
+    GSW_TRY(gsw_operator_multiply(run->op, scratch, terms));
+    return gsw_krylov_norm(run, terms, size);
+}
+
+gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double *scratch,
+                                   double *terms, double *product, double *size) {
+    GSW_TRY(gsw_operator_multiply(run->op, v, terms));
+    GSW_TRY(gsw_krylov_norm(run, terms, product));
+    return gsw_krylov_terms(run, v, scratch, terms, size);
+}
+
+gsw_status gsw_krylov_rounding(gsw_krylov_run *run, double *scratch, double *terms,
+                               double *rounding) {
+    double size;
+    GSW_TRY(gsw_krylov_terms(run, run->x, scratch, terms, &size));
+    *rounding = DBL_EPSILON * size;
+    return GSW_SUCCESS;
+}
+
+int gsw_krylov_vanishes(double product, double size) {
+    return product <= 16 * DBL_EPSILON * size;
+}
+
+gsw_status gsw_krylov_copy(gsw_krylov_run *run, const double *x, double *y) {
+    return run->context->ops->copy(run->context, run->n, x, y);
+}
+
+gsw_status gsw_krylov_axpby(gsw_krylov_run *run, double a, const double *x, double b, double *y) {
+    return run->context->ops->axpby(run->context, run->n, a, x, b, y);
+}
+
+gsw_status gsw_krylov_dot(gsw_krylov_run *run, const double *x, const double *y, double *result) {
+    return run->context->ops->dot(run->context, run->n, x, y, result);
+}
+
+gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm) {
+    double square;
+    GSW_TRY(gsw_krylov_dot(run, x, x, &square));
+    *norm = sqrt(square);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value) {
+    if (isfinite(value))
+        return GSW_SUCCESS;
+    return gsw_fail(run->context, GSW_ERROR_NON_FINITE, "iteration %lld: %s is %s",
+                    (long long)run->iterations + 1, name,
+                    isnan(value) ? "not a number" : "infinite");
+}
+
+gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double value,
+                                const char *meaning) {
+    return gsw_fail(run->context, GSW_ERROR_BREAKDOWN, "iteration %lld: %s is %g: %s",
+                    (long long)run->iterations + 1, name, value, meaning);
+}
+
+int gsw_krylov_ended(gsw_status status) {
+    return status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN ||
+           status == GSW_ERROR_NON_FINITE || status == GSW_ERROR_STOPPED;
+}
+
+gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
+    const gsw_krylov_options *options = &run->options;
+    const double relative = run->norm / run->reference;
+    if (end == GSW_END_NORM)
+        return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
+                        "iteration %lld: the residual norm is %s", (long long)run->iterations,
+                        isnan(run->norm) ? "not a number" : "infinite");
+    run->reached = end == GSW_END_CONVERGED;
+    /* An iteration is checked again where a method begins again. */
+    if (options->monitor != NULL && run->reported < run->iterations)
+        run->stopped = options->monitor(options->monitor_user, run->iterations, relative);
+    run->reported = run->iterations;
+    if (run->reached)
+        return GSW_SUCCESS;
+    if (run->stopped)
+        return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
+                        (long long)run->iterations);
+    if (end == GSW_END_LIMIT)
+        return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
+                        "after %lld iterations the residual norm is %.3g times the reference",
+                        (long long)run->iterations, relative);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
+    run->norm = norm;
+    return gsw_krylov_settle(
+        run, gsw_krylov_judge(norm, run->target, run->iterations, run->options.max_iterations));
+}

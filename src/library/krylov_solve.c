@@ -1,0 +1,284 @@
+/* krylov_solve.c: a solve from the right-hand side to the verdict.
+ *
+ * A method stops where its own norm, a recurrence, says so. Then the residual is computed from the
+ * x that is returned, and that alone decides. Two things keep the recurrence from the truth.
+ *
+ *   Drift. Rounding errors of the updates add up in the recurrence but not in b - A x (van der
+ *   Vorst and Ye, Residual replacement strategies for Krylov subspace iterative methods, SIAM J.
+ *   Sci. Comput. 22, 2000). The cure is theirs: replace the recurrence's residual by the true one
+ *   and go on. Here the method begins again from x, with a new space, so nothing is needed in the
+ *   iterations in between. A round that does not halve the true residual has not paid off; after
+ *   two of them in succession the solve has stagnated.
+ *
+ *   Rounding. b - A x itself cannot be computed more accurately than eps |A| |x| (Greenbaum, SIAM
+ *   J. Matrix Anal. Appl. 18, 1997; Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+ *   ed., section 3.5). Where x is huge, as for a singular matrix, this exceeds the tolerance, and
+ *   nothing is known about convergence. gsw_krylov_terms() estimates |A| |x| row by row without
+ *   the entries of A, so that rows of very different size are all judged by their own terms.
+ *
+ * So a solve has converged where ||b - A x|| + eps || |A| |x| || is at most the tolerance. */
+#include <float.h>
+#include <math.h>
+
+#include "contract/allocate.h"
+#include "krylov_queue.h"
+#include "krylov_solve.h"
+
+/* A round that leaves more of the true residual than this has not paid off. */
+#define PROGRESS 0.5
+/* So many of these in succession are stagnation. */
+#define STALLS_MAX 2
+
+/* A vector counts as a null vector where so little is left of its product's terms. Matrices from
+ * files have been rounded to a few digits. */
+#define NULL_PRODUCT 1e-6
+
+/* ---- work vectors ---- */
+
+/* One allocation for all vectors. They start on lines of the cache, and not a power of two apart,
+ * where they would compete for the same sets of it. Behind them lie the scalars of projections. */
+static gsw_status allocate_vectors(gsw_krylov_run *run, int64_t count) {
+    const size_t scalars = 8 * sizeof(double);
+    size_t bytes;
+    run->stride = ((run->n + 7) / 8 + 9) * 8;
+    if (!gsw_mul_size((size_t)run->stride, sizeof(double), &bytes) ||
+        !gsw_mul_size(bytes, (size_t)count, &bytes) || bytes > SIZE_MAX - scalars)
+        return gsw_fail(run->context, GSW_ERROR_OVERFLOW,
+                        "%lld work vectors of %lld points exceed 64-bit sizes", (long long)count,
+                        (long long)run->n);
+    void *memory;
+    GSW_TRY(run->context->ops->alloc(run->context, bytes + scalars, &memory));
+    run->work = memory;
+    run->null_sums = run->work + count * run->stride;
+    return GSW_SUCCESS;
+}
+
+/* ---- the null vector ---- */
+
+/* Brings the null vector to length 1 in `v`. */
+static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
+    const double *given = run->options.null_vector;
+    double length;
+    if (run->options.nullspace == GSW_NULLSPACE_CONSTANT)
+        return run->context->ops->fill(run->context, run->n, 1 / sqrt((double)run->n), v);
+    GSW_TRY(gsw_krylov_norm(run, given, &length));
+    GSW_REQUIRE(run->context, isfinite(length) && length > 0,
+                "null_vector has the length %g; it must be finite and not zero", length);
+    return gsw_krylov_axpby(run, 1 / length, given, 0, v);
+}
+
+/* Sets the null vector and takes its part out of x and b. `vectors` are two work vectors for v and
+ * P b; *removed is the part of b that is gone. */
+static gsw_status use_null_vector(gsw_krylov_run *run, double *v, double *projected,
+                                  double *removed) {
+    double *scratch = gsw_krylov_vector(run, 0), *terms = gsw_krylov_vector(run, 1);
+    double product, size, b_norm, along;
+    GSW_TRY(make_null_vector(run, v));
+    GSW_TRY(gsw_krylov_cancellation(run, v, scratch, terms, &product, &size));
+    if (isfinite(size))
+        GSW_REQUIRE(run->context, product <= NULL_PRODUCT * size,
+                    "nullspace: %s is not in the null space of the matrix: its product is %.3g "
+                    "times as long as itself, the terms of the product %.3g times",
+                    run->options.nullspace == GSW_NULLSPACE_CONSTANT ? "the constant vector"
+                                                                     : "null_vector",
+                    product, size);
+    GSW_TRY(gsw_krylov_norm(run, run->b, &b_norm));
+    GSW_TRY(gsw_krylov_dot(run, v, run->b, &along));
+    *removed = b_norm > 0 ? fabs(along) / b_norm : 0;
+    run->null_vector = v;
+    GSW_TRY(gsw_krylov_copy(run, run->b, projected));
+    GSW_TRY(gsw_krylov_project(run, projected));
+    run->b = projected;
+    return gsw_krylov_project(run, run->x);
+}
+
+/* ---- the right-hand side ---- */
+
+/* b has norm 0: either it is zero, or its squares have vanished, which scaling by a power of two
+ * shows. */
+static gsw_status solve_zero(gsw_krylov_run *run) {
+    double *scaled = gsw_krylov_vector(run, 0), norm;
+    GSW_TRY(gsw_krylov_axpby(run, 0x1p600, run->b, 0, scaled));
+    GSW_TRY(gsw_krylov_norm(run, scaled, &norm));
+    if (norm != 0)
+        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                        "b is so small that its norm underflows; scale the system");
+    return run->context->ops->fill(run->context, run->n, 0.0, run->x);
+}
+
+/* Sets the norm that rtol refers to. */
+static gsw_status set_reference(gsw_krylov_run *run, double b_norm) {
+    run->reference = b_norm;
+    if (run->options.norm == GSW_NORM_PRECONDITIONED) {
+        double *z = gsw_krylov_vector(run, 0);
+        GSW_TRY(gsw_krylov_precondition(run, run->b, z));
+        GSW_TRY(gsw_krylov_norm(run, z, &run->reference));
+    }
+    if (!isfinite(run->reference))
+        return gsw_fail(run->context, GSW_ERROR_NON_FINITE, "the norm of %s is not finite",
+                        run->options.norm == GSW_NORM_TRUE ? "b" : "the preconditioned b");
+    if (run->reference == 0)
+        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                        "the preconditioner makes b vanish: it is singular");
+    run->tolerance = fmax(run->options.rtol * run->reference, run->options.atol);
+    run->target = run->tolerance;
+    return GSW_SUCCESS;
+}
+
+/* ---- the truth ---- */
+
+/* What x is worth. */
+typedef struct truth {
+    double residual; /* ||b - A x|| */
+    double checked;  /* the norm that the tolerance is for: the same, or ||M^-1 (b - A x)|| */
+    double rounding; /* how far that may be off */
+    double x;        /* ||x|| */
+} truth;
+
+/* Overwrites work vectors 0, 1 and 2. */
+static gsw_status measure(gsw_krylov_run *run, truth *t) {
+    double *r = gsw_krylov_vector(run, 0), *scratch = gsw_krylov_vector(run, 1);
+    double *terms = gsw_krylov_vector(run, 2);
+    GSW_TRY(gsw_krylov_project(run, run->x));
+    GSW_TRY(gsw_krylov_norm(run, run->x, &t->x));
+    GSW_TRY(gsw_krylov_residual(run, r));
+    GSW_TRY(gsw_krylov_norm(run, r, &t->residual));
+    GSW_TRY(gsw_krylov_rounding(run, scratch, terms, &t->rounding));
+    t->checked = t->residual;
+    if (run->options.norm == GSW_NORM_PRECONDITIONED) {
+        GSW_TRY(gsw_krylov_precondition(run, r, r));
+        GSW_TRY(gsw_krylov_norm(run, r, &t->checked));
+        GSW_TRY(gsw_krylov_precondition(run, terms, terms));
+        GSW_TRY(gsw_krylov_norm(run, terms, &t->rounding));
+        t->rounding *= DBL_EPSILON;
+    }
+    t->rounding += DBL_EPSILON * t->checked;
+    return GSW_SUCCESS;
+}
+
+static int meets_tolerance(const gsw_krylov_run *run, const truth *t) {
+    return t->checked + t->rounding <= run->tolerance; /* not where one of them is not a number */
+}
+
+/* ---- ends without convergence ---- */
+
+/* Adds to the message what x is worth, and whether constant vectors make the matrix singular. */
+static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const truth *t) {
+    double *ones = gsw_krylov_vector(run, 0), product = 1, size = 0;
+    if (run->null_vector == NULL) {
+        GSW_TRY(run->context->ops->fill(run->context, run->n, 1.0, ones));
+        GSW_TRY(gsw_krylov_cancellation(run, ones, gsw_krylov_vector(run, 1),
+                                        gsw_krylov_vector(run, 2), &product, &size));
+    }
+    return gsw_fail(run->context, status, "%s; x has norm %.3g, b - A x %.3g times the reference%s",
+                    run->context->message, t->x, t->checked / run->reference,
+                    size > 0 && gsw_krylov_vanishes(product, size)
+                        ? "; the matrix maps constant vectors to 0: see nullspace"
+                        : "");
+}
+
+static gsw_status stagnated(gsw_krylov_run *run, const truth *t, const gsw_krylov_result *result) {
+    const double known = t->rounding / run->reference;
+    if (t->rounding <= run->tolerance)
+        return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
+                        "stagnated after %lld iterations: the recurrence gives %.3g times the "
+                        "reference, but b - A x does not follow, after %lld replacements",
+                        (long long)run->iterations, run->norm / run->reference,
+                        (long long)result->replacements);
+    return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
+                    "stagnated after %lld iterations: the recurrence gives %.3g times the "
+                    "reference, but rounding leaves b - A x unknown to %.1g times: %s",
+                    (long long)run->iterations, run->norm / run->reference, known,
+                    known > GSW_SINGULAR_ROUNDING ? "the matrix is singular or nearly so"
+                                                  : "the tolerance is less than fp64 attains here");
+}
+
+/* ---- the solve ---- */
+
+static gsw_status run_method(gsw_krylov_run *run, const gsw_krylov_method *method) {
+    run->reached = 0;
+    return method->run != NULL ? method->run(run) : gsw_krylov_queue(run, method);
+}
+
+/* A status after which x is still worth a verdict. */
+static int may_have_converged(gsw_status status) {
+    return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||
+           status == GSW_ERROR_BREAKDOWN;
+}
+
+/* Runs the method, again and again where the recurrence has drifted, until the true residual meets
+ * the tolerance or cannot. */
+static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, truth *t,
+                          gsw_krylov_result *result) {
+    double last = INFINITY;
+    for (int stalls = 0;; result->replacements++) {
+        const gsw_status status = run_method(run, method);
+        if (status != GSW_SUCCESS && !gsw_krylov_ended(status))
+            return status;
+        GSW_TRY(measure(run, t));
+        result->converged = may_have_converged(status) && meets_tolerance(run, t);
+        if (result->converged)
+            return GSW_SUCCESS;
+        if (status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN)
+            return add_evidence(run, status, t);
+        if (status != GSW_SUCCESS)
+            return status;
+        if (!isfinite(t->checked))
+            return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
+                            "after %lld iterations the norm of b - A x is not finite",
+                            (long long)run->iterations);
+        if (run->stopped)
+            return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
+                            (long long)run->iterations);
+        stalls = t->checked > PROGRESS * last ? stalls + 1 : 0;
+        last = t->checked;
+        result->stagnated = stalls == STALLS_MAX || t->rounding > run->tolerance;
+        if (result->stagnated)
+            return add_evidence(run, stagnated(run, t, result), t);
+        /* The true residual is above this, so the method does not end where it begins. */
+        run->target = run->tolerance - t->rounding;
+        run->target = fmax(run->target - t->rounding, run->target / 2);
+    }
+}
+
+static gsw_status solve(gsw_krylov_run *run, const gsw_krylov_method *method, double *null_vectors,
+                        gsw_krylov_result *result) {
+    double b_norm, given_norm;
+    truth t;
+    GSW_TRY(gsw_krylov_norm(run, run->b, &given_norm));
+    if (null_vectors != NULL && given_norm > 0 && isfinite(given_norm))
+        GSW_TRY(use_null_vector(run, null_vectors, null_vectors + run->stride, &result->removed));
+    GSW_TRY(gsw_krylov_norm(run, run->b, &b_norm));
+    /* Nothing but rounding errors is left of a multiple of the null vector. */
+    const int gone = run->null_vector != NULL && b_norm <= 16 * DBL_EPSILON * given_norm;
+    if (b_norm == 0 || gone) {
+        GSW_TRY(gone ? run->context->ops->fill(run->context, run->n, 0.0, run->x)
+                     : solve_zero(run));
+        result->residual = result->recurrence = 0;
+        result->converged = 1;
+        return GSW_SUCCESS;
+    }
+    GSW_TRY(set_reference(run, b_norm));
+    const gsw_status status = iterate(run, method, &t, result);
+    if (status == GSW_SUCCESS || gsw_krylov_ended(status)) {
+        result->residual = t.residual / b_norm;
+        result->recurrence = run->norm / run->reference;
+    }
+    return status;
+}
+
+gsw_status gsw_krylov_solve(gsw_krylov_run *run, const gsw_krylov_method *method,
+                            gsw_krylov_result *result) {
+    const int64_t vectors = method->vectors(run);
+    const int projects = run->options.nullspace != GSW_NULLSPACE_NONE;
+    gsw_status status;
+    GSW_TRY_GOTO(allocate_vectors(run, vectors + (projects ? 2 : 0)), cleanup);
+    status = solve(run, method, projects ? gsw_krylov_vector(run, vectors) : NULL, result);
+
+cleanup:
+    if (run->work != NULL)
+        run->context->ops->release(run->context, run->work);
+    run->work = NULL;
+    result->iterations = run->iterations;
+    return status;
+}
