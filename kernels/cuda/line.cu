@@ -13,17 +13,17 @@ const int line_direct_terms[2] = {4, 18};
 #define SMALL_MATRIX 4096 /* points */
 
 /* Launch shapes: the first row that fits is taken. tile_y * tile_z <= 16; rows 8, 16 or 32; the
- * block has tile_y * tile_z * workers + helpers warps. Each row names what was measured to choose
+ * block has tile_y * tile_z * workers + receivers warps. Each row names what was measured to choose
  * it: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3; perf/NOTES.md has the
  * rest. */
 struct launch_shape {
     int capability; /* at least */
     int terms;      /* at most */
-    int tile_y, tile_z, rows, workers, helpers;
+    int tile_y, tile_z, rows, workers, receivers;
 };
 
 static const launch_shape shapes[] = {
-    /* D3N7 0.090 / 0.185 / 0.689; with 3 helpers 0.092 / 0.188 / 0.692; with counters between
+    /* D3N7 0.090 / 0.185 / 0.689; with 3 receivers 0.092 / 0.188 / 0.692; with counters between
      * tiles (as in place) 0.112 / 0.226 / 0.792. Before those two were told apart: 16 rows 0.121 /
      * 0.265 / 1.296 against 0.115 / 0.227 / 0.791; 4 x 2 lines 0.126 / 0.291 / 1.305. */
     {90, 4, 4, 4, 32, 1, 4},
@@ -380,7 +380,7 @@ static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t valu
         else
             y /= 2;
     }
-    tiling->helpers = tiling->halos < shape.helpers ? tiling->halos : shape.helpers;
+    tiling->receivers = tiling->halos < shape.receivers ? tiling->halos : shape.receivers;
     count_tiles(plan, tiling);
     return true;
 }
@@ -452,7 +452,7 @@ static gsw_status launch_tiles(gsw_context *context, const line_kernels *kernels
         !make_tiling(gsw_cuda_of(context), plan, value, real, &tiling))
         return GSW_SUCCESS;
     *launched = true;
-    const int warps = tiling.tile_y * tiling.tile_z * tiling.workers + tiling.helpers;
+    const int warps = tiling.tile_y * tiling.tile_z * tiling.workers + tiling.receivers;
     return launch(context, staged ? kernels->staged[k] : kernels->direct[k], 32 * warps,
                   shared_bytes(&tiling, real), tiling.tiles, plan, &tiling);
 }

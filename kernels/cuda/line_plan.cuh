@@ -36,9 +36,9 @@ struct line_offset {
  * earlier solves counts as "nothing solved yet" and need not be cleared. */
 struct line_state {
     int64_t base;
-    uint32_t ticket;   /* next tile (line) to hand out */
-    uint32_t finished; /* blocks that have left */
-    uint32_t failed;   /* a block has given the solve up */
+    uint32_t ticket;    /* next tile (line) to hand out */
+    uint32_t finished;  /* blocks that have left */
+    uint32_t abandoned; /* 1: the solve is abandoned (handover.cuh) */
     uint32_t reserved;
     int64_t progress[1]; /* of each line: base + points solved; or base + 1: is marked */
 };
@@ -93,7 +93,7 @@ struct line_tiling {
     int32_t rows;           /* of a subtask */
     int32_t skew_y, skew_z; /* points by which subtasks are shifted from line to line */
     int32_t workers;        /* D: warps that share a line */
-    int32_t helpers;        /* warps that fetch other tiles' lines */
+    int32_t receivers;      /* warps that bring in other tiles' lines */
     int32_t halos;
     int32_t ring;         /* points that are kept of each line: a power of 2 */
     int32_t stage_values; /* of each of a worker's two places for coefficients */
