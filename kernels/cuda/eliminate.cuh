@@ -30,9 +30,9 @@ struct eliminate_near {
 
 /* Progress of one elimination, in device memory; all 0 before it. */
 struct eliminate_state {
-    int32_t next;    /* ticket */
-    int32_t abandon; /* 1: a block has waited too long, nobody waits any more */
-    int32_t steps[]; /* made of each pencil, by its ticket in the lower part */
+    int32_t next;       /* ticket */
+    uint32_t abandoned; /* 1: the elimination is abandoned (handover.cuh) */
+    int32_t steps[];    /* published by each pencil, by its ticket in the lower part */
 };
 
 /* For shapes without a kernel of their own; in device memory. */
