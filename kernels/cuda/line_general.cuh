@@ -1,4 +1,5 @@
-/* line_general.cuh: the direct sweep for any stencil, without tiles: slow and rare. */
+/* line_general.cuh: the direct sweep for any stencil, without tiles: slow and rare. Tickets,
+ * counters between lines and their proof are those of line_kernel.cuh, a tile being one line. */
 #ifndef GSW_CUDA_LINE_GENERAL_CUH
 #define GSW_CUDA_LINE_GENERAL_CUH
 
@@ -6,10 +7,7 @@
 
 namespace {
 
-/* ---- Any stencil, without tiles ----------------------------------------------------------------
- */
-
-/* Coefficient of term j in a row, or false where there is none. */
+/* Coefficient of term j in a row. False: the row has none. */
 template <typename Value>
 __device__ bool coefficient(const line_plan &plan, int32_t j, int32_t x, int32_t y, int32_t z,
                             int64_t row, Value *value) {
@@ -47,8 +45,8 @@ __device__ bool row_fits(const line_plan &plan, int64_t row, int32_t x, int32_t 
     return true;
 }
 
-/* Solves one line with one warp; lane i has row i of 32. Every line waits for its neighbours
- * through device memory; the recurrence goes lane after lane. */
+/* One warp solves one line; lane i has row i of 32. Every line waits for its neighbours through
+ * device memory, and lanes solve their rows one after the other. */
 template <typename Value, typename Real>
 __device__ void solve_line(const line_plan &plan, int64_t base, int32_t y, int32_t z) {
     const int32_t lane = threadIdx.x & 31;

@@ -7,12 +7,9 @@
 
 namespace {
 
-/* ---- The recurrence along a line ---------------------------------------------------------------
- */
-
-/* Solves x[i] = c[i] - near[i] x[i-1] - next[i] x[i-2] for `rows` rows; lane i brings and takes row
- * i, `before` and `before2` come before row 0. `scratch` holds 96 values. All lanes go through the
- * recurrence together, so that only multiply-adds stand between a row and the next. */
+/* Solves x[i] = c[i] - near[i] x[i-1] - next[i] x[i-2] for `rows` rows. Lane i brings and takes row
+ * i; `before` and `before2` are x[-1] and x[-2]. `scratch` holds 96 values. All lanes compute the
+ * whole recurrence, so that only multiply-adds are between successive rows. */
 template <typename Real> struct alignas(2 * sizeof(Real)) row_pair { Real c, near; };
 
 template <typename Real, bool TWO>
@@ -40,11 +37,11 @@ __device__ __forceinline__ Real recur(Real *scratch, int32_t rows, Real c, Real 
     return mine;
 }
 
-/* The same for one term a row by recursive doubling, without a value before row 0: five steps
- * instead of 32. What does not depend on c is made beforehand. |near| <= 1, so that the products of
- * many of them stay in range. */
+/* The same for one term per row by recursive doubling, without a value before row 0: five steps
+ * instead of 32. What does not depend on c is computed beforehand. |near| <= 1, so products of many
+ * of them stay in range. */
 template <typename Real> struct doubling {
-    Real step[5]; /* multiplies the value 1, 2, 4, 8, 16 rows before; 0 where that is not in here */
+    Real step[5]; /* factors of the values 1, 2, 4, 8, 16 rows before; 0 before row 0 */
 };
 
 template <typename Real> __device__ __forceinline__ doubling<Real> prepare_doubling(Real near) {
@@ -69,8 +66,8 @@ __device__ __forceinline__ Real run_doubling(const doubling<Real> &d, Real c) {
     return c;
 }
 
-/* Solves the rows of a line one after the other, with divisions and with any terms in the own line:
- * for diagonals without a good reciprocal and for couplings that are missing. */
+/* Solves rows one after the other, with divisions and with any terms in the own line: for diagonals
+ * without a good reciprocal and for missing couplings. */
 template <typename Real, int TERMS>
 __device__ Real solve_one_by_one(const line_plan &plan, Real *ring, int32_t ring_mask, int32_t x0,
                                  int32_t rows, Real c, const Real (&a)[TERMS], uint32_t have) {
@@ -94,16 +91,16 @@ __device__ Real solve_one_by_one(const line_plan &plan, Real *ring, int32_t ring
 #define SAFE_SMALL 1e-18
 #define SAFE_LARGE 1e18
 
-/* How the recurrence along a line can be run. */
+/* Ways to solve the recurrence along a line. */
 enum along {
-    ALONG_NONE,      /* there is none: rows of the line do not depend on each other */
-    ALONG_DOUBLING,  /* one term a row, of no more than the diagonal's size */
-    ALONG_ONE,       /* one term a row */
-    ALONG_TWO,       /* two */
+    ALONG_NONE,      /* rows of the line do not depend on each other */
+    ALONG_DOUBLING,  /* one term per row, not larger than the diagonal */
+    ALONG_ONE,       /* one term per row */
+    ALONG_TWO,       /* two terms per row */
     ALONG_ONE_BY_ONE /* diagonals without a good reciprocal, missing couplings, any other terms */
 };
 
-/* Uniform in the warp. */
+/* The same way for all lanes. */
 template <typename Real, int TERMS>
 __device__ __forceinline__ along choose_along(const line_plan &plan, int32_t x, bool valid,
                                               const Real (&a)[TERMS], uint32_t have) {
@@ -137,7 +134,7 @@ __device__ __forceinline__ Real solve_along(const line_plan &plan, along way,
     bool solved = way == ALONG_NONE;
     if (way == ALONG_DOUBLING) {
         const Real x = run_doubling<Real>(doubled, c);
-        /* Zero times infinity: an infinity goes where the plain recurrence puts it. */
+        /* Doubling may multiply zero by infinity: then the plain recurrence decides. */
         solved = __all_sync(FULL_WARP, isfinite(x));
         if (solved)
             c = x;

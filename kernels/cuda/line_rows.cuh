@@ -10,7 +10,8 @@ namespace {
 /* ---- Positions in a CSR that holds the full box ------------------------------------------------
  */
 
-/* Offsets of the pattern that lead from a line to a line of the grid, by bit. All lanes. */
+/* By bit: the offsets of the pattern that lead from line (y, z) to a line of the grid. For all
+ * lanes together. */
 __device__ uint64_t pattern_of_line(const line_plan &plan, int32_t y, int32_t z) {
     uint64_t mask = 0;
     for (int32_t q0 = 0; q0 < plan.patterns; q0 += 32) {
@@ -26,7 +27,8 @@ __device__ uint64_t pattern_of_line(const line_plan &plan, int32_t y, int32_t z)
     return mask;
 }
 
-/* Places along an axis of length n from which d leads to a place, among those before `end`. */
+/* Counts the places before `end`, along an axis of length n, from which the offset d stays on the
+ * axis. */
 __device__ __forceinline__ int64_t places_before(int32_t n, int32_t d, int32_t end) {
     const int32_t low = d < 0 ? -d : 0, high = d > 0 ? n - d : n;
     const int32_t stop = end < high ? end : high;
@@ -44,7 +46,7 @@ __device__ int64_t entries_before_line(const line_plan &plan, int32_t q, int32_t
     return lines * along_x;
 }
 
-/* Position of a line's first entry. All lanes. */
+/* Position of a line's first entry. For all lanes together. */
 __device__ int64_t line_begin(const line_plan &plan, int32_t y, int32_t z) {
     int64_t sum = 0;
     for (int32_t q = threadIdx.x & 31; q < plan.patterns; q += 32)
@@ -54,7 +56,7 @@ __device__ int64_t line_begin(const line_plan &plan, int32_t y, int32_t z) {
     return sum;
 }
 
-/* Fills the table of the rows that are not whole. All threads of the block. */
+/* Fills the table of the rows that are not whole. For all threads of the block. */
 __device__ void describe_edges(const line_plan &plan, tile *shared) {
     for (int32_t i = threadIdx.x; i < 2 * plan.reach; i += blockDim.x) {
         const int32_t x = i < plan.reach ? i : plan.nx - 2 * plan.reach + i;
@@ -79,7 +81,7 @@ __device__ __forceinline__ uint64_t inside_along_x(const line_plan &plan, const 
 __device__ __forceinline__ int64_t row_begin(const line_plan &plan, const tile &shared,
                                              const line_term &term, int32_t x) {
     int64_t begin = term.begin + (int64_t)term.per_row * x;
-    for (int32_t r = x; r < plan.reach; r++) /* rows x.. were counted as missing too much */
+    for (int32_t r = x; r < plan.reach; r++) /* term.begin counts what all of them lack */
         begin += term.per_row - __popcll(term.pattern & shared.edge[r]);
     for (int32_t r = plan.nx - plan.reach; r < x; r++)
         begin -= term.per_row - __popcll(term.pattern & shared.edge[r - plan.nx + 2 * plan.reach]);
@@ -93,7 +95,7 @@ __device__ __forceinline__ int64_t read_index(const void *array, gsw_itype type,
     return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
 }
 
-/* A row of a CSR in sweep order: entry c of `length` stands at begin + step * c. */
+/* A row of a CSR in sweep order: entry c of `length` is at begin + step * c. */
 struct csr_row {
     int64_t begin, length;
 };
@@ -120,8 +122,8 @@ __device__ __forceinline__ int64_t distance(const line_plan &plan, line_offset o
     return o.x + (int64_t)plan.nx * (o.y + (int64_t)plan.ny * o.z);
 }
 
-/* Finds entries of one row in the order of their columns; what is passed over does not fit the
- * stencil. */
+/* Finds entries of one row in the order of their columns. An entry that is passed over does not fit
+ * the stencil. */
 struct row_scan {
     csr_row row;
     int64_t at;
@@ -142,7 +144,7 @@ __device__ int64_t scan_for(const line_plan &plan, row_scan *scan, int64_t colum
     return -1;
 }
 
-/* Position of the entry (row, column), or -1. */
+/* Position of the entry (row, column); -1: the row has none. */
 __device__ int64_t find_entry(const line_plan &plan, int64_t row, int64_t column) {
     const csr_row found = find_row(plan, row);
     for (int64_t c = 0; c < found.length; c++) {
@@ -153,7 +155,7 @@ __device__ int64_t find_entry(const line_plan &plan, int64_t row, int64_t column
     return -1;
 }
 
-/* Whether the couplings of a row that a transposed solve reads in it belong to the stencil. */
+/* Whether the entries that a transposed solve reads in a row belong to the stencil. */
 __device__ bool row_fits_transposed(const line_plan &plan, int64_t row, int32_t x, int32_t y,
                                     int32_t z) {
     const csr_row found = find_row(plan, row);

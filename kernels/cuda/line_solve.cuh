@@ -1,4 +1,4 @@
-/* line_solve.cuh: what the kernels of the direct sweep share: tickets, failing and leaving. */
+/* line_solve.cuh: what the kernels of the direct sweep share: abandoning, tickets, and leaving. */
 #ifndef GSW_CUDA_LINE_SOLVE_CUH
 #define GSW_CUDA_LINE_SOLVE_CUH
 
@@ -17,21 +17,21 @@ __device__ __forceinline__ float multiply_add(float a, float b, float c) {
     return fmaf(a, b, c);
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------
+/* ---- Abandoning ---------------------------------------------------------------------------------
  */
 
 __device__ __forceinline__ abandonment<uint32_t> abandonment_of(const line_plan &plan) {
     return {&plan.state->abandoned, 1u, plan.report, plan.wait_limit_ns, 0};
 }
 
-/* The matrix is not one of the grid: this row shows it. */
+/* This row shows that the matrix is not one of the grid. */
 __device__ void refuse_row(const line_plan &plan, int64_t row) {
     abandon(abandonment_of(plan), GSW_ERROR_NOT_A_GRID, row);
 }
 
 /* ---- Tickets --------------------------------------------------------------------------------- */
 
-/* The antidiagonal of the last ticket: tickets grow, so it is found by going on from there. */
+/* The antidiagonal of the last ticket. Tickets grow, so the next search goes on from there. */
 struct cursor {
     int64_t first; /* ticket of the antidiagonal's first tile */
     int32_t diagonal, low, count;

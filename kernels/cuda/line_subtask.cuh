@@ -8,7 +8,7 @@
 
 namespace {
 
-/* ---- Tiles -------------------------------------------------------------------------------------
+/* ---- Coefficients ------------------------------------------------------------------------------
  */
 
 /* A worker's line. */
@@ -16,7 +16,7 @@ template <typename Value, typename Real> struct worker {
     int32_t slot, y, z;
     int64_t line;
     uint32_t present;     /* terms that are stored and whose line exists, by bit */
-    bool lists;           /* columns have to be looked at */
+    bool lists;           /* row pointers and columns must be read */
     int32_t across;       /* entries of the part in a whole row: they come first */
     int32_t row_of_entry; /* 2^16 / across, rounded up: i / across = (i * row_of_entry) >> 16 */
     line_term *terms;
@@ -26,18 +26,19 @@ template <typename Value, typename Real> struct worker {
 
 /* A subtask whose coefficients are on their way to scratch. */
 template <typename Value, typename Real> struct subtask {
-    Value *stage; /* entries of the subtask's rows one after the other, padded; or term j of row i
-                     at rows * j + i */
+    Value *stage; /* staged: the entries of the subtask's rows one after the other, padded; else
+                     term j of row i at rows * j + i */
     Real b;
     uint32_t have;    /* terms that the lane's row has, by bit */
-    uint32_t missing; /* entries of whole rows that it has not, by bit */
+    uint32_t missing; /* entries of whole rows that this row lacks, by bit */
 };
 
 __device__ __forceinline__ int32_t padded(int32_t i) {
-    return i + (i >> 4); /* rows of any length then spread over the banks */
+    return i + (i >> 4); /* so rows of any length spread over the banks */
 }
 
-/* Coefficients of row x, each lane for its own, from whatever source but lists. */
+/* Starts copying the coefficients of row x, each lane for its own row, from any source except
+ * lists. */
 template <typename Value, typename Real>
 __device__ __forceinline__ void read_row(const line_plan &plan, const tile &shared,
                                          const worker<Value, Real> &at, int32_t rows, int32_t x,
@@ -64,14 +65,15 @@ __device__ __forceinline__ void read_row(const line_plan &plan, const tile &shar
     }
 }
 
-/* The same from a CSR whose columns have to be looked at, which are checked on the way: term j of
- * lane i comes to scratch[rows j + i]. Returns which there are. */
+/* The same from a CSR by reading its columns, which are checked on the way: term j of lane i comes
+ * to scratch[rows * j + i]. Returns the terms that the row has, by bit. */
 template <typename Value>
 __device__ uint32_t read_lists(const line_plan &plan, uint32_t present, int64_t row, int32_t x,
                                int32_t y, int32_t z, int32_t rows, Value *scratch) {
     row_scan scan = {find_row(plan, row), 0, true};
     uint32_t have = 0;
-    /* Columns ascend from the terms of other lines over the own line's to the diagonal. */
+    /* Columns ascend: first the terms of other lines, then those of the own line, then the
+     * diagonal. */
     for (int32_t k = 1; k <= plan.terms; k++) {
         const int32_t j = plan.own + k < plan.terms ? plan.own + k : plan.terms - k;
         if (!leads_inside(plan, plan.term[j], x, y, z))
@@ -94,7 +96,7 @@ __device__ uint32_t read_lists(const line_plan &plan, uint32_t present, int64_t 
     return have;
 }
 
-/* Starts reading a subtask: rows x0 .. end - 1 of the worker's line. */
+/* Starts reading a subtask: rows x0..end-1 of the worker's line. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shared,
                                          const worker<Value, Real> &at, int32_t rows, int32_t x0,
@@ -142,7 +144,8 @@ __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shar
     }
 }
 
-/* Brings the coefficients to the lanes of their rows: a[j] is term j's. Returns which there are. */
+/* Brings the coefficients to the lanes of their rows: a[j] is that of term j. Returns the terms
+ * that the lane's row has, by bit. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ uint32_t arrange(const line_plan &plan, const worker<Value, Real> &at,
                                             int32_t rows, int32_t x, bool valid,
@@ -171,10 +174,10 @@ __device__ __forceinline__ uint32_t arrange(const line_plan &plan, const worker<
     return have;
 }
 
-/* What the arrays of a CSR say of a line, and what the pattern says: as many entries as it must,
- * where they must be, and, in a CSR of one part, the diagonal at the line's end. With the number of
- * all entries this leaves no doubt where both parts are stored, and hardly any otherwise: see
- * plan_csr(). The loads are under way while other work is done. */
+/* Compares what the arrays of a CSR and the pattern say of a line: its first and last entry, and in
+ * a CSR of one part the diagonal at the line's end. Together with the number of all entries this
+ * proves that the CSR holds the box where both parts are stored, and hardly leaves a doubt where
+ * one is: see plan_csr(). Other work goes on while the values are loaded. */
 struct box_test {
     int64_t begin, end, column;
     int64_t right_begin, right_end, right_column;
@@ -205,7 +208,7 @@ __device__ __forceinline__ box_test start_test(const line_plan &plan, const tile
     return test;
 }
 
-/* Fills the table of a worker's line: lane j describes term j. Returns the lane's test of it. */
+/* Fills the table of a worker's line: lane j describes term j and returns its test of the line. */
 template <typename Value, typename Real>
 __device__ __forceinline__ box_test describe_line(const line_plan &plan, const line_tiling &tiling,
                                                   const tile &shared, worker<Value, Real> *at) {

@@ -1,5 +1,6 @@
-/* line_worker.cuh: the role of the direct sweep's tiles that solves: a worker takes the subtasks of
- * one line in turn. */
+/* line_worker.cuh: the role of the direct sweep's tiles that solves. A worker is a warp; the
+ * workers of a line take its subtasks in turn. line_kernel.cuh has the protocols and their proof.
+ */
 #ifndef GSW_CUDA_LINE_WORKER_CUH
 #define GSW_CUDA_LINE_WORKER_CUH
 
@@ -8,7 +9,7 @@
 
 namespace {
 
-/* ---- x that is not solved yet -------------------------------------------------------------------
+/* ---- Flags: x that is not solved yet ------------------------------------------------------------
  */
 
 /* A solution whose bits are the sentinel's becomes another NaN. */
@@ -28,12 +29,11 @@ __device__ void mark_line(const line_plan &plan, const tile &shared, int64_t lin
         store_release<scope::device>(&plan.state->progress[line], shared.base + 1);
 }
 
-/* A worker's part of a tile. */
-
 /* ---- Subtasks -----------------------------------------------------------------------------------
  */
 
-/* Waits until the line in the lane's `slot` has `needed` points in its ring. */
+/* Waits, with all lanes, until the line in each lane's `slot` has `needed` points in its ring.
+ * False: the solve is abandoned. */
 __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared, int32_t slot,
                                       int32_t needed) {
     const int32_t *counter = &shared.progress[slot];
@@ -53,10 +53,10 @@ __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared,
     }
 }
 
-/* What a lane looks after while its worker waits: a line that is read, a reader, or nothing. */
+/* The line that a lane watches while its worker waits: one that is read, a reader, or its own. */
 struct watch {
     int32_t slot;
-    int32_t ahead; /* points that the line is read ahead */
+    int32_t ahead; /* source: points by which it is read ahead */
     bool source, reader;
 };
 
@@ -81,8 +81,8 @@ __device__ __forceinline__ int32_t points_needed(const line_plan &plan, const li
     return w.source ? min(end + w.ahead, plan.nx) : x0;
 }
 
-/* Where the rings have what each term of row x reads (-1: a zero). Terms of the own line are left
- * to the recurrence, except what doubling needs before its first row. */
+/* Finds where the rings have what each term of row x reads (-1: a zero). Terms of the own line are
+ * left to the recurrence, except the one before the first row where the way is doubling. */
 template <typename Value, typename Real, int TERMS>
 __device__ __forceinline__ void find_sources(const line_plan &plan, const line_tiling &tiling,
                                              const worker<Value, Real> &at, int32_t mask, along way,
@@ -158,7 +158,7 @@ __device__ __forceinline__ void publish(const line_plan &plan, tile &shared,
 
 /* Solves every `workers`-th subtask of the worker's line. Subtasks of neighbouring lines are
  * shifted against each other, so that one reads no farther than the other's subtask of the same
- * number. False: the CSR does not hold what its size promised, and nothing has been done. */
+ * number. False: the CSR does not hold what its size promised, and nothing has been solved. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line_tiling &tiling,
                                                tile &shared, const worker<Value, Real> &at,
@@ -179,7 +179,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     if (start < plan.nx)
         prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, max(start, 0),
                                              min(start + tiling.rows, plan.nx), stage, &q);
-    /* What has been started is harmless if it was wrong. */
+    /* The copies that have started are harmless if the test fails. */
     if (STAGED && !__all_sync(FULL_WARP, passes(test)))
         return false;
     for (; start < plan.nx; start += stride) {
@@ -221,8 +221,8 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     return true;
 }
 
-/* The same by looking at the columns: rare in a kernel that is made for boxes, and kept out of its
- * way. */
+/* The same by reading the columns. It is rare in a kernel that is made for boxes; so it is not
+ * inlined. */
 template <typename Value, typename Real, int TERMS>
 __device__ __noinline__ void solve_by_lists(const line_plan &plan, const line_tiling &tiling,
                                             tile &shared, worker<Value, Real> at, int32_t turn) {
@@ -230,6 +230,7 @@ __device__ __noinline__ void solve_by_lists(const line_plan &plan, const line_ti
     solve_subtasks<Value, Real, TERMS, false>(plan, tiling, shared, at, turn, box_test{});
 }
 
+/* A worker's part of a tile. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ void work(const line_plan &plan, const line_tiling &tiling, tile &shared,
                                      worker<Value, Real> at, int32_t turn) {
