@@ -148,8 +148,8 @@ __device__ __forceinline__ uint64_t evict_last(void) {
 
 #endif
 
-/* Asks the L2 cache for what lies at an address of global memory. */
-__device__ __forceinline__ void prefetch(const void *global) {
+/* Brings what lies at an address of global memory into the L2 cache. */
+__device__ __forceinline__ void prefetch_to_l2(const void *global) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 

@@ -7,18 +7,18 @@
 
 enum {
     /* Named shapes. */
-    ELIMINATE_STEPS = 4,    /* of a chunk */
-    ELIMINATE_STAGES = 12,  /* chunks at most in a block's ring */
-    ELIMINATE_STORERS = 2,  /* threads */
-    ELIMINATE_FETCHERS = 2, /* warps */
-    ELIMINATE_THREADS = 32 * (2 + ELIMINATE_STORERS + ELIMINATE_FETCHERS),
+    ELIMINATE_STEPS = 4,     /* of a chunk */
+    ELIMINATE_STAGES = 12,   /* chunks at most in a block's ring */
+    ELIMINATE_STORERS = 2,   /* threads */
+    ELIMINATE_RECEIVERS = 2, /* warps */
+    ELIMINATE_THREADS = 32 * (2 + ELIMINATE_STORERS + ELIMINATE_RECEIVERS),
     /* Any shape. */
     ELIMINATE_MEMBERS = 2, /* lines of a lane at most */
-    ELIMINATE_NAP = 50,    /* ns between two looks: other warps of the multiprocessor have work */
-    ELIMINATE_AHEAD = 8    /* steps before a record's use at which it is asked for */
+    ELIMINATE_NAP = 50,    /* ns between two polls: other warps of the multiprocessor have work */
+    ELIMINATE_AHEAD = 8    /* steps before its use at which a record is prefetched */
 };
 
-/* Neighbour of a point: dx along x, dl lanes and dz planes away. */
+/* Neighbour of a point: dx away along x, dl along y' and dz along z. */
 struct eliminate_coupling {
     int32_t dx, dl, dz;
 };
@@ -54,10 +54,10 @@ struct eliminate_plan {
     int32_t lower_record, upper_record; /* values of a record */
     void *lower, *upper;
     const gsw_pencil *table;
-    const eliminate_near *near; /* [ticket][z][y]: the pencils so many tiles before it, */
-    int32_t near_y, near_z;     /* 2 x 2 or more, at most 32 in all */
-    /* Named shapes: lanes that are read before the pencil; chunks in all, in the ring, and those of
-     * them that steps after them still read. */
+    const eliminate_near *near; /* [ticket][z][y]: the pencils that many tiles before it */
+    int32_t near_y, near_z;     /* extents of that: 2 x 2 or more, at most 32 in all */
+    /* Named shapes: lanes before the pencil that it reads; chunks in all, chunks in the ring, and
+     * chunks there that later steps still read. */
     int32_t halo_lanes_y, halo_lanes_z;
     int32_t chunks, stages, held;
     int32_t dilu;
@@ -68,12 +68,11 @@ struct eliminate_plan {
     eliminate_state *state;
     gsw_cuda_report *report;
     int64_t wait_limit_ns;
-    int64_t withheld; /* ticket of a pencil that does not tell its progress; -1: none */
+    int64_t withheld; /* ticket of a pencil that publishes nothing; -1: none */
 };
 
-/* A kernel (argument: the plan), and the bytes of shared memory of a step; 0: the one for any
- * shape.
- */
+/* A kernel (argument: the plan), and the bytes of shared memory per step; 0: the kernel for any
+ * shape. */
 struct eliminate_kernel {
     const void *kernel;
     int32_t row_bytes;

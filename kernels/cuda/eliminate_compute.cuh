@@ -1,3 +1,5 @@
+/* eliminate_compute.cuh: the compute role of an elimination of a named shape: a warp; a lane makes
+ * one point of each of its lines per step. eliminate_named.cuh has the proof. */
 #ifndef GSW_CUDA_ELIMINATE_COMPUTE_CUH
 #define GSW_CUDA_ELIMINATE_COMPUTE_CUH
 
@@ -24,7 +26,7 @@ template <class Shape> constexpr __host__ __device__ int update_target(bool dilu
     return -1;
 }
 
-/* Neither v nor its reciprocal is near the ends of the range, or NaN. */
+/* Neither v nor its reciprocal is NaN or near the ends of the range. */
 __device__ __forceinline__ bool has_plain_reciprocal(double v) {
     const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
     return size >= 0x00300000u && size < 0x7fb00000u;
@@ -54,15 +56,15 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
 
     using values = double[2 * terms + 1]; /* lower coefficients, diagonal, upper ones */
 
-    /* What a lane reads of the neighbours, counted from the ring of upper parts. */
-    struct sight {
+    /* Where a lane reads its neighbours' values, counted from the ring of upper parts. */
+    struct neighbours {
         place of[Members][terms];
     };
 
-    static __device__ __forceinline__ sight look(const eliminate_plan &plan, rings ring,
-                                                 int32_t lane) {
+    static __device__ __forceinline__ neighbours find_neighbours(const eliminate_plan &plan,
+                                                                 rings ring, int32_t lane) {
         const halo_lanes halo = halo_of(plan);
-        sight near;
+        neighbours near;
 #pragma unroll
         for (int m = 0; m < Members; m++) {
             const eliminate_line line = line_of(plan, 0, lane, m);
@@ -83,8 +85,8 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         return near;
     }
 
-    /* Careful: a zero coefficient does not meet what lies in the neighbour's place. Where there is
-     * no neighbour that is anything; but 0 times a number changes nothing. */
+    /* Careful: a zero coefficient is not multiplied by what lies in the neighbour's place. That may
+     * be anything where there is no neighbour; but 0 times a number changes nothing. */
     template <bool Careful, int K, int U>
     static __device__ __forceinline__ void update(const Real *neighbour, const place &p, double a,
                                                   values &row) {
@@ -97,13 +99,13 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
             update<Careful, K, U + 1>(neighbour, p, a, row);
     }
 
-    /* The rows that a step reads of the ring of upper parts, by how many steps back they are. */
+    /* The rows of the ring of upper parts that a step reads, by how many steps back they are. */
     static constexpr int reach = shape::find_reach();
     struct rows_back {
         const Real *row[reach + 1];
     };
-    static __device__ __forceinline__ rows_back look_back(const eliminate_plan &plan, rings ring,
-                                                          int32_t number) {
+    static __device__ __forceinline__ rows_back find_rows_back(const eliminate_plan &plan,
+                                                               rings ring, int32_t number) {
         rows_back back;
 #pragma unroll
         for (int i = 1; i <= reach; i++) {
@@ -115,9 +117,9 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
 
     /* Couplings K.. in ascending order; multipliers[k] becomes a_ik / d_k. */
     template <bool Careful, int K>
-    static __device__ __forceinline__ void eliminate_from(const rows_back &back, const sight &near,
-                                                          values (&rows)[Members],
-                                                          double (&multipliers)[Members][terms]) {
+    static __device__ __forceinline__ void
+    eliminate_from(const rows_back &back, const neighbours &near, values (&rows)[Members],
+                   double (&multipliers)[Members][terms]) {
         const Real *neighbour = back.row[shape::back(K)];
 #pragma unroll
         for (int m = 0; m < Members; m++) {
@@ -160,7 +162,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         }
     }
 
-    /* Has something become NaN? The sum of all tells, in halves so that it takes few steps. */
+    /* A sum that is NaN if any value is; in halves, so that the chain of additions is short. */
     template <int Begin, int End>
     static __device__ __forceinline__ double sum_of(const values &row,
                                                     const double (&multipliers)[terms]) {
@@ -195,7 +197,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         return own;
     }
 
-    /* A step with care, for pivots of any kind. */
+    /* A step by the definition, for pivots of any kind. */
     static __device__ __noinline__ void make_carefully(const eliminate_plan &plan, int32_t ticket,
                                                        rings ring, int32_t number, int32_t step) {
         const int32_t lane = (int32_t)threadIdx.x & 31;
@@ -206,8 +208,8 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         double multipliers[Members][terms];
         for (int m = 0; m < Members; m++)
             load_row_of(lower_row, upper_row, own.lower[m], own.upper[m], rows[m]);
-        eliminate_from<true, 0>(look_back(plan, ring, number), look(plan, ring, lane), rows,
-                                multipliers);
+        eliminate_from<true, 0>(find_rows_back(plan, ring, number),
+                                find_neighbours(plan, ring, lane), rows, multipliers);
         for (int m = 0; m < Members; m++) {
             if (!own.inside(plan, m, step))
                 continue;
@@ -221,9 +223,9 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         }
     }
 
-    /* One step in the usual way; false, and nothing is written, where some lane needs care. */
+    /* One step in the usual way. False: some lane needs care, and nothing has been written. */
     static __device__ __forceinline__ bool make(const eliminate_plan &plan, const lines &own,
-                                                const sight &near, rings ring, int32_t number,
+                                                const neighbours &near, rings ring, int32_t number,
                                                 int32_t step) {
         Real *lower_row = ring.lower + number * lower_values;
         Real *upper_row = ring.upper + turned(number) * upper_values;
@@ -233,7 +235,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
 #pragma unroll
         for (int m = 0; m < Members; m++)
             load_row_of(lower_row, upper_row, own.lower[m], own.upper[m], rows[m]);
-        eliminate_from<false, 0>(look_back(plan, ring, number), near, rows, multipliers);
+        eliminate_from<false, 0>(find_rows_back(plan, ring, number), near, rows, multipliers);
 #pragma unroll
         for (int m = 0; m < Members; m++) {
             const double pivot = rows[m][terms], sum = sum_of<0, terms>(rows[m], multipliers[m]);
@@ -256,7 +258,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
     static __device__ void compute(const eliminate_plan &plan, named_control *control, rings ring) {
         const int32_t lane = (int32_t)threadIdx.x & 31;
         const lines own = lines_of(plan, control->ticket, lane);
-        const sight near = look(plan, ring, lane);
+        const neighbours near = find_neighbours(plan, ring, lane);
         int32_t slot = 0, phase = 0;
         for (int32_t c = -plan.held; c < plan.chunks; c++) {
             await_phase(shared_address(control->full + slot), (uint32_t)phase);

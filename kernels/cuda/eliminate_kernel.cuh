@@ -1,4 +1,4 @@
-/* eliminate_kernel.cuh: the elimination's kernel for rows of any shape. eliminate.cu explains it.
+/* eliminate_kernel.cuh: the elimination's kernel for rows of any shape. eliminate.cu has the proof.
  */
 #ifndef GSW_CUDA_ELIMINATE_KERNEL_CUH
 #define GSW_CUDA_ELIMINATE_KERNEL_CUH
@@ -76,48 +76,49 @@ template <class Real> struct eliminate_listed {
 /* ---- The kernel for any shape -----------------------------------------------------------------
  */
 
-/* Asks for a record, `bytes` long, to come into the L2 cache. */
-__device__ __forceinline__ void ask_for(const void *values, int64_t record, int32_t bytes,
-                                        int32_t thread, int32_t threads) {
+/* Prefetches a record, `bytes` long, into the L2 cache. */
+__device__ __forceinline__ void prefetch_record(const void *values, int64_t record, int32_t bytes,
+                                                int32_t thread, int32_t threads) {
     const char *from = static_cast<const char *>(values) + record * bytes;
     for (int32_t i = thread * 128; i < bytes; i += threads * 128)
-        prefetch(from + i);
+        prefetch_to_l2(from + i);
 }
 
-/* Asks for what a pencil's lines will need some steps later. */
+/* Prefetches what a pencil's lines will need some steps later. */
 template <class Real>
-__device__ __forceinline__ void ask_ahead(const eliminate_plan &plan, const eliminate_line &line,
-                                          int32_t step) {
+__device__ __forceinline__ void prefetch_step(const eliminate_plan &plan,
+                                              const eliminate_line &line, int32_t step) {
     if (step >= plan.nx + plan.delay)
         return;
     const int32_t thread = line.member * GSW_TILE_LANES + line.lane;
     const int32_t threads = plan.members * GSW_TILE_LANES;
     const int64_t mirrored = (int64_t)line.ticket[0][0] * plan.records;
-    ask_for(plan.lower, line.record + record_of(plan, step),
-            plan.lower_record * (int32_t)sizeof(Real), thread, threads);
-    ask_for(plan.upper, mirrored + record_of(plan, plan.nx - 1 + plan.delay - step),
-            plan.upper_record * (int32_t)sizeof(Real), thread, threads);
+    prefetch_record(plan.lower, line.record + record_of(plan, step),
+                    plan.lower_record * (int32_t)sizeof(Real), thread, threads);
+    prefetch_record(plan.upper, mirrored + record_of(plan, plan.nx - 1 + plan.delay - step),
+                    plan.upper_record * (int32_t)sizeof(Real), thread, threads);
 }
 
-/* Between the warps of a block. */
+/* What the warps of a block share. */
 struct eliminate_block {
     int32_t ticket;
-    int32_t allowed;   /* by the watcher: the steps before this one may be made */
-    int32_t completed; /* steps */
+    int32_t allowed;   /* receiver: the steps before this one may be made */
+    int32_t completed; /* compute: steps */
 };
 
-/* One warp: looks at the pencils that this one reads until they have made all that it needs. */
-__device__ __forceinline__ void watch_near(const eliminate_plan &plan, eliminate_block *block) {
+/* The receiver, a warp: polls the counters of the pencils that this one reads, until they have
+ * completed all that it needs. */
+__device__ __forceinline__ void receive_steps(const eliminate_plan &plan, eliminate_block *block) {
     const int32_t lane = (int32_t)threadIdx.x, all = plan.nx + plan.delay;
     const int32_t y = lane % plan.near_y, z = lane / plan.near_y;
     const eliminate_near *near = plan.near + (int64_t)block->ticket * plan.near_y * plan.near_z;
     const int32_t before = lane > 0 && z < plan.near_z ? near[lane].lower : -1;
     const int32_t shift = y * plan.tile_y * plan.skew_y + z * plan.tile_z * plan.skew_z;
-    const volatile int32_t *completed = plan.state->steps + (before >= 0 ? before : 0);
+    const int32_t *counter = plan.state->steps + (before >= 0 ? before : 0);
     int32_t allowed = 0;
     bounded_wait wait = {0, 0};
     while (allowed < all) {
-        const int32_t steps = before >= 0 ? *completed : all;
+        const int32_t steps = before >= 0 ? load_relaxed<scope::device>(counter) : all;
         int32_t until = steps < all ? steps - shift + 1 : all;
         for (int32_t away = GSW_TILE_LANES / 2; away > 0; away /= 2)
             until = min(until, __shfl_xor_sync(~0u, until, away));
@@ -128,7 +129,8 @@ __device__ __forceinline__ void watch_near(const eliminate_plan &plan, eliminate
             __nanosleep(ELIMINATE_NAP);
             continue;
         }
-        acquire_fence<scope::device>(); /* what had been completed when the steps were published */
+        acquire_fence<scope::device>(); /* for all that was completed when the counters were
+                                           published */
         __syncwarp();
         allowed = until;
         wait.since = 0;
@@ -137,7 +139,7 @@ __device__ __forceinline__ void watch_near(const eliminate_plan &plan, eliminate
     }
 }
 
-/* One thread: tells the pencils that read this one how far it is. */
+/* The publisher, a thread: publishes to other pencils how many steps this one has completed. */
 __device__ __forceinline__ void publish_steps(const eliminate_plan &plan,
                                               const eliminate_block *block) {
     const int32_t all = plan.nx + plan.delay;
@@ -149,8 +151,7 @@ __device__ __forceinline__ void publish_steps(const eliminate_plan &plan,
     }
 }
 
-/* A pencil for each block. threadIdx: lane, member, role: one that makes rows, one that watches,
- * one that tells. */
+/* A pencil per block. threadIdx: lane, member, role (compute, receiver, publisher). */
 template <class Real>
 __global__ void __launch_bounds__(GSW_TILE_LANES *ELIMINATE_MEMBERS * 3)
     eliminate_pencils(const __grid_constant__ eliminate_plan plan) {
@@ -161,7 +162,7 @@ __global__ void __launch_bounds__(GSW_TILE_LANES *ELIMINATE_MEMBERS * 3)
     __syncthreads();
     if (role > 0) {
         if (role == 1 && threadIdx.y == 0)
-            watch_near(plan, &block);
+            receive_steps(plan, &block);
         else if (role == 2 && threadIdx.y == 0 && threadIdx.x == 0)
             publish_steps(plan, &block);
         return;
@@ -170,14 +171,14 @@ __global__ void __launch_bounds__(GSW_TILE_LANES *ELIMINATE_MEMBERS * 3)
     const eliminate_line line =
         line_of(plan, block.ticket, (int32_t)threadIdx.x, (int32_t)threadIdx.y);
     for (int32_t step = 0; step < ELIMINATE_AHEAD; step++)
-        ask_ahead<Real>(plan, line, step);
+        prefetch_step<Real>(plan, line, step);
     for (int32_t step = 0; step < steps; step++) {
         const int32_t x = step - line.trail;
-        ask_ahead<Real>(plan, line, step + ELIMINATE_AHEAD);
+        prefetch_step<Real>(plan, line, step + ELIMINATE_AHEAD);
         await_counter<ELIMINATE_NAP>(&block.allowed, step + 1);
         if (line.inside && x >= 0 && x < plan.nx)
             eliminate_listed<Real>::eliminate(plan, line, step);
-        /* The pencil's next step reads what this one has made. */
+        /* The pencil's next step reads the results of this one. */
         asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
         if (threadIdx.y == 0 && threadIdx.x == 0)
             store_release<scope::block>(&block.completed, step + 1);

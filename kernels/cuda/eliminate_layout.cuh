@@ -1,3 +1,5 @@
+/* eliminate_layout.cuh: the ring of a block that eliminates a pencil of a named shape: which values
+ * of which record lie where. eliminate_named.cuh explains the ring and its roles. */
 #ifndef GSW_CUDA_ELIMINATE_LAYOUT_CUH
 #define GSW_CUDA_ELIMINATE_LAYOUT_CUH
 
@@ -9,18 +11,20 @@
 
 namespace {
 
-/* ---- The ring ---------------------------------------------------------------------------------
+/* In shared memory. Each counter and barrier names the role that writes it; counters count chunks.
  */
-
 struct named_control {
-    uint64_t full[ELIMINATE_STAGES]; /* loader and fetchers: the chunk is there */
-    int32_t completed;               /* chunks, by compute */
-    int32_t stored;                  /* chunks that a storer has taken out of the ring, */
-    int32_t written;                 /* and that are in device memory */
+    uint64_t full[ELIMINATE_STAGES]; /* loader and receivers: the chunk is there */
+    int32_t completed;               /* compute: its steps are made */
+    int32_t stored;                  /* storers: it has left the ring */
+    int32_t written;                 /* storers: it is in device memory */
     int32_t ticket;
 };
 
-/* The lanes of the halo: so many before the first lane in y and in z, and their corner. */
+/* ---- The halo -----------------------------------------------------------------------------------
+ */
+
+/* The lanes of the halo: those before the first lane in y and in z, and their corner. */
 struct halo_lanes {
     int32_t lanes_y, lanes_z; /* of a pencil */
     int32_t y, z;             /* before it */
@@ -35,7 +39,7 @@ __device__ __forceinline__ int32_t halo_count(const halo_lanes &h) {
     return h.y * h.lanes_z + h.z * h.lanes_y + h.y * h.z;
 }
 
-/* Which lane of the halo (y, z) is, where one of them is negative. */
+/* Number of the halo's lane (y, z), where y or z is negative. */
 __device__ __forceinline__ int32_t halo_lane(const halo_lanes &h, int32_t y, int32_t z) {
     if (z >= 0)
         return (y + h.y) * h.lanes_z + z;
@@ -44,7 +48,7 @@ __device__ __forceinline__ int32_t halo_lane(const halo_lanes &h, int32_t y, int
     return h.y * h.lanes_z + h.z * h.lanes_y + (y + h.y) * h.z + z + h.z;
 }
 
-/* And back: side 0, 1, 2: before in y, in z, in both; `lane` is that of the pencil there. */
+/* The inverse. Side 0, 1, 2: before in y, in z, in both; `lane` is the one in that pencil. */
 struct halo_place {
     int32_t side, lane;
 };
@@ -82,7 +86,7 @@ template <class Real, int Name, bool Dilu, int Members> struct named_layout {
     static constexpr int row_bytes = (lower_values + 2 * upper_values) * (int)sizeof(Real);
     static_assert(Members <= vector && vector % Members == 0, "a lane's lines share a vector");
 
-    /* One lane's values in a record that is `from` values on. */
+    /* Where one line's values are in a record that begins at value `from`. */
     struct place {
         int32_t in_vectors, behind_them, with_diagonals;
         __device__ __forceinline__ int32_t diagonal() const {
@@ -99,9 +103,9 @@ template <class Real, int Name, bool Dilu, int Members> struct named_layout {
                                   : p.behind_them + v * GSW_TILE_LANES;
     }
 
-    /* The ring: records of the lower part, of the upper part, halos. Records of the upper part
-     * follow on in memory as steps go back, so a chunk's rows of those and of halos are in this
-     * order too. */
+    /* The ring: records of the lower part, of the upper part, halos. In memory, records of the
+     * upper part are in the order of falling steps. So the rows of a chunk are in that order too,
+     * for the upper part and for halos. */
     struct rings {
         Real *lower, *upper, *halo;
     };

@@ -1,3 +1,6 @@
+/* eliminate_movers.cuh: the roles that move data between device memory and the ring of a block that
+ * eliminates a pencil of a named shape: loader, storers, receivers. eliminate_named.cuh has the
+ * protocols and their proof. */
 #ifndef GSW_CUDA_ELIMINATE_MOVERS_CUH
 #define GSW_CUDA_ELIMINATE_MOVERS_CUH
 
@@ -32,8 +35,8 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
 
     /* ---- Loader and storers */
 
-    /* copy(record, row, count) for the upper part's records of a chunk: a pencil's records follow
-     * each other in a circle, so they lie in one piece or in two. */
+    /* Calls copy(record, row, count) for the upper part's records of a chunk. A pencil's records
+     * form a circle, so they lie in one piece or in two. */
     template <typename Copy>
     static __device__ __forceinline__ void
     for_upper_records(const eliminate_plan &plan, int32_t chunk, int32_t slot, Copy &&copy) {
@@ -78,7 +81,7 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
         }
     }
 
-    /* Storer `turn` of two, which take chunks in turns and report them in order. */
+    /* Storer `turn`: the storers take chunks in turns and publish them in order. */
     static __device__ void store(const eliminate_plan &plan, named_control *control, rings ring,
                                  int32_t turn) {
         Real *lower = static_cast<Real *>(plan.lower) +
@@ -109,13 +112,15 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
         }
     }
 
-    /* ---- Fetchers */
+    /* ---- Receivers */
 
-    static constexpr int items = whole + rest + !Dilu; /* copies for a lane of the halo */
+    static constexpr int items = whole + rest + !Dilu; /* copies per lane of the halo */
+
+    /* One of them. */
 
     struct share {
         int32_t side;     /* -1: nothing */
-        int32_t from, to; /* values from the records' first ones */
+        int32_t from, to; /* values from the beginning of the records */
         int32_t bytes;
     };
 
@@ -140,69 +145,105 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
         return {side, at + from * values, at + to * values, values * (int32_t)sizeof(Real)};
     }
 
-    static __device__ void fetch(const eliminate_plan &plan, named_control *control, rings ring,
-                                 int32_t turn) {
+    /* Where what a lane copies comes from, and how far the pencils there are. */
+    struct source {
+        share mine[items];     /* of a step: the halo has at most 32 lanes */
+        const Real *pencil[3]; /* by side: its upper part, where there is one */
+        int32_t later[3];      /* by side: steps by which a point is made later there */
+        /* Lanes 0, 1, 2 watch a side each. */
+        int32_t watched; /* ticket; -1: none */
+        int32_t shift;   /* later[] of that side */
+        int32_t known;   /* steps that it has published */
+        bool abandoned;
+    };
+
+    static __device__ __forceinline__ source source_of(const eliminate_plan &plan,
+                                                       const named_control *control) {
         const halo_lanes halo = halo_of(plan);
-        const int32_t lane = (int32_t)threadIdx.x & 31, all = plan.nx + plan.delay;
+        const int32_t lane = (int32_t)threadIdx.x & 31;
         const eliminate_near *near = plan.near + (int64_t)control->ticket * 4;
         const int32_t by_y = plan.tile_y * plan.skew_y, by_z = plan.tile_z * plan.skew_z;
-        const int32_t later[3] = {by_y, by_z, by_y + by_z};
-        share mine[items]; /* of a step: the halo has 32 lanes at most */
+        source from;
+        from.later[0] = by_y;
+        from.later[1] = by_z;
+        from.later[2] = by_y + by_z;
 #pragma unroll
         for (int i = 0; i < items; i++)
-            mine[i] = share_of(plan, halo, near, lane + i * GSW_TILE_LANES);
-        const Real *pencil[3]; /* where there is one */
+            from.mine[i] = share_of(plan, halo, near, lane + i * GSW_TILE_LANES);
         for (int side = 0; side < 3; side++)
-            pencil[side] = static_cast<const Real *>(plan.upper) +
-                           (int64_t)near[side + 1].upper * plan.records * upper_values;
-        /* Lanes 0, 1, 2 watch a side each. */
+            from.pencil[side] = static_cast<const Real *>(plan.upper) +
+                                (int64_t)near[side + 1].upper * plan.records * upper_values;
         const bool reads = lane == 0   ? halo.y > 0
                            : lane == 1 ? halo.z > 0
                                        : lane == 2 && halo.y > 0 && halo.z > 0;
-        const int32_t watched = reads ? near[lane + 1].lower : -1;
-        const int32_t shift = lane == 0 ? by_y : lane == 1 ? by_z : by_y + by_z;
-        int32_t known = watched >= 0 ? 0 : all; /* steps that the pencil there has told */
-        bool abandoned = false;
-        int32_t slot = turn % plan.stages;
-        for (int32_t c = turn - plan.held; c < plan.chunks; c += ELIMINATE_FETCHERS) {
-            await_counter<ELIMINATE_NAP>(&control->stored, c - plan.stages + plan.held + 1);
-            const int32_t needed = min(all, (c + 1) * steps + shift);
-            if (__any_sync(~0u, known < needed)) {
-                bounded_wait wait = {0, 0};
-                while (__any_sync(~0u, known < needed && !abandoned)) {
-                    if (known < needed)
-                        known = load_relaxed<scope::device>(&plan.state->steps[watched]);
-                    if (is_due<256>(&wait))
-                        abandoned =
-                            __any_sync(~0u, is_over(&wait, abandonment_of(plan), control->ticket));
-                }
-                acquire_fence<scope::device>(); /* what had been stored when the steps were told */
-                __syncwarp();
+        from.watched = reads ? near[lane + 1].lower : -1;
+        from.shift = lane == 0 ? by_y : lane == 1 ? by_z : by_y + by_z;
+        from.known = from.watched >= 0 ? 0 : plan.nx + plan.delay;
+        from.abandoned = false;
+        return from;
+    }
+
+    /* Waits until all watched pencils have published what this one's steps before `end` read. */
+    static __device__ __forceinline__ void await_steps(const eliminate_plan &plan,
+                                                       const named_control *control, source &from,
+                                                       int32_t end) {
+        const int32_t needed = min(plan.nx + plan.delay, end + from.shift);
+        if (!__any_sync(~0u, from.known < needed))
+            return;
+        bounded_wait wait = {0, 0};
+        while (__any_sync(~0u, from.known < needed && !from.abandoned)) {
+            if (from.known < needed)
+                from.known = load_relaxed<scope::device>(&plan.state->steps[from.watched]);
+            if (is_due<256>(&wait))
+                from.abandoned =
+                    __any_sync(~0u, is_over(&wait, abandonment_of(plan), control->ticket));
+        }
+        acquire_fence<scope::device>(); /* for all that was written when the steps were published */
+        __syncwarp();
+    }
+
+    /* Starts copying the halo of chunk c to its rows in the ring. */
+    static __device__ __forceinline__ void copy_halo(const eliminate_plan &plan, rings ring,
+                                                     const source &from, int32_t c, int32_t slot) {
+        int32_t record[3];
+#pragma unroll
+        for (int side = 0; side < 3; side++)
+            record[side] =
+                modulo(plan.nx - 1 + plan.delay - c * steps - from.later[side], plan.records);
+#pragma unroll
+        for (int u = 0; u < steps; u++) {
+            Real *row = ring.halo + turned(slot * steps + u) * upper_values;
+#pragma unroll
+            for (int i = 0; i < items; i++) {
+                const share part = from.mine[i];
+                if (part.side < 0)
+                    continue;
+                const int32_t r = part.side == 0   ? record[0]
+                                  : part.side == 1 ? record[1]
+                                                   : record[2];
+                const Real *pencil = part.side == 0   ? from.pencil[0]
+                                     : part.side == 1 ? from.pencil[1]
+                                                      : from.pencil[2];
+                start_copy_of_any(shared_address(row + part.to),
+                                  pencil + r * upper_values + part.from, part.bytes);
             }
-            int32_t record[3];
 #pragma unroll
             for (int side = 0; side < 3; side++)
-                record[side] =
-                    modulo(plan.nx - 1 + plan.delay - c * steps - later[side], plan.records);
-#pragma unroll
-            for (int u = 0; u < steps; u++) {
-                Real *row = ring.halo + turned(slot * steps + u) * upper_values;
-#pragma unroll
-                for (int i = 0; i < items; i++) {
-                    if (mine[i].side < 0)
-                        continue;
-                    const int32_t side = mine[i].side;
-                    const int32_t r = side == 0 ? record[0] : side == 1 ? record[1] : record[2];
-                    const Real *from = side == 0 ? pencil[0] : side == 1 ? pencil[1] : pencil[2];
-                    start_copy_of_any(shared_address(row + mine[i].to),
-                                      from + r * upper_values + mine[i].from, mine[i].bytes);
-                }
-#pragma unroll
-                for (int side = 0; side < 3; side++)
-                    record[side] = record[side] == 0 ? plan.records - 1 : record[side] - 1;
-            }
+                record[side] = record[side] == 0 ? plan.records - 1 : record[side] - 1;
+        }
+    }
+
+    /* Receiver `turn`: the receivers take chunks in turns. */
+    static __device__ void receive(const eliminate_plan &plan, named_control *control, rings ring,
+                                   int32_t turn) {
+        source from = source_of(plan, control);
+        int32_t slot = turn % plan.stages;
+        for (int32_t c = turn - plan.held; c < plan.chunks; c += ELIMINATE_RECEIVERS) {
+            await_counter<ELIMINATE_NAP>(&control->stored, c - plan.stages + plan.held + 1);
+            await_steps(plan, control, from, (c + 1) * steps);
+            copy_halo(plan, ring, from, c, slot);
             barrier_arrive_after_copies(shared_address(control->full + slot));
-            slot = (slot + ELIMINATE_FETCHERS) % plan.stages;
+            slot = (slot + ELIMINATE_RECEIVERS) % plan.stages;
         }
     }
 };

@@ -1,4 +1,42 @@
-/* HEAD */
+/* eliminate_named.cuh: elimination for named shapes: a pencil's records pass through shared memory.
+ * Here are the proof, the kernel and the choice of kernels; the roles are in eliminate_movers.cuh
+ * and eliminate_compute.cuh, and eliminate_layout.cuh says which value lies where.
+ *
+ * UNIT OF WORK. A pencil (geometry.h, "Tiles of lines"). A block takes the next one by a ticket.
+ * Bulk copies bring the records of both parts, some steps ahead. One warp makes the steps in place,
+ * and bulk copies take the records back. The upper part's record of step s is record (nx - 1 +
+ * delay - s) mod records. It holds the same points as the lower part's, mirrored within the record.
+ * Warps have roles:
+ *
+ *   compute    makes the rows; a lane makes one point of each of its lines per step
+ *   loader     bulk copies from device memory (one thread)
+ *   storers    bulk copies to device memory; they publish the pencil's steps (a thread each)
+ *   receivers  bring what this pencil reads of the ones before it
+ *
+ * Storers take chunks (some steps) in turns, and so do receivers.
+ *
+ * THE RING. A row of the ring is a step: the record of the lower part, that of the upper part, and
+ * the halo. The halo is a record of its own. It holds lanes of the upper part's records of pencils
+ * before, in the row of the step at which their lines would be made if they belonged to this
+ * pencil. So a neighbour `back` steps ago is in row step - back, in the upper record or in the
+ * halo; which one depends on the lane only. The ring keeps the rows that are still read.
+ *
+ * WHY THE NEIGHBOUR IS THERE. In its own pencil it was made in an earlier step (back >= 1), by the
+ * same warp. In the pencil before in y' (z), a point is made tile_y * skew_y (tile_z * skew_z)
+ * steps later; so a receiver copies a row once that pencil has published so many steps more.
+ * steps[] are counters (handover.cuh): a storer publishes after its copies have ended, and a
+ * receiver polls relaxed, then acquires by a fence. A record is written twice: the lines that a
+ * pencil ends later share it with those that it began earlier. It is loaded again only after the
+ * first copy has ended, and a line's values are the same bytes in both.
+ *
+ * PROGRESS. Between blocks: as in handover.cuh, since tickets are in the order of dependences.
+ * Inside a block, receivers and loader wait for free rows. The storers free these in order, after
+ * compute has completed the `held` chunks that read them. When the elimination is abandoned, no
+ * receiver waits any more, so all blocks run to their end.
+ *
+ * NOT A NUMBER. A zero coefficient must not be multiplied by NaN or infinity. A coupling that
+ * leaves the grid has coefficient zero and reads any place. Steps are made without regard to that;
+ * a step that yields a NaN is made again by the definition. */
 #ifndef GSW_CUDA_ELIMINATE_NAMED_CUH
 #define GSW_CUDA_ELIMINATE_NAMED_CUH
 
@@ -8,7 +46,7 @@
 
 namespace {
 
-/* threadIdx.x: compute, loader, storers, fetchers: a warp each. */
+/* threadIdx.x: compute, loader, storers, receivers: a warp each. */
 template <class Real, int Name, bool Dilu, int Members>
 __global__ void __launch_bounds__(ELIMINATE_THREADS, Members)
     eliminate_named_pencils(const __grid_constant__ eliminate_plan plan) {
@@ -26,21 +64,21 @@ __global__ void __launch_bounds__(ELIMINATE_THREADS, Members)
         control.ticket = take_ticket(&plan.state->next);
     }
     fence_bulk();
-    /* What is read where there is no neighbour is a number. */
+    /* Where there is no neighbour, a number is read. */
     for (int32_t i = thread; i < plan.stages * layout::steps * layout::upper_values;
          i += ELIMINATE_THREADS)
         ring.halo[i] = 0;
     __syncthreads();
     const int role = __shfl_sync(~0u, thread >> 5, 0);
-    constexpr int storer = 2, fetcher = storer + ELIMINATE_STORERS;
+    constexpr int storer = 2, receiver = storer + ELIMINATE_STORERS;
     if (role == 0)
         named_compute<Real, Name, Dilu, Members>::compute(plan, &control, ring);
     else if (role == 1 && (thread & 31) == 0)
         movers::load(plan, &control, ring);
-    else if (role >= storer && role < fetcher && (thread & 31) == 0)
+    else if (role >= storer && role < receiver && (thread & 31) == 0)
         movers::store(plan, &control, ring, role - storer);
-    else if (role >= fetcher)
-        movers::fetch(plan, &control, ring, role - fetcher);
+    else if (role >= receiver)
+        movers::receive(plan, &control, ring, role - receiver);
 #endif
 }
 

@@ -1,4 +1,5 @@
-/* eliminate_row.cuh: what eliminations share: where a point's values lie, pivots, and waits. */
+/* eliminate_row.cuh: what the kernels of an elimination share: where a point's values lie, pivots,
+ * and abandoning. */
 #ifndef GSW_CUDA_ELIMINATE_ROW_CUH
 #define GSW_CUDA_ELIMINATE_ROW_CUH
 
@@ -16,8 +17,8 @@ namespace {
 struct eliminate_line {
     int64_t row;                /* of x = 0, the user's */
     int64_t record;             /* first record of the pencil in the lower part */
-    const eliminate_near *near; /* the pencils before it, */
-    int32_t ticket[2][2]; /* and those one tile before it at most, in the upper part: [z][y] */
+    const eliminate_near *near; /* the pencils before it */
+    int32_t ticket[2][2];       /* of those at most one tile before it, in the upper part: [z][y] */
     int32_t ly, lz;
     int32_t lane, member;
     int32_t trail; /* steps by which it trails the pencil's first line */
@@ -53,7 +54,7 @@ __device__ __forceinline__ eliminate_line line_of(const eliminate_plan &plan, in
     return line;
 }
 
-/* step mod records, without a division: the quotient is too small by 1 at most. */
+/* step mod records, without a division: the quotient is at most 1 too small. */
 __device__ __forceinline__ int32_t record_of(const eliminate_plan &plan, int32_t step) {
     const uint32_t quotient = __umulhi((uint32_t)step, plan.per_record);
     const int32_t rest = step - (int32_t)quotient * plan.records;
@@ -72,15 +73,17 @@ __device__ __forceinline__ eliminate_spot upper_spot(const eliminate_plan &plan,
             plan.members - 1 - member};
 }
 
-/* How many tiles before its own a line lies: `line` counts from its own tile's first one. */
+/* How many tiles before the row's own tile a line lies; `line` counts from that tile's first one.
+ */
 __device__ __forceinline__ int32_t tiles_before(int32_t line, int32_t tile) {
     if (line >= 0)
         return 0;
     return line >= -tile ? 1 : (-line - 1) / tile + 1;
 }
 
-/* The neighbour's values in the upper part. Where there is no such point the row's coefficient for
- * it is zero and nothing depends on what is read: then, the row's own. */
+/* Where the neighbour's values are in the upper part. If there is no such point, the row's
+ * coefficient for it is zero and nothing depends on what is read: then it is the row's own place.
+ */
 __device__ __forceinline__ eliminate_spot neighbour_spot(const eliminate_plan &plan,
                                                          const eliminate_line &line, int32_t x,
                                                          eliminate_coupling to) {
@@ -109,7 +112,7 @@ __device__ __forceinline__ bool is_bad_pivot(const eliminate_plan &plan, double 
     return !(size >= DBL_MIN && size <= DBL_MAX) || (plan.positive && pivot < 0);
 }
 
-/* What takes the place of a bad pivot: a multiple of the largest of the row's `count` coefficients,
+/* The value that replaces a bad pivot: a multiple of the largest of the row's `count` coefficients,
  * as the updates have left them. */
 template <int Count>
 __device__ __forceinline__ double mend_pivot(const eliminate_plan &plan, const double *row,
@@ -135,7 +138,7 @@ __device__ __forceinline__ double where_nonzero(double c, double v) {
     return c != 0 ? v : 0;
 }
 
-/* ---- Waiting for other pencils ------------------------------------------------------------------
+/* ---- Abandoning ---------------------------------------------------------------------------------
  */
 
 __device__ __forceinline__ abandonment<uint32_t> abandonment_of(const eliminate_plan &plan) {
