@@ -228,7 +228,7 @@ gsw_status gsw_cuda_eliminate_open(gsw_context *context, gsw_factor *factor) {
     if (w->plan.near_y * w->plan.near_z > GSW_TILE_LANES)
         return gsw_fail(
             context, GSW_ERROR_UNSUPPORTED,
-            "factors on CUDA cannot hold a stencil that reaches so many lanes and planes");
+            "factors on CUDA cannot hold a stencil that reaches so many lines and planes");
     GSW_TRY(make_tables(context, factor, w));
     return make_lists(context, factor, w);
 }

@@ -1,5 +1,5 @@
-/* packed.cuh: a packed factor in device memory, and what the files that make and use it share. The
- * layout is that of the tiles in geometry.h. */
+/* packed.cuh: a packed factor in device memory, for the files that make and use it. Its layout is
+ * that of the tiles in geometry.h. */
 #ifndef GSW_CUDA_PACKED_CUH
 #define GSW_CUDA_PACKED_CUH
 
@@ -16,8 +16,8 @@ static constexpr __host__ __device__ int lines_of_a_lane(int name) {
     return name == SHAPE_D2N5 || name == SHAPE_D3N7 || name == SHAPE_D3N13 ? 2 : 1;
 }
 
-/* One pencil of a part. Pencils are stored, and taken by blocks, in an order in which each comes
- * after those it depends on; its place in that order is its ticket. */
+/* One pencil of a part. Pencils are stored, and blocks take them, in an order in which each one
+ * comes after those it depends on. Its place in that order is its ticket. */
 struct gsw_pencil {
     int32_t j, k; /* its tile */
     int32_t
@@ -25,8 +25,8 @@ struct gsw_pencil {
     int32_t after[3]; /* of those after it */
 };
 
-/* What the kernels of a part need to know, on the host (it is too large to be a kernel's argument
- * everywhere). Addresses are in device memory. */
+/* What the kernels of a part need to know. On the host: it is too large to be an argument of every
+ * kernel. Addresses are in device memory. */
 struct gsw_packed_view {
     gsw_tiles tiles;
     int32_t upper;           /* which part */
@@ -35,8 +35,8 @@ struct gsw_packed_view {
     const gsw_pencil *table; /* in ticket order */
     const int32_t *mirror;   /* ticket, in the other part's order, of the same pencil */
     void *values;            /* [ticket][record][gsw_packed_value()] of the factor's type */
-    int32_t terms;           /* coefficients of a line and record */
-    int32_t diagonal;        /* 1: and the reciprocal diagonal */
+    int32_t terms;           /* coefficients per line and record */
+    int32_t diagonal;        /* 1: the reciprocal diagonal is stored too */
     int32_t scale;           /* the coefficients are multiplied by it */
     int32_t members;         /* lines of a lane */
     int32_t vector;          /* values in 16 bytes */
@@ -47,8 +47,8 @@ GSW_HD int64_t gsw_record_values(const gsw_packed_view *view) {
     return (int64_t)(view->terms + view->diagonal) * view->members * GSW_TILE_LANES;
 }
 
-/* Where coefficient `term` (the reciprocal diagonal: term == terms) of the point that line (ly, lz)
- * of a pencil makes at step s lies, counted in values from view->values. */
+/* Index, in values from view->values, of coefficient `term` (the reciprocal diagonal: term ==
+ * terms) of the point that line (ly, lz) of a pencil makes at step s. */
 GSW_HD int64_t gsw_packed_index(const gsw_packed_view *view, int64_t ticket, int32_t ly, int32_t lz,
                                 int64_t s, int32_t term) {
     const gsw_tiles *t = &view->tiles;

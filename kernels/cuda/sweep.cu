@@ -295,7 +295,7 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
         !cut_rings(cuda, factor, 1, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
+                        "factors on CUDA cannot hold a stencil whose couplings reach %d lines and "
                         "%d planes",
                         t->halo_y, t->halo_z);
     if (plan.slot_values > INT32_MAX) /* places in faces are 32 bits wide */
