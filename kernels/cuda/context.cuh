@@ -50,7 +50,7 @@ struct gsw_cuda {
     int64_t wait_limit_ns;
     int64_t withheld_line;
     int blocks;
-    int line_shape[5]; /* tile_y, tile_z, rows, workers, receivers in place of the table's; 0: not */
+    int line_shape[5]; /* tile_y, tile_z, rows, workers, receivers; 0: those of the table */
 };
 
 static inline gsw_cuda *gsw_cuda_of(gsw_context *context) {

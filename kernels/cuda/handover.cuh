@@ -24,7 +24,7 @@
  * WAITS. Only a wait for another block looks at the clock. It ends when the solve is abandoned: the
  * first worker that has waited too long writes the report, and all others find the mark. Then
  * nobody waits for other blocks any more, and all blocks run to their end. A wait inside a block
- * needs no clock: it leads, step by step, to one for another block. */
+ * needs no clock: it leads, step by step, to a wait for another block or to no wait at all. */
 #ifndef GSW_CUDA_HANDOVER_CUH
 #define GSW_CUDA_HANDOVER_CUH
 
@@ -59,7 +59,7 @@ __device__ __forceinline__ uint64_t begin_next_epoch(uint64_t *next, int32_t tic
 
 /* ---- Sentinels ----------------------------------------------------------------------------------
  *
- * Arithmetic makes quiet NaNs only, of one bit pattern on one device. */
+ * Words that no result has. Arithmetic makes quiet NaNs only. */
 template <typename Real> struct sentinel;
 template <> struct sentinel<double> {
     /* The direct sweep's x before it is solved: only these bits. */

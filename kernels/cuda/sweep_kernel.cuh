@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 
     constexpr int members = lines_of_a_lane(name), movers = sweep_warps<Rhs>::movers;
     constexpr int loader = Rhs, stager = loader + 1, storer = stager + movers;
     constexpr int opener = Rhs == 1 ? storer + movers : 0;
-    constexpr int receiver = storer + movers + (Rhs == 1);
+    constexpr int first_receiver = storer + movers + (Rhs == 1);
     if (warp != loader)
         await_kernels_before();
     if (warp < Rhs) {
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 
     } else if (warp == opener) {
         open_faces<Real>(block);
     } else {
-        receive<name, Real, Rhs>(block, warp - receiver);
+        receive<name, Real, Rhs>(block, warp - first_receiver);
     }
 #endif
 }

@@ -4,7 +4,7 @@
  * PROTOCOL. Face values are flags (handover.cuh). A receiver takes a value, fills its cell in the
  * ring and puts the sentinel back. done[ticket] is a counter: once it holds the solve's epoch, the
  * pencil has put back the sentinels of all faces that it reads. sweep_kernel.cuh says when a slot
- * of faces may be used again, and why no wait is for ever. */
+ * of faces may be used again, and why every wait ends. */
 #ifndef GSW_CUDA_SWEEP_RECEIVERS_CUH
 #define GSW_CUDA_SWEEP_RECEIVERS_CUH
 
@@ -39,7 +39,7 @@ __device__ __forceinline__ bool await_slot(const sweep_block &block, int32_t tic
     const uint32_t *done = block.done + (reader >= 0 ? reader : earlier);
     bounded_wait wait = {0, 0};
     while (__any_sync(~0u, load_acquire<scope::device>(done) != block.control->epoch)) {
-        if (poll_in_vain(block, wait))
+        if (__any_sync(~0u, poll_in_vain(block, wait)))
             return false;
     }
     return true;
@@ -183,19 +183,22 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         return polled;
     }
 
-    /* Moves the row's values from the face to the ring, and goes on to the next row. */
-    template <int n> __device__ __forceinline__ void take(const Real *v, bool polled) {
+    /* Moves the row's values from the face to the ring; `next` is the cell of the lane's next row.
+     */
+    template <int n>
+    __device__ __forceinline__ void take(const Real *v, bool polled, uint32_t next) const {
         const Real empty[2] = {empty_value<Real>(), empty_value<Real>()};
         const Real unpublished[2] = {unpublished_value<Real>(), unpublished_value<Real>()};
-        store_shared<n>(next_cell(), empty);
+        store_shared<n>(next, empty);
         store_shared<n>(to, v);
         if (polled)
             store_kept<scope::device, n>(from, unpublished, policy);
     }
 
     __device__ __forceinline__ uint32_t next_cell() const {
-        const uint32_t next = to + step;
-        return next - (next >= ring_end ? ring_bytes : 0);
+        uint32_t next = to + step;
+        next -= next >= ring_end ? ring_bytes : 0;
+        return next;
     }
 
     /* `Rows`: that a lane polls at once. */
@@ -215,20 +218,22 @@ template <typename Real, int known_values, int Rhs> struct receiver {
                 there = there && row < end && row < room && !is_quiet_nan(v[i][0]) &&
                         !is_quiet_nan(v[i][1]);
                 if (there) {
+                    const uint32_t next = next_cell();
                     if (width == 2)
-                        take<2>(v[i], polled[i]);
+                        take<2>(v[i], polled[i], next);
                     else
-                        take<1>(v[i], polled[i]);
-                    to = next_cell();
+                        take<1>(v[i], polled[i], next);
                     row += span;
                     from += span * values;
+                    to = next;
                 }
             }
             if ((wait.polls & 255u) == 0 && __any_sync(~0u, row != seen)) {
                 seen = row;
                 wait.since = 0;
             }
-            abandoned = abandoned || poll_in_vain(block, wait);
+            if (poll_in_vain(block, wait))
+                abandoned = true;
         }
     }
 };
