@@ -79,7 +79,7 @@ struct sweep_control {
     uint32_t epoch;
     int32_t group; /* of right-hand sides */
     int32_t ticket;
-    int32_t faces_clean; /* opener: no face is dirty; only where one may be */
+    int32_t faces_clean; /* opener: no face is dirty */
     int32_t faces_open;  /* opener: this pencil's faces may be written */
     int32_t face_users;  /* roles that still use other pencils' faces */
     int32_t maybe_dirty; /* an abandoned solve may have left values in faces */

@@ -62,18 +62,23 @@ __device__ __forceinline__ void release_faces(const sweep_block &block) {
 /* ---- Opener -------------------------------------------------------------------------------------
  */
 
+/* Whether faces hold values of an abandoned solve, whose mark *left receives. An acquire: when the
+ * mark is gone, the faces are clean. */
+__device__ __forceinline__ bool are_faces_dirty(const sweep_block &block, uint64_t *left) {
+    *left = load_acquire<scope::device>(&block.plan->state->abandon);
+    return __any_sync(~0u, *left != 0 && *left != (SWEEP_ABANDONED | block.control->epoch));
+}
+
 /* Returns when the faces hold nothing of an abandoned solve. The first block resets all of them,
  * and waits for nobody; the others wait for it. */
 template <typename Real> __device__ __forceinline__ void clean_faces(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
-    const uint64_t mark = SWEEP_ABANDONED | block.control->epoch;
     const bool cleans = block.control->ticket == 0 && block.control->group == 0;
     bounded_wait wait = {0, 0};
     uint64_t left;
     bool dirty;
     do {
-        left = load_acquire<scope::device>(&plan.state->abandon);
-        dirty = __any_sync(~0u, left != 0 && left != mark);
+        dirty = are_faces_dirty(block, &left);
     } while (dirty && !cleans && !__any_sync(~0u, poll_in_vain(block, wait)));
     if (!dirty || !cleans)
         return;
@@ -89,19 +94,17 @@ template <typename Real> __device__ __forceinline__ void clean_faces(const sweep
     }
 }
 
-/* Lets receivers begin once no face is dirty, and compute once this pencil's faces may be written.
- */
+/* Lets compute begin once this pencil's faces may be written, and receivers that have found dirty
+ * faces. */
 template <typename Real> __device__ __forceinline__ void open_faces(const sweep_block &block) {
-    if (*(volatile int32_t *)&block.control->maybe_dirty) {
+    if (*(volatile int32_t *)&block.control->maybe_dirty)
         clean_faces<Real>(block);
-        __syncwarp();
-        if (block.lane == 0)
-            store_release<scope::block>(&block.control->faces_clean, 1);
-    }
     (void)await_slot(block, block.control->ticket, min(block.lane, 2));
     __syncwarp();
-    if (block.lane == 0)
+    if (block.lane == 0) {
         *(volatile int32_t *)&block.control->faces_open = 1;
+        store_release<scope::block>(&block.control->faces_clean, 1);
+    }
     release_faces(block);
 }
 
@@ -166,7 +169,8 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         slack = rows - plan.lead - span;
         room = slack;
         policy = evict_last();
-        if (*(volatile int32_t *)&block.control->maybe_dirty)
+        uint64_t left;
+        if (*(volatile int32_t *)&block.control->maybe_dirty && are_faces_dirty(block, &left))
             await_counter(&block.control->faces_clean, 1);
         abandoned = !await_slot(block, before, side);
     }
