@@ -61,8 +61,8 @@ __device__ void receive_counted(const line_plan &plan, const line_tiling &tiling
         uint32_t come = __ballot_sync(FULL_WARP, end > copied);
         if (come == 0) {
             if (is_due<64>(&wait) &&
-                __any_sync(FULL_WARP,
-                           copied < plan.nx && is_over(&wait, abandonment_of(plan), own.line)))
+                !__all_sync(FULL_WARP,
+                            copied >= plan.nx || !is_over(&wait, abandonment_of(plan), own.line)))
                 return;
             continue;
         }
@@ -103,7 +103,7 @@ __device__ __forceinline__ bool await_marks(const line_plan &plan, const tile &s
         if (!marked)
             marked = load_acquire<scope::device>(&plan.state->progress[own.line]) > shared.base;
         if (is_due<64>(wait) &&
-            __any_sync(FULL_WARP, !marked && is_over(wait, abandonment_of(plan), own.line)))
+            !__all_sync(FULL_WARP, marked || !is_over(wait, abandonment_of(plan), own.line)))
             return false;
     }
     __syncwarp();
@@ -165,8 +165,8 @@ __device__ void receive_marked(const line_plan &plan, const line_tiling &tiling,
         if (moved) {
             wait.since = 0;
         } else if (is_due<64>(&wait) &&
-                   __any_sync(FULL_WARP,
-                              copied < plan.nx && is_over(&wait, abandonment_of(plan), own.line))) {
+                   !__all_sync(FULL_WARP, copied >= plan.nx ||
+                                              !is_over(&wait, abandonment_of(plan), own.line))) {
             return;
         }
     }

@@ -46,9 +46,9 @@ __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared,
                 return true;
             }
         }
-        const bool over = load_acquire<scope::block>(counter) < needed &&
-                          is_over(&wait, abandonment_of(plan), shared.line[slot]);
-        if (__any_sync(FULL_WARP, over))
+        const bool on = load_acquire<scope::block>(counter) >= needed ||
+                        !is_over(&wait, abandonment_of(plan), shared.line[slot]);
+        if (!__all_sync(FULL_WARP, on))
             return false;
     }
 }
