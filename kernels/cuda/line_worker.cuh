@@ -53,34 +53,6 @@ __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared,
     }
 }
 
-/* The line that a lane watches while its worker waits: one that is read, a reader, or its own. */
-struct watch {
-    int32_t slot;
-    int32_t ahead; /* source: points by which it is read ahead */
-    bool source, reader;
-};
-
-__device__ __forceinline__ watch choose_watch(const line_plan &plan, const line_tiling &tiling,
-                                              int32_t own_slot) {
-    const int32_t lane = threadIdx.x & 31;
-    watch w = {own_slot, 0, lane < plan.groups,
-               lane >= 16 && (tiling.consumers[own_slot] >> (lane - 16) & 1)};
-    if (w.source)
-        w.slot = tiling.slot[own_slot][lane];
-    if (w.reader)
-        w.slot = lane - 16;
-    w.ahead = w.source ? plan.group[lane].x : 0;
-    return w;
-}
-
-/* Points that the watched line must have in its ring before rows x0..end-1 may be solved. */
-__device__ __forceinline__ int32_t points_needed(const line_plan &plan, const line_tiling &tiling,
-                                                 const watch &w, int32_t x0, int32_t end) {
-    if (w.reader)
-        return end - tiling.ring + tiling.back;
-    return w.source ? min(end + w.ahead, plan.nx) : x0;
-}
-
 /* Finds where the rings have what each term of row x reads (-1: a zero). Terms of the own line are
  * left to the recurrence, except the one before the first row where the way is doubling. */
 template <typename Value, typename Real, int TERMS>
@@ -168,7 +140,16 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     const own_ring<Real> own = {at.rings + at.slot * tiling.ring, tiling.ring - 1,
                                 at.line == plan.withheld_line,
                                 (bool)(tiling.exported >> at.slot & 1)};
-    const watch watched = choose_watch(plan, tiling, at.slot);
+    /* The line that the lane watches while the worker waits: one that is read, a reader, or its
+     * own. */
+    const bool for_source = lane < plan.groups;
+    const bool for_reader = lane >= 16 && (tiling.consumers[at.slot] >> (lane - 16) & 1);
+    int32_t watched = at.slot;
+    if (for_source)
+        watched = tiling.slot[at.slot][lane];
+    if (for_reader)
+        watched = lane - 16;
+    const int32_t ahead = for_source ? plan.group[lane].x : 0;
     subtask<Value, Real> q;
     Value *stage = at.stage, *next_stage = at.stage + tiling.stage_values;
     const int64_t shift =
@@ -211,7 +192,12 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
             doubled = prepare_doubling<Real>(near);
         int32_t from[TERMS];
         find_sources<Value, Real, TERMS>(plan, tiling, at, own.mask, way, x0, x, have, a, from);
-        if (!await(plan, shared, watched.slot, points_needed(plan, tiling, watched, x0, end)))
+        int32_t needed = x0; /* points that it must have in its ring */
+        if (for_source)
+            needed = min(end + ahead, plan.nx);
+        if (for_reader)
+            needed = end - tiling.ring + tiling.back;
+        if (!await(plan, shared, watched, needed))
             return true;
         c = subtract_terms<Real, TERMS>(plan, at.rings, way, a, from, c);
         c = solve_along<Real, TERMS>(plan, way, doubled, own.ring, own.mask, x0, end - x0,
