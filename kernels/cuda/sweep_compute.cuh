@@ -31,16 +31,18 @@ __device__ __forceinline__ void compute_here(float &v) {
 
 template <int name, typename Real, typename Value, int Rhs> struct compute_warp {
     using S = shape_of<name>;
+    /* Lines per lane, couplings per line, neighbours outside the lane. */
     static constexpr int M = S::members, T = S::terms, N = S::sources();
     static constexpr int NEIGHBOURS = N > 0 ? N : 1;
+    /* Values in 16 bytes, and those of a lane's coefficients that fill such vectors. */
     static constexpr int VECTOR = 16 / (int)sizeof(Value), WHOLE = T * M / VECTOR * VECTOR;
     /* Bytes from right-hand side to right-hand side, and from row to row. */
     static constexpr uint32_t X_STRIDE = (uint32_t)sweep_row_stride(S::row_values, sizeof(Real));
     static constexpr uint32_t B_STRIDE = (uint32_t)sweep_row_stride(S::own_values, sizeof(Real));
     static constexpr uint32_t X_PITCH = (uint32_t)sweep_row_pitch(S::row_values, sizeof(Real), Rhs);
     static constexpr uint32_t B_PITCH = (uint32_t)sweep_row_pitch(S::own_values, sizeof(Real), Rhs);
-    /* The step of a chunk that asks whether the next chunk is ready: the next step loads its
-     * records. */
+    /* The step of a chunk that asks whether the next chunk is ready. The step after it loads the
+     * next chunk's records. */
     static constexpr int ASKS_READY = SWEEP_CHUNK - 3;
 
     const sweep_plan &plan;
@@ -52,11 +54,11 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     int32_t delay[M];
     bool ragged; /* some lane's line is outside the grid */
 
-    /* Where the lane's lines stand in this step's faces, and whether they are published there. */
+    /* Where the values of step 0 of this chunk go in the faces, and whether they are published. */
     Real *face_y[M], *face_z[M], *face_c[M];
     bool publishes_y[M], publishes_z[M], publishes_c[M];
 
-    uint32_t cell[NEIGHBOURS]; /* of the neighbours, in bytes */
+    uint32_t cell[NEIGHBOURS]; /* of the neighbours, in bytes from the beginning of a row */
     uint32_t cell_before[NEIGHBOURS], cell_here[NEIGHBOURS];
 
     Value a[2][T * M], d[2][M]; /* coefficients of this step and the next */
@@ -64,7 +66,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     Real h[NEIGHBOURS][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};        /* the lane's own */
     Real scaled[M], sum[M];     /* b times the reciprocal diagonal; what is known of a step */
-    /* Shared addresses of the rows of the chunk before and of this one, of records and of b. */
+    /* Shared addresses: rows of the chunk before and of this one, records, b, diagonal. */
     uint32_t before = 0, here = 0;
     uint32_t record, next_record, b_here, b_next, d_here, d_next;
 
