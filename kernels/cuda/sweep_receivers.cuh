@@ -22,9 +22,9 @@ __device__ __forceinline__ abandonment<uint64_t> abandonment_of(const sweep_bloc
             block.plan->wait_limit_ns, 1};
 }
 
-/* Polls until a wait for another block is over in vain. */
-__device__ __forceinline__ bool poll_in_vain(const sweep_block &block, bounded_wait &wait) {
-    return is_due<256>(&wait) && is_over(&wait, abandonment_of(block), block.control->ticket);
+/* Whether a wait for another block is over in vain: the solve is abandoned. Asked when is_due(). */
+__device__ __forceinline__ bool is_in_vain(const sweep_block &block, bounded_wait &wait) {
+    return is_over(&wait, abandonment_of(block), block.control->ticket);
 }
 
 /* Waits until the faces `side` (of each lane) of pencil `ticket` are free of earlier values: the
@@ -39,7 +39,9 @@ __device__ __forceinline__ bool await_slot(const sweep_block &block, int32_t tic
     const uint32_t *done = block.done + (reader >= 0 ? reader : earlier);
     bounded_wait wait = {0, 0};
     while (__any_sync(~0u, load_acquire<scope::device>(done) != block.control->epoch)) {
-        if (__any_sync(~0u, poll_in_vain(block, wait)))
+        if (!is_due<256>(&wait))
+            continue;
+        if (__any_sync(~0u, is_in_vain(block, wait)))
             return false;
     }
     return true;
@@ -79,8 +81,10 @@ template <typename Real> __device__ __forceinline__ void clean_faces(const sweep
     bool dirty;
     do {
         dirty = are_faces_dirty(block, &left);
-    } while (dirty && !cleans && !__any_sync(~0u, poll_in_vain(block, wait)));
-    if (!dirty || !cleans)
+        if (dirty && !cleans && is_due<256>(&wait) && __any_sync(~0u, is_in_vain(block, wait)))
+            return;
+    } while (dirty && !cleans);
+    if (!dirty)
         return;
     Real *faces = (Real *)plan.faces;
     for (int64_t i = block.lane; i < plan.all_values; i += 32)
@@ -236,7 +240,7 @@ template <typename Real, int known_values, int Rhs> struct receiver {
                 seen = row;
                 wait.since = 0;
             }
-            if (poll_in_vain(block, wait))
+            if (is_due<256>(&wait) && is_in_vain(block, wait))
                 abandoned = true;
         }
     }
