@@ -36,7 +36,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # The sources that decide what runs on the device.
 hash_kernels() {
-    find kernels/*.h kernels/contract/*.h kernels/cuda -type f | LC_ALL=C sort | xargs sha256sum |
+    find kernels/contract/*.h kernels/geometry kernels/cuda -type f | LC_ALL=C sort | xargs sha256sum |
         sha256sum | cut -d ' ' -f 1
 }
 

@@ -106,7 +106,7 @@ NOT_NAMES = {"if", "for", "while", "switch", "return", "sizeof", "decltype", "al
 
 class Function:
     def __init__(self, name, private, first, last, uses):
-        self.name, self.private = name, private  # a static function, a method
+        self.name, self.private = name, private  # static, a method, in a nameless namespace
         self.first, self.last, self.uses = first, last, uses
 
 
@@ -170,15 +170,16 @@ def functions_of(text):
             name = name_before_parenthesis(words)
             end = skip_braces(tokens, i)
             if name is not None and "=" not in words[:words.index(name)]:
-                functions.append(Function(name, "static" in words or "struct" in scopes,
-                                          declaration[0][1], tokens[end][1],
+                private = "static" in words or {"struct", "nameless"} & set(scopes)
+                functions.append(Function(name, bool(private), declaration[0][1], tokens[end][1],
                                           uses_in(tokens[i:end])))
                 i, declaration = end, []
             elif "=" in words or "enum" in words:
                 outside |= uses_in(tokens[i:end])
                 i = end
             else:  # what follows is declared in it
-                scopes.append("struct" if {"struct", "class", "union"} & set(words) else "other")
+                scopes.append("struct" if {"struct", "class", "union"} & set(words) else
+                              "nameless" if words == ["namespace"] else "other")
                 declaration = []
         elif word in ";}":
             if word == "}" and scopes:
@@ -262,7 +263,7 @@ def define(sources, modules):
             continue
         parsed[path] = functions_of(text)
         for function in parsed[path][0]:
-            if not function.private and function.name != "main":
+            if not function.private and function.name != "main" and not function.name.isupper():
                 definers.setdefault(function.name, {})[modules[path]] = path
     return definers, parsed
 

@@ -1,10 +1,10 @@
-/* test_chains.c: the sweep coordinates of kernels/chains.h against the definition of a
+/* test_chains.c: the sweep coordinates of kernels/geometry/chains.h against the definition of a
  * dependence, for every point of many small grids: each point is made exactly once, and everything
  * that it depends on is made earlier in its own pencil, or in a pencil before it within the lag
  * that the hand-over waits for. */
 #include <check.h>
 #include <stdlib.h>
-#include <chains.h>
+#include "geometry/chains.h"
 #include "oracle.h"
 
 /* When and where a row is made. */

@@ -1,13 +1,13 @@
-/* test_tiles.c: the tiles of lines of kernels/tiles.h against the definition of a dependence,
- * for every point of many small grids: each point is made exactly once and has a place of its own
- * in the packed factor; everything that it depends on is made earlier in its own pencil, or in a
- * pencil that does not come after it, as many steps apart as the hand-over counts on. */
+/* test_tiles.c: the tiles of lines of kernels/geometry/tiles.h against the definition of a
+ * dependence, for every point of many small grids: each point is made exactly once and has a place
+ * of its own in the packed factor; everything that it depends on is made earlier in its own pencil,
+ * or in a pencil that does not come after it, as many steps apart as the hand-over counts on. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <tiles.h>
-#include <named_shapes.h>
+#include "geometry/tiles.h"
+#include "geometry/named_shapes.h"
 #include "oracle.h"
 
 /* Check reports every assertion to its parent process; millions of them go through this instead. */

@@ -3,7 +3,7 @@
 #define GSW_CPU_ELIMINATE_H
 
 #include <gridsweep/factor.h>
-#include <layout.h>
+#include "geometry/layout.h"
 #include "cpu/sweep.h"
 
 /* Steps that are staged and eliminated together. */

@@ -23,7 +23,7 @@
  * zeros that meet arbitrary values, and NaN or infinity must not travel along them. The result does
  * not depend on the number of threads or on the chunk. */
 #include <string.h>
-#include <named_shapes.h>
+#include "geometry/named_shapes.h"
 #include "cpu/threads.h"
 #include "cpu/kernels.h"
 #include "cpu/sweep.h"

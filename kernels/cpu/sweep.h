@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <chains.h>
+#include "geometry/chains.h"
 #include <gridsweep/matrix.h>
 
 enum {

@@ -1,5 +1,5 @@
-/* backend.cu: CUDA's table of operations: opens a device, keeps its memory, turns CUDA's errors and
- * what kernels report into statuses, and hands work to the kernels. */
+/* backend.cu: CUDA's table of operations: opens a device, keeps its memory, and hands work to the
+ * kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +7,10 @@
 
 #include "cuda/backend.h"
 #include "cuda/context.cuh"
-#include "cuda/packed.cuh"
+#include "cuda/line.cuh"
+#include "cuda/factor.cuh"
+#include "cuda/spmv.cuh"
+#include "cuda/validate.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
@@ -88,53 +91,6 @@ struct entry<operation> {
         return operation(context, arguments...);
     }
 };
-
-} // namespace
-
-/* ---- Errors ------------------------------------------------------------------------------------
- */
-
-gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *what) {
-    if (error == cudaSuccess)
-        return GSW_SUCCESS;
-    (void)cudaGetLastError();
-    gsw_status status =
-        error == cudaErrorMemoryAllocation ? GSW_ERROR_OUT_OF_MEMORY : GSW_ERROR_DEVICE;
-    return gsw_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
-}
-
-gsw_status gsw_cuda_enter(gsw_context *context) {
-    /* What the program's own calls left behind is not ours to report. An error that has broken the
-     * device's context stays, and comes back from the next call. */
-    (void)cudaGetLastError();
-    GSW_TRY(gsw_cuda_check(context, cudaSetDevice(gsw_cuda_of(context)->device),
-                           "making the device current"));
-    return gsw_cuda_reported(context);
-}
-
-gsw_status gsw_cuda_reported(gsw_context *context) {
-    gsw_cuda *cuda = gsw_cuda_of(context);
-    gsw_cuda_report *report = cuda->report;
-    const int32_t status = __atomic_load_n(&report->status, __ATOMIC_ACQUIRE);
-    if (status == GSW_SUCCESS)
-        return GSW_SUCCESS;
-    const long long row = __atomic_load_n(&report->row, __ATOMIC_RELAXED);
-    const char *what = __atomic_load_n(&report->pencil, __ATOMIC_RELAXED) ? "pencil" : "line";
-    report->row = 0;
-    report->pencil = 0;
-    __atomic_store_n(&report->status, GSW_SUCCESS, __ATOMIC_RELEASE);
-    if (status == GSW_ERROR_TIMEOUT)
-        return gsw_fail(context, GSW_ERROR_TIMEOUT,
-                        "%s %lld made no progress for %lld ms; the solve was given up", what, row,
-                        static_cast<long long>(cuda->wait_limit_ns / 1000000));
-    if (status == GSW_ERROR_NOT_A_GRID)
-        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %lld (counted from 0) does not fit the grid and the stencil", row);
-    return gsw_fail(context, static_cast<gsw_status>(status), "a kernel reported: %s",
-                    gsw_status_text(static_cast<gsw_status>(status)));
-}
-
-namespace {
 
 /* ---- Opening and closing -----------------------------------------------------------------------
  */
@@ -382,8 +338,8 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .fill = entry<gsw_cuda_fill>::call,
         .copy = entry<gsw_cuda_copy>::call,
         .axpby = entry<gsw_cuda_axpby>::call,
-        .change_signs = entry<gsw_cuda_change_signs>::call,
         .dot = entry<gsw_cuda_dot>::call,
+        .change_signs = entry<gsw_cuda_change_signs>::call,
         .project = entry<gsw_cuda_project>::call,
         .subtract = entry<gsw_cuda_subtract>::call,
         .krylov_pass = entry<gsw_cuda_krylov_pass>::call,

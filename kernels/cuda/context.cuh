@@ -52,7 +52,7 @@ struct gsw_cuda {
     int64_t wait_limit_ns;
     int64_t withheld_line;
     int blocks;
-    int line_shape[5]; /* tile_y, tile_z, rows, workers, helpers in place of the table's; 0: not */
+    int line_shape[5]; /* tile_y, tile_z, rows, workers, receivers; 0: those of the table */
 };
 
 static inline gsw_cuda *gsw_cuda_of(gsw_context *context) {
@@ -74,33 +74,5 @@ gsw_status gsw_cuda_enter(gsw_context *context);
 
 /* Reports what a kernel has left in ->report, and forgets it. Does not wait. */
 gsw_status gsw_cuda_reported(gsw_context *context);
-
-/* ---- The parts of the table, one file each ---- */
-
-gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x);
-gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, double *y);
-gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
-                          double *y);
-gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *x, double *y);
-gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
-                        double *result);
-gsw_status gsw_cuda_project(gsw_context *context, int64_t n, int64_t count, const double *x,
-                            int64_t stride, const double *y, double *products);
-gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
-                             const double *x, int64_t stride, double *y, double *square);
-gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass pass, int64_t n,
-                                double *const *vectors, gsw_krylov_state *state);
-gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
-                                gsw_krylov_state *to);
-gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to);
-gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
-                         const void *b, const void *x, void *y);
-gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix);
-gsw_status gsw_cuda_check_place(gsw_context *context, const char *name, const void *pointer);
-
-/* line.cu */
-gsw_status gsw_cuda_line(gsw_context *context, const gsw_matrix *matrix,
-                         const gsw_sptrsv_options *options, const void *b, void *x);
-void gsw_cuda_line_release(gsw_cuda *cuda);
 
 #endif

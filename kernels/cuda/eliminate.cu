@@ -1,36 +1,36 @@
 /* eliminate.cu: ILU(0), IC(0) and DILU on packed factors, in place, by the skewed wavefront.
  *
  * METHOD. That of the CPU's eliminate.c, operation by operation: a row reads the scaled upper rows
- * u' = U / d of its neighbours and their reciprocal pivots, and makes its own. Since a scaled row
- * is all that anyone reads of a row, a row's values can be replaced by the factor's at once, and
- * one pass over both parts does everything: it reads and writes each coefficient and diagonal
- * once, 2 (lower + 1 + upper) values a point. Arithmetic is in double; what is kept between rows is
- * rounded to the factor's type.
+ * u' = U / d of its neighbours and their reciprocal pivots, and makes its own. Nobody reads
+ * anything else of a row. So the factor's values can replace a row's values at once, and one pass
+ * over both parts does everything. It reads and writes each coefficient and diagonal once: 2 (lower
+ * + 1 + upper) values per point. Arithmetic is in double; values kept between rows are rounded to
+ * the factor's type.
  *
- * Named shapes: eliminate_named.cuh, which tells how. The rest of this is of the kernel for any
- * shape (eliminate_kernel.cuh), which is written to be right.
+ * eliminate_named.cuh explains the kernels for named shapes. The rest of this comment explains the
+ * generic kernel (eliminate_kernel.cuh), which favours clarity over speed.
  *
- * UNIT OF WORK. A pencil (tiles.h), by one block, step by step, a thread a
- * line; one warp watches how far other pencils are, and one thread tells them how far this one is.
- * Blocks take the next pencil from a ticket.
+ * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket and
+ * makes it step by step. Roles: compute, a thread per line; a receiver warp, which polls how far
+ * other pencils are; a publisher thread, which publishes how far this one is.
  *
- * WHY WHAT IS READ IS THERE. In a block's own pencil the neighbour was made in an earlier step
- * (back >= 1), before the block's barrier. In a pencil ny tiles before in y' and nz in z, a point
- * stands ny*tile_y*skew_y + nz*tile_z*skew_z - back steps later; so before it makes step s, a
- * block has seen that this pencil has made s + ny*tile_y*skew_y + nz*tile_z*skew_z steps. What the
- * rows' threads store is released, after their barrier, to the teller, by it to the watchers of
- * other blocks, and by these to the threads of the rows.
+ * WHY THE NEIGHBOUR IS THERE. In the block's own pencil it was made in an earlier step (back >= 1),
+ * before the block's barrier. In a pencil ny tiles before in y' and nz in z, a point is made
+ * ny*tile_y*skew_y + nz*tile_z*skew_z - back steps later. So before a block makes step s, it has
+ * seen that this pencil has made s + ny*tile_y*skew_y + nz*tile_z*skew_z steps. steps[] are
+ * counters (handover.cuh). The stores of compute are released, after its barrier, to the publisher,
+ * then to the receivers of other blocks, then to compute there.
  *
- * PROGRESS. Tickets are in the order of dependences: a pencil that is waited for has been taken
- * earlier, by a block that is running, or is finished. A wait that lasts plan.wait_limit_ns is
- * reported as TIMEOUT, and from then on nobody waits: all blocks run to their end.
+ * PROGRESS. As in handover.cuh, since tickets are in the order of dependences. When the elimination
+ * is abandoned, no receiver waits any more, so all blocks run to their end.
  *
- * A pencil reads other lines' values only from the upper part and only where the neighbour lies in
- * the grid along x and in a pencil that is used. What else it may meet are places that belong to no
- * point, which nobody writes; the row's coefficient for such a neighbour is zero. */
+ * A pencil reads other lines' values only from the upper part, and only where the neighbour lies in
+ * the grid along x and in a pencil that is used. Other places that it may read belong to no point,
+ * and nobody writes them; the row's coefficient for such a neighbour is zero. */
 #include <stdlib.h>
 
 #include "cuda/eliminate.cuh"
+#include "cuda/eliminate_plan.cuh"
 
 namespace {
 
@@ -64,13 +64,13 @@ gsw_status download(gsw_context *context, void *host, const void *device, size_t
                           "the table of pencils");
 }
 
-/* Tiles that a pencil reads along one direction, its own included; 2 at least. */
+/* Tiles that a pencil reads along one direction, including its own; at least 2. */
 int32_t tiles_within(int32_t halo, int32_t tile) {
     const int32_t tiles = (int32_t)gsw_ceil_div(halo, tile) + 1;
     return tiles > 2 ? tiles : 2;
 }
 
-/* Everything of the plan but its tables. */
+/* Everything in the plan except its tables. */
 void describe(work *w, const gsw_factor *factor) {
     const gsw_packed *packed = factor->packed;
     const gsw_packed_view *lower = &packed->view[0], *upper = &packed->view[1];
@@ -112,7 +112,7 @@ void describe(work *w, const gsw_factor *factor) {
     w->state_bytes = sizeof(eliminate_state) + (size_t)lower->pencils * sizeof(int32_t);
 }
 
-/* Which pencils lie before each one. `ticket` has room for all tiles. */
+/* Finds which pencils lie before each one. `ticket` has room for all tiles. */
 void find_near(const work *w, const gsw_tiles *t, const gsw_pencil *pencil, const int32_t *mirror,
                int32_t *ticket, eliminate_near *near) {
     for (int64_t i = 0; i < t->tiles_y * t->tiles_z; i++)
@@ -187,12 +187,11 @@ eliminate_kernel kernel_of(const gsw_factor *factor, gsw_shape_name shape) {
 /* Shared memory that the kernels and the device take besides the ring. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
-/* Chunks beyond those that are still read: one is being made, one comes, and more than that for a
- * block that shares its multiprocessor with another. */
+/* Chunks beyond those that are still read: one is being made and one comes. A block that shares its
+ * multiprocessor with another needs more. */
 constexpr int32_t FEWEST_FREE = 2, FREE_FOR_TWO = 4;
 
-/* Cuts the ring of a kernel for a named shape, which looks one tile far; false where it does not
- * fit. */
+/* Cuts the ring of a kernel for a named shape, which reads one tile far. False: it does not fit. */
 bool cut_ring(const gsw_cuda *cuda, const gsw_packed *packed, int32_t row_bytes,
               eliminate_plan *plan) {
     const gsw_shape *shape = &packed->view[0].tiles.part[0];
@@ -230,7 +229,7 @@ gsw_status gsw_cuda_eliminate_open(gsw_context *context, gsw_factor *factor) {
     if (w->plan.near_y * w->plan.near_z > GSW_TILE_LANES)
         return gsw_fail(
             context, GSW_ERROR_UNSUPPORTED,
-            "factors on CUDA cannot hold a stencil that reaches so many lanes and planes");
+            "factors on CUDA cannot hold a stencil that reaches so many lines and planes");
     GSW_TRY(make_tables(context, factor, w));
     return make_lists(context, factor, w);
 }

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "cuda/eliminate.cuh"
-#include "cuda/packed.cuh"
+#include "cuda/factor.cuh"
+#include "cuda/pack.cuh"
+#include "cuda/sweep.cuh"
 
 namespace {
 

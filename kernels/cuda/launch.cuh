@@ -1,14 +1,14 @@
 /* launch.cuh: kernels that begin while the one before them in the stream still ends.
  *
- * A kernel that is launched from here may start once every block of the kernel before it
- * has started and called let_next_kernel_start(), or has ended. What it does before its
- * await_kernels_before() overlaps with that kernel, so it may only touch memory that nothing queued
- * before it writes: its own shared memory, a factor's coefficients; and counters of which it knows
- * more (sweep_kernel.cuh). Every such kernel calls await_kernels_before() in each block, or the one
- * after it would not wait for those before it; the same holds for kernels that others launch so on
- * a context's stream. An ordinary launch before or after such a kernel is ordered as ever, as are
- * copies and events. The calls are in code for compute capability 9.0 and newer, so there is no
- * overlap where the code is for less, whatever the device (gsw_cuda.overlaps). */
+ * A kernel that is launched from here may start once every block of the kernel before it has called
+ * let_next_kernel_start() or has ended. Its work before await_kernels_before() overlaps with that
+ * kernel. So that work may only touch memory that nothing queued before it writes: its own shared
+ * memory, a factor's coefficients, and counters that the previous kernel no longer changes
+ * (sweep_kernel.cuh). Every such kernel calls await_kernels_before() in each block; otherwise the
+ * next one would not wait for those before it. The same holds for kernels that others launch in
+ * this way on a context's stream. Ordinary launches, copies and events keep their order. The calls
+ * are in code for compute capability 9.0 and newer. Code for less does not overlap, whatever the
+ * device (gsw_cuda.overlaps). */
 #ifndef GSW_CUDA_LAUNCH_CUH
 #define GSW_CUDA_LAUNCH_CUH
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-/* Waits until everything queued before this kernel has ended, and what it wrote can be seen. */
+/* Waits until everything queued before this kernel has ended and its writes are visible. */
 __device__ __forceinline__ void await_kernels_before(void) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -35,7 +35,7 @@ __device__ __forceinline__ void take_turn(void) {
     await_kernels_before();
 }
 
-/* `arguments`: addresses of the kernel's. */
+/* `arguments`: addresses of the kernel's arguments. */
 inline cudaError_t launch_kernel_of(const gsw_cuda *cuda, const void *kernel, unsigned blocks,
                                     unsigned threads, size_t shared, void **arguments) {
     if (!cuda->overlaps) /* older drivers have no other way */

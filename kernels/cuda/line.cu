@@ -2,8 +2,9 @@
  *
  * Bytes moved: of a CSR that holds the full box, or one part of it, the values of the part's rows
  * (no row pointers, no columns); of any other CSR row pointers and columns as well; of stencil
- * arrays the part's arrays; b and x. Nothing is analysed or kept between solves but the progress
- * counters: 8 bytes a line. */
+ * arrays the part's arrays; b and x. Nothing is analysed. Between solves only the progress
+ * counters are kept: 8 bytes per line. */
+#include "cuda/line.cuh"
 #include "cuda/line_plan.cuh"
 #include "cuda/test_hooks.h"
 
@@ -13,21 +14,21 @@ const int line_direct_terms[2] = {4, 18};
 #define SMALL_MATRIX 4096 /* points */
 
 /* Launch shapes: the first row that fits is taken. tile_y * tile_z <= 16; rows 8, 16 or 32; the
- * block has tile_y * tile_z * workers + helpers warps. Each row names what was measured to choose
- * it: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3; perf/NOTES.md has the
- * rest. */
+ * block has tile_y * tile_z * workers + receivers warps. The comments give the measurements behind
+ * a row: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3. perf/NOTES.md has
+ * the others. */
 struct launch_shape {
     int capability; /* at least */
     int terms;      /* at most */
-    int tile_y, tile_z, rows, workers, helpers;
+    int tile_y, tile_z, rows, workers, receivers;
 };
 
 static const launch_shape shapes[] = {
-    /* D3N7 0.090 / 0.185 / 0.689; with 3 helpers 0.092 / 0.188 / 0.692; with counters between
-     * tiles (as in place) 0.112 / 0.226 / 0.792. Before those two were told apart: 16 rows 0.121 /
-     * 0.265 / 1.296 against 0.115 / 0.227 / 0.791; 4 x 2 lines 0.126 / 0.291 / 1.305. */
+    /* D3N7 0.090 / 0.185 / 0.689; with 3 receivers 0.092 / 0.188 / 0.692; with counters between
+     * tiles (as in place) 0.112 / 0.226 / 0.792. With counters everywhere: 16 rows 0.121 / 0.265 /
+     * 1.296 against 0.115 / 0.227 / 0.791; 4 x 2 lines 0.126 / 0.291 / 1.305. */
     {90, 4, 4, 4, 32, 1, 4},
-    /* D3N27 0.219 / 0.492 / 1.715. Before marks: 0.242 / 0.542 / 1.741; 16 rows 0.272 / 0.567 /
+    /* D3N27 0.219 / 0.492 / 1.715. With counters: 0.242 / 0.542 / 1.741; 16 rows 0.272 / 0.567 /
      * 2.214; 4 x 2 lines with 2 workers 0.252 / 0.566 / 1.946. */
     {90, 18, 4, 4, 32, 1, 4},
     /* Not measured. */
@@ -69,7 +70,7 @@ static void plan_terms(const gsw_shape *shape, line_plan *plan) {
     }
 }
 
-/* Place of term k among the offsets of a shape, which `term` was made from. */
+/* Place of term k among the offsets of the shape from which `term` was made. */
 static int32_t shape_index(const gsw_shape *shape, int32_t own, int32_t term) {
     return term <= own ? shape->count - term : term - own - 1;
 }
@@ -79,8 +80,8 @@ static int64_t box_entries(const line_plan *plan, line_offset o) {
     return x * y * z;
 }
 
-/* Makes the pattern of a CSR that holds the whole box, in sweep order; `entries` is how many
- * entries that has. `before` and `after` say which of the parts are stored beside the diagonal. */
+/* Makes the pattern of a CSR that holds the whole box, in sweep order, and counts its `entries`.
+ * `before` and `after` say which parts are stored besides the diagonal. */
 static void plan_pattern(const gsw_sheared *g, bool mirrored, bool before, bool after,
                          line_plan *plan, int64_t *entries) {
     const gsw_shape *low = &g->part[mirrored ? 1 : 0], *high = &g->part[mirrored ? 0 : 1];
@@ -121,12 +122,12 @@ static void locate_terms(line_plan *plan) {
     }
 }
 
-/* Decides whether the number of entries says that the CSR holds the whole box, or the whole of the
- * part that is solved with. Rows of both parts hold no more than the box has, so the number proves
- * it, line by line (line_is_box), if the matrix fits its stencil at all. A matrix that holds more
- * than the part, but lacks so much that the numbers of all entries and of a line agree and the line
- * still ends with a diagonal, would deceive: small matrices, in which that could happen by chance,
- * are read by their columns. */
+/* Decides, by the number of entries, whether the CSR holds the whole box, or the whole part that is
+ * solved with. Where both parts are stored, no row holds more than the box has. So the number
+ * proves it, line by line (box_test), if the matrix fits its stencil at all. Where one part is
+ * expected, a matrix could deceive: it holds more than the part, but lacks just as many entries, in
+ * all and per line, and its lines still end with a diagonal. In small matrices that could happen by
+ * chance; so their columns are read. */
 static void plan_csr(const gsw_sheared *g, const gsw_matrix *matrix, gsw_part part, bool mirrored,
                      line_plan *plan) {
     const bool before = (part == GSW_UPPER) == mirrored; /* the part comes first in sweep order */
@@ -228,8 +229,8 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* By how much subtasks must be shifted so that a line reads no farther than the same subtask of
- * another: x + skew_y y' + skew_z z of what is read is then no larger. */
+/* Finds by how much subtasks must be shifted so that a line reads no farther than the same subtask
+ * of another line: then x + skew_y y' + skew_z z of what is read is not larger. */
 static void choose_skew(const line_plan *plan, line_tiling *tiling) {
     tiling->skew_y = tiling->skew_z = 0;
     for (int32_t g = 0; g < plan->groups; g++) {
@@ -246,8 +247,8 @@ static void choose_skew(const line_plan *plan, line_tiling *tiling) {
     }
 }
 
-/* The smallest ring with which a tile cannot stand still, by the rule of line_kernel.cuh, and with
- * which lines that read each other seldom wait for room. */
+/* Chooses the smallest ring with which a tile cannot stand still, by the rule of line_kernel.cuh,
+ * and with which lines that read each other seldom wait for room. */
 static void choose_ring(const line_plan *plan, line_tiling *tiling) {
     int64_t ahead = 0, back = 0, own_back = 0, steps = 0;
     const int64_t rows = tiling->rows;
@@ -270,7 +271,7 @@ static void choose_ring(const line_plan *plan, line_tiling *tiling) {
     tiling->back = (int32_t)back;
 }
 
-/* Slot of the line at (ly, lz) of the tile, a new halo if need be; -1 where there is no room. */
+/* Slot of the line at (ly, lz) of the tile; a new halo where it has none. -1: there is no room. */
 static int32_t slot_of(line_tiling *tiling, int32_t ly, int32_t lz) {
     const int32_t own = tiling->tile_y * tiling->tile_z;
     if (ly >= 0 && lz >= 0)
@@ -288,7 +289,7 @@ static int32_t slot_of(line_tiling *tiling, int32_t ly, int32_t lz) {
     return own + h;
 }
 
-/* Which lines read which: false where the tile reads too many others. */
+/* Finds which lines read which. False: the tile reads too many others. */
 static bool connect_lines(const line_plan *plan, line_tiling *tiling) {
     const int32_t own = tiling->tile_y * tiling->tile_z;
     tiling->halos = 0;
@@ -340,8 +341,7 @@ static launch_shape choose_shape(const gsw_cuda *cuda, int32_t terms) {
     return launch_shape{0, terms, given[0], given[1], given[2], given[3], given[4]};
 }
 
-/* Cuts the grid into tiles that fit in a block's shared memory; false where none do. `terms` is
- * what the kernel was made for. */
+/* Cuts the grid into tiles that fit in a block's shared memory. False: none does. */
 static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t value, size_t real,
                         line_tiling *tiling) {
     const launch_shape shape = choose_shape(cuda, plan->terms);
@@ -380,7 +380,7 @@ static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t valu
         else
             y /= 2;
     }
-    tiling->helpers = tiling->halos < shape.helpers ? tiling->halos : shape.helpers;
+    tiling->receivers = tiling->halos < shape.receivers ? tiling->halos : shape.receivers;
     count_tiles(plan, tiling);
     return true;
 }
@@ -413,7 +413,7 @@ void gsw_cuda_line_release(gsw_cuda *cuda) {
     cuda->line_workspace_bytes = 0;
 }
 
-/* As many blocks as can run at once, or as there is work for: any number would do. */
+/* Launches as many blocks as can run at once, or as there is work for; any number would do. */
 static gsw_status launch(gsw_context *context, const void *kernel, int threads, size_t shared,
                          int64_t work, line_plan *plan, line_tiling *tiling) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
@@ -452,12 +452,12 @@ static gsw_status launch_tiles(gsw_context *context, const line_kernels *kernels
         !make_tiling(gsw_cuda_of(context), plan, value, real, &tiling))
         return GSW_SUCCESS;
     *launched = true;
-    const int warps = tiling.tile_y * tiling.tile_z * tiling.workers + tiling.helpers;
+    const int warps = tiling.tile_y * tiling.tile_z * tiling.workers + tiling.receivers;
     return launch(context, staged ? kernels->staged[k] : kernels->direct[k], 32 * warps,
                   shared_bytes(&tiling, real), tiling.tiles, plan, &tiling);
 }
 
-/* For stencils that no tile can hold: lines as tiles, four to a block. */
+/* For stencils that no tile can hold: lines as tiles, four per block. */
 static gsw_status launch_lines(gsw_context *context, const line_kernels *kernels, line_plan *plan) {
     line_tiling tiling = {};
     if (plan->source == LINE_BOX)

@@ -9,9 +9,9 @@
 #define GSW_CUDA_LINE_PLAN_CUH
 
 #include "cuda/context.cuh"
-#include "shape.h"
+#include "geometry/shape.h"
 
-#define LINE_ROWS_MAX    32 /* rows of a subtask: one a lane */
+#define LINE_ROWS_MAX    32 /* rows of a subtask: one per lane */
 #define LINE_TILE_MAX    16 /* lines of a tile */
 #define LINE_GROUPS_MAX  16 /* other lines that one line depends on, in the tiled kernel */
 #define LINE_HALO_MAX    48 /* lines that a tile reads from other tiles */
@@ -31,21 +31,21 @@ struct line_offset {
     int16_t x, y, z;
 };
 
-/* Shared by all blocks, in device memory. It is zero before the first solve; each solve leaves it
- * ready for the next: `base` grows by the length of a line, so that what `progress` holds from
- * earlier solves counts as "nothing solved yet" and need not be cleared. */
+/* Shared by all blocks, in device memory. It is zero before the first solve, and each solve leaves
+ * it ready for the next: `base` grows by the length of a line. So what earlier solves have left in
+ * `progress` means "nothing solved yet" and need not be cleared. */
 struct line_state {
     int64_t base;
-    uint32_t ticket;   /* next tile (line) to hand out */
-    uint32_t finished; /* blocks that have left */
-    uint32_t failed;   /* a block has given the solve up */
+    uint32_t ticket;    /* next tile (line) to hand out */
+    uint32_t finished;  /* blocks that have left */
+    uint32_t abandoned; /* 1: the solve is abandoned (handover.cuh) */
     uint32_t reserved;
-    int64_t progress[1]; /* of each line: base + points solved; or base + 1: is marked */
+    int64_t progress[1]; /* of each line: base + points solved; or base + 1: the line is marked */
 };
 
-/* One triangular system in sweep coordinates. TERMS are what a row is made of: term 0 is the
- * diagonal, terms 1..own lead to the row's own line (nearest first), the rest to other lines, in
- * ascending order; those that lead to one line form a GROUP. */
+/* One triangular system in sweep coordinates. A row consists of TERMS: term 0 is the diagonal,
+ * terms 1..own lead to the row's own line (nearest first), the rest to other lines, in ascending
+ * order. Terms that lead to the same line form a GROUP. */
 struct line_plan {
     int64_t points, lines;
     int32_t nx, ny, nz;
@@ -59,7 +59,7 @@ struct line_plan {
     int32_t diagonal_ends; /* a line's rows end (1) or begin (-1) with their diagonal; 0: neither */
     enum line_source source;
     int32_t transpose, unit;
-    int32_t marked; /* x is not b: values of x that are not solved yet can be marked as such */
+    int32_t marked; /* x is not b: x holds a sentinel until it is solved */
     gsw_itype index_type;
     int32_t index_base;
     int64_t nonzeros;
@@ -93,7 +93,7 @@ struct line_tiling {
     int32_t rows;           /* of a subtask */
     int32_t skew_y, skew_z; /* points by which subtasks are shifted from line to line */
     int32_t workers;        /* D: warps that share a line */
-    int32_t helpers;        /* warps that fetch other tiles' lines */
+    int32_t receivers;      /* warps that bring in other tiles' lines */
     int32_t halos;
     int32_t ring;         /* points that are kept of each line: a power of 2 */
     int32_t stage_values; /* of each of a worker's two places for coefficients */
@@ -106,7 +106,7 @@ struct line_tiling {
     int32_t halo_y[LINE_HALO_MAX], halo_z[LINE_HALO_MAX]; /* from the tile's first line, y' and z */
 };
 
-/* What a block shares beside rings and scratch. */
+/* What a block shares besides rings and scratch. */
 struct alignas(16) tile {
     int64_t ticket;
     int64_t base; /* state->base */
@@ -118,9 +118,9 @@ struct alignas(16) tile {
     double zero[2];                   /* read where a row has no coupling; the rings follow */
 };
 
-/* Where a term of a worker's line stands. Row x of the line that stores the term begins at
- * begin + per_row * x as long as it and the rows before it are WHOLE, that is, `reach` or more
- * points away from the ends of the line; `begin` makes good for what is missing in the first rows.
+/* Where a term of a worker's line is stored. A row is WHOLE if it is `reach` or more points away
+ * from the ends of the line. Row x of the line that stores the term begins at begin + per_row * x
+ * as long as no row from `reach` to x lacks an entry; `begin` allows for what the first rows lack.
  */
 struct alignas(16) line_term {
     int64_t begin;
@@ -128,7 +128,7 @@ struct alignas(16) line_term {
     int32_t per_row;  /* their number */
     int32_t rank;     /* the term's place among them */
     uint32_t before;  /* offsets before the term's, by bit: the first 32 */
-    int32_t missing;  /* entries that the rows before the first whole one have less */
+    int32_t missing;  /* entries that the rows before the first whole one lack */
     int32_t ring;     /* where the ring of the term's line begins; -1: the line does not exist */
 };
 

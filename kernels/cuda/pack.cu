@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/pack.cuh"
 #include "cuda/pack_rows.cuh"
 
 namespace {

@@ -1,14 +1,14 @@
-/* packed.cuh: a packed factor in device memory, and what the files that make and use it share. The
- * layout is that of the tiles in tiles.h. */
+/* packed.cuh: a packed factor in device memory, for the files that make and use it. Its layout is
+ * that of the tiles in tiles.h. */
 #ifndef GSW_CUDA_PACKED_CUH
 #define GSW_CUDA_PACKED_CUH
 
 #include "cuda/context.cuh"
 
 extern "C" {
-#include <layout.h>
-#include <named_shapes.h>
-#include <tiles.h>
+#include "geometry/layout.h"
+#include "geometry/named_shapes.h"
+#include "geometry/tiles.h"
 }
 
 /* Lines of a lane in the tile of a shape: two in stars, whose lines have few coefficients. */
@@ -37,8 +37,8 @@ static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name) {
             is_flat(name) ? 1 : lines_of_a_lane(name)};
 }
 
-/* One pencil of a part. Pencils are stored, and taken by blocks, in an order in which each comes
- * after those it depends on; its place in that order is its ticket. */
+/* One pencil of a part. Pencils are stored, and blocks take them, in an order in which each one
+ * comes after those it depends on. Its place in that order is its ticket. */
 struct gsw_pencil {
     int32_t j, k; /* its tile */
     int32_t
@@ -46,8 +46,8 @@ struct gsw_pencil {
     int32_t after[3]; /* of those after it */
 };
 
-/* What the kernels of a part need to know, on the host (it is too large to be a kernel's argument
- * everywhere). Addresses are in device memory. */
+/* What the kernels of a part need to know. On the host: it is too large to be an argument of every
+ * kernel. Addresses are in device memory. */
 struct gsw_packed_view {
     gsw_tiles tiles;
     int32_t upper;           /* which part */
@@ -56,8 +56,8 @@ struct gsw_packed_view {
     const gsw_pencil *table; /* in ticket order */
     const int32_t *mirror;   /* ticket, in the other part's order, of the same pencil */
     void *values;            /* [ticket][record][gsw_packed_value()] of the factor's type */
-    int32_t terms;           /* coefficients of a line and record */
-    int32_t diagonal;        /* 1: and the reciprocal diagonal */
+    int32_t terms;           /* coefficients per line and record */
+    int32_t diagonal;        /* 1: the reciprocal diagonal is stored too */
     int32_t scale;           /* the coefficients are multiplied by it */
     int32_t members;         /* lines of a lane */
     int32_t vector;          /* values in 16 bytes */
@@ -68,8 +68,8 @@ GSW_HD int64_t gsw_record_values(const gsw_packed_view *view) {
     return (int64_t)(view->terms + view->diagonal) * view->members * GSW_TILE_LANES;
 }
 
-/* Where coefficient `term` (the reciprocal diagonal: term == terms) of the point that line (ly, lz)
- * of a pencil makes at step s lies, counted in values from view->values. */
+/* Index, in values from view->values, of coefficient `term` (the reciprocal diagonal: term ==
+ * terms) of the point that line (ly, lz) of a pencil makes at step s. */
 GSW_HD int64_t gsw_packed_index(const gsw_packed_view *view, int64_t ticket, int32_t ly, int32_t lz,
                                 int64_t s, int32_t term) {
     const gsw_tiles *t = &view->tiles;
@@ -89,9 +89,9 @@ struct gsw_cuda_pivots {
 
 /* Counters and faces of sweeps, in device memory, shared by the parts. */
 typedef struct gsw_sweep_area {
-    struct gsw_sweep_state *state; /* sweep.cuh; NULL: not made yet. Counters, then faces */
-    int32_t columns;               /* right-hand sides of a block */
-    int32_t groups;                /* of so many, at most, in a launch */
+    struct gsw_sweep_state *state; /* sweep_plan.cuh; NULL: not made yet. Counters, then faces */
+    int32_t rhs;                   /* right-hand sides per block */
+    int32_t groups;                /* groups of so many, at most, per launch */
     int32_t slots;                 /* of faces, for each group */
 } gsw_sweep_area;
 
@@ -102,61 +102,9 @@ struct gsw_packed {
     gsw_packed_view view[2]; /* lower, upper: those that are present */
     gsw_updates updates;     /* of kinds that eliminate */
     void *reciprocal;        /* JACOBI: the reciprocal diagonal in natural order */
-    void *eliminate_work;    /* eliminate.cuh */
+    void *eliminate_work;    /* eliminate.cu */
     gsw_cuda_pivots *pivots; /* what a factorisation found: device memory */
     gsw_sweep_area area[2];  /* of sweeps with one right-hand side, with several */
 };
-
-/* ---- factor.cu: the entries of the backend's table */
-
-gsw_status gsw_cuda_factor_open(gsw_context *context, gsw_factor *factor);
-gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                                const gsw_matrix *upper);
-gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
-                                 const void *b, int64_t ldb, void *x, int64_t ldx);
-gsw_status gsw_cuda_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                                  double *const *arrays);
-void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor);
-
-/* ---- pack.cu */
-
-/* Writes the parts' coefficients from the user's matrix (`upper`: kind LU only). Kinds that do not
- * eliminate are finished then. For those that do, both parts hold the matrix's own coefficients,
- * not yet scaled, and the place of the reciprocal diagonal holds the diagonal. Reports into
- * packed->pivots, which has been reset. Places of a record that belong to no point of the grid, and
- * coefficients of couplings that leave the grid, are 0. Asynchronous. */
-gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
-                         const gsw_matrix *upper);
-
-/* As gsw_backend_ops.factor_unpack: `arrays` are host arrays of all points, waits for the stream.
- */
-gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                           double *const *arrays);
-
-/* JACOBI: packed->reciprocal from the matrix's diagonal; and its use. */
-gsw_status gsw_cuda_jacobi_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
-gsw_status gsw_cuda_jacobi_apply(gsw_context *context, gsw_factor *factor, int64_t count,
-                                 const void *b, int64_t ldb, void *x, int64_t ldx);
-
-/* ---- eliminate.cu */
-
-/* ILU0, IC0, DILU: turns what gsw_cuda_pack() has left into the factor, in place. Reports into
- * packed->pivots. Asynchronous. */
-gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor);
-
-/* ---- sweep.cu */
-
-/* Allocates and resets what sweeps with one right-hand side need; adds to factor->info.work_bytes.
- */
-gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor);
-void gsw_cuda_sweep_close(struct gsw_packed *packed);
-
-/* The tile that the sweep's kernels want for a shape. */
-gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles);
-
-/* One sweep with part `part`, asynchronous; b and x are device vectors in natural order. The first
- * one with several right-hand sides allocates. */
-gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
-                          const void *b, int64_t ldb, void *x, int64_t ldx);
 
 #endif

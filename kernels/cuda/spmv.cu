@@ -6,6 +6,7 @@
 #include <cuda_pipeline.h>
 
 #include "cuda/launch.cuh"
+#include "cuda/spmv.cuh"
 
 namespace {
 

@@ -1,6 +1,7 @@
 /* sweep.cu: sweeps of packed factors: launch shapes, state, and the launch. */
 #include "cuda/launch.cuh"
 #include "cuda/sweep.cuh"
+#include "cuda/sweep_plan.cuh"
 
 namespace {
 
@@ -14,41 +15,43 @@ constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
-/* Halos whose lanes look for one row at a time bring eight rows in the time that a look takes: less
- * traffic and enough, but for pencils with more chunks than this, which run at the speed of memory,
- * and for two blocks on a multiprocessor whose lanes have two lines. */
+/* Receivers whose lanes poll one row at a time bring eight rows in the time of a poll. That is
+ * enough and causes less traffic. Two kinds of pencils need more rows at once: those with more
+ * chunks than this, which run at the speed of memory, and those with two lines per lane in two
+ * blocks per multiprocessor. */
 constexpr int32_t MANY_CHUNKS = 40;
 
 /* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
-/* Coefficients of 4 bytes come faster than one block uses them. Two blocks share a multiprocessor
- * where each has at least so many chunks in flight, and there are so many pencils for it. */
+/* Coefficients of 4 bytes come faster than one block uses them. So two blocks share a
+ * multiprocessor where each has at least STAGES_FOR_TWO chunks in flight, and there are at least
+ * PENCILS_FOR_TWO pencils per multiprocessor. */
 constexpr int32_t STAGES_FOR_TWO = 3;
 constexpr int32_t PENCILS_FOR_TWO = 4;
 
-/* What a block of several columns makes do with: its chunks take longer, so fewer cover the time
- * that memory needs. */
+/* Chunks in flight that a block with several right-hand sides needs at least. Its chunks take
+ * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
-/* Cuts the rings of a block with so many columns that has `most` bytes; false where not even the
- * smallest ones fit. */
-bool cut_rings_to(int32_t most, int32_t real, int32_t columns, sweep_plan *plan, int32_t *shared) {
+/* Cuts the rings of a block with `rhs` right-hand sides and `most` bytes. False where not even the
+ * smallest rings fit. */
+bool cut_rings_to(int32_t most, int32_t real, int32_t rhs, sweep_plan *plan, int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
     const int32_t of_row =
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values;
     const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
-    using several = sweep_columns<SWEEP_COLUMNS>;
-    using single = sweep_columns<1>;
-    plan->x_column = sweep_row_column(of_row, real);
-    plan->b_column = sweep_row_column(values, real);
-    plan->x_pitch = sweep_row_pitch(of_row, real, columns);
-    plan->b_pitch = sweep_row_pitch(values, real, columns);
+    using several = sweep_warps<SWEEP_RHS>;
+    using single = sweep_warps<1>;
+    plan->x_stride = sweep_row_stride(of_row, real);
+    plan->b_stride = sweep_row_stride(values, real);
+    plan->x_pitch = sweep_row_pitch(of_row, real, rhs);
+    plan->b_pitch = sweep_row_pitch(values, real, rhs);
     plan->staged =
-        lag + (columns > 1 ? several::ahead + several::slack : single::ahead + single::slack);
-    plan->looks = plan->chunks > MANY_CHUNKS ? SWEEP_LOOKS : 1;
+        lag + (rhs > 1 ? several::ahead + several::slack : single::ahead + single::slack);
+    plan->polled_rows = plan->chunks > MANY_CHUNKS ? SWEEP_POLLED_ROWS : 1;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
@@ -74,18 +77,18 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
            view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
 
-bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t columns, sweep_plan *plan,
+bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, sweep_plan *plan,
                int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
-    if (columns == 1 && two_blocks(cuda, factor) &&
-        cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, columns, plan,
+    if (rhs == 1 && two_blocks(cuda, factor) &&
+        cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, plan,
                      shared) &&
         plan->stages >= STAGES_FOR_TWO) {
         if (factor->packed->view[0].members > 1)
-            plan->looks = SWEEP_LOOKS;
+            plan->polled_rows = SWEEP_POLLED_ROWS;
         return true;
     }
-    return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, columns, plan, shared);
+    return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, rhs, plan, shared);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -129,7 +132,7 @@ void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
     plan->stride[2] = direction * (t->stride[2] - t->shear * t->stride[1]);
 }
 
-void plan_faces(const gsw_tiles *t, int32_t columns, sweep_plan *plan) {
+void plan_faces(const gsw_tiles *t, int32_t rhs, sweep_plan *plan) {
     bool corner = false;
     for (int p = 0; p < 2; p++) {
         for (int32_t j = 0; j < t->part[p].count; j++)
@@ -139,12 +142,12 @@ void plan_faces(const gsw_tiles *t, int32_t columns, sweep_plan *plan) {
                                corner ? t->halo_y * t->halo_z : 0};
     const int32_t later[3] = {t->skew_y * t->tile_y, t->skew_z * t->tile_z,
                               t->skew_y * t->tile_y + t->skew_z * t->tile_z};
-    int32_t column = t->tile_y * t->tile_z;
+    int32_t cell = t->tile_y * t->tile_z;
     int64_t offset = 0;
     for (int f = 0; f < 3; f++) {
-        plan->face[f] = {values[f], column, later[f], (int32_t)offset};
-        column += values[f];
-        offset += columns * values[f] * t->steps;
+        plan->face[f] = {values[f], cell, later[f], (int32_t)offset};
+        cell += values[f];
+        offset += rhs * values[f] * t->steps;
         offset += offset % 2; /* pairs stay aligned */
     }
     plan->slot_values = (offset + 15) / 16 * 16;
@@ -167,12 +170,12 @@ void plan_couplings(const gsw_packed_view *view, sweep_plan *plan) {
     plan->lead = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK * SWEEP_CHUNK;
 }
 
-void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t columns,
+void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t rhs,
                sweep_plan *plan) {
     const gsw_packed_view *view = &factor->packed->view[part];
     *plan = {};
     plan_grid(view, plan);
-    plan_faces(&view->tiles, columns, plan);
+    plan_faces(&view->tiles, rhs, plan);
     plan_couplings(view, plan);
     plan->values = view->values;
     plan->records = (int32_t)view->tiles.records;
@@ -207,14 +210,14 @@ size_t face_offset(const gsw_sweep_area *area, int32_t pencils) {
            256 * 256;
 }
 
-/* Allocates and resets what a launch of so many columns in so many groups needs. */
-gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t columns, int32_t groups,
+/* Allocates and resets what a launch of `groups` groups of `rhs` right-hand sides needs. */
+gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int32_t groups,
                      gsw_sweep_area *area) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const int32_t pencils = factor->packed->view[0].pencils;
     sweep_plan plan;
-    plan_faces(&factor->packed->view[0].tiles, columns, &plan);
-    *area = {NULL, columns, groups, count_slots(cuda, factor)};
+    plan_faces(&factor->packed->view[0].tiles, rhs, &plan);
+    *area = {NULL, rhs, groups, count_slots(cuda, factor)};
     const size_t counters = face_offset(area, pencils);
     const size_t faces = (size_t)groups * (size_t)area->slots * (size_t)plan.slot_values *
                          gsw_dtype_size(factor->options.vector_type);
@@ -224,19 +227,19 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t columns, 
     factor->info.work_bytes += (int64_t)(counters + faces);
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(state, 0, counters, cuda->stream),
                            "the sweep's state"));
-    /* All bits: a quiet NaN, which says that nothing has come yet. */
+    /* All bits: the quiet NaN of handover.cuh that means "not published". */
     return gsw_cuda_check(context,
                           cudaMemsetAsync((char *)state + counters, 0xff, faces, cuda->stream),
                           "the sweep's faces");
 }
 
-/* The area for several right-hand sides, made when they come for the first time: blocks of several
- * columns where there is a kernel for them and their rings fit, else of one. *together is 0 where
- * there is one, or where nothing can be allocated since a graph is being captured: then they are
- * solved one after the other. */
-gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count, bool *together) {
+/* Makes the area for several right-hand sides when they come for the first time. A block sweeps
+ * SWEEP_RHS of them where there is a kernel for it and its rings fit, else one. *together is false
+ * where they are solved one after the other: there is only one, or a graph is being captured, so
+ * that nothing can be allocated. */
+gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count, bool *together) {
     gsw_sweep_area *area = &factor->packed->area[1];
-    bool several = kernels_of(factor)->columns[factor->packed->shape] != NULL;
+    bool several = kernels_of(factor)->several[factor->packed->shape] != NULL;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     *together = count > 1;
     if (count <= 1 || area->state)
@@ -249,12 +252,11 @@ gsw_status open_columns(gsw_context *context, gsw_factor *factor, int64_t count,
     for (int i = 0; several && i < factor->packed->layout.sweeps; i++) {
         sweep_plan plan;
         int32_t shared;
-        make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_COLUMNS,
-                  &plan);
+        make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_RHS, &plan);
         several = plan.slot_values <= INT32_MAX &&
-                  cut_rings(gsw_cuda_of(context), factor, SWEEP_COLUMNS, &plan, &shared);
+                  cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, &plan, &shared);
     }
-    GSW_TRY(several ? open_area(context, factor, SWEEP_COLUMNS, SWEEP_GROUPS, area)
+    GSW_TRY(several ? open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, area)
                     : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
     /* The kernel takes its tickets without waiting for what was queued before it. */
     return gsw_cuda_check(context, cudaStreamSynchronize(gsw_cuda_of(context)->stream),
@@ -290,7 +292,7 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
         !cut_rings(cuda, factor, 1, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "factors on CUDA cannot hold a stencil whose couplings reach %d lanes and "
+                        "factors on CUDA cannot hold a stencil whose couplings reach %d lines and "
                         "%d planes",
                         t->halo_y, t->halo_z);
     if (plan.slot_values > INT32_MAX) /* places in faces are 32 bits wide */
@@ -311,17 +313,16 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const gsw_packed_view *view = &packed->view[part];
     const size_t real = gsw_dtype_size(factor->options.vector_type);
     bool together = false;
-    GSW_TRY(open_columns(context, factor, count, &together));
+    GSW_TRY(open_several(context, factor, count, &together));
     const gsw_sweep_area *area = &packed->area[together];
     const sweep_kernels *kernels = kernels_of(factor);
-    const bool several = area->columns > 1;
-    const void *kernel = several ? kernels->columns[packed->shape] : kernels->kernel[packed->shape];
-    const unsigned threads =
-        several ? sweep_columns<SWEEP_COLUMNS>::threads : sweep_columns<1>::threads;
+    const bool several = area->rhs > 1;
+    const void *kernel = several ? kernels->several[packed->shape] : kernels->kernel[packed->shape];
+    const unsigned threads = several ? sweep_warps<SWEEP_RHS>::threads : sweep_warps<1>::threads;
     sweep_plan plan;
     int32_t shared;
-    make_plan(cuda, factor, part, area->columns, &plan);
-    if (!cut_rings(cuda, factor, area->columns, &plan, &shared))
+    make_plan(cuda, factor, part, area->rhs, &plan);
+    if (!cut_rings(cuda, factor, area->rhs, &plan, &shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
     plan.state = area->state;
     plan.done = (uint32_t *)(area->state + 1);
@@ -335,12 +336,12 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "the sweep"));
     const int64_t last = view->upper ? view->tiles.points - 1 : 0;
-    const int64_t at_once = area->columns * area->groups;
+    const int64_t at_once = area->rhs * area->groups;
     for (int64_t r = 0; r < count; r += at_once) {
         plan.b = (const char *)b + (size_t)(r * ldb + last) * real;
         plan.x = (char *)x + (size_t)(r * ldx + last) * real;
-        plan.columns = (int32_t)(count - r < at_once ? count - r : at_once);
-        plan.groups = (int32_t)gsw_ceil_div(plan.columns, area->columns);
+        plan.rhs = (int32_t)(count - r < at_once ? count - r : at_once);
+        plan.groups = (int32_t)gsw_ceil_div(plan.rhs, area->rhs);
         void *arguments[] = {&plan};
         GSW_TRY(gsw_cuda_check(context,
                                launch_kernel_of(cuda, kernel,

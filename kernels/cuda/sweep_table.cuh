@@ -15,7 +15,7 @@ template <int name, class Real, class Value> constexpr const void *several_kerne
     if constexpr (is_flat(name))
         return NULL;
     else
-        return (const void *)sweep_pencils<name, Real, Value, SWEEP_COLUMNS>;
+        return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS>;
 }
 
 template <class Real, class Value> const sweep_kernels *sweep_kernels_of() {

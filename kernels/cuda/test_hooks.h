@@ -17,7 +17,7 @@ extern "C" {
 void gsw_cuda_test_hooks(gsw_context *context, int64_t wait_limit_ns, int64_t withheld_line,
                          int blocks);
 
-/* For measuring: tile_y, tile_z, rows, workers and helpers of the tiled sweep in place of the
+/* For measuring: tile_y, tile_z, rows, workers and receivers of the tiled sweep in place of the
  * launch table's; all 0 for the table's. tile_y * tile_z <= 16, rows <= 32. */
 void gsw_cuda_line_shape(gsw_context *context, const int shape[5]);
 

@@ -4,7 +4,7 @@
  * then downloaded and explained by the code that explains it on the CPU. Waits for the device. */
 #include <stdlib.h>
 
-#include "cuda/context.cuh"
+#include "cuda/validate.cuh"
 
 extern "C" {
 #include "contract/allocate.h"

@@ -1,10 +1,30 @@
-/* vector.cuh: the scratch that sums over vectors need. */
+/* vector.cuh: operations on vectors, as the table has them, and the scratch that their sums need.
+ */
 #ifndef GSW_CUDA_VECTOR_CUH
 #define GSW_CUDA_VECTOR_CUH
+
+#include "cuda/context.cuh"
 
 /* Most blocks of a sum: a constant, so that the order of the additions, and with it the result's
  * bits, are the same on every device; and most sums that one kernel takes. gsw_cuda.partial holds a
  * value for each of both. */
 enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
+
+gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x);
+gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, double *y);
+gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
+                          double *y);
+gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *x, double *y);
+gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
+                        double *result);
+gsw_status gsw_cuda_project(gsw_context *context, int64_t n, int64_t count, const double *x,
+                            int64_t stride, const double *y, double *products);
+gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
+                             const double *x, int64_t stride, double *y, double *square);
+gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass pass, int64_t n,
+                                double *const *vectors, gsw_krylov_state *state);
+gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
+                                gsw_krylov_state *to);
+gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to);
 
 #endif

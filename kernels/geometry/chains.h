@@ -20,7 +20,7 @@
 #ifndef GSW_CHAINS_H
 #define GSW_CHAINS_H
 
-#include <shape.h>
+#include "geometry/shape.h"
 
 typedef struct gsw_chains {
     int64_t nx, ny, nz; /* squeezed extents */

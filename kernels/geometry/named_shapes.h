@@ -4,7 +4,7 @@
 #ifndef GSW_NAMED_SHAPES_H
 #define GSW_NAMED_SHAPES_H
 
-#include <shape.h>
+#include "geometry/shape.h"
 
 #include "contract/stencils.h"
 

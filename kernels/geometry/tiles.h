@@ -24,7 +24,7 @@
 #ifndef GSW_TILES_H
 #define GSW_TILES_H
 
-#include <shape.h>
+#include "geometry/shape.h"
 
 enum {
     GSW_TILE_CHUNK = 8, /* steps that are staged and handed over together */

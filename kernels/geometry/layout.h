@@ -4,7 +4,7 @@
 #define GSW_LAYOUT_H
 
 #include <string.h>
-#include <shape.h>
+#include "geometry/shape.h"
 #include <gridsweep/factor.h>
 
 /* How a part is written; nothing is where `packed` is NULL. */

@@ -1,0 +1,251 @@
+/* access.cuh: loads and stores with a memory order, a scope and a cache policy.
+ *
+ * An order is part of a function's name, a scope is its template parameter. Values have 4 or 8
+ * bytes. At block scope they lie in shared memory, at the other scopes in global memory. The
+ * functions for several values side by side never order other accesses. */
+#ifndef GSW_CUDA_ACCESS_CUH
+#define GSW_CUDA_ACCESS_CUH
+
+#include <stdint.h>
+#include <string.h>
+
+namespace {
+
+/* Who sees an access in its order: the threads of the block, of the device, of all devices and the
+ * host. */
+enum class scope { block, device, system };
+
+__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* The unsigned integer of so many bytes. */
+template <int bytes> struct word_of;
+template <> struct word_of<4> { using type = uint32_t; };
+template <> struct word_of<8> { using type = uint64_t; };
+
+template <typename Value, typename Word> __device__ __forceinline__ Value value_of(Word word) {
+    static_assert(sizeof(Value) == sizeof(Word), "a value has the bits of one word");
+    Value value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+template <typename Value>
+__device__ __forceinline__ typename word_of<sizeof(Value)>::type bits_of(Value value) {
+    typename word_of<sizeof(Value)>::type word;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+/* ---- One value ----------------------------------------------------------------------------------
+ */
+
+/* `suffix` is the type of the instruction, `letter` the kind of its register. */
+#define ACCESS_LOAD_WORD(order, suffix, letter)                                                    \
+    if constexpr (at == scope::block)                                                              \
+        asm volatile("ld." order ".cta.shared." suffix " %0, [%1];"                                \
+                     : "=" letter(word)                                                            \
+                     : "r"(shared_address(from))                                                   \
+                     : "memory");                                                                  \
+    else if constexpr (at == scope::device)                                                        \
+        asm volatile("ld." order ".gpu.global." suffix " %0, [%1];"                                \
+                     : "=" letter(word)                                                            \
+                     : "l"(from)                                                                   \
+                     : "memory");                                                                  \
+    else                                                                                           \
+        asm volatile("ld." order ".sys.global." suffix " %0, [%1];"                                \
+                     : "=" letter(word)                                                            \
+                     : "l"(from)                                                                   \
+                     : "memory");
+
+#define ACCESS_LOAD(name, order)                                                                   \
+    template <scope at, typename Value> __device__ __forceinline__ Value name(const Value *from) { \
+        typename word_of<sizeof(Value)>::type word;                                                \
+        if constexpr (sizeof(Value) == 4) {                                                        \
+            ACCESS_LOAD_WORD(order, "b32", "r")                                                    \
+        } else {                                                                                   \
+            ACCESS_LOAD_WORD(order, "b64", "l")                                                    \
+        }                                                                                          \
+        return value_of<Value>(word);                                                              \
+    }
+
+#define ACCESS_STORE_WORD(order, suffix, letter)                                                   \
+    if constexpr (at == scope::block)                                                              \
+        asm volatile("st." order ".cta.shared." suffix " [%0], %1;" ::"r"(shared_address(to)),     \
+                     letter(bits_of(value))                                                        \
+                     : "memory");                                                                  \
+    else if constexpr (at == scope::device)                                                        \
+        asm volatile("st." order ".gpu.global." suffix " [%0], %1;" ::"l"(to),                     \
+                     letter(bits_of(value))                                                        \
+                     : "memory");                                                                  \
+    else                                                                                           \
+        asm volatile("st." order ".sys.global." suffix " [%0], %1;" ::"l"(to),                     \
+                     letter(bits_of(value))                                                        \
+                     : "memory");
+
+#define ACCESS_STORE(name, order)                                                                  \
+    template <scope at, typename Value>                                                            \
+    __device__ __forceinline__ void name(Value *to, Value value) {                                 \
+        if constexpr (sizeof(Value) == 4) {                                                        \
+            ACCESS_STORE_WORD(order, "b32", "r")                                                   \
+        } else {                                                                                   \
+            ACCESS_STORE_WORD(order, "b64", "l")                                                   \
+        }                                                                                          \
+    }
+
+ACCESS_LOAD(load_acquire, "acquire")
+ACCESS_STORE(store_release, "release")
+/* Relaxed accesses are atomic and nothing else: for values that bring no other data with them. */
+ACCESS_LOAD(load_relaxed, "relaxed")
+ACCESS_STORE(store_relaxed, "relaxed")
+
+#undef ACCESS_STORE
+#undef ACCESS_STORE_WORD
+#undef ACCESS_LOAD
+#undef ACCESS_LOAD_WORD
+
+/* After relaxed loads: whatever was released before the values that they returned is visible. */
+template <scope at> __device__ __forceinline__ void acquire_fence(void) {
+    if constexpr (at == scope::block)
+        asm volatile("fence.acq_rel.cta;" ::: "memory");
+    else if constexpr (at == scope::device)
+        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    else
+        asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* Raises a counter in global memory. It may have several writers, whose values may arrive in any
+ * order. */
+template <scope at> __device__ __forceinline__ void raise_release(int64_t *counter, int64_t value) {
+    static_assert(at != scope::block, "the counter is in global memory");
+    if constexpr (at == scope::device)
+        asm volatile("red.release.gpu.global.max.s64 [%0], %1;" ::"l"(counter), "l"(value)
+                     : "memory");
+    else
+        asm volatile("red.release.sys.global.max.s64 [%0], %1;" ::"l"(counter), "l"(value)
+                     : "memory");
+}
+
+/* ---- Cache policies -----------------------------------------------------------------------------
+ *
+ * What the L2 cache keeps: streams leave it first, what another block will read again leaves it
+ * last. */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+__device__ __forceinline__ uint64_t evict_first(void) {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+__device__ __forceinline__ uint64_t evict_last(void) {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+#endif
+
+/* Brings what lies at an address of global memory into the L2 cache. */
+__device__ __forceinline__ void prefetch_to_l2(const void *global) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
+
+/* ---- n values side by side ----------------------------------------------------------------------
+ *
+ * load_shared, store_shared   volatile accesses to shared memory, which take effect in the order of
+ *                             the thread's program
+ * load_kept, store_kept       relaxed accesses to global memory with a cache policy
+ * store_now_if                volatile stores to global memory, which the compiler does not put
+ *                             off; `wanted` is a predicate, not a branch */
+#define ACCESS_SHARED(Real, type, letter)                                                          \
+    template <int n> __device__ __forceinline__ void load_shared(Real *v, uint32_t from) {         \
+        if constexpr (n == 4)                                                                      \
+            asm volatile("ld.volatile.shared.v4." type " {%0, %1, %2, %3}, [%4];"                  \
+                         : "=" letter(v[0]), "=" letter(v[1]), "=" letter(v[2]), "=" letter(v[3])  \
+                         : "r"(from));                                                             \
+        else if constexpr (n == 2)                                                                 \
+            asm volatile("ld.volatile.shared.v2." type " {%0, %1}, [%2];"                          \
+                         : "=" letter(v[0]), "=" letter(v[1])                                      \
+                         : "r"(from));                                                             \
+        else                                                                                       \
+            asm volatile("ld.volatile.shared." type " %0, [%1];" : "=" letter(v[0]) : "r"(from));  \
+    }                                                                                              \
+    template <int n> __device__ __forceinline__ void store_shared(uint32_t to, const Real *v) {    \
+        if constexpr (n == 2)                                                                      \
+            asm volatile("st.volatile.shared.v2." type " [%0], {%1, %2};" ::"r"(to), letter(v[0]), \
+                         letter(v[1])                                                              \
+                         : "memory");                                                              \
+        else                                                                                       \
+            asm volatile("st.volatile.shared." type " [%0], %1;" ::"r"(to), letter(v[0])           \
+                         : "memory");                                                              \
+    }
+
+#define ACCESS_KEPT_LOAD(type, letter, level)                                                      \
+    if constexpr (n == 2)                                                                          \
+        asm volatile("ld.relaxed." level ".global.L2::cache_hint.v2." type " {%0, %1}, [%2], %3;"  \
+                     : "=" letter(v[0]), "=" letter(v[1])                                          \
+                     : "l"(from), "l"(policy));                                                    \
+    else                                                                                           \
+        asm volatile("ld.relaxed." level ".global.L2::cache_hint." type " %0, [%1], %2;"           \
+                     : "=" letter(v[0])                                                            \
+                     : "l"(from), "l"(policy));
+
+#define ACCESS_KEPT_STORE(type, letter, level)                                                     \
+    if constexpr (n == 2)                                                                          \
+        asm volatile("st.relaxed." level ".global.L2::cache_hint.v2." type                         \
+                     " [%0], {%1, %2}, %3;" ::"l"(to),                                             \
+                     letter(v[0]), letter(v[1]), "l"(policy)                                       \
+                     : "memory");                                                                  \
+    else                                                                                           \
+        asm volatile("st.relaxed." level ".global.L2::cache_hint." type                            \
+                     " [%0], %1, %2;" ::"l"(to),                                                   \
+                     letter(v[0]), "l"(policy)                                                     \
+                     : "memory");
+
+#define ACCESS_GLOBAL(Real, type, letter)                                                          \
+    template <scope at, int n>                                                                     \
+    __device__ __forceinline__ void load_kept(Real *v, const Real *from, uint64_t policy) {        \
+        static_assert(at != scope::block, "the values are in global memory");                      \
+        if constexpr (at == scope::device) {                                                       \
+            ACCESS_KEPT_LOAD(type, letter, "gpu")                                                  \
+        } else {                                                                                   \
+            ACCESS_KEPT_LOAD(type, letter, "sys")                                                  \
+        }                                                                                          \
+    }                                                                                              \
+    template <scope at, int n>                                                                     \
+    __device__ __forceinline__ void store_kept(Real *to, const Real *v, uint64_t policy) {         \
+        static_assert(at != scope::block, "the values are in global memory");                      \
+        if constexpr (at == scope::device) {                                                       \
+            ACCESS_KEPT_STORE(type, letter, "gpu")                                                 \
+        } else {                                                                                   \
+            ACCESS_KEPT_STORE(type, letter, "sys")                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    template <int n>                                                                               \
+    __device__ __forceinline__ void store_now_if(bool wanted, Real *to, const Real *v) {           \
+        if constexpr (n == 2)                                                                      \
+            asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"                         \
+                         "@p st.volatile.global.v2." type " [%0], {%1, %2};\n\t}" ::"l"(to),       \
+                         letter(v[0]), letter(v[1]), "r"((uint32_t)wanted));                       \
+        else                                                                                       \
+            asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"                         \
+                         "@p st.volatile.global." type " [%0], %1;\n\t}" ::"l"(to),                \
+                         letter(v[0]), "r"((uint32_t)wanted));                                     \
+    }
+
+ACCESS_SHARED(double, "f64", "d")
+ACCESS_SHARED(float, "f32", "f")
+ACCESS_GLOBAL(double, "f64", "d")
+ACCESS_GLOBAL(float, "f32", "f")
+
+#undef ACCESS_GLOBAL
+#undef ACCESS_KEPT_STORE
+#undef ACCESS_KEPT_LOAD
+#undef ACCESS_SHARED
+
+} // namespace
+
+#endif

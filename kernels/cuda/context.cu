@@ -1,0 +1,42 @@
+/* context.cu: see context.cuh. */
+#include "cuda/context.cuh"
+
+gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *what) {
+    if (error == cudaSuccess)
+        return GSW_SUCCESS;
+    (void)cudaGetLastError();
+    gsw_status status =
+        error == cudaErrorMemoryAllocation ? GSW_ERROR_OUT_OF_MEMORY : GSW_ERROR_DEVICE;
+    return gsw_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
+}
+
+gsw_status gsw_cuda_enter(gsw_context *context) {
+    /* What the program's own calls left behind is not ours to report. An error that has broken the
+     * device's context stays, and comes back from the next call. */
+    (void)cudaGetLastError();
+    GSW_TRY(gsw_cuda_check(context, cudaSetDevice(gsw_cuda_of(context)->device),
+                           "making the device current"));
+    return gsw_cuda_reported(context);
+}
+
+gsw_status gsw_cuda_reported(gsw_context *context) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    gsw_cuda_report *report = cuda->report;
+    const int32_t status = __atomic_load_n(&report->status, __ATOMIC_ACQUIRE);
+    if (status == GSW_SUCCESS)
+        return GSW_SUCCESS;
+    const long long row = __atomic_load_n(&report->row, __ATOMIC_RELAXED);
+    const char *what = __atomic_load_n(&report->pencil, __ATOMIC_RELAXED) ? "pencil" : "line";
+    report->row = 0;
+    report->pencil = 0;
+    __atomic_store_n(&report->status, GSW_SUCCESS, __ATOMIC_RELEASE);
+    if (status == GSW_ERROR_TIMEOUT)
+        return gsw_fail(context, GSW_ERROR_TIMEOUT,
+                        "%s %lld made no progress for %lld ms; the solve was given up", what, row,
+                        static_cast<long long>(cuda->wait_limit_ns / 1000000));
+    if (status == GSW_ERROR_NOT_A_GRID)
+        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                        "row %lld (counted from 0) does not fit the grid and the stencil", row);
+    return gsw_fail(context, static_cast<gsw_status>(status), "a kernel reported: %s",
+                    gsw_status_text(static_cast<gsw_status>(status)));
+}

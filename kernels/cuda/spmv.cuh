@@ -1,0 +1,10 @@
+/* spmv.cuh: products with a matrix, as the table has them. */
+#ifndef GSW_CUDA_SPMV_CUH
+#define GSW_CUDA_SPMV_CUH
+
+#include "cuda/context.cuh"
+
+gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                         const void *b, const void *x, void *y);
+
+#endif

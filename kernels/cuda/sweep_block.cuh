@@ -1,0 +1,127 @@
+/* sweep_block.cuh: what the roles of a block of the packed sweep share: where lines lie in a row of
+ * the rings, the block's counters and barriers, and waits for them. sweep_kernel.cuh explains the
+ * roles and proves that the waits end. */
+#ifndef GSW_CUDA_SWEEP_BLOCK_CUH
+#define GSW_CUDA_SWEEP_BLOCK_CUH
+
+#include "cuda/handover.cuh"
+#include "cuda/movers.cuh"
+#include "cuda/shape.cuh"
+#include "cuda/sweep_plan.cuh"
+
+namespace {
+
+/* ---- Loops whose index is a constant ------------------------------------------------------------
+ */
+
+template <int value> struct number { static constexpr int v = value; };
+
+/* function(number<0>()) ... function(number<n - 1>()). */
+template <int n, int i = 0, typename Function>
+__device__ __forceinline__ void repeat(Function &&function) {
+    if constexpr (i < n) {
+        function(number<i>());
+        repeat<n, i + 1>(function);
+    }
+}
+
+/* ---- Cells of a row of the rings ----------------------------------------------------------------
+ */
+
+/* A pencil's tile: for named shapes the compiler knows it. */
+struct pencil_tile {
+    int32_t lanes_y, lines_y, lines_z, tile_y, tile_z, skew_y, skew_z;
+};
+
+template <int name> __device__ __forceinline__ pencil_tile tile_of(const sweep_plan &plan) {
+    if constexpr (name == SHAPE_OTHER) {
+        return {plan.lanes_y, plan.lines_y, plan.lines_z, plan.tile_y,
+                plan.tile_z,  plan.skew_y,  plan.skew_z};
+    } else {
+        using S = shape_of<name>;
+        return {S::lanes_y, S::lines_y, S::lines_z, S::tile_y, S::tile_z, S::skew_y, S::skew_z};
+    }
+}
+
+/* The cell of line (ly, lz) of the pencil. */
+__device__ __forceinline__ int32_t own_cell(const pencil_tile &tile, int32_t ly, int32_t lz) {
+    const int32_t by_y = tile.lines_y - 1, by_z = tile.lines_z - 1; /* a lane has 1 or 2 lines */
+    const int32_t lane = (ly >> by_y) + tile.lanes_y * (lz >> by_z);
+    const int32_t member = (ly & by_y) + (lz & by_z);
+    return (lane << (by_y + by_z)) + member;
+}
+
+/* The same for a line of the pencil or one before it, where ly or lz is negative. */
+__device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, const pencil_tile &tile,
+                                           int32_t halo_y, int32_t halo_z, int32_t ly, int32_t lz) {
+    if (ly >= 0 && lz >= 0)
+        return own_cell(tile, ly, lz);
+    if (lz >= 0)
+        return plan.face[0].cell + (ly + halo_y) * tile.tile_z + lz;
+    if (ly >= 0)
+        return plan.face[1].cell + ly * halo_z + lz + halo_z;
+    return plan.face[2].cell + (ly + halo_y) * halo_z + lz + halo_z;
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+/* ---- A block ------------------------------------------------------------------------------------
+ */
+
+/* In shared memory. Each counter and barrier names the role that writes it. */
+struct sweep_control {
+    uint64_t full[SWEEP_STAGES_MAX];    /* loader: the stage's records are there */
+    uint64_t completed[SWEEP_BARRIERS]; /* compute, all of its warps: the chunk is completed */
+    uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
+    int32_t ready[2];                   /* stagers: chunks whose records, b and room are there */
+    alignas(16) unsigned char ones[16]; /* values 1, in place of a diagonal */
+    int32_t steps_completed[SWEEP_RHS]; /* compute, by right-hand side: whole chunks */
+    uint32_t epoch;
+    int32_t group; /* of right-hand sides */
+    int32_t ticket;
+    int32_t faces_clean; /* opener: no face is dirty */
+    int32_t faces_open;  /* opener: this pencil's faces may be written */
+    int32_t face_users;  /* roles that still use other pencils' faces */
+    int32_t maybe_dirty; /* an abandoned solve may have left values in faces */
+    gsw_pencil pencil;
+    uint64_t last; /* nobody reads it: see begin_next_epoch() */
+};
+
+/* What every role knows. */
+struct sweep_block {
+    const sweep_plan *plan;
+    sweep_control *control;
+    uint32_t coefficients, b, x; /* shared addresses */
+    int32_t y0, z0;              /* y' and z of the pencil's first line */
+    int32_t lane;
+    int32_t rhs;    /* first right-hand side of the block's group */
+    uint32_t *done; /* of the group, as in the plan */
+    void *faces;
+};
+
+/* ---- Waits inside the block ---------------------------------------------------------------------
+ */
+
+/* Waits for phase chunk / count of the chunk's barrier. */
+__device__ __forceinline__ void await_chunk(const uint64_t *barriers, int32_t count,
+                                            int32_t chunk) {
+    await_phase(shared_address(barriers + chunk % count), (uint32_t)(chunk / count) & 1u);
+}
+
+/* Waits, with all lanes, until a stager has published that more than `chunk` chunks are ready. */
+__device__ __forceinline__ void await_ready(const int32_t *ready, int32_t chunk) {
+    while (__any_sync(~0u, *(volatile const int32_t *)ready <= chunk))
+        ;
+}
+
+/* One lane of a compute warp publishes that a chunk is completed. */
+__device__ __forceinline__ void complete_chunk(sweep_control *control, int rhs, int32_t chunk) {
+    barrier_arrive(shared_address(control->completed + chunk % SWEEP_BARRIERS));
+    *(volatile int32_t *)&control->steps_completed[rhs] = (chunk + 1) * SWEEP_CHUNK;
+}
+
+#endif
+
+} // namespace
+
+#endif

@@ -1,0 +1,246 @@
+/* sweep_movers.cuh: the roles of the packed sweep that move data between device memory and the
+ * block's rings: loader (packed records), stager (b), storer (x). */
+#ifndef GSW_CUDA_SWEEP_MOVERS_CUH
+#define GSW_CUDA_SWEEP_MOVERS_CUH
+
+#include "cuda/sweep_block.cuh"
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+namespace {
+
+/* ---- Loader -------------------------------------------------------------------------------------
+ */
+
+__device__ __forceinline__ void load_coefficients(const sweep_block &block) {
+    const sweep_plan &plan = *block.plan;
+    sweep_control *control = block.control;
+    const uint32_t bytes = (uint32_t)(SWEEP_CHUNK * plan.record_bytes);
+    const int32_t kept = plan.records / SWEEP_CHUNK;
+    const char *from = (const char *)plan.values +
+                       (int64_t)control->ticket * plan.records * (int64_t)plan.record_bytes;
+    const uint64_t policy = evict_first();
+    int32_t stage = 0, from_chunk = 0;
+    for (int32_t c = 0; c < plan.chunks; c++) {
+        /* The chunks that are needed first come first. */
+        if (c == SWEEP_STAGES_FIRST && plan.stages > SWEEP_STAGES_FIRST)
+            await_chunk(control->full, plan.stages, 0);
+        if (c >= plan.stages)
+            await_chunk(control->completed, SWEEP_BARRIERS, c - plan.stages);
+        const uint32_t full = shared_address(control->full + stage);
+        barrier_expect(full, bytes);
+        if (bytes > 0)
+            bulk_load(block.coefficients + (uint32_t)stage * bytes,
+                      from + (int64_t)from_chunk * bytes, bytes, full, policy);
+        stage = stage + 1 == plan.stages ? 0 : stage + 1;
+        from_chunk = from_chunk + 1 == kept ? 0 : from_chunk + 1;
+    }
+}
+
+/* ---- Between natural order and steps ------------------------------------------------------------
+ */
+
+/* One of the values that a lane moves: point x of the chunk (0..7) of a line. Successive lanes move
+ * along the axis in which rows are neighbours in memory. */
+struct moved {
+    int32_t x, ly, lz;
+};
+
+template <int unit>
+__device__ __forceinline__ moved moved_value(const pencil_tile &tile, int32_t i, int32_t lane) {
+    const int32_t a = lane & 7, k = 4 * i + (lane >> 3);
+    int32_t line, x;
+    if (unit == 0) {
+        x = a;
+        line = k;
+        /* Where a lane has two lines along z: both of them, then y. They fall on different banks.
+         */
+        if (tile.lines_z == 2)
+            line = (k & 1) * tile.tile_y + (k >> 1 & (tile.tile_y - 1)) +
+                   k / (2 * tile.tile_y) * (2 * tile.tile_y);
+    } else if (unit == 1) {
+        x = k & 7;
+        line = a + 8 * (k >> 3);
+    } else {
+        x = k & 7;
+        line = (k >> 3) + tile.tile_y * a;
+    }
+    /* The width of a tile is a power of two. */
+    return {x, line & (tile.tile_y - 1), line >> (31 - __clz(tile.tile_y))};
+}
+
+/* What a lane needs to know of each value that it moves. */
+template <int members> struct movements {
+    static constexpr int count = 8 * members;
+    int64_t value[count]; /* in b or x, from the chunk's first value of the pencil's first line */
+    uint32_t cell[count]; /* shared address, for the chunk that comes next */
+    uint32_t inside;      /* bits: the line is in the grid */
+    uint32_t ends;        /* bits: and the point, in the last chunk of a line */
+};
+
+/* `ring`: shared address of the rows, `pitch` bytes apart. */
+template <typename Real, int unit, int members>
+__device__ __forceinline__ void plan_movements_along(const sweep_block &block,
+                                                     const pencil_tile &tile, uint32_t ring,
+                                                     int32_t pitch, movements<members> &m) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t last = (plan.nx - 1) % SWEEP_CHUNK;
+    m.inside = m.ends = 0;
+#pragma unroll
+    for (int i = 0; i < m.count; i++) {
+        const moved v = moved_value<unit>(tile, i, block.lane);
+        const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
+        const bool inside = (uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz;
+        m.inside |= (uint32_t)inside << i;
+        m.ends |= (uint32_t)(inside && v.x <= last) << i;
+        m.value[i] = (block.y0 + v.ly) * plan.stride[1] + z * plan.stride[2] + v.x * plan.stride[0];
+        m.cell[i] = ring + (uint32_t)(own_cell(tile, v.ly, v.lz) * (int32_t)sizeof(Real)) +
+                    (uint32_t)((v.x + tile.skew_y * v.ly + tile.skew_z * v.lz) * pitch);
+    }
+}
+
+template <int name, typename Real, int members>
+__device__ __forceinline__ void plan_movements(const sweep_block &block, uint32_t ring,
+                                               int32_t pitch, movements<members> &m) {
+    const pencil_tile tile = tile_of<name>(*block.plan);
+    if (block.plan->unit == 0)
+        plan_movements_along<Real, 0>(block, tile, ring, pitch, m);
+    else if (block.plan->unit == 1)
+        plan_movements_along<Real, 1>(block, tile, ring, pitch, m);
+    else
+        plan_movements_along<Real, 2>(block, tile, ring, pitch, m);
+}
+
+/* The cell of value i in this chunk. Advances to the next chunk. */
+template <int members>
+__device__ __forceinline__ uint32_t next_cell(movements<members> &m, int i, uint32_t chunk_bytes,
+                                              uint32_t ring_bytes, uint32_t ring_end) {
+    uint32_t cell = m.cell[i];
+    if (cell >= ring_end)
+        cell -= ring_bytes;
+    m.cell[i] = cell + chunk_bytes;
+    return cell;
+}
+
+/* ---- Stager -------------------------------------------------------------------------------------
+ */
+
+/* The user's right-hand side that is the block's k-th: the last one where there are no more. */
+__device__ __forceinline__ int64_t rhs_of_block(const sweep_block &block, int k) {
+    return min(block.rhs + k, block.plan->rhs - 1);
+}
+
+template <int name, typename Real, int members, int Rhs>
+__device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
+    constexpr int AHEAD = sweep_warps<Rhs>::ahead;
+    constexpr int COUNT = sweep_warps<Rhs>::rhs_per_mover;
+    const int first = COUNT * mover;
+    const sweep_plan &plan = *block.plan;
+    sweep_control *control = block.control;
+    const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t line_chunks = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.b_pitch);
+    const uint32_t ring_bytes = (uint32_t)plan.staged * chunk_bytes;
+    const uint32_t ring = block.b + (uint32_t)(first * plan.b_stride), ring_end = ring + ring_bytes;
+    const int64_t advance = SWEEP_CHUNK * plan.stride[0];
+    movements<members> m;
+    plan_movements<name, Real>(block, ring, plan.b_pitch, m);
+    const Real *b[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        b[k] = (const Real *)plan.b + rhs_of_block(block, first + k) * plan.ldb;
+    int32_t stage = 0;
+    uint32_t phase = 0;
+    for (int32_t c = 0; c < plan.chunks + AHEAD; c++) {
+        const int32_t ready = c - AHEAD;
+        if (ready >= 0) {
+            await_copy_groups<AHEAD - 1>();
+            await_phase(shared_address(control->full + stage), phase);
+            if (++stage == plan.stages) {
+                stage = 0;
+                phase ^= 1;
+            }
+            if (ready >= plan.ring)
+                await_chunk(control->stored, SWEEP_BARRIERS, ready - plan.ring);
+            if (ready == 0) {
+                while (!*(volatile int32_t *)&control->faces_open)
+                    ;
+            }
+            __syncwarp();
+            if (block.lane == 0)
+                *(volatile int32_t *)&control->ready[mover] = ready + 1;
+        }
+        if (c < line_chunks) {
+            if (c + lag >= plan.staged)
+                await_chunk(control->completed, SWEEP_BARRIERS, c + lag - plan.staged);
+            const uint32_t wanted = c + 1 < line_chunks ? m.inside : m.ends;
+#pragma unroll
+            for (int i = 0; i < m.count; i++) {
+                const uint32_t cell = next_cell(m, i, chunk_bytes, ring_bytes, ring_end);
+#pragma unroll
+                for (int k = 0; k < COUNT; k++) {
+                    if (wanted >> i & 1u)
+                        start_stream_copy_of<sizeof(Real)>(cell + (uint32_t)(k * plan.b_stride),
+                                                           b[k] + m.value[i]);
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < COUNT; k++)
+                b[k] += advance;
+        }
+        commit_copies();
+    }
+}
+
+/* ---- Storer -------------------------------------------------------------------------------------
+ */
+
+template <int name, typename Real, int members, int Rhs>
+__device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
+    constexpr int COUNT = sweep_warps<Rhs>::rhs_per_mover;
+    const int first = COUNT * mover;
+    const sweep_plan &plan = *block.plan;
+    sweep_control *control = block.control;
+    const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t line_chunks = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.x_pitch);
+    const uint32_t ring_bytes = (uint32_t)plan.ring * chunk_bytes;
+    const int64_t advance = SWEEP_CHUNK * plan.stride[0];
+    const uint32_t ring = block.x + (uint32_t)(first * plan.x_stride), ring_end = ring + ring_bytes;
+    movements<members> m;
+    plan_movements<name, Real>(block, ring, plan.x_pitch, m);
+    Real *x = (Real *)plan.x + (block.rhs + first) * plan.ldx;
+    const int32_t present = plan.rhs - block.rhs - first;
+    for (int32_t c = 0; c < line_chunks; c++) {
+        await_chunk(control->completed, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));
+        const uint32_t wanted = c + 1 < line_chunks ? m.inside : m.ends;
+        uint32_t cell[m.count];
+#pragma unroll
+        for (int i = 0; i < m.count; i++)
+            cell[i] = next_cell(m, i, chunk_bytes, ring_bytes, ring_end);
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            Real v[m.count];
+#pragma unroll
+            for (int i = 0; i < m.count; i++)
+                load_shared<1>(v + i, cell[i] + (uint32_t)(k * plan.x_stride));
+            if (k == COUNT - 1) {
+                __syncwarp();
+                if (block.lane == 0)
+                    barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
+            }
+#pragma unroll
+            for (int i = 0; i < m.count; i++) {
+                if ((wanted >> i & 1u) && (Rhs == 1 || k < present))
+                    __stcs(x + k * plan.ldx + m.value[i], v[i]); /* not read again soon */
+            }
+        }
+        x += advance;
+    }
+}
+
+} // namespace
+
+#endif
+
+#endif

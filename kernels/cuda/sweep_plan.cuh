@@ -1,0 +1,118 @@
+/* sweep_plan.cuh: what the host tells a sweep's kernel, and what stays on the device between
+ * sweeps. */
+#ifndef GSW_CUDA_SWEEP_PLAN_CUH
+#define GSW_CUDA_SWEEP_PLAN_CUH
+
+#include "cuda/packed.cuh"
+
+enum {
+    SWEEP_CHUNK = GSW_TILE_CHUNK,
+    SWEEP_BARRIERS = 16,    /* of each kind that count chunks */
+    SWEEP_STAGES_MAX = 12,  /* chunks of coefficients in shared memory */
+    SWEEP_STAGES_FIRST = 3, /* of which a block asks for so many before it waits for the first */
+    SWEEP_POLLED_ROWS = 3   /* rows at most that a receiver's lane polls at once */
+};
+
+/* The warps of a block that sweeps `Rhs` right-hand sides. They share what is read of the factor;
+ * each right-hand side has a compute warp of its own. */
+template <int Rhs> struct sweep_warps {
+    static constexpr int movers = Rhs > 1 ? 2 : 1; /* stagers; and as many storers */
+    static constexpr int rhs_per_mover = Rhs / movers;
+    /* Compute, loader, stagers, storers, receivers; and an opener, where compute is not it. */
+    static constexpr int threads = 32 * (Rhs + 1 + 2 * movers + 3 + (Rhs == 1));
+    static constexpr int ahead = Rhs > 1 ? 1 : 4; /* chunks of b on their way from memory */
+    static constexpr int slack = Rhs > 1 ? 2 : 3; /* chunks of b's ring beyond these */
+    static constexpr int polled_rows = Rhs > 1 ? 4 : (int)SWEEP_POLLED_ROWS;
+};
+
+enum {
+    SWEEP_RHS = 4,        /* right-hand sides per block, where there are several */
+    SWEEP_GROUPS = 2,     /* groups of SWEEP_RHS per launch */
+    SWEEP_GROUPS_OF_1 = 8 /* groups per launch where a block has one right-hand side */
+};
+
+/* Counters of a factor's sweeps, in device memory. They advance by themselves from solve to solve.
+ */
+struct gsw_sweep_state {
+    uint64_t next;    /* solves begun << 32 | the next ticket */
+    uint64_t abandon; /* SWEEP_ABANDONED | the epoch of an abandoned solve, whose faces are dirty;
+                         0: none */
+};
+#define SWEEP_ABANDONED (UINT64_C(1) << 32)
+
+/* The lines before a pencil along one direction: 0 in y', 1 in z, 2 in both. sweep_kernel.cuh
+ * explains faces and rings. */
+struct sweep_face {
+    int32_t values; /* per step and right-hand side; 0: nothing is handed over */
+    int32_t cell;   /* its first cell in a row of the ring */
+    int32_t later;  /* steps by which the producer makes a value later, counted in its own steps */
+    int32_t offset; /* of its first value in a slot, in values */
+};
+
+struct sweep_plan {
+    /* The grid, in sweep order. */
+    int32_t nx, ny, nz, shear;
+    int32_t pad_y, pad_z; /* values of y' and z before the first ones, which fill the first tile */
+    int32_t skew_y, skew_z, delay;
+    int32_t lanes_y, lines_y, lines_z, tile_y, tile_z; /* of a pencil */
+    int32_t unit;      /* the axis along which rows are neighbours in memory */
+    int64_t stride[3]; /* in values of b and x, signed: along x, y' and z in a plane of y' */
+    const void *b;     /* first row in sweep order, of the first right-hand side */
+    void *x;
+    int64_t ldb, ldx; /* from right-hand side to right-hand side, in values */
+    int32_t rhs;      /* right-hand sides of this launch, */
+    int32_t groups;   /* in so many groups; each group sweeps each pencil once */
+    int32_t resident; /* blocks that the device holds at a time, or more: see maybe_dirty */
+    /* Coefficients. */
+    const void *values;
+    int32_t records; /* per pencil */
+    int32_t record_bytes;
+    int32_t diagonal; /* the reciprocal diagonal is stored */
+    int32_t pencils, chunks;
+    const gsw_pencil *table;
+    /* Hand-over. */
+    gsw_sweep_state *state;
+    uint32_t *done; /* [group][ticket]: the epoch in which the pencil has reset what it reads */
+    void *faces;    /* [group][slot][slot_values] */
+    int64_t slot_values, all_values; /* of a slot, of all groups */
+    int32_t slots;
+    sweep_face face[3];
+    /* Shared memory. */
+    int32_t stages;             /* of coefficients */
+    int32_t ring;               /* chunks of x and halos */
+    int32_t staged;             /* chunks of b */
+    int32_t b_offset, x_offset; /* bytes */
+    int32_t polled_rows;        /* 1 or SWEEP_POLLED_ROWS: see sweep.cu */
+    int32_t x_pitch, b_pitch;   /* bytes from row to row, */
+    int32_t x_stride, b_stride; /* from right-hand side to right-hand side of a row */
+    /* The couplings, for shapes without a kernel of their own, and for careful steps. */
+    int32_t terms;
+    int32_t lead; /* steps before step 0 that halos and couplings reach back to */
+    int16_t dl[GSW_STENCIL_MAX], plane[GSW_STENCIL_MAX], back[GSW_STENCIL_MAX];
+    /* Faults. */
+    gsw_cuda_report *report;
+    int64_t wait_limit_ns;
+    int64_t withheld; /* ticket of a pencil that publishes nothing; -1: none */
+};
+
+/* Bytes of one right-hand side in a row of the rings. */
+constexpr __host__ __device__ int32_t sweep_row_stride(int32_t values, int32_t size) {
+    return (values * size + 15) / 16 * 16;
+}
+
+/* Bytes of a row. The same cell of successive rows falls on different banks. */
+constexpr __host__ __device__ int32_t sweep_row_pitch(int32_t values, int32_t size, int32_t rhs) {
+    return (rhs * sweep_row_stride(values, size) + 127) / 128 * 128 + 16;
+}
+
+/* Kernels of one pair of types, by gsw_shape_name: for one right-hand side, and for SWEEP_RHS
+ * (NULL: their rings would be too large). */
+struct sweep_kernels {
+    const void *kernel[SHAPE_COUNT], *several[SHAPE_COUNT];
+};
+
+const sweep_kernels *sweep_kernels_f64(void);
+const sweep_kernels *sweep_kernels_mixed(void);
+const sweep_kernels *sweep_kernels_f32(void);
+
+#endif

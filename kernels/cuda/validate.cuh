@@ -1,0 +1,10 @@
+/* validate.cuh: checks of arguments that lie on the device, as the table has them. */
+#ifndef GSW_CUDA_VALIDATE_CUH
+#define GSW_CUDA_VALIDATE_CUH
+
+#include "cuda/context.cuh"
+
+gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix);
+gsw_status gsw_cuda_check_place(gsw_context *context, const char *name, const void *pointer);
+
+#endif
