@@ -194,6 +194,13 @@ gsw_status gsw_device_name(int device, char *name, size_t size) {
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_context_set_row_base(gsw_context *context, int base) {
+    GSW_REQUIRE(context, context, "context must not be NULL");
+    GSW_REQUIRE(context, base >= -1 && base <= 1, "base must be -1, 0 or 1, not %d", base);
+    context->row_base = base + 1;
+    return GSW_SUCCESS;
+}
+
 const char *gsw_context_message(const gsw_context *context) {
     return context == NULL ? "" : context->message;
 }

@@ -18,6 +18,7 @@ struct gsw_context {
     void *log_user;
     char device[160];
     char message[512];
+    int row_base; /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */
 };
 
 /* Keeps the text (printf format) in the context, hands it to the log callback and returns `status`.
