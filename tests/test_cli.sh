@@ -410,7 +410,26 @@ awk -v banner="$banner" 'BEGIN {
     }
 }' >scattered.mtx
 expect 3 "not a grid" detect scattered.mtx
-says err 'row [0-9]'
+says err 'row [0-9]* (1-based)'
+# The centre of a 3 x 3 grid, entry (5, 5) of the file, is missing.
+awk -v banner="$banner" 'BEGIN {
+    print banner; print 9, 9, 32
+    for (i = 1; i <= 9; i++)
+        for (j = 1; j <= 9; j++) {
+            x = (i - 1) % 3 - (j - 1) % 3; y = int((i - 1) / 3) - int((j - 1) / 3)
+            if (x * x + y * y <= 1 && i + j != 10 || x * x + y * y <= 1 && i != 5)
+                print i, j, i == j ? 4 : -1
+        }
+}' >hole.mtx
+for command in "solve hole.mtx" "factor hole.mtx --out-l L.mtx --out-u U.mtx"; do
+    # shellcheck disable=SC2086 # words of a command
+    expect 4 "no diagonal" $command --precond ic0
+    says err 'ic0: the pivot of row 5 (1-based), (x, y, z) = (1, 1, 0) is zero'
+done
+expect 4 "no diagonal" solve hole.mtx --precond jacobi
+says err 'diagonal of row 5 (1-based), (x, y, z) = (1, 1, 0) is zero'
+expect 4 "no diagonal" sptrsv hole.mtx --part upper
+says err 'from row 5 (1-based), (x, y, z) = (1, 1, 0) on'
 
 # ---- solve --------------------------------------------------------------------------------------
 
@@ -585,10 +604,11 @@ done
 printf '%s\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n' "$banner" >singular.mtx
 rm -f x.mtx r.json
 expect 4 "zero pivot" solve singular.mtx --out x.mtx --json r.json
-says err 'row'
+says err 'pivot of row 2 (1-based), (x, y, z) = (1, 0, 0) is zero'
 refuse "no solution after a breakdown" test -e x.mtx
 refuse "no JSON after a breakdown" test -e r.json
 "$program" solve singular.mtx --pivot-shift 0.1 >out 2>err
+says out '^pivots  *1 shifted$'
 refuse "a shift avoids the zero pivot" grep -q 'pivot.*row' err
 if "$program" info | grep -q '^GPUs *none'; then
     for command in "solve poisson.mtx" "solve poisson.mtx --precond none" "bench --size 8" \
@@ -656,7 +676,7 @@ says s.json '"max_rel_error":[[:space:]]*null'
 printf '%s\n2 2 3\n1 1 1\n2 1 1\n2 2 0\n' "$banner" >flat.mtx
 rm -f x.mtx
 expect 4 "zero diagonal" sptrsv flat.mtx --part lower --out x.mtx
-says err 'row 1 '
+says err 'from row 2 (1-based), (x, y, z) = (1, 0, 0) on'
 refuse "no solution with a zero diagonal" test -e x.mtx
 expect 0 "unit diagonal instead" sptrsv flat.mtx --part lower --unit-diagonal
 
@@ -693,6 +713,7 @@ for other in missing/U.mtx folder; do
 done
 echo old >L.mtx
 expect 4 "zero pivot" factor singular.mtx --precond ilu0 --out-l L.mtx --out-u U2.mtx
+says err 'pivot of row 2 (1-based), (x, y, z) = (1, 0, 0) is zero'
 check "L is kept" test "$(cat L.mtx)" = old
 refuse "U is not made" test -e U2.mtx
 

@@ -296,7 +296,9 @@ START_TEST(a_coupling_elsewhere_is_named) {
         gsw_csr csr = make_csr(&recipe, 1);
         move_last(&csr, 333, 333 + 137);
         assert_refused(&csr, GSW_ERROR_NOT_A_GRID,
-                       recipe.base ? "row 334: offset +137" : "row 333: offset +137");
+                       recipe.base
+                           ? "row 334 (1-based), (x, y, z) = (3, 6, 3): offset +137 (column 471)"
+                           : "row 333 (0-based), (x, y, z) = (3, 6, 3): offset +137 (column 470)");
         assert_message("10 x 9 x 8");
         gsw_csr_free(&csr);
     }
@@ -308,7 +310,8 @@ START_TEST(a_coupling_around_the_boundary_is_named) {
     csr_recipe recipe = plain((gsw_grid){10, 9, 1}, "D2N5");
     gsw_csr csr = make_csr(&recipe, 1);
     move_last(&csr, 49, 50);
-    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row 49: offset +1 (column 50)");
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID,
+                   "row 49 (0-based), (x, y, z) = (9, 4, 0): offset +1 (column 50)");
     assert_message("10 x 9 x 1");
     gsw_csr_free(&csr);
 }
@@ -326,7 +329,7 @@ START_TEST(too_many_offsets_are_refused) {
         row_ptr[i + 1] = next;
     }
     gsw_csr csr = {.rows = 300, .nonzeros = next, .row_ptr = row_ptr, .columns = columns};
-    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row 128: offset -128");
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "row 128 (0-based): offset -128");
     const gsw_grid given = {300, 1, 1};
     gsw_grid grid;
     gsw_stencil stencil;
@@ -393,10 +396,12 @@ START_TEST(garbage_is_refused) {
     REFUSED(row_ptr, ((const int32_t[]){0, 2, INT32_MAX, 7}), "row 1");
     REFUSED(row_ptr, ((const int32_t[]){-1, 2, 5, 7}), "row 0");
     REFUSED(row_ptr, ((const int32_t[]){0, 2, 5, 6}), "row 2");
-    REFUSED(columns, ((const int32_t[]){0, 1, 0, 1, 3, 1, 2}), "row 1: column 3");
+    REFUSED(columns, ((const int32_t[]){0, 1, 0, 1, 3, 1, 2}), "row 1 (0-based): column 3");
     REFUSED(columns, ((const int32_t[]){0, 1, INT32_MIN, 1, 2, 1, 2}), "row 1");
-    REFUSED(columns, ((const int32_t[]){0, 1, 1, 0, 2, 1, 2}), "row 1: column 0 after column 1");
-    REFUSED(columns, ((const int32_t[]){1, 1, 0, 1, 2, 1, 2}), "row 0: column 1 after column 1");
+    REFUSED(columns, ((const int32_t[]){0, 1, 1, 0, 2, 1, 2}),
+            "row 1 (0-based): column 0 after column 1");
+    REFUSED(columns, ((const int32_t[]){1, 1, 0, 1, 2, 1, 2}),
+            "row 0 (0-based): column 1 after column 1");
     REFUSED(rows, 0, "rows");
     REFUSED(nonzeros, -1, "nonzeros");
     REFUSED(nonzeros, 8, "row 2");
@@ -410,7 +415,8 @@ START_TEST(garbage_is_refused) {
                     .columns = (const int64_t[]){INT64_MIN},
                     .index_type = GSW_I64,
                     .base = 1};
-    assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column -9223372036854775808");
+    assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT,
+                   "row 1 (1-based): column -9223372036854775808");
     csr.row_ptr = (const int64_t[]){1, INT64_MIN, INT64_MAX};
     assert_refused(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1");
     gsw_grid grid;

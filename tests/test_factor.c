@@ -744,6 +744,27 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
 }
 END_TEST
 
+START_TEST(a_bad_pivot_is_named_by_row_and_point) {
+    const gsw_grid grid = {5, 4, 3};
+    const gsw_factor_options options = {.kind = (gsw_factor_kind)_i};
+    oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
+    gsw_context *context = oracle_context(1);
+    gsw_factor *factor = NULL;
+    ((double *)arrays->arrays[arrays->view.stencil.center])[33] = NAN; /* 3 + 5 (2 + 4 1) */
+    for (int base = -1; base <= 1; base++) {
+        ck_assert_int_eq(gsw_context_set_row_base(context, base), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_factor_create(context, &arrays->view, &options, &factor),
+                         GSW_ERROR_ZERO_PIVOT);
+        ck_assert_msg(strstr(gsw_context_message(context),
+                             base == 1 ? "row 34 (1-based), (x, y, z) = (3, 2, 1) is zero"
+                                       : "row 33 (0-based), (x, y, z) = (3, 2, 1) is zero") != NULL,
+                      "%s", gsw_context_message(context));
+    }
+    gsw_context_destroy(context);
+    oracle_free(arrays);
+}
+END_TEST
+
 START_TEST(ic0_needs_a_symmetric_stencil) {
     const gsw_grid grid = {5, 4, 3};
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_IC0};
@@ -899,6 +920,7 @@ int main(void) {
     tc = add_case(suite, "arguments");
     tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_ILU0,
                         GSW_FACTOR_UPPER + 1);
+    tcase_add_loop_test(tc, a_bad_pivot_is_named_by_row_and_point, GSW_ILU0, GSW_JACOBI + 1);
     tcase_add_loop_test(tc, ic0_needs_a_symmetric_stencil, 0, stencils);
     tcase_add_test(tc, bad_options_are_refused);
     tcase_add_test(tc, bad_calls_are_refused);

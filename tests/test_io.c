@@ -566,7 +566,7 @@ START_TEST(an_old_file_survives_failures) {
     gsw_csr broken = chain3();
     broken.columns = (const int32_t[]){0, 1, 0, 1, 9, 1, 2};
     ck_assert_int_eq(gsw_mm_write_matrix(context, path, &broken, NULL), GSW_ERROR_INVALID_ARGUMENT);
-    assert_message("row 1: column 9");
+    assert_message("row 1 (0-based): column 9");
     broken.columns = columns3;
     broken.row_ptr = (const int32_t[]){0, 2, 9, 7};
     ck_assert_int_eq(gsw_mm_write_matrix(context, path, &broken, NULL), GSW_ERROR_INVALID_ARGUMENT);

@@ -230,7 +230,7 @@ START_TEST(broken_arrays_are_refused_with_the_row) {
     csr.row_ptr = (const int32_t[]){0, 5, 2, 7};
     assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
     csr.row_ptr = (const int32_t[]){0, 2, 1, 7};
-    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: row_ptr goes from 2 to 1");
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1 (0-based): row_ptr goes from 2 to 1");
     csr.row_ptr = (const int32_t[]){1, 2, 5, 7};
     assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
     csr.row_ptr = (const int32_t[]){0, 2, 5, 8};
@@ -241,15 +241,16 @@ START_TEST(broken_arrays_are_refused_with_the_row) {
     assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 0");
     csr = chain3();
     csr.columns = (const int32_t[]){0, 1, 0, 1, 3, 1, 2};
-    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column 3 is out of range");
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1 (0-based): column 3 is out of range");
     csr.columns = (const int32_t[]){0, 1, -1, 1, 2, 1, 2};
-    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column -1 is out of range");
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1 (0-based): column -1 is out of range");
     csr.columns = (const int32_t[]){0, 1, 0, 2, 1, 1, 2};
-    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1: column 1 after column 2");
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 1 (0-based): column 1 after column 2");
     csr.columns = (const int32_t[]){0, 1, 0, 1, 2, 2, 2};
-    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2: column 2 after column 2");
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2 (0-based): column 2 after column 2");
     csr.columns = (const int32_t[]){0, 2, 0, 1, 2, 1, 2};
-    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID, "row 0, column 2: offset (2, 0, 0)");
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
+                   "row 0 (0-based), (x, y, z) = (0, 0, 0), column 2: offset (2, 0, 0)");
 }
 END_TEST
 
@@ -258,9 +259,35 @@ START_TEST(rows_are_counted_from_the_base) {
     csr.base = 1;
     csr.row_ptr = (const int32_t[]){1, 3, 6, 8};
     csr.columns = (const int32_t[]){1, 2, 1, 2, 3, 1, 3};
-    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID, "row 3, column 1: offset (-2, 0, 0)");
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
+                   "row 3 (1-based), (x, y, z) = (2, 0, 0), column 1: offset (-2, 0, 0)");
     csr.columns = (const int32_t[]){1, 2, 0, 2, 3, 2, 3};
-    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2: column 0 is out of range");
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2 (1-based): column 0 is out of range");
+}
+END_TEST
+
+START_TEST(the_context_says_what_rows_are_counted_from) {
+    gsw_csr csr = chain3();
+    ck_assert_int_eq(gsw_context_set_row_base(NULL, 1), GSW_ERROR_INVALID_ARGUMENT);
+    for (int base = -2; base <= 2; base += 4) {
+        ck_assert_int_eq(gsw_context_set_row_base(context, base), GSW_ERROR_INVALID_ARGUMENT);
+        assert_message("base must be -1, 0 or 1");
+    }
+    csr.columns = (const int32_t[]){0, 2, 0, 1, 2, 1, 2};
+    ck_assert_int_eq(gsw_context_set_row_base(context, 1), GSW_SUCCESS);
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
+                   "row 1 (1-based), (x, y, z) = (0, 0, 0), column 3: offset (2, 0, 0)");
+    csr.columns = (const int32_t[]){0, 1, 0, 2, 1, 1, 2};
+    assert_invalid(&csr, GSW_ERROR_INVALID_ARGUMENT, "row 2 (1-based): column 2 after column 3");
+    csr.base = 1;
+    csr.row_ptr = (const int32_t[]){1, 3, 6, 8};
+    csr.columns = (const int32_t[]){1, 3, 1, 2, 3, 2, 3};
+    ck_assert_int_eq(gsw_context_set_row_base(context, 0), GSW_SUCCESS);
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
+                   "row 0 (0-based), (x, y, z) = (0, 0, 0), column 2: offset (2, 0, 0)");
+    ck_assert_int_eq(gsw_context_set_row_base(context, -1), GSW_SUCCESS);
+    assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
+                   "row 1 (1-based), (x, y, z) = (0, 0, 0), column 3: offset (2, 0, 0)");
 }
 END_TEST
 
@@ -276,7 +303,7 @@ START_TEST(a_coupling_around_the_boundary_is_refused) {
     gsw_matrix matrix;
     ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix), GSW_SUCCESS);
     ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_ERROR_NOT_A_GRID);
-    assert_message("row 2, column 3: offset (-2, 1, 0)");
+    assert_message("row 2 (0-based), (x, y, z) = (2, 0, 0), column 3: offset (-2, 1, 0)");
 }
 END_TEST
 
@@ -433,6 +460,7 @@ int main(void) {
     tcase_add_test(tests, every_single_coupling_is_judged_by_coordinates);
     tcase_add_test(tests, broken_arrays_are_refused_with_the_row);
     tcase_add_test(tests, rows_are_counted_from_the_base);
+    tcase_add_test(tests, the_context_says_what_rows_are_counted_from);
     tcase_add_test(tests, a_coupling_around_the_boundary_is_refused);
     tcase_add_test(tests, copies_of_every_part);
     tcase_add_test(tests, missing_arrays_are_zeros);

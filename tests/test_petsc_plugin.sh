@@ -188,9 +188,9 @@ refused 'natural order only' -pc_type ilu -pc_factor_mat_ordering_type rcm
 refused 'natural order only' -pc_type icc -pc_factor_mat_ordering_type rcm
 refused '-pc_factor_levels 1 is not 0' -pc_type ilu -pc_factor_levels 1
 refused 'Zero pivot in LU' -pc_type ilu -problem zero_pivot
-says err 'ilu0: the pivot of row 0 is zero'
+says err 'ilu0: the pivot of row 0 (0-based), (x, y, z) = (0, 0, 0) is zero'
 refused 'Zero pivot in Cholesky' -pc_type icc -problem zero_pivot
-says err 'ic0: the pivot of row 0 is zero, negative'
+says err 'ic0: the pivot of row 0 (0-based), (x, y, z) = (0, 0, 0) is zero, negative'
 refused 'does not support factorization type LU' -pc_type lu
 
 # ---- Nothing is left ------------------------------------------------------------------------------

@@ -77,6 +77,13 @@ const char *gsw_context_message(const gsw_context *context);
 GSW_API
 gsw_status gsw_context_fail(gsw_context *context, gsw_status status, const char *message);
 
+/* From which number the context's messages count rows and columns: 0 or 1, which they then say, as
+ * in "row 18 (1-based), (x, y, z) = (1, 2, 0)"; -1, as at first: from the base of the CSR that they
+ * are about, else from 0. Points of the grid are always counted from 0.
+ * Errors: INVALID_ARGUMENT (context NULL, another base). */
+GSW_API
+gsw_status gsw_context_set_row_base(gsw_context *context, int base);
+
 /* The backend that was chosen (never AUTO). */
 GSW_API
 gsw_backend gsw_context_backend(const gsw_context *context);

@@ -7,6 +7,7 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/line_stencil.h"
+#include "contract/row.h"
 
 gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_values) {
     GSW_REQUIRE(context, csr, "csr must not be NULL");
@@ -32,30 +33,35 @@ gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_val
 
 static gsw_status refuse_pointers(gsw_context *context, const gsw_csr *csr, int64_t row,
                                   int64_t first, int64_t last) {
+    char text[GSW_ROW_TEXT];
     return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
-                    "csr: row %lld: row_ptr goes from %lld to %lld; it must start at %d, never "
+                    "csr: row %s: row_ptr goes from %lld to %lld; it must start at %d, never "
                     "descend, and end at %lld",
-                    (long long)row + csr->base, (long long)first, (long long)last, csr->base,
-                    (long long)csr->nonzeros + csr->base);
+                    gsw_row_text(context, csr->base, NULL, row, text), (long long)first,
+                    (long long)last, csr->base, (long long)csr->nonzeros + csr->base);
 }
 
 /* The `count` columns of a row start at `columns`. */
 static gsw_status refuse_columns(gsw_context *context, const gsw_csr *csr, int64_t row,
                                  const void *columns, int64_t count) {
-    long long name = (long long)row + csr->base;
+    char text[GSW_ROW_TEXT];
+    const char *name = gsw_row_text(context, csr->base, NULL, row, text);
     int64_t previous = csr->base - 1;
+    /* What columns and row are counted from in the message. */
+    int shift = gsw_row_base(context, csr->base) - csr->base;
     for (int64_t k = 0; k < count; k++) {
         int64_t column = gsw_index_at(columns, csr->index_type, k);
         if (column < csr->base || column - csr->base >= csr->rows)
             return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
-                            "csr: row %lld: column %lld is out of range", name, (long long)column);
+                            "csr: row %s: column %lld is out of range", name,
+                            (long long)column + shift);
         if (column <= previous)
             return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT,
-                            "csr: row %lld: column %lld after column %lld; columns must ascend",
-                            name, (long long)column, (long long)previous);
+                            "csr: row %s: column %lld after column %lld; columns must ascend", name,
+                            (long long)column + shift, (long long)previous + shift);
         previous = column;
     }
-    return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT, "csr: row %lld changed while it was read",
+    return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT, "csr: row %s changed while it was read",
                     name);
 }
 
@@ -154,10 +160,12 @@ static gsw_status refuse_coupling(gsw_context *context, const gsw_matrix *matrix
                                   int64_t column) {
     const gsw_grid *g = &matrix->grid;
     int64_t plane = g->nx * g->ny;
+    char text[GSW_ROW_TEXT];
     return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                    "row %lld, column %lld: offset (%lld, %lld, %lld) is not in the stencil %s of "
+                    "row %s, column %lld: offset (%lld, %lld, %lld) is not in the stencil %s of "
                     "the %lld x %lld x %lld grid",
-                    (long long)row + matrix->csr.base, (long long)column + matrix->csr.base,
+                    gsw_row_text(context, matrix->csr.base, g, row, text),
+                    (long long)column + gsw_row_base(context, matrix->csr.base),
                     (long long)(column % g->nx - row % g->nx),
                     (long long)(column / g->nx % g->ny - row / g->nx % g->ny),
                     (long long)(column / plane - row / plane), gsw_stencil_name(&matrix->stencil),

@@ -16,6 +16,7 @@ struct gsw_context {
     int solving; /* inside a Krylov method: its callbacks cannot begin another one */
     char device[160];
     char message[512];
+    int row_base; /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */
 };
 
 #endif

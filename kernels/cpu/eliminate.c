@@ -19,10 +19,10 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "contract/csr.h"
 #include "cpu/eliminate.h"
 #include "cpu/kernels.h"
 #include "cpu/threads.h"
-#include "contract/csr.h"
 
 #define VALUE      double
 #define SIMD(name) name##_f64

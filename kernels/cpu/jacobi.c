@@ -1,4 +1,5 @@
 /* jacobi.c: see jacobi.h. */
+#include "contract/row.h"
 #include "cpu/jacobi.h"
 #include <float.h>
 #include <math.h>
@@ -44,10 +45,12 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
     }
     factor->info.first_bad_row = bad == INT64_MAX ? -1 : bad;
     factor->info.shifted_pivots = shifted;
-    if (bad != INT64_MAX)
-        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                        "jacobi: the diagonal of row %lld is zero or not finite", (long long)bad);
-    return GSW_SUCCESS;
+    if (bad == INT64_MAX)
+        return GSW_SUCCESS;
+    char text[GSW_ROW_TEXT];
+    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                    "jacobi: the diagonal of row %s is zero or not finite",
+                    gsw_row_text(context, 0, &factor->grid, bad, text));
 }
 
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,

@@ -30,12 +30,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "cpu/kernels.h"
-#include "cpu/multiply_add.h"
 #include "contract/allocate.h"
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/row.h"
+#include "cpu/kernels.h"
+#include "cpu/multiply_add.h"
 
 #define LINE_BLOCK      64 /* most points solved between two publications */
 #define LINE_BLOCK_MIN  8  /* fewest, unless the line is shorter */
@@ -290,13 +291,14 @@ static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     const gsw_csr *csr = &plan->matrix->csr;
     int64_t position[GSW_STENCIL_MAX], diagonal, row = 0;
     struct line line = {0};
+    char text[GSW_ROW_TEXT];
     for (int64_t i = 0; i < plan->lines; i++) {
         line_start(plan, plan->sign > 0 ? i : plan->lines - 1 - i, &line);
         for (int64_t x = 0; x < plan->nx; x++, row++)
             if (!locate_row(plan, &line, row, x, csr->index_type, position, &diagonal))
                 return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                                "row %lld (counted from %d) does not fit the grid and the stencil",
-                                (long long)(row + csr->base), csr->base);
+                                "row %s does not fit the grid and the stencil",
+                                gsw_row_text(context, csr->base, &plan->matrix->grid, row, text));
     }
     return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "the matrix was changed while it was solved");
 }

@@ -6,10 +6,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "cpu/kernels.h"
-#include "cpu/reference.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/row.h"
+#include "cpu/kernels.h"
+#include "cpu/reference.h"
 
 /* One row of T or of its transpose. */
 struct row {
@@ -138,12 +139,13 @@ gsw_status gsw_reference_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options, const void *b, void *x) {
     int64_t points = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
     bool downward = (options->part == GSW_UPPER) != (options->transpose != 0);
+    char text[GSW_ROW_TEXT];
 
     for (int64_t row = 0; matrix->format == GSW_FORMAT_CSR && row < points; row++)
         if (!csr_row_fits(matrix, options->part, row))
             return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                            "row %lld (counted from %d) does not fit the grid and the stencil",
-                            (long long)(row + matrix->csr.base), matrix->csr.base);
+                            "row %s does not fit the grid and the stencil",
+                            gsw_row_text(context, matrix->csr.base, &matrix->grid, row, text));
 
     for (int64_t k = 0; k < points; k++) {
         int64_t i = downward ? points - 1 - k : k;

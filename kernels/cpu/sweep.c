@@ -24,9 +24,9 @@
  * not depend on the number of threads or on the chunk. */
 #include <string.h>
 #include "geometry/named_shapes.h"
-#include "cpu/threads.h"
 #include "cpu/kernels.h"
 #include "cpu/sweep.h"
+#include "cpu/threads.h"
 
 /* A chunk that is being swept. */
 typedef struct chunk {

@@ -36,7 +36,7 @@ gsw_status gsw_cuda_reported(gsw_context *context) {
                         static_cast<long long>(cuda->wait_limit_ns / 1000000));
     if (status == GSW_ERROR_NOT_A_GRID)
         return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %lld (counted from 0) does not fit the grid and the stencil", row);
+                        "row %lld (0-based) does not fit the grid and the stencil", row);
     return gsw_fail(context, static_cast<gsw_status>(status), "a kernel reported: %s",
                     gsw_status_text(static_cast<gsw_status>(status)));
 }

@@ -36,8 +36,7 @@ static void report(const cli_options *options, const factor_job *job) {
     cli_field(options, "factor", "%s", gsw_factor_kind_name((gsw_factor_kind)options->precond));
     if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS) {
         if (info.shifted_pivots > 0)
-            cli_field(options, "pivots", "%lld shifted, the first in row %lld (counted from 0)",
-                      (long long)info.shifted_pivots, (long long)info.first_bad_row);
+            cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
         cli_field(options, "packed", "%.1f MB", (double)info.packed_bytes * 1e-6);
     }
     cli_field(options, "setup", "%.3f ms", job->setup_ms);

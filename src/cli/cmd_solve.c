@@ -40,8 +40,7 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
         return cli_status(options, context, status, cli_input_source(&job->input));
     gsw_factor_info info = {.size = sizeof info};
     if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
-        cli_field(options, "pivots", "%lld shifted, the first in row %lld (counted from 0)",
-                  (long long)info.shifted_pivots, (long long)info.first_bad_row);
+        cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
     return CLI_OK;
 }
 

@@ -88,10 +88,10 @@ static int check_finite(const cli_options *options, const sptrsv_job *job) {
     int64_t row = first_non_finite(job->x, job->input.rows, backward);
     if (row < 0 || first_non_finite(job->b, job->input.rows, false) >= 0)
         return CLI_OK;
-    cli_error(options,
-              "the solution is not finite from row %lld (counted from 0) on: a zero diagonal or an "
-              "overflow",
-              (long long)row);
+    char text[128];
+    cli_row_text(options, &job->input.matrix.grid, row, text, sizeof text);
+    cli_error(options, "the solution is not finite from row %s on: a zero diagonal or an overflow",
+              text);
     return CLI_BREAKDOWN;
 }
 

@@ -1,9 +1,9 @@
 /* callback.c: see callback.h. */
 #include <string.h>
 
-#include "callback.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "callback.h"
 
 static int is_status(int value) {
     switch (value) {

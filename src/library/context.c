@@ -5,10 +5,10 @@
 
 #include <gridsweep/version.h>
 
-#include "backends.h"
-#include "options.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "backends.h"
+#include "options.h"
 
 #ifndef GSW_COMMIT
 #define GSW_COMMIT "unknown"
@@ -152,6 +152,13 @@ gsw_status gsw_device_name(int device, char *name, size_t size) {
     if (row == NULL || device < 0 || device >= row->device_count() ||
         !row->device_name(device, name, size))
         return GSW_ERROR_NO_BACKEND;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_context_set_row_base(gsw_context *context, int base) {
+    GSW_REQUIRE(context, context, "context must not be NULL");
+    GSW_REQUIRE(context, base >= -1 && base <= 1, "base must be -1, 0 or 1, not %d", base);
+    context->row_base = base + 1;
     return GSW_SUCCESS;
 }
 

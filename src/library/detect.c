@@ -27,6 +27,7 @@
 #include "contract/check.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/row.h"
 #include "contract/stencils.h"
 
 /* The longest component of an offset that is taken for a neighbour when the grid is inferred: that
@@ -105,11 +106,13 @@ static int insert_distance(distance_set *set, int at, int64_t distance) {
 }
 
 static gsw_status refuse_distance(const search *s, int64_t row, int64_t distance) {
+    char text[GSW_ROW_TEXT];
     return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
-                    "row %lld: offset %+lld (column %lld): more than %d distinct offsets, which is "
+                    "row %s: offset %+lld (column %lld): more than %d distinct offsets, which is "
                     "all a stencil can hold",
-                    (long long)row + s->csr->base, (long long)distance,
-                    (long long)(row + distance) + s->csr->base, GSW_STENCIL_MAX);
+                    gsw_row_text(s->context, s->csr->base, NULL, row, text), (long long)distance,
+                    (long long)(row + distance) + gsw_row_base(s->context, s->csr->base),
+                    GSW_STENCIL_MAX);
 }
 
 /* The pass over all entries. `type` is a constant at each call, so that the compiler makes a loop
@@ -462,16 +465,18 @@ static gsw_status refuse_grid(search *s, const char *which) {
     int64_t x = bad.row % grid->nx;
     int64_t y = bad.row / grid->nx % grid->ny;
     int too_many = r->allowed[bad.index] >> variant_at(r, bad.index, x, y) & 1;
-    return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
-                    "row %lld: offset %+lld (column %lld) is the coupling (%lld, %lld, %lld) on "
-                    "the %s grid, %lld x %lld x %lld: %s",
-                    (long long)bad.row + s->csr->base, (long long)s->set.distance[bad.index],
-                    (long long)column + s->csr->base, (long long)(column % grid->nx - x),
-                    (long long)(column / grid->nx % grid->ny - y),
-                    (long long)(column / plane - bad.row / plane), which, (long long)grid->nx,
-                    (long long)grid->ny, (long long)grid->nz,
-                    too_many ? "one offset more than a stencil can hold"
-                             : "too long for a stencil");
+    char text[GSW_ROW_TEXT];
+    return gsw_fail(
+        s->context, GSW_ERROR_NOT_A_GRID,
+        "row %s: offset %+lld (column %lld) is the coupling (%lld, %lld, %lld) on "
+        "the %s grid, %lld x %lld x %lld: %s",
+        gsw_row_text(s->context, s->csr->base, grid, bad.row, text),
+        (long long)s->set.distance[bad.index],
+        (long long)column + gsw_row_base(s->context, s->csr->base),
+        (long long)(column % grid->nx - x), (long long)(column / grid->nx % grid->ny - y),
+        (long long)(column / plane - bad.row / plane), which, (long long)grid->nx,
+        (long long)grid->ny, (long long)grid->nz,
+        too_many ? "one offset more than a stencil can hold" : "too long for a stencil");
 }
 
 static gsw_status infer_grid(search *s) {

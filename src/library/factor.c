@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "options.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "options.h"
 
 GSW_ENDS_WITH(gsw_factor_options, pivot_shift);
 GSW_ENDS_WITH(gsw_factor_info, first_bad_row);

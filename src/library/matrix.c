@@ -3,12 +3,12 @@
 #include <string.h>
 #include <gridsweep/matrix.h>
 
-#include "contract/context.h"
-#include "contract/error.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
+#include "contract/context.h"
 #include "contract/csr.h"
+#include "contract/error.h"
 #include "contract/line_stencil.h"
 
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,

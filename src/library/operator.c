@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callback.h"
-#include "operator.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "callback.h"
+#include "operator.h"
 
 /* Makes an operator that lacks only what it multiplies with. */
 static gsw_status create(gsw_context *context, int64_t points, gsw_operator **op) {

@@ -1,8 +1,8 @@
 /* options.c: see options.h. */
 #include <string.h>
 
-#include "options.h"
 #include "contract/error.h"
+#include "options.h"
 
 static size_t size_of(const void *any) {
     size_t size;

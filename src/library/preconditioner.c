@@ -1,13 +1,13 @@
 /* preconditioner.c: preconditioners made of factors, of callbacks, and of parts of the library. */
 #include <stdlib.h>
 
-#include "callback.h"
-#include "preconditioner.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "callback.h"
+#include "preconditioner.h"
 
 struct gsw_preconditioner {
     gsw_context *context; /* the one that made it */

@@ -1,9 +1,9 @@
 /* sptrsv.c: validates and dispatches the direct triangular solve. */
-#include "options.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "options.h"
 
 GSW_ENDS_WITH(gsw_sptrsv_options, workspace);
 

@@ -17,6 +17,23 @@ static void keep_reason(void *user, gsw_status status, const char *message) {
     (void)snprintf(user, REASON_SIZE, "%s", message);
 }
 
+/* The rows of a file are counted from 1 by its format. */
+static int row_base(const cli_options *options) {
+    return options->file != NULL ? 1 : 0;
+}
+
+void cli_count_rows(const cli_options *options, gsw_context *context) {
+    (void)gsw_context_set_row_base(context, row_base(options));
+}
+
+void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row, char *text,
+                  size_t size) {
+    int base = row_base(options);
+    (void)snprintf(text, size, "%lld (%d-based), (x, y, z) = (%lld, %lld, %lld)",
+                   (long long)row + base, base, (long long)(row % grid->nx),
+                   (long long)(row / grid->nx % grid->ny), (long long)(row / grid->nx / grid->ny));
+}
+
 int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
                      gsw_context **context) {
     static char reason[REASON_SIZE]; /* the context keeps its address */
@@ -29,8 +46,10 @@ int cli_open_context(const cli_options *options, gsw_backend backend, void *stre
                                   .log_user = reason};
     reason[0] = '\0';
     gsw_status status = gsw_context_create(&wanted, context);
-    if (status == GSW_SUCCESS)
+    if (status == GSW_SUCCESS) {
+        cli_count_rows(options, *context);
         return CLI_OK;
+    }
     if (status != GSW_ERROR_NO_BACKEND)
         return cli_status(options, NULL, status, CLI_FROM_OPTION);
     cli_error(options, "backend %s: %s; see 'gridsweep info'", gsw_backend_name(backend), reason);

@@ -17,6 +17,14 @@ typedef struct cli_input {
 int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
                      gsw_context **context);
 
+/* Messages of the context then count rows from 1, as a Matrix Market file does, or from 0 where
+ * there is none. cli_open_context() has done so. */
+void cli_count_rows(const cli_options *options, gsw_context *context);
+
+/* What follows "row" in such messages, for a row counted from 0. */
+void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row, char *text,
+                  size_t size);
+
 /* Reads or makes the matrix. Returns an exit code. */
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
 void cli_input_free(cli_input *input);

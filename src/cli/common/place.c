@@ -83,6 +83,7 @@ int cli_open_place(const cli_options *options, const cli_work *work, cli_place *
             gsw_context_destroy(context);
             return CLI_OK;
         }
+        cli_count_rows(options, context);
     } else {
         code = cli_open_context(options, backend, work->stream, &context);
         if (code != CLI_OK)
