@@ -4,6 +4,7 @@
     python3 -m pytest tests/test_python.py
 """
 
+import contextlib
 import ctypes
 import gc
 import os
@@ -506,6 +507,195 @@ def test_krylov_monitor():
         with pytest.raises(RuntimeError, match="context: it is at work"):
             gs.cg(A, b, M=M, monitor=lambda i, r: M.context.close())
         assert gs.cg(A, b, M=M)[1].converged
+
+
+# ---- functions as A and M ----
+
+
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])
+@pytest.mark.parametrize("norm", ["true", "preconditioned"])
+def test_functions_solve_as_matrix_and_factor_do(name, norm):
+    """The same solution whether A and M are objects of the library, LinearOperators or functions;
+    and the fewer iterations show that M is used."""
+    A = poisson(12, 11, 7)
+    b, solve = vectors(A.shape[0]), getattr(gs, name)
+    with gs.ic0(A) as factor:
+        plain = solve(A, b, rtol=1e-10, norm=norm)[1].iterations
+        wanted, told = solve(A, b, factor, rtol=1e-10, norm=norm)
+        own = gs.ic0(A)  # in a context of its own
+        for a in (A, spla.aslinearoperator(A), lambda x: A @ x):
+            for m in (factor, spla.LinearOperator(A.shape, matvec=own.solve, dtype=float),
+                      own.solve, lambda r: list(own.solve(r))):
+                x, result = solve(a, b, m, rtol=1e-10, norm=norm)
+                assert result.converged and result.iterations < plain
+                assert np.linalg.norm(x - wanted) <= 1e-8 * np.linalg.norm(wanted)
+                assert result.residual <= (1e-10 if norm == "true" else 1e-8)
+        assert told.iterations < plain
+        own.close()
+
+
+def test_functions_see_the_librarys_memory(A):
+    """Without a copy: few vectors, at few addresses, that cannot be written."""
+    addresses, b = set(), vectors(60)
+
+    def multiply(x):
+        assert x.shape == (60,) and x.dtype == np.float64 and not x.flags.owndata
+        assert not x.flags.writeable
+        addresses.add(x.ctypes.data)
+        return A @ x
+
+    x, result = gs.gmres(multiply, b, restart=10)
+    assert result.converged and result.iterations > 2 and len(addresses) <= 13
+    # What fits is taken: lists, integers, float32. A and x may be the same object.
+    x, result = gs.cg(lambda x: list(2 * x), [1] * 60)
+    assert result.converged and np.allclose(x, 0.5)
+    x, result = gs.cg(lambda x: x, b)
+    assert result.converged and np.allclose(x, b)
+    x, result = gs.cg(lambda x: (4 * x).astype(np.float32), b, rtol=1e-5)
+    assert np.allclose(x, b / 4, rtol=1e-4)
+    guess = x.copy()
+    assert gs.cg(lambda x: 4 * x, b, x=guess)[0] is guess
+
+
+class Lost(BaseException):
+    """Not even an Exception, as KeyboardInterrupt is not."""
+
+
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])
+@pytest.mark.parametrize("error", [KeyError("k"), Lost("l"), StopIteration()])
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_what_functions_raise_comes_out_unchanged(A, name, error, at):
+    b, solve, calls = vectors(60), getattr(gs, name), []
+
+    def failing(x):
+        calls.append(1)
+        if len(calls) == at:
+            raise error
+        return A @ x
+
+    with gs.Context() as context, gs.ilu0(A, context=context) as M:
+        for call in (lambda: solve(failing, b, rtol=1e-14, context=context),
+                     lambda: solve(A, b, failing, rtol=1e-14, context=context),
+                     lambda: solve(failing, b, M, rtol=1e-14)):
+            calls.clear()
+            with pytest.raises(type(error)) as caught:
+                call()
+            assert caught.value is error and len(calls) == at  # not called again
+        assert solve(A, b, M)[1].converged  # the context is usable
+
+
+def test_functions_may_use_the_context(A):
+    b = vectors(60)
+    with gs.Context(threads=2) as context, gs.ilu0(A, context=context) as M:
+        x, result = gs.gmres(lambda x: A @ x, b, M.solve, context=context)
+        assert result.converged and np.allclose(A @ x, b)
+        for inside in (lambda r: gs.cg(A, r, context=context)[0], lambda r: context.close()):
+            with pytest.raises((gs.GridsweepError, RuntimeError), match="^context"):
+                gs.gmres(A, b, inside, context=context)
+        # A solve inside a solve has a context of its own.
+        x, result = gs.gmres(A, b, lambda r: gs.cg(lambda x: 2 * x, r)[0], context=context)
+        assert result.converged and np.allclose(A @ x, b)
+        assert not context.closed
+
+
+@pytest.mark.parametrize("error, words, call", [
+    (TypeError, "M: must be a gridsweep.Factor, a LinearOperator or a function",
+     lambda A, b: gs.cg(A, b, M=3)),
+    (TypeError, "M: must be a gridsweep.Factor", lambda A, b: gs.cg(A, b, M=A)),
+    (TypeError, "A: must be a sparse matrix", lambda A, b: gs.cg(3, b)),
+    (ValueError, "A: has shape", lambda A, b: gs.cg(spla.aslinearoperator(A[:, :50]), b)),
+    (ValueError, "M: has shape", lambda A, b: gs.cg(A, b, spla.aslinearoperator(A[:50, :50]))),
+    (ValueError, "b: has shape", lambda A, b: gs.cg(spla.aslinearoperator(A), b[:50])),
+    (ValueError, "b: has shape", lambda A, b: gs.cg(lambda x: x, 1.0)),
+    (ValueError, "b: has shape", lambda A, b: gs.cg(lambda x: x, np.ones((60, 2)))),
+    (ValueError, "grid, stencil: A is a function", lambda A, b: gs.cg(A.dot, b, grid=(5, 4, 3))),
+    (ValueError, "M: has 60 points", lambda A, b: gs.cg(lambda x: x, b[:50], M=gs.ilu0(A))),
+    (ValueError, r"A: returned shape \(59,\)", lambda A, b: gs.cg(lambda x: x[1:], b)),
+    (ValueError, r"M: returned shape \(60, 1\)", lambda A, b: gs.cg(A, b, lambda x: x[:, None])),
+    (TypeError, "A: returned ndarray of dtype complex128", lambda A, b: gs.cg(lambda x: 1j * x, b)),
+    (TypeError, "A: returned ndarray of dtype object", lambda A, b: gs.cg(lambda x: None, b)),
+    (ValueError, "read-only", lambda A, b: gs.cg(lambda x: x.fill(1), b)),
+])
+def test_functions_that_are_refused(A, error, words, call):
+    with pytest.raises(error, match=words):
+        call(A, vectors(60))
+
+
+class FakePackage:
+    """What Callback asks of CuPy and of PyTorch, on the host; `log` takes what is done."""
+
+    float64 = np.dtype(np.float64)
+
+    def __init__(self, log):
+        self.log, self.cuda = log, self
+
+    @contextlib.contextmanager
+    def _current(self, *what):
+        self.log.append(what)
+        yield
+        self.log.append(("end", *what))
+
+    def Device(self, number):
+        return self._current("device", number)
+
+    device = Device
+
+    def ExternalStream(self, address):
+        return self._current("stream", address)
+
+    def stream(self, stream):
+        return stream
+
+    def UnownedMemory(self, address, size, owner, number):
+        return address, size
+
+    def MemoryPointer(self, memory, offset):
+        return memory
+
+    def ndarray(self, shape, dtype, memory):
+        address, size = memory
+        assert size == 8 * shape[0]
+        self.log.append("view")
+        return np.frombuffer((ctypes.c_double * shape[0]).from_address(address))
+
+    def as_tensor(self, shown, device):
+        about = shown.__cuda_array_interface__
+        assert device == "cuda:3" and about["typestr"] == "<f8" and about["version"] == 3
+        tensor = self.ndarray(about["shape"], float, (about["data"][0], 8 * about["shape"][0]))
+
+        class Tensor(np.ndarray):
+            def copy_(self, other):
+                self[...] = other
+        return tensor.view(Tensor)
+
+
+@pytest.mark.parametrize("package", ["cupy", "torch"])
+def test_functions_on_a_device(package, monkeypatch):
+    """On the host, with the package replaced: the function works on the context's device and stream,
+    on the memory whose address the library gives, and its result is copied on the same stream."""
+    from gridsweep import _callback
+
+    log, raised = [], []
+    monkeypatch.setitem(sys.modules, package, FakePackage(log))
+    b = type("Array", (), {"__module__": package + ".core"})()
+    with gs.Context() as context:
+        context.backend, context._device_number, context._stream = "cuda", 3, 0x77
+        call = _callback.Callback(context, "A", lambda x: log.append("called") or 2 * x, 5, b, raised)
+        x, y = np.arange(5.0), np.zeros(5)
+        for again in range(2):
+            assert call._call(None, None, x.ctypes.data, y.ctypes.data) == 0 and not raised
+            assert np.array_equal(y, 2 * x)
+            around = [("device", 3), ("stream", 0x77)]
+            seen = [step for step in log if step != "view"]
+            assert seen == [*around, "called", *(("end", *step) for step in around[::-1])]
+            assert log.count("view") == (0 if again else 2)  # kept by address
+            log.clear()
+        call = _callback.Callback(context, "A", lambda x: x.astype(np.float32), 5, b, raised)
+        assert call._call(None, None, x.ctypes.data, y.ctypes.data) == gs.Status.STOPPED
+        assert isinstance(raised[0], TypeError) and "it must return float64" in str(raised[0])
+        with pytest.raises(TypeError, match="^A: a function on a device takes arrays of CuPy or"):
+            _callback.Callback(context, "A", lambda x: x, 5, OnDevice(x), raised)
+        context.backend = "cpu"
 
 
 # ---- what is refused ----
@@ -1136,6 +1326,34 @@ def test_gpu_arrays_of_other_packages(cuda, A, name, only_dlpack, monkeypatch):
             close_to(to_host(M.matvec(given)), wanted[:, 0])
             close_to(to_host(given), b[:, 0])  # x is another array
         M.close()
+
+
+@pytest.mark.parametrize("name", ["cupy", "torch"])
+def test_gpu_functions(cuda, A, name):
+    """A and M as functions of the package's arrays, on its own stream; with A as a matrix and M as a
+    factor for comparison."""
+    to_device, to_host, _, stream = device_package(name)
+    b = vectors(60)
+    diagonal = to_device(1 / A.diagonal())
+    values, columns, row_ptr = (to_device(part) for part in (A.data, A.indices, A.indptr))
+    dense = to_device(A.toarray())
+    with gs.Context("cuda", stream=stream) as context:
+        where = {"grid": (5, 4, 3), "stencil": "D3N7", "context": context}
+        with gs.ilu0((values, columns, row_ptr), **where) as factor:
+            def solve(r):
+                x = r.copy() if name == "cupy" else r.clone()
+                return factor.solve(r, out=x)
+
+            for run in (gs.bicgstab, gs.gmres):
+                for M in (None, factor, solve, lambda r: diagonal * r):
+                    x = to_device(np.zeros(60))
+                    _, result = run(lambda x: dense @ x, to_device(b), M, x, rtol=1e-11,
+                                    context=None if M is factor else context)
+                    assert result.converged
+                    close_to(A @ to_host(x), b, 1e-9)
+                with pytest.raises(ZeroDivisionError):
+                    run(lambda x: 1 / 0, to_device(b), None, to_device(np.zeros(60)),
+                        context=context)
 
 
 def test_matvec_on_a_device_makes_an_array_of_the_same_kind(A, monkeypatch):

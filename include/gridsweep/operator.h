@@ -22,10 +22,10 @@ extern "C" {
  * the stream, but need not. The host queues iterations ahead of the device, so a solve can call a
  * callback a few times more than its iterations need.
  *
- * The callback may call the library with `context`, but must not destroy what the solve uses. It
- * returns GSW_SUCCESS, or another status, which ends the solve. That status is the solve's, and the
- * message of the context says which callback failed and why: give the reason with
- * gsw_context_fail(). */
+ * The callback may call the library with `context`, except for a Krylov method: a solve inside a
+ * solve needs a context of its own. It must not destroy what the solve uses. It returns
+ * GSW_SUCCESS, or another status, which ends the solve. That status is the solve's, and the message
+ * of the context says which callback failed and why: give the reason with gsw_context_fail(). */
 typedef gsw_status (*gsw_apply_fn)(void *user, gsw_context *context, const double *x, double *y);
 
 typedef struct gsw_operator gsw_operator;

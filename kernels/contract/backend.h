@@ -44,6 +44,9 @@ typedef struct gsw_backend_ops {
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
     gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);
 
+    /* Refuses the array `name` where kernels cannot reach it. NULL: they reach all memory. */
+    gsw_status (*check_place)(gsw_context *context, const char *name, const void *pointer);
+
     /* fp64 vector operations. Sums are taken in an order that does not depend on the number of
      * threads. axpby with b == 0 does not read y, which may then be x. */
     gsw_status (*fill)(gsw_context *context, int64_t n, double a, double *x);

@@ -1,5 +1,9 @@
 /* check.c: see check.h. */
+#include <string.h>
+
+#include "contract/backend.h"
 #include "contract/check.h"
+#include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/line_stencil.h"
@@ -223,4 +227,110 @@ gsw_status gsw_matrix_validate_host(gsw_context *context, const gsw_matrix *matr
     if (matrix->csr.index_type == GSW_I32)
         return validate_rows(context, matrix, GSW_I32);
     return validate_rows(context, matrix, GSW_I64);
+}
+
+/* ---- vectors ---- */
+
+static int64_t distance_of(const gsw_vector *v, int64_t count) {
+    return count > 1 ? v->ld : 0;
+}
+
+/* NULL, alignment, leading dimension, and whether the end of the last column has an address. */
+static gsw_status check_vector(gsw_context *context, int64_t points, size_t size, int64_t count,
+                               const gsw_vector *v) {
+    int64_t bytes;
+    uintptr_t end;
+    GSW_REQUIRE(context, v->data != NULL, "%s is NULL", v->name);
+    GSW_REQUIRE(context, (uintptr_t)v->data % size == 0, "%s is not aligned to %zu bytes", v->name,
+                size);
+    GSW_REQUIRE(context, count == 1 || v->ld >= points,
+                "ld%s is %lld, less than the %lld points of the grid", v->name, (long long)v->ld,
+                (long long)points);
+    if (__builtin_mul_overflow(count - 1, distance_of(v, count), &bytes) ||
+        __builtin_add_overflow(bytes, points, &bytes) ||
+        __builtin_mul_overflow(bytes, (int64_t)size, &bytes) ||
+        __builtin_add_overflow((uintptr_t)v->data, (uintptr_t)bytes, &end))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "%lld columns of %s exceed 64-bit sizes",
+                        (long long)count, v->name);
+    return GSW_SUCCESS;
+}
+
+/* Whether a column of one vector shares a value with a column of the other: both ascend, so the two
+ * are merged. */
+static int share_values(int64_t points, size_t size, int64_t count, const gsw_vector *a,
+                        const gsw_vector *b) {
+    const uintptr_t length = (uintptr_t)points * size;
+    const uintptr_t step_a = (uintptr_t)distance_of(a, count) * size;
+    const uintptr_t step_b = (uintptr_t)distance_of(b, count) * size;
+    uintptr_t from_a = (uintptr_t)a->data, from_b = (uintptr_t)b->data;
+    for (int64_t i = 0, j = 0; i < count && j < count;) {
+        if (from_a + length <= from_b) {
+            from_a += step_a;
+            i++;
+        } else if (from_b + length <= from_a) {
+            from_b += step_b;
+            j++;
+        } else {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int may_be(const gsw_vector *a, const gsw_vector *b) {
+    return a->may_be != NULL && strcmp(a->may_be, b->name) == 0;
+}
+
+static gsw_status check_pair(gsw_context *context, int64_t points, size_t size, int64_t count,
+                             const gsw_vector *a, const gsw_vector *b) {
+    if (!a->written && !b->written)
+        return GSW_SUCCESS;
+    if (a->data == b->data && (may_be(a, b) || may_be(b, a))) {
+        GSW_REQUIRE(context, count == 1 || a->ld == b->ld, "in place, ld%s and ld%s must be equal",
+                    a->name, b->name);
+        return GSW_SUCCESS;
+    }
+    GSW_REQUIRE(context, !share_values(points, size, count, a, b), "%s and %s overlap", a->name,
+                b->name);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype type, int64_t count,
+                             const gsw_vector *vectors, int number) {
+    const size_t size = gsw_dtype_size(type);
+    GSW_REQUIRE(context, count >= 0, "count %lld is negative", (long long)count);
+    if (count == 0)
+        return GSW_SUCCESS;
+    for (int v = 0; v < number; v++)
+        GSW_TRY(check_vector(context, points, size, count, &vectors[v]));
+    for (int v = 1; v < number; v++)
+        for (int u = 0; u < v; u++)
+            GSW_TRY(check_pair(context, points, size, count, &vectors[u], &vectors[v]));
+    return GSW_SUCCESS;
+}
+
+/* ---- place ---- */
+
+gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int number) {
+    if (context->ops->check_place == NULL)
+        return GSW_SUCCESS;
+    for (int v = 0; v < number; v++)
+        GSW_TRY(context->ops->check_place(context, vectors[v].name, vectors[v].data));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix) {
+    if (matrix->format == GSW_FORMAT_CSR) {
+        const gsw_csr *csr = &matrix->csr;
+        const gsw_vector arrays[] = {{.name = "csr: row_ptr", .data = csr->row_ptr},
+                                     {.name = "csr: columns", .data = csr->columns},
+                                     {.name = "csr: values", .data = csr->values}};
+        return gsw_check_place(context, arrays, csr->nonzeros > 0 ? 3 : 1);
+    }
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_vector array = {.name = "array: values", .data = matrix->array.values[e]};
+        if (array.data != NULL)
+            GSW_TRY(gsw_check_place(context, &array, 1));
+    }
+    return GSW_SUCCESS;
 }

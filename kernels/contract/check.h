@@ -5,12 +5,28 @@
 #include <stdint.h>
 #include <gridsweep/matrix.h>
 
-/* Whether two vectors of so many fp64 values have any in common. */
-static inline int gsw_overlap(const double *a, const double *b, int64_t points) {
-    const uintptr_t from_a = (uintptr_t)a, from_b = (uintptr_t)b;
-    const uintptr_t distance = from_a < from_b ? from_b - from_a : from_a - from_b;
-    return distance / sizeof(double) < (uint64_t)points;
-}
+/* A vector argument of a public function: `count` columns of `points` values, `ld` values apart. */
+typedef struct gsw_vector {
+    const char *name; /* such as "b"; its leading dimension is then "ldb" */
+    const void *data;
+    int64_t ld;         /* of no meaning where count is 1 */
+    int written;        /* 0: only read */
+    const char *may_be; /* the name of the vector that this one may be, in place; NULL: none */
+} gsw_vector;
+
+/* The convention for all vector arguments. With a count of 0 nothing is looked at. Otherwise no
+ * vector is NULL, each is aligned to its type, ld >= points where count > 1, and the end of each
+ * has an address. A vector that is written shares no value with another one, unless it is the one
+ * that it may be; then both have the same ld. Columns may interleave with those of another vector.
+ * Errors: INVALID_ARGUMENT, OVERFLOW. */
+gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype type, int64_t count,
+                             const gsw_vector *vectors, int number);
+
+/* Refuses vectors, and arrays of a matrix, that the context's backend cannot reach: host memory
+ * with CUDA. This asks the driver about each array, so only calls that wait for the device anyway,
+ * or that are made once, ask it. What is only queued meets such an array in the kernel (DEVICE). */
+gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int number);
+gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix);
 
 /* Checks a view that may have been filled by hand as it would be when it is made. Not the contents
  * of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */

@@ -13,6 +13,7 @@ struct gsw_context {
     void *backend_data; /* owned by the backend */
     gsw_log_fn log;
     void *log_user;
+    int solving; /* inside a Krylov method: its callbacks cannot begin another one */
     char device[160];
     char message[512];
 };

@@ -378,6 +378,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .upload = entry<upload>::call,
         .download = entry<download>::call,
         .set = entry<set>::call,
+        .check_place = entry<gsw_cuda_check_place>::call,
         .fill = entry<gsw_cuda_fill>::call,
         .copy = entry<gsw_cuda_copy>::call,
         .axpby = entry<gsw_cuda_axpby>::call,

@@ -96,6 +96,7 @@ gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_st
 gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                          const void *b, const void *x, void *y);
 gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix);
+gsw_status gsw_cuda_check_place(gsw_context *context, const char *name, const void *pointer);
 
 /* line.cu */
 gsw_status gsw_cuda_line(gsw_context *context, const gsw_matrix *matrix,

@@ -155,7 +155,7 @@ cleanup:
 gsw_status is_on_host(gsw_context *context, const void *array, bool *on_host) {
     cudaPointerAttributes attributes;
     GSW_TRY(gsw_cuda_check(context, cudaPointerGetAttributes(&attributes, array),
-                           "looking where the matrix lies"));
+                           "looking where an array lies"));
     *on_host = attributes.type == cudaMemoryTypeUnregistered;
     return GSW_SUCCESS;
 }
@@ -182,4 +182,19 @@ gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix) {
         return gsw_matrix_validate_host(context, matrix);
     GSW_TRY(find(context, matrix, &row));
     return row == NO_ROW ? GSW_SUCCESS : refuse(context, matrix, static_cast<int64_t>(row));
+}
+
+/* Devices that page host memory in read all of it. */
+gsw_status gsw_cuda_check_place(gsw_context *context, const char *name, const void *pointer) {
+    bool on_host;
+    int pages = 0;
+    GSW_TRY(is_on_host(context, pointer, &on_host));
+    if (!on_host)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaDeviceGetAttribute(&pages, cudaDevAttrPageableMemoryAccess,
+                                                  gsw_cuda_of(context)->device),
+                           "looking what memory the device reads"));
+    GSW_REQUIRE(context, pages, "%s is in host memory, where the device cannot reach it", name);
+    return GSW_SUCCESS;
 }

@@ -89,6 +89,11 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     gsw_factor *made;
     int64_t points;
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    if (upper) {
+        GSW_TRY(gsw_matrix_check(context, upper));
+        GSW_TRY(gsw_matrix_check_place(context, upper));
+    }
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     if (options->kind == GSW_IC0 && !is_symmetric(&matrix->stencil))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -165,15 +170,10 @@ static gsw_status check_solve(gsw_context *context, const gsw_factor *factor, in
     GSW_REQUIRE(context, factor, "factor is NULL");
     GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
     GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
-    GSW_REQUIRE(context, count >= 0, "count %lld is negative", (long long)count);
-    GSW_REQUIRE(context, count == 0 || b, "b is NULL");
-    GSW_REQUIRE(context, count == 0 || x, "x is NULL");
-    GSW_REQUIRE(context, count <= 1 || ldb >= factor->points, "ldb %lld is less than the points",
-                (long long)ldb);
-    GSW_REQUIRE(context, count <= 1 || ldx >= factor->points, "ldx %lld is less than the points",
-                (long long)ldx);
-    GSW_REQUIRE(context, b != x || count <= 1 || ldb == ldx, "in place, ldx must equal ldb");
-    return GSW_SUCCESS;
+    const gsw_vector vectors[] = {{.name = "b", .data = b, .ld = ldb},
+                                  {.name = "x", .data = x, .ld = ldx, .written = 1, .may_be = "b"}};
+    return gsw_check_vectors(context, factor->points, factor->options.vector_type, count, vectors,
+                             2);
 }
 
 int gsw_factor_sweeps(const gsw_factor *factor) {

@@ -79,16 +79,6 @@ static gsw_status check_preconditioner(gsw_context *context,
     return GSW_SUCCESS;
 }
 
-static gsw_status check_vectors(gsw_context *context, const double *b, const double *x,
-                                const double *null_vector, int64_t points) {
-    GSW_REQUIRE(context, b != NULL, "b is NULL");
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, !gsw_overlap(b, x, points), "b and x overlap");
-    GSW_REQUIRE(context, null_vector == NULL || !gsw_overlap(null_vector, x, points),
-                "null_vector and x overlap");
-    return GSW_SUCCESS;
-}
-
 static double milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -111,13 +101,23 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operato
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, known != NULL, "method %d is unknown", (int)method);
+    GSW_REQUIRE(
+        context, !context->solving,
+        "context is inside a Krylov method; a solve in a callback needs a context of its own");
     GSW_TRY(resolve_options(context, options, &run.options));
     GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
     GSW_TRY(gsw_operator_check(context, A));
     GSW_TRY(check_preconditioner(context, M, run.n));
-    GSW_TRY(check_vectors(context, b, x, run.options.null_vector, run.n));
+    const gsw_vector vectors[] = {{.name = "b", .data = b},
+                                  {.name = "x", .data = x, .written = 1},
+                                  {.name = "null_vector", .data = run.options.null_vector}};
+    const int given = run.options.null_vector != NULL ? 3 : 2;
+    GSW_TRY(gsw_check_vectors(context, run.n, GSW_F64, 1, vectors, given));
+    GSW_TRY(gsw_check_place(context, vectors, given));
 
+    context->solving = 1;
     const gsw_status status = gsw_krylov_solve(&run, known, &made);
+    context->solving = 0;
     made.solve_ms = milliseconds() - start;
     gsw_result_give(result, &made, sizeof made);
     return status;

@@ -28,6 +28,7 @@ gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matr
     GSW_REQUIRE(context, op != NULL, "op is NULL");
     *op = NULL;
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(create(context, points, op));
     gsw_operator *made = *op;
@@ -69,9 +70,8 @@ gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, cons
                               double *y) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_operator_check(context, op));
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, y != NULL, "y is NULL");
-    GSW_REQUIRE(context, !gsw_overlap(x, y, op->points), "x and y overlap");
+    const gsw_vector vectors[] = {{.name = "x", .data = x}, {.name = "y", .data = y, .written = 1}};
+    GSW_TRY(gsw_check_vectors(context, op->points, GSW_F64, 1, vectors, 2));
     return gsw_operator_multiply(op, x, y);
 }
 

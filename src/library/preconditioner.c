@@ -136,9 +136,9 @@ gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *pr
                                     const double *b, double *x) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_preconditioner_check(context, preconditioner));
-    GSW_REQUIRE(context, b != NULL, "b is NULL");
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, b == x || !gsw_overlap(b, x, preconditioner->points), "b and x overlap");
+    const gsw_vector vectors[] = {{.name = "b", .data = b},
+                                  {.name = "x", .data = x, .written = 1, .may_be = "b"}};
+    GSW_TRY(gsw_check_vectors(context, preconditioner->points, GSW_F64, 1, vectors, 2));
     return gsw_preconditioner_solve(preconditioner, b, x);
 }
 

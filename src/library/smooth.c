@@ -28,13 +28,10 @@ static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gs
                 "factor: it has %lld points, but the matrix has %lld", (long long)factor->points,
                 (long long)points);
     GSW_REQUIRE(context, sweeps >= 0, "sweeps is %d; it must be >= 0", (int)sweeps);
-    GSW_REQUIRE(context, b != NULL, "b is NULL");
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, work != NULL, "work is NULL");
-    GSW_REQUIRE(context, !gsw_overlap(b, x, points), "b and x overlap");
-    GSW_REQUIRE(context, !gsw_overlap(b, work, points), "b and work overlap");
-    GSW_REQUIRE(context, !gsw_overlap(x, work, points), "x and work overlap");
-    return GSW_SUCCESS;
+    const gsw_vector vectors[] = {{.name = "b", .data = b},
+                                  {.name = "x", .data = x, .written = 1},
+                                  {.name = "work", .data = work, .written = 1}};
+    return gsw_check_vectors(context, points, GSW_F64, 1, vectors, 3);
 }
 
 gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,

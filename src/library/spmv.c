@@ -18,23 +18,26 @@ static gsw_status check_types(gsw_context *context, const gsw_matrix *matrix,
 
 gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                     const void *x, void *y) {
+    const gsw_vector vectors[] = {{.name = "x", .data = x}, {.name = "y", .data = y, .written = 1}};
+    int64_t points;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(check_types(context, matrix, vector_type));
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, y != NULL, "y is NULL");
-    GSW_REQUIRE(context, x != y, "y must not be x");
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 2));
     return context->ops->spmv(context, matrix, vector_type, NULL, x, y);
 }
 
 gsw_status gsw_residual(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                         const void *b, const void *x, void *r) {
+    const gsw_vector vectors[] = {{.name = "b", .data = b},
+                                  {.name = "x", .data = x},
+                                  {.name = "r", .data = r, .written = 1, .may_be = "b"}};
+    int64_t points;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(check_types(context, matrix, vector_type));
-    GSW_REQUIRE(context, b != NULL, "b is NULL");
-    GSW_REQUIRE(context, x != NULL, "x is NULL");
-    GSW_REQUIRE(context, r != NULL, "r is NULL");
-    GSW_REQUIRE(context, x != r, "r must not be x");
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_TRY(gsw_check_vectors(context, points, vector_type, 1, vectors, 3));
     return context->ops->spmv(context, matrix, vector_type, b, x, r);
 }

@@ -1,6 +1,4 @@
 /* sptrsv.c: validates and dispatches the direct triangular solve. */
-#include <stdbool.h>
-
 #include "options.h"
 #include "contract/backend.h"
 #include "contract/check.h"
@@ -27,32 +25,6 @@ static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
     if (options->algorithm == GSW_ALGORITHM_REFERENCE && !context->ops->has_reference)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "algorithm reference runs on the CPU backend only");
-    return GSW_SUCCESS;
-}
-
-/* Whether a block of `count` columns with leading dimension `ld` has a size in bytes. */
-static bool fits_memory(int64_t count, int64_t ld, int64_t points, gsw_dtype type) {
-    int64_t last, end, bytes;
-    return !__builtin_mul_overflow(count - 1, ld, &last) &&
-           !__builtin_add_overflow(last, points, &end) &&
-           !__builtin_mul_overflow(end, (int64_t)gsw_dtype_size(type), &bytes);
-}
-
-static gsw_status check_vectors(gsw_context *context, int64_t points, gsw_dtype type, int64_t count,
-                                const void *b, int64_t ldb, const void *x, int64_t ldx) {
-    GSW_REQUIRE(context, count >= 0, "count %lld is negative", (long long)count);
-    GSW_REQUIRE(context, count == 0 || b != NULL, "b is NULL");
-    GSW_REQUIRE(context, count == 0 || x != NULL, "x is NULL");
-    if (count <= 1)
-        return GSW_SUCCESS;
-    GSW_REQUIRE(context, ldb >= points, "ldb is %lld, less than the %lld points of the grid",
-                (long long)ldb, (long long)points);
-    GSW_REQUIRE(context, ldx >= points, "ldx is %lld, less than the %lld points of the grid",
-                (long long)ldx, (long long)points);
-    GSW_REQUIRE(context, b != x || ldb == ldx, "in place, ldb and ldx must be equal");
-    if (!fits_memory(count, ldb, points, type) || !fits_memory(count, ldx, points, type))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "%lld columns of b or x exceed 64-bit sizes",
-                        (long long)count);
     return GSW_SUCCESS;
 }
 
@@ -119,6 +91,8 @@ static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix
 gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,
                       void *x, int64_t ldx) {
+    const gsw_vector vectors[] = {{.name = "b", .data = b, .ld = ldb},
+                                  {.name = "x", .data = x, .ld = ldx, .written = 1, .may_be = "b"}};
     gsw_sptrsv_options chosen;
     int64_t points;
 
@@ -127,7 +101,7 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(check_options(context, matrix, &chosen));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    GSW_TRY(check_vectors(context, points, chosen.vector_type, count, b, ldb, x, ldx));
+    GSW_TRY(gsw_check_vectors(context, points, chosen.vector_type, count, vectors, 2));
 
     GSW_TRY(check_workspace(context, &chosen));
     chosen.algorithm = choose(context, matrix, &chosen);

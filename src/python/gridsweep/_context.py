@@ -24,6 +24,7 @@ class _Handle:
         self.log = log  # the library keeps its address
         self.lock = threading.Lock()
         self.owner = None
+        self.calling = 0     # functions of the user that the library is inside of
         self.live = set()    # addresses of factors
         self.dead = deque()  # those that nobody needs any more
 
@@ -33,6 +34,15 @@ class _Handle:
             if factor in self.live:
                 self.live.remove(factor)
                 library.gsw_factor_destroy(factor)
+
+    @contextmanager
+    def lent(self):
+        """While the library calls a function of the user, that may use the context."""
+        self.calling += 1
+        try:
+            yield
+        finally:
+            self.calling -= 1
 
     def discard(self, factor):
         self.dead.append(factor)
@@ -121,6 +131,9 @@ class Context:
     def _turn(self):
         """This thread's turn: gives the C context, after freeing what waited for it."""
         handle = self._handle
+        if handle.calling and handle.owner == threading.get_ident():
+            yield handle.pointer
+            return
         self._refuse_nesting()
         with handle.lock:
             if handle.pointer is None:

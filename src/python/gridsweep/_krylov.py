@@ -1,12 +1,15 @@
-"""The library's own preconditioned Krylov solvers, which run without a return to Python."""
+"""The library's own preconditioned Krylov solvers. Between iterations they return to Python only for
+functions of the user."""
 
-from ctypes import byref, c_void_p
+from contextlib import contextmanager
+from ctypes import byref
 from typing import NamedTuple
 
 import numpy as np
 
 from . import _types as t
-from ._arrays import Matrix, source, target
+from ._arrays import Matrix, adopt, source, target
+from ._callback import Callback, function_of, made
 from ._context import context_for
 from ._errors import choice, integer, known_options, real, status_of
 from ._factor import Factor
@@ -34,6 +37,46 @@ _OPTIONS = ("M", "x", "rtol", "atol", "max_iterations", "norm", "monitor", "grid
             "threads", "context")
 
 
+def _rows(context, A, b):
+    """The rows of A where it is a function, else None. One without a shape has those of b."""
+    if function_of(A) is None:
+        return None
+    if hasattr(A, "shape"):
+        return integer("A: rows", A.shape[0], 1, 2**62)
+    view = adopt(context, "b", b)
+    shape = view.shape if hasattr(view, "shape") else np.shape(view)
+    if len(shape) != 1 or shape[0] < 1:
+        raise ValueError(f"b: has shape {tuple(shape)}, must have (points,)")
+    return int(shape[0])
+
+
+@contextmanager
+def _operator(context, A, matrix, rows, like, raised):
+    """The address of the operator that A is, for the time of a solve."""
+    if matrix is not None:
+        with made(context, library.gsw_operator_from_matrix, byref(matrix.struct)) as address:
+            yield address
+        return
+    callback = Callback(context, "A", A, rows, like, raised)
+    with made(context, library.gsw_operator_from_callback, rows, callback.pointer, None) as address:
+        yield address
+
+
+@contextmanager
+def _preconditioner(context, M, rows, like, raised):
+    """The address of the preconditioner that M is; None for none."""
+    if M is None:
+        yield None
+    elif isinstance(M, Factor):
+        with made(context, library.gsw_preconditioner_from_factor, M._address()) as address:
+            yield address
+    else:
+        callback = Callback(context, "M", M, rows, like, raised)
+        with made(context, library.gsw_preconditioner_from_callback, rows, callback.pointer,
+                  None) as address:
+            yield address
+
+
 def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iterations=10000, restart=30,
            norm="true", monitor=None, grid=None, stencil=None, threads=0, context=None):
     options = t.gsw_krylov_options(
@@ -43,23 +86,29 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS))
     if options.rtol == 0 and options.atol == 0:
         raise ValueError("rtol, atol: one of the two must be above 0")
-    if M is not None:
-        if not isinstance(M, Factor):
-            raise TypeError(f"M: must be a gridsweep.Factor, not {type(M).__name__}")
+    if isinstance(M, Factor):
         if context not in (None, M.context) or threads:
             raise ValueError("context, threads: a solve with M runs in the context of M")
         if M.dtype != np.float64:
             raise ValueError("M: must have vector_type float64")
         M._address()
         context = M.context
-        grid, stencil = grid or M.grid, stencil or M.stencil
+    elif M is not None and function_of(M) is None:
+        raise TypeError("M: must be a gridsweep.Factor, a LinearOperator or a function, not "
+                        f"{type(M).__name__}")
     context = context_for(context, threads)
-    matrix = Matrix(context, "A", A, grid, stencil)
-    if M is not None and M.shape[0] != matrix.rows:
-        raise ValueError(f"M: has {M.shape[0]} points; A has {matrix.rows} rows")
-    given = source(context, "b", b, matrix.rows, np.float64)
+    matrix, rows = None, _rows(context, A, b)
+    if rows is None:
+        known = (M.grid, M.stencil) if isinstance(M, Factor) else (None, None)
+        matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1])
+        rows = matrix.rows
+    elif grid is not None or stencil is not None:
+        raise ValueError("grid, stencil: A is a function, which has none")
+    if isinstance(M, Factor) and M.shape[0] != rows:
+        raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
+    given = source(context, "b", b, rows, np.float64)
     if len(given.shape) != 1:
-        raise ValueError(f"b: has shape {given.shape}, must have ({matrix.rows},)")
+        raise ValueError(f"b: has shape {given.shape}, must have ({rows},)")
     result_x = target(context, "x", x, given.shape, np.float64)
     if x is None:
         result_x.array[:] = 0
@@ -78,24 +127,16 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
     if monitor is not None:
         options.monitor = t.MONITOR_FN(watch)
     report = t.gsw_krylov_result()
-    with context._turn() as c:
-        op, preconditioner = c_void_p(), c_void_p()
-        try:
-            context._check(library.gsw_operator_from_matrix(c, byref(matrix.struct), byref(op)))
-            if M is not None:
-                context._check(library.gsw_preconditioner_from_factor(c, M._address(),
-                                                                      byref(preconditioner)))
-            code = function(c, op, preconditioner, byref(options), given.address,
-                            result_x.address, byref(report))
-        finally:
-            library.gsw_preconditioner_destroy(preconditioner)
-            library.gsw_operator_destroy(op)
+    with context._turn() as c, _operator(context, A, matrix, rows, given.array, raised) as op, \
+            _preconditioner(context, M, rows, given.array, raised) as preconditioner:
+        code = function(c, op, preconditioner, byref(options), given.address, result_x.address,
+                        byref(report))
+        if raised:
+            raise raised[0]
         status = status_of(code)
         if status not in _ENDED:
             context._check(code)
         message = context._message(status) if status else ""
-    if raised:
-        raise raised[0]
     return result_x.array, KrylovResult(bool(report.converged), report.iterations, report.residual,
                                         report.recurrence, report.solve_ms, status, message)
 
@@ -103,9 +144,11 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
 def cg(A, b, M=None, x=None, **options):
     """Solves A x = b with conjugate gradients in float64; gives (x, KrylovResult).
 
-    A  as for ilu0(), symmetric and positive definite for cg
+    A  as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
+       Symmetric and positive definite for cg
     b  shape (points,)
-    M  Factor as the preconditioner, of vector_type float64, or None; the solve runs in its context
+    M  the preconditioner, or None: a Factor of vector_type float64, in whose context the solve then
+       runs; or a LinearOperator or a function that takes b and returns M^-1 b
     x  array with the first guess, which is overwritten with the solution and returned: float64,
        contiguous, apart from b. None: a new one, from 0. With CUDA it must be given.
 
@@ -116,6 +159,11 @@ def cg(A, b, M=None, x=None, **options):
     monitor         function of (iteration, residual), which gives True to stop; it must not use the
                     context. What it raises is raised here.
     grid, stencil, threads, context  as for ilu0(); those of M where there is one
+
+    Functions get a vector of shape (points,) that is the library's own memory: read it, keep no
+    reference to it, and return another one, in float64. On the CPU it is an array of NumPy. With
+    CUDA it is one of CuPy or PyTorch, as b is, and the context's stream is current. They may use
+    the context, except for another solve of this kind. What they raise is raised here.
 
     An iteration that ends without convergence raises nothing: look at KrylovResult.converged. x is
     the last iterate then, which need not be the best one: a method may diverge, such as cg with a

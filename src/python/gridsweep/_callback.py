@@ -1,0 +1,155 @@
+"""The user's own operators and preconditioners: functions of Python that the library calls."""
+
+from contextlib import contextmanager, nullcontext
+from ctypes import byref, c_double, c_void_p
+
+import numpy as np
+
+from ._library import library
+from ._types import APPLY_FN, Status
+
+
+def function_of(argument):
+    """The function y = f(x) that an argument stands for: the matvec of a LinearOperator, or a plain
+    callable. None for everything else, such as a sparse matrix."""
+    if hasattr(argument, "tocsr"):
+        return None
+    return getattr(argument, "matvec", argument if callable(argument) else None)
+
+
+class _NumPy:
+    """Vectors in host memory."""
+
+    def at_work(self):
+        return nullcontext()
+
+    def view(self, address, points):
+        return np.frombuffer((c_double * points).from_address(address), dtype=np.float64)
+
+    def read_only(self, view):
+        view = view.view()
+        view.flags.writeable = False
+        return view
+
+    def take(self, result):
+        result = np.asarray(result)
+        return result, result.dtype.kind in "fiub"
+
+    def write(self, view, result):
+        view[...] = result
+
+
+class _CuPy(_NumPy):
+    """Vectors in device memory, as CuPy's arrays on the context's stream."""
+
+    def __init__(self, package, context):
+        self.package, self.number, self.stream = package, context._device_number, context._stream
+
+    @contextmanager
+    def at_work(self):
+        cuda = self.package.cuda
+        with cuda.Device(self.number):
+            with cuda.ExternalStream(self.stream) if self.stream else cuda.Stream.null:
+                yield
+
+    def view(self, address, points):
+        cuda = self.package.cuda
+        memory = cuda.UnownedMemory(address, 8 * points, self, self.number)
+        return self.package.ndarray((points,), np.float64, cuda.MemoryPointer(memory, 0))
+
+    def read_only(self, view):
+        return view
+
+    def take(self, result):
+        return result, getattr(result, "dtype", None) == np.float64
+
+
+class _Torch(_CuPy):
+    """The same as PyTorch's tensors."""
+
+    @contextmanager
+    def at_work(self):
+        cuda = self.package.cuda
+        with cuda.device(self.number):
+            stream = (cuda.ExternalStream(self.stream) if self.stream
+                      else cuda.default_stream(self.number))
+            with cuda.stream(stream):
+                yield
+
+    def view(self, address, points):
+        class Shown:
+            __cuda_array_interface__ = {"shape": (points,), "typestr": "<f8", "strides": None,
+                                        "data": (address, False), "version": 3}
+        return self.package.as_tensor(Shown(), device=f"cuda:{self.number}")
+
+    def take(self, result):
+        return result, getattr(result, "dtype", None) == self.package.float64
+
+    def write(self, view, result):
+        view.copy_(result)
+
+
+def _package_of(context, name, like):
+    """How vectors are shown to the functions of a solve whose right-hand side is `like`."""
+    if context.backend != "cuda":
+        return _NumPy()
+    module = type(like).__module__.partition(".")[0]
+    kind = {"cupy": _CuPy, "torch": _Torch}.get(module)
+    if kind is None:
+        raise TypeError(f"{name}: a function on a device takes arrays of CuPy or PyTorch; b is a "
+                        f"{type(like).__name__}")
+    return kind(__import__(module), context)
+
+
+class Callback:
+    """A function as the library calls it. What it raises is kept in the list `raised`, and the solve
+    then ends; neither this function nor another one of the solve is called any more."""
+
+    def __init__(self, context, name, argument, points, like, raised):
+        shape = getattr(argument, "shape", None)
+        if shape is not None and tuple(shape) != (points, points):
+            raise ValueError(f"{name}: has shape {tuple(shape)}, must be ({points}, {points})")
+        self.name, self.points, self.raised = name, points, raised
+        self.function, self.handle = function_of(argument), context._handle
+        self.package = _package_of(context, name, like)
+        self.views = {}  # by address: a solve has few vectors
+        self.pointer = APPLY_FN(self._call)
+
+    def _view(self, address):
+        if address not in self.views:
+            self.views[address] = self.package.view(address, self.points)
+        return self.views[address]
+
+    def _call(self, user, context, x, y):
+        if self.raised:
+            return Status.STOPPED
+        try:
+            with self.package.at_work(), self.handle.lent():
+                result = self.function(self.package.read_only(self._view(x)))
+                result, fits = self.package.take(result)
+                shape = tuple(getattr(result, "shape", ()))
+                if not fits:
+                    raise TypeError(f"{self.name}: returned {type(result).__name__} of dtype "
+                                    f"{getattr(result, 'dtype', None)}; it must return float64")
+                if shape != (self.points,):
+                    raise ValueError(f"{self.name}: returned shape {shape}, must return "
+                                     f"({self.points},)")
+                self.package.write(self._view(y), result)
+            return Status.SUCCESS
+        except BaseException as error:  # goes on in the caller's frame
+            self.raised.append(error)
+            return Status.STOPPED
+
+
+@contextmanager
+def made(context, create, *arguments):
+    """The address of what create(context, ..., &address) makes, for the time of a `with`."""
+    address = c_void_p()
+    context._check(create(context._handle.pointer, *arguments, byref(address)))
+    try:
+        yield address
+    finally:
+        if create in (library.gsw_operator_from_matrix, library.gsw_operator_from_callback):
+            library.gsw_operator_destroy(address)
+        else:
+            library.gsw_preconditioner_destroy(address)

@@ -1,0 +1,466 @@
+/* test_operator.c: operators and preconditioners, of the library's objects and of callbacks, alone
+ * and in the Krylov methods. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+#include "../src/library/preconditioner.h"
+#include "context_fixture.h"
+#include "krylov_solve.h"
+
+/* A problem, its factor, and vectors. */
+typedef struct model {
+    gsw_problem *problem;
+    const gsw_matrix *matrix;
+    gsw_factor *factor;
+    int64_t n;
+    double *b, *x, *y, *expected;
+} model;
+
+static double *vector(int64_t n, uint64_t seed) {
+    double *v = malloc((size_t)n * sizeof *v);
+    ck_assert_ptr_nonnull(v);
+    gsw_random_vector(seed, n, v);
+    return v;
+}
+
+static model model_open(const char *text, gsw_factor_kind kind) {
+    const gsw_factor_options options = {.size = sizeof options, .kind = kind};
+    model s = {0};
+    ck_assert_int_eq(gsw_problem_parse(context, text, NULL, &s.problem), GSW_SUCCESS);
+    s.matrix = gsw_problem_matrix(s.problem);
+    ck_assert_int_eq(gsw_grid_points(&s.matrix->grid, &s.n), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_factor_create(context, s.matrix, &options, &s.factor), GSW_SUCCESS);
+    s.b = vector(s.n, 1);
+    s.x = vector(s.n, 2);
+    s.y = vector(s.n, 3);
+    s.expected = vector(s.n, 4);
+    return s;
+}
+
+static void model_close(model *s) {
+    free(s->expected);
+    free(s->y);
+    free(s->x);
+    free(s->b);
+    gsw_factor_destroy(s->factor);
+    gsw_problem_destroy(s->problem);
+}
+
+static int same(int64_t n, const double *a, const double *b) {
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+static void refuse(gsw_status status, gsw_status expected, const char *message) {
+    ck_assert_msg(status == expected, "%s, not %s", gsw_status_name(status),
+                  gsw_status_name(expected));
+    ck_assert_msg(strcmp(gsw_context_message(context), message) == 0, "'%s', not '%s'",
+                  gsw_context_message(context), message);
+}
+
+/* ---- callbacks ---- */
+
+/* What a callback does, and what it has seen. */
+typedef struct watched {
+    const model *s;
+    int calls;
+    int fail_at;        /* the call that fails, or 0 */
+    gsw_status failure; /* with this, */
+    const char *reason; /* and this reason; NULL: none */
+} watched;
+
+static gsw_status begin(watched *w, gsw_context *where, const double *x, const double *y) {
+    ck_assert_ptr_eq(where, context);
+    ck_assert(x + w->s->n <= y || y + w->s->n <= x);
+    if (++w->calls != w->fail_at)
+        return GSW_SUCCESS;
+    return w->reason == NULL ? w->failure : gsw_context_fail(where, w->failure, w->reason);
+}
+
+static gsw_status multiply(void *user, gsw_context *where, const double *x, double *y) {
+    watched *w = user;
+    const gsw_status status = begin(w, where, x, y);
+    return status == GSW_SUCCESS ? gsw_spmv(where, w->s->matrix, GSW_F64, x, y) : status;
+}
+
+static gsw_status precondition(void *user, gsw_context *where, const double *b, double *x) {
+    watched *w = user;
+    const gsw_status status = begin(w, where, b, x);
+    return status == GSW_SUCCESS ? gsw_factor_solve(where, w->s->factor, 1, b, w->s->n, x, w->s->n)
+                                 : status;
+}
+
+/* ---- alone ---- */
+
+START_TEST(a_matrix_as_an_operator) {
+    model s = model_open("convection:9x8x7", GSW_ILU0);
+    gsw_operator *op = NULL;
+    const void *arrays[GSW_STENCIL_MAX];
+    gsw_matrix view = *s.matrix;
+    memcpy(arrays, view.array.values, (size_t)view.stencil.count * sizeof arrays[0]);
+    view.array.values = arrays;
+    ck_assert_int_eq(gsw_operator_from_matrix(context, &view, &op), GSW_SUCCESS);
+    memset(&view, 0, sizeof view); /* the operator has a copy, of the list of pointers as well */
+    memset(arrays, 0, sizeof arrays);
+    ck_assert_int_eq(gsw_operator_points(op), s.n);
+    for (int values = 0; values < 2; values++) {
+        ck_assert_int_eq(gsw_operator_apply(context, op, s.x, s.y), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_spmv(context, s.matrix, GSW_F64, s.x, s.expected), GSW_SUCCESS);
+        ck_assert(same(s.n, s.y, s.expected));
+        /* New values in the same arrays. */
+        ((double *)(uintptr_t)s.matrix->array.values[s.matrix->stencil.center])[5] *= 3;
+    }
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
+START_TEST(a_csr_as_an_operator) {
+    model s = model_open("random:3:6x5x4", GSW_ILU0);
+    gsw_csr csr = {0};
+    gsw_matrix matrix;
+    gsw_operator *op = NULL;
+    ck_assert_int_eq(gsw_matrix_to_csr(context, s.matrix, GSW_FULL, GSW_I64, &csr), GSW_SUCCESS);
+    ck_assert_int_eq(
+        gsw_matrix_from_csr(context, &s.matrix->grid, &s.matrix->stencil, &csr, &matrix),
+        GSW_SUCCESS);
+    ck_assert_int_eq(gsw_operator_from_matrix(context, &matrix, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_operator_apply(context, op, s.x, s.y), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_spmv(context, &matrix, GSW_F64, s.x, s.expected), GSW_SUCCESS);
+    ck_assert(same(s.n, s.y, s.expected));
+    gsw_operator_destroy(op);
+    gsw_csr_free(&csr);
+    model_close(&s);
+}
+END_TEST
+
+START_TEST(preconditioners_apply_in_place_and_out_of_place) {
+    model s = model_open("poisson:7x6x5", GSW_DILU);
+    watched w = {.s = &s};
+    gsw_preconditioner *made[2] = {NULL, NULL};
+    ck_assert_int_eq(gsw_preconditioner_from_factor(context, s.factor, &made[0]), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, precondition, &w, &made[1]),
+                     GSW_SUCCESS);
+    ck_assert_str_eq(gsw_preconditioner_name(made[0]), "dilu");
+    ck_assert_str_eq(gsw_preconditioner_name(made[1]), "callback");
+    ck_assert_str_eq(gsw_preconditioner_name(NULL), "none");
+    ck_assert_int_eq(gsw_factor_solve(context, s.factor, 1, s.b, s.n, s.expected, s.n),
+                     GSW_SUCCESS);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_int_eq(gsw_preconditioner_points(made[k]), s.n);
+        ck_assert_int_eq(gsw_preconditioner_apply(context, made[k], s.b, s.x), GSW_SUCCESS);
+        ck_assert(same(s.n, s.x, s.expected));
+        memcpy(s.y, s.b, (size_t)s.n * sizeof *s.y);
+        ck_assert_int_eq(gsw_preconditioner_apply(context, made[k], s.y, s.y), GSW_SUCCESS);
+        ck_assert(same(s.n, s.y, s.expected));
+        gsw_preconditioner_destroy(made[k]);
+    }
+    ck_assert_int_eq(w.calls, 2);
+    model_close(&s);
+}
+END_TEST
+
+/* A preconditioner that a part of the library makes of itself. */
+typedef struct part {
+    int64_t n;
+    int in_place, applied, destroyed, refused;
+} part;
+
+static gsw_status part_apply(void *self, gsw_context *where, const double *b, double *x) {
+    part *p = self;
+    ck_assert_ptr_eq(where, context);
+    ck_assert(p->in_place || b != x);
+    for (int64_t i = 0; i < p->n; i++)
+        x[i] = 2 * b[i];
+    p->applied++;
+    return GSW_SUCCESS;
+}
+
+static const char *part_name(const void *self) {
+    (void)self;
+    return "part";
+}
+
+static gsw_status part_check(const void *self, gsw_context *where) {
+    const part *p = self;
+    return p->refused ? gsw_context_fail(where, GSW_ERROR_UNSUPPORTED, "not now") : GSW_SUCCESS;
+}
+
+static void part_destroy(void *self) {
+    ((part *)self)->destroyed++;
+}
+
+START_TEST(a_part_of_the_library_as_a_preconditioner) {
+    const gsw_preconditioner_ops ops = {.in_place = _i,
+                                        .apply = part_apply,
+                                        .name = part_name,
+                                        .check = part_check,
+                                        .destroy = part_destroy};
+    part p = {.n = 4, .in_place = _i};
+    double x[4] = {1, 2, 3, 4};
+    gsw_preconditioner *made = NULL;
+    ck_assert_int_eq(gsw_preconditioner_make(context, 4, &ops, &p, &made), GSW_SUCCESS);
+    ck_assert_str_eq(gsw_preconditioner_name(made), "part");
+    ck_assert_int_eq(gsw_preconditioner_apply(context, made, x, x), GSW_SUCCESS);
+    ck_assert(x[0] == 2 && x[1] == 4 && x[2] == 6 && x[3] == 8);
+    p.refused = 1;
+    refuse(gsw_preconditioner_apply(context, made, x, x), GSW_ERROR_UNSUPPORTED, "not now");
+    ck_assert_int_eq(p.applied, 1);
+    gsw_preconditioner_destroy(made);
+    ck_assert_int_eq(p.destroyed, 1);
+    /* The caller still owns what could not be taken. */
+    made = (gsw_preconditioner *)&p;
+    ck_assert_int_eq(gsw_preconditioner_make(context, INT64_MAX, &ops, &p, &made),
+                     GSW_ERROR_OVERFLOW);
+    ck_assert_ptr_null(made);
+    ck_assert_int_eq(p.destroyed, 1);
+}
+END_TEST
+
+/* ---- in the methods ---- */
+
+/* The same bits whether matrix and factor are handed over or callbacks that use them. */
+START_TEST(callbacks_solve_as_the_objects_do) {
+    const gsw_method method = (gsw_method)(_i % 3);
+    const gsw_norm norm = (gsw_norm)(_i / 3 % 2);
+    const int with_m = _i / 6;
+    model s = model_open("poisson:11x10x9", GSW_IC0);
+    watched a = {.s = &s}, m = {.s = &s};
+    gsw_operator *op = NULL;
+    gsw_preconditioner *M = NULL;
+    const gsw_krylov_options options = {
+        .size = sizeof options, .rtol = 1e-9, .restart = 7, .norm = norm};
+    gsw_krylov_result one = {.size = sizeof one}, other = {.size = sizeof other};
+    memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+    memset(s.expected, 0, (size_t)s.n * sizeof *s.x);
+    ck_assert_int_eq(solve_krylov(context, method, s.matrix, with_m ? s.factor : NULL, &options,
+                                  s.b, s.expected, &one),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_operator_from_callback(context, s.n, multiply, &a, &op), GSW_SUCCESS);
+    if (with_m)
+        ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, precondition, &m, &M),
+                         GSW_SUCCESS);
+    ck_assert_msg(gsw_krylov(context, method, op, M, &options, s.b, s.x, &other) == GSW_SUCCESS,
+                  "%s", gsw_context_message(context));
+    ck_assert_int_eq(other.iterations, one.iterations);
+    ck_assert_int_ge(a.calls, other.iterations);
+    ck_assert(with_m ? m.calls >= other.iterations : m.calls == 0);
+    /* GMRES makes b - A x again where it restarts, and a callback's is rounded twice. */
+    double difference = 0, largest = 0;
+    for (int64_t i = 0; i < s.n; i++) {
+        difference = fmax(difference, fabs(s.x[i] - s.expected[i]));
+        largest = fmax(largest, fabs(s.expected[i]));
+    }
+    if (method == GSW_GMRES)
+        ck_assert_double_le(difference, 1e-12 * largest);
+    else
+        ck_assert(same(s.n, s.x, s.expected));
+    ck_assert_double_le(other.residual, norm == GSW_NORM_TRUE ? 1e-9 : 1e-7);
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
+static const struct {
+    gsw_status failure;
+    const char *reason;
+    const char *message; /* behind "operator: " or "preconditioner: " */
+} failures[] = {
+    {GSW_ERROR_BREAKDOWN, NULL, "the callback returned GSW_ERROR_BREAKDOWN"},
+    {GSW_ERROR_BREAKDOWN, "the coarse solve", "the callback failed: the coarse solve"},
+    {GSW_ERROR_STOPPED, NULL, "the callback returned GSW_ERROR_STOPPED"},
+    {GSW_ERROR_NOT_CONVERGED, "inner", "the callback failed: inner"},
+    {GSW_ERROR_IO, NULL, "the callback returned GSW_ERROR_IO"},
+    {(gsw_status)99, NULL, "the callback returned 99, not a gsw_status"},
+};
+#define FAILURES ((int)(sizeof failures / sizeof failures[0]))
+
+/* In whatever call a callback fails for good, the solve ends with its status and says which. */
+START_TEST(failing_callbacks_end_the_solve) {
+    const int f = _i;
+    model s = model_open("poisson:8x7x6", GSW_IC0);
+    const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-10, .restart = 4};
+    for (int method = GSW_CG; method <= GSW_GMRES; method++)
+        for (int in_m = 0; in_m < 2; in_m++)
+            for (int at = 1; at <= 4; at++) {
+                watched good = {.s = &s}, bad = {.s = &s,
+                                                 .fail_at = at,
+                                                 .failure = failures[f].failure,
+                                                 .reason = failures[f].reason};
+                gsw_operator *op = NULL;
+                gsw_preconditioner *M = NULL;
+                gsw_krylov_result result = {.size = sizeof result, .converged = 1};
+                char message[128];
+                ck_assert_int_eq(
+                    gsw_operator_from_callback(context, s.n, multiply, in_m ? &good : &bad, &op),
+                    GSW_SUCCESS);
+                ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, precondition,
+                                                                  in_m ? &bad : &good, &M),
+                                 GSW_SUCCESS);
+                memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+                snprintf(message, sizeof message, "%s: %s", in_m ? "preconditioner" : "operator",
+                         failures[f].message);
+                refuse(gsw_krylov(context, (gsw_method)method, op, M, &options, s.b, s.x, &result),
+                       failures[f].failure == 99 ? GSW_ERROR_INVALID_ARGUMENT : failures[f].failure,
+                       message);
+                ck_assert_int_eq(result.converged, 0);
+                ck_assert_int_ge(bad.calls, at);
+                gsw_preconditioner_destroy(M);
+                gsw_operator_destroy(op);
+            }
+    model_close(&s);
+}
+END_TEST
+
+/* A solve inside a solve: refused with the same context, which stays usable. */
+static gsw_status solve_inside(void *user, gsw_context *where, const double *b, double *x) {
+    const watched *w = user;
+    return solve_cg(where, w->s->matrix, NULL, NULL, b, x, NULL);
+}
+
+START_TEST(a_solve_inside_a_solve_is_refused) {
+    model s = model_open("poisson:8x7x6", GSW_IC0);
+    watched w = {.s = &s};
+    gsw_preconditioner *M = NULL;
+    gsw_operator *op = NULL;
+    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, solve_inside, &w, &M),
+                     GSW_SUCCESS);
+    for (int again = 0; again < 2; again++)
+        refuse(
+            gsw_cg(context, op, M, NULL, s.b, s.x, NULL), GSW_ERROR_INVALID_ARGUMENT,
+            "preconditioner: the callback failed: context is inside a Krylov method; a solve in a "
+            "callback needs a context of its own");
+    memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+    ck_assert_int_eq(gsw_cg(context, op, NULL, NULL, s.b, s.x, NULL), GSW_SUCCESS);
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
+/* The message of a solve is not lost when callbacks run after it was made. */
+START_TEST(callbacks_keep_the_message) {
+    model s = model_open("poisson:8x7x6", GSW_IC0);
+    watched w = {.s = &s};
+    gsw_operator *op = NULL;
+    const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 2};
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(gsw_operator_from_callback(context, s.n, multiply, &w, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_cg(context, op, NULL, &options, s.b, s.x, &result),
+                     GSW_ERROR_NOT_CONVERGED);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "after 2 iterations"));
+    ck_assert_double_gt(result.residual, 0);
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+START_TEST(bad_arguments_are_refused) {
+    const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
+    const gsw_context_options cpu = {.size = sizeof cpu, .backend = GSW_BACKEND_CPU};
+    model s = model_open("poisson:5x4x3", GSW_ILU0), larger = model_open("poisson:6x4x3", GSW_ILU0);
+    watched w = {.s = &s};
+    gsw_context *another = NULL;
+    gsw_operator *op = NULL, *foreign = NULL, *none = (gsw_operator *)&s;
+    gsw_preconditioner *M = NULL, *big = NULL, *away = NULL, *nothing = (gsw_preconditioner *)&s;
+    ck_assert_int_eq(gsw_context_create(&cpu, &another), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_operator_from_matrix(another, s.matrix, &foreign), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_factor(context, s.factor, &M), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_factor(context, larger.factor, &big), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_callback(another, s.n, precondition, &w, &away),
+                     GSW_SUCCESS);
+
+    ck_assert_int_eq(gsw_operator_from_matrix(NULL, s.matrix, &none), invalid);
+    refuse(gsw_operator_from_matrix(context, s.matrix, NULL), invalid, "op is NULL");
+    refuse(gsw_operator_from_matrix(context, NULL, &none), invalid, "matrix is NULL");
+    ck_assert_ptr_null(none);
+    refuse(gsw_operator_from_callback(context, 0, multiply, &w, &none), invalid,
+           "points is 0; it must be at least 1");
+    refuse(gsw_operator_from_callback(context, s.n, NULL, &w, &none), invalid, "apply is NULL");
+    refuse(gsw_operator_apply(context, NULL, s.x, s.y), invalid, "operator is NULL");
+    refuse(gsw_operator_apply(context, foreign, s.x, s.y), invalid,
+           "operator was made with another context");
+
+    refuse(gsw_preconditioner_from_factor(context, NULL, &nothing), invalid, "factor is NULL");
+    ck_assert_ptr_null(nothing);
+    ck_assert_int_eq(gsw_preconditioner_from_factor(another, s.factor, &nothing), invalid);
+    ck_assert_str_eq(gsw_context_message(another), "factor was made with another context");
+    refuse(gsw_preconditioner_from_callback(context, -3, precondition, &w, &nothing), invalid,
+           "points is -3; it must be at least 1");
+    refuse(gsw_preconditioner_from_callback(context, s.n, NULL, &w, &nothing), invalid,
+           "apply is NULL");
+    refuse(gsw_preconditioner_apply(context, NULL, s.b, s.x), invalid, "preconditioner is NULL");
+    refuse(gsw_preconditioner_apply(context, away, s.b, s.x), invalid,
+           "preconditioner was made with another context");
+
+    refuse(gsw_cg(context, NULL, M, NULL, s.b, s.x, NULL), invalid, "operator is NULL");
+    refuse(gsw_cg(context, foreign, M, NULL, s.b, s.x, NULL), invalid,
+           "operator was made with another context");
+    refuse(gsw_cg(context, op, away, NULL, s.b, s.x, NULL), invalid,
+           "preconditioner was made with another context");
+    refuse(gsw_cg(context, op, big, NULL, s.b, s.x, NULL), invalid,
+           "preconditioner: it has 72 points, but the operator has 60");
+
+    /* A factor that has lost its values. */
+    double *center = (double *)(uintptr_t)s.matrix->array.values[s.matrix->stencil.center];
+    center[0] = 0;
+    ck_assert_int_eq(gsw_factor_refactor(context, s.factor, s.matrix, NULL), GSW_ERROR_ZERO_PIVOT);
+    refuse(gsw_cg(context, op, M, NULL, s.b, s.x, NULL), invalid,
+           "factor holds no values: its last factorisation failed");
+    center[0] = 6;
+    ck_assert_int_eq(gsw_factor_refactor(context, s.factor, s.matrix, NULL), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_cg(context, op, M, NULL, s.b, s.x, NULL), GSW_SUCCESS);
+
+    ck_assert_int_eq(gsw_operator_points(NULL), 0);
+    ck_assert_int_eq(gsw_preconditioner_points(NULL), 0);
+    gsw_operator_destroy(NULL);
+    gsw_preconditioner_destroy(NULL);
+    gsw_preconditioner_destroy(away);
+    gsw_preconditioner_destroy(big);
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    gsw_operator_destroy(foreign);
+    gsw_context_destroy(another);
+    model_close(&larger);
+    model_close(&s);
+}
+END_TEST
+
+START_TEST(a_context_takes_the_message_of_a_callback) {
+    ck_assert_int_eq(gsw_context_fail(context, GSW_ERROR_IO, "no %s"), GSW_ERROR_IO);
+    ck_assert_str_eq(gsw_context_message(context), "no %s");
+    ck_assert_int_eq(gsw_context_fail(context, GSW_ERROR_IO, NULL), GSW_ERROR_IO);
+    ck_assert_str_eq(gsw_context_message(context), "");
+    ck_assert_int_eq(gsw_context_fail(NULL, GSW_ERROR_IO, "text"), GSW_ERROR_IO);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("operator");
+    TCase *tc = tcase_create("operator");
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    tcase_add_test(tc, a_matrix_as_an_operator);
+    tcase_add_test(tc, a_csr_as_an_operator);
+    tcase_add_test(tc, preconditioners_apply_in_place_and_out_of_place);
+    tcase_add_loop_test(tc, a_part_of_the_library_as_a_preconditioner, 0, 2);
+    tcase_add_loop_test(tc, callbacks_solve_as_the_objects_do, 0, 12);
+    tcase_add_loop_test(tc, failing_callbacks_end_the_solve, 0, FAILURES);
+    tcase_add_test(tc, a_solve_inside_a_solve_is_refused);
+    tcase_add_test(tc, callbacks_keep_the_message);
+    tcase_add_test(tc, bad_arguments_are_refused);
+    tcase_add_test(tc, a_context_takes_the_message_of_a_callback);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
