@@ -600,7 +600,7 @@ START_TEST(bad_arguments_are_refused) {
     o = (gsw_krylov_options){.size = sizeof o, .nullspace = GSW_NULLSPACE_VECTOR};
     REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "null_vector is NULL");
     o.null_vector = s.x + 1;
-    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "null_vector and x overlap");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "x and null_vector overlap");
     o = (gsw_krylov_options){.size = sizeof o, .null_vector = s.b};
     REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "nullspace is not VECTOR");
     double *zero = calloc((size_t)s.n, sizeof *zero);

@@ -44,6 +44,45 @@ CASES = [
 ]
 
 
+def true_residual(A, b, x, nullspace=None):
+    """||b - A x|| and ||b|| in extended precision, without the part along the null vector."""
+    entries, r = sp.coo_matrix(A), np.array(b, dtype=np.longdouble)
+    norms = []
+    for vector in (r - _product(entries, x), r):
+        if nullspace is not None:
+            null = np.ones(len(r)) if isinstance(nullspace, str) else np.asarray(nullspace)
+            null = null.astype(np.longdouble)
+            vector = vector - null * (null @ vector) / (null @ null)
+        norms.append(np.sqrt(np.sum(vector * vector)))
+    return norms
+
+
+def _product(entries, x):
+    product = np.zeros(entries.shape[0], dtype=np.longdouble)
+    np.add.at(product, entries.row,
+              entries.data.astype(np.longdouble) * np.asarray(x)[entries.col])
+    return product
+
+
+@pytest.fixture(autouse=True)
+def converged_is_true(monkeypatch):
+    """Every solve of every test: converged means that the true residual meets the tolerance."""
+    def checked(solve):
+        def run(A, b, *arguments, **options):
+            x, result = solve(A, b, *arguments, **options)
+            nullspace = options.get("nullspace")
+            if result.converged and sp.issparse(A) and isinstance(x, np.ndarray):
+                residual, length = true_residual(A, b, x, nullspace)
+                assert abs(residual - result.residual * length) <= 1e-3 * residual + 1e-12 * length
+                if options.get("norm", "true") == "true":
+                    assert residual <= max(options.get("rtol", 1e-8) * length,
+                                           options.get("atol", 0))
+            return x, result
+        return run
+    for name in ("cg", "bicgstab", "gmres"):
+        monkeypatch.setattr(gs, name, checked(getattr(gs, name)))
+
+
 def matrix_of(stencil, extents, seed=1, symmetric=False, dtype=np.float64):
     """A diagonally dominant CSR matrix on the grid with every coupling of the stencil."""
     nx, ny, nz = extents
@@ -499,6 +538,33 @@ def test_krylov(name, norm):
     assert result.status == gs.Status.NON_FINITE
 
 
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])
+def test_nullspace(name):
+    A = poisson(12, 11, 7)
+    A = sp.csr_matrix(A - sp.diags(np.asarray(A.sum(axis=1)).ravel()))  # pure Neumann conditions
+    scale = sp.diags(np.linspace(1, 3, A.shape[0]))
+    b = vectors(A.shape[0]) + 0.5
+    solve = getattr(gs, name)
+    x, result = solve(A, b, max_iterations=100)
+    assert not result.converged and result.removed == 0
+    assert "maps constant vectors to 0: see nullspace" in result.message
+    for M in (None, gs.ilu0(A)):
+        x, result = solve(A, b, M=M, nullspace="constant")
+        assert result.converged and abs(x.sum()) < 1e-9 * abs(x).sum()
+        assert result.removed == pytest.approx(b.sum() / np.sqrt(len(b)) / np.linalg.norm(b))
+    null = 1 / scale.diagonal()
+    x, result = solve(sp.csr_matrix(scale @ A @ scale), b, nullspace=null, grid=(12, 11, 7))
+    assert result.converged and abs(null @ x) < 1e-9 * (null @ abs(x))
+    for wrong, error, word in ((null[:-1], ValueError, "nullspace"), ("ones", ValueError, "constant"),
+                               (1j * null, TypeError, "nullspace")):
+        with pytest.raises(error, match=word):
+            solve(A, b, nullspace=wrong)
+    with pytest.raises(gs.GridsweepError, match="not in the null space"):
+        solve(A, b, nullspace=null)
+    with pytest.raises(ValueError, match="x: overlaps nullspace"):
+        solve(A, b, x=null, nullspace=null)
+
+
 def test_krylov_monitor():
     A = poisson(12, 11, 7)
     b = vectors(A.shape[0])
@@ -788,7 +854,8 @@ def test_the_options_that_are_named_are_there(A):
     values = {"grid": (5, 4, 3), "stencil": "D3N7", "factor_type": "float64", "threads": 1,
               "vector_type": "float64", "transpose": False, "unit_diagonal": False, "lower": True,
               "pivot_shift": 0.0, "omega": 1.0, "context": None, "M": None, "x": None, "rtol": 1e-8,
-              "atol": 0.0, "max_iterations": 10, "norm": "true", "monitor": None, "restart": 5}
+              "atol": 0.0, "max_iterations": 10, "norm": "true", "nullspace": None,
+              "monitor": None, "restart": 5}
     for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular"):
         b = (vectors(60),) if name in ("cg", "bicgstab", "gmres") else ()
         with pytest.raises(TypeError) as caught:

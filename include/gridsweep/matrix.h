@@ -4,8 +4,22 @@
  * is used. With the CPU backend they are host arrays, with CUDA device arrays, unless a function
  * says otherwise. All arrays need only their type's alignment.
  *
- * Canonical arithmetic: a row's products are accumulated in ascending column order with fused
- * multiply-add, so results do not depend on the number of threads. */
+ * Canonical arithmetic: a row's products are accumulated in ascending column order, one fused
+ * multiply-add each where the processor has it. Products (gsw_spmv, gsw_residual) and the reference
+ * sweep follow it. The other sweeps sum a row in an order of their own:
+ *
+ *   line, CPU      from the farthest neighbour to the nearest in the direction of the sweep
+ *   line, CUDA     the row times the reciprocal of its diagonal; the neighbours in other lines
+ *                  first, in two sums where there are more than three, then those along x,
+ *                  where the terms of a run of rows can be combined by doubling
+ *   packed, CPU    the row is scaled by the reciprocal of its diagonal; neighbours in the order of
+ *                  the packed factor, x - 1 last
+ *   packed, CUDA   the same scaling; values of earlier steps first, in two sums for wide stencils,
+ *                  then those of the last step
+ *
+ * These orders follow from grid, stencil, types and backend alone. So each kind of sweep gives the
+ * same bits on every run, for any number of threads or blocks. Between kinds the results differ by
+ * rounding errors. */
 #ifndef GRIDSWEEP_MATRIX_H
 #define GRIDSWEEP_MATRIX_H
 

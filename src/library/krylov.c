@@ -79,16 +79,6 @@ static gsw_status check_preconditioner(gsw_context *context,
     return GSW_SUCCESS;
 }
 
-static gsw_status check_vectors(gsw_context *context, const void *b, const void *x,
-                                const double *null_vector, int64_t points) {
-    const gsw_vector vectors[] = {{.name = "b", .data = b},
-                                  {.name = "x", .data = x, .written = 1},
-                                  {.name = "null_vector", .data = null_vector}};
-    const int count = null_vector != NULL ? 3 : 2;
-    GSW_TRY(gsw_check_vectors(context, points, GSW_F64, 1, vectors, count));
-    return gsw_check_place(context, vectors, count);
-}
-
 static double milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -118,7 +108,12 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operato
     GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
     GSW_TRY(gsw_operator_check(context, A));
     GSW_TRY(check_preconditioner(context, M, run.n));
-    GSW_TRY(check_vectors(context, b, x, run.options.null_vector, run.n));
+    const gsw_vector vectors[] = {{.name = "b", .data = b},
+                                  {.name = "x", .data = x, .written = 1},
+                                  {.name = "null_vector", .data = run.options.null_vector}};
+    const int given = run.options.null_vector != NULL ? 3 : 2;
+    GSW_TRY(gsw_check_vectors(context, run.n, GSW_F64, 1, vectors, given));
+    GSW_TRY(gsw_check_place(context, vectors, given));
 
     context->solving = 1;
     const gsw_status status = gsw_krylov_solve(&run, known, &made);

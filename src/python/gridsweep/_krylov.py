@@ -23,18 +23,21 @@ _ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status
 class KrylovResult(NamedTuple):
     """How a solve ended (gsw_krylov_result)."""
 
-    converged: bool    # the tolerance was met and the true residual agrees
+    converged: bool    # the true residual of x meets the tolerance
     iterations: int
     residual: float    # true ||b - A x|| / ||b|| at the end (the norm itself if b = 0)
     recurrence: float  # the method's own last norm over its reference
     solve_ms: float    # wall time
     status: t.Status   # SUCCESS, NOT_CONVERGED, BREAKDOWN, NON_FINITE or STOPPED
     message: str       # what the library says of it; "" for SUCCESS
+    stagnated: bool    # NOT_CONVERGED because more iterations would not help
+    replacements: int  # how often the recurrence was replaced by the true residual
+    removed: float     # the part of b along the null vector, left out: between 0 and 1
 
 
 # What the functions below take by name.
-_OPTIONS = ("M", "x", "rtol", "atol", "max_iterations", "norm", "monitor", "grid", "stencil",
-            "threads", "context")
+_OPTIONS = ("M", "x", "rtol", "atol", "max_iterations", "norm", "nullspace", "monitor", "grid",
+            "stencil", "threads", "context")
 
 
 def _rows(context, A, b):
@@ -48,6 +51,20 @@ def _rows(context, A, b):
     if len(shape) != 1 or shape[0] < 1:
         raise ValueError(f"b: has shape {tuple(shape)}, must have (points,)")
     return int(shape[0])
+
+
+def _nullspace(context, nullspace, shape, x, options):
+    """Sets the options' null vector. What it returns keeps the vector's memory for the solve."""
+    if nullspace is None or isinstance(nullspace, str):
+        options.nullspace = choice("nullspace", nullspace or "none", t.NULLSPACES)
+        return None
+    null = source(context, "nullspace", nullspace, shape[0], np.float64)
+    if null.shape != shape:
+        raise ValueError(f"nullspace: has shape {null.shape}, must have {shape}")
+    if null.overlaps(x):
+        raise ValueError("x: overlaps nullspace")
+    options.nullspace, options.null_vector = 2, null.address
+    return null
 
 
 @contextmanager
@@ -78,7 +95,8 @@ def _preconditioner(context, M, rows, like, raised):
 
 
 def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iterations=10000, restart=30,
-           norm="true", monitor=None, grid=None, stencil=None, threads=0, context=None):
+           norm="true", nullspace=None, monitor=None, grid=None, stencil=None, threads=0,
+           context=None):
     options = t.gsw_krylov_options(
         rtol=real("rtol", rtol, lambda v: v >= 0, "0 or more"),
         atol=real("atol", atol, lambda v: v >= 0, "0 or more"),
@@ -114,6 +132,7 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         result_x.array[:] = 0
     elif given.overlaps(result_x):
         raise ValueError("x: overlaps b")
+    null = _nullspace(context, nullspace, given.shape, result_x, options)
 
     raised = []
 
@@ -137,8 +156,10 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         if status not in _ENDED:
             context._check(code)
         message = context._message(status) if status else ""
+    del null
     return result_x.array, KrylovResult(bool(report.converged), report.iterations, report.residual,
-                                        report.recurrence, report.solve_ms, status, message)
+                                        report.recurrence, report.solve_ms, status, message,
+                                        bool(report.stagnated), report.replacements, report.removed)
 
 
 def cg(A, b, M=None, x=None, **options):
@@ -156,6 +177,9 @@ def cg(A, b, M=None, x=None, **options):
     rtol, atol      stop where the residual norm is at most max(rtol * reference, atol); 1e-8 and 0
     max_iterations  10000
     norm            "true": ||b - A x|| against ||b||; "preconditioned": ||M^-1 (b - A x)||
+    nullspace       "constant": A maps constant vectors to 0, as with pure Neumann conditions; or an
+                    array of shape (points,) that A maps to 0. The solve leaves out that part of b
+                    and x; the residual is that of the rest. None: A is regular
     monitor         function of (iteration, residual), which gives True to stop; it must not use the
                     context. What it raises is raised here.
     grid, stencil, threads, context  as for ilu0(); those of M where there is one

@@ -32,6 +32,7 @@ BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}
 ALGORITHMS = {"auto": 0, "reference": 1, "line": 2, "pencil": 3}
 KINDS = {"ilu0": 0, "ic0": 1, "dilu": 2, "ssor": 3, "jacobi": 4, "lower": 5, "upper": 6, "lu": 7}
 NORMS = {"true": 0, "preconditioned": 1}
+NULLSPACES = {"none": 0, "constant": 1}  # or a vector: 2
 DTYPES = {"float64": 0, "float32": 1}
 ITYPES = {"int32": 0, "int64": 1}
 LOWER, UPPER = 0, 1
@@ -103,12 +104,13 @@ class gsw_sptrsv_options(_Sized):
 class gsw_krylov_options(_Sized):
     _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double), ("max_iterations", c_int64),
                 ("restart", c_int), ("norm", c_int), ("monitor", MONITOR_FN),
-                ("monitor_user", c_void_p)]
+                ("monitor_user", c_void_p), ("nullspace", c_int), ("null_vector", c_void_p)]
 
 
 class gsw_krylov_result(_Sized):
-    _fields_ = [("size", c_size_t), ("iterations", c_int64), ("converged", c_int), ("residual", c_double),
-                ("recurrence", c_double), ("solve_ms", c_double)]
+    _fields_ = [("size", c_size_t), ("iterations", c_int64), ("converged", c_int),
+                ("stagnated", c_int), ("replacements", c_int64), ("residual", c_double),
+                ("recurrence", c_double), ("removed", c_double), ("solve_ms", c_double)]
 
 
 STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,
