@@ -16,26 +16,31 @@ typedef enum gsw_shape_name {
         SHAPE_COUNT
 } gsw_shape_name;
 
-/* What a shape's offsets need, as bits that hold if one of them needs it: a shear above 0, 1 or 2;
- * for the shears 0, 1 and 2 a halo above 0, 1 or 2; a point that is not backward along some axis;
- * another plane; an offset that is not before (-1, 0, 0). */
-#define SHAPE_BIT(bit, holds) | ((holds) ? 1 << (bit) : 0)
+/* What the offsets of a shape need, as bits. Of a shear and, for each shear, of a halo there is a
+ * bit for "above 0", "above 1" and "above 2". */
+enum {
+    SHAPE_SHEAR_BIT = 0,
+    SHAPE_HALO_BIT = 3,
+    SHAPE_FORWARD_BIT = 12, /* an offset points forward along an axis */
+    SHAPE_PLANE_BIT = 13,   /* an offset leads to another plane */
+    SHAPE_LATE_BIT = 14     /* an offset is not before (-1, 0, 0) */
+};
+#define SHAPE_BIT(bit, holds)        | ((holds) ? 1 << (bit) : 0)
+#define SHAPE_SHEAR_ABOVE(shear, dl) SHAPE_BIT(SHAPE_SHEAR_BIT + (shear), (dl) > 0)
+#define SHAPE_HALO_ABOVE(shear, dl)                                                                \
+    SHAPE_BIT(SHAPE_HALO_BIT + 3 * (shear), (dl) < 0)                                              \
+    SHAPE_BIT(SHAPE_HALO_BIT + 3 * (shear) + 1, (dl) < -1)                                         \
+    SHAPE_BIT(SHAPE_HALO_BIT + 3 * (shear) + 2, (dl) < -2)
 #define SHAPE_NEEDS(dx, dy, dz)                                                                    \
-    SHAPE_BIT(0, (dy) > 0)                                                                         \
-    SHAPE_BIT(1, (dy) + (dz) > 0)                                                                  \
-    SHAPE_BIT(2, (dy) + 2 * (dz) > 0)                                                              \
-    SHAPE_BIT(3, (dy) < 0)                                                                         \
-    SHAPE_BIT(4, (dy) < -1)                                                                        \
-    SHAPE_BIT(5, (dy) < -2)                                                                        \
-    SHAPE_BIT(6, (dy) + (dz) < 0)                                                                  \
-    SHAPE_BIT(7, (dy) + (dz) < -1)                                                                 \
-    SHAPE_BIT(8, (dy) + (dz) < -2)                                                                 \
-    SHAPE_BIT(9, (dy) + 2 * (dz) < 0)                                                              \
-    SHAPE_BIT(10, (dy) + 2 * (dz) < -1)                                                            \
-    SHAPE_BIT(11, (dy) + 2 * (dz) < -2)                                                            \
-    SHAPE_BIT(12, (dx) > 0 || (dy) > 0 || (dz) > 0)                                                \
-    SHAPE_BIT(13, (dz) != 0)                                                                       \
-    SHAPE_BIT(14, !((dz) < 0 || ((dz) == 0 && ((dy) < 0 || ((dy) == 0 && (dx) < -1)))))
+    SHAPE_SHEAR_ABOVE(0, dy)                                                                       \
+    SHAPE_SHEAR_ABOVE(1, (dy) + (dz))                                                              \
+    SHAPE_SHEAR_ABOVE(2, (dy) + 2 * (dz))                                                          \
+    SHAPE_HALO_ABOVE(0, dy)                                                                        \
+    SHAPE_HALO_ABOVE(1, (dy) + (dz))                                                               \
+    SHAPE_HALO_ABOVE(2, (dy) + 2 * (dz))                                                           \
+    SHAPE_BIT(SHAPE_FORWARD_BIT, (dx) > 0 || (dy) > 0 || (dz) > 0)                                 \
+    SHAPE_BIT(SHAPE_PLANE_BIT, (dz) != 0)                                                          \
+    SHAPE_BIT(SHAPE_LATE_BIT, (dz) > 0 || ((dz) == 0 && ((dy) > 0 || ((dy) == 0 && (dx) >= -1))))
 #define SHAPE_HAS(name, bit)     (SHAPE_NEEDS_##name >> (bit)&1)
 #define SHAPE_OTHERS(dx, dy, dz) +1
 
@@ -44,10 +49,12 @@ typedef enum gsw_shape_name {
  * plane. */
 enum {
 #define SHAPE_CONSTANTS(name, needs)                                                               \
-    SHAPE_NEEDS_##name = 0 needs, SHAPE_SHEAR_##name = SHAPE_HAS(name, 0) + SHAPE_HAS(name, 1),    \
-    SHAPE_HALO_##name =                                                                            \
-        SHAPE_HAS(name, 3 + 3 * SHAPE_SHEAR_##name) + SHAPE_HAS(name, 4 + 3 * SHAPE_SHEAR_##name), \
-    SHAPE_STAR_##name = !SHAPE_HAS(name, 12), SHAPE_FLAT_##name = !SHAPE_HAS(name, 13),
+    SHAPE_NEEDS_##name = 0 needs,                                                                  \
+    SHAPE_SHEAR_##name = SHAPE_HAS(name, SHAPE_SHEAR_BIT) + SHAPE_HAS(name, SHAPE_SHEAR_BIT + 1),  \
+    SHAPE_HALO_##name = SHAPE_HAS(name, SHAPE_HALO_BIT + 3 * SHAPE_SHEAR_##name) +                 \
+                        SHAPE_HAS(name, SHAPE_HALO_BIT + 1 + 3 * SHAPE_SHEAR_##name),              \
+    SHAPE_STAR_##name = !SHAPE_HAS(name, SHAPE_FORWARD_BIT),                                       \
+    SHAPE_FLAT_##name = !SHAPE_HAS(name, SHAPE_PLANE_BIT),
     GSW_NAMED_STENCILS(SHAPE_CONSTANTS, SHAPE_NEEDS)
 #undef SHAPE_CONSTANTS
 #define SHAPE_CONSTANTS(name, others) SHAPE_TERMS_##name = 1 others,
@@ -62,10 +69,12 @@ enum {
 #define SHAPE_ASSERT _Static_assert
 #endif
 #define SHAPE_CHECKS(name, lower)                                                                  \
-    SHAPE_ASSERT(!SHAPE_HAS(name, 2), #name ": a shear above 2 needs another bit");                \
-    SHAPE_ASSERT(!SHAPE_HAS(name, 5 + 3 * SHAPE_SHEAR_##name),                                     \
+    SHAPE_ASSERT(!SHAPE_HAS(name, SHAPE_SHEAR_BIT + 2),                                            \
+                 #name ": a shear above 2 needs another bit");                                     \
+    SHAPE_ASSERT(!SHAPE_HAS(name, SHAPE_HALO_BIT + 2 + 3 * SHAPE_SHEAR_##name),                    \
                  #name ": a halo above 2 needs another bit, and kernels that can shift so far");   \
-    SHAPE_ASSERT(!SHAPE_HAS(name, 14), #name ": an offset does not lie before (-1, 0, 0)");        \
+    SHAPE_ASSERT(!SHAPE_HAS(name, SHAPE_LATE_BIT),                                                 \
+                 #name ": an offset does not lie before (-1, 0, 0)");                              \
     SHAPE_ASSERT(2 * SHAPE_TERMS_##name + 1 <= GSW_STENCIL_MAX, #name ": too many offsets");
 GSW_NAMED_STENCILS(SHAPE_CHECKS, GSW_NO_OFFSET)
 #undef SHAPE_CHECKS
