@@ -301,6 +301,117 @@ START_TEST(zero_and_non_finite_right_hand_sides) {
 }
 END_TEST
 
+/* ---- callbacks ---- */
+
+/* What the callbacks use, and the call in which one fails, or 0. */
+typedef struct calls {
+    system_pair *s;
+    gsw_factor *factor;
+    int made, fail_at;
+} calls;
+
+static gsw_status multiply(void *user, gsw_context *where, const double *x, double *y) {
+    calls *c = user;
+    if (++c->made == c->fail_at)
+        return gsw_context_fail(where, GSW_ERROR_IO, "lost");
+    return gsw_spmv(where, &c->s->device, GSW_F64, x, y);
+}
+
+static gsw_status precondition(void *user, gsw_context *where, const double *b, double *x) {
+    calls *c = user;
+    if (b == x)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    if (++c->made == c->fail_at)
+        return gsw_context_fail(where, GSW_ERROR_IO, "lost");
+    return gsw_factor_solve(where, c->factor, 1, b, c->s->n, x, c->s->n);
+}
+
+/* Callbacks that only queue their work give what matrix and factor give, on the device. */
+START_TEST(callbacks_solve_in_the_order_of_the_stream) {
+    system_pair s = {0};
+    system_open(&s, "poisson:12x11x10");
+    factor_pair f = factors_open(
+        &s, &(gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_IC0});
+    double *expected = oracle_vector(GSW_F64, 1, s.n);
+    for (int k = 0; k < 6; k++) {
+        const gsw_method method = (gsw_method)(k / 2);
+        const gsw_krylov_options options = {
+            .size = sizeof options, .rtol = 1e-9, .norm = (gsw_norm)(k % 2)};
+        calls a = {.s = &s}, m = {.s = &s, .factor = f.cuda};
+        gsw_operator *op = NULL;
+        gsw_preconditioner *M = NULL;
+        gsw_krylov_result one = {.size = sizeof one}, other = {.size = sizeof other};
+        oracle_fill(GSW_F64, expected, s.n, 0);
+        device_put(s.cuda, &s.device_x, expected);
+        device_try(s.cuda, solve_krylov(s.cuda, method, &s.device, f.cuda, &options,
+                                        s.device_b.values, s.device_x.values, &one));
+        device_get(s.cuda, &s.device_x, expected);
+        device_try(s.cuda, gsw_operator_from_callback(s.cuda, s.n, multiply, &a, &op));
+        device_try(s.cuda, gsw_preconditioner_from_callback(s.cuda, s.n, precondition, &m, &M));
+        oracle_fill(GSW_F64, s.x, s.n, 0);
+        device_put(s.cuda, &s.device_x, s.x);
+        device_try(s.cuda, gsw_krylov(s.cuda, method, op, M, &options, s.device_b.values,
+                                      s.device_x.values, &other));
+        device_get(s.cuda, &s.device_x, s.x);
+        ck_assert_int_eq(other.iterations, one.iterations);
+        ck_assert_double_le(oracle_error(GSW_F64, s.n, s.x, expected), 1e-12);
+
+        /* A callback that fails ends the solve, and the context goes on. */
+        for (int in_m = 0; in_m < 2; in_m++) {
+            a.made = m.made = 0;
+            a.fail_at = in_m ? 0 : 3;
+            m.fail_at = in_m ? 3 : 0;
+            oracle_fill(GSW_F64, s.x, s.n, 0);
+            device_put(s.cuda, &s.device_x, s.x);
+            ck_assert_int_eq(gsw_krylov(s.cuda, method, op, M, &options, s.device_b.values,
+                                        s.device_x.values, &other),
+                             GSW_ERROR_IO);
+            ck_assert_str_eq(gsw_context_message(s.cuda),
+                             in_m ? "preconditioner: the callback failed: lost"
+                                  : "operator: the callback failed: lost");
+            device_try(s.cuda, gsw_context_synchronize(s.cuda));
+        }
+        gsw_preconditioner_destroy(M);
+        gsw_operator_destroy(op);
+    }
+    free(expected);
+    factors_close(&f);
+    system_close(&s);
+}
+END_TEST
+
+/* Host arrays are refused, or taken where the device pages host memory in: never a broken device.
+ */
+START_TEST(host_arrays_are_seen) {
+    system_pair s = {0};
+    gsw_operator *op = NULL, *on_host = NULL;
+    gsw_factor *factor = NULL;
+    system_open(&s, "poisson:8x7x6");
+    device_try(s.cuda, gsw_operator_from_matrix(s.cuda, &s.device, &op));
+    const gsw_status status = gsw_operator_from_matrix(s.cuda, s.host, &on_host);
+    if (status == GSW_SUCCESS) { /* such a device */
+        gsw_operator_destroy(on_host);
+    } else {
+        ck_assert_int_eq(status, GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_ptr_null(on_host);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(s.cuda), "array: values is in host"));
+        ck_assert_int_eq(gsw_factor_create(s.cuda, s.host, NULL, &factor),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_int_eq(gsw_cg(s.cuda, op, NULL, NULL, s.b, s.device_x.values, NULL),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(s.cuda), "b is in host memory"));
+        ck_assert_int_eq(gsw_cg(s.cuda, op, NULL, NULL, s.device_b.values, s.x, NULL),
+                         GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(s.cuda), "x is in host memory"));
+    }
+    oracle_fill(GSW_F64, s.x, s.n, 0);
+    device_put(s.cuda, &s.device_x, s.x);
+    device_try(s.cuda, gsw_cg(s.cuda, op, NULL, NULL, s.device_b.values, s.device_x.values, NULL));
+    gsw_operator_destroy(op);
+    system_close(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cuda_krylov");
     TCase *tc = tcase_create("krylov");
@@ -315,6 +426,8 @@ int main(void) {
     tcase_add_test(tc, contexts_survive_faults);
     tcase_add_test(tc, runs_repeat);
     tcase_add_test(tc, zero_and_non_finite_right_hand_sides);
+    tcase_add_test(tc, callbacks_solve_in_the_order_of_the_stream);
+    tcase_add_test(tc, host_arrays_are_seen);
     suite_add_tcase(suite, tc);
     return device_run_suite(suite);
 }

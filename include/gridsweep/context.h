@@ -99,7 +99,7 @@ const char *gsw_backend_name(gsw_backend backend);
 GSW_API
 const char *gsw_build_info(void);
 
-/* Version of the library that is running, such as "0.1.0", and the commit it was built from
+/* Version of the library that is running, such as "0.2.0", and the commit it was built from
  * ("unknown" outside a checkout). Static storage. */
 GSW_API
 const char *gsw_version(void);

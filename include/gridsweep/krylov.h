@@ -1,7 +1,8 @@
 /* gridsweep/krylov.h: preconditioned Krylov solvers.
  *
- * All solve A x = b in fp64, starting from the x that is passed in. They stop when the residual
- * norm is at most max(rtol * reference, atol):
+ * A is a gsw_operator and M a gsw_preconditioner, made from the library's objects or from
+ * callbacks. All methods solve A x = b in fp64, starting from the x that is passed in. They stop
+ * when the residual norm is at most max(rtol * reference, atol):
  *
  *   GSW_NORM_TRUE            norm ||b - A x||, reference ||b||. GMRES and BiCGSTAB precondition
  *                            from the right.

@@ -121,8 +121,8 @@ gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw
 GSW_API
 void gsw_csr_free(gsw_csr *csr);
 
-/* y = A x, or r = b - A x. Vectors of `vector_type`, one value a point; y (r) must not overlap x;
- * r may be b. Bytes moved: the matrix once, x and y (and b) once.
+/* y = A x, or r = b - A x. Vectors of `vector_type`, one value per point; y (r) must not overlap x;
+ * r may be b, otherwise they must not overlap. Bytes moved: the matrix once, x and y (and b) once.
  * Types: vector_type F64 with values F64 or F32; vector_type F32 with values F32.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_A_GRID (a stencil's CSR row out of bounds is not
  * looked for here: see gsw_matrix_validate). */

@@ -14,8 +14,8 @@ class Gridsweep(CMakePackage, CudaPackage):
 
     license("BSD-3-Clause")
 
-    # Built from the checkout: spack dev-build gridsweep@0.1.0
-    version("0.1.0")
+    # Built from the checkout: spack dev-build gridsweep@0.2.0
+    version("0.2.0")
 
     variant("openmp", default=True, description="Use all cores through OpenMP")
     variant("program", default=True, description="Build the program gridsweep")

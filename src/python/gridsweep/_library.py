@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ._types import PROTOTYPES, gsw_stencil
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 VARIABLE = "GRIDSWEEP_LIBRARY"
 
 _HELP = (f"Build and install the C library, or set the environment variable {VARIABLE} to the path "
@@ -18,7 +18,7 @@ _HELP = (f"Build and install the C library, or set the environment variable {VAR
 def _names():
     if sys.platform == "darwin":
         return ["libgridsweep.0.dylib", "libgridsweep.dylib"]
-    return ["libgridsweep.so.0", "libgridsweep.so"]
+    return ["libgridsweep.so." + VERSION.rpartition(".")[0], "libgridsweep.so"]
 
 
 def _candidates():
