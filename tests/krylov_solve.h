@@ -19,7 +19,7 @@ static inline gsw_status solve_krylov(gsw_context *where, gsw_method method,
     if (status == GSW_SUCCESS)
         status = gsw_krylov(where, method, op, preconditioner, options, b, x, filled);
     if (where != NULL && gsw_context_backend(where) == GSW_BACKEND_CPU)
-        truth_check(gsw_method_name(method), matrix, options, b, x, status, filled);
+        truth_check(gsw_method_name(method), matrix, options, b, x, status, filled, where, factor);
     gsw_preconditioner_destroy(preconditioner);
     gsw_operator_destroy(op);
     return status;

@@ -91,7 +91,8 @@ static void solve_both(system_pair *s, const factor_pair *f, gsw_method method,
     ck_assert_msg(status == expected, "%s: %s: %s", gsw_method_name(method),
                   gsw_status_name(status), gsw_context_message(s->cuda));
     device_get(s->cuda, &s->device_x, s->x);
-    truth_check(gsw_method_name(method), s->host, options, s->b, s->x, status, on_cuda);
+    truth_check(gsw_method_name(method), s->host, options, s->b, s->x, status, on_cuda, s->cpu,
+                f->cpu);
 }
 
 /* As many iterations on the device as on the CPU, up to one, and the residual that it says. */
