@@ -1,5 +1,5 @@
-/* eliminate.cuh: what the host tells the kernels of an elimination (eliminate.cu), and the tables
- * that a factor keeps for them. */
+/* eliminate.cuh: what the host passes to the kernels of an elimination (eliminate.cu), and the
+ * tables that a factor keeps for them. */
 #ifndef GSW_CUDA_ELIMINATE_CUH
 #define GSW_CUDA_ELIMINATE_CUH
 
