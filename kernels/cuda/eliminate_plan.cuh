@@ -1,4 +1,4 @@
-/* eliminate_plan.cuh: what the host tells the kernels of an elimination (eliminate.cu), and the
+/* eliminate_plan.cuh: what the host passes to the kernels of an elimination (eliminate.cu), and the
  * tables that a factor keeps for them. */
 #ifndef GSW_CUDA_ELIMINATE_PLAN_CUH
 #define GSW_CUDA_ELIMINATE_PLAN_CUH

@@ -19,9 +19,9 @@
  *
  * EPOCHS. What an earlier solve has left must not look published. A solve's number in the upper
  * half of the ticket counter (sweep), a base that grows from solve to solve (line), or counters
- * that the host resets (elimination) tell the solves apart.
+ * that the host resets (elimination) distinguish the solves.
  *
- * WAITS. Only a wait for another block looks at the clock. It ends when the solve is abandoned: the
+ * WAITS. Only a wait for another block reads the clock. It ends when the solve is abandoned: the
  * first worker that has waited too long writes the report, and all others find the mark. Then
  * nobody waits for other blocks any more, and all blocks run to their end. A wait inside a block
  * needs no clock: it leads, step by step, to a wait for another block or to no wait at all. */
@@ -67,7 +67,7 @@ template <> struct sentinel<double> {
     /* A face of the packed sweep: quiet NaNs are not published values. */
     static constexpr uint64_t unpublished = ~(uint64_t)0;
     static constexpr uint64_t published_nan = 0x7ff2600d00000000;
-    /* A cell of a ring in shared memory: signalling, told by its upper half. */
+    /* A cell of a ring in shared memory: signalling, recognised by its upper half. */
     static constexpr uint64_t empty = 0x7ff4deadbeef0001;
 };
 template <> struct sentinel<float> {

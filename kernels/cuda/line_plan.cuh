@@ -1,4 +1,4 @@
-/* line_plan.cuh: what the host tells the kernels of the direct sweep (line.cu fills it).
+/* line_plan.cuh: what the host passes to the kernels of the direct sweep (line.cu fills it).
  *
  * SWEEP COORDINATES. Extents of 1 are squeezed out, and a sweep that runs downward is an upward
  * sweep of the mirrored grid (row -> points - 1 - row). In sweep coordinates a point depends on

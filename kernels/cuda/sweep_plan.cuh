@@ -1,4 +1,4 @@
-/* sweep_plan.cuh: what the host tells a sweep's kernel, and what stays on the device between
+/* sweep_plan.cuh: what the host passes to a sweep's kernel, and what stays on the device between
  * sweeps. */
 #ifndef GSW_CUDA_SWEEP_PLAN_CUH
 #define GSW_CUDA_SWEEP_PLAN_CUH
@@ -9,7 +9,7 @@ enum {
     SWEEP_CHUNK = GSW_TILE_CHUNK,
     SWEEP_BARRIERS = 16,    /* of each kind that count chunks */
     SWEEP_STAGES_MAX = 12,  /* chunks of coefficients in shared memory */
-    SWEEP_STAGES_FIRST = 3, /* of which a block asks for so many before it waits for the first */
+    SWEEP_STAGES_FIRST = 3, /* of these, so many are loaded before the block waits for the first */
     SWEEP_POLLED_ROWS = 3   /* rows at most that a receiver's lane polls at once */
 };
 
