@@ -746,7 +746,7 @@ END_TEST
 
 START_TEST(a_bad_pivot_is_named_by_row_and_point) {
     const gsw_grid grid = {5, 4, 3};
-    const gsw_factor_options options = {.kind = (gsw_factor_kind)_i};
+    const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
     oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
     gsw_context *context = oracle_context(1);
     gsw_factor *factor = NULL;
