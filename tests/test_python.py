@@ -737,8 +737,8 @@ class FakePackage:
 
 @pytest.mark.parametrize("package", ["cupy", "torch"])
 def test_functions_on_a_device(package, monkeypatch):
-    """On the host, with the package replaced: the function works on the context's device and stream,
-    on the memory whose address the library gives, and its result is copied on the same stream."""
+    """On the host, with the package replaced: the function works on the device and the stream of the
+    context, on the memory whose address the library gives; its result is copied on that stream."""
     from gridsweep import _callback
 
     log, raised = [], []
@@ -746,7 +746,8 @@ def test_functions_on_a_device(package, monkeypatch):
     b = type("Array", (), {"__module__": package + ".core"})()
     with gs.Context() as context:
         context.backend, context._device_number, context._stream = "cuda", 3, 0x77
-        call = _callback.Callback(context, "A", lambda x: log.append("called") or 2 * x, 5, b, raised)
+        call = _callback.Callback(context, "A", lambda x: log.append("called") or 2 * x, 5, b,
+                                  raised)
         x, y = np.arange(5.0), np.zeros(5)
         for again in range(2):
             assert call._call(None, None, x.ctypes.data, y.ctypes.data) == 0 and not raised

@@ -97,14 +97,16 @@ class gsw_factor_info(_Sized):
 
 
 class gsw_sptrsv_options(_Sized):
-    _fields_ = [("size", c_size_t), ("part", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
-                ("vector_type", c_int), ("algorithm", c_int), ("workspace", c_void_p)]
+    _fields_ = [("size", c_size_t), ("part", c_int), ("transpose", c_int),
+                ("unit_diagonal", c_int), ("vector_type", c_int), ("algorithm", c_int),
+                ("workspace", c_void_p)]
 
 
 class gsw_krylov_options(_Sized):
-    _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double), ("max_iterations", c_int64),
-                ("restart", c_int), ("norm", c_int), ("monitor", MONITOR_FN),
-                ("monitor_user", c_void_p), ("nullspace", c_int), ("null_vector", c_void_p)]
+    _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double),
+                ("max_iterations", c_int64), ("restart", c_int), ("norm", c_int),
+                ("monitor", MONITOR_FN), ("monitor_user", c_void_p),
+                ("nullspace", c_int), ("null_vector", c_void_p)]
 
 
 class gsw_krylov_result(_Sized):
