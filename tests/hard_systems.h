@@ -94,6 +94,9 @@ typedef struct hard_case {
     double pivot_shift;
     gsw_status status;
     const char *says; /* part of the message */
+    /* BiCGSTAB goes on far below what rounding leaves known. It may meet a vanishing scalar there
+     * first, which depends on the order of sums. */
+    int may_break_down;
 } hard_case;
 
 /* clang-format off */
@@ -225,7 +228,7 @@ static const hard_case hard_cases[] = {
      GSW_ERROR_NOT_CONVERGED, "the matrix is singular or nearly so"},
     {"nearly singular, random, bicgstab",
      {CUBE, .decades = 8, .z = 1e4, .leak = 1e-4}, RANDOM, GSW_BICGSTAB, GSW_ILU0, NO_OPTIONS, 0,
-     GSW_ERROR_NOT_CONVERGED, "the matrix is singular or nearly so"},
+     GSW_ERROR_NOT_CONVERGED, "the matrix is singular or nearly so", .may_break_down = 1},
     {"a tolerance that fp64 does not attain, cg",
      {BOX, .z = 1, .shift = 0.1}, RANDOM, GSW_CG, GSW_IC0, {.rtol = 1e-25}, 0,
      GSW_ERROR_NOT_CONVERGED, "the tolerance is less than fp64 attains"},
@@ -292,11 +295,12 @@ static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, co
     const gsw_status status =
         solve_krylov(context, c->method, &there, factor, &given, bt, xt, &result);
     krylov_download(context, x, xt, bytes);
-    ck_assert_msg(status == c->status, "%s: %s: %s", c->what, gsw_status_name(status),
+    const int broke_down = c->may_break_down && status == GSW_ERROR_BREAKDOWN;
+    ck_assert_msg(status == c->status || broke_down, "%s: %s: %s", c->what, gsw_status_name(status),
                   gsw_context_message(context));
     truth_check(c->what, &a.view, &options, b, x, status, &result, host ? context : NULL,
                 host ? factor : NULL);
-    if (status != GSW_SUCCESS)
+    if (status != GSW_SUCCESS && !broke_down)
         ck_assert_msg(strstr(gsw_context_message(context), c->says) != NULL, "%s: %s", c->what,
                       gsw_context_message(context));
     for (int64_t i = 0; i < a.n; i++)

@@ -87,7 +87,8 @@ typedef struct gsw_krylov_options {
                                 context's memory, of any length but 0; it must not overlap x */
 } gsw_krylov_options;
 
-/* Filled by the library, as many bytes as `size` says. */
+/* Filled by the library, as many bytes as `size` says. residual and recurrence are NaN where none
+ * could be computed, as after an error of a callback. */
 typedef struct gsw_krylov_result {
     size_t size; /* sizeof this struct, set by the caller */
     int64_t iterations;

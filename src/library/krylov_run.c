@@ -4,8 +4,16 @@
 
 #include "krylov_run.h"
 
+/* y = A x, also with a null vector. A callback may return any status: it is not the method's own.
+ */
+static gsw_status apply_operator(gsw_krylov_run *run, const double *x, double *y) {
+    const gsw_status status = gsw_operator_multiply(run->op, x, y);
+    run->failed |= status != GSW_SUCCESS;
+    return status;
+}
+
 gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) {
-    GSW_TRY(gsw_operator_multiply(run->op, x, y));
+    GSW_TRY(apply_operator(run, x, y));
     return gsw_krylov_project(run, y);
 }
 
@@ -17,8 +25,9 @@ gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out) {
     if (run->preconditioner == NULL)
         return in != out ? gsw_krylov_copy(run, in, out) : GSW_SUCCESS;
-    GSW_TRY(gsw_preconditioner_solve(run->preconditioner, in, out));
-    return gsw_krylov_project(run, out);
+    const gsw_status status = gsw_preconditioner_solve(run->preconditioner, in, out);
+    run->failed |= status != GSW_SUCCESS;
+    return status == GSW_SUCCESS ? gsw_krylov_project(run, out) : status;
 }
 
 gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
@@ -52,13 +61,13 @@ gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v) {
 gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
                             double *size) {
     GSW_TRY(run->context->ops->change_signs(run->context, run->n, v, scratch));
-    GSW_TRY(gsw_operator_multiply(run->op, scratch, terms));
+    GSW_TRY(apply_operator(run, scratch, terms));
     return gsw_krylov_norm(run, terms, size);
 }
 
 gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double *scratch,
                                    double *terms, double *product, double *size) {
-    GSW_TRY(gsw_operator_multiply(run->op, v, terms));
+    GSW_TRY(apply_operator(run, v, terms));
     GSW_TRY(gsw_krylov_norm(run, terms, product));
     return gsw_krylov_terms(run, v, scratch, terms, size);
 }

@@ -213,7 +213,7 @@ static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, 
     double last = INFINITY;
     for (int stalls = 0;; result->replacements++) {
         const gsw_status status = run_method(run, method);
-        if (status != GSW_SUCCESS && !gsw_krylov_ended(status))
+        if (run->failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status)))
             return status;
         GSW_TRY(measure(run, t));
         result->converged = may_have_converged(status) && meets_tolerance(run, t);
@@ -244,7 +244,7 @@ static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, 
 static gsw_status solve(gsw_krylov_run *run, const gsw_krylov_method *method, double *null_vectors,
                         gsw_krylov_result *result) {
     double b_norm, given_norm;
-    truth t;
+    truth t = {NAN, NAN, NAN, NAN};
     GSW_TRY(gsw_krylov_norm(run, run->b, &given_norm));
     if (null_vectors != NULL && given_norm > 0 && isfinite(given_norm))
         GSW_TRY(use_null_vector(run, null_vectors, null_vectors + run->stride, &result->removed));
@@ -260,7 +260,7 @@ static gsw_status solve(gsw_krylov_run *run, const gsw_krylov_method *method, do
     }
     GSW_TRY(set_reference(run, b_norm));
     const gsw_status status = iterate(run, method, &t, result);
-    if (status == GSW_SUCCESS || gsw_krylov_ended(status)) {
+    if (!run->failed && (status == GSW_SUCCESS || gsw_krylov_ended(status))) {
         result->residual = t.residual / b_norm;
         result->recurrence = run->norm / run->reference;
     }
