@@ -1,7 +1,8 @@
 /* perf_queue.c: what a call costs inside a queue of 20, as a solver makes them, to compare two
  * builds.
  *
- *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27] [EXTENT ...]
+ *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27]
+ *              [--calls sweep,direct,apply,ilu0,bicgstab] [EXTENT ...]
  *
  * Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128 and 256. For each cube and stencil,
  * in microseconds per call: a sweep of a packed lower factor, the direct sweep of a lower CSR, an
@@ -33,6 +34,7 @@
 
 static gsw_context *context;
 static int repeats = 30;
+static const char *calls = "sweep,direct,apply,ilu0,bicgstab"; /* that are measured */
 
 /* One matrix, in the context's memory, and what is called. */
 typedef struct trial {
@@ -74,6 +76,11 @@ static void print(const trial *t, const char *what, double *us, int count, doubl
     fflush(stdout);
 }
 
+static int chosen(const char *what) {
+    const char *place = strstr(calls, what);
+    return place != NULL && (place == calls || place[-1] == ',');
+}
+
 typedef void (*call_fn)(trial *t);
 
 static void packed_sweep(trial *t) {
@@ -109,6 +116,8 @@ static double error_of(const trial *t, const double *right) {
 /* `right` may be NULL: then nothing is compared. */
 static void measure(trial *t, const char *what, call_fn call, const double *right) {
     const size_t bytes = (size_t)t->points * sizeof(double);
+    if (!chosen(what))
+        return;
     double *us = allocate((size_t)repeats * sizeof *us);
     double *poison = allocate(bytes);
     memset(poison, 0xFF, bytes); /* NaN */
@@ -254,6 +263,8 @@ int main(int argc, char **argv) {
             repeats = atoi(argv[++k]);
         else if (strcmp(argv[k], "--stencils") == 0 && k + 1 < argc)
             stencils = argv[++k];
+        else if (strcmp(argv[k], "--calls") == 0 && k + 1 < argc)
+            calls = argv[++k];
         else if (count < 16 && atoll(argv[k]) > 0)
             extents[count++] = atoll(argv[k]);
         else {
@@ -275,7 +286,8 @@ int main(int argc, char **argv) {
         snprintf(list, sizeof list, "%s", stencils);
         for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
             measure_sweeps(name, extents[k]);
-        measure_iteration(extents[k]);
+        if (chosen("bicgstab"))
+            measure_iteration(extents[k]);
     }
     gsw_context_destroy(context);
     return 0;
