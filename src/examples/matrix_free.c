@@ -19,7 +19,7 @@ static const double conductance = 400; /* between neighbours; each point loses 1
 static gsw_status ring_multiply(void *user, gsw_context *context, const double *x, double *y) {
     int *products = user;
     (void)context;
-    for (int wire = 0; wire < WIRES; wire++)
+    for (size_t wire = 0; wire < WIRES; wire++)
         for (int i = 0; i < RING; i++) {
             const double *ring = x + wire * RING;
             const double left = ring[(i + RING - 1) % RING], right = ring[(i + 1) % RING];

@@ -11,9 +11,12 @@
 #include <gridsweep/context.h>
 
 #define GSW_ENDS_WITH(type, member)                                                                \
-    _Static_assert(offsetof(type, size) == 0 &&                                                    \
-                       offsetof(type, member) + sizeof(((type *)0)->member) == sizeof(type),       \
-                   #type " must begin with size and end with " #member)
+    _Static_assert(                                                                                \
+        offsetof(type, size) == 0 &&                                                               \
+            offsetof(type, member) +                                                               \
+                    sizeof(((type *)0)->member) /* NOLINT: of a pointer, if it is one */           \
+                == sizeof(type),                                                                   \
+        #type " must begin with size and end with " #member)
 
 /* The sizes that can be meant: a struct has at least one member behind `size` and no library knows
  * one of more than 64 KiB. The least one refuses sizeof a pointer. */
