@@ -9,7 +9,7 @@
 
 namespace {
 
-/* A pencil while the order is made. */
+/* A pencil while the order is not yet complete. */
 struct candidate {
     int32_t j, k;
     int64_t start; /* about when it can start, in steps */

@@ -21,10 +21,12 @@
  * half of the ticket counter (sweep), a base that grows from solve to solve (line), or counters
  * that the host resets (elimination) distinguish the solves.
  *
- * WAITS. Only a wait for another block reads the clock. It ends when the solve is abandoned: the
- * first worker that has waited too long writes the report, and all others find the mark. Then
- * nobody waits for other blocks any more, and all blocks run to their end. A wait inside a block
- * needs no clock: it leads, step by step, to a wait for another block or to no wait at all. */
+ * WAITS. A wait for another block reads the clock. It ends when the solve is abandoned: the first
+ * worker that has waited too long writes the report, and all others find the mark. Then nobody
+ * waits for other blocks any more, and all blocks end. A wait inside a block leads, step by step,
+ * to a wait for another block or to no wait at all. So it needs no clock where the roles that wait
+ * for other blocks go on after the solve is abandoned (packed sweep, elimination). In the direct
+ * sweep they leave, so its workers watch the clock and the mark, too. */
 #ifndef GSW_CUDA_HANDOVER_CUH
 #define GSW_CUDA_HANDOVER_CUH
 
@@ -51,8 +53,8 @@ __device__ __forceinline__ epoch_ticket take_epoch_ticket(uint64_t *next) {
     return {(uint32_t)taken, (uint32_t)(taken >> 32) + 1};
 }
 
-/* For the worker that has taken the last of `tickets`. Returns what the counter held: who stores it
- * waits until this has come to pass. */
+/* For the worker that has taken the last of `tickets`. Returns what the counter held: a thread that
+ * stores this value waits until the counter has changed. */
 __device__ __forceinline__ uint64_t begin_next_epoch(uint64_t *next, int32_t tickets) {
     return atomicAdd((unsigned long long *)next, (1ull << 32) - (uint64_t)tickets);
 }

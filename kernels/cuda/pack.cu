@@ -379,7 +379,7 @@ GSW_HD bool holds(const pack_row &row, int32_t t) {
     return row.mask != 0 && !row.irregular && (row.mask >> t & 1);
 }
 
-/* Looks at the row pointers: does a row's length say what its entries are? */
+/* Checks the row pointers: is a row's length that of all its expected entries? */
 template <typename Stored, typename Source>
 GSW_HD void examine_rows(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
                          int32_t thread) {
@@ -400,7 +400,7 @@ GSW_HD void examine_rows(const pack_plan &plan, const Source &csr, const pack_bl
 }
 
 /* How the threads of a block share `rows` times `width` values, row by row: a thread always works
- * on the same column, in rows first, first + every, ... */
+ * on the same place of a row (`column`), in rows first, first + every, ... */
 struct pack_share {
     int32_t column, first, every;
 };
@@ -733,7 +733,7 @@ void plan_csr(pack_csr<Index, Value> *csr, const gsw_factor *factor, const pack_
     csr->base = matrix->base;
     csr->transposed = origin->transposed;
     guess_couplings(plan, matrix, origin->transposed, &csr->first, &csr->last);
-    /* The lower part, which is packed first, has looked at the columns of whole rows. */
+    /* The lower part, which is packed first, has checked the columns of whole rows. */
     const gsw_factor_kind kind = factor->options.kind;
     const bool both_from_one = kind == GSW_ILU0 || kind == GSW_DILU || kind == GSW_SSOR;
     csr->check = !(both_from_one && plan->upper && csr->first == 0 && csr->last == plan->taps);
@@ -886,7 +886,7 @@ template <typename Index, typename Value> struct jacobi_csr {
     int64_t nonzeros;
     int32_t base;
 
-    /* Looks at the middle of the row first, where full rows have the diagonal. */
+    /* Reads the middle of the row first, where full rows have the diagonal. */
     __host__ __device__ double at(const jacobi_plan &plan, int64_t row) const {
         const int64_t begin = (int64_t)pack_load(row_ptr + row) - base;
         const int64_t end = (int64_t)pack_load(row_ptr + row + 1) - base;
