@@ -4,6 +4,7 @@
 
 #include "cuda/eliminate.cuh"
 #include "cuda/factor.cuh"
+#include "cuda/jacobi.cuh"
 #include "cuda/pack.cuh"
 #include "cuda/sweep.cuh"
 
@@ -208,7 +209,7 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     return gsw_cuda_sweep_open(context, factor);
 }
 
-/* Says what a factorisation has found. Waits for it: sweeps rest on that, since they read
+/* Reports what a factorisation has found. Waits for the stream: sweeps need that, since they read
  * coefficients before the kernels queued before them have ended. */
 gsw_status report(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_pivots found;

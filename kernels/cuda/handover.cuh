@@ -15,7 +15,8 @@
  *             The consumer acquires the counter, then reads the data. Release and acquire suffice:
  *             release is cumulative, so a consumer also sees what its producer had acquired.
  *   Flags     A value is its own flag: until it is published, the word holds a sentinel that no
- *             result has. One relaxed atomic word suffices: no other data rest on its arrival.
+ *             published value has. One relaxed atomic word suffices: its arrival says nothing about
+ *             other data.
  *
  * EPOCHS. What an earlier solve has left must not look published. A solve's number in the upper
  * half of the ticket counter (sweep), a base that grows from solve to solve (line), or counters
@@ -61,7 +62,9 @@ __device__ __forceinline__ uint64_t begin_next_epoch(uint64_t *next, int32_t tic
 
 /* ---- Sentinels ----------------------------------------------------------------------------------
  *
- * Words that no result has. Arithmetic makes quiet NaNs only. */
+ * Words that mean "not there yet". Arithmetic yields quiet NaNs only, so no result is a signalling
+ * one. Where a sentinel is a quiet NaN, a result that could be taken for it is replaced by another
+ * NaN before it is published. */
 template <typename Real> struct sentinel;
 template <> struct sentinel<double> {
     /* The direct sweep's x before it is solved: only these bits. */
