@@ -12,7 +12,7 @@ struct gsw_packed; /* a factor's packed storage: private to the backend */
 
 /* A factor as the library keeps it. */
 struct gsw_factor {
-    gsw_context *context;       /* the one that made it */
+    gsw_context *context;       /* its creator */
     gsw_factor_options options; /* defaults resolved: omega set */
     gsw_grid grid;
     gsw_stencil stencil;

@@ -24,12 +24,13 @@ gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype typ
 
 /* Refuses vectors, and arrays of a matrix, that the context's backend cannot reach: host memory
  * with CUDA. This asks the driver about each array, so only calls that wait for the device anyway,
- * or that are made once, ask it. What is only queued meets such an array in the kernel (DEVICE). */
+ * or that are created once, ask it. What is only queued meets such an array in the kernel (DEVICE).
+ */
 gsw_status gsw_check_place(gsw_context *context, const gsw_vector *vectors, int number);
 gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix);
 
-/* Checks a view that may have been filled by hand as it would be when it is made. Not the contents
- * of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
+/* Checks a view that may have been filled by hand as it would be when it is created. Not the
+ * contents of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
 gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix);
 
 /* Checks everything but the contents of the arrays. `values` may be NULL where `needs_values` is 0.

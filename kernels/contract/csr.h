@@ -1,7 +1,7 @@
 /* csr.h: reading a user's CSR arrays without trusting them.
  *
  * Host arrays. Loops over rows test each row cheaply where they stand and call gsw_csr_refuse_row()
- * when something is wrong; that function looks again, slowly, and names what it found. */
+ * when something is wrong; that function checks again, slowly, and names what it found. */
 #ifndef GSW_CSR_H
 #define GSW_CSR_H
 

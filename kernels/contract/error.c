@@ -9,7 +9,7 @@ gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format
                      va_list arguments) {
     if (context == NULL)
         return status;
-    /* An argument may be the context's own message, so the new text is made beside it. */
+    /* An argument may be the context's own message, so the new text is written beside it. */
     char text[sizeof context->message];
     if (vsnprintf(text, sizeof text, format, arguments) < 0)
         text[0] = '\0';

@@ -36,8 +36,8 @@ static gsw_status read_extent(const char **cursor, int64_t *value) {
 }
 
 static gsw_status read_grid(const char *text, gsw_grid *grid) {
-    gsw_grid made = {1, 1, 1};
-    int64_t *const extents[3] = {&made.nx, &made.ny, &made.nz};
+    gsw_grid parsed = {1, 1, 1};
+    int64_t *const extents[3] = {&parsed.nx, &parsed.ny, &parsed.nz};
     int count = 0;
     for (;;) {
         GSW_TRY(read_extent(&text, extents[count]));
@@ -49,8 +49,8 @@ static gsw_status read_grid(const char *text, gsw_grid *grid) {
     if (count < 2 || *text != '\0')
         return GSW_ERROR_INVALID_ARGUMENT;
     int64_t points;
-    GSW_TRY(gsw_grid_points(&made, &points));
-    *grid = made;
+    GSW_TRY(gsw_grid_points(&parsed, &points));
+    *grid = parsed;
     return GSW_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-/* status.c: names and texts of the statuses, made from the one list in status.h. */
+/* status.c: names and texts of the statuses, from the one list in status.h. */
 #include <gridsweep/status.h>
 
 const char *gsw_status_name(gsw_status status) {

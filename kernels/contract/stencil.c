@@ -65,24 +65,24 @@ gsw_status gsw_stencil_from_offsets(const gsw_offset *offsets, int32_t count,
                                     gsw_stencil *stencil) {
     if (offsets == NULL || stencil == NULL || count < 1 || count > GSW_STENCIL_MAX)
         return GSW_ERROR_INVALID_ARGUMENT;
-    gsw_stencil made = {0};
+    gsw_stencil sorted = {0};
     for (int32_t k = 0; k < count; k++) {
         if (!in_range(offsets[k]))
             return GSW_ERROR_INVALID_ARGUMENT;
-        int32_t place = made.count;
-        while (place > 0 && compare(offsets[k], made.offsets[place - 1]) < 0) {
-            made.offsets[place] = made.offsets[place - 1];
+        int32_t place = sorted.count;
+        while (place > 0 && compare(offsets[k], sorted.offsets[place - 1]) < 0) {
+            sorted.offsets[place] = sorted.offsets[place - 1];
             place--;
         }
-        if (place > 0 && compare(offsets[k], made.offsets[place - 1]) == 0)
+        if (place > 0 && compare(offsets[k], sorted.offsets[place - 1]) == 0)
             return GSW_ERROR_INVALID_ARGUMENT;
-        made.offsets[place] = offsets[k];
-        made.count++;
+        sorted.offsets[place] = offsets[k];
+        sorted.count++;
     }
-    made.center = gsw_stencil_find(&made, (gsw_offset){0, 0, 0});
-    if (made.center < 0)
+    sorted.center = gsw_stencil_find(&sorted, (gsw_offset){0, 0, 0});
+    if (sorted.center < 0)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *stencil = made;
+    *stencil = sorted;
     return GSW_SUCCESS;
 }
 

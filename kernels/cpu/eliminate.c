@@ -566,7 +566,7 @@ static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *
     }
 }
 
-/* Looks at the pivots of a step and mends or reports the bad ones. */
+/* Checks the pivots of a step and mends or reports the bad ones. */
 static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
     double *pivot = row + w->center * LANES;
     const gsw_factor_kind kind = w->job->kind;
@@ -658,7 +658,7 @@ static inline void scale_rows(double *values, int32_t count, vec scale) {
 }
 
 /* From an eliminated row to what is packed: scales the parts by the reciprocal diagonals.
- * `multipliers` is the row of L where the elimination made one, else NULL. */
+ * `multipliers` is the row of L where the elimination has one, else NULL. */
 static void finish_step(worker *w, int64_t record, double *row, const double *multipliers) {
     const gsw_eliminate_job *job = w->job;
     vec reciprocal = (vec){0} + 1;

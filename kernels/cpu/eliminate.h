@@ -9,9 +9,9 @@
 /* Steps that are staged and eliminated together. */
 enum { GSW_ELIMINATE_CHUNK = 16 };
 
-/* Coefficients of a row while it is made: the lower part in the order of part[0] of the chains,
- * the diagonal, the upper part in the order of part[1]. A tap says where coefficient `slot` comes
- * from: entry (row, row + step), or (row + step, row) of the matrix if transposed. */
+/* Coefficients of a row while it is eliminated: the lower part in the order of part[0] of the
+ * chains, the diagonal, the upper part in the order of part[1]. A tap says where coefficient `slot`
+ * comes from: entry (row, row + step), or (row + step, row) of the matrix if transposed. */
 typedef struct gsw_tap {
     gsw_offset offset;
     int64_t step;   /* dx + nx*(dy + ny*dz) */

@@ -24,7 +24,8 @@
  * is waited for has an owner, then, a thread that already runs, whatever number of threads OpenMP
  * delivers. Of all unfinished lines with an owner the one with the earliest ticket waits for
  * finished lines only, so it always goes on.
- * When a row does not fit the stencil, its finder raises `stop`; who waits sees it and leaves. */
+ * When a row does not fit the stencil, its finder raises `stop`; waiting threads see it and leave.
+ */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>

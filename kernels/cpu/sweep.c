@@ -3,7 +3,7 @@
  * UNIT OF WORK. A pencil (chains.h). A thread takes the next one from an atomic ticket and goes
  * through it in chunks of GSW_SWEEP_CHUNK steps: it brings b and the halo (x of the chains of the
  * pencils before) from natural order into step order, makes the steps, and puts x back into natural
- * order. All chains of a step are made together, each in a SIMD lane of its own.
+ * order. All chains of a step are computed together, each in a SIMD lane of its own.
  *
  * HAND-OVER. After each chunk a thread publishes the steps that it has passed (release); before a
  * chunk it waits (acquire) until the pencil before has passed all steps whose x the halo of the

@@ -14,7 +14,7 @@
 
 enum {
     GSW_VECTOR_LANES = 8, /* SIMD lanes: chains of the pencils that vectorised kernels sweep */
-    GSW_SWEEP_CHUNK = 64, /* steps between two looks at the pencil before; multiple of 8 */
+    GSW_SWEEP_CHUNK = 64, /* steps between two polls of the pencil before; multiple of 8 */
     GSW_CACHE_LINE = 64
 };
 

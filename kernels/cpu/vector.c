@@ -81,7 +81,7 @@ static void update_chunk(int64_t n, double a, const double *x, double b, double 
         y[i] = multiply_add_f64(a, x[i], b * y[i]);
 }
 
-/* Adds products to 32 running sums, but for up to 31 behind the last whole group. */
+/* Adds products to 32 running sums, except up to 31 behind the last whole group. */
 static void add_products(int64_t n, const double *x, const double *y, vec_f64 sum[4]) {
     vec_f64 own[4] = {sum[0], sum[1], sum[2], sum[3]};
     for (int64_t i = 0; i + 32 <= n; i += 32)

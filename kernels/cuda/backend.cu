@@ -34,7 +34,7 @@ __global__ void probe() {
 /* ---- The device of the calling thread ---------------------------------------------------------
  */
 
-/* Whether a device has its context already. Only the driver can tell, and it is reached through the
+/* Whether a device has its context already. Only the driver knows. It is reached through the
  * runtime, because a program must start where no driver is installed. */
 bool has_context(int device) {
     using get_state = CUresult (*)(CUdevice, unsigned *, int *);

@@ -63,7 +63,7 @@ static inline gsw_cuda *gsw_cuda_of(gsw_context *context) {
  * runtime's last error and returns OUT_OF_MEMORY or DEVICE. */
 gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *what);
 
-/* The same for the launch just made. */
+/* The same for the last launch. */
 static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char *what) {
     return gsw_cuda_check(context, cudaGetLastError(), what);
 }

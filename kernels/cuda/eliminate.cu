@@ -1,7 +1,7 @@
 /* eliminate.cu: ILU(0), IC(0) and DILU on packed factors, in place, by the skewed wavefront.
  *
  * METHOD. That of the CPU's eliminate.c, operation by operation: a row reads the scaled upper rows
- * u' = U / d of its neighbours and their reciprocal pivots, and makes its own. Nobody reads
+ * u' = U / d of its neighbours and their reciprocal pivots, and computes its own. Nobody reads
  * anything else of a row. So the factor's values can replace a row's values at once, and one pass
  * over both parts does everything. It reads and writes each coefficient and diagonal once: 2 (lower
  * + 1 + upper) values per point. Arithmetic is in double; values kept between rows are rounded to
@@ -11,13 +11,13 @@
  * generic kernel (eliminate_kernel.cuh), which favours clarity over speed.
  *
  * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket and
- * makes it step by step. Roles: compute, a thread per line; a receiver warp, which polls how far
- * other pencils are; a publisher thread, which publishes how far this one is.
+ * eliminates it step by step. Roles: compute, a thread per line; a receiver warp, which polls how
+ * far other pencils are; a publisher thread, which publishes how far this one is.
  *
- * WHY THE NEIGHBOUR IS THERE. In the block's own pencil it was made in an earlier step (back >= 1),
- * before the block's barrier. In a pencil ny tiles before in y' and nz in z, a point is made
- * ny*tile_y*skew_y + nz*tile_z*skew_z - back steps later. So before a block makes step s, it has
- * seen that this pencil has made s + ny*tile_y*skew_y + nz*tile_z*skew_z steps. steps[] are
+ * WHY THE NEIGHBOUR IS THERE. The block's own pencil computed it in an earlier step (back >= 1),
+ * before the block's barrier. A pencil ny tiles before in y' and nz in z computes a point
+ * ny*tile_y*skew_y + nz*tile_z*skew_z - back steps later. So before a block begins step s, it has
+ * seen that this pencil has completed s + ny*tile_y*skew_y + nz*tile_z*skew_z steps. steps[] are
  * counters (handover.cuh). The stores of compute are released, after its barrier, to the publisher,
  * then to the receivers of other blocks, then to compute there.
  *
@@ -187,8 +187,8 @@ eliminate_kernel kernel_of(const gsw_factor *factor, gsw_shape_name shape) {
 /* Shared memory that the kernels and the device take besides the ring. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
-/* Chunks beyond those that are still read: one is being made and one comes. A block that shares its
- * multiprocessor with another needs more. */
+/* Chunks beyond those that are still read: compute works on one and one comes. A block that shares
+ * its multiprocessor with another needs more. */
 constexpr int32_t FEWEST_FREE = 2, FREE_FOR_TWO = 4;
 
 /* Cuts the ring of a kernel for a named shape, which reads one tile far. False: it does not fit. */

@@ -102,7 +102,7 @@ __device__ __forceinline__ void prefetch_step(const eliminate_plan &plan,
 /* What the warps of a block share. */
 struct eliminate_block {
     int32_t ticket;
-    int32_t allowed;   /* receiver: the steps before this one may be made */
+    int32_t allowed;   /* receiver: the steps before this one may begin */
     int32_t completed; /* compute: steps */
 };
 

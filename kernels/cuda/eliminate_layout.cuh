@@ -1,5 +1,5 @@
-/* eliminate_layout.cuh: the ring of a block that eliminates a pencil of a named shape: which values
- * of which record lie where. eliminate_named.cuh explains the ring and its roles. */
+/* eliminate_layout.cuh: the ring of a block that eliminates a pencil of a named shape: where each
+ * record's values lie. eliminate_named.cuh explains the ring and its roles. */
 #ifndef GSW_CUDA_ELIMINATE_LAYOUT_CUH
 #define GSW_CUDA_ELIMINATE_LAYOUT_CUH
 
@@ -15,7 +15,7 @@ namespace {
  */
 struct named_control {
     uint64_t full[ELIMINATE_STAGES]; /* loader and receivers: the chunk is there */
-    int32_t completed;               /* compute: its steps are made */
+    int32_t completed;               /* compute: its steps are done */
     int32_t stored;                  /* storers: it has left the ring */
     int32_t written;                 /* storers: it is in device memory */
     int32_t ticket;

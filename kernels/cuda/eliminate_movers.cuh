@@ -149,7 +149,7 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
     struct source {
         share mine[items];     /* of a step: the halo has at most 32 lanes */
         const Real *pencil[3]; /* by side: its upper part, where there is one */
-        int32_t later[3];      /* by side: steps by which a point is made later there */
+        int32_t later[3];      /* by side: steps by which a point is computed later there */
         /* Lanes 0, 1, 2 watch a side each. */
         int32_t watched; /* ticket; -1: none */
         int32_t shift;   /* later[] of that side */

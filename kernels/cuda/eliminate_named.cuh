@@ -8,7 +8,7 @@
  * delay - s) mod records. It holds the same points as the lower part's, mirrored within the record.
  * Warps have roles:
  *
- *   compute    makes the rows; a lane makes one point of each of its lines per step
+ *   compute    eliminates the rows; a lane takes one point of each of its lines per step
  *   loader     bulk copies from device memory (one thread)
  *   storers    bulk copies to device memory; they publish the pencil's steps (a thread each)
  *   receivers  bring what this pencil reads of the ones before it
@@ -17,13 +17,13 @@
  *
  * THE RING. A row of the ring is a step: the record of the lower part, that of the upper part, and
  * the halo. The halo is a record of its own. It holds lanes of the upper part's records of pencils
- * before, in the row of the step at which their lines would be made if they belonged to this
+ * before, in the row of the step that would compute them if their lines belonged to this
  * pencil. So a neighbour `back` steps ago is in row step - back, in the upper record or in the
  * halo; which one depends on the lane only. The ring keeps the rows that are still read.
  *
- * WHY THE NEIGHBOUR IS THERE. In its own pencil it was made in an earlier step (back >= 1), by the
- * same warp. In the pencil before in y' (z), a point is made tile_y * skew_y (tile_z * skew_z)
- * steps later; so a receiver copies a row once that pencil has published so many steps more.
+ * WHY THE NEIGHBOUR IS THERE. The pencil's own warp computed it in an earlier step (back >= 1).
+ * The pencil before in y' (z) computes a point tile_y * skew_y (tile_z * skew_z) steps
+ * later; so a receiver copies a row once that pencil has published so many steps more.
  * steps[] are counters (handover.cuh): a storer publishes after its copies have ended, and a
  * receiver polls relaxed, then acquires by a fence. A record is written twice: the lines that a
  * pencil ends later share it with those that it began earlier. It is loaded again only after the
@@ -31,12 +31,13 @@
  *
  * PROGRESS. Between blocks: as in handover.cuh, since tickets are in the order of dependences.
  * Inside a block, receivers and loader wait for free rows. The storers free these in order, after
- * compute has completed the `held` chunks that read them. When the elimination is abandoned, no
- * receiver waits any more, so all blocks run to their end.
+ * compute has completed the `held` chunks that read them. The loader also waits until an earlier
+ * chunk with the same records has been written; its storers wait only for compute and each other.
+ * When the elimination is abandoned, no receiver waits any more, so all blocks run to their end.
  *
  * NOT A NUMBER. A zero coefficient must not be multiplied by NaN or infinity. A coupling that
- * leaves the grid has coefficient zero and reads any place. Steps are made without regard to that;
- * a step that yields a NaN is made again by the definition. */
+ * leaves the grid has coefficient zero and reads any place. Compute ignores that at first; a step
+ * that yields a NaN is computed again by the definition. */
 #ifndef GSW_CUDA_ELIMINATE_NAMED_CUH
 #define GSW_CUDA_ELIMINATE_NAMED_CUH
 

@@ -4,12 +4,13 @@
 
 #include "cuda/eliminate.cuh"
 #include "cuda/factor.cuh"
+#include "cuda/jacobi.cuh"
 #include "cuda/pack.cuh"
 #include "cuda/sweep.cuh"
 
 namespace {
 
-/* A pencil while the order is made. */
+/* A pencil while the order is not yet complete. */
 struct candidate {
     int32_t j, k;
     int64_t start; /* about when it can start, in steps */
@@ -208,7 +209,7 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     return gsw_cuda_sweep_open(context, factor);
 }
 
-/* Says what a factorisation has found. Waits for it: sweeps rest on that, since they read
+/* Reports what a factorisation has found. Waits for the stream: sweeps need that, since they read
  * coefficients before the kernels queued before them have ended. */
 gsw_status report(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_pivots found;

@@ -15,16 +15,19 @@
  *             The consumer acquires the counter, then reads the data. Release and acquire suffice:
  *             release is cumulative, so a consumer also sees what its producer had acquired.
  *   Flags     A value is its own flag: until it is published, the word holds a sentinel that no
- *             result has. One relaxed atomic word suffices: no other data rest on its arrival.
+ *             published value has. One relaxed atomic word suffices: its arrival says nothing about
+ *             other data.
  *
  * EPOCHS. What an earlier solve has left must not look published. A solve's number in the upper
  * half of the ticket counter (sweep), a base that grows from solve to solve (line), or counters
  * that the host resets (elimination) distinguish the solves.
  *
- * WAITS. Only a wait for another block reads the clock. It ends when the solve is abandoned: the
- * first worker that has waited too long writes the report, and all others find the mark. Then
- * nobody waits for other blocks any more, and all blocks run to their end. A wait inside a block
- * needs no clock: it leads, step by step, to a wait for another block or to no wait at all. */
+ * WAITS. A wait for another block reads the clock. It ends when the solve is abandoned: the first
+ * worker that has waited too long writes the report, and all others find the mark. Then nobody
+ * waits for other blocks any more, and all blocks end. A wait inside a block leads, step by step,
+ * to a wait for another block or to no wait at all. So it needs no clock where the roles that wait
+ * for other blocks go on after the solve is abandoned (packed sweep, elimination). In the direct
+ * sweep they leave, so its workers watch the clock and the mark, too. */
 #ifndef GSW_CUDA_HANDOVER_CUH
 #define GSW_CUDA_HANDOVER_CUH
 
@@ -51,15 +54,17 @@ __device__ __forceinline__ epoch_ticket take_epoch_ticket(uint64_t *next) {
     return {(uint32_t)taken, (uint32_t)(taken >> 32) + 1};
 }
 
-/* For the worker that has taken the last of `tickets`. Returns what the counter held: who stores it
- * waits until this has come to pass. */
+/* For the worker that has taken the last of `tickets`. Returns what the counter held: a thread that
+ * stores this value waits until the counter has changed. */
 __device__ __forceinline__ uint64_t begin_next_epoch(uint64_t *next, int32_t tickets) {
     return atomicAdd((unsigned long long *)next, (1ull << 32) - (uint64_t)tickets);
 }
 
 /* ---- Sentinels ----------------------------------------------------------------------------------
  *
- * Words that no result has. Arithmetic makes quiet NaNs only. */
+ * Words that mean "not there yet". Arithmetic yields quiet NaNs only, so no result is a signalling
+ * one. Where a sentinel is a quiet NaN, a result that could be taken for it is replaced by another
+ * NaN before it is published. */
 template <typename Real> struct sentinel;
 template <> struct sentinel<double> {
     /* The direct sweep's x before it is solved: only these bits. */

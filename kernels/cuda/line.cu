@@ -70,7 +70,7 @@ static void plan_terms(const gsw_shape *shape, line_plan *plan) {
     }
 }
 
-/* Place of term k among the offsets of the shape from which `term` was made. */
+/* Place of term k among the offsets of the shape that the plan's terms come from. */
 static int32_t shape_index(const gsw_shape *shape, int32_t own, int32_t term) {
     return term <= own ? shape->count - term : term - own - 1;
 }

@@ -32,7 +32,10 @@
  *
  * MEMORY ORDER BETWEEN BLOCKS. Two protocols of handover.cuh:
  *   Counters, where x is b. The worker stores x; __syncwarp; lane 0 raises the line's counter. A
- *   receiver's lane acquires it, __syncwarp, all lanes read x.
+ *   receiver's lane acquires it, __syncwarp, all lanes read x. This needs one worker per line, as
+ *   in the launch shapes of line.cu. A second worker starts when the first has published its rows
+ *   in the ring, which is before the first stores x. So the second could raise the counter past
+ *   rows that are not visible yet.
  *   Flags, where x is not b. The worker fills its line of x with the sentinel, __syncwarp, lane 0
  *   releases base + 1. After a receiver has acquired that, a relaxed load of x returns the sentinel
  *   or the solution. Where a line has several workers, those that did not fill it store only after
@@ -49,10 +52,11 @@
  * are at most M waits of the first kind per wait of the second. With
  * ring >= (M + 1) * rows + M * ahead + back, p would have fallen along the closed chain: a
  * contradiction. So the tile's work goes on as long as its halos do. line.cu chooses the ring by
- * this rule. (3) After the solve is abandoned, all blocks leave, and the last one leaves the state
- * in order.
- * What would break this: two writers of a counter at a time, tickets that are not in the order of
- * antidiagonals, a `base` that does not grow from solve to solve. */
+ * this rule. (3) When the solve is abandoned, receivers return. A worker that waits in vain finds
+ * the mark (await() in line_worker.cuh) and returns too. So all blocks leave, and the last one
+ * leaves the state in order.
+ * What would break this: two writers of progress[slot] at a time, tickets that are not in the order
+ * of antidiagonals, a `base` that does not grow from solve to solve. */
 #ifndef GSW_CUDA_LINE_KERNEL_CUH
 #define GSW_CUDA_LINE_KERNEL_CUH
 

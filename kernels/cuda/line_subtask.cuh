@@ -176,8 +176,8 @@ __device__ __forceinline__ uint32_t arrange(const line_plan &plan, const worker<
 
 /* Compares what the arrays of a CSR and the pattern say of a line: its first and last entry, and in
  * a CSR of one part the diagonal at the line's end. Together with the number of all entries this
- * proves that the CSR holds the box where both parts are stored, and hardly leaves a doubt where
- * one is: see plan_csr(). Other work goes on while the values are loaded. */
+ * proves that the CSR holds the box where both parts are stored. Where only one is stored, it makes
+ * that nearly certain: see plan_csr(). Other work goes on while the values are loaded. */
 struct box_test {
     int64_t begin, end, column;
     int64_t right_begin, right_end, right_column;

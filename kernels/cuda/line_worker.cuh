@@ -207,8 +207,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     return true;
 }
 
-/* The same by reading the columns. It is rare in a kernel that is made for boxes; so it is not
- * inlined. */
+/* The same by reading the columns. It is rare in a kernel for boxes; so it is not inlined. */
 template <typename Value, typename Real, int TERMS>
 __device__ __noinline__ void solve_by_lists(const line_plan &plan, const line_tiling &tiling,
                                             tile &shared, worker<Value, Real> at, int32_t turn) {

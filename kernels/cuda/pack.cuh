@@ -1,4 +1,4 @@
-/* pack.cuh: packing of factors, their extraction, and JACOBI. */
+/* pack.cuh: packing of factors, and their extraction. */
 #ifndef GSW_CUDA_PACK_CUH
 #define GSW_CUDA_PACK_CUH
 
@@ -16,10 +16,5 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
  */
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,
                            double *const *arrays);
-
-/* JACOBI: packed->reciprocal from the matrix's diagonal; and its use. */
-gsw_status gsw_cuda_jacobi_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
-gsw_status gsw_cuda_jacobi_apply(gsw_context *context, gsw_factor *factor, int64_t count,
-                                 const void *b, int64_t ldb, void *x, int64_t ldx);
 
 #endif

@@ -136,7 +136,7 @@ template <typename Index, typename Value> struct pack_csr {
     int64_t nonzeros;
     int32_t base;
     int32_t transposed;
-    int32_t check; /* columns are looked at also where the row's length says what they are */
+    int32_t check; /* columns are checked also where the row's length implies them */
     /* The couplings that a row is expected to hold, of all those of the user's stencil that fit
      * into the grid: all, or one part. Only a guess. */
     int32_t first, last;
@@ -157,7 +157,7 @@ template <typename Index, typename Value> struct pack_csr {
         return (int64_t)pack_load(columns + k) - base;
     }
 
-    /* An entry by its column; `rank` is where in the row it is looked for first. */
+    /* An entry by its column; `rank` is the place of the row that is read first. */
     __host__ __device__ double find(const pack_plan &plan, int64_t row, int64_t wanted,
                                     int32_t rank) const {
         int64_t low, high;

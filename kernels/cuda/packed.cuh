@@ -89,7 +89,7 @@ struct gsw_cuda_pivots {
 
 /* Counters and faces of sweeps, in device memory, shared by the parts. */
 typedef struct gsw_sweep_area {
-    struct gsw_sweep_state *state; /* sweep_plan.cuh; NULL: not made yet. Counters, then faces */
+    struct gsw_sweep_state *state; /* sweep_plan.cuh; NULL: none yet. Counters, then faces */
     int32_t rhs;                   /* right-hand sides per block */
     int32_t groups;                /* groups of so many, at most, per launch */
     int32_t slots;                 /* of faces, for each group */

@@ -1,8 +1,8 @@
 /* spmv.cu: products with a matrix: y = A x, or the residual y = b - A x.
  *
  * A row's products are added by one thread, in ascending order of the columns, one fused
- * multiply-add each, starting from 0 or b: the same bits as on the CPU. So lanes cannot share a
- * row; what they share is the reading of it. */
+ * multiply-add each, starting from 0 or b: the same bits as on the CPU. So lanes do not share a
+ * row's sum, but they share the loads of its entries. */
 #include <cuda_pipeline.h>
 
 #include "cuda/launch.cuh"
@@ -27,7 +27,7 @@ __device__ double multiply_add(double a, double x, double sum) {
 
 /* ---- CSR ---- */
 
-/* Rows of a block, one a thread, and the most shared memory that their entries may take: five
+/* Rows of a block, one per thread, and the most shared memory that their entries may take: five
  * blocks then fit on a multiprocessor with 227 KB. 42 KB hold 128 rows of 27 fp64 entries. */
 enum { ROWS = 128, STAGE_BYTES = 42 * 1024 };
 
@@ -130,7 +130,7 @@ cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, 
 /* ---- stencil arrays ---- */
 
 enum {
-    POINTS = 256, /* of a block, one a thread */
+    POINTS = 256, /* of a block, one per thread */
     BATCH = 7     /* terms whose loads a thread has under way at once */
 };
 

@@ -11,7 +11,7 @@ constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
  */
 
 /* How a pencil's rings are cut. Measured on H200 (perf/NOTES.md); elsewhere the same figures are
- * safe, since what does not fit is made smaller. */
+ * safe, since rings that do not fit are cut smaller. */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-/* Makes one line's point of a step. `record`, `b` and `x` are the shared addresses of the step's
+/* Computes one line's point of a step. `record`, `b` and `x` are the shared addresses of the step's
  * record, of the lane's b, and of the ring's first row. */
 template <typename Real, typename Value>
 __device__ __forceinline__ Real careful_row(const sweep_block *block, int32_t ring_row,

@@ -459,7 +459,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
                 wrong = make_chunk<true>(c);
             if (__builtin_expect(__any_sync(~0u, wrong), 0)) {
                 *published_bits = published();
-                break; /* the chunk is made again, carefully */
+                break; /* the chunk is computed again, carefully */
             }
             if (lane == 0)
                 complete_chunk(control, rhs, c);

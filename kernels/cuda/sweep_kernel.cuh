@@ -5,8 +5,7 @@
  * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket.
  * Its warps have roles. They hand work on through shared memory, chunk by chunk (8 steps):
  *
- *   compute    makes the steps: a warp per right-hand side, a point of each of a lane's lines per
- *              step
+ *   compute    solves: a warp per right-hand side, one point of each of a lane's lines per step
  *   loader     copies packed records into a ring of stages (one thread)
  *   stager     copies b, from lines in natural order to steps; publishes the chunks that are ready:
  *              their records and b are there, and the rows of their x are free
@@ -23,8 +22,8 @@
  *
  * THE RING. x of the last steps lies in shared memory, one row per step: first the pencil's own
  * values, lane by lane, then the halo: the lines before it in y', in z, in both. A halo value lies
- * in the row of the step at which its line would be made if it belonged to the pencil. So a
- * neighbour `back` steps ago is in row step - back, wherever it was made, in a cell that depends on
+ * in the row of the step that would compute it if its line belonged to the pencil. So a neighbour
+ * `back` steps ago is in row step - back, whichever block computed it, in a cell that depends on
  * the lane only. Lanes outside the grid make 0. Couplings that leave the grid have coefficient 0.
  *
  * FACES. A pencil publishes its last lines in device memory: [step][line], steps counted by the
@@ -36,9 +35,9 @@
  *
  * NaN AND INFINITY. A zero coefficient must not meet them: 0 * infinity and 0 * NaN are NaN. A
  * result that is a number, or infinite, has met no such product and is right. A quiet NaN may be
- * right or not; in a face it means "not published" anyway. A line that has made one makes NaNs from
- * there on. So compute looks for quiet NaNs at the end of each chunk. Where it finds one, it leaves
- * that chunk and the rest of the pencil to make_careful_steps(). That skips zeros as the definition
+ * right or not; in a face it means "not published" anyway. A line with one has NaNs from there on.
+ * So compute checks for quiet NaNs at the end of each chunk. Where it finds one, it leaves that
+ * chunk and the rest of the pencil to make_careful_steps(). That skips zeros as the definition
  * does, publishes what has not been published, and writes a NaN that is right as another signalling
  * NaN.
  *
@@ -51,8 +50,10 @@
  * are empty. mbarriers count chunks (arriving releases, waiting acquires) and also order bulk
  * copies.
  *
- * MEMORY ORDER BETWEEN BLOCKS. Relaxed accesses at device scope to face values; done[ticket] is a
- * counter: a fence and a release after the roles concerned, an acquire by the waiting role.
+ * MEMORY ORDER BETWEEN BLOCKS. Face values: relaxed loads, and relaxed or volatile stores.
+ * done[ticket] is a counter: a fence and a release after the roles concerned, an acquire by the
+ * waiting role. The opener's acquire reaches compute through faces_open and ready: volatile, each
+ * read before the store that depends on it.
  *
  * SLOTS. Pencils `slots` tickets apart share a slot of faces, so that faces stay in the cache. A
  * slot's next pencil writes a face, and its reader polls it, only when the last reader of the old
@@ -65,11 +66,12 @@
  *   loader, stager, receivers   wait for room that compute makes by completing an earlier chunk
  *   storer                      waits for compute
  *   compute                     waits for what stager and receivers bring for the next chunk
- * The stager publishes chunk c when two things have happened. Its b has come, which the stager
- * asked for when compute was at chunk c - staged + lag or later. The storer has read chunk
- * c - ring, for which compute must have completed c - ring + lag < c - 1. Rings are long enough for
- * that, and for a receiver's lanes to bring a whole chunk while compute has completed the one
- * before (sweep.cu).
+ * The stager publishes chunk c when three things have happened. Its records have come; the loader
+ * asked for them when compute had completed c - stages < c - 1. The stager has asked for b up to
+ * chunk a = c + ahead - 1, for which compute must have completed a + lag - staged < c - 1. The
+ * storer has read chunk c - ring, for which compute must have completed c - ring + lag < c - 1.
+ * Rings are long enough for that, and for a receiver's lanes to bring a whole chunk while compute
+ * has completed the one before (sweep.cu).
  *
  * FAULTS. Only receivers and opener wait for other blocks. When the solve is abandoned
  * (handover.cuh), a receiver takes 0 for what has not come, and the opener lets compute begin. So
@@ -80,7 +82,8 @@
  * are safe: all blocks of that kernel have theirs then, and those of each kernel before it had
  * theirs when the next one started. The loader does not wait for that kernel's end: coefficients
  * and the table have been there since gsw_cuda_factor_fill(), which waits for the stream. All other
- * roles wait for it before they read b or touch faces or x. */
+ * roles wait for it before they read b or touch faces or x. The mark
+ * of an abandoned solve may be read too early: see maybe_dirty. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -97,7 +100,7 @@ namespace {
 /* One thread takes a ticket. */
 __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_control *control) {
     const int32_t expected = (int32_t)blockIdx.x / plan.groups;
-    const gsw_pencil guess = plan.table[expected]; /* most often the one */
+    const gsw_pencil guess = plan.table[expected]; /* usually right */
     const uint64_t abandoned = load_relaxed<scope::device>(&plan.state->abandon);
     const epoch_ticket taken = take_epoch_ticket(&plan.state->next);
     const int32_t ticket = (int32_t)taken.ticket / plan.groups;
@@ -167,7 +170,7 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_contro
     }
     if (thread >= 96 && thread < 96 + 16 / (int)sizeof(Value))
         reinterpret_cast<Value *>(control->ones)[thread - 96] = 1;
-    /* The rows before the first: no step has been made there. */
+    /* The rows before the first step hold zeros. */
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     const int32_t words = plan.lead * plan.x_pitch / 16;
     int4 *before = reinterpret_cast<int4 *>(x_ring + (rows - plan.lead) * plan.x_pitch);

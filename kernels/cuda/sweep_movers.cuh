@@ -75,7 +75,7 @@ template <int members> struct movements {
     int64_t value[count]; /* in b or x, from the chunk's first value of the pencil's first line */
     uint32_t cell[count]; /* shared address, for the chunk that comes next */
     uint32_t inside;      /* bits: the line is in the grid */
-    uint32_t ends;        /* bits: and the point, in the last chunk of a line */
+    uint32_t ends;        /* bits: so is the point, in the last chunk of a line */
 };
 
 /* `ring`: shared address of the rows, `pitch` bytes apart. */

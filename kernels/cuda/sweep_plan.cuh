@@ -45,7 +45,7 @@ struct gsw_sweep_state {
 struct sweep_face {
     int32_t values; /* per step and right-hand side; 0: nothing is handed over */
     int32_t cell;   /* its first cell in a row of the ring */
-    int32_t later;  /* steps by which the producer makes a value later, counted in its own steps */
+    int32_t later;  /* steps by which the producer computes a value later, in its own steps */
     int32_t offset; /* of its first value in a slot, in values */
 };
 

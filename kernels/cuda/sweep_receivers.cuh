@@ -27,9 +27,9 @@ __device__ __forceinline__ bool is_in_vain(const sweep_block &block, bounded_wai
     return is_over(&wait, abandonment_of(block), block.control->ticket);
 }
 
-/* Waits until the faces `side` (of each lane) of pencil `ticket` are free of earlier values: the
- * pencil that read the slot last is done, or where nobody read it, the one that had it. False: the
- * solve is abandoned. */
+/* Waits until face `side` (of each lane) of pencil `ticket` is free of earlier values: its slot's
+ * last reader is done. If it had no reader, the slot's last owner is done. False: the solve is
+ * abandoned. */
 __device__ __forceinline__ bool await_slot(const sweep_block &block, int32_t ticket, int side) {
     const sweep_plan &plan = *block.plan;
     const int32_t earlier = ticket - plan.slots;
@@ -98,8 +98,8 @@ template <typename Real> __device__ __forceinline__ void clean_faces(const sweep
     }
 }
 
-/* Lets compute begin once this pencil's faces may be written, and receivers that have found dirty
- * faces. */
+/* Lets compute begin once this pencil's faces may be written. Also lets receivers begin that have
+ * found dirty faces. */
 template <typename Real> __device__ __forceinline__ void open_faces(const sweep_block &block) {
     if (*(volatile int32_t *)&block.control->maybe_dirty)
         clean_faces<Real>(block);

@@ -1,7 +1,7 @@
-/* validate.cu: looks for rows of a CSR matrix that the solvers could not take.
+/* validate.cu: finds rows of a CSR matrix that the solvers could not take.
  *
- * A thread looks at a row and only says whether something is wrong with it; the lowest such row is
- * then downloaded and explained by the code that explains it on the CPU. Waits for the device. */
+ * A thread checks a row and only reports whether it is wrong. The host then downloads the lowest
+ * wrong row, and the CPU's code explains it. Waits for the device. */
 #include <stdlib.h>
 
 #include "cuda/validate.cuh"

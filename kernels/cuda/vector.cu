@@ -2,9 +2,8 @@
  *
  * All but dot() only queue work on the stream: nothing is allocated and nobody waits, so they can
  * be captured in a graph. Sums are taken in two stages whose shape depends on the length alone: the
- * same bits on every run and every device. Each block leaves one partial sum; the block that comes
- * last adds them up in order, whichever block that is, and does with the sums what is to be done.
- */
+ * same bits on every run and every device. Each block leaves one partial sum. The block that
+ * finishes last adds them up in a fixed order and uses the sums. */
 #include "cuda/launch.cuh"
 #include "cuda/vector.cuh"
 
@@ -155,9 +154,9 @@ template <int count> __device__ void sum_of_block(double (&value)[count]) {
 }
 
 /* Adds up each thread's values over the whole grid. Returns true in all threads of one block, with
- * the sums; no other block is at work then. That block is the one that finds, after it has left
- * its partial sums, that all others have left theirs: each block writes them, fences, and counts
- * itself; whoever counts last fences and reads. It does not wait for anybody. */
+ * the sums; all other blocks have finished their work then. Each block writes its partial sums,
+ * fences, and counts itself. The block that counts last fences and reads all partial sums. No block
+ * waits for another. */
 template <int count>
 __device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
     __shared__ bool last;

@@ -8,7 +8,7 @@
  *
  * DEPENDENCES. The neighbour at (dx, dy, dz) is found dl chains away, in the step s - back with
  * back = -(dx + skew*dl + nx*dz). `skew` is chosen so that back >= 1 for every dependence: then all
- * that a step needs was made in an earlier step of the same pencil or in chains of the pencils
+ * that a step needs was computed in an earlier step of the same pencil or in chains of the pencils
  * before it (dl <= 0). The wavefront of one step is a piece of the hyperplane
  * x + skew*y' + nx*z = const (Lamport, 1974).
  *

@@ -9,7 +9,7 @@
  *                        0 for D3N7 and D3N13, 1 for D3N15, D3N19, D3N27 and D3N33
  *
  * The neighbour at (dx, dy, dz) is found dl = dy + shear*dz values of y' away. How many *steps*
- * back it was made depends on how lines are put together: chains.h (CPU) and tiles.h (CUDA). */
+ * back it was computed depends on how lines form pencils: chains.h (CPU) and tiles.h (CUDA). */
 #ifndef GSW_SHAPE_H
 #define GSW_SHAPE_H
 

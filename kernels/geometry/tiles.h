@@ -13,7 +13,7 @@
  * axes may change places, so that lines run along the longest one: stride[] says how many rows lie
  * between neighbours along the tiles' own three axes.
  *
- * PACKING. A pencil keeps `records` >= nx records. The point that line (ly, lz) makes at step s
+ * PACKING. A pencil keeps `records` >= nx records. The point that line (ly, lz) has at step s
  * lies in record s mod records: each line meets every x once, so the steps in which the first lines
  * wait for the last ones share the records of the steps in which the last ones waited. Within a
  * record see gsw_packed_value().
