@@ -364,6 +364,65 @@ START_TEST(callbacks_keep_the_message) {
 }
 END_TEST
 
+/* y = factor * x. */
+typedef struct scaling {
+    int64_t n;
+    double factor;
+} scaling;
+
+static gsw_status scale(void *user, gsw_context *where, const double *x, double *y) {
+    const scaling *by = user;
+    (void)where;
+    for (int64_t i = 0; i < by->n; i++)
+        y[i] = by->factor * x[i];
+    return GSW_SUCCESS;
+}
+
+/* How large M^-1 is says nothing about the matrix: a solve is the same for any scale of it. */
+START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
+    static const double factors[] = {1, 1e-22, 1e22};
+    model s = model_open("poisson:9x8x7", GSW_IC0);
+    gsw_operator *op = NULL;
+    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
+    const gsw_krylov_options options = {.size = sizeof options, .norm = (gsw_norm)(_i / 3)};
+    int64_t iterations = 0;
+    for (int f = 0; f < 3; f++) {
+        scaling by = {.n = s.n, .factor = factors[f]};
+        gsw_preconditioner *M = NULL;
+        gsw_krylov_result result = {.size = sizeof result};
+        ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, scale, &by, &M),
+                         GSW_SUCCESS);
+        memset(s.x, 0, (size_t)s.n * sizeof *s.x);
+        const gsw_status status =
+            gsw_krylov(context, (gsw_method)(_i % 3), op, M, &options, s.b, s.x, &result);
+        ck_assert_msg(status == GSW_SUCCESS, "times %g: %s", by.factor,
+                      gsw_context_message(context));
+        iterations = f == 0 ? result.iterations : iterations;
+        ck_assert_int_le(llabs(result.iterations - iterations), 2);
+        gsw_preconditioner_destroy(M);
+    }
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
+/* A preconditioner that maps all to 0 is to blame, not the matrix. */
+START_TEST(a_preconditioner_of_zeros_is_named) {
+    model s = model_open("poisson:9x8x7", GSW_IC0);
+    scaling by = {.n = s.n};
+    gsw_operator *op = NULL;
+    gsw_preconditioner *M = NULL;
+    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, scale, &by, &M), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_krylov(context, (gsw_method)_i, op, M, NULL, s.b, s.x, NULL),
+                     GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "the preconditioner is singular"));
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    model_close(&s);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 START_TEST(bad_arguments_are_refused) {
@@ -459,6 +518,8 @@ int main(void) {
     tcase_add_loop_test(tc, failing_callbacks_end_the_solve, 0, FAILURES);
     tcase_add_test(tc, a_solve_inside_a_solve_is_refused);
     tcase_add_test(tc, callbacks_keep_the_message);
+    tcase_add_loop_test(tc, the_scale_of_a_preconditioner_does_not_matter, 0, 6);
+    tcase_add_loop_test(tc, a_preconditioner_of_zeros_is_named, 0, 3);
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_test(tc, a_context_takes_the_message_of_a_callback);
     suite_add_tcase(suite, tc);

@@ -2,7 +2,8 @@
  *
  * A context names a backend and its threads (or device and stream), and keeps the text of the last
  * error. It is used by one thread at a time; several contexts may run side by side. Objects made
- * with a context (gsw_factor) are used with that context and destroyed before it. */
+ * with a context (gsw_factor, gsw_operator, gsw_preconditioner) are used with that context and
+ * destroyed before it. */
 #ifndef GRIDSWEEP_CONTEXT_H
 #define GRIDSWEEP_CONTEXT_H
 

@@ -9,8 +9,8 @@
  *   gsw_operator_from_matrix(), gsw_preconditioner_from_factor()             operator.h,
  *                             or both from callbacks                         preconditioner.h
  *   gsw_bicgstab()            or gsw_cg(), gsw_gmres()                       krylov.h
- *   gsw_preconditioner_destroy(), gsw_operator_destroy(), gsw_factor_destroy(),
- * gsw_context_destroy()
+ *   gsw_preconditioner_destroy(), gsw_operator_destroy(),
+ *   gsw_factor_destroy(), gsw_context_destroy()
  *
  * The arrays and vectors are in host memory with the CPU backend and in device memory with CUDA.
  * gsw_matrix_upload() and the functions next to it in memory.h bring them there, on either backend

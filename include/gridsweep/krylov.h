@@ -22,9 +22,10 @@
  *     eps ||A S x||, where S changes signs at random: the terms of A x without their cancellation.
  *     An x that has grown huge, as with a singular matrix, is found out by this.
  *
- * Each solve takes one product with A for the true residual and one for the estimate. GMRES takes
- * one more, to see whether A maps the first residual to 0. A solve that fails takes up to two more
- * products to name the reason.
+ * Each round takes one product with A for the true residual at its end, and one for the estimate.
+ * GMRES takes one more in a solve, and with a preconditioner one more M^-1, to see whether its
+ * first product vanishes. A null vector takes two at the start. A solve that fails takes up to five
+ * more products to name the reason.
  *
  * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b for the x that is
  * orthogonal to v, where P = I - v v' / v'v. For a symmetric A this is the least-squares solution
@@ -34,10 +35,10 @@
  *
  * On a device the scalars of CG and BiCGSTAB stay beside the vectors, and each group of vector
  * operations is one kernel that makes the next scalars as well: nothing in an iteration waits for
- * the host. The host queues the next iteration while one runs, and learns behind the device how it
- * went. Iterations that are queued when the method ends change nothing: x is the iterate at which
- * it ended. With a monitor, which may stop any iteration, the host waits once in each. GMRES waits
- * once in each step.
+ * the host. The host queues the next iterations while one runs, and reads how it went a few
+ * iterations late. Iterations that are queued when the method ends change nothing: x is the iterate
+ * at which it ended. With a monitor, which may stop any iteration, the host waits once in each.
+ * GMRES waits once in each step.
  *
  * Bytes moved per point in an iteration, products with A and M^-1 not counted: CG 104;
  * BiCGSTAB 152 with a preconditioner from the right, else 144; step k of a cycle of GMRES, counted
@@ -103,9 +104,9 @@ typedef struct gsw_krylov_result {
 
 /* Solves with a method. `M` is the preconditioner, or NULL for none. b and x hold one fp64 value
  * per point, in the context's memory, and must not overlap. `options` may be NULL. *result (may be
- * NULL) is filled on every return except INVALID_ARGUMENT, and x holds the last iterate then, which
- * need not be the best one: a method may diverge, such as CG with a matrix that is not symmetric,
- * and max_iterations is what bounds that. b = 0 gives x = 0 at once.
+ * NULL) is filled on every return except where an argument is refused. x then holds the last
+ * iterate, which need not be the best one: a method may diverge, such as CG with a matrix that is
+ * not symmetric, and max_iterations is what bounds that. b = 0 gives x = 0 at once.
  *
  * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2) are
  * allocated at the start and freed at the end; two more with a null vector. Results are the same

@@ -85,7 +85,7 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
                                    const gsw_stencil *stencil, const gsw_stencil_array *array,
                                    gsw_matrix *matrix);
 
-/* Reads the whole matrix once and refuses what the solvers rely on not to meet: for CSR, row
+/* Reads the whole matrix once and checks all that the solvers assume. For CSR it refuses row
  * pointers that descend or leave the arrays, columns out of range, out of order or repeated, and
  * couplings outside the stencil. The message names the first offending row (counted from the
  * matrix's base) and column or offset. NaN and infinity are allowed: they are data.

@@ -24,7 +24,7 @@ extern "C" {
     X(GSW_ERROR_IO, 6, "a file could not be opened, read or written")                              \
     X(GSW_ERROR_FORMAT, 7, "a file's content is malformed")                                        \
     X(GSW_ERROR_ZERO_PIVOT, 8, "a pivot is zero, negative where it must not be, or not finite")    \
-    X(GSW_ERROR_NOT_CONVERGED, 9, "the iteration limit was reached before the tolerance")          \
+    X(GSW_ERROR_NOT_CONVERGED, 9, "the iteration ended before it met the tolerance")               \
     X(GSW_ERROR_BREAKDOWN, 10, "the Krylov method broke down")                                     \
     X(GSW_ERROR_NON_FINITE, 11, "a NaN or an infinity appeared in the iteration")                  \
     X(GSW_ERROR_STOPPED, 12, "the monitor callback asked to stop")                                 \

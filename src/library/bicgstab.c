@@ -49,7 +49,7 @@ static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double 
     const bicgstab m = vectors_of(run);
     const long long iteration = (long long)run->iterations + 1;
     const int first_half = scalar == GSW_SCALAR_V_SHADOW || scalar == GSW_SCALAR_ALPHA;
-    double product, size;
+    double product, size, hat;
     if (scalar == GSW_SCALAR_RHO)
         return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
                         "iteration %lld: rho is %g: the residual is orthogonal to the first one",
@@ -58,10 +58,13 @@ static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double 
         GSW_TRY(gsw_krylov_cancellation(run, m.p_hat, m.t, m.v, &product, &size));
     else
         GSW_TRY(gsw_krylov_cancellation(run, m.s_hat, m.v, m.t, &product, &size));
+    GSW_TRY(gsw_krylov_norm(run, first_half ? m.p_hat : m.s_hat, &hat));
     const char *name = first_half                ? "the product of v and the first residual"
                        : scalar == GSW_SCALAR_TT ? "t't"
                                                  : "omega";
-    const char *meaning = gsw_krylov_vanishes(product, size)
+    const char *meaning = hat == 0 && gsw_krylov_right(run)
+                              ? "the preconditioner is singular: it maps the direction to 0"
+                          : gsw_krylov_vanishes(product, size)
                               ? "the matrix is singular: it maps the direction to 0"
                           : first_half ? "alpha does not exist"
                                        : "the next direction does not exist";

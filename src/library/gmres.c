@@ -89,14 +89,40 @@ static void add_rotation(gmres *m, int64_t k, double *column) {
     m->right_hand[k] *= m->cosine[k];
 }
 
-/* The size of the terms of the operator's product with the first basis vector. */
+/* The size of the terms of the first product, made of the vector that A is applied to: from the
+ * right M^-1 v, whose size has nothing to do with that of v. */
 static gsw_status measure_terms(gsw_krylov_run *run, gmres *m) {
-    double *terms = basis(run, 1);
-    GSW_TRY(gsw_krylov_terms(run, basis(run, 0), scratch(run, m), terms, &m->terms));
+    double *terms = basis(run, 1), *hat = basis(run, 0);
+    if (gsw_krylov_right(run)) {
+        hat = terms;
+        GSW_TRY(gsw_krylov_precondition(run, basis(run, 0), hat));
+    }
+    GSW_TRY(gsw_krylov_terms(run, hat, scratch(run, m), terms, &m->terms));
     if (run->options.norm == GSW_NORM_TRUE)
         return GSW_SUCCESS;
     GSW_TRY(gsw_krylov_precondition(run, terms, terms));
     return gsw_krylov_norm(run, terms, &m->terms);
+}
+
+/* The first product, of length `product`, is 0 but for rounding errors: says why. From the right
+ * the scratch vector still holds M^-1 r / |r|. */
+static gsw_status explain_zero(gsw_krylov_run *run, const gmres *m, double product) {
+    const char *vector = "Ar", *meaning = "the matrix is singular: it maps the residual to 0";
+    double hat = 1;
+    if (gsw_krylov_right(run)) {
+        vector = "AM^-1 r";
+        meaning = "the matrix is singular or nearly so: it maps the preconditioned residual to 0";
+        GSW_TRY(gsw_krylov_norm(run, scratch(run, m), &hat));
+    } else if (run->preconditioner != NULL) {
+        vector = "M^-1 Ar";
+        meaning = "the matrix or the preconditioner is singular: together they map the residual "
+                  "to 0";
+    }
+    if (hat == 0)
+        meaning = "the preconditioner is singular: it maps the residual to 0";
+    return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                    "iteration %lld: |%s| / |r| is %.3g (terms of %s %.3g): %s",
+                    (long long)run->iterations + 1, vector, product, vector, m->terms, meaning);
 }
 
 /* Step k: a new basis vector, a new column, and the residual's norm after it. */
@@ -110,10 +136,7 @@ static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     double length = column[k + 1], largest = 0;
     /* Dividing by rounding errors would leave an x without meaning. */
     if (first && gsw_krylov_vanishes(hypot(column[0], length), m->terms))
-        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                        "iteration %lld: |Ar| / |r| is %.3g (terms of Ar %.3g): the matrix is "
-                        "singular: it maps the residual to 0",
-                        (long long)run->iterations + 1, hypot(column[0], length), m->terms);
+        return explain_zero(run, m, hypot(column[0], length));
     for (int64_t j = 0; j <= k; j++)
         largest = fmax(largest, fabs(column[j]));
     rotate_column(m, k, column);

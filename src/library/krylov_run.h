@@ -89,7 +89,7 @@ gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v);
 /* The size of the terms that a product A v adds up: *size estimates the square root of the sum of
  * all (a_ij v_j)^2 as ||A S v||, where S changes signs at random. The rounding error of A v is
  * about DBL_EPSILON times that, however much of A v cancels. It needs no entry of A. `terms`
- * receives A S v, and `scratch` is overwritten; v is neither of them. */
+ * receives A S v, and `scratch` is overwritten. v may be `terms`, but not `scratch`. */
 gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
                             double *size);
 

@@ -177,7 +177,7 @@ int bench_report_finish(const cli_options *options, const bench_plan *plan,
     if (report->own_wrong > 0)
         return CLI_BREAKDOWN;
     if (code == CLI_OK && report->own_unfinished > 0) {
-        cli_error(options, "not converged: see --max-iter");
+        cli_error(options, "not converged: see --max-iter and --rtol");
         return CLI_NOT_CONVERGED;
     }
     return code;
