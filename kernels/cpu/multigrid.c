@@ -1,0 +1,568 @@
+/* multigrid.c: set-up of multigrid levels and transfers between them, with SIMD over blocks of a
+ * coarse line and OpenMP over lines.
+ *
+ * Every result is made by one thread, in an order that the tables of the transfer fix: nothing
+ * depends on the number of threads. Set-up gathers: a block of coarse points fetches the rows of
+ * the fine points that it needs into small arrays, with zeros where something lies outside a grid,
+ * and walks the tables over them. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/multigrid.h"
+#include "cpu/multiply_add.h"
+
+enum {
+    LANES = 16, /* coarse points of a block in the set-up */
+    BLOCK = 64, /* coarse points of a block in the transfers */
+    PARTS = 256 /* partial maxima */
+};
+
+/* Smaller grids are not worth waking the other threads. */
+#define SERIAL_LIMIT 4096
+
+/* ---- Fetching blocks --------------------------------------------------------------------------
+ */
+
+/* Fine points of a block: lane l is (x + step l, y, z). */
+typedef struct fine_block {
+    int64_t x, y, z;
+    int64_t step; /* 1 or 2 */
+} fine_block;
+
+/* Lanes of a block whose x + dx lies in [0, nx). */
+static inline void lanes_inside(int64_t x, int64_t step, int64_t dx, int64_t nx, int64_t *first,
+                                int64_t *last) {
+    int64_t low = x < 0 ? -x : 0, high = nx - x;
+    if (x + dx < 0 && -(x + dx) > low)
+        low = -(x + dx);
+    if (nx - x - dx < high)
+        high = nx - x - dx;
+    low = (low + step - 1) / step; /* x + step l >= 0 */
+    high = high > 0 ? (high + step - 1) / step : 0;
+    *first = low < LANES ? low : LANES;
+    *last = high < LANES ? high : LANES;
+}
+
+static inline __attribute__((always_inline)) void fetch_lanes(const void *array, gsw_dtype type,
+                                                              int64_t at, int64_t step,
+                                                              int64_t first, int64_t last,
+                                                              double *to) {
+    if (first == 0 && last == LANES) {
+        if (type == GSW_F64) {
+            const double *from = (const double *)array + at;
+            for (int l = 0; l < LANES; l++)
+                to[l] = from[step * l];
+        } else {
+            const float *from = (const float *)array + at;
+            for (int l = 0; l < LANES; l++)
+                to[l] = from[step * l];
+        }
+        return;
+    }
+    for (int64_t l = 0; l < LANES; l++) {
+        const int inside = l >= first && l < last;
+        to[l] = !inside           ? 0
+                : type == GSW_F64 ? ((const double *)array)[at + step * l]
+                                  : ((const float *)array)[at + step * l];
+    }
+}
+
+/* Entry e of the rows of a block, zero where row or neighbour is outside the grid. Returns 0 where
+ * all are. */
+static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_block *block,
+                              double to[LANES]) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_offset o = matrix->stencil.offsets[e];
+    const void *array = matrix->array.values[e];
+    const int64_t y = block->y, z = block->z;
+    int64_t first, last;
+    if (array == NULL || y < 0 || y >= g->ny || z < 0 || z >= g->nz || y + o.dy < 0 ||
+        y + o.dy >= g->ny || z + o.dz < 0 || z + o.dz >= g->nz)
+        return 0;
+    lanes_inside(block->x, block->step, o.dx, g->nx, &first, &last);
+    if (first >= last)
+        return 0;
+    const int64_t at = gsw_grid_row(g, block->x, y, z);
+    if (block->step == 1)
+        fetch_lanes(array, matrix->array.value_type, at, 1, first, last, to);
+    else
+        fetch_lanes(array, matrix->array.value_type, at, 2, first, last, to);
+    return 1;
+}
+
+static inline void add_lumps(const gsw_transfer *t, int32_t e, int mirrored, double scale,
+                             const double value[LANES], double a[GSW_SLOTS][LANES]) {
+    for (int32_t i = 0; i < t->lumps[e]; i++) {
+        const int32_t slot = mirrored ? gsw_slot_mirror(t->lump[e][i].slot) : t->lump[e][i].slot;
+        const double factor = scale * t->lump[e][i].factor;
+        for (int l = 0; l < LANES; l++)
+            a[slot][l] += factor * value[l];
+    }
+}
+
+/* The lumped rows of a block: all slots in use are set. Returns the bit set of those not zero. */
+static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int symmetric_part,
+                           const fine_block *block, double a[GSW_SLOTS][LANES]) {
+    uint32_t found = 0;
+    if (t->plain && !symmetric_part) {
+        for (int32_t e = 0; e < t->fine_stencil.count; e++)
+            if (t->lumps[e] && fetch_entry(matrix, e, block, a[t->lump[e][0].slot]))
+                found |= 1U << t->lump[e][0].slot;
+        return found;
+    }
+    const uint32_t slots = symmetric_part ? t->symmetric_slots : t->slots;
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+        if (slots >> slot & 1)
+            memset(a[slot], 0, sizeof a[slot]);
+    for (int32_t e = 0; e < t->fine_stencil.count; e++) {
+        double value[LANES];
+        if (t->lumps[e] && fetch_entry(matrix, e, block, value))
+            add_lumps(t, e, 0, symmetric_part ? 0.5 : 1, value, a);
+        if (!symmetric_part || !t->lumps[e])
+            continue;
+        /* The column of the point: row i - o couples to i by this entry. */
+        const gsw_offset o = t->fine_stencil.offsets[e];
+        const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step};
+        if (fetch_entry(matrix, e, &from, value))
+            add_lumps(t, e, 1, 0.5, value, a);
+    }
+    return slots;
+}
+
+/* Weight `weight` at the block's coarse points shifted by dx: x is that of lane 0, the shift
+ * included. Zero outside the coarse grid; returns 0 where all are. */
+static inline int fetch_weight(const gsw_transfer *t, gsw_dtype type, void *const *weights,
+                               int32_t weight, int64_t x, int64_t y, int64_t z, double to[LANES]) {
+    const gsw_grid *g = &t->coarse;
+    int64_t first, last;
+    if (y < 0 || y >= g->ny || z < 0 || z >= g->nz)
+        return 0;
+    lanes_inside(x, 1, 0, g->nx, &first, &last);
+    if (first >= last)
+        return 0;
+    if (weight == GSW_WEIGHT_ONE) {
+        for (int64_t l = 0; l < LANES; l++)
+            to[l] = l >= first && l < last;
+        return 1;
+    }
+    fetch_lanes(weights[weight], type, gsw_grid_row(g, x, y, z), 1, first, last, to);
+    return 1;
+}
+
+static inline void store_lanes(void *array, gsw_dtype type, int64_t at, int64_t count,
+                               const double *from) {
+    if (type == GSW_F64)
+        memcpy((double *)array + at, from, (size_t)count * sizeof *from);
+    else
+        for (int64_t l = 0; l < count; l++)
+            ((float *)array)[at + l] = (float)from[l];
+}
+
+/* ---- What a matrix is like -------------------------------------------------------------------
+ */
+
+/* Sums and extremes over some lines. */
+typedef struct tally {
+    double coupling[3][LANES];
+    double row_ratio, largest, least;
+    int64_t bad_row;
+    int symmetric, zero_sums;
+} tally;
+
+/* Entry e above the diagonal against its mirror image, whose rows are the block's neighbours. */
+static void compare_mirror(const gsw_matrix *matrix, int32_t e, const fine_block *block,
+                           const double value[LANES], const double diagonal[LANES], tally *sums) {
+    const gsw_offset o = matrix->stencil.offsets[e];
+    const gsw_offset back = {-o.dx, -o.dy, -o.dz};
+    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1};
+    double other[LANES] = {0};
+    for (int32_t m = 0; m < matrix->stencil.count; m++) /* of the lower part or the upper one */
+        if (memcmp(&matrix->stencil.offsets[m], &back, sizeof back) == 0 &&
+            !fetch_entry(matrix, m, &there, other))
+            memset(other, 0, sizeof other);
+    int differ = 0;
+    for (int l = 0; l < LANES; l++)
+        differ |= fabs(value[l] - other[l]) > 1e-7 * fabs(diagonal[l]);
+    if (differ)
+        sums->symmetric = 0;
+}
+
+static void tally_block(const gsw_matrix *matrix, const fine_block *block, tally *sums) {
+    const int32_t center = matrix->stencil.center;
+    const int64_t left = matrix->grid.nx - block->x, count = left < LANES ? left : LANES;
+    double diagonal[LANES] = {0}, total[LANES] = {0}, size[LANES] = {0}, axis_sum[3][LANES] = {{0}};
+    if (!fetch_entry(matrix, center, block, diagonal))
+        memset(diagonal, 0, sizeof diagonal);
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        double value[LANES];
+        if (!fetch_entry(matrix, e, block, value))
+            continue;
+        for (int l = 0; l < LANES; l++) {
+            total[l] += value[l];
+            size[l] += fabs(value[l]);
+            axis_sum[0][l] += o.dx != 0 ? value[l] : 0;
+            axis_sum[1][l] += o.dy != 0 ? value[l] : 0;
+            axis_sum[2][l] += o.dz != 0 ? value[l] : 0;
+        }
+        if (e != center && sums->symmetric)
+            compare_mirror(matrix, e, block, value, diagonal, sums);
+    }
+    for (int l = 0; l < count; l++) {
+        const double d = fabs(diagonal[l]);
+        if (!(d > 0 && d <= DBL_MAX)) {
+            if (sums->bad_row < 0)
+                sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
+            continue;
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            const double share = -axis_sum[axis][l] / diagonal[l];
+            sums->coupling[axis][l] += share > 0 ? share : 0;
+        }
+        sums->row_ratio = size[l] / d > sums->row_ratio ? size[l] / d : sums->row_ratio;
+        sums->largest = size[l] > sums->largest ? size[l] : sums->largest;
+        sums->least = d < sums->least ? d : sums->least;
+        sums->zero_sums = sums->zero_sums && fabs(total[l]) <= 1e-12 * size[l];
+    }
+}
+
+static void survey(int threads, const gsw_matrix *matrix, gsw_survey *result) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t lines = g->ny * g->nz, length = (lines + PARTS - 1) / PARTS;
+    tally part[PARTS];
+#pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
+    for (int64_t p = 0; p < PARTS; p++) {
+        tally own = {.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+        for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++)
+            for (int64_t x = 0; x < g->nx; x += LANES)
+                tally_block(matrix, &(fine_block){x, line % g->ny, line / g->ny, 1}, &own);
+        part[p] = own;
+    }
+    *result = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+    for (int p = 0; p < PARTS; p++) {
+        for (int axis = 0; axis < 3; axis++)
+            for (int l = 0; l < LANES; l++)
+                result->coupling[axis] += part[p].coupling[axis][l];
+        if (part[p].row_ratio > result->row_ratio)
+            result->row_ratio = part[p].row_ratio;
+        if (part[p].largest > result->largest)
+            result->largest = part[p].largest;
+        if (part[p].least < result->least)
+            result->least = part[p].least;
+        if (result->bad_row < 0)
+            result->bad_row = part[p].bad_row;
+        result->symmetric &= part[p].symmetric;
+        result->zero_sums &= part[p].zero_sums;
+    }
+    for (int axis = 0; axis < 3; axis++)
+        result->coupling[axis] /= (double)(g->nx * lines);
+}
+
+/* Stencil arrays copied line by line, with zeros where a coupling leaves the grid. */
+static void copy_lines(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t lines = g->ny * g->nz;
+#pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
+    for (int64_t line = 0; line < lines; line++)
+        for (int32_t e = 0; e < matrix->stencil.count; e++)
+            for (int64_t x = 0; arrays[e] && x < g->nx; x += LANES) {
+                const int64_t count = g->nx - x < LANES ? g->nx - x : LANES;
+                double value[LANES];
+                if (!fetch_entry(matrix, e, &(fine_block){x, line % g->ny, line / g->ny, 1}, value))
+                    memset(value, 0, sizeof value);
+                store_lanes(arrays[e], type, line * g->nx + x, count, value);
+            }
+}
+
+/* ---- Interpolation ---------------------------------------------------------------------------
+ */
+
+/* A block's rows, collapsed over the axes outside the class, and what they are divided by. */
+static void collapse(int class_, uint32_t slots, const double a[GSW_SLOTS][LANES],
+                     double c[GSW_SLOTS][LANES], double divisor[LANES], double diagonal[LANES]) {
+    static const double none[LANES] = {0};
+    double total[LANES] = {0}, sides[6][LANES], coupled[LANES] = {0};
+    int count = 0;
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+        if (gsw_slot_project(slot, class_) == slot)
+            memset(c[slot], 0, sizeof c[slot]);
+    for (int axis = 0; axis < 3; axis++)
+        if (class_ >> axis & 1) {
+            memset(sides[count], 0, 2 * sizeof sides[0]);
+            for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
+                const int side = gsw_slot_offset(slot, axis);
+                if (!(slots >> slot & 1) || side == 0)
+                    continue;
+                for (int l = 0; l < LANES; l++)
+                    sides[count + (side > 0)][l] += a[slot][l];
+            }
+            count += 2;
+        }
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
+        if (!(slots >> slot & 1))
+            continue;
+        double *to = c[gsw_slot_project(slot, class_)];
+        for (int l = 0; l < LANES; l++) {
+            to[l] += a[slot][l];
+            total[l] += a[slot][l];
+        }
+    }
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+        if (slot != GSW_SLOT_CENTER && gsw_slot_project(slot, class_) == slot)
+            for (int l = 0; l < LANES; l++)
+                coupled[l] += c[slot][l];
+    const double *center = slots >> GSW_SLOT_CENTER & 1 ? a[GSW_SLOT_CENTER] : none;
+    for (int l = 0; l < LANES; l++) {
+        double side[6];
+        for (int i = 0; i < count; i++)
+            side[i] = sides[i][l];
+        diagonal[l] = center[l];
+        divisor[l] = gsw_weight_divisor(center[l], total[l], coupled[l], side, count);
+    }
+}
+
+/* The mean of the coarse neighbours that exist. */
+static void take_mean(const gsw_transfer *t, int class_, int64_t x, int64_t y, int64_t z, int lane,
+                      double w[8][LANES]) {
+    int exist = 0;
+    for (int subset = 0; subset < GSW_CLASSES; subset++)
+        if (!(subset & ~class_))
+            exist += gsw_subset_exists(&t->coarse, subset, x, y, z);
+    for (int subset = 0; subset < GSW_CLASSES; subset++)
+        if (!(subset & ~class_))
+            w[gsw_subset_index(class_, subset)][lane] =
+                gsw_subset_exists(&t->coarse, subset, x, y, z) ? 1.0 / exist : 0;
+}
+
+/* The weights of one class at the coarse points (x.., y, z). Returns the degenerate points. */
+static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int symmetric_part,
+                           gsw_dtype type, void *const *weights, int class_, int64_t x, int64_t y,
+                           int64_t z) {
+    double a[GSW_SLOTS][LANES], c[GSW_SLOTS][LANES], divisor[LANES], diagonal[LANES];
+    double w[8][LANES];
+    const int64_t step[3] = {t->axes & 1 ? 2 : 1, t->axes & 2 ? 2 : 1, t->axes & 4 ? 2 : 1};
+    const fine_block block = {step[0] * x + (class_ & 1), step[1] * y + (class_ >> 1 & 1),
+                              step[2] * z + (class_ >> 2 & 1), step[0]};
+    const int64_t count = t->coarse.nx - x < LANES ? t->coarse.nx - x : LANES;
+    const int subsets = 1 << gsw_class_size(class_);
+    int64_t degenerate = 0;
+    memset(w, 0, (size_t)subsets * sizeof w[0]);
+    if (block.y < t->fine.ny && block.z < t->fine.nz) {
+        const uint32_t slots = fetch_rows(t, matrix, symmetric_part, &block, a);
+        collapse(class_, slots, (const double(*)[LANES])a, c, divisor, diagonal);
+        for (int32_t i = t->first_term[class_]; i < t->first_term[class_ + 1]; i++) {
+            const gsw_weight_term *term = &t->weight_term[i];
+            double p[LANES];
+            if (!fetch_weight(t, type, weights, term->weight, x + term->shift[0],
+                              y + term->shift[1], z + term->shift[2], p))
+                continue;
+            for (int l = 0; l < LANES; l++)
+                w[term->to][l] -= c[term->slot][l] * p[l];
+        }
+        for (int l = 0; l < count; l++) {
+            const int there = block.x + block.step * l < t->fine.nx;
+            const int serves = gsw_divisor_serves(divisor[l], diagonal[l]);
+            for (int k = 0; k < subsets; k++)
+                w[k][l] = there && serves ? w[k][l] / divisor[l] : 0;
+            if (there && !serves) {
+                take_mean(t, class_, x + l, y, z, l, w);
+                degenerate++;
+            }
+        }
+    }
+    for (int k = 0; k < subsets; k++)
+        store_lanes(weights[t->first[class_] + k], type, gsw_grid_row(&t->coarse, x, y, z), count,
+                    w[k]);
+    return degenerate;
+}
+
+static int64_t interpolate(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
+                           int symmetric_part, gsw_dtype type, void *const *weights) {
+    const gsw_grid *g = &t->coarse;
+    const int64_t lines = g->ny * g->nz, points = g->nx * lines;
+    int64_t degenerate = 0;
+    /* Edges, then faces, then centres: each class rests on smaller ones. */
+    for (int size = 1; size <= gsw_class_size(t->axes); size++) {
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : degenerate) if (points > SERIAL_LIMIT)
+        for (int64_t line = 0; line < lines; line++)
+            for (int class_ = 1; class_ < GSW_CLASSES; class_++)
+                for (int64_t x = 0;
+                     gsw_class_size(class_) == size && !(class_ & ~t->axes) && x < g->nx;
+                     x += LANES)
+                    degenerate += weigh_block(t, matrix, symmetric_part, type, weights, class_, x,
+                                              line % g->ny, line / g->ny);
+    }
+    return degenerate;
+}
+
+/* ---- Triple product --------------------------------------------------------------------------
+ */
+
+/* One fine row of A P for a block, scaled and added to the block's rows of R A P. */
+static void add_product_row(const gsw_transfer *t, const gsw_matrix *matrix, gsw_dtype type,
+                            void *const *prolongation, void *const *restriction,
+                            const gsw_product_row *row, int64_t x, int64_t y, int64_t z,
+                            double sum[GSW_SLOTS][LANES]) {
+    double a[GSW_SLOTS][LANES], ap[GSW_SLOTS][LANES], r[LANES], fetched[LANES];
+    const int64_t step[3] = {t->axes & 1 ? 2 : 1, t->axes & 2 ? 2 : 1, t->axes & 4 ? 2 : 1};
+    const fine_block block = {step[0] * x + row->at[0], step[1] * y + row->at[1],
+                              step[2] * z + row->at[2], step[0]};
+    if (!fetch_weight(t, type, restriction, row->weight, x + row->shift[0], y + row->shift[1],
+                      z + row->shift[2], r))
+        return;
+    const uint32_t slots = fetch_rows(t, matrix, 0, &block, a);
+    if (slots == 0)
+        return;
+    for (int32_t k = 0; k < GSW_SLOTS; k++)
+        if (row->reach >> k & 1)
+            memset(ap[k], 0, sizeof ap[k]);
+    for (int32_t i = row->first; i < row->last; i++) {
+        const gsw_product_term *term = &t->product_term[i];
+        const double *p = fetched;
+        const int64_t py = y + term->shift[1], pz = z + term->shift[2], px = x + term->shift[0];
+        if (!(slots >> term->slot & 1))
+            continue;
+        if (type == GSW_F64 && term->weight >= 0 && px >= 0 && px + LANES <= t->coarse.nx &&
+            py >= 0 && py < t->coarse.ny && pz >= 0 && pz < t->coarse.nz)
+            p = (const double *)prolongation[term->weight] + gsw_grid_row(&t->coarse, px, py, pz);
+        else if (!fetch_weight(t, type, prolongation, term->weight, px, py, pz, fetched))
+            continue;
+        double *to = ap[term->to];
+        const double *from = a[term->slot];
+#pragma omp simd
+        for (int l = 0; l < LANES; l++)
+            to[l] = multiply_add_f64(from[l], p[l], to[l]);
+    }
+    for (int32_t k = 0; k < GSW_SLOTS; k++)
+        if (row->reach >> k & 1)
+#pragma omp simd
+            for (int l = 0; l < LANES; l++)
+                sum[k][l] = multiply_add_f64(r[l], ap[k][l], sum[k][l]);
+}
+
+/* Puts a block's coarse coupling `slot` where it belongs, and its mirror image into the lower part
+ * of a symmetric product. What leaves the coarse grid stays away. */
+static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64_t y, int64_t z,
+                           const double sum[LANES], double *const *coarse) {
+    const gsw_grid *g = &t->coarse;
+    const int dx = gsw_slot_offset(slot, 0);
+    const int64_t ny = y + gsw_slot_offset(slot, 1), nz = z + gsw_slot_offset(slot, 2);
+    if (t->coarse_entry[slot] < 0 || ny < 0 || ny >= g->ny || nz < 0 || nz >= g->nz)
+        return;
+    const int64_t first = x + dx < 0 ? 1 : 0;
+    int64_t last = g->nx - x - (dx > 0);
+    if (last > LANES)
+        last = LANES;
+    if (last <= first)
+        return;
+    double *to = coarse[t->coarse_entry[slot]] + gsw_grid_row(g, x, y, z);
+    memcpy(to + first, sum + first, (size_t)(last - first) * sizeof *to);
+    const int32_t mirror = t->coarse_entry[gsw_slot_mirror(slot)];
+    if (t->symmetric && slot != GSW_SLOT_CENTER)
+        memcpy(coarse[mirror] + gsw_grid_row(g, x + dx, ny, nz) + first, sum + first,
+               (size_t)(last - first) * sizeof *to);
+}
+
+static void triple(int threads, const gsw_transfer *t, const gsw_matrix *matrix, gsw_dtype type,
+                   void *const *prolongation, void *const *restriction, double *const *coarse) {
+    const gsw_grid *g = &t->coarse;
+    const int64_t lines = g->ny * g->nz, points = g->nx * lines;
+#pragma omp parallel for schedule(static) num_threads(threads) if (points > SERIAL_LIMIT / 8)
+    for (int64_t line = 0; line < lines; line++) {
+        const int64_t y = line % g->ny, z = line / g->ny;
+        for (int64_t x = 0; x < g->nx; x += LANES) {
+            double sum[GSW_SLOTS][LANES];
+            memset(sum, 0, sizeof sum);
+            for (int32_t i = 0; i < t->rows; i++)
+                add_product_row(t, matrix, type, prolongation, restriction, &t->row[i], x, y, z,
+                                sum);
+            for (int32_t slot = t->symmetric ? GSW_SLOT_CENTER : 0; slot < GSW_SLOTS; slot++)
+                store_coupling(t, slot, x, y, z, sum[slot], coarse);
+        }
+    }
+}
+
+/* ---- Vectors ---------------------------------------------------------------------------------
+ */
+
+#define VALUE       double
+#define TYPED(name) name##_f64
+#include "cpu/multigrid_transfer.inc"
+#undef VALUE
+#undef TYPED
+
+#define VALUE       float
+#define TYPED(name) name##_f32
+#include "cpu/multigrid_transfer.inc"
+#undef VALUE
+#undef TYPED
+
+static void restrict_vector(int threads, const gsw_transfer *t, gsw_dtype type,
+                            void *const *weights, double scale, const void *from, void *to) {
+    if (type == GSW_F64)
+        restrict_f64(threads, t, weights, scale, from, to);
+    else
+        restrict_f32(threads, t, weights, (float)scale, from, to);
+}
+
+static void prolong_add(int threads, const gsw_transfer *t, gsw_dtype type, void *const *weights,
+                        const void *from, void *to) {
+    if (type == GSW_F64)
+        prolong_f64(threads, t, weights, from, to);
+    else
+        prolong_f32(threads, t, weights, from, to);
+}
+
+static void combine(int threads, gsw_dtype type, int64_t n, double a, const void *x, double b,
+                    void *y) {
+    if (type == GSW_F64)
+        combine_f64(threads, n, a, x, b, y);
+    else
+        combine_f32(threads, n, (float)a, x, (float)b, y);
+}
+
+static void narrow(int threads, int64_t n, const double *from, float *to, double *scale) {
+    double part[PARTS] = {0}, most = 0;
+    const int64_t length = (n + PARTS - 1) / PARTS;
+#pragma omp parallel for schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
+    for (int64_t p = 0; p < PARTS; p++) {
+        const int64_t end = (p + 1) * length < n ? (p + 1) * length : n;
+        double own = 0;
+#pragma omp simd reduction(max : own)
+        for (int64_t i = p * length; i < end; i++) {
+            const double size = fabs(from[i]);
+            own = size > own ? size : own;
+        }
+        part[p] = own;
+    }
+    for (int p = 0; p < PARTS; p++)
+        most = part[p] > most ? part[p] : most;
+    /* NaN and infinity go through as they are. */
+    const int exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
+    const double factor = ldexp(1, -exponent);
+    *scale = ldexp(1, exponent);
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)(factor * from[i]);
+}
+
+static void widen(int threads, int64_t n, const float *from, double scale, double *to) {
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
+    for (int64_t i = 0; i < n; i++)
+        to[i] = scale * from[i];
+}
+
+extern const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
+const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid) = {
+    .survey = survey,
+    .copy_lines = copy_lines,
+    .interpolate = interpolate,
+    .triple = triple,
+    .restrict_vector = restrict_vector,
+    .prolong_add = prolong_add,
+    .narrow = narrow,
+    .widen = widen,
+    .combine = combine,
+};

@@ -1,0 +1,41 @@
+/* multigrid.h: the CPU's multigrid kernels as the backend calls them, and their serial twins. */
+#ifndef GSW_CPU_MULTIGRID_H
+#define GSW_CPU_MULTIGRID_H
+
+#include "contract/multigrid_ops.h"
+
+/* Fills the operations with kernels of the context's instruction set. */
+extern const gsw_multigrid_ops gsw_cpu_multigrid_ops;
+
+/* The kernels that are built for each instruction set; see multigrid_ops.h. */
+typedef struct gsw_cpu_multigrid {
+    void (*survey)(int threads, const gsw_matrix *matrix, gsw_survey *survey);
+    void (*copy_lines)(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays);
+    int64_t (*interpolate)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
+                           int symmetric_part, gsw_dtype type, void *const *weights);
+    void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
+                   gsw_dtype type, void *const *prolongation, void *const *restriction,
+                   double *const *coarse);
+    void (*restrict_vector)(int threads, const gsw_transfer *transfer, gsw_dtype type,
+                            void *const *weights, double scale, const void *from, void *to);
+    void (*prolong_add)(int threads, const gsw_transfer *transfer, gsw_dtype type,
+                        void *const *weights, const void *from, void *to);
+    void (*narrow)(int threads, int64_t n, const double *from, float *to, double *scale);
+    void (*widen)(int threads, int64_t n, const float *from, double scale, double *to);
+    void (*combine)(int threads, gsw_dtype type, int64_t n, double a, const void *x, double b,
+                    void *y);
+} gsw_cpu_multigrid;
+
+/* reference_multigrid.c: plain and serial. Host CSR with int64 indices, base 0, fp64. */
+
+/* Weights of P on the fine grid, from their definition: p holds points x 8 values, of which
+ * p[8 row + d] is the weight of the coarse point at (row's coarse point + d), d a bit set of axes.
+ * `symmetric_part` as in multigrid_ops.h. Returns the number of degenerate points. */
+int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, int symmetric_part,
+                                    double *p);
+
+/* R A P as a dense coarse x coarse array by rows, from weights as above; A is lumped. */
+void gsw_reference_triple(const gsw_matrix *matrix, int axes, const double *p, const double *r,
+                          double *coarse);
+
+#endif
