@@ -15,7 +15,9 @@
  *
  * COUPLINGS. Interpolation and triple product see a stencil of radius 1: a *slot* is one of its 27
  * places, dx fastest. Couplings of radius 2 are lumped into slots: c at +-2 becomes 4 c at +-1 and
- * -3 c at 0, axis by axis, which keeps the row's sum and its second moments.
+ * -3 c at 0, axis by axis, which keeps the row's sum and its second moments. Where the matrix is
+ * symmetric each lump is the mean of its own and its mirror image's, and the diagonal keeps the
+ * row's sum: the lumped matrix is then symmetric, too.
  *
  * Sources: Dendy, Black box multigrid, J. Comput. Phys. 48 (1982); Dendy, Appl. Math. Comput. 13
  * (1983) for matrices that are not symmetric. */
@@ -237,6 +239,8 @@ static inline void gsw_transfer_lump(gsw_transfer *t) {
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         if (t->slots >> slot & 1)
             t->symmetric_slots |= 1U << gsw_slot_mirror(slot);
+    if (t->symmetric)
+        t->slots = t->symmetric_slots;
 }
 
 static inline void gsw_transfer_weights(gsw_transfer *t) {

@@ -92,17 +92,55 @@ static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_bl
     return 1;
 }
 
-static inline void add_lumps(const gsw_transfer *t, int32_t e, int mirrored, double scale,
-                             const double value[LANES], double a[GSW_SLOTS][LANES]) {
+static inline void add_lane_multiple(double factor, const double value[LANES], double to[LANES]) {
+    for (int l = 0; l < LANES; l++)
+        to[l] += factor * value[l];
+}
+
+/* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. */
+static void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e,
+                               const fine_block *block, double a[GSW_SLOTS][LANES]) {
+    const gsw_offset o = t->fine_stencil.offsets[e];
+    const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step};
+    double value[LANES];
+    if (fetch_entry(matrix, e, block, value))
+        for (int32_t i = 0; i < t->lumps[e]; i++)
+            add_lane_multiple(0.5 * t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
+    if (fetch_entry(matrix, e, &from, value)) /* row i - o couples to i */
+        for (int32_t i = 0; i < t->lumps[e]; i++)
+            add_lane_multiple(0.5 * t->lump[e][i].factor, value,
+                              a[gsw_slot_mirror(t->lump[e][i].slot)]);
+}
+
+/* Entry e of a symmetric matrix, lumped so that the result is symmetric: each lump is shared by the
+ * two rows that it couples. The diagonal receives what keeps the row's sum. */
+static void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e,
+                                const fine_block *block, double a[GSW_SLOTS][LANES]) {
+    double value[LANES];
+    if (fetch_entry(matrix, e, block, value)) {
+        add_lane_multiple(1, value, a[GSW_SLOT_CENTER]);
+        for (int32_t i = 0; i < t->lumps[e]; i++)
+            if (t->lump[e][i].slot != GSW_SLOT_CENTER) {
+                const double factor = 0.5 * t->lump[e][i].factor;
+                add_lane_multiple(factor, value, a[t->lump[e][i].slot]);
+                add_lane_multiple(-factor, value, a[GSW_SLOT_CENTER]);
+            }
+    }
     for (int32_t i = 0; i < t->lumps[e]; i++) {
-        const int32_t slot = mirrored ? gsw_slot_mirror(t->lump[e][i].slot) : t->lump[e][i].slot;
-        const double factor = scale * t->lump[e][i].factor;
-        for (int l = 0; l < LANES; l++)
-            a[slot][l] += factor * value[l];
+        const int32_t slot = t->lump[e][i].slot;
+        const fine_block from = {block->x - gsw_slot_offset(slot, 0),
+                                 block->y - gsw_slot_offset(slot, 1),
+                                 block->z - gsw_slot_offset(slot, 2), block->step};
+        if (slot == GSW_SLOT_CENTER || !fetch_entry(matrix, e, &from, value))
+            continue;
+        const double factor = 0.5 * t->lump[e][i].factor;
+        add_lane_multiple(factor, value, a[gsw_slot_mirror(slot)]);
+        add_lane_multiple(-factor, value, a[GSW_SLOT_CENTER]);
     }
 }
 
-/* The lumped rows of a block: all slots in use are set. Returns the bit set of those not zero. */
+/* The rows of a block as interpolation and product see them. Returns the bit set of the slots that
+ * are set; the others hold zeros. */
 static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int symmetric_part,
                            const fine_block *block, double a[GSW_SLOTS][LANES]) {
     uint32_t found = 0;
@@ -118,15 +156,15 @@ static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int 
             memset(a[slot], 0, sizeof a[slot]);
     for (int32_t e = 0; e < t->fine_stencil.count; e++) {
         double value[LANES];
-        if (t->lumps[e] && fetch_entry(matrix, e, block, value))
-            add_lumps(t, e, 0, symmetric_part ? 0.5 : 1, value, a);
-        if (!symmetric_part || !t->lumps[e])
+        if (!t->lumps[e])
             continue;
-        /* The column of the point: row i - o couples to i by this entry. */
-        const gsw_offset o = t->fine_stencil.offsets[e];
-        const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step};
-        if (fetch_entry(matrix, e, &from, value))
-            add_lumps(t, e, 1, 0.5, value, a);
+        if (symmetric_part)
+            add_symmetric_part(t, matrix, e, block, a);
+        else if (t->symmetric)
+            add_symmetric_lumps(t, matrix, e, block, a);
+        else if (fetch_entry(matrix, e, block, value))
+            for (int32_t i = 0; i < t->lumps[e]; i++)
+                add_lane_multiple(t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
     }
     return slots;
 }

@@ -26,16 +26,21 @@ typedef struct gsw_cpu_multigrid {
                     void *y);
 } gsw_cpu_multigrid;
 
-/* reference_multigrid.c: plain and serial. Host CSR with int64 indices, base 0, fp64. */
+/* reference_multigrid.c: plain and serial. How the rows of a matrix are seen. */
+typedef enum gsw_reference_rows {
+    GSW_ROWS_PLAIN, /* lumped into 27 slots */
+    GSW_ROWS_SYMMETRIC_PART /* those of (A + A^T) / 2, lumped */,
+    GSW_ROWS_SYMMETRIC /* of a symmetric matrix: lumped so that they stay symmetric */
+} gsw_reference_rows;
 
 /* Weights of P on the fine grid, from their definition: p holds points x 8 values, of which
  * p[8 row + d] is the weight of the coarse point at (row's coarse point + d), d a bit set of axes.
- * `symmetric_part` as in multigrid_ops.h. Returns the number of degenerate points. */
-int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, int symmetric_part,
+ * Returns the number of degenerate points. */
+int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
                                     double *p);
 
-/* R A P as a dense coarse x coarse array by rows, from weights as above; A is lumped. */
-void gsw_reference_triple(const gsw_matrix *matrix, int axes, const double *p, const double *r,
-                          double *coarse);
+/* R A P as a dense coarse x coarse array by rows, from weights as above. */
+void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
+                          const double *p, const double *r, double *coarse);
 
 #endif

@@ -22,43 +22,61 @@ static point moved(const point *p, const int d[3]) {
     return (point){{p->at[0] + d[0], p->at[1] + d[1], p->at[2] + d[2]}};
 }
 
-/* The coefficient of row p at offset o (any, not only the stencil's), 0 where there is none. */
-static double entry(const gsw_matrix *m, const point *p, const int o[3]) {
-    const gsw_offset offset = {o[0], o[1], o[2]};
-    const point to = moved(p, o);
-    const int32_t e = gsw_stencil_find(&m->stencil, offset);
-    if (e < 0 || !m->array.values[e] || !inside(&m->grid, p) || !inside(&m->grid, &to))
+/* Entry e of row p, 0 where row or column lies outside the grid. */
+static double entry(const gsw_matrix *m, int32_t e, const point *p) {
+    const gsw_offset o = m->stencil.offsets[e];
+    const point to = moved(p, (const int[3]){o.dx, o.dy, o.dz});
+    if (!m->array.values[e] || !inside(&m->grid, p) || !inside(&m->grid, &to))
         return 0;
     return gsw_value_at(m->array.values[e], m->array.value_type,
                         gsw_grid_row(&m->grid, p->at[0], p->at[1], p->at[2]));
 }
 
-/* a[27] of row p: +-2 becomes 4 at +-1 and -3 at 0, axis by axis. */
+/* Adds c at offset o to a[27]: +-2 becomes 4 at +-1 and -3 at 0, axis by axis. */
+static void add_lumped(const int o[3], double c, double a[27]) {
+    for (int stays = 0; stays < 8; stays++) { /* bit set of axes along which it goes to 0 */
+        double factor = c;
+        int at = 13;
+        for (int axis = 0, stride = 1; axis < 3; axis++, stride *= 3) {
+            const int here = stays >> axis & 1;
+            const int sign = o[axis] > 0 ? 1 : o[axis] < 0 ? -1 : 0;
+            if (o[axis] == 2 || o[axis] == -2)
+                factor *= here ? -3 : 4;
+            else if (here)
+                factor = 0;
+            at += here ? 0 : sign * stride;
+        }
+        a[at] += factor;
+    }
+}
+
 static void lumped_row(const gsw_matrix *m, const point *p, int symmetric_part, double a[27]) {
     memset(a, 0, 27 * sizeof *a);
-    for (int dz = -2; dz <= 2; dz++)
-        for (int dy = -2; dy <= 2; dy++)
-            for (int dx = -2; dx <= 2; dx++) {
-                const int o[3] = {dx, dy, dz}, back[3] = {-dx, -dy, -dz};
-                const point to = moved(p, o);
-                double c = entry(m, p, o);
-                if (symmetric_part)
-                    c = 0.5 * (c + entry(m, &to, back));
-                for (int i = 0; i < 8; i++) {
-                    double factor = c;
-                    int at = 13;
-                    for (int axis = 0, stride = 1; axis < 3; axis++, stride *= 3) {
-                        const int stays = i >> axis & 1; /* on the diagonal of this axis */
-                        const int sign = o[axis] > 0 ? 1 : o[axis] < 0 ? -1 : 0;
-                        if (o[axis] == 2 || o[axis] == -2)
-                            factor *= stays ? -3 : 4;
-                        else if (stays)
-                            factor = 0;
-                        at += stays ? 0 : sign * stride;
-                    }
-                    a[at] += factor;
-                }
-            }
+    for (int32_t e = 0; e < m->stencil.count; e++) {
+        const gsw_offset offset = m->stencil.offsets[e];
+        const int o[3] = {offset.dx, offset.dy, offset.dz};
+        const int back[3] = {-o[0], -o[1], -o[2]};
+        const point from = moved(p, back);
+        add_lumped(o, (symmetric_part ? 0.5 : 1) * entry(m, e, p), a);
+        if (symmetric_part)
+            add_lumped(back, 0.5 * entry(m, e, &from), a);
+    }
+}
+
+static void row_of(const gsw_matrix *m, const point *p, gsw_reference_rows rows, double a[27]) {
+    double own[27], other[27], sum = 0;
+    lumped_row(m, p, rows == GSW_ROWS_SYMMETRIC_PART, own);
+    memcpy(a, own, sizeof own);
+    if (rows != GSW_ROWS_SYMMETRIC)
+        return;
+    for (int i = 0; i < 27; i++) {
+        const int o[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+        const point there = moved(p, o);
+        lumped_row(m, &there, 0, other);
+        a[i] = 0.5 * (own[i] + other[26 - i]);
+        sum += own[i] - (i != 13 ? a[i] : 0);
+    }
+    a[13] = sum;
 }
 
 static int odd_axes(const point *p, int axes) {
@@ -105,11 +123,11 @@ static int mean_of_neighbours(const gsw_grid *g, const point *p, int odd, double
 }
 
 /* Weights of one point that is odd along `odd`. Returns 1 where it is degenerate. */
-static int weigh(const gsw_matrix *m, const point *p, int axes, int odd, int symmetric_part,
+static int weigh(const gsw_matrix *m, const point *p, int axes, int odd, gsw_reference_rows rows,
                  double *all) {
     double a[27], c[27] = {0},
                   *own = all + 8 * gsw_grid_row(&m->grid, p->at[0], p->at[1], p->at[2]);
-    lumped_row(m, p, symmetric_part, a);
+    row_of(m, p, rows, a);
     double total = 0, eps = 1;
     const double d = a[13], sign = d < 0 ? -1 : 1;
     for (int i = 0; i < 27; i++) {
@@ -142,7 +160,7 @@ static int weigh(const gsw_matrix *m, const point *p, int axes, int odd, int sym
     return 0;
 }
 
-int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, int symmetric_part,
+int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
                                     double *p) {
     const gsw_grid *g = &matrix->grid;
     const int64_t n = g->nx * g->ny * g->nz;
@@ -157,7 +175,7 @@ int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, int symm
             if (size == 0)
                 p[8 * row] = 1;
             else
-                degenerate += weigh(matrix, &at, axes, odd, symmetric_part, p);
+                degenerate += weigh(matrix, &at, axes, odd, rows, p);
         }
     return degenerate;
 }
@@ -179,8 +197,8 @@ static int coarse_points(const gsw_grid *coarse, const point *fine, int axes, co
     return count;
 }
 
-void gsw_reference_triple(const gsw_matrix *matrix, int axes, const double *p, const double *r,
-                          double *coarse) {
+void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
+                          const double *p, const double *r, double *coarse) {
     const gsw_grid *g = &matrix->grid;
     const gsw_grid c = gsw_coarse_grid(g, axes);
     const int64_t n = g->nx * g->ny * g->nz, m = c.nx * c.ny * c.nz;
@@ -190,7 +208,7 @@ void gsw_reference_triple(const gsw_matrix *matrix, int axes, const double *p, c
         double a[27], left[8], right[8];
         int64_t to[8], from[8];
         const int lefts = coarse_points(&c, &at, axes, r + 8 * row, to, left);
-        lumped_row(matrix, &at, 0, a);
+        row_of(matrix, &at, rows, a);
         for (int i = 0; i < 27; i++) {
             const int o[3] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
             const point there = moved(&at, o);
