@@ -188,7 +188,7 @@ static PetscErrorCode set_up(system_of_petsc *s, gsw_method method, const gsw_fa
 int gsw_baseline_petsc_open(const gsw_matrix *matrix, gsw_method method,
                             const gsw_factor_kind *precond, const gsw_krylov_options *options,
                             gsw_baseline_petsc **petsc, double *setup_ms) {
-    static const gsw_krylov_options defaults = {0};
+    static const gsw_krylov_options defaults = {.size = sizeof defaults};
     gsw_baseline_petsc *p = calloc(1, sizeof *p);
     *petsc = NULL;
     if (p == NULL)

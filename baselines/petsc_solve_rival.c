@@ -21,8 +21,8 @@ int gsw_petsc_solve_open(const gsw_solve_system *system, void **state, gsw_solve
         return gsw_rival_fail(message, size, "it is asked for ilu0, ic0, jacobi and none only");
     if (gsw_petsc_begin(message, size) != 0)
         return -1;
-    const gsw_krylov_options options = {.rtol = system->rtol,
-                                        .max_iterations = system->max_iterations};
+    const gsw_krylov_options options = {
+        .size = sizeof options, .rtol = system->rtol, .max_iterations = system->max_iterations};
     gsw_baseline_petsc *petsc = NULL;
     double first = 0;
     int error = gsw_baseline_petsc_open(system->matrix, system->method, plain ? NULL : &kind,

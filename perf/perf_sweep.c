@@ -84,8 +84,12 @@ static double time_factor(gsw_context *context, gsw_factor *factor, const trial 
 
 /* max |x - reference| / max |reference| of one more apply into a poisoned x. */
 static double apply_error(gsw_context *context, gsw_factor *factor, const trial *t) {
-    const gsw_sptrsv_options lower = {.part = GSW_LOWER, .algorithm = GSW_ALGORITHM_REFERENCE},
-                             upper = {.part = GSW_UPPER, .algorithm = GSW_ALGORITHM_REFERENCE};
+    const gsw_sptrsv_options lower = {.size = sizeof lower,
+                                      .part = GSW_LOWER,
+                                      .algorithm = GSW_ALGORITHM_REFERENCE},
+                             upper = {.size = sizeof upper,
+                                      .part = GSW_UPPER,
+                                      .algorithm = GSW_ALGORITHM_REFERENCE};
     gsw_csr l, u;
     gsw_matrix ml, mu;
     double *reference = new_vector(t->points);
@@ -127,7 +131,8 @@ static void make_trial(gsw_context *context, const char *name, int64_t extent, t
 
 static void run(const char *name, int64_t extent, int repeats, int threads, double triad,
                 double *petsc_factor, double *petsc_solve) {
-    const gsw_context_options where = {.backend = GSW_BACKEND_CPU, .threads = threads};
+    const gsw_context_options where = {
+        .size = sizeof where, .backend = GSW_BACKEND_CPU, .threads = threads};
     gsw_context *context;
     trial t;
     if (gsw_context_create(&where, &context) != GSW_SUCCESS)
@@ -143,10 +148,10 @@ static void run(const char *name, int64_t extent, int repeats, int threads, doub
     double *times = new_vector(repeats);
     double fp64 = 0;
     for (int f32 = 0; f32 < 2; f32++) {
-        const gsw_factor_options options = {.kind = GSW_ILU0,
-                                            .factor_type = f32 ? GSW_F32 : GSW_F64};
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = GSW_ILU0, .factor_type = f32 ? GSW_F32 : GSW_F64};
         gsw_factor *factor;
-        gsw_factor_info info;
+        gsw_factor_info info = {.size = sizeof info};
         CHECK(gsw_factor_create(context, &t.csr, &options, &factor));
         gsw_factor_get_info(factor, &info);
         const double apply = time_apply(context, factor, &t, repeats, times);
@@ -169,8 +174,9 @@ static void run(const char *name, int64_t extent, int repeats, int threads, doub
 
 static void print_head(int all, const double triad[2]) {
     gsw_context *context;
-    if (gsw_context_create(&(gsw_context_options){.backend = GSW_BACKEND_CPU}, &context) ==
-        GSW_SUCCESS)
+    if (gsw_context_create(
+            &(gsw_context_options){.size = sizeof(gsw_context_options), .backend = GSW_BACKEND_CPU},
+            &context) == GSW_SUCCESS)
         printf("gridsweep %s, commit %s, %s\n", gsw_version(), gsw_commit(),
                gsw_context_device(context));
     gsw_context_destroy(context);
@@ -182,8 +188,9 @@ static void print_head(int all, const double triad[2]) {
 int main(int argc, char **argv) {
     int repeats = 20;
     gsw_context *context;
-    if (gsw_context_create(&(gsw_context_options){.backend = GSW_BACKEND_CPU}, &context) !=
-        GSW_SUCCESS)
+    if (gsw_context_create(
+            &(gsw_context_options){.size = sizeof(gsw_context_options), .backend = GSW_BACKEND_CPU},
+            &context) != GSW_SUCCESS)
         return EXIT_FAILURE;
     const int all = gsw_context_threads(context);
     gsw_context_destroy(context);

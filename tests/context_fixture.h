@@ -13,7 +13,8 @@
 static gsw_context *context;
 
 static void open_context(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = CONTEXT_THREADS};
+    gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = CONTEXT_THREADS};
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
 }
 

@@ -32,7 +32,8 @@ static inline void device_keep_reason(void *user, gsw_status status, const char 
 /* A CUDA context on a stream (NULL: the default stream). */
 static inline gsw_context *device_context(void *stream) {
     static char reason[512]; /* the context keeps its address */
-    const gsw_context_options options = {.backend = GSW_BACKEND_CUDA,
+    const gsw_context_options options = {.size = sizeof options,
+                                         .backend = GSW_BACKEND_CUDA,
                                          .stream = stream,
                                          .log = device_keep_reason,
                                          .log_user = reason};
@@ -121,8 +122,10 @@ static inline void device_get(gsw_context *context, const device_vector *v, void
 /* Whether a device answers; prints why where none does. Anything but its absence is a failure. */
 static inline int device_answers(int *code) {
     static char reason[512]; /* the context keeps its address */
-    const gsw_context_options options = {
-        .backend = GSW_BACKEND_CUDA, .log = device_keep_reason, .log_user = reason};
+    const gsw_context_options options = {.size = sizeof options,
+                                         .backend = GSW_BACKEND_CUDA,
+                                         .log = device_keep_reason,
+                                         .log_user = reason};
     gsw_context *context = NULL;
     const gsw_status status = gsw_context_create(&options, &context);
     gsw_context_destroy(context);

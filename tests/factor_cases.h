@@ -28,7 +28,8 @@ static inline int is_symmetric(const gsw_stencil *stencil) {
 /* The i-th of the OPTIONS; 0 where it repeats another or where the stencil does not allow it. */
 static inline int options_at(int i, int type, const gsw_stencil *stencil,
                              gsw_factor_options *options) {
-    *options = (gsw_factor_options){.kind = (gsw_factor_kind)(i / 4),
+    *options = (gsw_factor_options){.size = sizeof(gsw_factor_options),
+                                    .kind = (gsw_factor_kind)(i / 4),
                                     .transpose = i & 1,
                                     .unit_diagonal = i >> 1 & 1,
                                     .factor_type = types[type].factor,

@@ -37,7 +37,7 @@ static void multiply(const gsw_csr *t, const double *x, double *y) {
 int main(void) {
     enum { NX = 9, NY = 8, NZ = 7, N = NX * NY * NZ };
     static double r[N], x[N], y[N];
-    const gsw_context_options options = {.backend = GSW_BACKEND_CPU};
+    const gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
     gsw_context *context = NULL;
     gsw_problem *problem = NULL;
     gsw_factor *ilu = NULL;

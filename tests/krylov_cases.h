@@ -14,6 +14,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "krylov_solve.h"
 #include "oracle.h"
 
 /* Lengths within a tile or a block of a sum, at its end, and of more blocks than partial sums. */
@@ -280,11 +281,11 @@ static inline ending solve_ahead(gsw_context *context, int ahead, gsw_method met
                                  const gsw_krylov_options *options, int64_t n, const double *b,
                                  double *x) {
     const size_t bytes = (size_t)n * sizeof(double);
-    ending e = {0};
+    ending e = {.result.size = sizeof e.result};
     void *bt = krylov_upload(context, b, bytes), *xt = krylov_upload(context, b, bytes);
     ck_assert_int_eq(gsw_memory_set(context, xt, 0, bytes), GSW_SUCCESS);
     krylov_queue_set(context, ahead);
-    e.status = gsw_krylov(context, method, matrix, factor, options, bt, xt, &e.result);
+    e.status = solve_krylov(context, method, matrix, factor, options, bt, xt, &e.result);
     e.posts = krylov_queue_now.posts;
     krylov_queue_reset(context);
     if (e.status != GSW_SUCCESS)
@@ -417,8 +418,8 @@ static const struct {
 static inline void check_faults(gsw_context *context) {
     gsw_context *cpu = oracle_context(1);
     for (size_t f = 0; f < sizeof krylov_faults / sizeof krylov_faults[0]; f++) {
-        const gsw_krylov_options options = {.max_iterations = 100};
-        const gsw_factor_options jacobi = {.kind = GSW_JACOBI};
+        const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 100};
+        const gsw_factor_options jacobi = {.size = sizeof jacobi, .kind = GSW_JACOBI};
         small s, other;
         gsw_matrix there, other_there;
         gsw_factor *factor = NULL;
@@ -469,7 +470,8 @@ static inline void check_monitors(gsw_context *context, const gsw_matrix *matrix
         for (int stop_at = -1; stop_at <= 4; stop_at++) {
             history seen[2] = {{.stop_at = stop_at}, {.stop_at = stop_at}};
             for (int k = 0; k < 2; k++) {
-                const gsw_krylov_options options = {.monitor = watch, .monitor_user = &seen[k]};
+                const gsw_krylov_options options = {
+                    .size = sizeof options, .monitor = watch, .monitor_user = &seen[k]};
                 const ending e = solve_ahead(context, 5 * k, (gsw_method)method, matrix, NULL,
                                              &options, n, b, x[k]);
                 ck_assert_int_eq(e.status, stop_at < 0 ? GSW_SUCCESS : GSW_ERROR_STOPPED);

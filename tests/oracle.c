@@ -248,7 +248,8 @@ void oracle_free(oracle_matrix *matrix) {
 }
 
 gsw_context *oracle_context(int threads) {
-    const gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
+    const gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
     gsw_context *context = NULL;
     if (gsw_context_create(&options, &context) != GSW_SUCCESS)
         stop("no CPU context");

@@ -51,7 +51,8 @@ START_TEST(context_defaults) {
 END_TEST
 
 START_TEST(context_takes_threads) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 3};
+    gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 3};
     gsw_context *context = NULL;
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
     ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_CPU);
@@ -62,7 +63,8 @@ END_TEST
 
 START_TEST(context_refuses_bad_options) {
     log_record record = {0};
-    gsw_context_options options = {.threads = -2, .log = keep_log, .log_user = &record};
+    gsw_context_options options = {
+        .size = sizeof options, .threads = -2, .log = keep_log, .log_user = &record};
     gsw_context *context = (gsw_context *)&record;
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_ptr_null(context);
@@ -83,7 +85,7 @@ END_TEST
 START_TEST(cuda_answers_or_says_why_not) {
     log_record record = {0};
     gsw_context_options options = {
-        .backend = GSW_BACKEND_CUDA, .log = keep_log, .log_user = &record};
+        .size = sizeof options, .backend = GSW_BACKEND_CUDA, .log = keep_log, .log_user = &record};
     gsw_context *context = NULL;
     gsw_status status = gsw_context_create(&options, &context);
     if (status == GSW_SUCCESS) {
@@ -100,7 +102,7 @@ END_TEST
 START_TEST(messages_reach_context_and_log) {
     log_record record = {0};
     gsw_context_options options = {
-        .backend = GSW_BACKEND_CPU, .log = keep_log, .log_user = &record};
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .log = keep_log, .log_user = &record};
     gsw_context *context = NULL;
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
     gsw_grid grid;

@@ -188,7 +188,7 @@ static double tolerance_of(const gsw_factor_options *options) {
 
 /* The report is that of the CPU; memory is at least what the coefficients need. */
 static void check_info(const pair *p) {
-    gsw_factor_info cpu, cuda;
+    gsw_factor_info cpu = {.size = sizeof cpu}, cuda = {.size = sizeof cuda};
     ck_assert_int_eq(gsw_factor_get_info(p->cpu, &cpu), GSW_SUCCESS);
     ck_assert_int_eq(gsw_factor_get_info(p->cuda, &cuda), GSW_SUCCESS);
     ck_assert_msg(cuda.kind == cpu.kind && cuda.factor_type == cpu.factor_type &&
@@ -505,7 +505,8 @@ static void textbook_solve(const pair *p, const double *b, double *x) {
     const int count = textbook(p, l, u, halves), transpose = p->options.transpose;
     for (int k = 0; k < count; k++) {
         const half *h = &halves[transpose ? count - 1 - k : k];
-        const gsw_sptrsv_options options = {.part = h->part,
+        const gsw_sptrsv_options options = {.size = sizeof options,
+                                            .part = h->part,
                                             .transpose = h->transpose != transpose,
                                             .unit_diagonal = h->unit_diagonal,
                                             .algorithm = GSW_ALGORITHM_REFERENCE};
@@ -652,7 +653,8 @@ START_TEST(arrays_may_be_null) {
             problem_renew(&q);
             for (int k = unit ? 3 : 0; k < LENGTH(kinds); k++) {
                 for (int transpose = 0; transpose < 2; transpose++) {
-                    const gsw_factor_options options = {.kind = kinds[k],
+                    const gsw_factor_options options = {.size = sizeof options,
+                                                        .kind = kinds[k],
                                                         .transpose = transpose,
                                                         .unit_diagonal = unit,
                                                         .omega = OMEGA};
@@ -715,7 +717,8 @@ START_TEST(arrays_may_be_unaligned) {
             const gsw_matrix aligned = q.device_lower;
             q.device_lower = shifted_view(c.cuda, q.lower, values, memory);
             for (int kind = GSW_ILU0; kind <= GSW_FACTOR_LU; kind++) {
-                const gsw_factor_options options = {.kind = (gsw_factor_kind)kind,
+                const gsw_factor_options options = {.size = sizeof options,
+                                                    .kind = (gsw_factor_kind)kind,
                                                     .transpose = (i + k) % 2,
                                                     .factor_type = types[t].factor,
                                                     .vector_type = types[t].vector,
@@ -783,12 +786,14 @@ END_TEST
 
 /* The direct solve through a temporary factor: part, transpose, unit diagonal. */
 static void check_direct(const problem *q, int solve, gsw_dtype type, int64_t count) {
-    gsw_sptrsv_options options = {.part = solve & 1 ? GSW_UPPER : GSW_LOWER,
+    gsw_sptrsv_options options = {.size = sizeof options,
+                                  .part = solve & 1 ? GSW_UPPER : GSW_LOWER,
                                   .transpose = solve >> 1 & 1,
                                   .unit_diagonal = solve >> 2 & 1,
                                   .vector_type = type,
                                   .algorithm = GSW_ALGORITHM_PENCIL};
-    const gsw_factor_options factor = {.kind = solve & 1 ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
+    const gsw_factor_options factor = {.size = sizeof factor,
+                                       .kind = solve & 1 ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
                                        .transpose = options.transpose,
                                        .unit_diagonal = options.unit_diagonal,
                                        .factor_type = type,
@@ -871,7 +876,8 @@ START_TEST(large_grids_equal_the_cpu) {
         problem q;
         problem_open(&q, &c, &r);
         for (int k = 0; k < (many ? 3 : LENGTH(kinds)); k++) {
-            const gsw_factor_options options = {.kind = kinds[k],
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = kinds[k],
                                                 .transpose = (g + k) % 2,
                                                 .factor_type = types[many ? 0 : t].factor,
                                                 .vector_type = types[many ? 0 : t].vector,
@@ -925,8 +931,8 @@ static void cube_close(cube *u) {
 
 /* Also: of a cube, little is kept beside one value an offset. */
 START_TEST(cube_of_128_equals_the_cpu) {
-    const gsw_factor_options options = {.kind = GSW_ILU0};
-    gsw_factor_info info;
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
+    gsw_factor_info info = {.size = sizeof info};
     cube u;
     cube_open(&u, _i, 128, 8, NULL, &options);
     block_check_all(&u.v);
@@ -944,7 +950,8 @@ END_TEST
 START_TEST(repetitions_give_the_same_bits) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_SSOR};
     for (int k = 0; k < LENGTH(kinds); k++) {
-        const gsw_factor_options options = {.kind = kinds[k], .omega = OMEGA};
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
         cube u;
         cube_open(&u, _i, 48, 4, NULL, &options);
         block_check_all(&u.v);
@@ -1146,7 +1153,8 @@ START_TEST(denormal_inputs_count) {
         scale_matrix(q.upper, least);
         problem_renew(&q);
         for (int k = 0; k < 4; k++) {
-            const gsw_factor_options options = {.kind = k & 1 ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = k & 1 ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
                                                 .transpose = k >> 1,
                                                 .factor_type = types[t].factor,
                                                 .vector_type = types[t].vector};
@@ -1270,8 +1278,8 @@ START_TEST(bad_pivots_are_named) {
                                   .stencil = oracle_stencil(_i, NULL),
                                   .diagonal = ORACLE_POSITIVE,
                                   .seed = 3};
-                const gsw_factor_options options = {.kind = (gsw_factor_kind)kind,
-                                                    .transpose = g % 2};
+                const gsw_factor_options options = {
+                    .size = sizeof options, .kind = (gsw_factor_kind)kind, .transpose = g % 2};
                 problem q;
                 problem_open(&q, &c, &r);
                 plant(q.lower, q.n - 2, bad[k]);
@@ -1297,7 +1305,7 @@ START_TEST(a_failed_refactor_leaves_nothing_usable) {
                           .stencil = oracle_stencil(2, NULL),
                           .diagonal = ORACLE_POSITIVE,
                           .seed = 3};
-        const gsw_factor_options options = {.kind = (gsw_factor_kind)kind};
+        const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)kind};
         problem good, bad;
         pair p;
         block v;
@@ -1310,7 +1318,7 @@ START_TEST(a_failed_refactor_leaves_nothing_usable) {
         block_open(&v, &p, 1, 5);
         block_check_all(&v);
         for (int again = 0; again < 2; again++) {
-            gsw_factor_info info;
+            gsw_factor_info info = {.size = sizeof info};
             void *const b = v.device_b.values, *const x = v.device_x.values;
             ck_assert_int_eq(gsw_factor_refactor(c.cuda, p.cuda, &bad.device_lower, NULL),
                              GSW_ERROR_ZERO_PIVOT);
@@ -1345,14 +1353,15 @@ START_TEST(bad_pivots_are_shifted) {
                               .values = types[t].factor,
                               .diagonal = ORACLE_POSITIVE,
                               .seed = 3};
-            const gsw_factor_options options = {.kind = (gsw_factor_kind)kind,
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = (gsw_factor_kind)kind,
                                                 .transpose = g % 2,
                                                 .pivot_shift = 0.25 + kind,
                                                 .factor_type = types[t].factor,
                                                 .vector_type = types[t].vector};
             problem q;
             pair p;
-            gsw_factor_info info;
+            gsw_factor_info info = {.size = sizeof info};
             if (kind == GSW_IC0 && !is_symmetric(r.stencil))
                 continue;
             problem_open(&q, &c, &r);
@@ -1385,7 +1394,7 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
                       .layout = 1,
                       .diagonal = ORACLE_POSITIVE,
                       .seed = 2};
-    const gsw_factor_options options = {.kind = (gsw_factor_kind)_i};
+    const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
     problem good, bad;
     problem_open(&good, &c, &r);
     problem_open(&bad, &c, &r);
@@ -1407,14 +1416,14 @@ END_TEST
 /* What the CPU refuses is refused in the same way. */
 START_TEST(bad_options_are_refused) {
     static const gsw_factor_options bad[] = {
-        {.vector_type = GSW_F32},
-        {.kind = GSW_SSOR, .omega = 2},
-        {.kind = (gsw_factor_kind)77},
-        {.pivot_shift = -1},
+        {.size = sizeof(gsw_factor_options), .vector_type = GSW_F32},
+        {.size = sizeof(gsw_factor_options), .kind = GSW_SSOR, .omega = 2},
+        {.size = sizeof(gsw_factor_options), .kind = (gsw_factor_kind)77},
+        {.size = sizeof(gsw_factor_options), .pivot_shift = -1},
     };
     contexts c = contexts_open(1, NULL);
     const recipe r = {.grid = {4, 3, 2}, .stencil = oracle_stencil(7, NULL), .seed = 2};
-    const gsw_factor_options ic0 = {.kind = GSW_IC0};
+    const gsw_factor_options ic0 = {.size = sizeof ic0, .kind = GSW_IC0};
     problem q;
     problem_open(&q, &c, &r);
     for (int k = 0; k <= LENGTH(bad); k++) { /* the last: IC0 without symmetry */
@@ -1446,7 +1455,8 @@ START_TEST(contexts_and_factors_do_not_disturb_each_other) {
                           .stencil = oracle_stencil(stencils[k], NULL),
                           .diagonal = ORACLE_ANY_SIGN,
                           .seed = 3};
-        const gsw_factor_options options = {.kind = kinds[k], .omega = OMEGA};
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
         problem_open(&problems[k], &c[k % 2], &r);
         pair_open(&pairs[k], &problems[k], &options);
         block_open(&blocks[k], &pairs[k], 1 + k % 2, 5);
@@ -1504,8 +1514,10 @@ START_TEST(solves_are_captured_in_a_graph) {
                 .stencil = oracle_stencil(captured[_i].stencil, NULL),
                 .diagonal = ORACLE_ANY_SIGN,
                 .seed = 3};
-    const gsw_factor_options options = {
-        .kind = captured[_i].kind, .factor_type = captured[_i].factor_type, .omega = OMEGA};
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = captured[_i].kind,
+                                        .factor_type = captured[_i].factor_type,
+                                        .omega = OMEGA};
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     problem q, other;
@@ -1577,7 +1589,7 @@ static void check_timeout(block *v, int which, int64_t withheld, int by_download
 START_TEST(a_withheld_pencil_times_out) {
     static const int64_t withheld[] = {0, 1, 4};
     static const int64_t counts[] = {1, 3};
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     for (int k = 0; k < LENGTH(counts); k++) {
         cube u;
         cube_open(&u, _i, 24, 1, NULL, &options);
@@ -1598,7 +1610,7 @@ START_TEST(a_factorisation_that_waits_in_vain_times_out) {
     static const int64_t withheld[] = {0, 1, 4};
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU};
     for (int i = 0; i < 2 * LENGTH(withheld); i++) {
-        const gsw_factor_options options = {.kind = kinds[i % 2]};
+        const gsw_factor_options options = {.size = sizeof options, .kind = kinds[i % 2]};
         cube u;
         cube_open(&u, _i, 24, 1, NULL, &options);
         block_check_all(&u.v);
@@ -1621,7 +1633,7 @@ END_TEST
 
 /* The same through a whole solve, whose second sweep comes after a first that gave up. */
 START_TEST(a_solve_that_times_out_is_given_up) {
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     cube u;
     cube_open(&u, _i, 24, 1, NULL, &options);
     block_check_all(&u.v);
@@ -1649,7 +1661,7 @@ END_TEST
  */
 START_TEST(a_solve_behind_one_that_times_out_is_right) {
     static const int64_t sizes[] = {24, 104}, withheld[] = {0, 1, 4};
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     for (int i = 0; i < LENGTH(sizes) * LENGTH(withheld); i++) {
         cube u;
         cube_open(&u, _i, sizes[i % 2], 2, NULL, &options);
@@ -1684,8 +1696,8 @@ START_TEST(any_number_of_blocks_gives_the_same_bits) {
                               .stencil = oracle_stencil(_i, NULL),
                               .diagonal = ORACLE_ANY_SIGN,
                               .seed = 3};
-            const gsw_factor_options options = {.kind = k % 2 ? GSW_DILU : GSW_ILU0,
-                                                .transpose = k / 2};
+            const gsw_factor_options options = {
+                .size = sizeof options, .kind = k % 2 ? GSW_DILU : GSW_ILU0, .transpose = k / 2};
             problem q;
             pair p;
             block v;
@@ -1712,7 +1724,7 @@ END_TEST
  * does a factorisation. */
 START_TEST(completes_on_an_occupied_device) {
     cudaStream_t stream = make_stream(), other = make_stream();
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     cube u;
     cube_open(&u, _i, 64, 4, stream, &options);
     block_check_all(&u.v); /* what has to be loaded is loaded */
@@ -1743,7 +1755,7 @@ START_TEST(many_solves_on_an_occupied_device_give_the_same_bits) {
     const char *text = getenv("GSW_TEST_REPEATS");
     const int repeats = text == NULL ? 100 : atoi(text);
     cudaStream_t stream = make_stream(), other = make_stream();
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     cube u;
     cube_open(&u, _i, 48, 4, stream, &options);
     block_check_all(&u.v);
@@ -1763,7 +1775,7 @@ END_TEST
 /* With no multiprocessor free, solves are queued without waiting, and run afterwards. */
 START_TEST(solves_are_queued_without_waiting) {
     cudaStream_t stream = make_stream(), other = make_stream();
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     cube u;
     cube_open(&u, _i, 32, 1, stream, &options);
     block_check_all(&u.v);

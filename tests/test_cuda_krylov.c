@@ -83,10 +83,10 @@ static void solve_both(system_pair *s, const factor_pair *f, gsw_method method,
                        gsw_krylov_result *on_cpu, gsw_krylov_result *on_cuda) {
     oracle_fill(GSW_F64, s->x, s->n, 0);
     device_put(s->cuda, &s->device_x, s->x);
-    ck_assert_int_eq(gsw_krylov(s->cpu, method, s->host, f->cpu, options, s->b, s->x, on_cpu),
+    ck_assert_int_eq(solve_krylov(s->cpu, method, s->host, f->cpu, options, s->b, s->x, on_cpu),
                      expected);
-    const gsw_status status = gsw_krylov(s->cuda, method, &s->device, f->cuda, options,
-                                         s->device_b.values, s->device_x.values, on_cuda);
+    const gsw_status status = solve_krylov(s->cuda, method, &s->device, f->cuda, options,
+                                           s->device_b.values, s->device_x.values, on_cuda);
     ck_assert_msg(status == expected, "%s: %s: %s", gsw_method_name(method),
                   gsw_status_name(status), gsw_context_message(s->cuda));
     device_get(s->cuda, &s->device_x, s->x);
@@ -95,7 +95,7 @@ static void solve_both(system_pair *s, const factor_pair *f, gsw_method method,
 /* As many iterations on the device as on the CPU, up to one, and the residual that it says. */
 static void check_solves(system_pair *s, const factor_pair *f, const char *what, gsw_method method,
                          const gsw_krylov_options *options) {
-    gsw_krylov_result on_cpu, on_cuda;
+    gsw_krylov_result on_cpu = {.size = sizeof on_cpu}, on_cuda = {.size = sizeof on_cuda};
     solve_both(s, f, method, options, GSW_SUCCESS, &on_cpu, &on_cuda);
     const int64_t difference = on_cuda.iterations - on_cpu.iterations;
     ck_assert_msg(difference >= -1 && difference <= 1, "%s, %s: %lld iterations, %lld on the CPU",
@@ -114,7 +114,8 @@ START_TEST(iterations_are_those_of_the_cpu) {
     for (int mode = GSW_NORM_TRUE; mode <= GSW_NORM_PRECONDITIONED; mode++) {
         for (int method = problems[_i].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_GMRES;
              method++) {
-            const gsw_krylov_options options = {.rtol = 1e-8, .norm = (gsw_norm)mode};
+            const gsw_krylov_options options = {
+                .size = sizeof options, .rtol = 1e-8, .norm = (gsw_norm)mode};
             check_solves(&s, &no_factors, problems[_i].text, (gsw_method)method, &options);
         }
     }
@@ -123,14 +124,17 @@ START_TEST(iterations_are_those_of_the_cpu) {
 END_TEST
 
 static const gsw_factor_options preconditioners[] = {
-    {.kind = GSW_ILU0}, {.kind = GSW_ILU0, .factor_type = GSW_F32},
-    {.kind = GSW_IC0},  {.kind = GSW_DILU},
-    {.kind = GSW_SSOR}, {.kind = GSW_JACOBI},
+    {.size = sizeof(gsw_factor_options), .kind = GSW_ILU0},
+    {.size = sizeof(gsw_factor_options), .kind = GSW_ILU0, .factor_type = GSW_F32},
+    {.size = sizeof(gsw_factor_options), .kind = GSW_IC0},
+    {.size = sizeof(gsw_factor_options), .kind = GSW_DILU},
+    {.size = sizeof(gsw_factor_options), .kind = GSW_SSOR},
+    {.size = sizeof(gsw_factor_options), .kind = GSW_JACOBI},
 };
 #define PRECONDITIONERS ((int)(sizeof preconditioners / sizeof preconditioners[0]))
 
 START_TEST(preconditioned_iterations_are_those_of_the_cpu) {
-    const gsw_krylov_options options = {.rtol = 1e-8};
+    const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-8};
     system_pair s = {0};
     system_open(&s, problems[_i].text);
     for (int p = 0; p < PRECONDITIONERS; p++) {
@@ -193,11 +197,13 @@ END_TEST
 START_TEST(queues_end_with_the_same_bits) {
     system_pair s = {0};
     system_open(&s, problems[_i].text);
-    factor_pair f = factors_open(&s, &(gsw_factor_options){.kind = GSW_ILU0});
+    factor_pair f = factors_open(
+        &s, &(gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_ILU0});
     for (int method = problems[_i].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_BICGSTAB;
          method++)
         for (int k = 0; k < 8; k++) {
-            const gsw_krylov_options options = {.norm = (gsw_norm)(k % 2),
+            const gsw_krylov_options options = {.size = sizeof options,
+                                                .norm = (gsw_norm)(k % 2),
                                                 .max_iterations = k & 2 ? 4 : 300};
             check_queues(s.cuda, (gsw_method)method, &s.device, k & 4 ? f.cuda : NULL, &options,
                          s.n, s.b);
@@ -227,9 +233,9 @@ START_TEST(contexts_survive_faults) {
     system_pair s = {0};
     system_open(&s, "poisson:9x8x7");
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
-        const gsw_krylov_options options = {.rtol = 1e-8};
+        const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-8};
         const double kept = s.b[100];
-        gsw_krylov_result on_cpu, on_cuda;
+        gsw_krylov_result on_cpu = {.size = sizeof on_cpu}, on_cuda = {.size = sizeof on_cuda};
         s.b[100] = INFINITY;
         device_put(s.cuda, &s.device_b, s.b);
         solve_both(&s, &no_factors, (gsw_method)method, &options, GSW_ERROR_NON_FINITE, &on_cpu,
@@ -247,10 +253,11 @@ START_TEST(runs_repeat) {
     system_pair s = {0};
     system_open(&s, "convection:40x30x20");
     for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
-        const gsw_krylov_options options = {.max_iterations = 20, .rtol = 1e-30};
+        const gsw_krylov_options options = {
+            .size = sizeof options, .max_iterations = 20, .rtol = 1e-30};
         double *first = NULL;
         for (int run = 0; run < 5; run++) {
-            gsw_krylov_result on_cpu, on_cuda;
+            gsw_krylov_result on_cpu = {.size = sizeof on_cpu}, on_cuda = {.size = sizeof on_cuda};
             solve_both(&s, &no_factors, (gsw_method)method, &options, GSW_ERROR_NOT_CONVERGED,
                        &on_cpu, &on_cuda);
             ck_assert_int_eq(on_cuda.iterations, 20);
@@ -268,7 +275,7 @@ START_TEST(zero_and_non_finite_right_hand_sides) {
     system_pair s = {0};
     system_open(&s, "poisson:9x8x7");
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
-        gsw_krylov_result on_cpu, on_cuda;
+        gsw_krylov_result on_cpu = {.size = sizeof on_cpu}, on_cuda = {.size = sizeof on_cuda};
         oracle_fill(GSW_F64, s.b, s.n, 0);
         device_put(s.cuda, &s.device_b, s.b);
         solve_both(&s, &no_factors, (gsw_method)method, NULL, GSW_SUCCESS, &on_cpu, &on_cuda);

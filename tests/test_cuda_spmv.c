@@ -2,6 +2,7 @@
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
 #include "contract/backend.h"
+#include "contract/context.h"
 #include "device.h"
 
 static gsw_context *cpu, *cuda;

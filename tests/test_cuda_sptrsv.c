@@ -12,7 +12,8 @@
 #define SOLVES 8
 
 static gsw_sptrsv_options solve_options(int solve, gsw_dtype type, gsw_algorithm algorithm) {
-    return (gsw_sptrsv_options){.part = solve & 1 ? GSW_UPPER : GSW_LOWER,
+    return (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options),
+                                .part = solve & 1 ? GSW_UPPER : GSW_LOWER,
                                 .transpose = solve >> 1 & 1,
                                 .unit_diagonal = solve >> 2 & 1,
                                 .vector_type = type,

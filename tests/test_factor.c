@@ -121,8 +121,10 @@ static void expected_free(expected *m) {
 
 static void expected_sweep(const expected *m, int which, const double *b, double *x) {
     const sweep *s = &m->sweeps[which];
-    const gsw_sptrsv_options options = {
-        .part = s->part, .transpose = s->transpose, .unit_diagonal = s->unit_diagonal};
+    const gsw_sptrsv_options options = {.size = sizeof options,
+                                        .part = s->part,
+                                        .transpose = s->transpose,
+                                        .unit_diagonal = s->unit_diagonal};
     ck_assert_int_eq(gsw_reference_sptrsv(NULL, s->matrix, &options, b, x), GSW_SUCCESS);
 }
 
@@ -288,7 +290,7 @@ static void check_count(gsw_context *const *contexts, gsw_factor *const *factors
 
 /* Storage is at most a tenth above one value an offset and a diagonal, for every point. */
 static void check_memory(const gsw_factor *factor, const trial *t) {
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     ck_assert_int_eq(gsw_factor_get_info(factor, &info), GSW_SUCCESS);
     const double limit = 1.1 * (info.stencil.count + 1) *
                          (double)gsw_dtype_size(t->options.factor_type) * (double)t->n;
@@ -340,7 +342,7 @@ START_TEST(sweeps_are_the_two_halves) {
     gsw_context *context = oracle_context(2);
     for (int k = 0; k < 3; k++) {
         for (int g = 0; g < oracle_grid_count(); g++) {
-            const gsw_factor_options options = {.kind = kinds[k]};
+            const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
             const gsw_grid grid = oracle_grid(g);
             trial t = trial_make(&grid, oracle_stencil(_i, NULL), &options, g);
             expected *m = trial_expect(&t);
@@ -416,7 +418,7 @@ START_TEST(factors_equal_the_textbook) {
         if (kinds[k] == GSW_IC0 && !is_symmetric(oracle_stencil(_i, NULL)))
             continue;
         for (int g = 0; g < oracle_grid_count(); g++) {
-            const gsw_factor_options options = {.kind = kinds[k]};
+            const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
             const gsw_grid grid = oracle_grid(g);
             gsw_csr l = {0}, u = {0};
             trial t = trial_make(&grid, stencil, &options, g);
@@ -513,7 +515,7 @@ END_TEST
 
 START_TEST(a_failed_refactor_leaves_nothing_usable) {
     const gsw_grid grid = {5, 4, 3}, other = {5, 4, 4};
-    const gsw_factor_options options = {.kind = GSW_ILU0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     gsw_context *context = oracle_context(1);
     trial t = trial_make(&grid, oracle_stencil(2, NULL), &options, 0);
     trial wrong = trial_make(&other, oracle_stencil(2, NULL), &options, 0);
@@ -565,7 +567,8 @@ START_TEST(bad_pivots_are_named) {
         for (int k = 0; k < (kind == GSW_IC0 ? 4 : 3); k++) {
             for (int g = 0; g < 4; g++) {
                 for (int threads = 1; threads <= MOST_THREADS; threads++) {
-                    const gsw_factor_options options = {.kind = (gsw_factor_kind)kind};
+                    const gsw_factor_options options = {.size = sizeof options,
+                                                        .kind = (gsw_factor_kind)kind};
                     const int64_t n = oracle_points(&grids[g]);
                     gsw_context *context = oracle_context(threads);
                     gsw_factor *factor = (gsw_factor *)&n;
@@ -616,10 +619,11 @@ START_TEST(bad_pivots_are_shifted) {
     const int64_t n = oracle_points(&grid), row = n / 2;
     const double shift = 0.25;
     for (int kind = GSW_ILU0; kind <= GSW_DILU; kind++) {
-        const gsw_factor_options options = {.kind = (gsw_factor_kind)kind, .pivot_shift = shift};
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = (gsw_factor_kind)kind, .pivot_shift = shift};
         gsw_context *context = oracle_context(2);
         gsw_factor *factor = NULL;
-        gsw_factor_info info;
+        gsw_factor_info info = {.size = sizeof info};
         gsw_csr l = {0}, u = {0};
         oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 3, ORACLE_POSITIVE);
         set_all_finite(matrix);
@@ -720,7 +724,7 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
         return; /* looks at the diagonal only */
     const gsw_grid grid = {9, 8, 7};
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
-    const gsw_factor_options options = {.kind = (gsw_factor_kind)_i};
+    const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
     oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
     oracle_matrix *csr = oracle_convert(arrays, &layout);
     ((int *)csr->columns)[((int *)csr->row_ptr)[301]] -= 1;
@@ -742,7 +746,7 @@ END_TEST
 
 START_TEST(ic0_needs_a_symmetric_stencil) {
     const gsw_grid grid = {5, 4, 3};
-    const gsw_factor_options options = {.kind = GSW_IC0};
+    const gsw_factor_options options = {.size = sizeof options, .kind = GSW_IC0};
     const gsw_stencil *stencil = oracle_stencil(_i, NULL);
     gsw_context *context = oracle_context(1);
     gsw_factor *factor = NULL;
@@ -766,16 +770,36 @@ START_TEST(bad_options_are_refused) {
         gsw_status status;
         const char *word;
     } bad[] = {
-        {{.kind = (gsw_factor_kind)77}, GSW_ERROR_INVALID_ARGUMENT, "kind"},
-        {{.kind = GSW_FACTOR_LU}, GSW_ERROR_INVALID_ARGUMENT, "LU"},
-        {{.factor_type = (gsw_dtype)7}, GSW_ERROR_INVALID_ARGUMENT, "factor_type"},
-        {{.vector_type = (gsw_dtype)7}, GSW_ERROR_INVALID_ARGUMENT, "vector_type"},
-        {{.vector_type = GSW_F32}, GSW_ERROR_UNSUPPORTED, "fp32"},
-        {{.kind = GSW_SSOR, .omega = 2}, GSW_ERROR_INVALID_ARGUMENT, "omega"},
-        {{.kind = GSW_SSOR, .omega = -0.5}, GSW_ERROR_INVALID_ARGUMENT, "omega"},
-        {{.kind = GSW_SSOR, .omega = NAN}, GSW_ERROR_INVALID_ARGUMENT, "omega"},
-        {{.pivot_shift = -1}, GSW_ERROR_INVALID_ARGUMENT, "pivot_shift"},
-        {{.pivot_shift = NAN}, GSW_ERROR_INVALID_ARGUMENT, "pivot_shift"},
+        {{.size = sizeof(gsw_factor_options), .kind = (gsw_factor_kind)77},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "kind"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LU},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "LU"},
+        {{.size = sizeof(gsw_factor_options), .factor_type = (gsw_dtype)7},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "factor_type"},
+        {{.size = sizeof(gsw_factor_options), .vector_type = (gsw_dtype)7},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "vector_type"},
+        {{.size = sizeof(gsw_factor_options), .vector_type = GSW_F32},
+         GSW_ERROR_UNSUPPORTED,
+         "fp32"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_SSOR, .omega = 2},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "omega"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_SSOR, .omega = -0.5},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "omega"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_SSOR, .omega = NAN},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "omega"},
+        {{.size = sizeof(gsw_factor_options), .pivot_shift = -1},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "pivot_shift"},
+        {{.size = sizeof(gsw_factor_options), .pivot_shift = NAN},
+         GSW_ERROR_INVALID_ARGUMENT,
+         "pivot_shift"},
     };
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         factor = (gsw_factor *)&grid;
@@ -799,12 +823,14 @@ END_TEST
 
 START_TEST(bad_calls_are_refused) {
     const gsw_grid grid = {4, 3, 2};
-    const gsw_factor_options kinds[] = {{.kind = GSW_SSOR}, {.transpose = 1}, {.kind = GSW_JACOBI}};
+    const gsw_factor_options kinds[] = {{.size = sizeof(gsw_factor_options), .kind = GSW_SSOR},
+                                        {.size = sizeof(gsw_factor_options), .transpose = 1},
+                                        {.size = sizeof(gsw_factor_options), .kind = GSW_JACOBI}};
     gsw_context *context = oracle_context(1);
     oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
     const gsw_matrix *m = &matrix->view;
     gsw_factor *factor = NULL;
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     gsw_csr l = {0}, u = {0};
     double b[96] = {1}, x[96];
     ck_assert_int_eq(gsw_factor_create(context, m, NULL, &factor), GSW_SUCCESS);

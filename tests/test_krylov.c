@@ -97,11 +97,12 @@ static const gsw_factor_kind kinds[] = {GSW_JACOBI, GSW_ILU0, GSW_DILU, GSW_SSOR
 static void solve_all_methods(model *s, gsw_factor *factor, int symmetric, gsw_norm mode,
                               const char *what) {
     for (int method = symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_GMRES; method++) {
-        gsw_krylov_options options = {.rtol = 1e-9, .norm = mode, .max_iterations = 3000};
-        gsw_krylov_result result;
+        gsw_krylov_options options = {
+            .size = sizeof options, .rtol = 1e-9, .norm = mode, .max_iterations = 3000};
+        gsw_krylov_result result = {.size = sizeof result};
         memset(s->x, 0, (size_t)s->n * sizeof *s->x);
-        gsw_status status = gsw_krylov(context, (gsw_method)method, s->matrix, factor, &options,
-                                       s->b, s->x, &result);
+        gsw_status status = solve_krylov(context, (gsw_method)method, s->matrix, factor, &options,
+                                         s->b, s->x, &result);
         ck_assert_msg(status == GSW_SUCCESS, "%s, %s, norm %d: %s", what,
                       gsw_method_name((gsw_method)method), (int)mode, gsw_context_message(context));
         ck_assert_int_eq(result.converged, 1);
@@ -122,7 +123,9 @@ START_TEST(every_method_with_every_preconditioner) {
         if (!problems[_i].hard)
             solve_all_methods(&s, NULL, symmetric, (gsw_norm)mode, problems[_i].text);
         for (int k = 0; k < (symmetric ? 5 : 4); k++) {
-            gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.kind = kinds[k]});
+            gsw_factor *factor =
+                make_factor(s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options),
+                                                           .kind = kinds[k]});
             solve_all_methods(&s, factor, symmetric, (gsw_norm)mode, problems[_i].text);
             gsw_factor_destroy(factor);
         }
@@ -138,12 +141,14 @@ START_TEST(solution_is_found_and_preconditioning_helps) {
     ck_assert_ptr_nonnull(known);
     gsw_random_vector(5, s.n, known);
     ck_assert_int_eq(gsw_spmv(context, s.matrix, GSW_F64, known, s.b), GSW_SUCCESS);
-    gsw_krylov_result plain, preconditioned;
-    gsw_krylov_options options = {.rtol = 1e-12};
-    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, &options, s.b, s.x, &plain), GSW_SUCCESS);
-    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.kind = GSW_IC0});
+    gsw_krylov_result plain = {.size = sizeof plain},
+                      preconditioned = {.size = sizeof preconditioned};
+    gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-12};
+    ck_assert_int_eq(solve_cg(context, s.matrix, NULL, &options, s.b, s.x, &plain), GSW_SUCCESS);
+    gsw_factor *factor = make_factor(
+        s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_IC0});
     memset(s.x, 0, (size_t)s.n * sizeof *s.x);
-    ck_assert_int_eq(gsw_cg(context, s.matrix, factor, &options, s.b, s.x, &preconditioned),
+    ck_assert_int_eq(solve_cg(context, s.matrix, factor, &options, s.b, s.x, &preconditioned),
                      GSW_SUCCESS);
     for (int64_t i = 0; i < s.n; i++)
         ck_assert_double_eq_tol(s.x[i], known[i], 1e-9);
@@ -156,7 +161,8 @@ END_TEST
 
 START_TEST(single_precision_factors_precondition_too) {
     model s = make_system("convection:16x15x14");
-    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.factor_type = GSW_F32});
+    gsw_factor *factor = make_factor(
+        s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options), .factor_type = GSW_F32});
     solve_all_methods(&s, factor, 0, GSW_NORM_TRUE, "fp32 factor");
     gsw_factor_destroy(factor);
     free_system(&s);
@@ -169,9 +175,9 @@ START_TEST(cg_by_hand) {
     make_small(2, (const double[]){1, 0, 0, 2}, &s);
     const double b[2] = {1, 1};
     double x[2] = {0, 0};
-    gsw_krylov_options options = {.rtol = 1e-12, .max_iterations = 1};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, &options, b, x, &result),
+    gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-12, .max_iterations = 1};
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_cg(context, &s.matrix, NULL, &options, b, x, &result),
                      GSW_ERROR_NOT_CONVERGED);
     ck_assert_double_eq_tol(x[0], 2.0 / 3.0, 1e-15);
     ck_assert_double_eq_tol(x[1], 2.0 / 3.0, 1e-15);
@@ -180,7 +186,7 @@ START_TEST(cg_by_hand) {
     ck_assert_int_eq(result.converged, 0);
     x[0] = x[1] = 0;
     options.max_iterations = 0;
-    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, &options, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_eq(solve_cg(context, &s.matrix, NULL, &options, b, x, &result), GSW_SUCCESS);
     ck_assert_int_eq(result.iterations, 2);
     ck_assert_double_eq_tol(x[0], 1.0, 1e-14);
     ck_assert_double_eq_tol(x[1], 0.5, 1e-14);
@@ -193,11 +199,11 @@ START_TEST(zero_right_hand_side) {
     model s = make_system("poisson:5x4x3");
     memset(s.b, 0, (size_t)s.n * sizeof *s.b);
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
-        gsw_krylov_result result;
+        gsw_krylov_result result = {.size = sizeof result};
         s.x[0] = NAN;
         s.x[1] = 3;
         ck_assert_int_eq(
-            gsw_krylov(context, (gsw_method)method, s.matrix, NULL, NULL, s.b, s.x, &result),
+            solve_krylov(context, (gsw_method)method, s.matrix, NULL, NULL, s.b, s.x, &result),
             GSW_SUCCESS);
         for (int64_t i = 0; i < s.n; i++)
             ck_assert(s.x[i] == 0);
@@ -211,17 +217,18 @@ END_TEST
 
 START_TEST(good_initial_guess_needs_no_iteration) {
     model s = make_system("convection:6x5x4");
-    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){0});
-    gsw_krylov_options options = {.rtol = 1e-12};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_gmres(context, s.matrix, factor, &options, s.b, s.x, &result),
+    gsw_factor *factor =
+        make_factor(s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options)});
+    gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-12};
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_gmres(context, s.matrix, factor, &options, s.b, s.x, &result),
                      GSW_SUCCESS);
     options.rtol = 1e-10;
     for (int method = GSW_CG; method <= GSW_GMRES; method++)
         for (int mode = 0; mode < 2; mode++) {
             options.norm = (gsw_norm)mode;
-            ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, s.matrix, factor, &options,
-                                        s.b, s.x, &result),
+            ck_assert_int_eq(solve_krylov(context, (gsw_method)method, s.matrix, factor, &options,
+                                          s.b, s.x, &result),
                              GSW_SUCCESS);
             ck_assert_int_eq(result.iterations, 0);
             ck_assert_int_eq(result.converged, 1);
@@ -234,13 +241,13 @@ END_TEST
 START_TEST(atol_alone_is_absolute) {
     model s = make_system("poisson:8x7x6");
     double b_norm = norm(s.n, s.b);
-    gsw_krylov_options options = {.atol = 1e-3 * b_norm};
-    gsw_krylov_result loose, tight;
-    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, &options, s.b, s.x, &loose), GSW_SUCCESS);
+    gsw_krylov_options options = {.size = sizeof options, .atol = 1e-3 * b_norm};
+    gsw_krylov_result loose = {.size = sizeof loose}, tight = {.size = sizeof tight};
+    ck_assert_int_eq(solve_cg(context, s.matrix, NULL, &options, s.b, s.x, &loose), GSW_SUCCESS);
     ck_assert_double_le(loose.residual, 1e-3);
     memset(s.x, 0, (size_t)s.n * sizeof *s.x);
     options.rtol = 1e-9; /* the larger of the two counts */
-    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, &options, s.b, s.x, &tight), GSW_SUCCESS);
+    ck_assert_int_eq(solve_cg(context, s.matrix, NULL, &options, s.b, s.x, &tight), GSW_SUCCESS);
     ck_assert_int_eq(tight.iterations, loose.iterations);
     free_system(&s);
 }
@@ -249,11 +256,11 @@ END_TEST
 START_TEST(iteration_limit) {
     model s = make_system("poisson:20x19x18");
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
-        gsw_krylov_options options = {.max_iterations = 7, .restart = 3};
-        gsw_krylov_result result;
+        gsw_krylov_options options = {.size = sizeof options, .max_iterations = 7, .restart = 3};
+        gsw_krylov_result result = {.size = sizeof result};
         memset(s.x, 0, (size_t)s.n * sizeof *s.x);
         ck_assert_int_eq(
-            gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options, s.b, s.x, &result),
+            solve_krylov(context, (gsw_method)method, s.matrix, NULL, &options, s.b, s.x, &result),
             GSW_ERROR_NOT_CONVERGED);
         ck_assert_int_eq(result.iterations, 7);
         ck_assert_int_eq(result.converged, 0);
@@ -270,11 +277,12 @@ START_TEST(monitor_sees_every_iteration_once) {
     model s = make_system("poisson:12x11x10");
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
         history seen = {.stop_at = -1};
-        gsw_krylov_options options = {.restart = 4, .monitor = watch, .monitor_user = &seen};
-        gsw_krylov_result result;
+        gsw_krylov_options options = {
+            .size = sizeof options, .restart = 4, .monitor = watch, .monitor_user = &seen};
+        gsw_krylov_result result = {.size = sizeof result};
         memset(s.x, 0, (size_t)s.n * sizeof *s.x);
         ck_assert_int_eq(
-            gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options, s.b, s.x, &result),
+            solve_krylov(context, (gsw_method)method, s.matrix, NULL, &options, s.b, s.x, &result),
             GSW_SUCCESS);
         ck_assert_int_eq(seen.calls, result.iterations + 1);
         ck_assert_double_eq_tol(seen.residual[0], 1.0, 1e-14);
@@ -288,15 +296,17 @@ END_TEST
 
 START_TEST(monitor_stops_with_that_iterate) {
     model s = make_system("convection:12x11x10");
-    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){0});
+    gsw_factor *factor =
+        make_factor(s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options)});
     for (int method = GSW_BICGSTAB; method <= GSW_GMRES; method++) {
         history seen = {.stop_at = 3};
-        gsw_krylov_options options = {.rtol = 1e-14, .monitor = watch, .monitor_user = &seen};
-        gsw_krylov_result result;
+        gsw_krylov_options options = {
+            .size = sizeof options, .rtol = 1e-14, .monitor = watch, .monitor_user = &seen};
+        gsw_krylov_result result = {.size = sizeof result};
         memset(s.x, 0, (size_t)s.n * sizeof *s.x);
-        ck_assert_int_eq(
-            gsw_krylov(context, (gsw_method)method, s.matrix, factor, &options, s.b, s.x, &result),
-            GSW_ERROR_STOPPED);
+        ck_assert_int_eq(solve_krylov(context, (gsw_method)method, s.matrix, factor, &options, s.b,
+                                      s.x, &result),
+                         GSW_ERROR_STOPPED);
         ck_assert_int_eq(result.iterations, 3);
         ck_assert_int_eq(result.converged, 0);
         ck_assert_double_eq_tol(true_residual(s.matrix, s.n, s.b, s.x), seen.residual[3], 1e-10);
@@ -309,12 +319,14 @@ END_TEST
 /* Below the attainable accuracy the recurrence goes on falling, but the truth does not follow. */
 START_TEST(drift_from_the_truth_is_reported) {
     model s = make_system("lognormal:16x15x14");
-    gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){.kind = GSW_IC0});
+    gsw_factor *factor = make_factor(
+        s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_IC0});
     for (int mode = 0; mode < 2; mode++) {
-        gsw_krylov_options options = {.rtol = 1e-25, .norm = (gsw_norm)mode};
-        gsw_krylov_result result;
+        gsw_krylov_options options = {
+            .size = sizeof options, .rtol = 1e-25, .norm = (gsw_norm)mode};
+        gsw_krylov_result result = {.size = sizeof result};
         memset(s.x, 0, (size_t)s.n * sizeof *s.x);
-        ck_assert_int_eq(gsw_cg(context, s.matrix, factor, &options, s.b, s.x, &result),
+        ck_assert_int_eq(solve_cg(context, s.matrix, factor, &options, s.b, s.x, &result),
                          GSW_ERROR_NOT_CONVERGED);
         ck_assert_int_eq(result.converged, 0);
         ck_assert_double_le(result.recurrence, 1e-25);
@@ -336,14 +348,14 @@ START_TEST(gmres_needs_all_steps_on_a_cyclic_shift) {
                &s);
     const double b[5] = {1, 0, 0, 0, 0};
     double x[5] = {0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
     ck_assert_int_eq(result.iterations, 5);
     ck_assert_double_eq_tol(x[1], 1, 1e-14);
 
     memset(x, 0, sizeof x);
-    gsw_krylov_options options = {.restart = 3, .max_iterations = 20};
-    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, &options, b, x, &result),
+    gsw_krylov_options options = {.size = sizeof options, .restart = 3, .max_iterations = 20};
+    ck_assert_int_eq(solve_gmres(context, &s.matrix, NULL, &options, b, x, &result),
                      GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(result.iterations, 20);
     ck_assert_double_eq_tol(result.residual, 1, 1e-14);
@@ -356,8 +368,8 @@ START_TEST(gmres_happy_breakdown) {
     make_small(3, (const double[]){4, 0, 0, 0, 2, 1, 0, 0, 3}, &s);
     const double b[3] = {8, 0, 0};
     double x[3] = {0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
     ck_assert_int_eq(result.iterations, 1);
     ck_assert_double_eq(x[0], 2);
     ck_assert_double_eq(x[1], 0);
@@ -369,8 +381,9 @@ START_TEST(gmres_singular_matrix_breaks_down) {
     make_small(2, (const double[]){0, 1, 0, 0}, &s);
     const double b[2] = {1, 0};
     double x[2] = {0, 0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_gmres(context, &s.matrix, NULL, NULL, b, x, &result), GSW_ERROR_BREAKDOWN);
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_gmres(context, &s.matrix, NULL, NULL, b, x, &result),
+                     GSW_ERROR_BREAKDOWN);
     ck_assert_int_eq(result.converged, 0);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "singular"));
     ck_assert_double_eq_tol(result.residual, 1, 1e-15);
@@ -379,12 +392,12 @@ END_TEST
 
 START_TEST(gmres_restart_costs_iterations) {
     model s = make_system("poisson:16x15x14");
-    gsw_krylov_result full, restarted;
-    gsw_krylov_options options = {.restart = 200};
-    ck_assert_int_eq(gsw_gmres(context, s.matrix, NULL, &options, s.b, s.x, &full), GSW_SUCCESS);
+    gsw_krylov_result full = {.size = sizeof full}, restarted = {.size = sizeof restarted};
+    gsw_krylov_options options = {.size = sizeof options, .restart = 200};
+    ck_assert_int_eq(solve_gmres(context, s.matrix, NULL, &options, s.b, s.x, &full), GSW_SUCCESS);
     memset(s.x, 0, (size_t)s.n * sizeof *s.x);
     options.restart = 5;
-    ck_assert_int_eq(gsw_gmres(context, s.matrix, NULL, &options, s.b, s.x, &restarted),
+    ck_assert_int_eq(solve_gmres(context, s.matrix, NULL, &options, s.b, s.x, &restarted),
                      GSW_SUCCESS);
     ck_assert_int_gt(restarted.iterations, full.iterations);
     free_system(&s);
@@ -399,8 +412,8 @@ START_TEST(cg_indefinite_matrix) {
     make_small(2, (const double[]){1, 0, 0, -2}, &s);
     const double b[2] = {1, 1};
     double x[2] = {0, 0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, NULL, b, x, &result), GSW_ERROR_BREAKDOWN);
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_cg(context, &s.matrix, NULL, NULL, b, x, &result), GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "p'Ap is 72"));
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "iteration 2"));
     ck_assert_int_eq(result.converged, 0);
@@ -415,7 +428,7 @@ START_TEST(cg_vanishing_curvature) {
     make_small(2, (const double[]){1, 0, 0, -1}, &s);
     const double b[2] = {1, 1};
     double x[2] = {0, 0};
-    ck_assert_int_eq(gsw_cg(context, &s.matrix, NULL, NULL, b, x, NULL), GSW_ERROR_BREAKDOWN);
+    ck_assert_int_eq(solve_cg(context, &s.matrix, NULL, NULL, b, x, NULL), GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "p'Ap is 0"));
     ck_assert_double_eq(x[0], 0);
 }
@@ -425,10 +438,12 @@ START_TEST(cg_indefinite_preconditioner) {
     small definite, indefinite;
     make_small(2, (const double[]){1, 0, 0, 2}, &definite);
     make_small(2, (const double[]){1, 0, 0, -2}, &indefinite);
-    gsw_factor *factor = make_factor(&indefinite.matrix, (gsw_factor_options){.kind = GSW_JACOBI});
+    gsw_factor *factor =
+        make_factor(&indefinite.matrix,
+                    (gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_JACOBI});
     const double b[2] = {1, 5};
     double x[2] = {0, 0};
-    ck_assert_int_eq(gsw_cg(context, &definite.matrix, factor, NULL, b, x, NULL),
+    ck_assert_int_eq(solve_cg(context, &definite.matrix, factor, NULL, b, x, NULL),
                      GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "r'z"));
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "preconditioner"));
@@ -440,11 +455,12 @@ END_TEST
 START_TEST(cg_takes_a_negative_definite_matrix) {
     small s;
     make_small(3, (const double[]){-2, 1, 0, 1, -2, 1, 0, 1, -2}, &s);
-    gsw_factor *factor = make_factor(&s.matrix, (gsw_factor_options){.kind = GSW_JACOBI});
+    gsw_factor *factor = make_factor(
+        &s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options), .kind = GSW_JACOBI});
     const double b[3] = {0, 0, -4};
     for (int k = 0; k < 2; k++) {
         double x[3] = {0};
-        ck_assert_int_eq(gsw_cg(context, &s.matrix, k ? factor : NULL, NULL, b, x, NULL),
+        ck_assert_int_eq(solve_cg(context, &s.matrix, k ? factor : NULL, NULL, b, x, NULL),
                          GSW_SUCCESS);
         for (int i = 0; i < 3; i++)
             ck_assert_double_eq_tol(x[i], i + 1, 1e-13);
@@ -459,8 +475,8 @@ START_TEST(bicgstab_breaks_down_on_a_skew_matrix) {
     make_small(2, (const double[]){0, 1, -1, 0}, &s);
     const double b[2] = {1, 1};
     double x[2] = {0, 0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
                      GSW_ERROR_BREAKDOWN);
     ck_assert_int_eq(result.iterations, 0);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "alpha"));
@@ -473,8 +489,8 @@ START_TEST(bicgstab_omega_zero) {
     make_small(3, (const double[]){1, 0, 0, 0, 0, 1, 1, -1, 0}, &s);
     const double b[3] = {1, 0, 0};
     double x[3] = {0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
                      GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "omega"));
     ck_assert_double_eq(x[0], 1);
@@ -487,8 +503,8 @@ START_TEST(bicgstab_exact_half_step) {
     make_small(2, (const double[]){2, 0, 0, 2}, &s);
     const double b[2] = {2, 6};
     double x[2] = {0, 0};
-    gsw_krylov_result result;
-    ck_assert_int_eq(gsw_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result), GSW_SUCCESS);
     ck_assert_int_eq(result.iterations, 1);
     ck_assert_double_eq(x[0], 1);
     ck_assert_double_eq(x[1], 3);
@@ -503,20 +519,20 @@ START_TEST(non_finite_data_is_reported) {
         for (int k = 0; k < 2; k++)
             for (int mode = 0; mode < 2; mode++) {
                 model s = make_system("poisson:7x6x5");
-                gsw_krylov_options options = {.norm = (gsw_norm)mode};
-                gsw_krylov_result result;
+                gsw_krylov_options options = {.size = sizeof options, .norm = (gsw_norm)mode};
+                gsw_krylov_result result = {.size = sizeof result};
                 double kept = s.b[17];
                 s.b[17] = bad[k];
-                ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options,
-                                            s.b, s.x, &result),
+                ck_assert_int_eq(solve_krylov(context, (gsw_method)method, s.matrix, NULL, &options,
+                                              s.b, s.x, &result),
                                  GSW_ERROR_NON_FINITE);
                 ck_assert_int_eq(result.converged, 0);
                 ck_assert_double_eq(norm(s.n, s.x), 0);
                 s.b[17] = kept;
 
                 s.x[4] = bad[k];
-                ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, s.matrix, NULL, &options,
-                                            s.b, s.x, &result),
+                ck_assert_int_eq(solve_krylov(context, (gsw_method)method, s.matrix, NULL, &options,
+                                              s.b, s.x, &result),
                                  GSW_ERROR_NON_FINITE);
                 s.x[4] = 0;
 
@@ -524,8 +540,8 @@ START_TEST(non_finite_data_is_reported) {
                 make_small(3, (const double[]){2, 1, 0, 1, bad[k], 1, 0, 1, 2}, &m);
                 const double b[3] = {1, 2, 3};
                 double x[3] = {0};
-                ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, &m.matrix, NULL, &options,
-                                            b, x, &result),
+                ck_assert_int_eq(solve_krylov(context, (gsw_method)method, &m.matrix, NULL,
+                                              &options, b, x, &result),
                                  GSW_ERROR_NON_FINITE);
                 ck_assert(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]));
                 free_system(&s);
@@ -537,7 +553,7 @@ START_TEST(vanishing_norm_is_not_mistaken_for_zero) {
     model s = make_system("poisson:5x4x3");
     for (int64_t i = 0; i < s.n; i++)
         s.b[i] *= 1e-200;
-    ck_assert_int_eq(gsw_cg(context, s.matrix, NULL, NULL, s.b, s.x, NULL), GSW_ERROR_BREAKDOWN);
+    ck_assert_int_eq(solve_cg(context, s.matrix, NULL, NULL, s.b, s.x, NULL), GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "underflow"));
     free_system(&s);
 }
@@ -547,33 +563,35 @@ END_TEST
 
 START_TEST(bad_arguments_are_refused) {
     model s = make_system("poisson:5x4x3"), other = make_system("poisson:5x4x4");
-    gsw_krylov_options o = {0};
-    gsw_factor *big = make_factor(other.matrix, (gsw_factor_options){0});
-    ck_assert_int_eq(gsw_cg(NULL, s.matrix, NULL, &o, s.b, s.x, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    gsw_krylov_options o = {.size = sizeof o};
+    gsw_factor *big =
+        make_factor(other.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options)});
+    ck_assert_int_eq(solve_cg(NULL, s.matrix, NULL, &o, s.b, s.x, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
 #define REFUSED(call, word)                                                                        \
     do {                                                                                           \
         ck_assert_int_eq(call, GSW_ERROR_INVALID_ARGUMENT);                                        \
         ck_assert_ptr_nonnull(strstr(gsw_context_message(context), word));                         \
     } while (0)
-    REFUSED(gsw_cg(context, NULL, NULL, &o, s.b, s.x, NULL), "matrix");
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, NULL, s.x, NULL), "b is NULL");
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, NULL, NULL), "x is NULL");
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.b, NULL), "overlap");
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.b + 1, NULL), "overlap");
-    REFUSED(gsw_cg(context, s.matrix, big, &o, s.b, s.x, NULL), "factor");
-    REFUSED(gsw_krylov(context, (gsw_method)7, s.matrix, NULL, &o, s.b, s.x, NULL), "method");
+    REFUSED(solve_cg(context, NULL, NULL, &o, s.b, s.x, NULL), "matrix");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, NULL, s.x, NULL), "b is NULL");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, NULL, NULL), "x is NULL");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.b, NULL), "overlap");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.b + 1, NULL), "overlap");
+    REFUSED(solve_cg(context, s.matrix, big, &o, s.b, s.x, NULL), "preconditioner: it has");
+    REFUSED(solve_krylov(context, (gsw_method)7, s.matrix, NULL, &o, s.b, s.x, NULL), "method");
     o.rtol = -1;
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "rtol");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "rtol");
     o.rtol = NAN;
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "rtol");
-    o = (gsw_krylov_options){.atol = -1e-9};
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "atol");
-    o = (gsw_krylov_options){.max_iterations = -1};
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "max_iterations");
-    o = (gsw_krylov_options){.restart = -1};
-    REFUSED(gsw_gmres(context, s.matrix, NULL, &o, s.b, s.x, NULL), "restart");
-    o = (gsw_krylov_options){.norm = (gsw_norm)2};
-    REFUSED(gsw_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "norm");
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "rtol");
+    o = (gsw_krylov_options){.size = sizeof(gsw_krylov_options), .atol = -1e-9};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "atol");
+    o = (gsw_krylov_options){.size = sizeof(gsw_krylov_options), .max_iterations = -1};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "max_iterations");
+    o = (gsw_krylov_options){.size = sizeof(gsw_krylov_options), .restart = -1};
+    REFUSED(solve_gmres(context, s.matrix, NULL, &o, s.b, s.x, NULL), "restart");
+    o = (gsw_krylov_options){.size = sizeof(gsw_krylov_options), .norm = (gsw_norm)2};
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "norm");
 #undef REFUSED
     for (int64_t i = 0; i < s.n; i++)
         ck_assert(s.x[i] == 0);
@@ -586,11 +604,13 @@ END_TEST
 START_TEST(single_precision_vectors_are_unsupported) {
     model s = make_system("poisson:5x4x3");
     gsw_factor *factor =
-        make_factor(s.matrix, (gsw_factor_options){.factor_type = GSW_F32, .vector_type = GSW_F32});
-    gsw_krylov_result result = {.converged = 1};
-    ck_assert_int_eq(gsw_cg(context, s.matrix, factor, NULL, s.b, s.x, &result),
+        make_factor(s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options),
+                                                   .factor_type = GSW_F32,
+                                                   .vector_type = GSW_F32});
+    gsw_preconditioner *preconditioner = (gsw_preconditioner *)&s;
+    ck_assert_int_eq(gsw_preconditioner_from_factor(context, factor, &preconditioner),
                      GSW_ERROR_UNSUPPORTED);
-    ck_assert_int_eq(result.converged, 0);
+    ck_assert_ptr_null(preconditioner);
     gsw_factor_destroy(factor);
     free_system(&s);
 }
@@ -617,17 +637,18 @@ static void check_threads(const char *text, gsw_method first_method, gsw_method 
     double *first = malloc((size_t)s.n * sizeof *first);
     ck_assert_ptr_nonnull(first);
     for (int method = (int)first_method; method <= (int)last_method; method++) {
-        gsw_krylov_result expected = {0};
+        gsw_krylov_result expected = {.size = sizeof expected};
         for (int threads = 1; threads <= 5; threads++) {
-            gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
+            gsw_context_options options = {
+                .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
             gsw_context *own = NULL;
             gsw_factor *factor = NULL;
-            gsw_krylov_result result;
+            gsw_krylov_result result = {.size = sizeof result};
             ck_assert_int_eq(gsw_context_create(&options, &own), GSW_SUCCESS);
             ck_assert_int_eq(gsw_factor_create(own, s.matrix, NULL, &factor), GSW_SUCCESS);
             memset(s.x, 0, (size_t)s.n * sizeof *s.x);
             ck_assert_int_eq(
-                gsw_krylov(own, (gsw_method)method, s.matrix, factor, NULL, s.b, s.x, &result),
+                solve_krylov(own, (gsw_method)method, s.matrix, factor, NULL, s.b, s.x, &result),
                 GSW_SUCCESS);
             if (threads == 1) {
                 memcpy(first, s.x, (size_t)s.n * sizeof *first);
@@ -653,11 +674,13 @@ END_TEST
 START_TEST(queues_end_with_the_same_bits) {
     for (int p = 0; p < PROBLEMS; p++) {
         model s = make_system(problems[p].text);
-        gsw_factor *factor = make_factor(s.matrix, (gsw_factor_options){0});
+        gsw_factor *factor =
+            make_factor(s.matrix, (gsw_factor_options){.size = sizeof(gsw_factor_options)});
         for (int method = problems[p].symmetric ? GSW_CG : GSW_BICGSTAB; method <= GSW_BICGSTAB;
              method++)
             for (int k = 0; k < 8; k++) {
-                const gsw_krylov_options options = {.norm = (gsw_norm)(k % 2),
+                const gsw_krylov_options options = {.size = sizeof options,
+                                                    .norm = (gsw_norm)(k % 2),
                                                     .max_iterations = k & 2 ? 4 : 300};
                 check_queues(context, (gsw_method)method, s.matrix, k & 4 ? factor : NULL, &options,
                              s.n, s.b);

@@ -7,9 +7,10 @@
 static gsw_context *context;
 
 static void setup(void) {
-    ck_assert_int_eq(
-        gsw_context_create(&(gsw_context_options){.backend = GSW_BACKEND_CPU}, &context),
-        GSW_SUCCESS);
+    ck_assert_int_eq(gsw_context_create(&(gsw_context_options){.size = sizeof(gsw_context_options),
+                                                               .backend = GSW_BACKEND_CPU},
+                                        &context),
+                     GSW_SUCCESS);
 }
 
 static void teardown(void) {

@@ -9,6 +9,7 @@
 #include <gridsweep/gridsweep.h>
 #include "contract/backend.h"
 #include "contract/context.h"
+#include "krylov_solve.h"
 #include "oracle.h"
 
 static gsw_context *context;
@@ -18,7 +19,7 @@ static void open_cpu(void) {
 }
 
 static void open_cuda(void) {
-    const gsw_context_options options = {.backend = GSW_BACKEND_CUDA};
+    const gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CUDA};
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
     ck_assert_int_eq(gsw_context_backend(context), GSW_BACKEND_CUDA);
     ck_assert_int_eq(gsw_context_threads(context), 1);
@@ -489,11 +490,13 @@ START_TEST(krylov_methods_work_where_the_vectors_are) {
     double *bt = uploaded(b, bytes), *xt = uploaded(b, bytes);
     gsw_context *cpu = oracle_context(1);
     for (int method = GSW_CG; method <= GSW_GMRES; method++) {
-        gsw_krylov_result result = {0};
+        gsw_krylov_result result = {.size = sizeof result};
         ck_assert_int_eq(gsw_memory_set(context, xt, 0, bytes), GSW_SUCCESS);
-        ck_assert_int_eq(gsw_krylov(context, (gsw_method)method, &there, NULL,
-                                    &(gsw_krylov_options){.rtol = 1e-10}, bt, xt, &result),
-                         GSW_SUCCESS);
+        ck_assert_int_eq(
+            solve_krylov(context, (gsw_method)method, &there, NULL,
+                         &(gsw_krylov_options){.size = sizeof(gsw_krylov_options), .rtol = 1e-10},
+                         bt, xt, &result),
+            GSW_SUCCESS);
         ck_assert_int_eq(result.converged, 1);
         double *x = downloaded(xt, bytes);
         double norm = 0, reference = 0;
@@ -547,8 +550,11 @@ START_TEST(devices_that_are_not_there_are_refused) {
     const int numbers[] = {-1, gsw_device_count(), 1000};
     for (int i = 0; i < 3; i++) {
         char text[256] = "";
-        const gsw_context_options options = {
-            .backend = GSW_BACKEND_CUDA, .device = numbers[i], .log = keep_text, .log_user = text};
+        const gsw_context_options options = {.size = sizeof options,
+                                             .backend = GSW_BACKEND_CUDA,
+                                             .device = numbers[i],
+                                             .log = keep_text,
+                                             .log_user = text};
         gsw_context *refused = NULL;
         ck_assert_int_eq(gsw_context_create(&options, &refused), GSW_ERROR_NO_BACKEND);
         ck_assert_ptr_null(refused);
@@ -560,7 +566,8 @@ END_TEST
 /* The choice is silent, and falls on CUDA exactly where a device answers. */
 START_TEST(auto_takes_what_there_is) {
     char text[256] = "";
-    const gsw_context_options options = {.log = keep_text, .log_user = text};
+    const gsw_context_options options = {
+        .size = sizeof options, .log = keep_text, .log_user = text};
     gsw_context *chosen = NULL;
     ck_assert_int_eq(gsw_context_create(&options, &chosen), GSW_SUCCESS);
     ck_assert_int_eq(gsw_context_backend(chosen),

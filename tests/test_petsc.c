@@ -8,6 +8,7 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 #include "context_fixture.h"
+#include "krylov_solve.h"
 #include "petsc_solve.h"
 
 /* What is compared: method, preconditioner (-1: none) and whether the matrix must be symmetric. */
@@ -55,8 +56,9 @@ static void compare_solver(const gsw_matrix *matrix, int which, gsw_norm mode, d
     gsw_method method = solvers[which].method;
     gsw_factor_kind kind = (gsw_factor_kind)solvers[which].precond;
     int preconditioned = solvers[which].precond >= 0;
-    gsw_krylov_options options = {.rtol = rtol, .norm = mode, .max_iterations = 500};
-    gsw_krylov_result result;
+    gsw_krylov_options options = {
+        .size = sizeof options, .rtol = rtol, .norm = mode, .max_iterations = 500};
+    gsw_krylov_result result = {.size = sizeof result};
     gsw_factor *factor = NULL;
     int64_t n, iterations = -1;
     int converged = -1;
@@ -66,11 +68,13 @@ static void compare_solver(const gsw_matrix *matrix, int which, gsw_norm mode, d
     ck_assert(b != NULL && x != NULL && y != NULL);
     gsw_random_vector(3, n, b);
     if (preconditioned)
-        ck_assert_int_eq(
-            gsw_factor_create(context, matrix, &(gsw_factor_options){.kind = kind}, &factor),
-            GSW_SUCCESS);
+        ck_assert_int_eq(gsw_factor_create(context, matrix,
+                                           &(gsw_factor_options){.size = sizeof(gsw_factor_options),
+                                                                 .kind = kind},
+                                           &factor),
+                         GSW_SUCCESS);
 
-    gsw_status status = gsw_krylov(context, method, matrix, factor, &options, b, x, &result);
+    gsw_status status = solve_krylov(context, method, matrix, factor, &options, b, x, &result);
     ck_assert_int_eq(gsw_baseline_petsc_krylov(matrix, method, preconditioned ? &kind : NULL,
                                                &options, b, y, &iterations, &converged),
                      0);

@@ -182,7 +182,8 @@ START_TEST(values_do_not_depend_on_threads) {
     for (size_t t = 0; t < 2; t++) {
         gsw_problem *first = NULL;
         for (int threads = 1; threads <= 7; threads += 2) {
-            gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
+            gsw_context_options options = {
+                .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
             gsw_context *context = NULL;
             gsw_problem *problem = NULL;
             ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
@@ -312,7 +313,7 @@ END_TEST
 START_TEST(messages_name_what_is_wrong) {
     gsw_context *context = NULL;
     gsw_problem *problem = NULL;
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU};
+    gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
     ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
     gsw_problem_parse(context, "laplace:8x8x8", NULL, &problem);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "laplace"));

@@ -107,7 +107,8 @@ static void check_step(lower_system *s, const gsw_rival *step, const char *stenc
 /* All steps that have a right answer. */
 static int check_steps(const gsw_grid *grid, const gsw_stencil *stencil, const char *name,
                        int solves) {
-    const gsw_sptrsv_options options = {.part = GSW_LOWER, .algorithm = GSW_ALGORITHM_REFERENCE};
+    const gsw_sptrsv_options options = {
+        .size = sizeof options, .part = GSW_LOWER, .algorithm = GSW_ALGORITHM_REFERENCE};
     int count, checked = 0;
     const gsw_rival *steps = gsw_ablation_steps(&count);
     lower_system s;

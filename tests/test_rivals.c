@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+#include "krylov_solve.h"
 #include "oracle.h"
 #include "rival.h"
 #include "solve_rival.h"
@@ -24,7 +25,8 @@ static void open_contexts(void) {
         return;
     stream = gsw_device_stream_create(0);
     ck_assert_ptr_nonnull(stream);
-    gsw_context_options options = {.backend = GSW_BACKEND_CUDA, .stream = stream};
+    gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CUDA, .stream = stream};
     ck_assert_int_eq(gsw_context_create(&options, &device), GSW_SUCCESS);
 }
 
@@ -53,8 +55,10 @@ static size_t vector_bytes(const trial *t) {
 }
 
 static void solve_reference(trial *t, int run) {
-    const gsw_sptrsv_options options = {
-        .part = t->system.part, .vector_type = t->type, .algorithm = GSW_ALGORITHM_REFERENCE};
+    const gsw_sptrsv_options options = {.size = sizeof options,
+                                        .part = t->system.part,
+                                        .vector_type = t->type,
+                                        .algorithm = GSW_ALGORITHM_REFERENCE};
     t->expected[run] = oracle_copy(t->type, t->b[run], t->points);
     ck_assert_int_eq(gsw_sptrsv(host, &t->matrix->view, &options, 1, t->b[run], t->points,
                                 t->expected[run], t->points),
@@ -433,16 +437,17 @@ static double whole_residual(whole_trial *t) {
 }
 
 static void solve_whole_here(whole_trial *t) {
-    const gsw_factor_options wanted = {.kind = (gsw_factor_kind)t->system.precond};
-    const gsw_krylov_options options = {.rtol = t->system.rtol,
-                                        .max_iterations = t->system.max_iterations};
+    const gsw_factor_options wanted = {.size = sizeof wanted,
+                                       .kind = (gsw_factor_kind)t->system.precond};
+    const gsw_krylov_options options = {
+        .size = sizeof options, .rtol = t->system.rtol, .max_iterations = t->system.max_iterations};
     gsw_factor *factor = NULL;
-    gsw_krylov_result result;
+    gsw_krylov_result result = {.size = sizeof result};
     if (t->system.precond != GSW_SOLVE_NO_PRECOND)
         ck_assert_int_eq(gsw_factor_create(host, &t->matrix, &wanted, &factor), GSW_SUCCESS);
     memset(t->x, 0, (size_t)t->points * sizeof *t->x);
     ck_assert_int_eq(
-        gsw_krylov(host, t->system.method, &t->matrix, factor, &options, t->b, t->x, &result),
+        solve_krylov(host, t->system.method, &t->matrix, factor, &options, t->b, t->x, &result),
         GSW_SUCCESS);
     t->iterations = result.iterations;
     gsw_factor_destroy(factor);

@@ -112,7 +112,7 @@ START_TEST(smoothers_do_what_the_textbook_does) {
                                             GSW_JACOBI};
     model s = model_open(problems[_i]);
     for (int k = 0; k < LENGTH(kinds); k++) {
-        const gsw_factor_options options = {.kind = kinds[k]};
+        const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
         gsw_factor *factor = factor_of(s.matrix, &options);
         for (int32_t sweeps = 0; sweeps <= 3; sweeps++) {
             for (int zero_guess = 0; zero_guess < 2; zero_guess++) {
@@ -145,7 +145,8 @@ START_TEST(smoothers_converge) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU, GSW_SSOR};
     model s = model_open("poisson:9x8x7");
     for (int k = 0; k < LENGTH(kinds); k++) {
-        const gsw_factor_options options = {.kind = kinds[k], .factor_type = k % 2 ? GSW_F32 : 0};
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .factor_type = k % 2 ? GSW_F32 : 0};
         gsw_factor *factor = factor_of(s.matrix, &options);
         double norm = 0;
         ck_assert_int_eq(gsw_smooth(context, s.matrix, factor, 200, 1, s.b, s.x, s.work),
@@ -168,11 +169,13 @@ static void refuse(gsw_status status, gsw_status expected, const char *word) {
 
 START_TEST(bad_arguments_are_refused) {
     model s = model_open("poisson:5x4x3"), other = model_open("poisson:6x4x3");
-    const gsw_factor_options symmetric = {.kind = GSW_SSOR},
-                             single = {.kind = GSW_SSOR,
+    const gsw_factor_options symmetric = {.size = sizeof symmetric, .kind = GSW_SSOR},
+                             single = {.size = sizeof single,
+                                       .kind = GSW_SSOR,
                                        .factor_type = GSW_F32,
                                        .vector_type = GSW_F32},
-                             transposed = {.kind = GSW_SSOR, .transpose = 1};
+                             transposed = {
+                                 .size = sizeof transposed, .kind = GSW_SSOR, .transpose = 1};
     gsw_factor *factor = factor_of(s.matrix, &symmetric), *fp32 = factor_of(s.matrix, &single),
                *turned = factor_of(s.matrix, &transposed);
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;

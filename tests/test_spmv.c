@@ -180,7 +180,8 @@ START_TEST(dot_is_accurate_and_independent_of_threads) {
     }
     double first = 0;
     for (int threads = 1; threads <= 7; threads += 2) {
-        gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = threads};
+        gsw_context_options options = {
+            .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
         gsw_context *own = NULL;
         double dot = NAN;
         ck_assert_int_eq(gsw_context_create(&options, &own), GSW_SUCCESS);

@@ -15,7 +15,8 @@
 #define SOLVES 8
 
 static gsw_sptrsv_options solve_options(int solve, gsw_dtype type, gsw_algorithm algorithm) {
-    return (gsw_sptrsv_options){.part = solve & 1 ? GSW_UPPER : GSW_LOWER,
+    return (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options),
+                                .part = solve & 1 ? GSW_UPPER : GSW_LOWER,
                                 .transpose = solve >> 1 & 1,
                                 .unit_diagonal = solve >> 2 & 1,
                                 .vector_type = type,
@@ -392,7 +393,8 @@ START_TEST(a_workspace_takes_each_matrix) {
            *expected = oracle_vector(GSW_F64, 8, n);
     for (int k = 0; k < SOLVES; k++) {
         gsw_sptrsv_options options = solve_options(k, GSW_F64, GSW_ALGORITHM_PENCIL);
-        const gsw_factor_options kind = {.kind = options.part == GSW_LOWER ? GSW_FACTOR_LOWER
+        const gsw_factor_options kind = {.size = sizeof kind,
+                                         .kind = options.part == GSW_LOWER ? GSW_FACTOR_LOWER
                                                                            : GSW_FACTOR_UPPER,
                                          .transpose = options.transpose,
                                          .unit_diagonal = options.unit_diagonal};
@@ -437,15 +439,33 @@ START_TEST(a_workspace_that_does_not_fit_is_refused) {
         const oracle_matrix *of;
         const char *message;
     } misfits[] = {
-        {{.kind = GSW_FACTOR_UPPER}, context, matrix, "workspace is a factor of kind upper"},
-        {{.kind = GSW_FACTOR_LOWER, .transpose = 1}, context, matrix, "workspace differs"},
-        {{.kind = GSW_FACTOR_LOWER, .unit_diagonal = 1}, context, matrix, "workspace differs"},
-        {{.kind = GSW_FACTOR_LOWER, .factor_type = GSW_F32}, context, matrix, "workspace holds"},
-        {{.kind = GSW_FACTOR_LOWER}, another, matrix, "workspace was made with another context"},
-        {{.kind = GSW_FACTOR_LOWER}, context, larger, "the grid of"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_UPPER},
+         context,
+         matrix,
+         "workspace is a factor of kind upper"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER, .transpose = 1},
+         context,
+         matrix,
+         "workspace differs"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER, .unit_diagonal = 1},
+         context,
+         matrix,
+         "workspace differs"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER, .factor_type = GSW_F32},
+         context,
+         matrix,
+         "workspace holds"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER},
+         another,
+         matrix,
+         "workspace was made with another context"},
+        {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER},
+         context,
+         larger,
+         "the grid of"},
     };
     for (size_t k = 0; k < sizeof misfits / sizeof misfits[0]; k++) {
-        gsw_sptrsv_options options = {.algorithm = GSW_ALGORITHM_PENCIL};
+        gsw_sptrsv_options options = {.size = sizeof options, .algorithm = GSW_ALGORITHM_PENCIL};
         ck_assert_int_eq(gsw_factor_create(misfits[k].by, &misfits[k].of->view, &misfits[k].made,
                                            &options.workspace),
                          GSW_SUCCESS);
@@ -586,7 +606,7 @@ START_TEST(bad_arguments_are_refused) {
     oracle_matrix *f32 = oracle_convert(matrix, &narrow);
     const gsw_matrix *m = &matrix->view;
     double b[36] = {1}, x[36];
-    gsw_sptrsv_options options = {0};
+    gsw_sptrsv_options options = {.size = sizeof options};
     ck_assert_int_eq(gsw_sptrsv(NULL, m, NULL, 1, b, 0, x, 0), GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_sptrsv(context, m, NULL, 1, b, 0, x, 0), GSW_SUCCESS);
     ck_assert_int_eq(gsw_sptrsv(context, m, NULL, 0, NULL, 0, NULL, 0), GSW_SUCCESS);
@@ -607,11 +627,12 @@ START_TEST(bad_arguments_are_refused) {
     REFUSED(GSW_ERROR_OVERFLOW, "columns", m, NULL, INT64_MAX, b, 12, x, 12);
     options.part = GSW_FULL;
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "part", m, &options, 1, b, 0, x, 0);
-    options = (gsw_sptrsv_options){.vector_type = (gsw_dtype)7};
+    options = (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options), .vector_type = (gsw_dtype)7};
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "vector_type", m, &options, 1, b, 0, x, 0);
-    options = (gsw_sptrsv_options){.algorithm = (gsw_algorithm)7};
+    options =
+        (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options), .algorithm = (gsw_algorithm)7};
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "algorithm", m, &options, 1, b, 0, x, 0);
-    options = (gsw_sptrsv_options){.vector_type = GSW_F32};
+    options = (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options), .vector_type = GSW_F32};
     REFUSED(GSW_ERROR_UNSUPPORTED, "fp32", m, &options, 1, b, 0, x, 0);
     ck_assert_int_eq(gsw_sptrsv(context, &f32->view, &options, 1, b, 0, x, 0), GSW_SUCCESS);
     gsw_matrix broken = *m;

@@ -23,8 +23,9 @@ typedef enum gsw_backend {
  * never prints. */
 typedef void (*gsw_log_fn)(void *user, gsw_status status, const char *message);
 
-/* Set to {0} for the defaults. */
+/* All members but `size` are 0 for the defaults. */
 typedef struct gsw_context_options {
+    size_t size; /* sizeof this struct, set by the caller */
     gsw_backend backend;
     int threads;  /* CPU threads; 0: as many as OpenMP offers */
     int device;   /* CUDA device number */
@@ -37,7 +38,7 @@ typedef struct gsw_context gsw_context;
 
 /* Makes a context in *context. `options` may be NULL for the defaults. On failure *context is NULL,
  * and gsw_context_message(NULL) says why.
- * Errors: INVALID_ARGUMENT (threads < 0, unknown backend), NO_BACKEND, OUT_OF_MEMORY. */
+ * Errors: INVALID_ARGUMENT (threads < 0, unknown backend, size), NO_BACKEND, OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **context);
 
@@ -69,6 +70,12 @@ gsw_status gsw_device_name(int device, char *name, size_t size);
  * failed, or "" if it succeeded. */
 GSW_API
 const char *gsw_context_message(const gsw_context *context);
+
+/* For callbacks: makes `message` (cut to the length that a context keeps; NULL counts as "") the
+ * text of the last error, shows it to the log, and returns `status`, so that a callback can end
+ * with `return gsw_context_fail(context, GSW_ERROR_BREAKDOWN, "the coarse solve diverged")`. */
+GSW_API
+gsw_status gsw_context_fail(gsw_context *context, gsw_status status, const char *message);
 
 /* The backend that was chosen (never AUTO). */
 GSW_API

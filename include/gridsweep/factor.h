@@ -46,8 +46,9 @@ typedef enum gsw_factor_kind {
     GSW_FACTOR_LU = 7 /* made by gsw_factor_create_lu() only */
 } gsw_factor_kind;
 
-/* Set to {0} for: ILU(0), fp64 throughout, no transpose, refuse bad pivots. */
+/* With all members but `size` 0: ILU(0), fp64 throughout, no transpose, refuse bad pivots. */
 typedef struct gsw_factor_options {
+    size_t size; /* sizeof this struct, set by the caller */
     gsw_factor_kind kind;
     gsw_dtype factor_type; /* how coefficients are stored */
     gsw_dtype vector_type; /* of b and x, and of the arithmetic: F64 with F64 or F32 factors,
@@ -63,6 +64,7 @@ typedef struct gsw_factor gsw_factor;
 
 /* What a factor is, for reports. */
 typedef struct gsw_factor_info {
+    size_t size; /* sizeof this struct, set by the caller */
     gsw_factor_kind kind;
     gsw_dtype factor_type, vector_type;
     gsw_grid grid;
@@ -136,6 +138,7 @@ GSW_API
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
                               gsw_csr *lower, gsw_csr *upper);
 
+/* Fills *info, as many bytes as info->size says. Errors: INVALID_ARGUMENT (NULL, size). */
 GSW_API
 gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info);
 

@@ -1,13 +1,16 @@
 /* gridsweep: exact sparse triangular solves on regular grids, and the preconditioners and Krylov
  * solvers that need them.
  *
- * Start here. A program that solves A x = b with ILU(0) and BiCGSTAB does five things:
+ * Start here. A program that solves A x = b with ILU(0) and BiCGSTAB does six things:
  *
  *   gsw_context_create()      where to run                                   context.h
  *   gsw_matrix_from_csr()     view of its own CSR or stencil arrays          matrix.h
  *   gsw_factor_create()       ILU(0), IC(0), DILU or SSOR, packed            factor.h
+ *   gsw_operator_from_matrix(), gsw_preconditioner_from_factor()             operator.h,
+ *                             or both from callbacks                         preconditioner.h
  *   gsw_bicgstab()            or gsw_cg(), gsw_gmres()                       krylov.h
- *   gsw_factor_destroy(), gsw_context_destroy()
+ *   gsw_preconditioner_destroy(), gsw_operator_destroy(), gsw_factor_destroy(),
+ * gsw_context_destroy()
  *
  * The arrays and vectors are in host memory with the CPU backend and in device memory with CUDA.
  * gsw_matrix_upload() and the functions next to it in memory.h bring them there, on either backend
@@ -17,6 +20,19 @@
  * around such smoothers: multigrid.h.
  * One triangular solve on a matrix that is used once: gsw_sptrsv() in sptrsv.h. Grids and stencils
  * are in grid.h, Matrix Market files in io.h, model problems in problem.h, errors in status.h.
+ *
+ * Options, and structs that the library fills, begin with `size`. Set it to sizeof the struct; what
+ * is not named is then 0, the default:
+ *
+ *   gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-10};
+ *   gsw_krylov_result result = {.size = sizeof result};
+ *
+ * By it structs can grow without breaking programs: new members come at the end. A program that was
+ * compiled with a shorter struct gets the defaults of what it lacks, and the library writes no more
+ * than `size` bytes of a result. A program that was compiled with a longer struct runs as long as
+ * the options that this library does not know are 0; of a result they are set to 0. A size that
+ * cannot be (0, sizeof a pointer) is INVALID_ARGUMENT, and the message names the struct. NULL in
+ * place of options means the defaults.
  *
  * Thread safety: a context and what was made with it serve one thread at a time; everything else is
  * free of global state. */
@@ -32,6 +48,8 @@
 #include <gridsweep/sptrsv.h>
 #include <gridsweep/factor.h>
 #include <gridsweep/smooth.h>
+#include <gridsweep/operator.h>
+#include <gridsweep/preconditioner.h>
 #include <gridsweep/multigrid.h>
 #include <gridsweep/krylov.h>
 #include <gridsweep/io.h>

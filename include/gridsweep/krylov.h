@@ -31,7 +31,8 @@
 #ifndef GRIDSWEEP_KRYLOV_H
 #define GRIDSWEEP_KRYLOV_H
 
-#include <gridsweep/factor.h>
+#include <gridsweep/operator.h>
+#include <gridsweep/preconditioner.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,8 +47,9 @@ typedef enum gsw_method { GSW_CG = 0, GSW_BICGSTAB = 1, GSW_GMRES = 2 } gsw_meth
  * iteration (GMRES: of the last restart or later). */
 typedef int (*gsw_monitor_fn)(void *user, int64_t iteration, double residual);
 
-/* Set to {0} for the defaults. */
+/* All members but `size` are 0 for the defaults. */
 typedef struct gsw_krylov_options {
+    size_t size;            /* sizeof this struct, set by the caller */
     double rtol;            /* >= 0; 0 means 1e-8 unless atol is given */
     double atol;            /* >= 0; default 0 */
     int64_t max_iterations; /* 0 means 10000 */
@@ -57,7 +59,9 @@ typedef struct gsw_krylov_options {
     void *monitor_user;
 } gsw_krylov_options;
 
+/* Filled by the library, as many bytes as `size` says. */
 typedef struct gsw_krylov_result {
+    size_t size; /* sizeof this struct, set by the caller */
     int64_t iterations;
     int converged;     /* 1: the tolerance was met and the true residual agrees */
     double residual;   /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
@@ -65,33 +69,34 @@ typedef struct gsw_krylov_result {
     double solve_ms;   /* wall time of the call */
 } gsw_krylov_result;
 
-/* Solve with a method. `factor` is the preconditioner, or NULL for none; its vector_type is F64.
- * b and x hold one fp64 value a point, in the context's memory, and must not overlap. `options`
- * may be NULL. *result (may be NULL) is filled on every return except INVALID_ARGUMENT, and x holds
- * the last iterate then, which need not be the best one: a method may diverge, such as CG with a
- * matrix that is not symmetric, and max_iterations is what bounds that. b = 0 gives x = 0 at once.
+/* Solves with a method. `M` is the preconditioner, or NULL for none. b and x hold one fp64 value
+ * per point, in the context's memory, and must not overlap. `options` may be NULL. *result (may be
+ * NULL) is filled on every return except INVALID_ARGUMENT, and x holds the last iterate then, which
+ * need not be the best one: a method may diverge, such as CG with a matrix that is not symmetric,
+ * and max_iterations is what bounds that. b = 0 gives x = 0 at once.
  *
  * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2) are
  * allocated at the start and freed at the end. Results are the same bits for any number of threads.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; NOT_CONVERGED; BREAKDOWN (the message says
- * which scalar vanished: CG with an indefinite matrix or preconditioner, BiCGSTAB with rho or omega
- * zero, GMRES with a singular projected matrix); NON_FINITE; STOPPED. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED;
+ * BREAKDOWN (the message says which scalar vanished: CG with an indefinite matrix or
+ * preconditioner, BiCGSTAB with rho or omega zero, GMRES with a singular projected matrix);
+ * NON_FINITE; STOPPED. */
 GSW_API
-gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
-                      gsw_factor *factor, const gsw_krylov_options *options, const void *b, void *x,
-                      gsw_krylov_result *result);
+gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
+                      gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
+                      void *x, gsw_krylov_result *result);
 
 /* The same by name. */
 GSW_API
-gsw_status gsw_cg(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+gsw_status gsw_cg(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                   const gsw_krylov_options *options, const void *b, void *x,
                   gsw_krylov_result *result);
 GSW_API
-gsw_status gsw_bicgstab(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+gsw_status gsw_bicgstab(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                         const gsw_krylov_options *options, const void *b, void *x,
                         gsw_krylov_result *result);
 GSW_API
-gsw_status gsw_gmres(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+gsw_status gsw_gmres(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                      const gsw_krylov_options *options, const void *b, void *x,
                      gsw_krylov_result *result);
 

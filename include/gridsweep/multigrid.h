@@ -31,7 +31,7 @@
 #ifndef GRIDSWEEP_MULTIGRID_H
 #define GRIDSWEEP_MULTIGRID_H
 
-#include <gridsweep/matrix.h>
+#include <gridsweep/preconditioner.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,41 +49,43 @@ typedef enum gsw_smoother {
 
 typedef enum gsw_cycle { GSW_CYCLE_V = 0, GSW_CYCLE_F = 1, GSW_CYCLE_W = 2 } gsw_cycle;
 
-/* Set to {.size = sizeof(gsw_multigrid_options)} for the defaults. */
+/* All members but `size` are 0 for the defaults. */
 typedef struct gsw_multigrid_options {
-    size_t size; /* sizeof(gsw_multigrid_options) */
+    size_t size; /* sizeof this struct, set by the caller */
     gsw_smoother smoother;
     gsw_cycle cycle;
-    int pre_sweeps;  /* smoothing steps before each coarse correction; 0 means 1 */
-    int post_sweeps; /* and after it; 0 means 1 */
-    double theta;    /* coarsen the axes whose coupling is at least theta times the strongest,
-                        0 < theta <= 1; 0 means 0.25 */
+    int pre_sweeps;       /* smoothing steps before each coarse correction; 0 means 1 */
+    int post_sweeps;      /* and after it; 0 means 1. CG needs as many as before */
+    gsw_dtype cycle_type; /* of the whole cycle: its matrices, factors and vectors. The set-up is
+                             always in fp64 */
+    double theta;         /* coarsen the axes whose coupling is at least theta times the strongest,
+                             0 < theta <= 1; 0 means 0.25 */
     int64_t coarsest_points; /* a level of at most so many points is solved directly; 0 means 200;
                                 at most 2000 */
-    gsw_dtype cycle_type;    /* of the whole cycle: its matrices, factors and vectors. The set-up is
-                                always in fp64 */
 } gsw_multigrid_options;
 
 typedef struct gsw_multigrid gsw_multigrid;
 
-/* What a hierarchy is. */
+/* What a hierarchy is. Filled by the library, as many bytes as `size` says. */
 typedef struct gsw_multigrid_info {
-    int levels; /* the coarsest one, which is solved directly, included */
+    size_t size; /* sizeof this struct, set by the caller */
+    int levels;  /* the coarsest one, which is solved directly, included */
     gsw_smoother smoother;
     gsw_cycle cycle;
     gsw_dtype cycle_type;
     int symmetric;              /* the matrix is symmetric, and P = R^T */
     int singular;               /* every row's sum vanishes: constants are in the null space */
+    int smoother_fallbacks;     /* levels where ILU(0) met a bad pivot */
     double operator_complexity; /* couplings of all levels over those of the finest */
     double grid_complexity;     /* points of all levels over those of the finest */
     int64_t bytes;              /* all memory that the hierarchy keeps */
     int64_t degenerate_points;  /* fine points whose interpolation is the mean of its neighbours,
                                    because their couplings gave no weights */
-    int smoother_fallbacks;     /* levels where ILU(0) met a bad pivot */
 } gsw_multigrid_info;
 
-/* One level, 0 the finest. */
+/* One level, 0 the finest. Filled by the library, as many bytes as `size` says. */
 typedef struct gsw_multigrid_level {
+    size_t size; /* sizeof this struct, set by the caller */
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points;
@@ -120,7 +122,14 @@ GSW_API
 gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, const double *b,
                                double *x);
 
-/* Fill *info and *level. Errors: INVALID_ARGUMENT (NULL, no such level). */
+/* Makes a preconditioner that applies one cycle. The hierarchy stays the user's and must outlive
+ * the preconditioner; gsw_multigrid_refactor() gives both new values. On failure *preconditioner is
+ * NULL. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+GSW_API
+gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
+                                             gsw_preconditioner **preconditioner);
+
+/* Fill *info and *description. Errors: INVALID_ARGUMENT (NULL, size, no such level). */
 GSW_API
 gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info);
 GSW_API

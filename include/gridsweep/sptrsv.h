@@ -24,8 +24,9 @@ typedef enum gsw_algorithm {
 GSW_API
 const char *gsw_algorithm_name(gsw_algorithm algorithm);
 
-/* Set to {0} for: lower part, not transposed, stored diagonal, fp64, AUTO. */
+/* With all members but `size` 0: lower part, not transposed, stored diagonal, fp64, AUTO. */
 typedef struct gsw_sptrsv_options {
+    size_t size;           /* sizeof this struct, set by the caller */
     gsw_part part;         /* GSW_LOWER or GSW_UPPER: the part of the stored matrix that is T */
     int transpose;         /* nonzero: solve with T transposed */
     int unit_diagonal;     /* nonzero: the diagonal is 1, whatever is stored */

@@ -67,7 +67,8 @@ static const gsw_matrix *case_matrix(const bench_case *bench) {
 
 static gsw_status make_factor(gsw_context *context, const bench_case *bench, gsw_factor **factor) {
     static const gsw_factor_kind kinds[] = {GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_ILU0};
-    gsw_factor_options wanted = {.kind = kinds[bench->part],
+    gsw_factor_options wanted = {.size = sizeof wanted,
+                                 .kind = kinds[bench->part],
                                  .factor_type = factor_type(bench->precision),
                                  .vector_type = vector_type(bench->precision)};
     return gsw_factor_create(context, &bench->system->matrix, &wanted, factor);
@@ -76,8 +77,11 @@ static gsw_status make_factor(gsw_context *context, const bench_case *bench, gsw
 /* One sweep with a part of `matrix`, from and to vectors of that type. */
 static gsw_status sweep(gsw_context *context, const gsw_matrix *matrix, gsw_part part, bool unit,
                         gsw_dtype type, gsw_algorithm algorithm, const void *b, void *x) {
-    gsw_sptrsv_options wanted = {
-        .part = part, .unit_diagonal = unit, .vector_type = type, .algorithm = algorithm};
+    gsw_sptrsv_options wanted = {.size = sizeof wanted,
+                                 .part = part,
+                                 .unit_diagonal = unit,
+                                 .vector_type = type,
+                                 .algorithm = algorithm};
     int64_t rows = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
     return gsw_sptrsv(context, matrix, &wanted, 1, b, rows, x, rows);
 }
@@ -280,7 +284,7 @@ static double effective_bytes(const bench_case *bench, gsw_part part) {
 
 static void fill_rates(const bench_case *bench, const gsw_factor *factor, cli_result *result) {
     double effective = 0, moved = 0, ms = result->time.median;
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     if (bench->part != PART_UPPER) {
         effective += effective_bytes(bench, GSW_LOWER);
         moved += direct_bytes(bench, GSW_LOWER);

@@ -46,8 +46,10 @@ static int no_memory(const cli_options *options) {
 /* x = T^-1 x with the reference sweep, T a part of `csr`. */
 static gsw_status sweep_reference(gsw_context *host, const bench_group *group, const gsw_csr *csr,
                                   gsw_part part, bool unit, double *x) {
-    gsw_sptrsv_options plain = {
-        .part = part, .unit_diagonal = unit, .algorithm = GSW_ALGORITHM_REFERENCE};
+    gsw_sptrsv_options plain = {.size = sizeof plain,
+                                .part = part,
+                                .unit_diagonal = unit,
+                                .algorithm = GSW_ALGORITHM_REFERENCE};
     gsw_matrix view;
     gsw_status status = gsw_matrix_from_csr(host, &group->grid, &group->stencil, csr, &view);
     return status == GSW_SUCCESS
@@ -209,8 +211,10 @@ static gsw_status solve_once(void *user) {
                           group->work);
     if (s->factor != NULL)
         return gsw_factor_solve(s->context, s->factor, 1, s->b, group->rows, s->x, group->rows);
-    gsw_sptrsv_options wanted = {
-        .part = group->part, .vector_type = group->type, .algorithm = s->method->algorithm};
+    gsw_sptrsv_options wanted = {.size = sizeof wanted,
+                                 .part = group->part,
+                                 .vector_type = group->type,
+                                 .algorithm = s->method->algorithm};
     return gsw_sptrsv(s->context, &group->arrays.matrix, &wanted, 1, s->b, group->rows, s->x,
                       group->rows);
 }
@@ -312,10 +316,11 @@ static gsw_status time_host(const cli_options *options, solver *s, cli_result *r
 
 static gsw_status open_factor(solver *s, cli_result *result) {
     static const gsw_factor_kind kinds[] = {GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_ILU0};
-    gsw_factor_options wanted = {.kind = s->group->smooth ? GSW_SSOR : kinds[s->group->part],
+    gsw_factor_options wanted = {.size = sizeof wanted,
+                                 .kind = s->group->smooth ? GSW_SSOR : kinds[s->group->part],
                                  .factor_type = s->group->factor_type,
                                  .vector_type = s->group->type};
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     double start = cli_now_ms();
     gsw_status status =
         gsw_factor_create(s->context, &s->group->arrays.matrix, &wanted, &s->factor);
@@ -365,7 +370,7 @@ static double moved_bytes(const solver *s) {
     const bench_group *group = s->group;
     double values = (double)group->entries * (double)gsw_dtype_size(group->factor_type);
     double vector = (double)gsw_dtype_size(group->type) * (double)group->rows;
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     if (s->factor == NULL || gsw_factor_get_info(s->factor, &info) != GSW_SUCCESS)
         return values + 2 * vector;
     return (double)info.moved_bytes + (group->smooth ? values + 6 * vector : 0);

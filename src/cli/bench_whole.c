@@ -114,9 +114,10 @@ static gsw_status iterate(worker *w) {
                                   sizeof w->row->reason)
                    ? GSW_SUCCESS
                    : GSW_ERROR_DEVICE;
-    gsw_krylov_options wanted = {.rtol = w->options->rtol, .max_iterations = w->options->max_iter};
-    gsw_krylov_result ended;
-    gsw_status status = gsw_krylov(w->context, (gsw_method)w->options->method, w->matrix, w->factor,
+    gsw_krylov_options wanted = {
+        .size = sizeof wanted, .rtol = w->options->rtol, .max_iterations = w->options->max_iter};
+    gsw_krylov_result ended = {.size = sizeof ended};
+    gsw_status status = cli_krylov(w->context, (gsw_method)w->options->method, w->matrix, w->factor,
                                    &wanted, w->b, w->x, &ended);
     if (status == GSW_ERROR_NOT_CONVERGED)
         status = GSW_SUCCESS;
@@ -195,7 +196,7 @@ static gsw_status judge(worker *w) {
 /* Makes the factor twice; the second time is what counts, as for the others. */
 static gsw_status open_own(worker *w) {
     cli_result *result = &w->row->result;
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     gsw_status status = GSW_SUCCESS;
     result->setup_ms = 0;
     result->buffer_bytes = 0;
@@ -345,7 +346,9 @@ static int run_own(const cli_options *options, whole_run *run, const gsw_matrix 
     worker w = {.options = options,
                 .run = run,
                 .matrix = matrix,
-                .wanted = {.kind = (gsw_factor_kind)run->precond, .factor_type = type},
+                .wanted = {.size = sizeof w.wanted,
+                           .kind = (gsw_factor_kind)run->precond,
+                           .factor_type = type},
                 .row = &row};
     start_row(&w, "gridsweep", matrix->format, type);
     bench_show(options, "gridsweep %s %s", row.format, row.result.factor_dtype);
@@ -426,7 +429,7 @@ static int read_lists(const cli_options *options, whole_run *run) {
 
 static int open_place(const cli_options *options, whole_run *run) {
     cli_options one = *options;
-    gsw_factor_options wanted = {.kind = (gsw_factor_kind)run->precond};
+    gsw_factor_options wanted = {.size = sizeof wanted, .kind = (gsw_factor_kind)run->precond};
     if (options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
         return cli_usage(options, "--threads takes one value with --whole-solve");
     int code = options->thread_list != NULL

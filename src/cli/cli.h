@@ -368,6 +368,11 @@ void cli_progress_finish(cli_progress *progress);
 /* Monotonic wall clock in milliseconds. */
 double cli_now_ms(void);
 
+/* gsw_krylov() with a matrix and a factor (NULL: no preconditioner). */
+gsw_status cli_krylov(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
+                      gsw_factor *factor, const gsw_krylov_options *options, const double *b,
+                      double *x, gsw_krylov_result *result);
+
 /* Median, minimum and maximum; sorts `samples`. */
 cli_times cli_summarise(double *samples, int64_t count);
 

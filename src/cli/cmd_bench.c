@@ -243,7 +243,7 @@ static bool fits_device(const cli_options *options, const bench_plan *plan) {
 
 /* The algorithms of the plan that a device must know, as one sweep: the one that asks most. */
 static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
-    gsw_sptrsv_options sweep = {.algorithm = GSW_ALGORITHM_LINE};
+    gsw_sptrsv_options sweep = {.size = sizeof sweep, .algorithm = GSW_ALGORITHM_LINE};
     const gsw_algorithm rising[] = {GSW_ALGORITHM_PENCIL, GSW_ALGORITHM_REFERENCE};
     for (int i = 0; i < 2; i++)
         if (contains(&plan->algorithms, (int)rising[i]))
@@ -256,7 +256,7 @@ static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
 static int run_compare(const cli_options *options, bench_plan *plan, bool *done) {
     bench_device device = {.copy_gb_s = NAN};
     gsw_sptrsv_options sweep = hardest_sweep(plan);
-    gsw_factor_options smoother = {.kind = GSW_SSOR};
+    gsw_factor_options smoother = {.size = sizeof smoother, .kind = GSW_SSOR};
     cli_work work = {.sweep = &sweep,
                      .factor = contains(&plan->parts, PART_SYMGS) ? &smoother : NULL};
     cli_options one = *options;

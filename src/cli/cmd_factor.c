@@ -28,7 +28,7 @@ static int factorise(const cli_options *options, const gsw_factor_options *wante
 }
 
 static void report(const cli_options *options, const factor_job *job) {
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     cli_field(options, "factor", "%s", gsw_factor_kind_name((gsw_factor_kind)options->precond));
     if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS) {
         if (info.shifted_pivots > 0)
@@ -71,7 +71,8 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
 }
 
 static int run(const cli_options *options, factor_job *job) {
-    gsw_factor_options wanted = {.kind = (gsw_factor_kind)options->precond,
+    gsw_factor_options wanted = {.size = sizeof wanted,
+                                 .kind = (gsw_factor_kind)options->precond,
                                  .factor_type = (gsw_dtype)options->factor_precision,
                                  .vector_type = GSW_F64,
                                  .pivot_shift = options->pivot_shift};

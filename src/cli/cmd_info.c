@@ -21,7 +21,7 @@ static void find_gpus(cJSON *gpus, char *reason) {
     if (count > 0)
         return;
     gsw_context_options wanted = {
-        .backend = GSW_BACKEND_CUDA, .log = keep_reason, .log_user = reason};
+        .size = sizeof wanted, .backend = GSW_BACKEND_CUDA, .log = keep_reason, .log_user = reason};
     gsw_context *context = NULL;
     gsw_status status = gsw_context_create(&wanted, &context);
     if (status != GSW_SUCCESS && reason[0] == '\0')
@@ -77,7 +77,7 @@ int cmd_info(const cli_options *options) {
     gsw_context *context = NULL;
     cJSON *gpus = cJSON_CreateArray(), *build = build_object(), *json = NULL;
     char reason[REASON_SIZE] = "";
-    gsw_context_options cpu = {.backend = GSW_BACKEND_CPU};
+    gsw_context_options cpu = {.size = sizeof cpu, .backend = GSW_BACKEND_CPU};
     int code = cli_check_outputs(options);
     if (code != CLI_OK)
         goto cleanup;

@@ -32,7 +32,7 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
     job->factor_ms = cli_now_ms() - start;
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_input_source(&job->input));
-    gsw_factor_info info;
+    gsw_factor_info info = {.size = sizeof info};
     if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
         cli_field(options, "pivots", "%lld shifted, the first in row %lld (counted from 0)",
                   (long long)info.shifted_pivots, (long long)info.first_bad_row);
@@ -43,7 +43,8 @@ static int open_place(const cli_options *options, solve_job *job) {
     int kind = cli_precond(options);
     if (kind == CLI_PRECOND_NONE)
         return cli_open_place(options, &(cli_work){0}, &job->place);
-    job->wanted = (gsw_factor_options){.kind = (gsw_factor_kind)kind,
+    job->wanted = (gsw_factor_options){.size = sizeof(gsw_factor_options),
+                                       .kind = (gsw_factor_kind)kind,
                                        .factor_type = (gsw_dtype)options->factor_precision,
                                        .vector_type = GSW_F64,
                                        .omega = options->omega,
@@ -86,7 +87,8 @@ static int prepare(const cli_options *options, solve_job *job) {
 
 static int iterate(const cli_options *options, solve_job *job) {
     cli_progress progress;
-    gsw_krylov_options wanted = {.rtol = options->rtol,
+    gsw_krylov_options wanted = {.size = sizeof wanted,
+                                 .rtol = options->rtol,
                                  .max_iterations = options->max_iter,
                                  .restart = (int)options->restart,
                                  .norm = (gsw_norm)options->norm,
@@ -95,7 +97,7 @@ static int iterate(const cli_options *options, solve_job *job) {
     cli_progress_start(&progress, options);
     gsw_context *context = job->place.run;
     const cli_arrays *arrays = &job->arrays;
-    gsw_status status = gsw_krylov(context, (gsw_method)options->method, &arrays->matrix,
+    gsw_status status = cli_krylov(context, (gsw_method)options->method, &arrays->matrix,
                                    job->factor, &wanted, arrays->b, arrays->x, &job->result);
     cli_progress_finish(&progress);
     job->status = status;
@@ -208,7 +210,7 @@ static int solve(const cli_options *options, solve_job *job) {
 }
 
 int cmd_solve(const cli_options *options) {
-    solve_job job = {0};
+    solve_job job = {.result.size = sizeof job.result};
     int code = check_options(options);
     if (code == CLI_OK)
         code = cli_check_outputs(options);

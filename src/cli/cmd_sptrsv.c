@@ -163,7 +163,8 @@ static int run(const cli_options *options, sptrsv_job *job) {
 int cmd_sptrsv(const cli_options *options) {
     if (options->part < 0)
         return cli_usage(options, "--part lower or --part upper is needed");
-    sptrsv_job job = {.wanted = {.part = (gsw_part)options->part,
+    sptrsv_job job = {.wanted = {.size = sizeof job.wanted,
+                                 .part = (gsw_part)options->part,
                                  .transpose = options->transpose,
                                  .unit_diagonal = options->unit_diagonal,
                                  .algorithm = (gsw_algorithm)options->algorithm}};

@@ -19,7 +19,8 @@ static void keep_reason(void *user, gsw_status status, const char *message) {
 int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
                      gsw_context **context) {
     static char reason[REASON_SIZE]; /* the context keeps its address */
-    gsw_context_options wanted = {.backend = backend,
+    gsw_context_options wanted = {.size = sizeof wanted,
+                                  .backend = backend,
                                   .threads = (int)options->threads,
                                   .device = (int)options->device,
                                   .stream = stream,

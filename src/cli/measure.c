@@ -156,3 +156,18 @@ double cli_effective_bytes(int64_t nonzeros, int64_t rows, int value_bytes, int 
     double n = (double)rows;
     return (value_bytes + 4.0) * (double)nonzeros + 4.0 * (n + 1) + 2.0 * vector_bytes * n;
 }
+
+gsw_status cli_krylov(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
+                      gsw_factor *factor, const gsw_krylov_options *options, const double *b,
+                      double *x, gsw_krylov_result *result) {
+    gsw_operator *op = NULL;
+    gsw_preconditioner *preconditioner = NULL;
+    gsw_status status = gsw_operator_from_matrix(context, matrix, &op);
+    if (status == GSW_SUCCESS && factor != NULL)
+        status = gsw_preconditioner_from_factor(context, factor, &preconditioner);
+    if (status == GSW_SUCCESS)
+        status = gsw_krylov(context, method, op, preconditioner, options, b, x, result);
+    gsw_preconditioner_destroy(preconditioner);
+    gsw_operator_destroy(op);
+    return status;
+}

@@ -71,7 +71,8 @@ int cli_open_place(const cli_options *options, const cli_work *work, cli_place *
         return CLI_OK;
     gsw_context *context = NULL;
     if (backend == GSW_BACKEND_AUTO) {
-        gsw_context_options wanted = {.device = (int)options->device, .stream = work->stream};
+        gsw_context_options wanted = {
+            .size = sizeof wanted, .device = (int)options->device, .stream = work->stream};
         if (gsw_context_create(&wanted, &context) != GSW_SUCCESS)
             return CLI_OK;
         if (gsw_context_backend(context) == GSW_BACKEND_CPU) {

@@ -35,11 +35,14 @@ static int assemble(double wind) {
 }
 
 int main(void) {
-    const gsw_context_options where = {.backend = GSW_BACKEND_CPU}; /* all cores */
-    const gsw_krylov_options accuracy = {.rtol = 1e-10, .restart = 50};
+    const gsw_context_options where = {.size = sizeof where,
+                                       .backend = GSW_BACKEND_CPU}; /* all cores */
+    const gsw_krylov_options accuracy = {.size = sizeof accuracy, .rtol = 1e-10, .restart = 50};
     gsw_context *context = NULL;
     gsw_factor *ilu = NULL;
-    gsw_krylov_result result = {0};
+    gsw_operator *op = NULL;
+    gsw_preconditioner *M = NULL;
+    gsw_krylov_result result = {.size = sizeof result};
     gsw_grid grid;
     gsw_stencil stencil;
     gsw_matrix A;
@@ -63,24 +66,30 @@ int main(void) {
         status = gsw_matrix_from_csr(context, &grid, &stencil, &csr, &A);
     if (!status)
         status = gsw_factor_create(context, &A, NULL, &ilu); /* NULL: ILU(0) in fp64 */
+    if (!status)
+        status = gsw_operator_from_matrix(context, &A, &op);
+    if (!status)
+        status = gsw_preconditioner_from_factor(context, ilu, &M);
     if (!status) {
         printf("%lld x %lld x %lld, %s\n", (long long)grid.nx, (long long)grid.ny,
                (long long)grid.nz, gsw_stencil_name(&stencil));
-        status = gsw_gmres(context, &A, ilu, &accuracy, b, x, &result);
+        status = gsw_gmres(context, op, M, &accuracy, b, x, &result);
     }
     if (!status) {
         printf("%lld iterations, residual %.1e\n", (long long)result.iterations, result.residual);
-        assemble(5); /* new values in the same arrays */
+        assemble(5); /* new values in the same arrays: op has them at once */
         status = gsw_factor_refactor(context, ilu, &A, NULL);
     }
     if (!status) /* x of the first system is the guess of the second */
-        status = gsw_gmres(context, &A, ilu, &accuracy, b, x, &result);
+        status = gsw_gmres(context, op, M, &accuracy, b, x, &result);
     if (!status)
         printf("%lld iterations, residual %.1e\n", (long long)result.iterations, result.residual);
     else
         fprintf(stderr, "%s: %s\n", gsw_status_text(status), gsw_context_message(context));
 
-    gsw_factor_destroy(ilu); /* before its context */
+    gsw_preconditioner_destroy(M); /* all of them before their context */
+    gsw_operator_destroy(op);
+    gsw_factor_destroy(ilu);
     gsw_context_destroy(context);
     return status == GSW_SUCCESS && result.residual < 1e-9 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -51,8 +51,10 @@ static int bring(solver *s, const char *name, gsw_matrix *matrix) {
 }
 
 static int open_solver(solver *s) {
-    const gsw_context_options where = {
-        .backend = GSW_BACKEND_CUDA, .stream = s->stream, .log = print_reason};
+    const gsw_context_options where = {.size = sizeof where,
+                                       .backend = GSW_BACKEND_CUDA,
+                                       .stream = s->stream,
+                                       .log = print_reason};
     gsw_status status = gsw_context_create(&where, &s->context);
     if (status)
         return status == GSW_ERROR_NO_BACKEND ? NO_GPU : 1;

@@ -48,16 +48,18 @@ static double total(void) {
 }
 
 int main(void) {
-    const gsw_context_options where = {.backend = GSW_BACKEND_CPU};
-    const gsw_factor_options ic0 = {.kind = GSW_IC0};
+    const gsw_context_options where = {.size = sizeof where, .backend = GSW_BACKEND_CPU};
+    const gsw_factor_options ic0 = {.size = sizeof ic0, .kind = GSW_IC0};
     const gsw_grid grid = {NX, NY, 1};
     const void *arrays[COUPLINGS];
     const gsw_stencil_array view = {.values = arrays, .value_type = GSW_F64};
     gsw_context *context = NULL;
     gsw_factor *factor = NULL;
+    gsw_operator *op = NULL;
+    gsw_preconditioner *M = NULL;
     gsw_stencil stencil;
     gsw_matrix A;
-    gsw_krylov_result result = {0};
+    gsw_krylov_result result = {.size = sizeof result};
     double heat = 0, before = POINTS;
 
     fill(2.0);
@@ -73,10 +75,14 @@ int main(void) {
         status = gsw_matrix_from_stencil(context, &grid, &stencil, &view, &A);
     if (!status)
         status = gsw_factor_create(context, &A, &ic0, &factor);
+    if (!status)
+        status = gsw_operator_from_matrix(context, &A, &op);
+    if (!status)
+        status = gsw_preconditioner_from_factor(context, factor, &M);
     for (int step = 1; step <= STEPS && !status; step++) {
         for (int row = 0; row < POINTS; row++)
             old[row] = u[row]; /* u stays the guess */
-        status = gsw_cg(context, &A, factor, NULL, old, u, &result);
+        status = gsw_cg(context, op, M, NULL, old, u, &result);
         heat = total();
         printf("step %d: %lld iterations, heat %.1f\n", step, (long long)result.iterations, heat);
         if (!(heat > 0 && heat < before)) /* it can only flow out */
@@ -86,6 +92,8 @@ int main(void) {
     if (status)
         fprintf(stderr, "%s: %s\n", gsw_status_text(status), gsw_context_message(context));
 
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
     gsw_factor_destroy(factor);
     gsw_context_destroy(context);
     return status ? EXIT_FAILURE : EXIT_SUCCESS;

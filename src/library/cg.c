@@ -13,7 +13,7 @@ static cg vectors_of(const gsw_krylov_run *run) {
     cg m = {.r = gsw_krylov_vector(run, 0),
             .p = gsw_krylov_vector(run, 1),
             .w = gsw_krylov_vector(run, 2)};
-    m.z = run->factor != NULL ? m.w : m.r;
+    m.z = run->preconditioner != NULL ? m.w : m.r;
     return m;
 }
 

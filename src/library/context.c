@@ -6,6 +6,7 @@
 #include <gridsweep/version.h>
 
 #include "backends.h"
+#include "options.h"
 #include "contract/context.h"
 #include "contract/error.h"
 
@@ -88,25 +89,28 @@ static gsw_status open_context(gsw_context *context, const gsw_context_options *
     return open_backend(context, row, options);
 }
 
+GSW_ENDS_WITH(gsw_context_options, log_user);
+
 gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **context) {
-    static const gsw_context_options defaults = {0};
+    gsw_context_options resolved;
     creation_message[0] = '\0';
     if (context == NULL) {
         strcpy(creation_message, "context is NULL");
         return GSW_ERROR_INVALID_ARGUMENT;
     }
     *context = NULL;
-    if (options == NULL)
-        options = &defaults;
-
     gsw_context *made = calloc(1, sizeof *made);
     if (made == NULL) {
         strcpy(creation_message, "no memory for a context");
         return GSW_ERROR_OUT_OF_MEMORY;
     }
-    made->log = options->log;
-    made->log_user = options->log_user;
-    const gsw_status status = open_context(made, options);
+    gsw_status status =
+        gsw_options_take(made, "gsw_context_options", options, sizeof resolved, &resolved);
+    if (status == GSW_SUCCESS) {
+        made->log = resolved.log;
+        made->log_user = resolved.log_user;
+        status = open_context(made, &resolved);
+    }
     if (status != GSW_SUCCESS) {
         memcpy(creation_message, made->message, sizeof creation_message);
         free(made);
@@ -153,6 +157,10 @@ gsw_status gsw_device_name(int device, char *name, size_t size) {
 
 const char *gsw_context_message(const gsw_context *context) {
     return context == NULL ? creation_message : context->message;
+}
+
+gsw_status gsw_context_fail(gsw_context *context, gsw_status status, const char *message) {
+    return gsw_fail(context, status, "%s", message == NULL ? "" : message);
 }
 
 gsw_backend gsw_context_backend(const gsw_context *context) {

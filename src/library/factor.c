@@ -4,17 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "options.h"
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
 
+GSW_ENDS_WITH(gsw_factor_options, pivot_shift);
+GSW_ENDS_WITH(gsw_factor_info, first_bad_row);
+
 /* Checks the options and resolves their defaults. */
 static gsw_status resolve(gsw_context *context, const gsw_factor_options *given,
                           gsw_factor_options *options) {
-    static const gsw_factor_options defaults = {0};
-    *options = given ? *given : defaults;
+    GSW_TRY(gsw_options_take(context, "gsw_factor_options", given, sizeof *options, options));
     GSW_REQUIRE(context, (unsigned)options->kind <= GSW_FACTOR_LU, "options->kind %d is unknown",
                 (int)options->kind);
     GSW_REQUIRE(context, (unsigned)options->factor_type <= GSW_F32,
@@ -97,6 +100,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     made->grid = matrix->grid;
     made->stencil = matrix->stencil;
     made->points = points;
+    made->info.size = sizeof made->info;
     made->info.kind = options->kind;
     made->info.factor_type = options->factor_type;
     made->info.vector_type = options->vector_type;
@@ -137,9 +141,8 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
     *factor = NULL;
     GSW_REQUIRE(context, lower, "lower is NULL");
     GSW_REQUIRE(context, upper, "upper is NULL");
-    gsw_factor_options lu = {0};
-    if (options)
-        lu = *options;
+    gsw_factor_options lu;
+    GSW_TRY(gsw_options_take(context, "gsw_factor_options", options, sizeof lu, &lu));
     lu.kind = GSW_FACTOR_LU;
     GSW_TRY(resolve(context, &lu, &resolved));
     return create(context, lower, upper, &resolved, factor);
@@ -311,7 +314,8 @@ cleanup:
 gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info) {
     if (!factor || !info)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *info = factor->info;
+    GSW_TRY(gsw_result_check(factor->context, "gsw_factor_info", info));
+    gsw_result_give(info, &factor->info, sizeof factor->info);
     return GSW_SUCCESS;
 }
 

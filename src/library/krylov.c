@@ -4,11 +4,15 @@
 #include <time.h>
 
 #include "krylov_internal.h"
+#include "options.h"
 #include "contract/allocate.h"
 #include "contract/check.h"
 
 /* How far the true residual may miss the tolerance that the recurrence has met. */
 #define DRIFT 10.0
+
+GSW_ENDS_WITH(gsw_krylov_options, monitor_user);
+GSW_ENDS_WITH(gsw_krylov_result, solve_ms);
 
 #define DEFAULT_RTOL       1e-8
 #define DEFAULT_ITERATIONS 10000
@@ -29,17 +33,17 @@ const char *gsw_method_name(gsw_method method) {
 /* ---- what the methods call ---- */
 
 gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) {
-    return run->context->ops->spmv(run->context, run->matrix, GSW_F64, NULL, x, y);
+    return gsw_operator_multiply(run->op, x, y);
 }
 
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
-    return run->context->ops->spmv(run->context, run->matrix, GSW_F64, run->b, run->x, r);
+    return gsw_operator_residual(run->op, run->b, run->x, r);
 }
 
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out) {
-    if (run->factor == NULL)
+    if (run->preconditioner == NULL)
         return in != out ? gsw_krylov_copy(run, in, out) : GSW_SUCCESS;
-    return gsw_factor_solve(run->context, run->factor, 1, in, run->n, out, run->n);
+    return gsw_preconditioner_solve(run->preconditioner, in, out);
 }
 
 gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
@@ -205,7 +209,7 @@ cleanup:
 
 static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options *given,
                                   gsw_krylov_options *options) {
-    *options = given != NULL ? *given : (gsw_krylov_options){0};
+    GSW_TRY(gsw_options_take(context, "gsw_krylov_options", given, sizeof *options, options));
     GSW_REQUIRE(context, options->rtol >= 0 && isfinite(options->rtol),
                 "rtol is %g; it must be finite and not negative", options->rtol);
     GSW_REQUIRE(context, options->atol >= 0 && isfinite(options->atol),
@@ -227,31 +231,16 @@ static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options
     return GSW_SUCCESS;
 }
 
-/* The view may have been filled by hand, so its parts are checked as when it is made. */
-static gsw_status check_matrix(gsw_context *context, const gsw_matrix *matrix, int64_t *points) {
-    gsw_matrix checked;
-    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_CSR || matrix->format == GSW_FORMAT_STENCIL,
-                "matrix has the unknown format %d", (int)matrix->format);
-    if (matrix->format == GSW_FORMAT_CSR)
-        GSW_TRY(
-            gsw_matrix_from_csr(context, &matrix->grid, &matrix->stencil, &matrix->csr, &checked));
-    else
-        GSW_TRY(gsw_matrix_from_stencil(context, &matrix->grid, &matrix->stencil, &matrix->array,
-                                        &checked));
-    return gsw_grid_points(&matrix->grid, points);
-}
-
-static gsw_status check_factor(gsw_context *context, const gsw_factor *factor, int64_t points) {
-    if (factor == NULL)
+/* NULL is no preconditioner. */
+static gsw_status check_preconditioner(gsw_context *context,
+                                       const gsw_preconditioner *preconditioner, int64_t points) {
+    if (preconditioner == NULL)
         return GSW_SUCCESS;
-    GSW_REQUIRE(context, factor->points == points,
-                "factor: it has %lld points, but the matrix has %lld", (long long)factor->points,
+    GSW_TRY(gsw_preconditioner_check(context, preconditioner));
+    const int64_t given = gsw_preconditioner_points(preconditioner);
+    GSW_REQUIRE(context, given == points,
+                "preconditioner: it has %lld points, but the operator has %lld", (long long)given,
                 (long long)points);
-    GSW_REQUIRE(context, factor->usable, "factor: it holds no values since a factorisation failed");
-    if (factor->options.vector_type != GSW_F64)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "factor: its vectors are fp32, but the Krylov solvers work in fp64");
     return GSW_SUCCESS;
 }
 
@@ -380,52 +369,56 @@ static double milliseconds(void) {
     return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
-                      gsw_factor *factor, const gsw_krylov_options *options, const void *b, void *x,
-                      gsw_krylov_result *result) {
+gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
+                      gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
+                      void *x, gsw_krylov_result *result) {
     double start = milliseconds();
-    gsw_krylov_run run = {
-        .context = context, .matrix = matrix, .factor = factor, .b = b, .x = x, .reported = -1};
-    gsw_krylov_result unused;
-    if (result == NULL)
-        result = &unused;
+    gsw_krylov_run run = {.context = context,
+                          .op = A,
+                          .preconditioner = M,
+                          .n = gsw_operator_points(A),
+                          .b = b,
+                          .x = x,
+                          .reported = -1};
+    gsw_krylov_result made = {.size = sizeof made, .residual = NAN, .recurrence = NAN};
+    gsw_status status;
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, method == GSW_CG || method == GSW_BICGSTAB || method == GSW_GMRES,
                 "method %d is unknown", (int)method);
     GSW_TRY(resolve_options(context, options, &run.options));
-    GSW_TRY(check_matrix(context, matrix, &run.n));
+    GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
+    GSW_TRY(gsw_operator_check(context, A));
+    GSW_TRY(check_preconditioner(context, M, run.n));
     GSW_TRY(check_vectors(context, b, x, run.n));
-    *result = (gsw_krylov_result){.residual = NAN, .recurrence = NAN};
 
-    gsw_status status;
-    GSW_TRY_GOTO(check_factor(context, factor, run.n), cleanup);
     GSW_TRY_GOTO(allocate_vectors(&run, vectors_needed(method, &run)), cleanup);
-    status = solve(&run, method, result);
+    status = solve(&run, method, &made);
 
 cleanup:
     if (run.work != NULL)
         context->ops->release(context, run.work);
-    result->iterations = run.iterations;
-    result->converged = run.converged;
-    result->solve_ms = milliseconds() - start;
+    made.iterations = run.iterations;
+    made.converged = run.converged;
+    made.solve_ms = milliseconds() - start;
+    gsw_result_give(result, &made, sizeof made);
     return status;
 }
 
-gsw_status gsw_cg(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+gsw_status gsw_cg(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                   const gsw_krylov_options *options, const void *b, void *x,
                   gsw_krylov_result *result) {
-    return gsw_krylov(context, GSW_CG, matrix, factor, options, b, x, result);
+    return gsw_krylov(context, GSW_CG, A, M, options, b, x, result);
 }
 
-gsw_status gsw_bicgstab(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+gsw_status gsw_bicgstab(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                         const gsw_krylov_options *options, const void *b, void *x,
                         gsw_krylov_result *result) {
-    return gsw_krylov(context, GSW_BICGSTAB, matrix, factor, options, b, x, result);
+    return gsw_krylov(context, GSW_BICGSTAB, A, M, options, b, x, result);
 }
 
-gsw_status gsw_gmres(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,
+gsw_status gsw_gmres(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                      const gsw_krylov_options *options, const void *b, void *x,
                      gsw_krylov_result *result) {
-    return gsw_krylov(context, GSW_GMRES, matrix, factor, options, b, x, result);
+    return gsw_krylov(context, GSW_GMRES, A, M, options, b, x, result);
 }

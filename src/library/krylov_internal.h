@@ -16,15 +16,17 @@
 
 #include <gridsweep/krylov.h>
 
+#include "operator.h"
+#include "preconditioner.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 
 typedef struct gsw_krylov_run {
     gsw_context *context;
-    const gsw_matrix *matrix;
-    gsw_factor *factor;         /* NULL: no preconditioner */
-    gsw_krylov_options options; /* defaults resolved */
+    const gsw_operator *op;
+    gsw_preconditioner *preconditioner; /* NULL: none */
+    gsw_krylov_options options;         /* defaults resolved */
     int64_t n;
     const double *b;
     double *x;
@@ -69,7 +71,7 @@ gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double
 /* Whether the preconditioner stands to the right of the matrix: then a method needs vectors for
  * M^-1 p beside p. */
 static inline int gsw_krylov_right(const gsw_krylov_run *run) {
-    return run->factor != NULL && run->options.norm == GSW_NORM_TRUE;
+    return run->preconditioner != NULL && run->options.norm == GSW_NORM_TRUE;
 }
 
 /* The residual whose norm is checked: r = b - A x, with the left preconditioner M^-1 (b - A x). */

@@ -7,18 +7,18 @@
 #include "contract/check.h"
 #include "contract/csr.h"
 #include "multigrid_internal.h"
+#include "options.h"
+#include "preconditioner.h"
+
+GSW_ENDS_WITH(gsw_multigrid_options, coarsest_points);
+GSW_ENDS_WITH(gsw_multigrid_info, degenerate_points);
+GSW_ENDS_WITH(gsw_multigrid_level, bytes);
 
 enum { COARSEST_POINTS = 200, COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
 
 static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *given,
                           gsw_multigrid_options *options) {
-    *options = (gsw_multigrid_options){.size = sizeof *options};
-    if (given) {
-        GSW_REQUIRE(context, given->size == sizeof *given,
-                    "options->size is %zu; it must be sizeof(gsw_multigrid_options), which is %zu",
-                    given->size, sizeof *given);
-        *options = *given;
-    }
+    GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", given, sizeof *options, options));
     GSW_REQUIRE(context, (unsigned)options->smoother <= GSW_SMOOTHER_CHEBYSHEV,
                 "options->smoother %d is unknown", (int)options->smoother);
     GSW_REQUIRE(context, (unsigned)options->cycle <= GSW_CYCLE_W, "options->cycle %d is unknown",
@@ -164,8 +164,10 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
                                    gsw_multigrid_level *description) {
     if (!multigrid || !description || level < 0 || level >= multigrid->levels)
         return GSW_ERROR_INVALID_ARGUMENT;
+    GSW_TRY(gsw_result_check(NULL, "gsw_multigrid_level", description));
     const gsw_level *l = multigrid->level[level];
-    *description = (gsw_multigrid_level){
+    gsw_multigrid_level made = {
+        .size = sizeof made,
         .grid = l->matrix.grid,
         .stencil = l->matrix.stencil,
         .points = l->points,
@@ -179,17 +181,20 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
     };
     const gsw_factor *const factors[2] = {l->first, l->second};
     for (int i = 0; i < 2; i++) {
-        gsw_factor_info info;
+        gsw_factor_info info = {.size = sizeof info};
         if (gsw_factor_get_info(factors[i], &info) == GSW_SUCCESS)
-            description->bytes += info.packed_bytes + info.work_bytes;
+            made.bytes += info.packed_bytes + info.work_bytes;
     }
+    gsw_result_give(description, &made, sizeof made);
     return GSW_SUCCESS;
 }
 
 gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info) {
     if (!multigrid || !info)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *info = (gsw_multigrid_info){
+    GSW_TRY(gsw_result_check(NULL, "gsw_multigrid_info", info));
+    gsw_multigrid_info made = {
+        .size = sizeof made,
         .levels = multigrid->levels,
         .smoother = multigrid->options.smoother,
         .cycle = multigrid->options.cycle,
@@ -198,25 +203,57 @@ gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_
         .singular = multigrid->singular,
         .bytes = multigrid->bytes,
     };
-    if (info->smoother == GSW_SMOOTHER_AUTO)
-        info->smoother = multigrid->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+    if (made.smoother == GSW_SMOOTHER_AUTO)
+        made.smoother = multigrid->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
     double points = 0, couplings = 0, finest_points = 1, finest_couplings = 1;
     for (int number = 0; number < multigrid->levels; number++) {
-        gsw_multigrid_level level;
-        gsw_multigrid_get_level(multigrid, number, &level);
+        gsw_multigrid_level level = {.size = sizeof level};
+        GSW_TRY(gsw_multigrid_get_level(multigrid, number, &level));
         points += (double)level.points;
         couplings += (double)level.couplings;
         if (number == 0) {
             finest_points = (double)level.points;
             finest_couplings = (double)level.couplings;
         }
-        info->bytes += level.bytes;
-        info->degenerate_points += level.degenerate_points;
-        info->smoother_fallbacks += multigrid->level[number]->fell_back;
+        made.bytes += level.bytes;
+        made.degenerate_points += level.degenerate_points;
+        made.smoother_fallbacks += multigrid->level[number]->fell_back;
     }
-    info->grid_complexity = points / finest_points;
-    info->operator_complexity = couplings / finest_couplings;
+    made.grid_complexity = points / finest_points;
+    made.operator_complexity = couplings / finest_couplings;
+    gsw_result_give(info, &made, sizeof made);
     return GSW_SUCCESS;
+}
+
+/* ---- As a preconditioner ----------------------------------------------------------------------
+ */
+
+static gsw_status apply_cycle(void *self, gsw_context *context, const double *b, double *x) {
+    return gsw_multigrid_apply(context, self, b, x);
+}
+
+static const char *name_of(const void *self) {
+    (void)self;
+    return "mg";
+}
+
+static gsw_status check_values(const void *self, gsw_context *context) {
+    const gsw_multigrid *multigrid = self;
+    GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
+                                             gsw_preconditioner **preconditioner) {
+    static const gsw_preconditioner_ops ops = {
+        .in_place = 1, .apply = apply_cycle, .name = name_of, .check = check_values};
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");
+    *preconditioner = NULL;
+    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    return gsw_preconditioner_make(context, multigrid->level[0]->points, &ops, multigrid,
+                                   preconditioner);
 }
 
 const char *gsw_smoother_name(gsw_smoother smoother) {

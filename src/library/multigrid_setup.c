@@ -45,8 +45,10 @@ static gsw_status fill_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_ki
                               gsw_factor **factor) {
     if (*factor)
         return gsw_factor_refactor(mg->context, *factor, &level->matrix, NULL);
-    const gsw_factor_options options = {
-        .kind = kind, .factor_type = mg->options.cycle_type, .vector_type = mg->options.cycle_type};
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = kind,
+                                        .factor_type = mg->options.cycle_type,
+                                        .vector_type = mg->options.cycle_type};
     return gsw_factor_create(mg->context, &level->matrix, &options, factor);
 }
 

@@ -1,10 +1,13 @@
 /* sptrsv.c: validates and dispatches the direct triangular solve. */
 #include <stdbool.h>
 
+#include "options.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+
+GSW_ENDS_WITH(gsw_sptrsv_options, workspace);
 
 static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options) {
@@ -55,6 +58,7 @@ static gsw_status check_vectors(gsw_context *context, int64_t points, gsw_dtype 
 
 static gsw_factor_options packed_options(const gsw_sptrsv_options *options) {
     return (gsw_factor_options){
+        .size = sizeof(gsw_factor_options),
         .kind = options->part == GSW_LOWER ? GSW_FACTOR_LOWER : GSW_FACTOR_UPPER,
         .factor_type = options->vector_type, /* rounds nothing that the vectors do not round */
         .vector_type = options->vector_type,
@@ -115,13 +119,12 @@ static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix
 gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_sptrsv_options *options, int64_t count, const void *b, int64_t ldb,
                       void *x, int64_t ldx) {
-    gsw_sptrsv_options chosen = {0};
+    gsw_sptrsv_options chosen;
     int64_t points;
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(gsw_options_take(context, "gsw_sptrsv_options", options, sizeof chosen, &chosen));
     GSW_TRY(gsw_matrix_check(context, matrix));
-    if (options != NULL)
-        chosen = *options;
     GSW_TRY(check_options(context, matrix, &chosen));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     GSW_TRY(check_vectors(context, points, chosen.vector_type, count, b, ldb, x, ldx));

@@ -215,8 +215,8 @@ static gsw_status detect(factor_data *data, const gsw_csr *csr, const gsw_grid *
 static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind,
                                const MatFactorInfo *info) {
     factor_data *data;
-    gsw_context_options context_options = {0};
-    gsw_factor_options options = {.kind = kind};
+    gsw_context_options context_options = {.size = sizeof context_options};
+    gsw_factor_options options = {.size = sizeof options, .kind = kind};
     gsw_grid given = {0};
     gsw_csr csr;
     gsw_status status;
@@ -400,7 +400,7 @@ static PetscErrorCode backward_solve(Mat factor, Vec b, Vec x) {
 
 static PetscErrorCode get_info(Mat factor, MatInfoType which, MatInfo *info) {
     factor_data *data;
-    gsw_factor_info sizes = {0};
+    gsw_factor_info sizes = {.size = sizeof sizes};
     PetscFunctionBegin;
     (void)which; /* one process: local and global are the same */
     PetscCall(get_data(factor, &data));

@@ -58,7 +58,8 @@ static void try_arrays(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const gsw_context_options options = {.backend = GSW_BACKEND_CPU, .threads = 1};
+    static const gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 1};
     if (!context && gsw_context_create(&options, &context) != GSW_SUCCESS)
         abort();
     try_file(data, size);

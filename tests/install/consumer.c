@@ -10,19 +10,25 @@
 static int solve(gsw_context *context, const gsw_matrix *matrix) {
     int64_t points = 0;
     gsw_factor *factor = NULL;
-    gsw_krylov_result result = {0};
+    gsw_operator *op = NULL;
+    gsw_preconditioner *M = NULL;
+    gsw_krylov_result result = {.size = sizeof result};
     double *b = NULL, *x = NULL;
     if (gsw_grid_points(&matrix->grid, &points) != GSW_SUCCESS)
         return 0;
     b = malloc((size_t)points * sizeof *b);
     x = calloc((size_t)points, sizeof *x);
     if (b != NULL && x != NULL &&
-        gsw_factor_create(context, matrix, NULL, &factor) == GSW_SUCCESS) {
+        gsw_factor_create(context, matrix, NULL, &factor) == GSW_SUCCESS &&
+        gsw_operator_from_matrix(context, matrix, &op) == GSW_SUCCESS &&
+        gsw_preconditioner_from_factor(context, factor, &M) == GSW_SUCCESS) {
         for (int64_t i = 0; i < points; i++)
             b[i] = 1;
-        if (gsw_cg(context, matrix, factor, NULL, b, x, &result) == GSW_SUCCESS)
+        if (gsw_cg(context, op, M, NULL, b, x, &result) == GSW_SUCCESS)
             printf("%d iterations, residual %.1e\n", (int)result.iterations, result.residual);
     }
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
     gsw_factor_destroy(factor);
     free(x);
     free(b);
@@ -30,7 +36,7 @@ static int solve(gsw_context *context, const gsw_matrix *matrix) {
 }
 
 int main(void) {
-    gsw_context_options options = {.backend = GSW_BACKEND_CPU};
+    gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
     gsw_context *context = NULL;
     gsw_problem *problem = NULL;
     int good = 0;

@@ -1,6 +1,6 @@
 """The library's own preconditioned Krylov solvers, which run without a return to Python."""
 
-from ctypes import byref
+from ctypes import byref, c_void_p
 from typing import NamedTuple
 
 import numpy as np
@@ -79,8 +79,17 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         options.monitor = t.MONITOR_FN(watch)
     report = t.gsw_krylov_result()
     with context._turn() as c:
-        code = function(c, byref(matrix.struct), M._address() if M is not None else None,
-                        byref(options), given.address, result_x.address, byref(report))
+        op, preconditioner = c_void_p(), c_void_p()
+        try:
+            context._check(library.gsw_operator_from_matrix(c, byref(matrix.struct), byref(op)))
+            if M is not None:
+                context._check(library.gsw_preconditioner_from_factor(c, M._address(),
+                                                                      byref(preconditioner)))
+            code = function(c, op, preconditioner, byref(options), given.address,
+                            result_x.address, byref(report))
+        finally:
+            library.gsw_preconditioner_destroy(preconditioner)
+            library.gsw_operator_destroy(op)
         status = status_of(code)
         if status not in _ENDED:
             context._check(code)

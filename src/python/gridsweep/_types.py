@@ -1,7 +1,7 @@
 """The public C structs and enums as ctypes knows them, with the names and order of the headers."""
 
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
-                    c_size_t, c_void_p)
+                    c_size_t, c_void_p, sizeof)
 from enum import IntEnum
 
 STENCIL_MAX = 128
@@ -40,9 +40,19 @@ LOG_FN = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MONITOR_FN = CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
 
 
-class gsw_context_options(Structure):
-    _fields_ = [("backend", c_int), ("threads", c_int), ("device", c_int), ("stream", c_void_p),
-                ("log", LOG_FN), ("log_user", c_void_p)]
+APPLY_FN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p)
+
+
+class _Sized(Structure):
+    """A struct that grows: its first member is its size (gridsweep/gridsweep.h)."""
+
+    def __init__(self, **members):
+        super().__init__(size=sizeof(type(self)), **members)
+
+
+class gsw_context_options(_Sized):
+    _fields_ = [("size", c_size_t), ("backend", c_int), ("threads", c_int), ("device", c_int),
+                ("stream", c_void_p), ("log", LOG_FN), ("log_user", c_void_p)]
 
 
 class gsw_grid(Structure):
@@ -72,32 +82,32 @@ class gsw_matrix(Structure):
                 ("array", gsw_stencil_array)]
 
 
-class gsw_factor_options(Structure):
-    _fields_ = [("kind", c_int), ("factor_type", c_int), ("vector_type", c_int),
-                ("transpose", c_int), ("unit_diagonal", c_int), ("omega", c_double),
-                ("pivot_shift", c_double)]
+class gsw_factor_options(_Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("factor_type", c_int),
+                ("vector_type", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
+                ("omega", c_double), ("pivot_shift", c_double)]
 
 
-class gsw_factor_info(Structure):
-    _fields_ = [("kind", c_int), ("factor_type", c_int), ("vector_type", c_int),
-                ("grid", gsw_grid), ("stencil", gsw_stencil), ("packed_bytes", c_int64),
-                ("work_bytes", c_int64), ("moved_bytes", c_int64), ("shifted_pivots", c_int64),
-                ("first_bad_row", c_int64)]
+class gsw_factor_info(_Sized):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("factor_type", c_int),
+                ("vector_type", c_int), ("grid", gsw_grid), ("stencil", gsw_stencil),
+                ("packed_bytes", c_int64), ("work_bytes", c_int64), ("moved_bytes", c_int64),
+                ("shifted_pivots", c_int64), ("first_bad_row", c_int64)]
 
 
-class gsw_sptrsv_options(Structure):
-    _fields_ = [("part", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
+class gsw_sptrsv_options(_Sized):
+    _fields_ = [("size", c_size_t), ("part", c_int), ("transpose", c_int), ("unit_diagonal", c_int),
                 ("vector_type", c_int), ("algorithm", c_int), ("workspace", c_void_p)]
 
 
-class gsw_krylov_options(Structure):
-    _fields_ = [("rtol", c_double), ("atol", c_double), ("max_iterations", c_int64),
+class gsw_krylov_options(_Sized):
+    _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double), ("max_iterations", c_int64),
                 ("restart", c_int), ("norm", c_int), ("monitor", MONITOR_FN),
                 ("monitor_user", c_void_p)]
 
 
-class gsw_krylov_result(Structure):
-    _fields_ = [("iterations", c_int64), ("converged", c_int), ("residual", c_double),
+class gsw_krylov_result(_Sized):
+    _fields_ = [("size", c_size_t), ("iterations", c_int64), ("converged", c_int), ("residual", c_double),
                 ("recurrence", c_double), ("solve_ms", c_double)]
 
 
@@ -106,7 +116,7 @@ STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_
            gsw_krylov_result)
 
 _P = POINTER
-_KRYLOV = (c_int, [c_void_p, _P(gsw_matrix), c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
+_KRYLOV = (c_int, [c_void_p, c_void_p, c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
                    _P(gsw_krylov_result)])
 
 # Function: (result, arguments). Contexts, factors and arrays are plain addresses.
@@ -143,6 +153,13 @@ PROTOTYPES = {
     "gsw_factor_destroy": (None, [c_void_p]),
     "gsw_smooth": (c_int, [c_void_p, _P(gsw_matrix), c_void_p, c_int32, c_int, c_void_p, c_void_p,
                            c_void_p]),
+    "gsw_operator_from_matrix": (c_int, [c_void_p, _P(gsw_matrix), _P(c_void_p)]),
+    "gsw_operator_from_callback": (c_int, [c_void_p, c_int64, APPLY_FN, c_void_p, _P(c_void_p)]),
+    "gsw_operator_destroy": (None, [c_void_p]),
+    "gsw_preconditioner_from_factor": (c_int, [c_void_p, c_void_p, _P(c_void_p)]),
+    "gsw_preconditioner_from_callback": (c_int, [c_void_p, c_int64, APPLY_FN, c_void_p,
+                                                 _P(c_void_p)]),
+    "gsw_preconditioner_destroy": (None, [c_void_p]),
     "gsw_cg": _KRYLOV,
     "gsw_bicgstab": _KRYLOV,
     "gsw_gmres": _KRYLOV,

@@ -1,0 +1,161 @@
+/* preconditioner.c: preconditioners made of factors, of callbacks, and of parts of the library. */
+#include <stdlib.h>
+
+#include "callback.h"
+#include "preconditioner.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
+
+struct gsw_preconditioner {
+    gsw_context *context; /* the one that made it */
+    int64_t points;
+    const gsw_preconditioner_ops *ops;
+    void *self;
+    double *work; /* takes b where x is b and the kind cannot have that; else NULL */
+};
+
+gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
+                                   const gsw_preconditioner_ops *ops, void *self,
+                                   gsw_preconditioner **preconditioner) {
+    gsw_preconditioner *made;
+    gsw_status status;
+    size_t bytes;
+    void *work = NULL;
+    *preconditioner = NULL;
+    if (!gsw_mul_size((size_t)points, sizeof(double), &bytes))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a vector of %lld points exceeds 64-bit sizes",
+                        (long long)points);
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a preconditioner", (void **)&made));
+    if (!ops->in_place)
+        GSW_TRY_GOTO(context->ops->alloc(context, bytes, &work), fail);
+    *made = (gsw_preconditioner){
+        .context = context, .points = points, .ops = ops, .self = self, .work = work};
+    *preconditioner = made;
+    return GSW_SUCCESS;
+
+fail:
+    free(made);
+    return status;
+}
+
+/* ---- from a factor ---- */
+
+static gsw_status factor_apply(void *self, gsw_context *context, const double *b, double *x) {
+    gsw_factor *factor = self;
+    return gsw_factor_solve(context, factor, 1, b, factor->points, x, factor->points);
+}
+
+static const char *factor_name(const void *self) {
+    const gsw_factor *factor = self;
+    return gsw_factor_kind_name(factor->options.kind);
+}
+
+static gsw_status factor_check(const void *self, gsw_context *context) {
+    const gsw_factor *factor = self;
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *factor,
+                                          gsw_preconditioner **preconditioner) {
+    static const gsw_preconditioner_ops ops = {
+        .in_place = 1, .apply = factor_apply, .name = factor_name, .check = factor_check};
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
+    *preconditioner = NULL;
+    GSW_REQUIRE(context, factor != NULL, "factor is NULL");
+    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    if (factor->options.vector_type != GSW_F64)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factor: its vectors are fp32, but preconditioners work in fp64");
+    return gsw_preconditioner_make(context, factor->points, &ops, factor, preconditioner);
+}
+
+/* ---- from a callback ---- */
+
+typedef struct callback {
+    gsw_apply_fn apply;
+    void *user;
+} callback;
+
+static gsw_status callback_apply(void *self, gsw_context *context, const double *b, double *x) {
+    const callback *given = self;
+    return gsw_call_apply(context, "preconditioner", given->apply, given->user, b, x);
+}
+
+static const char *callback_name(const void *self) {
+    (void)self;
+    return "callback";
+}
+
+gsw_status gsw_preconditioner_from_callback(gsw_context *context, int64_t points,
+                                            gsw_apply_fn apply, void *user,
+                                            gsw_preconditioner **preconditioner) {
+    static const gsw_preconditioner_ops ops = {
+        .apply = callback_apply, .name = callback_name, .destroy = free};
+    callback *given;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
+    *preconditioner = NULL;
+    GSW_REQUIRE(context, points >= 1, "points is %lld; it must be at least 1", (long long)points);
+    GSW_REQUIRE(context, apply != NULL, "apply is NULL");
+    GSW_TRY(gsw_alloc(context, 1, sizeof *given, "a preconditioner", (void **)&given));
+    *given = (callback){.apply = apply, .user = user};
+    const gsw_status status = gsw_preconditioner_make(context, points, &ops, given, preconditioner);
+    if (status != GSW_SUCCESS)
+        free(given);
+    return status;
+}
+
+/* ---- all kinds ---- */
+
+gsw_status gsw_preconditioner_check(gsw_context *context,
+                                    const gsw_preconditioner *preconditioner) {
+    GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
+    GSW_REQUIRE(context, preconditioner->context == context,
+                "preconditioner was made with another context");
+    return preconditioner->ops->check == NULL
+               ? GSW_SUCCESS
+               : preconditioner->ops->check(preconditioner->self, context);
+}
+
+gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,
+                                    double *x) {
+    gsw_context *context = preconditioner->context;
+    if (b == x && preconditioner->work != NULL) {
+        GSW_TRY(context->ops->copy(context, preconditioner->points, b, preconditioner->work));
+        b = preconditioner->work;
+    }
+    return preconditioner->ops->apply(preconditioner->self, context, b, x);
+}
+
+gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *preconditioner,
+                                    const double *b, double *x) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(gsw_preconditioner_check(context, preconditioner));
+    GSW_REQUIRE(context, b != NULL, "b is NULL");
+    GSW_REQUIRE(context, x != NULL, "x is NULL");
+    GSW_REQUIRE(context, b == x || !gsw_overlap(b, x, preconditioner->points), "b and x overlap");
+    return gsw_preconditioner_solve(preconditioner, b, x);
+}
+
+int64_t gsw_preconditioner_points(const gsw_preconditioner *preconditioner) {
+    return preconditioner == NULL ? 0 : preconditioner->points;
+}
+
+const char *gsw_preconditioner_name(const gsw_preconditioner *preconditioner) {
+    return preconditioner == NULL ? "none" : preconditioner->ops->name(preconditioner->self);
+}
+
+void gsw_preconditioner_destroy(gsw_preconditioner *preconditioner) {
+    if (preconditioner == NULL)
+        return;
+    if (preconditioner->work != NULL)
+        preconditioner->context->ops->release(preconditioner->context, preconditioner->work);
+    if (preconditioner->ops->destroy != NULL)
+        preconditioner->ops->destroy(preconditioner->self);
+    free(preconditioner);
+}

@@ -1,0 +1,33 @@
+/* preconditioner.h: how parts of the library make themselves preconditioners. */
+#ifndef GSW_PRECONDITIONER_H
+#define GSW_PRECONDITIONER_H
+
+#include <gridsweep/preconditioner.h>
+
+/* What a kind of preconditioner does. `self` is what it was made with. Arguments have been
+ * checked. */
+typedef struct gsw_preconditioner_ops {
+    /* Whether `apply` takes b as x. Where it does not, it gets vectors that do not overlap. */
+    int in_place;
+    gsw_status (*apply)(void *self, gsw_context *context, const double *b, double *x);
+    const char *(*name)(const void *self);
+    /* Refuses, before a solve, what cannot be applied now. NULL: it always can. */
+    gsw_status (*check)(const void *self, gsw_context *context);
+    /* Frees what the preconditioner owns. NULL: nothing. */
+    void (*destroy)(void *self);
+} gsw_preconditioner_ops;
+
+/* Makes a preconditioner for vectors of `points` values. The table stays where it is. On success
+ * the preconditioner owns `self` as its table says; on failure the caller still does, and
+ * *preconditioner is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
+gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
+                                   const gsw_preconditioner_ops *ops, void *self,
+                                   gsw_preconditioner **preconditioner);
+
+/* Refuses NULL, a preconditioner of another context, and one that cannot be applied now. */
+gsw_status gsw_preconditioner_check(gsw_context *context, const gsw_preconditioner *preconditioner);
+
+/* x = M^-1 b with checked arguments; x may be b. */
+gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b, double *x);
+
+#endif
