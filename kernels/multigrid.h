@@ -11,7 +11,9 @@
  * WEIGHTS. A fine point of class c at 2 I + c interpolates from the coarse points I + d, where d is
  * any subset of c: 2^|c| weights. One array over the coarse grid holds the weight of one pair
  * (c, d) at I, so that neighbours along a line lie side by side; class 0 has the weight 1 and no
- * array. Weights of fine points or coarse points outside the grids are zero.
+ * array. Weights of fine points or coarse points outside the grids are zero. Before the first array
+ * and behind the last one lie GSW_WEIGHTS_PAD finite values, so that a block of lanes at the edge
+ * of the grid can be read whole: what is read beyond a line meets couplings that are zero.
  *
  * COUPLINGS. Interpolation and triple product see a stencil of radius 1: a *slot* is one of its 27
  * places, dx fastest. Couplings of radius 2 are lumped into slots: c at +-2 becomes 4 c at +-1 and
@@ -32,6 +34,7 @@ enum {
     GSW_SLOTS = 27,
     GSW_SLOT_CENTER = 13,
     GSW_CLASSES = 8,
+    GSW_WEIGHTS_PAD = 64,
     GSW_WEIGHTS_MAX = 26,      /* 6 edges' + 12 faces' + 8 of the centre */
     GSW_WEIGHT_ONE = -1,       /* of a coarse point: no array */
     GSW_LUMPED_RADIUS = 2,     /* largest component of an offset */
@@ -75,10 +78,11 @@ typedef struct gsw_transfer {
     int symmetric; /* the product's rows hold the coarse upper part only: see gsw_transfer_make */
     int plain;     /* each coupling of the fine stencil has a slot of its own, factor 1 */
     int32_t weights;
-    int32_t first[GSW_CLASSES]; /* first weight of each class */
-    uint32_t slots;             /* bit sets of slots in use: fine, */
-    uint32_t symmetric_slots;   /* fine with the mirrored ones, */
-    uint32_t coarse_slots;      /* coarse */
+    int32_t first[GSW_CLASSES];             /* first weight of each class */
+    int8_t project[GSW_CLASSES][GSW_SLOTS]; /* gsw_slot_project() */
+    uint32_t slots;                         /* bit sets of slots in use: fine, */
+    uint32_t symmetric_slots;               /* fine with the mirrored ones, */
+    uint32_t coarse_slots;                  /* coarse */
     int32_t coarse_entry[GSW_SLOTS];
     int32_t lumps[GSW_STENCIL_MAX];
     gsw_lump lump[GSW_STENCIL_MAX][GSW_LUMPS_MAX];
@@ -347,6 +351,9 @@ static inline void gsw_transfer_make(gsw_transfer *t, const gsw_grid *grid,
     t->fine_stencil = *stencil;
     t->axes = axes;
     t->symmetric = symmetric;
+    for (int c = 0; c < GSW_CLASSES; c++)
+        for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+            t->project[c][slot] = (int8_t)gsw_slot_project(slot, c);
     gsw_transfer_lump(t);
     gsw_transfer_weights(t);
     gsw_transfer_product(t);

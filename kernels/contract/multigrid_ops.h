@@ -21,8 +21,9 @@ typedef struct gsw_survey {
 } gsw_survey;
 
 typedef struct gsw_multigrid_ops {
-    /* Result in host memory. */
-    gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, gsw_survey *survey);
+    /* Result in host memory. `mirror`: look for symmetry; else the answer is yes. */
+    gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, int mirror,
+                         gsw_survey *survey);
 
     /* A copy of a matrix of either format as arrays of `type`; arrays[e] may be NULL where entry e
      * is not wanted. Couplings that leave the grid become zeros. Errors: NOT_A_GRID. */
@@ -35,8 +36,8 @@ typedef struct gsw_multigrid_ops {
                               const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
                               void *const *weights, int64_t *degenerate);
 
-    /* The triple product R A P as fp64 arrays of the coarse stencil, which hold zeros where a
-     * coupling leaves the coarse grid (and do so before the call). */
+    /* The triple product R A P as fp64 arrays of the coarse stencil, zeros where a coupling leaves
+     * the coarse grid. */
     gsw_status (*triple)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);

@@ -22,6 +22,68 @@ enum {
 /* Smaller grids are not worth waking the other threads. */
 #define SERIAL_LIMIT 4096
 
+/* ---- Blocks of lanes --------------------------------------------------------------------------
+ *
+ * In vectors of four, because compilers make slow string instructions of such short fills and
+ * copies, and pass wider vectors through memory where the processor has none.
+ */
+
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float quad_f32 __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline quad load(const double *from) {
+    return *(const quad *)from;
+}
+
+static inline quad_f32 load_f32(const float *from) {
+    return *(const quad_f32 *)from;
+}
+
+static inline void store(double *to, quad value) {
+    *(quad *)to = value;
+}
+
+static inline void clear_lanes(double to[LANES]) {
+    for (int k = 0; k < LANES; k += 4)
+        store(to + k, (quad){0});
+}
+
+static inline void copy_lanes(const double *from, double *to) {
+    for (int k = 0; k < LANES; k += 4)
+        store(to + k, load(from + k));
+}
+
+static inline void widen_lanes(const float *from, double to[LANES]) {
+    for (int k = 0; k < LANES; k += 4)
+        store(to + k, __builtin_convertvector(load_f32(from + k), quad));
+}
+
+/* Every other value; reads 2 LANES of them. */
+static inline void even_lanes_f64(const double *from, double to[LANES]) {
+    for (int k = 0; k < LANES; k += 4)
+        store(to + k,
+              __builtin_shufflevector(load(from + 2 * k), load(from + 2 * k + 4), 0, 2, 4, 6));
+}
+
+static inline void even_lanes_f32(const float *from, double to[LANES]) {
+    for (int k = 0; k < LANES; k += 4) {
+        const quad_f32 even =
+            __builtin_shufflevector(load_f32(from + 2 * k), load_f32(from + 2 * k + 4), 0, 2, 4, 6);
+        store(to + k, __builtin_convertvector(even, quad));
+    }
+}
+
+/* to += factor * from, lane by lane. */
+static inline void add_product_lanes(const double *factor, const double *from, double to[LANES]) {
+    for (int k = 0; k < LANES; k += 4)
+        store(to + k, load(to + k) + load(factor + k) * load(from + k));
+}
+
+static inline void add_multiple_lanes(double factor, const double *from, double to[LANES]) {
+    for (int k = 0; k < LANES; k += 4)
+        store(to + k, load(to + k) + factor * load(from + k));
+}
+
 /* ---- Fetching blocks --------------------------------------------------------------------------
  */
 
@@ -39,26 +101,34 @@ static inline void lanes_inside(int64_t x, int64_t step, int64_t dx, int64_t nx,
         low = -(x + dx);
     if (nx - x - dx < high)
         high = nx - x - dx;
-    low = (low + step - 1) / step; /* x + step l >= 0 */
-    high = high > 0 ? (high + step - 1) / step : 0;
+    if (step == 2) { /* x + 2 l >= 0 */
+        low = (low + 1) / 2;
+        high = high > 0 ? (high + 1) / 2 : 0;
+    }
+    high = high > 0 ? high : 0;
     *first = low < LANES ? low : LANES;
     *last = high < LANES ? high : LANES;
 }
 
+/* Lanes first..last-1 of array[at + step l], zeros in the others, which are read as well where they
+ * lie in the array. */
 static inline __attribute__((always_inline)) void fetch_lanes(const void *array, gsw_dtype type,
-                                                              int64_t at, int64_t step,
-                                                              int64_t first, int64_t last,
-                                                              double *to) {
-    if (first == 0 && last == LANES) {
-        if (type == GSW_F64) {
-            const double *from = (const double *)array + at;
-            for (int l = 0; l < LANES; l++)
-                to[l] = from[step * l];
-        } else {
-            const float *from = (const float *)array + at;
-            for (int l = 0; l < LANES; l++)
-                to[l] = from[step * l];
-        }
+                                                              int64_t points, int64_t at,
+                                                              int64_t step, int64_t first,
+                                                              int64_t last, double *to) {
+    if (at >= 0 && at + step * LANES <= points) {
+        if (type == GSW_F64 && step == 1)
+            copy_lanes((const double *)array + at, to);
+        else if (type == GSW_F64)
+            even_lanes_f64((const double *)array + at, to);
+        else if (step == 1)
+            widen_lanes((const float *)array + at, to);
+        else
+            even_lanes_f32((const float *)array + at, to);
+        for (int64_t l = 0; l < first; l++)
+            to[l] = 0;
+        for (int64_t l = last; l < LANES; l++)
+            to[l] = 0;
         return;
     }
     for (int64_t l = 0; l < LANES; l++) {
@@ -84,17 +154,12 @@ static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_bl
     lanes_inside(block->x, block->step, o.dx, g->nx, &first, &last);
     if (first >= last)
         return 0;
-    const int64_t at = gsw_grid_row(g, block->x, y, z);
+    const int64_t at = gsw_grid_row(g, block->x, y, z), points = g->nx * g->ny * g->nz;
     if (block->step == 1)
-        fetch_lanes(array, matrix->array.value_type, at, 1, first, last, to);
+        fetch_lanes(array, matrix->array.value_type, points, at, 1, first, last, to);
     else
-        fetch_lanes(array, matrix->array.value_type, at, 2, first, last, to);
+        fetch_lanes(array, matrix->array.value_type, points, at, 2, first, last, to);
     return 1;
-}
-
-static inline void add_lane_multiple(double factor, const double value[LANES], double to[LANES]) {
-    for (int l = 0; l < LANES; l++)
-        to[l] += factor * value[l];
 }
 
 /* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. */
@@ -105,11 +170,11 @@ static void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *matrix, 
     double value[LANES];
     if (fetch_entry(matrix, e, block, value))
         for (int32_t i = 0; i < t->lumps[e]; i++)
-            add_lane_multiple(0.5 * t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
+            add_multiple_lanes(0.5 * t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
     if (fetch_entry(matrix, e, &from, value)) /* row i - o couples to i */
         for (int32_t i = 0; i < t->lumps[e]; i++)
-            add_lane_multiple(0.5 * t->lump[e][i].factor, value,
-                              a[gsw_slot_mirror(t->lump[e][i].slot)]);
+            add_multiple_lanes(0.5 * t->lump[e][i].factor, value,
+                               a[gsw_slot_mirror(t->lump[e][i].slot)]);
 }
 
 /* Entry e of a symmetric matrix, lumped so that the result is symmetric: each lump is shared by the
@@ -118,12 +183,12 @@ static void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *matrix,
                                 const fine_block *block, double a[GSW_SLOTS][LANES]) {
     double value[LANES];
     if (fetch_entry(matrix, e, block, value)) {
-        add_lane_multiple(1, value, a[GSW_SLOT_CENTER]);
+        add_multiple_lanes(1, value, a[GSW_SLOT_CENTER]);
         for (int32_t i = 0; i < t->lumps[e]; i++)
             if (t->lump[e][i].slot != GSW_SLOT_CENTER) {
                 const double factor = 0.5 * t->lump[e][i].factor;
-                add_lane_multiple(factor, value, a[t->lump[e][i].slot]);
-                add_lane_multiple(-factor, value, a[GSW_SLOT_CENTER]);
+                add_multiple_lanes(factor, value, a[t->lump[e][i].slot]);
+                add_multiple_lanes(-factor, value, a[GSW_SLOT_CENTER]);
             }
     }
     for (int32_t i = 0; i < t->lumps[e]; i++) {
@@ -134,8 +199,8 @@ static void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *matrix,
         if (slot == GSW_SLOT_CENTER || !fetch_entry(matrix, e, &from, value))
             continue;
         const double factor = 0.5 * t->lump[e][i].factor;
-        add_lane_multiple(factor, value, a[gsw_slot_mirror(slot)]);
-        add_lane_multiple(-factor, value, a[GSW_SLOT_CENTER]);
+        add_multiple_lanes(factor, value, a[gsw_slot_mirror(slot)]);
+        add_multiple_lanes(-factor, value, a[GSW_SLOT_CENTER]);
     }
 }
 
@@ -153,7 +218,7 @@ static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int 
     const uint32_t slots = symmetric_part ? t->symmetric_slots : t->slots;
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         if (slots >> slot & 1)
-            memset(a[slot], 0, sizeof a[slot]);
+            clear_lanes(a[slot]);
     for (int32_t e = 0; e < t->fine_stencil.count; e++) {
         double value[LANES];
         if (!t->lumps[e])
@@ -164,29 +229,27 @@ static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int 
             add_symmetric_lumps(t, matrix, e, block, a);
         else if (fetch_entry(matrix, e, block, value))
             for (int32_t i = 0; i < t->lumps[e]; i++)
-                add_lane_multiple(t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
+                add_multiple_lanes(t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
     }
     return slots;
 }
 
-/* Weight `weight` at the block's coarse points shifted by dx: x is that of lane 0, the shift
- * included. Zero outside the coarse grid; returns 0 where all are. */
-static inline int fetch_weight(const gsw_transfer *t, gsw_dtype type, void *const *weights,
-                               int32_t weight, int64_t x, int64_t y, int64_t z, double to[LANES]) {
+/* Weight `weight` at the coarse points (x.., y, z), which may lie beside the line: what is found
+ * there is finite and serves nobody. Returns 0 where the line is outside the grid. */
+static inline __attribute__((always_inline)) const double *
+fetch_weight(const gsw_transfer *t, gsw_dtype type, void *const *weights, int32_t weight, int64_t x,
+             int64_t y, int64_t z, double own[LANES]) {
+    static const double ones[LANES] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const gsw_grid *g = &t->coarse;
-    int64_t first, last;
     if (y < 0 || y >= g->ny || z < 0 || z >= g->nz)
-        return 0;
-    lanes_inside(x, 1, 0, g->nx, &first, &last);
-    if (first >= last)
-        return 0;
-    if (weight == GSW_WEIGHT_ONE) {
-        for (int64_t l = 0; l < LANES; l++)
-            to[l] = l >= first && l < last;
-        return 1;
-    }
-    fetch_lanes(weights[weight], type, gsw_grid_row(g, x, y, z), 1, first, last, to);
-    return 1;
+        return NULL;
+    if (weight == GSW_WEIGHT_ONE)
+        return ones;
+    const int64_t row = gsw_grid_row(g, x, y, z);
+    if (type == GSW_F64)
+        return (const double *)weights[weight] + row;
+    widen_lanes((const float *)weights[weight] + row, own);
+    return own;
 }
 
 static inline void store_lanes(void *array, gsw_dtype type, int64_t at, int64_t count,
@@ -209,17 +272,15 @@ typedef struct tally {
     int symmetric, zero_sums;
 } tally;
 
-/* Entry e above the diagonal against its mirror image, whose rows are the block's neighbours. */
-static void compare_mirror(const gsw_matrix *matrix, int32_t e, const fine_block *block,
-                           const double value[LANES], const double diagonal[LANES], tally *sums) {
+/* Entry e against its mirror image, entry `mirror` (-1: none), whose rows are the neighbours. */
+static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
+                           const fine_block *block, const double value[LANES],
+                           const double diagonal[LANES], tally *sums) {
     const gsw_offset o = matrix->stencil.offsets[e];
-    const gsw_offset back = {-o.dx, -o.dy, -o.dz};
     const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1};
-    double other[LANES] = {0};
-    for (int32_t m = 0; m < matrix->stencil.count; m++) /* of the lower part or the upper one */
-        if (memcmp(&matrix->stencil.offsets[m], &back, sizeof back) == 0 &&
-            !fetch_entry(matrix, m, &there, other))
-            memset(other, 0, sizeof other);
+    double other[LANES];
+    if (mirror < 0 || !fetch_entry(matrix, mirror, &there, other))
+        memset(other, 0, sizeof other);
     int differ = 0;
     for (int l = 0; l < LANES; l++)
         differ |= fabs(value[l] - other[l]) > 1e-7 * fabs(diagonal[l]);
@@ -227,10 +288,16 @@ static void compare_mirror(const gsw_matrix *matrix, int32_t e, const fine_block
         sums->symmetric = 0;
 }
 
-static void tally_block(const gsw_matrix *matrix, const fine_block *block, tally *sums) {
+static inline void add_lanes(const double value[LANES], double to[LANES]) {
+    for (int l = 0; l < LANES; l++)
+        to[l] += value[l];
+}
+
+static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const fine_block *block,
+                        tally *sums) {
     const int32_t center = matrix->stencil.center;
     const int64_t left = matrix->grid.nx - block->x, count = left < LANES ? left : LANES;
-    double diagonal[LANES] = {0}, total[LANES] = {0}, size[LANES] = {0}, axis_sum[3][LANES] = {{0}};
+    double diagonal[LANES] = {0}, size[LANES] = {0}, total[LANES] = {0}, axis_sum[3][LANES] = {{0}};
     if (!fetch_entry(matrix, center, block, diagonal))
         memset(diagonal, 0, sizeof diagonal);
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
@@ -238,44 +305,55 @@ static void tally_block(const gsw_matrix *matrix, const fine_block *block, tally
         double value[LANES];
         if (!fetch_entry(matrix, e, block, value))
             continue;
-        for (int l = 0; l < LANES; l++) {
-            total[l] += value[l];
+        for (int l = 0; l < LANES; l++)
             size[l] += fabs(value[l]);
-            axis_sum[0][l] += o.dx != 0 ? value[l] : 0;
-            axis_sum[1][l] += o.dy != 0 ? value[l] : 0;
-            axis_sum[2][l] += o.dz != 0 ? value[l] : 0;
-        }
-        if (e != center && sums->symmetric)
-            compare_mirror(matrix, e, block, value, diagonal, sums);
+        add_lanes(value, total);
+        if (o.dx != 0)
+            add_lanes(value, axis_sum[0]);
+        if (o.dy != 0)
+            add_lanes(value, axis_sum[1]);
+        if (o.dz != 0)
+            add_lanes(value, axis_sum[2]);
+        /* One of each pair is enough, and that which has no mirror image. */
+        if (sums->symmetric && (e > center || mirror[e] < 0))
+            compare_mirror(matrix, e, mirror[e], block, value, diagonal, sums);
     }
-    for (int l = 0; l < count; l++) {
-        const double d = fabs(diagonal[l]);
-        if (!(d > 0 && d <= DBL_MAX)) {
-            if (sums->bad_row < 0)
-                sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
-            continue;
-        }
+    int bad = 0, unbalanced = 0;
+    for (int64_t l = 0; l < count; l++) {
+        const double d = fabs(diagonal[l]), ratio = size[l] / d;
+        bad |= !(d > 0 && d <= DBL_MAX);
         for (int axis = 0; axis < 3; axis++) {
             const double share = -axis_sum[axis][l] / diagonal[l];
             sums->coupling[axis][l] += share > 0 ? share : 0;
         }
-        sums->row_ratio = size[l] / d > sums->row_ratio ? size[l] / d : sums->row_ratio;
+        sums->row_ratio = ratio > sums->row_ratio ? ratio : sums->row_ratio;
         sums->largest = size[l] > sums->largest ? size[l] : sums->largest;
         sums->least = d < sums->least ? d : sums->least;
-        sums->zero_sums = sums->zero_sums && fabs(total[l]) <= 1e-12 * size[l];
+        unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
     }
+    if (unbalanced)
+        sums->zero_sums = 0;
+    for (int64_t l = 0; bad && l < count && sums->bad_row < 0; l++)
+        if (!(fabs(diagonal[l]) > 0 && fabs(diagonal[l]) <= DBL_MAX))
+            sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
 }
 
-static void survey(int threads, const gsw_matrix *matrix, gsw_survey *result) {
+static void survey(int threads, const gsw_matrix *matrix, int mirrored, gsw_survey *result) {
     const gsw_grid *g = &matrix->grid;
+    int32_t mirror[GSW_STENCIL_MAX];
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        mirror[e] =
+            mirrored ? gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) : e;
+    }
     const int64_t lines = g->ny * g->nz, length = (lines + PARTS - 1) / PARTS;
     tally part[PARTS];
 #pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
     for (int64_t p = 0; p < PARTS; p++) {
-        tally own = {.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+        tally own = {.least = DBL_MAX, .bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
         for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++)
             for (int64_t x = 0; x < g->nx; x += LANES)
-                tally_block(matrix, &(fine_block){x, line % g->ny, line / g->ny, 1}, &own);
+                tally_block(matrix, mirror, &(fine_block){x, line % g->ny, line / g->ny, 1}, &own);
         part[p] = own;
     }
     *result = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
@@ -291,7 +369,7 @@ static void survey(int threads, const gsw_matrix *matrix, gsw_survey *result) {
             result->least = part[p].least;
         if (result->bad_row < 0)
             result->bad_row = part[p].bad_row;
-        result->symmetric &= part[p].symmetric;
+        result->symmetric &= part[p].symmetric || !mirrored;
         result->zero_sums &= part[p].zero_sums;
     }
     for (int axis = 0; axis < 3; axis++)
@@ -318,39 +396,36 @@ static void copy_lines(int threads, const gsw_matrix *matrix, gsw_dtype type, vo
  */
 
 /* A block's rows, collapsed over the axes outside the class, and what they are divided by. */
-static void collapse(int class_, uint32_t slots, const double a[GSW_SLOTS][LANES],
-                     double c[GSW_SLOTS][LANES], double divisor[LANES], double diagonal[LANES]) {
+static void collapse(const gsw_transfer *t, int class_, uint32_t slots,
+                     const double a[GSW_SLOTS][LANES], double c[GSW_SLOTS][LANES],
+                     double divisor[LANES], double diagonal[LANES]) {
     static const double none[LANES] = {0};
     double total[LANES] = {0}, sides[6][LANES], coupled[LANES] = {0};
     int count = 0;
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
-        if (gsw_slot_project(slot, class_) == slot)
-            memset(c[slot], 0, sizeof c[slot]);
+        if (t->project[class_][slot] == slot)
+            clear_lanes(c[slot]);
     for (int axis = 0; axis < 3; axis++)
         if (class_ >> axis & 1) {
-            memset(sides[count], 0, 2 * sizeof sides[0]);
+            clear_lanes(sides[count]);
+            clear_lanes(sides[count + 1]);
             for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
-                const int side = gsw_slot_offset(slot, axis);
+                const int side = t->project[1 << axis][slot] - GSW_SLOT_CENTER;
                 if (!(slots >> slot & 1) || side == 0)
                     continue;
-                for (int l = 0; l < LANES; l++)
-                    sides[count + (side > 0)][l] += a[slot][l];
+                add_multiple_lanes(1, a[slot], sides[count + (side > 0)]);
             }
             count += 2;
         }
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++) {
         if (!(slots >> slot & 1))
             continue;
-        double *to = c[gsw_slot_project(slot, class_)];
-        for (int l = 0; l < LANES; l++) {
-            to[l] += a[slot][l];
-            total[l] += a[slot][l];
-        }
+        add_multiple_lanes(1, a[slot], c[t->project[class_][slot]]);
+        add_multiple_lanes(1, a[slot], total);
     }
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
-        if (slot != GSW_SLOT_CENTER && gsw_slot_project(slot, class_) == slot)
-            for (int l = 0; l < LANES; l++)
-                coupled[l] += c[slot][l];
+        if (slot != GSW_SLOT_CENTER && t->project[class_][slot] == slot)
+            add_multiple_lanes(1, c[slot], coupled);
     const double *center = slots >> GSW_SLOT_CENTER & 1 ? a[GSW_SLOT_CENTER] : none;
     for (int l = 0; l < LANES; l++) {
         double side[6];
@@ -386,24 +461,25 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int 
     const int64_t count = t->coarse.nx - x < LANES ? t->coarse.nx - x : LANES;
     const int subsets = 1 << gsw_class_size(class_);
     int64_t degenerate = 0;
-    memset(w, 0, (size_t)subsets * sizeof w[0]);
+    for (int k = 0; k < subsets; k++)
+        clear_lanes(w[k]);
     if (block.y < t->fine.ny && block.z < t->fine.nz) {
         const uint32_t slots = fetch_rows(t, matrix, symmetric_part, &block, a);
-        collapse(class_, slots, (const double(*)[LANES])a, c, divisor, diagonal);
+        collapse(t, class_, slots, (const double(*)[LANES])a, c, divisor, diagonal);
         for (int32_t i = t->first_term[class_]; i < t->first_term[class_ + 1]; i++) {
             const gsw_weight_term *term = &t->weight_term[i];
-            double p[LANES];
-            if (!fetch_weight(t, type, weights, term->weight, x + term->shift[0],
-                              y + term->shift[1], z + term->shift[2], p))
+            double own[LANES];
+            const double *p = fetch_weight(t, type, weights, term->weight, x + term->shift[0],
+                                           y + term->shift[1], z + term->shift[2], own);
+            if (!p)
                 continue;
-            for (int l = 0; l < LANES; l++)
-                w[term->to][l] -= c[term->slot][l] * p[l];
+            add_product_lanes(c[term->slot], p, w[term->to]);
         }
         for (int l = 0; l < count; l++) {
             const int there = block.x + block.step * l < t->fine.nx;
             const int serves = gsw_divisor_serves(divisor[l], diagonal[l]);
             for (int k = 0; k < subsets; k++)
-                w[k][l] = there && serves ? w[k][l] / divisor[l] : 0;
+                w[k][l] = there && serves ? -w[k][l] / divisor[l] : 0;
             if (there && !serves) {
                 take_mean(t, class_, x + l, y, z, l, w);
                 degenerate++;
@@ -443,64 +519,82 @@ static void add_product_row(const gsw_transfer *t, const gsw_matrix *matrix, gsw
                             void *const *prolongation, void *const *restriction,
                             const gsw_product_row *row, int64_t x, int64_t y, int64_t z,
                             double sum[GSW_SLOTS][LANES]) {
-    double a[GSW_SLOTS][LANES], ap[GSW_SLOTS][LANES], r[LANES], fetched[LANES];
+    double a[GSW_SLOTS][LANES], ap[GSW_SLOTS][LANES], own_r[LANES], own_p[LANES];
     const int64_t step[3] = {t->axes & 1 ? 2 : 1, t->axes & 2 ? 2 : 1, t->axes & 4 ? 2 : 1};
     const fine_block block = {step[0] * x + row->at[0], step[1] * y + row->at[1],
                               step[2] * z + row->at[2], step[0]};
-    if (!fetch_weight(t, type, restriction, row->weight, x + row->shift[0], y + row->shift[1],
-                      z + row->shift[2], r))
+    const double *r = fetch_weight(t, type, restriction, row->weight, x + row->shift[0],
+                                   y + row->shift[1], z + row->shift[2], own_r);
+    if (!r)
         return;
     const uint32_t slots = fetch_rows(t, matrix, 0, &block, a);
     if (slots == 0)
         return;
     for (int32_t k = 0; k < GSW_SLOTS; k++)
         if (row->reach >> k & 1)
-            memset(ap[k], 0, sizeof ap[k]);
+            clear_lanes(ap[k]);
     for (int32_t i = row->first; i < row->last; i++) {
         const gsw_product_term *term = &t->product_term[i];
-        const double *p = fetched;
-        const int64_t py = y + term->shift[1], pz = z + term->shift[2], px = x + term->shift[0];
         if (!(slots >> term->slot & 1))
             continue;
-        if (type == GSW_F64 && term->weight >= 0 && px >= 0 && px + LANES <= t->coarse.nx &&
-            py >= 0 && py < t->coarse.ny && pz >= 0 && pz < t->coarse.nz)
-            p = (const double *)prolongation[term->weight] + gsw_grid_row(&t->coarse, px, py, pz);
-        else if (!fetch_weight(t, type, prolongation, term->weight, px, py, pz, fetched))
+        const double *p = fetch_weight(t, type, prolongation, term->weight, x + term->shift[0],
+                                       y + term->shift[1], z + term->shift[2], own_p);
+        if (!p)
             continue;
-        double *to = ap[term->to];
-        const double *from = a[term->slot];
-#pragma omp simd
-        for (int l = 0; l < LANES; l++)
-            to[l] = multiply_add_f64(from[l], p[l], to[l]);
+        add_product_lanes(a[term->slot], p, ap[term->to]);
     }
     for (int32_t k = 0; k < GSW_SLOTS; k++)
         if (row->reach >> k & 1)
-#pragma omp simd
-            for (int l = 0; l < LANES; l++)
-                sum[k][l] = multiply_add_f64(r[l], ap[k][l], sum[k][l]);
+            add_product_lanes(r, ap[k], sum[k]);
+}
+
+/* Zeros where a coupling of a block's points leaves the coarse grid: those of the whole block where
+ * it leaves the plane of lines, else of the point at the end of its line. */
+static void store_zeros(const gsw_transfer *t, int32_t slot, int64_t x, int64_t y, int64_t z,
+                        int64_t count, double *const *coarse) {
+    const gsw_grid *g = &t->coarse;
+    const int dx = gsw_slot_offset(slot, 0);
+    const int64_t ny = y + gsw_slot_offset(slot, 1), nz = z + gsw_slot_offset(slot, 2);
+    double *to = coarse[t->coarse_entry[slot]] + gsw_grid_row(g, x, y, z);
+    if (ny < 0 || ny >= g->ny || nz < 0 || nz >= g->nz)
+        for (int64_t l = 0; l < count; l++)
+            to[l] = 0;
+    else if (dx < 0 && x == 0)
+        to[0] = 0;
+    else if (dx > 0 && x + count == g->nx)
+        to[count - 1] = 0;
+}
+
+static inline void store_range(double *to, const double *from, int64_t first, int64_t last) {
+    if (first == 0 && last == LANES)
+        copy_lanes(from, to);
+    else
+        for (int64_t l = first; l < last; l++)
+            to[l] = from[l];
 }
 
 /* Puts a block's coarse coupling `slot` where it belongs, and its mirror image into the lower part
- * of a symmetric product. What leaves the coarse grid stays away. */
+ * of a symmetric product. */
 static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64_t y, int64_t z,
                            const double sum[LANES], double *const *coarse) {
     const gsw_grid *g = &t->coarse;
     const int dx = gsw_slot_offset(slot, 0);
     const int64_t ny = y + gsw_slot_offset(slot, 1), nz = z + gsw_slot_offset(slot, 2);
-    if (t->coarse_entry[slot] < 0 || ny < 0 || ny >= g->ny || nz < 0 || nz >= g->nz)
+    const int64_t left = g->nx - x, count = left < LANES ? left : LANES;
+    const int both = t->symmetric && slot != GSW_SLOT_CENTER;
+    const int32_t mirror = gsw_slot_mirror(slot);
+    if (t->coarse_entry[slot] < 0)
         return;
-    const int64_t first = x + dx < 0 ? 1 : 0;
-    int64_t last = g->nx - x - (dx > 0);
-    if (last > LANES)
-        last = LANES;
-    if (last <= first)
+    store_zeros(t, slot, x, y, z, count, coarse);
+    if (both)
+        store_zeros(t, mirror, x, y, z, count, coarse);
+    if (ny < 0 || ny >= g->ny || nz < 0 || nz >= g->nz)
         return;
-    double *to = coarse[t->coarse_entry[slot]] + gsw_grid_row(g, x, y, z);
-    memcpy(to + first, sum + first, (size_t)(last - first) * sizeof *to);
-    const int32_t mirror = t->coarse_entry[gsw_slot_mirror(slot)];
-    if (t->symmetric && slot != GSW_SLOT_CENTER)
-        memcpy(coarse[mirror] + gsw_grid_row(g, x + dx, ny, nz) + first, sum + first,
-               (size_t)(last - first) * sizeof *to);
+    const int64_t first = x + dx < 0, last = count == left && dx > 0 ? count - 1 : count;
+    store_range(coarse[t->coarse_entry[slot]] + gsw_grid_row(g, x, y, z), sum, first, last);
+    if (both)
+        store_range(coarse[t->coarse_entry[mirror]] + gsw_grid_row(g, x + dx, ny, nz), sum, first,
+                    last);
 }
 
 static void triple(int threads, const gsw_transfer *t, const gsw_matrix *matrix, gsw_dtype type,
@@ -512,7 +606,8 @@ static void triple(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
         const int64_t y = line % g->ny, z = line / g->ny;
         for (int64_t x = 0; x < g->nx; x += LANES) {
             double sum[GSW_SLOTS][LANES];
-            memset(sum, 0, sizeof sum);
+            for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+                clear_lanes(sum[slot]);
             for (int32_t i = 0; i < t->rows; i++)
                 add_product_row(t, matrix, type, prolongation, restriction, &t->row[i], x, y, z,
                                 sum);

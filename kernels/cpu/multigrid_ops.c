@@ -25,9 +25,10 @@ static int64_t points_of(const gsw_grid *grid) {
     return grid->nx * grid->ny * grid->nz;
 }
 
-static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, gsw_survey *survey) {
+static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, int mirror,
+                             gsw_survey *survey) {
     const int threads = threads_for(context, points_of(&matrix->grid), SETUP_GRAIN);
-    kernels_of(context)->survey(threads, matrix, survey);
+    kernels_of(context)->survey(threads, matrix, mirror, survey);
     return GSW_SUCCESS;
 }
 

@@ -16,17 +16,22 @@ gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, 
     return GSW_SUCCESS;
 }
 
-/* `count` arrays of one value per point, all zeros. */
-static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t points, gsw_dtype type,
-                               int64_t *bytes, gsw_level_arrays *arrays) {
+/* `count` arrays of one value per point, with `pad` zeros before and behind them. */
+static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t points, int64_t pad,
+                               gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
     const size_t size = gsw_dtype_size(type);
     size_t values;
-    if (!gsw_mul_size((size_t)count, (size_t)points, &values))
+    if (!gsw_mul_size((size_t)count, (size_t)points, &values) ||
+        values > SIZE_MAX / 2 - 2 * (size_t)pad)
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
+    values += 2 * (size_t)pad;
     GSW_TRY(gsw_multigrid_alloc(context, values, size, bytes, &arrays->block));
-    GSW_TRY(context->ops->set(context, arrays->block, 0, values * size));
+    GSW_TRY(context->ops->set(context, arrays->block, 0, (size_t)pad * size));
+    GSW_TRY(context->ops->set(context, (char *)arrays->block + (values - (size_t)pad) * size, 0,
+                              (size_t)pad * size));
     for (int32_t e = 0; e < count; e++)
-        arrays->values[e] = (char *)arrays->block + (size_t)e * (size_t)points * size;
+        arrays->values[e] =
+            (char *)arrays->block + ((size_t)pad + (size_t)e * (size_t)points) * size;
     return GSW_SUCCESS;
 }
 
@@ -123,7 +128,7 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     if (shares_arrays(mg, level))
         memcpy(level->cycle.values, level->setup.values, sizeof level->cycle.values);
     else
-        GSW_TRY(alloc_arrays(mg->context, stencil->count, level->points, type, &level->bytes,
+        GSW_TRY(alloc_arrays(mg->context, stencil->count, level->points, 0, type, &level->bytes,
                              &level->cycle));
     for (int32_t e = 0; e < stencil->count; e++) {
         level->lower_values[e] = e < stencil->center ? level->cycle.values[e] : NULL;
@@ -156,16 +161,16 @@ static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
     memset(coarse, 0, sizeof *coarse);
     mg->level[mg->levels++] = coarse;
     GSW_TRY(gsw_grid_points(&t->coarse, &coarse->points));
-    GSW_TRY(alloc_arrays(context, t->weights, coarse->points, type, &level->bytes,
+    GSW_TRY(alloc_arrays(context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type, &level->bytes,
                          &level->prolongation));
     if (mg->symmetric)
         memcpy(level->restriction.values, level->prolongation.values,
                sizeof level->restriction.values);
     else
-        GSW_TRY(alloc_arrays(context, t->weights, coarse->points, type, &level->bytes,
-                             &level->restriction));
-    GSW_TRY(alloc_arrays(context, t->coarse_stencil.count, coarse->points, GSW_F64, &coarse->bytes,
-                         &coarse->setup));
+        GSW_TRY(alloc_arrays(context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
+                             &level->bytes, &level->restriction));
+    GSW_TRY(alloc_arrays(context, t->coarse_stencil.count, coarse->points, 0, GSW_F64,
+                         &coarse->bytes, &coarse->setup));
     coarse->matrix =
         view_of(&t->coarse, &t->coarse_stencil, GSW_F64, (const void *const *)coarse->setup.values);
     GSW_TRY(gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->b));
@@ -211,7 +216,7 @@ static gsw_status take_matrix(gsw_multigrid *mg, const gsw_matrix *matrix) {
         return GSW_SUCCESS;
     }
     if (!level->setup.block)
-        GSW_TRY(alloc_arrays(mg->context, matrix->stencil.count, level->points, GSW_F64,
+        GSW_TRY(alloc_arrays(mg->context, matrix->stencil.count, level->points, 0, GSW_F64,
                              &level->bytes, &level->setup));
     level->matrix =
         view_of(&matrix->grid, &matrix->stencil, GSW_F64, (const void *const *)level->setup.values);
@@ -248,9 +253,11 @@ static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     }
 }
 
+/* Symmetry is looked for on the finest level; the coarse ones have it from there. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
-    GSW_TRY(mg->context->ops->multigrid->survey(mg->context, &level->matrix, &level->survey));
+    GSW_TRY(mg->context->ops->multigrid->survey(mg->context, &level->matrix, number == 0,
+                                                &level->survey));
     return refuse_numbers(mg, number, &level->survey);
 }
 
