@@ -31,8 +31,10 @@ typedef enum cli_source { CLI_FROM_OPTION, CLI_FROM_FILE } cli_source;
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-/* Index of "none" among the choices of --precond; the others are gsw_factor_kind values. */
+/* Indices of "none" and "mg" among the choices of --precond; the others are gsw_factor_kind
+ * values. */
 #define CLI_PRECOND_NONE 5
+#define CLI_PRECOND_MG   6
 
 typedef struct cli_command cli_command;
 
@@ -46,9 +48,10 @@ typedef struct cli_options {
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches;
     int method, precond, norm, factor_precision, part, algorithm, backend;
+    int mg_cycle, mg_smoother, mg_precision;
     int64_t restart, max_iter, threads, device, repeats;
-    double rtol, omega, pivot_shift;
-    bool transpose, unit_diagonal, no_check, whole_solve, quiet, man;
+    double rtol, omega, pivot_shift, mg_theta;
+    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, quiet, man;
 } cli_options;
 
 /* All options of all subcommands; a subcommand lists those that it takes. */
@@ -61,6 +64,12 @@ typedef enum cli_option_id {
     OPT_METHOD,
     OPT_RESTART,
     OPT_PRECOND,
+    OPT_SOLVE_PRECOND,
+    OPT_MG_CYCLE,
+    OPT_MG_SMOOTHER,
+    OPT_MG_THETA,
+    OPT_MG_PRECISION,
+    OPT_MG_INFO,
     OPT_FACTOR_KIND,
     OPT_OMEGA,
     OPT_PIVOT_SHIFT,
@@ -180,6 +189,7 @@ int cli_parse_threads(const cli_options *options, const char *text, int64_t *val
 /* What a command will ask of the backend; NULL: not needed. */
 typedef struct cli_work {
     const gsw_factor_options *factor;
+    const gsw_multigrid_options *multigrid;
     const gsw_sptrsv_options *sweep;
     void *stream; /* CUDA stream of the context; NULL: the default stream */
 } cli_work;
@@ -367,6 +377,22 @@ void cli_progress_finish(cli_progress *progress);
 
 /* Monotonic wall clock in milliseconds. */
 double cli_now_ms(void);
+
+/* ---- solve_multigrid.c: --precond mg -------------------------------------------------------- */
+
+/* The precision of the cycle, and all that the options ask for. GMRES needs a preconditioner that
+ * is linear to more than fp32's digits. */
+int cli_mg_precision(const cli_options *options);
+gsw_multigrid_options cli_multigrid_options(const cli_options *options);
+
+/* Refuses options of multigrid without it, and with it those of factors. */
+int cli_check_multigrid(const cli_options *options);
+
+/* A line about the hierarchy, and with --mg-info a table of its levels. */
+void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid);
+
+/* The hierarchy as an object. */
+cJSON *cli_multigrid_json(const gsw_multigrid *multigrid);
 
 /* gsw_krylov() with a matrix and a factor (NULL: no preconditioner). */
 gsw_status cli_krylov(gsw_context *context, gsw_method method, const gsw_matrix *matrix,

@@ -71,7 +71,7 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(gsw_matrix_check(context, matrix));
     if (!context->ops->multigrid)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "multigrid: backend %s has none; the CPU backend does",
+                        "multigrid: backend %s has none; the CPU backend has",
                         gsw_backend_name(context->backend));
     GSW_TRY(check_reach(context, &matrix->stencil));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
@@ -127,7 +127,7 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
     GSW_REQUIRE(context, x, "x is NULL");
     gsw_level *finest = multigrid->level[0];
     const int64_t n = finest->points;
-    GSW_REQUIRE(context, b == x || !gsw_overlap(b, x, n), "b and x overlap and are not the same");
+    GSW_REQUIRE(context, b == x || !gsw_overlap(b, x, n), "b and x overlap");
     if (multigrid->options.cycle_type == GSW_F32) {
         const gsw_multigrid_ops *ops = context->ops->multigrid;
         finest->b = multigrid->own_b;

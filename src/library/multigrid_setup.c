@@ -111,7 +111,7 @@ static gsw_status refuse_numbers(gsw_multigrid *mg, int number, const gsw_survey
         !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
         return gsw_fail(mg->context, GSW_ERROR_UNSUPPORTED,
                         "multigrid: on level %d the matrix has values beyond the range of fp32; "
-                        "options->cycle_type F64 takes them",
+                        "a cycle in fp64 takes them",
                         number);
     return GSW_SUCCESS;
 }
@@ -225,12 +225,14 @@ static gsw_status take_matrix(gsw_multigrid *mg, const gsw_matrix *matrix) {
 }
 
 static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
-    const size_t size = gsw_dtype_size(mg->options.cycle_type);
     gsw_level *level;
     GSW_TRY(gsw_alloc(mg->context, 1, sizeof *level, "a level", (void **)&level));
     memset(level, 0, sizeof *level);
     mg->level[mg->levels++] = level;
     GSW_TRY(gsw_grid_points(&matrix->grid, &level->points));
+    if (level->points <= mg->options.coarsest_points)
+        mg->options.cycle_type = GSW_F64; /* the direct solve, which is in fp64, is all there is */
+    const size_t size = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_b));
     GSW_TRY(
         gsw_multigrid_alloc(mg->context, 1, sizeof *mg->scale, &mg->bytes, (void **)&mg->scale));
