@@ -58,6 +58,15 @@ static inline void widen_lanes(const float *from, double to[LANES]) {
         store(to + k, __builtin_convertvector(load_f32(from + k), quad));
 }
 
+/* Asks for the values that the next block of a line takes: blocks go through more streams than the
+ * hardware's prefetchers follow. */
+static inline void prefetch_values(const void *array, gsw_dtype type, int64_t at, int64_t count) {
+    const int64_t size = type == GSW_F64 ? 8 : 4;
+    const char *from = (const char *)array + at * size;
+    for (int64_t i = 0; i < count * size; i += 64)
+        __builtin_prefetch(from + i);
+}
+
 /* Every other value; reads 2 LANES of them. */
 static inline void even_lanes_f64(const double *from, double to[LANES]) {
     for (int k = 0; k < LANES; k += 4)
@@ -117,6 +126,7 @@ static inline __attribute__((always_inline)) void fetch_lanes(const void *array,
                                                               int64_t step, int64_t first,
                                                               int64_t last, double *to) {
     if (at >= 0 && at + step * LANES <= points) {
+        prefetch_values(array, type, at + step * LANES, step * LANES);
         if (type == GSW_F64 && step == 1)
             copy_lanes((const double *)array + at, to);
         else if (type == GSW_F64)
@@ -280,7 +290,7 @@ static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
     const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1};
     double other[LANES];
     if (mirror < 0 || !fetch_entry(matrix, mirror, &there, other))
-        memset(other, 0, sizeof other);
+        clear_lanes(other);
     int differ = 0;
     for (int l = 0; l < LANES; l++)
         differ |= fabs(value[l] - other[l]) > 1e-7 * fabs(diagonal[l]);
@@ -297,9 +307,13 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
                         tally *sums) {
     const int32_t center = matrix->stencil.center;
     const int64_t left = matrix->grid.nx - block->x, count = left < LANES ? left : LANES;
-    double diagonal[LANES] = {0}, size[LANES] = {0}, total[LANES] = {0}, axis_sum[3][LANES] = {{0}};
+    double diagonal[LANES], size[LANES], total[LANES], axis_sum[3][LANES];
+    clear_lanes(size);
+    clear_lanes(total);
+    for (int axis = 0; axis < 3; axis++)
+        clear_lanes(axis_sum[axis]);
     if (!fetch_entry(matrix, center, block, diagonal))
-        memset(diagonal, 0, sizeof diagonal);
+        clear_lanes(diagonal);
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
         double value[LANES];
@@ -318,18 +332,26 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
         if (sums->symmetric && (e > center || mirror[e] < 0))
             compare_mirror(matrix, e, mirror[e], block, value, diagonal, sums);
     }
+    for (int64_t l = count; l < LANES; l++)
+        diagonal[l] = DBL_MAX; /* behind the line: rows that say nothing */
+    double ratio[LANES], share[3][LANES];
     int bad = 0, unbalanced = 0;
-    for (int64_t l = 0; l < count; l++) {
-        const double d = fabs(diagonal[l]), ratio = size[l] / d;
+    for (int l = 0; l < LANES; l++) {
+        const double d = fabs(diagonal[l]);
         bad |= !(d > 0 && d <= DBL_MAX);
-        for (int axis = 0; axis < 3; axis++) {
-            const double share = -axis_sum[axis][l] / diagonal[l];
-            sums->coupling[axis][l] += share > 0 ? share : 0;
+        unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
+        ratio[l] = size[l] / d;
+    }
+    for (int axis = 0; axis < 3; axis++)
+        for (int l = 0; l < LANES; l++) {
+            share[axis][l] = -axis_sum[axis][l] / diagonal[l];
+            sums->coupling[axis][l] += share[axis][l] > 0 ? share[axis][l] : 0;
         }
-        sums->row_ratio = ratio > sums->row_ratio ? ratio : sums->row_ratio;
+    for (int l = 0; l < LANES; l++) {
+        const double d = fabs(diagonal[l]);
+        sums->row_ratio = ratio[l] > sums->row_ratio ? ratio[l] : sums->row_ratio;
         sums->largest = size[l] > sums->largest ? size[l] : sums->largest;
         sums->least = d < sums->least ? d : sums->least;
-        unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
     }
     if (unbalanced)
         sums->zero_sums = 0;
@@ -387,7 +409,7 @@ static void copy_lines(int threads, const gsw_matrix *matrix, gsw_dtype type, vo
                 const int64_t count = g->nx - x < LANES ? g->nx - x : LANES;
                 double value[LANES];
                 if (!fetch_entry(matrix, e, &(fine_block){x, line % g->ny, line / g->ny, 1}, value))
-                    memset(value, 0, sizeof value);
+                    clear_lanes(value);
                 store_lanes(arrays[e], type, line * g->nx + x, count, value);
             }
 }
@@ -400,8 +422,10 @@ static void collapse(const gsw_transfer *t, int class_, uint32_t slots,
                      const double a[GSW_SLOTS][LANES], double c[GSW_SLOTS][LANES],
                      double divisor[LANES], double diagonal[LANES]) {
     static const double none[LANES] = {0};
-    double total[LANES] = {0}, sides[6][LANES], coupled[LANES] = {0};
+    double total[LANES], sides[6][LANES], coupled[LANES];
     int count = 0;
+    clear_lanes(total);
+    clear_lanes(coupled);
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         if (t->project[class_][slot] == slot)
             clear_lanes(c[slot]);
@@ -514,34 +538,132 @@ static int64_t interpolate(int threads, const gsw_transfer *t, const gsw_matrix 
 /* ---- Triple product --------------------------------------------------------------------------
  */
 
-/* One fine row of A P for a block, scaled and added to the block's rows of R A P. */
-static void add_product_row(const gsw_transfer *t, const gsw_matrix *matrix, gsw_dtype type,
-                            void *const *prolongation, void *const *restriction,
-                            const gsw_product_row *row, int64_t x, int64_t y, int64_t z,
-                            double sum[GSW_SLOTS][LANES]) {
-    double a[GSW_SLOTS][LANES], ap[GSW_SLOTS][LANES], own_r[LANES], own_p[LANES];
-    const int64_t step[3] = {t->axes & 1 ? 2 : 1, t->axes & 2 ? 2 : 1, t->axes & 4 ? 2 : 1};
-    const fine_block block = {step[0] * x + row->at[0], step[1] * y + row->at[1],
-                              step[2] * z + row->at[2], step[0]};
-    const double *r = fetch_weight(t, type, restriction, row->weight, x + row->shift[0],
-                                   y + row->shift[1], z + row->shift[2], own_r);
-    if (!r)
+enum {
+    PAIRS = LANES + 4
+}; /* of fine points; the first is that of the coarse point before lane 0 */
+
+/* The rows of a fine line around a block: one array per slot for the even points, and one for the
+ * odd points, of the coarse points x - 1, x, ...; or, where lines are not coarsened, of points x.
+ */
+typedef struct product_line {
+    double even[GSW_SLOTS][PAIRS], odd[GSW_SLOTS][PAIRS];
+    uint32_t slots; /* those that are set; the others hold zeros */
+} product_line;
+
+/* Splits 2 PAIRS values into even and odd ones. */
+static inline void split_pairs_f64(const double *from, double *even, double *odd) {
+    for (int k = 0; k < PAIRS; k += 4) {
+        const quad a = load(from + 2 * k), b = load(from + 2 * k + 4);
+        store(even + k, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+        store(odd + k, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+    }
+}
+
+static inline void split_pairs_f32(const float *from, double *even, double *odd) {
+    for (int k = 0; k < PAIRS; k += 4) {
+        const quad_f32 a = load_f32(from + 2 * k), b = load_f32(from + 2 * k + 4);
+        store(even + k, __builtin_convertvector(__builtin_shufflevector(a, b, 0, 2, 4, 6), quad));
+        store(odd + k, __builtin_convertvector(__builtin_shufflevector(a, b, 1, 3, 5, 7), quad));
+    }
+}
+
+/* Entry e of a fine line's pairs. Returns 0 where all are zero. */
+static int split_entry(const gsw_matrix *matrix, int32_t e, int64_t x, int64_t y, int64_t z,
+                       double even[PAIRS], double odd[PAIRS]) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_offset o = matrix->stencil.offsets[e];
+    const void *array = matrix->array.values[e];
+    const int f32 = matrix->array.value_type == GSW_F32;
+    if (array == NULL || y + o.dy < 0 || y + o.dy >= g->ny || z + o.dz < 0 || z + o.dz >= g->nz)
+        return 0;
+    const int64_t first = 2 * (x - 1), at = gsw_grid_row(g, first, y, z);
+    const int64_t low = o.dx < 0 ? -o.dx : 0, high = o.dx > 0 ? g->nx - o.dx : g->nx;
+    const int whole = at >= 0 && at + 2 * PAIRS <= g->nx * g->ny * g->nz;
+    if (whole)
+        prefetch_values(array, matrix->array.value_type, at + 2 * PAIRS, 2 * LANES);
+    if (whole && f32)
+        split_pairs_f32((const float *)array + at, even, odd);
+    else if (whole)
+        split_pairs_f64((const double *)array + at, even, odd);
+    for (int64_t i = 0; !whole && i < 2 * PAIRS; i++)
+        if (first + i >= low && first + i < high)
+            (i % 2 ? odd : even)[i / 2] =
+                f32 ? ((const float *)array)[at + i] : ((const double *)array)[at + i];
+    for (int64_t i = 0; i < 2 * PAIRS && first + i < low; i++)
+        (i % 2 ? odd : even)[i / 2] = 0;
+    for (int64_t i = high > first ? high - first : 0; i < 2 * PAIRS; i++)
+        (i % 2 ? odd : even)[i / 2] = 0;
+    return 1;
+}
+
+/* The line (y, z) of the fine grid, which is inside. */
+static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, int64_t x,
+                               int64_t y, int64_t z, product_line *line) {
+    line->slots = 0;
+    if (t->plain && t->axes & 1) {
+        for (int32_t e = 0; e < t->fine_stencil.count; e++) {
+            const int32_t slot = t->lump[e][0].slot;
+            if (t->lumps[e] && split_entry(matrix, e, x, y, z, line->even[slot], line->odd[slot]))
+                line->slots |= 1U << slot;
+        }
         return;
-    const uint32_t slots = fetch_rows(t, matrix, 0, &block, a);
-    if (slots == 0)
+    }
+    double a[GSW_SLOTS][LANES];
+    for (int64_t at = t->axes & 1 ? -1 : 0; at <= (t->axes & 1 ? 1 : 0); at++) {
+        const int64_t step = t->axes & 1 ? 2 : 1;
+        line->slots = fetch_rows(t, matrix, 0, &(fine_block){step * x + at, y, z, step}, a);
+        for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+            if (line->slots >> slot & 1)
+                copy_lanes(a[slot], at == 0 ? line->even[slot] + 1 : line->odd[slot] + (at > 0));
+    }
+}
+
+/* What all blocks of a product share. */
+typedef struct product {
+    const gsw_transfer *t;
+    const gsw_matrix *matrix;
+    gsw_dtype type;
+    void *const *prolongation, *const *restriction;
+    int64_t step[GSW_PRODUCT_TERMS_MAX]; /* of each term's shift, in coarse rows */
+} product;
+
+/* ap += a p, where p are weights as they are stored; NULL: 1. */
+static inline void add_term(gsw_dtype type, const void *weights, int64_t at, const double *a,
+                            double ap[LANES]) {
+    if (weights == NULL)
+        add_multiple_lanes(1, a, ap);
+    else if (type == GSW_F64)
+        add_product_lanes((const double *)weights + at, a, ap);
+    else
+        for (int k = 0; k < LANES; k += 4)
+            store(ap + k, load(ap + k) + __builtin_convertvector(
+                                             load_f32((const float *)weights + at + k), quad) *
+                                             load(a + k));
+}
+
+/* One fine row of A P for a block, scaled and added to the block's rows of R A P. */
+static void add_product_row(const product *s, const product_line *line, const gsw_product_row *row,
+                            int64_t x, int64_t y, int64_t z, double sum[GSW_SLOTS][LANES]) {
+    const gsw_transfer *t = s->t;
+    const gsw_grid *g = &t->coarse;
+    const int64_t at = gsw_grid_row(g, x, y, z);
+    const double(*a)[PAIRS] = row->at[0] == 0 ? line->even : line->odd;
+    const int first_lane = row->at[0] >= 0;
+    double ap[GSW_SLOTS][LANES], own[LANES];
+    const double *r = fetch_weight(t, s->type, s->restriction, row->weight, x + row->shift[0],
+                                   y + row->shift[1], z + row->shift[2], own);
+    if (!r)
         return;
     for (int32_t k = 0; k < GSW_SLOTS; k++)
         if (row->reach >> k & 1)
             clear_lanes(ap[k]);
     for (int32_t i = row->first; i < row->last; i++) {
         const gsw_product_term *term = &t->product_term[i];
-        if (!(slots >> term->slot & 1))
+        if (!(line->slots >> term->slot & 1) || (uint64_t)(y + term->shift[1]) >= (uint64_t)g->ny ||
+            (uint64_t)(z + term->shift[2]) >= (uint64_t)g->nz)
             continue;
-        const double *p = fetch_weight(t, type, prolongation, term->weight, x + term->shift[0],
-                                       y + term->shift[1], z + term->shift[2], own_p);
-        if (!p)
-            continue;
-        add_product_lanes(a[term->slot], p, ap[term->to]);
+        add_term(s->type, term->weight < 0 ? NULL : s->prolongation[term->weight], at + s->step[i],
+                 a[term->slot] + first_lane, ap[term->to]);
     }
     for (int32_t k = 0; k < GSW_SLOTS; k++)
         if (row->reach >> k & 1)
@@ -597,24 +719,42 @@ static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64
                     last);
 }
 
+/* R A P for a block of coarse points. */
+static void multiply_block(const product *s, int64_t x, int64_t y, int64_t z,
+                           double *const *coarse) {
+    const gsw_transfer *t = s->t;
+    double sum[GSW_SLOTS][LANES];
+    product_line line;
+    for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+        clear_lanes(sum[slot]);
+    for (int32_t i = 0, last; i < t->rows; i = last) {
+        const gsw_product_row *row = &t->row[i];
+        const int64_t fy = (t->axes & 2 ? 2 : 1) * y + row->at[1];
+        const int64_t fz = (t->axes & 4 ? 2 : 1) * z + row->at[2];
+        last = i + (t->axes & 1 ? 3 : 1); /* rows of one line */
+        if (fy < 0 || fy >= t->fine.ny || fz < 0 || fz >= t->fine.nz)
+            continue;
+        fetch_product_line(t, s->matrix, x, fy, fz, &line);
+        for (; i < last; i++)
+            add_product_row(s, &line, &t->row[i], x, y, z, sum);
+    }
+    for (int32_t slot = t->symmetric ? GSW_SLOT_CENTER : 0; slot < GSW_SLOTS; slot++)
+        store_coupling(t, slot, x, y, z, sum[slot], coarse);
+}
+
 static void triple(int threads, const gsw_transfer *t, const gsw_matrix *matrix, gsw_dtype type,
                    void *const *prolongation, void *const *restriction, double *const *coarse) {
     const gsw_grid *g = &t->coarse;
     const int64_t lines = g->ny * g->nz, points = g->nx * lines;
-#pragma omp parallel for schedule(static) num_threads(threads) if (points > SERIAL_LIMIT / 8)
-    for (int64_t line = 0; line < lines; line++) {
-        const int64_t y = line % g->ny, z = line / g->ny;
-        for (int64_t x = 0; x < g->nx; x += LANES) {
-            double sum[GSW_SLOTS][LANES];
-            for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
-                clear_lanes(sum[slot]);
-            for (int32_t i = 0; i < t->rows; i++)
-                add_product_row(t, matrix, type, prolongation, restriction, &t->row[i], x, y, z,
-                                sum);
-            for (int32_t slot = t->symmetric ? GSW_SLOT_CENTER : 0; slot < GSW_SLOTS; slot++)
-                store_coupling(t, slot, x, y, z, sum[slot], coarse);
-        }
+    product shared = {t, matrix, type, prolongation, restriction, {0}};
+    for (int32_t i = 0; i < t->row[t->rows - 1].last; i++) {
+        const int8_t *shift = t->product_term[i].shift;
+        shared.step[i] = gsw_grid_row(g, shift[0], shift[1], shift[2]);
     }
+#pragma omp parallel for schedule(static) num_threads(threads) if (points > SERIAL_LIMIT / 8)
+    for (int64_t line = 0; line < lines; line++)
+        for (int64_t x = 0; x < g->nx; x += LANES)
+            multiply_block(&shared, x, line % g->ny, line / g->ny, coarse);
 }
 
 /* ---- Vectors ---------------------------------------------------------------------------------
