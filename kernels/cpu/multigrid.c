@@ -53,9 +53,10 @@ static inline void copy_lanes(const double *from, double *to) {
         store(to + k, load(from + k));
 }
 
-static inline void widen_lanes(const float *from, double to[LANES]) {
-    for (int k = 0; k < LANES; k += 4)
-        store(to + k, __builtin_convertvector(load_f32(from + k), quad));
+static inline void widen_lanes(const float *restrict from, double *restrict to) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++)
+        to[l] = from[l];
 }
 
 /* Asks for the values that the next block of a line takes: blocks go through more streams than the
@@ -627,6 +628,13 @@ typedef struct product {
     int64_t step[GSW_PRODUCT_TERMS_MAX]; /* of each term's shift, in coarse rows */
 } product;
 
+static inline void add_narrow_product_lanes(const float *restrict factor,
+                                            const double *restrict from, double *restrict to) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++)
+        to[l] = multiply_add_f64(factor[l], from[l], to[l]);
+}
+
 /* ap += a p, where p are weights as they are stored; NULL: 1. */
 static inline void add_term(gsw_dtype type, const void *weights, int64_t at, const double *a,
                             double ap[LANES]) {
@@ -635,10 +643,7 @@ static inline void add_term(gsw_dtype type, const void *weights, int64_t at, con
     else if (type == GSW_F64)
         add_product_lanes((const double *)weights + at, a, ap);
     else
-        for (int k = 0; k < LANES; k += 4)
-            store(ap + k, load(ap + k) + __builtin_convertvector(
-                                             load_f32((const float *)weights + at + k), quad) *
-                                             load(a + k));
+        add_narrow_product_lanes((const float *)weights + at, a, ap);
 }
 
 /* One fine row of A P for a block, scaled and added to the block's rows of R A P. */
