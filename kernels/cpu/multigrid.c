@@ -801,19 +801,29 @@ static void combine(int threads, gsw_dtype type, int64_t n, double a, const void
         combine_f32(threads, n, (float)a, x, (float)b, y);
 }
 
+/* The largest |from[i]|, NaN left out; eight maxima side by side. */
+static double largest(int64_t n, const double *from) {
+    double own[8] = {0}, most = 0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) {
+            const double size = fabs(from[i + l]);
+            own[l] = size > own[l] ? size : own[l];
+        }
+    for (; i < n; i++)
+        own[0] = fabs(from[i]) > own[0] ? fabs(from[i]) : own[0];
+    for (int l = 0; l < 8; l++)
+        most = own[l] > most ? own[l] : most;
+    return most;
+}
+
 static void narrow(int threads, int64_t n, const double *from, float *to, double *scale) {
     double part[PARTS] = {0}, most = 0;
     const int64_t length = (n + PARTS - 1) / PARTS;
 #pragma omp parallel for schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t p = 0; p < PARTS; p++) {
-        const int64_t end = (p + 1) * length < n ? (p + 1) * length : n;
-        double own = 0;
-#pragma omp simd reduction(max : own)
-        for (int64_t i = p * length; i < end; i++) {
-            const double size = fabs(from[i]);
-            own = size > own ? size : own;
-        }
-        part[p] = own;
+        const int64_t left = n - p * length;
+        part[p] = left > 0 ? largest(left < length ? left : length, from + p * length) : 0;
     }
     for (int p = 0; p < PARTS; p++)
         most = part[p] > most ? part[p] : most;
