@@ -16,22 +16,20 @@ gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, 
     return GSW_SUCCESS;
 }
 
-/* `count` arrays of one value per point, with `pad` zeros before and behind them. */
+/* `count` arrays of one value per point, with `pad` zeros before each and behind the last. */
 static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t points, int64_t pad,
                                gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
-    const size_t size = gsw_dtype_size(type);
+    const size_t size = gsw_dtype_size(type), pitch = (size_t)points + (size_t)pad;
     size_t values;
-    if (!gsw_mul_size((size_t)count, (size_t)points, &values) ||
-        values > SIZE_MAX / 2 - 2 * (size_t)pad)
+    if (!gsw_mul_size((size_t)count, pitch, &values) || values > SIZE_MAX / 2 - (size_t)pad)
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    values += 2 * (size_t)pad;
+    values += (size_t)pad;
     GSW_TRY(gsw_multigrid_alloc(context, values, size, bytes, &arrays->block));
-    GSW_TRY(context->ops->set(context, arrays->block, 0, (size_t)pad * size));
-    GSW_TRY(context->ops->set(context, (char *)arrays->block + (values - (size_t)pad) * size, 0,
-                              (size_t)pad * size));
+    for (int32_t e = 0; pad > 0 && e <= count; e++)
+        GSW_TRY(context->ops->set(context, (char *)arrays->block + (size_t)e * pitch * size, 0,
+                                  (size_t)pad * size));
     for (int32_t e = 0; e < count; e++)
-        arrays->values[e] =
-            (char *)arrays->block + ((size_t)pad + (size_t)e * (size_t)points) * size;
+        arrays->values[e] = (char *)arrays->block + ((size_t)pad + (size_t)e * pitch) * size;
     return GSW_SUCCESS;
 }
 
