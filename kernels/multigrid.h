@@ -11,9 +11,9 @@
  * WEIGHTS. A fine point of class c at 2 I + c interpolates from the coarse points I + d, where d is
  * any subset of c: 2^|c| weights. One array over the coarse grid holds the weight of one pair
  * (c, d) at I, so that neighbours along a line lie side by side; class 0 has the weight 1 and no
- * array. Weights of fine points or coarse points outside the grids are zero. Before each
- * array and behind the last one lie GSW_WEIGHTS_PAD zeros, so that a block of lanes at the edge of
- * the grid can be read whole: what is read beyond a line meets couplings that are zero.
+ * array. Weights of fine points or coarse points outside the grids are zero. Before each array and
+ * behind the last one lie GSW_WEIGHTS_PAD zeros, so that a block of lanes at the edge of the grid
+ * can be read whole: what is read beyond a line meets couplings that are zero.
  *
  * COUPLINGS. Interpolation and triple product see a stencil of radius 1: a *slot* is one of its 27
  * places, dx fastest. Couplings of radius 2 are lumped into slots: c at +-2 becomes 4 c at +-1 and
