@@ -518,6 +518,35 @@ expect 0 "random problem on a stencil" solve --stencil D3N27 --problem random:3:
 expect 0 "options first" solve --rtol 1e-4 --method cg poisson.mtx
 expect 0 "options with =" solve poisson.mtx --rtol=1e-4 --method=cg
 expect 0 "a file after --" solve --method cg -- poisson.mtx
+
+# ---- multigrid ----
+
+for method in cg bicgstab gmres; do
+    expect 0 "multigrid" solve poisson.mtx --method $method --precond mg --json r.json
+    says r.json '"precond":[[:space:]]*"mg"'
+    says r.json '"operator_complexity":'
+    says out "preconditioner mg$([ $method = gmres ] || echo ' in f32')"
+done
+for smoother in auto gs symgs ilu0 ilu0-finest jacobi chebyshev; do
+    expect 0 "smoother" solve --problem lognormal:15x14x13 --method cg --precond mg --mg-info \
+        --mg-smoother $smoother --mg-cycle W --mg-precision f64 --mg-theta 0.5
+    says out "^multigrid .* levels, W cycle"
+    says out "^ *0 .*15x14x13 .*D3N7"
+    says out "direct"
+done
+expect 0 "smoother" solve --problem convection:16x9x7 --precond mg --mg-cycle F
+says out "smoother symgs"
+for option in "--mg-cycle V" "--mg-smoother gs" "--mg-theta 0.5" "--mg-precision f64" --mg-info; do
+    # shellcheck disable=SC2086 # an option and its value
+    misuse solve poisson.mtx --precond ilu0 $option
+    says err "is not for --precond ilu0"
+done
+misuse solve poisson.mtx --precond mg --factor-precision f32
+misuse solve poisson.mtx --precond mg --pivot-shift 1
+misuse solve poisson.mtx --precond mg --mg-theta 0
+misuse solve poisson.mtx --precond mg --mg-cycle X
+misuse bench --whole-solve --problem poisson:4x4x4 --precond mg
+
 expect 0 "quiet" solve poisson.mtx --quiet --method cg --precond ic0
 refuse "quiet is silent" test -s out
 refuse "quiet is silent" test -s err

@@ -16,7 +16,8 @@
  * gsw_matrix_upload() and the functions next to it in memory.h bring them there, on either backend
  * with the same calls.
  *
- * A factor as a smoother, symmetric Gauss-Seidel among others: gsw_smooth() in smooth.h.
+ * A factor as a smoother, symmetric Gauss-Seidel among others: gsw_smooth() in smooth.h. Multigrid
+ * around such smoothers: multigrid.h.
  * One triangular solve on a matrix that is used once: gsw_sptrsv() in sptrsv.h. Grids and stencils
  * are in grid.h, Matrix Market files in io.h, model problems in problem.h, errors in status.h.
  *
@@ -58,6 +59,7 @@
 #include <gridsweep/smooth.h>
 #include <gridsweep/operator.h>
 #include <gridsweep/preconditioner.h>
+#include <gridsweep/multigrid.h>
 #include <gridsweep/krylov.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>

@@ -5,6 +5,7 @@
 #define GSW_BACKEND_H
 
 #include "contract/krylov_passes.h"
+#include "contract/multigrid_ops.h"
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
@@ -114,6 +115,8 @@ typedef struct gsw_backend_ops {
     gsw_status (*factor_unpack)(gsw_context *context, const gsw_factor *factor, int which,
                                 double *const *arrays);
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
+
+    const gsw_multigrid_ops *multigrid; /* NULL where the backend has none */
 } gsw_backend_ops;
 
 #endif

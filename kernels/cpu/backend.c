@@ -13,6 +13,7 @@
 #include "cpu/isa.h"
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
+#include "cpu/multigrid.h"
 #include "cpu/threads.h"
 
 enum {
@@ -571,6 +572,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .factor_sweep = cpu_factor_sweep,
         .factor_unpack = cpu_factor_unpack,
         .factor_close = cpu_factor_close,
+        .multigrid = &gsw_cpu_multigrid_ops,
     };
     return &operations;
 }

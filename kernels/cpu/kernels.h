@@ -1,10 +1,10 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
- * vector.c, spmv.c, line.c, sweep.c and eliminate.c are compiled several times (on x86-64:
- * baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a suffix. Each build
- * defines its functions through GSW_ISA_FN and table.c, compiled with them, gathers them in one
- * table. The backend picks the best table that the processor can run. Arithmetic is the same in all
- * of them (the compiler fuses multiply-adds where the instruction set has them). */
+ * vector.c, spmv.c, line.c, sweep.c, eliminate.c and multigrid.c are compiled several times (on
+ * x86-64: baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a suffix. Each
+ * build defines its functions through GSW_ISA_FN and table.c, compiled with them, gathers them in
+ * one table. The backend picks the best table that the processor can run. Arithmetic is the same in
+ * all of them (the compiler fuses multiply-adds where the instruction set has them). */
 #ifndef GSW_CPU_KERNELS_H
 #define GSW_CPU_KERNELS_H
 
@@ -19,6 +19,7 @@
 
 struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
+struct gsw_cpu_multigrid; /* multigrid.h */
 
 /* One way through vectors: updates y = a x + b y, one after the other, then dot products of what
  * they leave. Sums are taken of blocks of fixed size in a fixed order. */
@@ -59,6 +60,9 @@ typedef struct gsw_cpu_kernels {
 
     /* eliminate.c: packing and factorisation. */
     void (*eliminate)(struct gsw_eliminate_job *job);
+
+    /* multigrid.c: set-up of levels, and transfers between them. */
+    const struct gsw_cpu_multigrid *multigrid;
 } gsw_cpu_kernels;
 
 extern const gsw_cpu_kernels gsw_cpu_kernels_base;

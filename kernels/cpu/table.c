@@ -12,6 +12,7 @@ gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options, const void *b, void *x);
 void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
 void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
+extern const struct gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
 
 #define TEXT2(isa) #isa
 #define TEXT(isa)  TEXT2(isa)
@@ -27,4 +28,5 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .line = GSW_ISA_FN(gsw_line),
     .sweep = GSW_ISA_FN(gsw_sweep),
     .eliminate = GSW_ISA_FN(gsw_eliminate),
+    .multigrid = &GSW_ISA_FN(gsw_cpu_multigrid),
 };

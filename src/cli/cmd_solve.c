@@ -1,6 +1,7 @@
 /* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve with its progress and report. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cmd_solve.h"
 #include "common/input.h"
 #include "common/krylov.h"
@@ -8,6 +9,7 @@
 #include "common/output.h"
 #include "common/place.h"
 #include "common/progress.h"
+#include "solve_multigrid.h"
 
 /* Everything that a solve owns. */
 typedef struct solve_job {
@@ -15,7 +17,10 @@ typedef struct solve_job {
     cli_input input;
     cli_arrays arrays;
     gsw_factor_options wanted; /* where there is a preconditioner */
-    gsw_factor *factor;        /* NULL: no preconditioner */
+    gsw_factor *factor;        /* NULL: no preconditioner, or multigrid: */
+    gsw_multigrid_options hierarchy;
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *preconditioner; /* of either; NULL: none */
     double *b, *x;
     double setup_ms, factor_ms;
     gsw_krylov_result result;
@@ -27,17 +32,40 @@ static const char *dtype_name(int dtype) {
     return dtype == GSW_F32 ? "f32" : "f64";
 }
 
+/* Precision in which the preconditioner is stored. */
+static const char *stored_dtype(const cli_options *options) {
+    return dtype_name(cli_precond(options) == CLI_PRECOND_MG ? cli_mg_precision(options)
+                                                             : options->factor_precision);
+}
+
+/* The factor or the hierarchy, and the preconditioner that applies it. */
+static gsw_status make_parts(gsw_context *context, int kind, solve_job *job) {
+    const gsw_matrix *matrix = &job->arrays.matrix;
+    gsw_status status;
+    if (kind == CLI_PRECOND_MG) {
+        status = gsw_multigrid_create(context, matrix, &job->hierarchy, &job->multigrid);
+        if (status == GSW_SUCCESS)
+            status =
+                gsw_preconditioner_from_multigrid(context, job->multigrid, &job->preconditioner);
+    } else {
+        status = gsw_factor_create(context, matrix, &job->wanted, &job->factor);
+        if (status == GSW_SUCCESS)
+            status = gsw_preconditioner_from_factor(context, job->factor, &job->preconditioner);
+    }
+    return status == GSW_SUCCESS ? gsw_context_synchronize(context) : status;
+}
+
 static int make_preconditioner(const cli_options *options, solve_job *job) {
     gsw_context *context = job->place.run;
     if (cli_precond(options) == CLI_PRECOND_NONE)
         return CLI_OK;
     double start = cli_now_ms();
-    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &job->factor);
-    if (status == GSW_SUCCESS)
-        status = gsw_context_synchronize(context);
+    gsw_status status = make_parts(context, cli_precond(options), job);
     job->factor_ms = cli_now_ms() - start;
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_input_source(&job->input));
+    if (job->multigrid != NULL)
+        cli_print_multigrid(options, job->multigrid);
     gsw_factor_info info = {.size = sizeof info};
     if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
         cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
@@ -48,6 +76,9 @@ static int open_place(const cli_options *options, solve_job *job) {
     int kind = cli_precond(options);
     if (kind == CLI_PRECOND_NONE)
         return cli_open_place(options, &(cli_work){0}, &job->place);
+    job->hierarchy = cli_multigrid_options(options);
+    if (kind == CLI_PRECOND_MG)
+        return cli_open_place(options, &(cli_work){.multigrid = &job->hierarchy}, &job->place);
     job->wanted = (gsw_factor_options){.size = sizeof(gsw_factor_options),
                                        .kind = (gsw_factor_kind)kind,
                                        .factor_type = (gsw_dtype)options->factor_precision,
@@ -103,8 +134,12 @@ static int iterate(const cli_options *options, solve_job *job) {
     cli_progress_start(&progress, options);
     gsw_context *context = job->place.run;
     const cli_arrays *arrays = &job->arrays;
-    gsw_status status = cli_krylov(context, (gsw_method)options->method, &arrays->matrix,
-                                   job->factor, &wanted, arrays->b, arrays->x, &job->result);
+    gsw_operator *op = NULL;
+    gsw_status status = gsw_operator_from_matrix(context, &arrays->matrix, &op);
+    if (status == GSW_SUCCESS)
+        status = gsw_krylov(context, (gsw_method)options->method, op, job->preconditioner, &wanted,
+                            arrays->b, arrays->x, &job->result);
+    gsw_operator_destroy(op);
     cli_progress_finish(&progress);
     job->status = status;
     if (status == GSW_SUCCESS)
@@ -122,7 +157,7 @@ static void report(const cli_options *options, const solve_job *job) {
     cli_field(options, "setup", "%.3f ms to %s the system", job->setup_ms,
               options->file != NULL ? "read" : "make");
     cli_print_transfer(options, &job->arrays);
-    if (job->factor != NULL)
+    if (job->preconditioner != NULL)
         cli_field(options, "factor", "%.3f ms", job->factor_ms);
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
     if (options->nullspace == GSW_NULLSPACE_CONSTANT)
@@ -137,14 +172,15 @@ static void report(const cli_options *options, const solve_job *job) {
 static cJSON *make_json(const cli_options *options, const solve_job *job) {
     cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
     result.dtype = "f64";
-    result.factor_dtype = job->factor != NULL ? dtype_name(options->factor_precision) : NULL;
+    if (job->preconditioner != NULL)
+        result.factor_dtype = stored_dtype(options);
     result.method = gsw_method_name((gsw_method)options->method);
     result.precond = cli_precond_name(cli_precond(options));
     result.iterations = job->result.iterations;
     result.converged = job->result.converged;
     result.residual = job->result.residual;
     result.setup_ms = job->setup_ms;
-    result.factor_ms = job->factor != NULL ? job->factor_ms : NAN;
+    result.factor_ms = job->preconditioner != NULL ? job->factor_ms : NAN;
     result.upload_ms = job->arrays.upload_ms;
     result.download_ms = job->arrays.download_ms;
     result.solve_ms = job->result.solve_ms;
@@ -154,6 +190,8 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
     cJSON_AddNumberToObject(json, "rows", (double)job->input.rows);
     cJSON_AddNumberToObject(json, "nonzeros", (double)job->input.nonzeros);
     cJSON_AddNumberToObject(json, "rtol", options->rtol);
+    if (job->multigrid != NULL)
+        cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->multigrid));
     cJSON_AddStringToObject(json, "status", gsw_status_name(job->status));
     if (job->message[0] != '\0')
         cJSON_AddStringToObject(json, "message", job->message);
@@ -196,14 +234,15 @@ static int check_options(const cli_options *options) {
     if (cli_given(options, OPT_RESTART) && options->method != (int)GSW_GMRES)
         return cli_usage(options, "--restart is for --method gmres, not for --method %s",
                          gsw_method_name((gsw_method)options->method));
-    return CLI_OK;
+    return cli_check_multigrid(options);
 }
 
 /* Iterates and tells what came of it. */
 static int solve(const cli_options *options, solve_job *job) {
     cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
               gsw_method_name((gsw_method)options->method), cli_precond_name(cli_precond(options)),
-              job->factor != NULL && options->factor_precision == GSW_F32 ? " in f32" : "",
+              job->preconditioner != NULL && strcmp(stored_dtype(options), "f32") == 0 ? " in f32"
+                                                                                       : "",
               options->rtol);
     int code = iterate(options, job), other = CLI_OK;
     bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
@@ -228,6 +267,8 @@ int cmd_solve(const cli_options *options) {
         code = solve(options, &job);
     free(job.x);
     free(job.b);
+    gsw_preconditioner_destroy(job.preconditioner);
+    gsw_multigrid_destroy(job.multigrid);
     gsw_factor_destroy(job.factor);
     cli_arrays_free(&job.place, &job.arrays);
     cli_input_free(&job.input);

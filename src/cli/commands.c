@@ -45,10 +45,11 @@ static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
 static const cli_option_id solve_options[] = {
-    OPT_PROBLEM, OPT_STENCIL,  OPT_GRID,  OPT_RHS,         OPT_METHOD,
-    OPT_RESTART, OPT_PRECOND,  OPT_OMEGA, OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
-    OPT_RTOL,    OPT_MAX_ITER, OPT_NORM,  OPT_NULLSPACE,   BACKEND_OPTIONS,
-    OPT_OUT,     OPT_JSON,     OPT_QUIET, OPT_END};
+    OPT_PROBLEM,  OPT_STENCIL,       OPT_GRID,     OPT_RHS,          OPT_METHOD,
+    OPT_RESTART,  OPT_SOLVE_PRECOND, OPT_OMEGA,    OPT_PIVOT_SHIFT,  OPT_FACTOR_PRECISION,
+    OPT_MG_CYCLE, OPT_MG_SMOOTHER,   OPT_MG_THETA, OPT_MG_PRECISION, OPT_MG_INFO,
+    OPT_RTOL,     OPT_MAX_ITER,      OPT_NORM,     OPT_NULLSPACE,    BACKEND_OPTIONS,
+    OPT_OUT,      OPT_JSON,          OPT_QUIET,    OPT_END};
 static const cli_option_id sptrsv_options[] = {
     OPT_PROBLEM,       OPT_STENCIL, OPT_GRID,      OPT_PART,    OPT_TRANSPOSE,
     OPT_UNIT_DIAGONAL, OPT_RHS,     OPT_ALGORITHM, OPT_REPEATS, OPT_NO_CHECK,
@@ -106,6 +107,7 @@ const cli_command cli_commands[] = {
      "does not converge or breaks down: 'status' and 'message' tell. FILE.mtx may be -, standard "
      "input.",
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
+     "gridsweep solve --problem lognormal:60x220x85 --method cg --precond mg\n"
      "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
      "gridsweep solve A.mtx\n"
      "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx --json r.json\n",

@@ -22,6 +22,11 @@ static const char *const backend_choices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const method_choices[] = {"cg", "bicgstab", "gmres", NULL};
 static const char *const precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
                                               "jacobi", "none", NULL};
+static const char *const solve_precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
+                                                    "jacobi", "none", "mg",   NULL};
+static const char *const cycle_choices[] = {"V", "F", "W", NULL};
+static const char *const smoother_choices[] = {"auto",        "gs",     "symgs",     "ilu0",
+                                               "ilu0-finest", "jacobi", "chebyshev", NULL};
 static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
 static const char *const norm_choices[] = {"true", "preconditioned", NULL};
 static const char *const nullspace_choices[] = {"none", "constant", NULL};
@@ -63,6 +68,25 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor",
                      "preconditioner; ic0 needs a symmetric matrix (default: ilu0)",
                      CHOICE(precond, precond_choices)},
+    [OPT_SOLVE_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
+                           "preconditioner; ic0 needs a symmetric matrix; mg is multigrid, on the "
+                           "CPU (default: ilu0)",
+                           CHOICE(precond, solve_precond_choices)},
+    [OPT_MG_CYCLE] = {"mg-cycle", "V|F|W", "multigrid: the cycle (default: V)",
+                      CHOICE(mg_cycle, cycle_choices)},
+    [OPT_MG_SMOOTHER] = {"mg-smoother", "auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev",
+                         "multigrid: what smooths on each level; auto is gs for a symmetric "
+                         "matrix and symgs for others (default: auto)",
+                         CHOICE(mg_smoother, smoother_choices)},
+    [OPT_MG_THETA] = {"mg-theta", "T",
+                      "multigrid: coarsen the axes whose coupling is at least T times the "
+                      "strongest, 0 < T < 1 (default: 0.25)",
+                      REAL(mg_theta, 0, 1)},
+    [OPT_MG_PRECISION] = {"mg-precision", "f32|f64",
+                          "multigrid: precision of the cycle; the set-up and everything around it "
+                          "stays in f64 (default: f32; with gmres f64)",
+                          CHOICE(mg_precision, dtype_choices)},
+    [OPT_MG_INFO] = {"mg-info", NULL, "multigrid: print a table of the levels", FLAG(mg_info)},
     [OPT_FACTOR_KIND] = {"precond", "ilu0|ic0|dilu",
                          "the factorisation; ic0 needs a symmetric matrix",
                          CHOICE(precond, factor_choices)},
@@ -404,6 +428,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
                              .precond = -1,
                              .part = -1,
                              .norm = GSW_NORM_TRUE,
+                             .mg_precision = -1,
                              .restart = 30,
                              .max_iter = 10000,
                              .rtol = 1e-8};

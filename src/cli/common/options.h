@@ -23,8 +23,10 @@ typedef enum cli_source { CLI_FROM_OPTION, CLI_FROM_FILE } cli_source;
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-/* Index of "none" among the choices of --precond; the others are gsw_factor_kind values. */
+/* Indices of "none" and "mg" among the choices of --precond; the others are gsw_factor_kind
+ * values. */
 #define CLI_PRECOND_NONE 5
+#define CLI_PRECOND_MG   6
 
 typedef struct cli_command cli_command;
 
@@ -38,9 +40,10 @@ typedef struct cli_options {
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches;
     int method, precond, norm, nullspace, factor_precision, part, algorithm, backend;
+    int mg_cycle, mg_smoother, mg_precision;
     int64_t restart, max_iter, threads, device, repeats;
-    double rtol, omega, pivot_shift;
-    bool transpose, unit_diagonal, no_check, whole_solve, quiet, man;
+    double rtol, omega, pivot_shift, mg_theta;
+    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, quiet, man;
 } cli_options;
 
 /* Where this stands in an option's help, the names of all known stencils are printed. */
@@ -56,6 +59,12 @@ typedef enum cli_option_id {
     OPT_METHOD,
     OPT_RESTART,
     OPT_PRECOND,
+    OPT_SOLVE_PRECOND,
+    OPT_MG_CYCLE,
+    OPT_MG_SMOOTHER,
+    OPT_MG_THETA,
+    OPT_MG_PRECISION,
+    OPT_MG_INFO,
     OPT_FACTOR_KIND,
     OPT_OMEGA,
     OPT_PIVOT_SHIFT,

@@ -26,6 +26,7 @@ static gsw_status try_work(gsw_context *context, const cli_work *work) {
     gsw_stencil stencil;
     gsw_matrix host, matrix = {0};
     gsw_factor *factor = NULL;
+    gsw_multigrid *multigrid = NULL;
     void *x = NULL;
     gsw_status status = gsw_stencil_named("D3N7", &stencil);
     if (status == GSW_SUCCESS)
@@ -40,8 +41,11 @@ static gsw_status try_work(gsw_context *context, const cli_work *work) {
         status = gsw_sptrsv(context, &matrix, work->sweep, 1, x, 1, x, 1);
     if (status == GSW_SUCCESS && work->factor != NULL)
         status = gsw_factor_create(context, &matrix, work->factor, &factor);
+    if (status == GSW_SUCCESS && work->multigrid != NULL)
+        status = gsw_multigrid_create(context, &matrix, work->multigrid, &multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(context);
+    gsw_multigrid_destroy(multigrid);
     gsw_factor_destroy(factor);
     gsw_memory_free(context, x);
     gsw_matrix_release(context, &matrix);
@@ -51,7 +55,7 @@ static gsw_status try_work(gsw_context *context, const cli_work *work) {
 /* What a context of the CUDA backend says to the work: only that it does not know how is of
  * interest here. */
 static int check_work(const cli_options *options, const cli_work *work, cli_place *place) {
-    if (work->factor == NULL && work->sweep == NULL)
+    if (work->factor == NULL && work->multigrid == NULL && work->sweep == NULL)
         return CLI_OK;
     gsw_status status = try_work(place->run, work);
     if (status != GSW_ERROR_UNSUPPORTED)

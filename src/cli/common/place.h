@@ -7,6 +7,7 @@
 /* What a command will ask of the backend; NULL: not needed. */
 typedef struct cli_work {
     const gsw_factor_options *factor;
+    const gsw_multigrid_options *multigrid;
     const gsw_sptrsv_options *sweep;
     void *stream; /* CUDA stream of the context; NULL: the default stream */
 } cli_work;

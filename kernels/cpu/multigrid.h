@@ -1,0 +1,47 @@
+/* multigrid.h: the CPU's multigrid kernels as the backend calls them, and their serial twins. */
+#ifndef GSW_CPU_MULTIGRID_H
+#define GSW_CPU_MULTIGRID_H
+
+#include "contract/multigrid_ops.h"
+#include "geometry/multigrid.h"
+
+/* Fills the operations with kernels of the context's instruction set. */
+extern const gsw_multigrid_ops gsw_cpu_multigrid_ops;
+
+/* The kernels that are built for each instruction set; see multigrid_ops.h. */
+typedef struct gsw_cpu_multigrid {
+    void (*survey)(int threads, const gsw_matrix *matrix, int mirror, gsw_survey *survey);
+    void (*copy_lines)(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays);
+    int64_t (*interpolate)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
+                           int symmetric_part, gsw_dtype type, void *const *weights);
+    void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
+                   gsw_dtype type, void *const *prolongation, void *const *restriction,
+                   double *const *coarse);
+    void (*restrict_vector)(int threads, const gsw_transfer *transfer, gsw_dtype type,
+                            void *const *weights, double scale, const void *from, void *to);
+    void (*prolong_add)(int threads, const gsw_transfer *transfer, gsw_dtype type,
+                        void *const *weights, const void *from, void *to);
+    void (*narrow)(int threads, int64_t n, const double *from, float *to, double *scale);
+    void (*widen)(int threads, int64_t n, const float *from, double scale, double *to);
+    void (*combine)(int threads, gsw_dtype type, int64_t n, double a, const void *x, double b,
+                    void *y);
+} gsw_cpu_multigrid;
+
+/* reference_multigrid.c: plain and serial. How the rows of a matrix are seen. */
+typedef enum gsw_reference_rows {
+    GSW_ROWS_PLAIN, /* lumped into 27 slots */
+    GSW_ROWS_SYMMETRIC_PART /* those of (A + A^T) / 2, lumped */,
+    GSW_ROWS_SYMMETRIC /* of a symmetric matrix: lumped so that they stay symmetric */
+} gsw_reference_rows;
+
+/* Weights of P on the fine grid, from their definition: p holds points x 8 values, of which
+ * p[8 row + d] is the weight of the coarse point at (row's coarse point + d), d a bit set of axes.
+ * Returns the number of degenerate points. */
+int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
+                                    double *p);
+
+/* R A P as a dense coarse x coarse array by rows, from weights as above. */
+void gsw_reference_triple(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
+                          const double *p, const double *r, double *coarse);
+
+#endif

@@ -1,0 +1,115 @@
+/* solve_multigrid.c: multigrid in `gridsweep solve`: its options, what it says of the hierarchy,
+ * and the hierarchy as JSON. */
+#include "solve_multigrid.h"
+#include <string.h>
+#include "common/input.h"
+#include "common/output.h"
+
+int cli_mg_precision(const cli_options *options) {
+    if (options->mg_precision >= 0)
+        return options->mg_precision;
+    return options->method == (int)GSW_GMRES ? GSW_F64 : GSW_F32;
+}
+
+gsw_multigrid_options cli_multigrid_options(const cli_options *options) {
+    return (gsw_multigrid_options){.size = sizeof(gsw_multigrid_options),
+                                   .smoother = (gsw_smoother)options->mg_smoother,
+                                   .cycle = (gsw_cycle)options->mg_cycle,
+                                   .cycle_type = (gsw_dtype)cli_mg_precision(options),
+                                   .theta = options->mg_theta};
+}
+
+int cli_check_multigrid(const cli_options *options) {
+    static const cli_option_id of_multigrid[] = {OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
+                                                 OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
+    static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
+    const bool multigrid = cli_precond(options) == CLI_PRECOND_MG;
+    for (const cli_option_id *id = multigrid ? of_factors : of_multigrid; *id != OPT_END; id++)
+        if (cli_given(options, *id))
+            return cli_usage(options, "--%s is not for --precond %s", cli_option_get(*id)->name,
+                             cli_precond_name(cli_precond(options)));
+    return CLI_OK;
+}
+
+/* "xz" and so on; "-" where no axis is coarsened. */
+static const char *axes_name(int axes) {
+    static const char *const names[] = {"-", "x", "y", "xy", "z", "xz", "yz", "xyz"};
+    return names[axes & 7];
+}
+
+static const char *level_smoother(const gsw_multigrid_level *level) {
+    return level->direct ? "direct" : gsw_smoother_name(level->smoother);
+}
+
+static void stencil_text(const gsw_multigrid_level *level, char text[32]) {
+    const char *name = gsw_stencil_name(&level->stencil);
+    if (strcmp(name, "custom") == 0)
+        (void)snprintf(text, 32, "%d points", level->stencil.count);
+    else
+        (void)snprintf(text, 32, "%s", name);
+}
+
+static void print_levels(const cli_options *options, const gsw_multigrid *multigrid, int levels) {
+    cli_print(options, "%5s %20s %10s %12s %5s %10s %10s\n", "level", "grid", "stencil",
+              "couplings", "axes", "smoother", "MB");
+    for (int i = 0; i < levels; i++) {
+        gsw_multigrid_level level = {.size = sizeof level};
+        char grid[64], stencil[32];
+        if (gsw_multigrid_get_level(multigrid, i, &level) != GSW_SUCCESS)
+            return;
+        (void)snprintf(grid, sizeof grid, "%lldx%lldx%lld", (long long)level.grid.nx,
+                       (long long)level.grid.ny, (long long)level.grid.nz);
+        stencil_text(&level, stencil);
+        cli_print(options, "%5d %20s %10s %12lld %5s %10s %10.1f\n", i, grid, stencil,
+                  (long long)level.couplings, axes_name(level.axes), level_smoother(&level),
+                  (double)level.bytes * 1e-6);
+    }
+}
+
+void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid) {
+    gsw_multigrid_info info = {.size = sizeof info};
+    if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+        return;
+    cli_field(options, "multigrid", "%d levels, %s cycle, smoother %s, operator complexity %.2f",
+              info.levels, gsw_cycle_name(info.cycle), gsw_smoother_name(info.smoother),
+              info.operator_complexity);
+    if (info.smoother_fallbacks > 0)
+        cli_field(options, "fallbacks", "%d level%s where ilu0 met a bad pivot",
+                  info.smoother_fallbacks, info.smoother_fallbacks == 1 ? "" : "s");
+    if (options->mg_info)
+        print_levels(options, multigrid, info.levels);
+}
+
+cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
+    gsw_multigrid_info info = {.size = sizeof info};
+    cJSON *object = cJSON_CreateObject();
+    if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+        return object;
+    cJSON_AddStringToObject(object, "cycle", gsw_cycle_name(info.cycle));
+    cJSON_AddStringToObject(object, "smoother", gsw_smoother_name(info.smoother));
+    cJSON_AddBoolToObject(object, "symmetric", info.symmetric);
+    cJSON_AddBoolToObject(object, "singular", info.singular);
+    cJSON_AddNumberToObject(object, "operator_complexity", info.operator_complexity);
+    cJSON_AddNumberToObject(object, "grid_complexity", info.grid_complexity);
+    cJSON_AddNumberToObject(object, "bytes", (double)info.bytes);
+    cJSON_AddNumberToObject(object, "degenerate_points", (double)info.degenerate_points);
+    cJSON_AddNumberToObject(object, "smoother_fallbacks", info.smoother_fallbacks);
+    cJSON *levels = cJSON_AddArrayToObject(object, "levels");
+    for (int i = 0; i < info.levels; i++) {
+        gsw_multigrid_level level = {.size = sizeof level};
+        if (gsw_multigrid_get_level(multigrid, i, &level) != GSW_SUCCESS)
+            return object;
+        cJSON *entry = cJSON_CreateObject();
+        const double extents[3] = {(double)level.grid.nx, (double)level.grid.ny,
+                                   (double)level.grid.nz};
+        cJSON_AddItemToObject(entry, "grid", cJSON_CreateDoubleArray(extents, 3));
+        cJSON_AddStringToObject(entry, "stencil", gsw_stencil_name(&level.stencil));
+        cJSON_AddNumberToObject(entry, "stencil_points", level.stencil.count);
+        cJSON_AddNumberToObject(entry, "couplings", (double)level.couplings);
+        cJSON_AddStringToObject(entry, "axes", axes_name(level.axes));
+        cJSON_AddStringToObject(entry, "smoother", level_smoother(&level));
+        cJSON_AddNumberToObject(entry, "bytes", (double)level.bytes);
+        cJSON_AddItemToArray(levels, entry);
+    }
+    return object;
+}

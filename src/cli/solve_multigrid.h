@@ -1,0 +1,23 @@
+/* solve_multigrid.h: --precond mg of `gridsweep solve`. */
+#ifndef GSW_CLI_SOLVE_MULTIGRID_H
+#define GSW_CLI_SOLVE_MULTIGRID_H
+
+#include <cjson/cJSON.h>
+#include <gridsweep/multigrid.h>
+#include "common/options.h"
+
+/* The precision of the cycle, and all that the options ask for. GMRES needs a preconditioner that
+ * is linear to more than fp32's digits. */
+int cli_mg_precision(const cli_options *options);
+gsw_multigrid_options cli_multigrid_options(const cli_options *options);
+
+/* Refuses options of multigrid without it, and with it those of factors. */
+int cli_check_multigrid(const cli_options *options);
+
+/* A line about the hierarchy, and with --mg-info a table of its levels. */
+void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid);
+
+/* The hierarchy as an object. */
+cJSON *cli_multigrid_json(const gsw_multigrid *multigrid);
+
+#endif

@@ -1,0 +1,275 @@
+/* multigrid.c: hierarchies as users see them: arguments, life cycle, application, reports. */
+#include <gridsweep/multigrid.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/check.h"
+#include "contract/csr.h"
+#include "multigrid_internal.h"
+#include "options.h"
+#include "preconditioner.h"
+
+GSW_ENDS_WITH(gsw_multigrid_options, coarsest_points);
+GSW_ENDS_WITH(gsw_multigrid_info, degenerate_points);
+GSW_ENDS_WITH(gsw_multigrid_level, bytes);
+
+enum { COARSEST_POINTS = 200, COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
+
+static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *given,
+                          gsw_multigrid_options *options) {
+    GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", given, sizeof *options, options));
+    GSW_REQUIRE(context, (unsigned)options->smoother <= GSW_SMOOTHER_CHEBYSHEV,
+                "options->smoother %d is unknown", (int)options->smoother);
+    GSW_REQUIRE(context, (unsigned)options->cycle <= GSW_CYCLE_W, "options->cycle %d is unknown",
+                (int)options->cycle);
+    GSW_REQUIRE(context, options->pre_sweeps >= 0 && options->pre_sweeps <= SWEEPS_LIMIT,
+                "options->pre_sweeps %d is not in 0..%d", options->pre_sweeps, SWEEPS_LIMIT);
+    GSW_REQUIRE(context, options->post_sweeps >= 0 && options->post_sweeps <= SWEEPS_LIMIT,
+                "options->post_sweeps %d is not in 0..%d", options->post_sweeps, SWEEPS_LIMIT);
+    GSW_REQUIRE(context, options->theta >= 0 && options->theta <= 1,
+                "options->theta %g is not in (0, 1]", options->theta);
+    GSW_REQUIRE(context,
+                options->coarsest_points >= 0 && options->coarsest_points <= COARSEST_LIMIT,
+                "options->coarsest_points %lld is not in 0..%d",
+                (long long)options->coarsest_points, COARSEST_LIMIT);
+    GSW_REQUIRE(context, (unsigned)options->cycle_type <= GSW_F32,
+                "options->cycle_type %d is unknown", (int)options->cycle_type);
+    if (options->pre_sweeps == 0)
+        options->pre_sweeps = 1;
+    if (options->post_sweeps == 0)
+        options->post_sweeps = 1;
+    if (options->theta == 0)
+        options->theta = 0.25;
+    if (options->coarsest_points == 0)
+        options->coarsest_points = COARSEST_POINTS;
+    return GSW_SUCCESS;
+}
+
+static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        if (abs(o.dx) > GSW_LUMPED_RADIUS || abs(o.dy) > GSW_LUMPED_RADIUS ||
+            abs(o.dz) > GSW_LUMPED_RADIUS)
+            return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                            "multigrid: offset (%d, %d, %d) of the stencil reaches farther than %d",
+                            o.dx, o.dy, o.dz, GSW_LUMPED_RADIUS);
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+    gsw_multigrid_options resolved;
+    gsw_multigrid *made;
+    gsw_status status;
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
+    *multigrid = NULL;
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    GSW_TRY(resolve(context, options, &resolved));
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    if (!context->ops->multigrid)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "multigrid: backend %s has none; the CPU backend has",
+                        gsw_backend_name(context->backend));
+    GSW_TRY(check_reach(context, &matrix->stencil));
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
+    memset(made, 0, sizeof *made);
+    made->context = context;
+    made->options = resolved;
+    GSW_TRY_GOTO(gsw_multigrid_build(made, matrix), fail);
+    made->usable = 1;
+    *multigrid = made;
+    return GSW_SUCCESS;
+
+fail:
+    gsw_multigrid_clear(made);
+    free(made);
+    return status;
+}
+
+gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid,
+                                  const gsw_matrix *matrix) {
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    GSW_REQUIRE(context, matrix, "matrix is NULL");
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    const gsw_level *finest = multigrid->level[0];
+    const gsw_grid *a = &matrix->grid, *b = &finest->matrix.grid;
+    GSW_REQUIRE(context, a->nx == b->nx && a->ny == b->ny && a->nz == b->nz,
+                "the grid of matrix differs");
+    const gsw_stencil *s = &finest->matrix.stencil;
+    GSW_REQUIRE(context,
+                matrix->stencil.count == s->count &&
+                    memcmp(matrix->stencil.offsets, s->offsets,
+                           (size_t)s->count * sizeof s->offsets[0]) == 0,
+                "the stencil of matrix differs");
+    GSW_REQUIRE(context, (matrix->format == GSW_FORMAT_CSR) == (finest->setup.block != NULL),
+                "the format of matrix differs from that of the first one");
+    multigrid->usable = 0;
+    GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
+    multigrid->usable = 1;
+    return GSW_SUCCESS;
+}
+
+/* ---- Applying ---------------------------------------------------------------------------------
+ */
+
+gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, const double *b,
+                               double *x) {
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
+    gsw_level *finest = multigrid->level[0];
+    const int64_t n = finest->points;
+    const gsw_vector vectors[] = {{.name = "b", .data = b},
+                                  {.name = "x", .data = x, .written = 1, .may_be = "b"}};
+    GSW_TRY(gsw_check_vectors(context, n, GSW_F64, 1, vectors, 2));
+    if (multigrid->options.cycle_type == GSW_F32) {
+        const gsw_multigrid_ops *ops = context->ops->multigrid;
+        finest->b = multigrid->own_b;
+        finest->x = multigrid->own_x;
+        GSW_TRY(ops->narrow(context, n, b, multigrid->own_b, multigrid->scale));
+        GSW_TRY(gsw_multigrid_cycle(multigrid));
+        return ops->widen(context, n, multigrid->own_x, multigrid->scale, x);
+    }
+    finest->b = (void *)(uintptr_t)b; /* only read */
+    finest->x = x;
+    if (b == x) {
+        finest->b = multigrid->own_b;
+        GSW_TRY(context->ops->copy(context, n, b, multigrid->own_b));
+    }
+    return gsw_multigrid_cycle(multigrid);
+}
+
+/* ---- Reports ----------------------------------------------------------------------------------
+ */
+
+/* Couplings of a stencil inside a grid. */
+static int64_t count_couplings(const gsw_matrix *matrix) {
+    const gsw_grid *g = &matrix->grid;
+    int64_t count = 0;
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        const int64_t nx = g->nx - abs(o.dx), ny = g->ny - abs(o.dy), nz = g->nz - abs(o.dz);
+        count += nx > 0 && ny > 0 && nz > 0 ? nx * ny * nz : 0;
+    }
+    return count;
+}
+
+gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
+                                   gsw_multigrid_level *description) {
+    if (!multigrid || !description || level < 0 || level >= multigrid->levels)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    GSW_TRY(gsw_result_check(NULL, "gsw_multigrid_level", description));
+    const gsw_level *l = multigrid->level[level];
+    gsw_multigrid_level made = {
+        .size = sizeof made,
+        .grid = l->matrix.grid,
+        .stencil = l->matrix.stencil,
+        .points = l->points,
+        .couplings = count_couplings(&l->matrix),
+        .axes = l->transfer ? l->transfer->axes : 0,
+        .coupling = {l->survey.coupling[0], l->survey.coupling[1], l->survey.coupling[2]},
+        .direct = l->transfer == NULL,
+        .smoother = l->smoother,
+        .degenerate_points = l->degenerate,
+        .bytes = l->bytes,
+    };
+    const gsw_factor *const factors[2] = {l->first, l->second};
+    for (int i = 0; i < 2; i++) {
+        gsw_factor_info info = {.size = sizeof info};
+        if (gsw_factor_get_info(factors[i], &info) == GSW_SUCCESS)
+            made.bytes += info.packed_bytes + info.work_bytes;
+    }
+    gsw_result_give(description, &made, sizeof made);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_info *info) {
+    if (!multigrid || !info)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    GSW_TRY(gsw_result_check(NULL, "gsw_multigrid_info", info));
+    gsw_multigrid_info made = {
+        .size = sizeof made,
+        .levels = multigrid->levels,
+        .smoother = multigrid->options.smoother,
+        .cycle = multigrid->options.cycle,
+        .cycle_type = multigrid->options.cycle_type,
+        .symmetric = multigrid->symmetric,
+        .singular = multigrid->singular,
+        .bytes = multigrid->bytes,
+    };
+    if (made.smoother == GSW_SMOOTHER_AUTO)
+        made.smoother = multigrid->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+    double points = 0, couplings = 0, finest_points = 1, finest_couplings = 1;
+    for (int number = 0; number < multigrid->levels; number++) {
+        gsw_multigrid_level level = {.size = sizeof level};
+        GSW_TRY(gsw_multigrid_get_level(multigrid, number, &level));
+        points += (double)level.points;
+        couplings += (double)level.couplings;
+        if (number == 0) {
+            finest_points = (double)level.points;
+            finest_couplings = (double)level.couplings;
+        }
+        made.bytes += level.bytes;
+        made.degenerate_points += level.degenerate_points;
+        made.smoother_fallbacks += multigrid->level[number]->fell_back;
+    }
+    made.grid_complexity = points / finest_points;
+    made.operator_complexity = couplings / finest_couplings;
+    gsw_result_give(info, &made, sizeof made);
+    return GSW_SUCCESS;
+}
+
+/* ---- As a preconditioner ----------------------------------------------------------------------
+ */
+
+static gsw_status apply_cycle(void *self, gsw_context *context, const double *b, double *x) {
+    return gsw_multigrid_apply(context, self, b, x);
+}
+
+static const char *name_of(const void *self) {
+    (void)self;
+    return "mg";
+}
+
+static gsw_status check_values(const void *self, gsw_context *context) {
+    const gsw_multigrid *multigrid = self;
+    GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
+                                             gsw_preconditioner **preconditioner) {
+    static const gsw_preconditioner_ops ops = {
+        .in_place = 1, .apply = apply_cycle, .name = name_of, .check = check_values};
+    GSW_REQUIRE(context, context, "context is NULL");
+    GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");
+    *preconditioner = NULL;
+    GSW_REQUIRE(context, multigrid, "multigrid is NULL");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    return gsw_preconditioner_make(context, multigrid->level[0]->points, &ops, multigrid,
+                                   preconditioner);
+}
+
+const char *gsw_smoother_name(gsw_smoother smoother) {
+    static const char *const names[] = {"auto",        "gs",     "symgs",    "ilu0",
+                                        "ilu0-finest", "jacobi", "chebyshev"};
+    return (unsigned)smoother < sizeof names / sizeof names[0] ? names[smoother] : "unknown";
+}
+
+const char *gsw_cycle_name(gsw_cycle cycle) {
+    static const char *const names[] = {"V", "F", "W"};
+    return (unsigned)cycle < sizeof names / sizeof names[0] ? names[cycle] : "unknown";
+}
+
+void gsw_multigrid_destroy(gsw_multigrid *multigrid) {
+    if (!multigrid)
+        return;
+    gsw_multigrid_clear(multigrid);
+    free(multigrid);
+}

@@ -1,0 +1,171 @@
+/* multigrid_cycle.c: smoothing steps and cycles. Everything is queued through the backend's table
+ * and nothing waits. */
+#include "multigrid_internal.h"
+
+#define JACOBI_WEIGHT    (2.0 / 3.0)
+#define CHEBYSHEV_DEGREE 2
+#define CHEBYSHEV_SHARE  0.25 /* of the spectrum's upper bound: what the polynomial damps from */
+
+typedef gsw_multigrid hierarchy;
+
+static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const void *b,
+                           const void *x, void *y) {
+    return mg->context->ops->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
+}
+
+static gsw_status sweep(const hierarchy *mg, gsw_factor *factor, int which, const void *b,
+                        void *x) {
+    return mg->context->ops->factor_sweep(mg->context, factor, which, 1, b, 0, x, 0);
+}
+
+static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, const void *x,
+                          double b, void *y) {
+    return mg->context->ops->multigrid->combine(mg->context, mg->options.cycle_type, l->points, a,
+                                                x, b, y);
+}
+
+/* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with the parts exchanged. */
+static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
+    const void *from = l->b;
+    if (!zero) {
+        GSW_TRY(multiply(mg, down ? &l->lower : &l->upper, l->b, l->x, l->residual));
+        from = l->residual;
+    }
+    return sweep(mg, down ? l->second : l->first, 0, from, l->x);
+}
+
+/* The residual, or the right-hand side itself where x is zero. */
+static gsw_status residual_of(const hierarchy *mg, const gsw_level *l, int zero,
+                              const void **residual) {
+    *residual = zero ? l->b : l->residual;
+    return zero ? GSW_SUCCESS : multiply(mg, &l->product, l->b, l->x, l->residual);
+}
+
+static gsw_status ilu_step(const hierarchy *mg, const gsw_level *l, int zero) {
+    const void *from;
+    void *to = zero ? l->x : l->residual;
+    GSW_TRY(residual_of(mg, l, zero, &from));
+    GSW_TRY(sweep(mg, l->first, 0, from, to));
+    GSW_TRY(sweep(mg, l->first, 1, to, to));
+    return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
+}
+
+static gsw_status jacobi_step(const hierarchy *mg, const gsw_level *l, int zero) {
+    const void *from;
+    void *to = zero ? l->x : l->residual;
+    GSW_TRY(residual_of(mg, l, zero, &from));
+    GSW_TRY(sweep(mg, l->first, 0, from, to));
+    return combine(mg, l, JACOBI_WEIGHT, to, zero ? 0 : 1, l->x);
+}
+
+/* Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 12.1, on D^-1 A; the
+ * largest sum of |a| over the diagonal bounds the spectrum. */
+static gsw_status chebyshev_step(const hierarchy *mg, const gsw_level *l, int zero) {
+    const double high = l->survey.row_ratio, low = CHEBYSHEV_SHARE * high;
+    const double center = (high + low) / 2, half = (high - low) / 2, sigma = center / half;
+    double rho = 1 / sigma;
+    for (int k = 0; k < CHEBYSHEV_DEGREE; k++) {
+        const void *from;
+        GSW_TRY(residual_of(mg, l, zero && k == 0, &from));
+        GSW_TRY(sweep(mg, l->first, 0, from, l->residual));
+        if (k == 0) {
+            GSW_TRY(combine(mg, l, 1 / center, l->residual, 0, l->direction));
+        } else {
+            const double next = 1 / (2 * sigma - rho);
+            GSW_TRY(combine(mg, l, 2 * next / half, l->residual, next * rho, l->direction));
+            rho = next;
+        }
+        GSW_TRY(combine(mg, l, 1, l->direction, zero && k == 0 ? 0 : 1, l->x));
+    }
+    return GSW_SUCCESS;
+}
+
+/* Smoothing steps on A x = b; `zero` says that x is 0, whatever it holds. */
+static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int down, int zero) {
+    for (int step = 0; step < steps; step++) {
+        const int first = zero && step == 0;
+        switch (l->smoother) {
+        case GSW_SMOOTHER_SYMGS:
+            GSW_TRY(gauss_seidel(mg, l, 0, first));
+            GSW_TRY(gauss_seidel(mg, l, 1, 0));
+            break;
+        case GSW_SMOOTHER_ILU0:
+            GSW_TRY(ilu_step(mg, l, first));
+            break;
+        case GSW_SMOOTHER_JACOBI:
+            GSW_TRY(jacobi_step(mg, l, first));
+            break;
+        case GSW_SMOOTHER_CHEBYSHEV:
+            GSW_TRY(chebyshev_step(mg, l, first));
+            break;
+        default:
+            GSW_TRY(gauss_seidel(mg, l, down, first));
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+/* b of the next level. After one sweep upwards from zero (D + L) x = b, so the residual is -U x and
+ * half the matrix makes it. */
+static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
+                          int zero) {
+    const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS;
+    GSW_TRY(multiply(mg, half ? &l->upper : &l->product, half ? NULL : l->b, l->x, l->residual));
+    return mg->context->ops->multigrid->restrict_vector(
+        mg->context, l->transfer, mg->options.cycle_type, l->restriction.values, half ? -1 : 1,
+        l->residual, next->b);
+}
+
+static gsw_status ascend(const hierarchy *mg, const gsw_level *l, const gsw_level *next) {
+    return mg->context->ops->multigrid->prolong_add(
+        mg->context, l->transfer, mg->options.cycle_type, l->prolongation.values, next->x, l->x);
+}
+
+/* A level on its way through its cycle. */
+typedef struct visit {
+    gsw_cycle kind;
+    int zero;  /* x is zero at the start */
+    int calls; /* of the next level, so far */
+} visit;
+
+/* Whether the next level is visited once more, and how: the second cycle of F is a V cycle. */
+static int visit_next(const hierarchy *mg, int number, visit *at) {
+    visit *next = at + 1;
+    const int direct = number + 2 == mg->levels;
+    const int calls = at->kind == GSW_CYCLE_V || direct ? 1 : 2;
+    if (at->calls == calls)
+        return 0;
+    next->kind = at->kind == GSW_CYCLE_F && at->calls == 1 ? GSW_CYCLE_V : at->kind;
+    next->zero = at->calls == 0;
+    next->calls = 0;
+    at->calls++;
+    return 1;
+}
+
+gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
+    visit at[GSW_LEVELS_MAX] = {{.kind = mg->options.cycle, .zero = 1}};
+    const int last = mg->levels - 1;
+    int number = 0;
+    for (;;) {
+        const gsw_level *l = mg->level[number];
+        if (number == last) {
+            GSW_TRY(mg->context->ops->multigrid->dense_apply(mg->context, l->points, l->inverse,
+                                                             mg->options.cycle_type, l->b, l->x));
+        } else if (at[number].calls == 0) {
+            GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, at[number].zero));
+            GSW_TRY(descend(mg, l, mg->level[number + 1], at[number].zero));
+            visit_next(mg, number, &at[number]);
+            number++;
+            continue;
+        } else if (visit_next(mg, number, &at[number])) {
+            number++;
+            continue;
+        } else {
+            GSW_TRY(ascend(mg, l, mg->level[number + 1]));
+            GSW_TRY(smooth(mg, l, mg->options.post_sweeps, 1, 0));
+        }
+        if (number == 0)
+            return GSW_SUCCESS;
+        number--;
+    }
+}

@@ -1,0 +1,772 @@
+/* test_multigrid.c: levels against the serial reference and against dense products, cycles as
+ * operators, and what is refused. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+#include "context_fixture.h"
+#include "cpu/multigrid.h"
+#include "../src/library/multigrid_internal.h"
+#include "oracle.h"
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static double *doubles(int64_t n) {
+    double *v = calloc((size_t)n + 1, sizeof *v);
+    ck_assert_ptr_nonnull(v);
+    return v;
+}
+
+static gsw_multigrid *make(gsw_context *with, const gsw_matrix *matrix,
+                           gsw_multigrid_options options) {
+    gsw_multigrid *mg = NULL;
+    options.size = sizeof options;
+    ck_assert_msg(gsw_multigrid_create(with, matrix, &options, &mg) == GSW_SUCCESS, "%s",
+                  gsw_context_message(with));
+    return mg;
+}
+
+/* ---- Levels ---- */
+
+/* A stencil matrix as a dense one, by rows. */
+static double *dense_of(const gsw_matrix *m) {
+    const gsw_grid *g = &m->grid;
+    const int64_t n = oracle_points(g);
+    double *a = doubles(n * n);
+    for (int64_t row = 0; row < n; row++)
+        for (int32_t e = 0; e < m->stencil.count; e++) {
+            const gsw_offset o = m->stencil.offsets[e];
+            const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
+                          z = row / g->nx / g->ny + o.dz;
+            const double *values = m->array.values[e];
+            if (x >= 0 && x < g->nx && y >= 0 && y < g->ny && z >= 0 && z < g->nz)
+                a[row * n + gsw_grid_row(g, x, y, z)] += values[row];
+            else if (m->stencil.count <= 27 && !isnan(values[row]))
+                ck_assert_msg(values[row] == 0, "a coupling leaves the grid");
+        }
+    return a;
+}
+
+/* Weights as the reference keeps them, from an extracted P (rows of the fine grid) or, where
+ * `transposed`, R. */
+static double *weights_of(const gsw_csr *csr, const gsw_grid *fine, const gsw_grid *coarse,
+                          int axes, int transposed) {
+    double *w = doubles(8 * oracle_points(fine));
+    const int64_t *row_ptr = csr->row_ptr, *columns = csr->columns;
+    const double *values = csr->values;
+    ck_assert_int_eq(csr->rows, oracle_points(transposed ? coarse : fine));
+    for (int64_t row = 0; row < csr->rows; row++)
+        for (int64_t k = row_ptr[row]; k < row_ptr[row + 1]; k++) {
+            const int64_t f = transposed ? columns[k] : row, c = transposed ? row : columns[k];
+            const int64_t at[3] = {f % fine->nx, f / fine->nx % fine->ny, f / fine->nx / fine->ny};
+            const int64_t to[3] = {c % coarse->nx, c / coarse->nx % coarse->ny,
+                                   c / coarse->nx / coarse->ny};
+            int subset = 0;
+            ck_assert(k == row_ptr[row] || columns[k] > columns[k - 1]);
+            for (int axis = 0; axis < 3; axis++) {
+                const int64_t base = axes >> axis & 1 ? at[axis] / 2 : at[axis];
+                ck_assert(to[axis] == base || to[axis] == base + 1);
+                subset |= (int)(to[axis] - base) << axis;
+            }
+            w[8 * f + subset] = values[k];
+        }
+    return w;
+}
+
+static void compare(const char *what, int64_t n, const double *x, const double *y) {
+    double most = 0, error = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(y[i]));
+        error = fmax(error, fabs(x[i] - y[i]));
+    }
+    ck_assert_msg(error <= 1e-12 * most, "%s: error %g of %g", what, error, most);
+}
+
+/* R A P by dense matrices: rows of the fine grid are n, of the coarse m. */
+static double *dense_triple(const gsw_csr *p, const gsw_csr *r, const double *a, int64_t n,
+                            int64_t m) {
+    double *product = doubles(m * m), *ap = doubles(n * m);
+    const int64_t *p_ptr = p->row_ptr, *p_column = p->columns;
+    const int64_t *r_ptr = r->row_ptr, *r_column = r->columns;
+    const double *p_value = p->values, *r_value = r->values;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = p_ptr[j]; a[i * n + j] != 0 && k < p_ptr[j + 1]; k++)
+                ap[i * m + p_column[k]] += a[i * n + j] * p_value[k];
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t k = r_ptr[i]; k < r_ptr[i + 1]; k++)
+            for (int64_t j = 0; j < m; j++)
+                product[i * m + j] += r_value[k] * ap[r_column[k] * m + j];
+    free(ap);
+    return product;
+}
+
+/* Everything between a level and the next one. `fine` is the level's matrix. */
+static void check_level(const gsw_multigrid *mg, int number, const gsw_matrix *fine) {
+    const gsw_level *level = mg->level[number], *coarse = mg->level[number + 1];
+    const gsw_grid *fg = &fine->grid, *cg = &coarse->matrix.grid;
+    const int64_t n = level->points, m = coarse->points;
+    const int axes = level->transfer->axes;
+    const gsw_reference_rows rows = mg->symmetric ? GSW_ROWS_SYMMETRIC : GSW_ROWS_PLAIN;
+    char what[200];
+    snprintf(what, sizeof what, "level %d, %s on %lldx%lldx%lld, axes %d, %ssymmetric", number,
+             gsw_stencil_name(&fine->stencil), (long long)fg->nx, (long long)fg->ny,
+             (long long)fg->nz, axes, mg->symmetric ? "" : "not ");
+    gsw_csr p, r;
+    ck_assert_int_eq(gsw_multigrid_extract(context, mg, number, GSW_MULTIGRID_PROLONGATION, &p),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_multigrid_extract(context, mg, number, GSW_MULTIGRID_RESTRICTION, &r),
+                     GSW_SUCCESS);
+    double *pw = weights_of(&p, fg, cg, axes, 0), *rw = weights_of(&r, fg, cg, axes, 1);
+    double *p_expected = doubles(8 * n), *r_expected = doubles(8 * n);
+    int64_t degenerate = gsw_reference_interpolation(fine, axes, rows, p_expected);
+    compare(what, 8 * n, pw, p_expected);
+    degenerate += mg->symmetric ? 0
+                                : gsw_reference_interpolation(fine, axes, GSW_ROWS_SYMMETRIC_PART,
+                                                              r_expected);
+    compare(what, 8 * n, rw, mg->symmetric ? p_expected : r_expected);
+    ck_assert_msg(level->degenerate == degenerate, "%s: %lld degenerate points, not %lld", what,
+                  (long long)level->degenerate, (long long)degenerate);
+
+    double *triple = doubles(m * m), *own = dense_of(&coarse->matrix);
+    gsw_reference_triple(fine, axes, rows, pw, rw, triple);
+    compare(what, m * m, own, triple);
+    int lumped = 0;
+    for (int32_t e = 0; e < fine->stencil.count; e++) {
+        const gsw_offset o = fine->stencil.offsets[e];
+        lumped |= abs(o.dx) > 1 || abs(o.dy) > 1 || abs(o.dz) > 1;
+    }
+    if (!lumped && n <= 1500) {
+        double *a = dense_of(fine), *dense = dense_triple(&p, &r, a, n, m);
+        compare(what, m * m, own, dense);
+        free(dense);
+        free(a);
+    }
+    free(own);
+    free(triple);
+    free(r_expected);
+    free(p_expected);
+    free(rw);
+    free(pw);
+    gsw_csr_free(&r);
+    gsw_csr_free(&p);
+}
+
+/* Copies each coupling above the diagonal to its mirror image. */
+static void symmetrise(oracle_matrix *matrix) {
+    const gsw_grid *g = &matrix->view.grid;
+    const gsw_stencil *s = &matrix->view.stencil;
+    for (int32_t e = s->center + 1; e < s->count; e++)
+        for (int64_t row = 0; row < oracle_points(g); row++) {
+            const gsw_offset o = s->offsets[e];
+            const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
+                          z = row / g->nx / g->ny + o.dz;
+            if (x >= 0 && x < g->nx && y >= 0 && y < g->ny && z >= 0 && z < g->nz)
+                ((double *)matrix->arrays[s->count - 1 - e])[gsw_grid_row(g, x, y, z)] =
+                    ((double *)matrix->arrays[e])[row];
+        }
+}
+
+static int mirrored(const gsw_stencil *s) {
+    for (int32_t e = 0; e < s->count; e++) {
+        const gsw_offset o = s->offsets[e], m = s->offsets[s->count - 1 - e];
+        if (o.dx != -m.dx || o.dy != -m.dy || o.dz != -m.dz)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether any coupling can stay inside the grid. */
+static int couples(const gsw_grid *g, const gsw_stencil *s) {
+    int any = 0;
+    for (int32_t e = 0; e < s->count; e++)
+        any |= e != s->center && abs(s->offsets[e].dx) < g->nx && abs(s->offsets[e].dy) < g->ny &&
+               abs(s->offsets[e].dz) < g->nz;
+    return any;
+}
+
+static int reaches_two(const gsw_stencil *s) {
+    int far = 0;
+    for (int32_t e = 0; e < s->count; e++)
+        far |= abs(s->offsets[e].dx) > 2 || abs(s->offsets[e].dy) > 2 || abs(s->offsets[e].dz) > 2;
+    return !far;
+}
+
+static void check_levels(const gsw_matrix *matrix, double theta, int expect_symmetric) {
+    gsw_multigrid *mg =
+        make(context, matrix, (gsw_multigrid_options){.coarsest_points = 1, .theta = theta});
+    ck_assert_int_eq(mg->symmetric, expect_symmetric);
+    for (int number = 0; number + 1 < mg->levels; number++)
+        check_level(mg, number, number == 0 ? matrix : &mg->level[number]->matrix);
+    gsw_multigrid_destroy(mg);
+}
+
+/* One stencil, on every grid. */
+START_TEST(levels_of_random_matrices) {
+    const char *name;
+    const gsw_stencil *stencil = oracle_stencil(_i, &name);
+    if (!reaches_two(stencil))
+        return; /* refused, see below */
+    for (int i = 0; i < oracle_grid_count(); i++) {
+        const gsw_grid grid = oracle_grid(i);
+        if (oracle_points(&grid) > 3000 && i % 2 != _i % 2)
+            continue;
+        oracle_matrix *m = oracle_random(&grid, stencil, (uint64_t)(i + 1), ORACLE_POSITIVE);
+        if (mirrored(stencil)) {
+            check_levels(&m->view, 1e-6, !couples(&grid, stencil));
+            symmetrise(m);
+            check_levels(&m->view, 0, 1);
+        } else {
+            gsw_multigrid *mg =
+                make(context, &m->view, (gsw_multigrid_options){.coarsest_points = 1});
+            for (int number = 0; number + 1 < mg->levels; number++)
+                check_level(mg, number, number == 0 ? &m->view : &mg->level[number]->matrix);
+            gsw_multigrid_destroy(mg);
+        }
+        oracle_free(m);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    int symmetric;
+} problems[] = {
+    {"poisson:17x12x9", 1},   {"poisson:1x31x19", 1},      {"poisson:23x2x5", 1},
+    {"poisson:33x17", 1},     {"anisotropic:16x13x11", 1}, {"lognormal:13x14x15", 1},
+    {"lognormal:31x20", 1},   {"hpcg:9x10x11", 1},         {"helmholtz19:11x9x8", 1},
+    {"star13:11x12x9", 1},    {"box33:9x8x11", 1},         {"convection:13x11x9", 0},
+    {"convection:1x40x3", 0},
+};
+
+START_TEST(levels_of_problems) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, problems[_i].name, NULL, &problem), GSW_SUCCESS);
+    check_levels(gsw_problem_matrix(problem), 0, problems[_i].symmetric);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* An edge point without couplings along its edge, whose row sums to zero, has no weights: the mean
+ * takes their place, and is counted. A point without couplings interpolates nothing. */
+START_TEST(special_rows) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, "poisson:9x8x7", NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const gsw_grid *g = &m->grid;
+    double *const *values = (double *const *)(uintptr_t)m->array.values;
+    const int64_t edge = gsw_grid_row(g, 3, 4, 4), alone = gsw_grid_row(g, 5, 2, 2);
+    for (int32_t e = 0; e < m->stencil.count; e++) {
+        const gsw_offset o = m->stencil.offsets[e];
+        const int32_t back = m->stencil.count - 1 - e;
+        const int64_t step = gsw_grid_row(g, o.dx, o.dy, o.dz);
+        if (o.dx != 0)
+            values[e][edge] = values[back][edge + step] = 0;
+        if (e != m->stencil.center)
+            values[e][alone] = values[back][alone + step] = 0;
+    }
+    values[m->stencil.center][edge] = 4;
+    check_levels(m, 0, 1);
+    gsw_multigrid *mg = make(context, m, (gsw_multigrid_options){.coarsest_points = 1});
+    gsw_multigrid_level level = {.size = sizeof level};
+    ck_assert_int_eq(gsw_multigrid_get_level(mg, 0, &level), GSW_SUCCESS);
+    ck_assert_int_eq(level.degenerate_points, 1);
+    gsw_csr p;
+    ck_assert_int_eq(gsw_multigrid_extract(context, mg, 0, GSW_MULTIGRID_PROLONGATION, &p),
+                     GSW_SUCCESS);
+    const int64_t *row_ptr = p.row_ptr;
+    const double *weights = p.values;
+    ck_assert_int_eq(row_ptr[edge + 1] - row_ptr[edge], 2);
+    ck_assert(weights[row_ptr[edge]] == 0.5 && weights[row_ptr[edge] + 1] == 0.5);
+    ck_assert_int_eq(row_ptr[alone + 1] - row_ptr[alone], 0);
+    gsw_csr_free(&p);
+    gsw_multigrid_destroy(mg);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* The diagonal of a matrix becomes minus the sum of its couplings. */
+static void make_neumann(const gsw_matrix *m) {
+    const gsw_grid *g = &m->grid;
+    double *const *values = (double *const *)(uintptr_t)m->array.values;
+    for (int64_t row = 0; row < oracle_points(g); row++) {
+        double sum = 0;
+        for (int32_t e = 0; e < m->stencil.count; e++) {
+            const gsw_offset o = m->stencil.offsets[e];
+            const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
+                          z = row / g->nx / g->ny + o.dz;
+            if (e != m->stencil.center && x >= 0 && x < g->nx && y >= 0 && y < g->ny && z >= 0 &&
+                z < g->nz)
+                sum += values[e][row];
+        }
+        values[m->stencil.center][row] = -sum;
+    }
+}
+
+/* x += M (b - A x) until the residual has fallen by 1e-8; returns the steps. */
+static int stationary_steps(const gsw_matrix *m, gsw_multigrid *mg, const double *b, int limit) {
+    const int64_t n = oracle_points(&m->grid);
+    double *x = doubles(n), *r = doubles(n), *z = doubles(n);
+    double start = 0, now = 0;
+    int steps = 0;
+    for (;; steps++) {
+        ck_assert_int_eq(gsw_residual(context, m, GSW_F64, b, x, r), GSW_SUCCESS);
+        now = 0;
+        for (int64_t i = 0; i < n; i++)
+            now += r[i] * r[i];
+        if (steps == 0)
+            start = now;
+        if (!(now > 1e-16 * start) || steps == limit)
+            break;
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, r, z), GSW_SUCCESS);
+        for (int64_t i = 0; i < n; i++)
+            x[i] += z[i];
+    }
+    free(z);
+    free(r);
+    free(x);
+    return now <= 1e-16 * start ? steps : limit + 1;
+}
+
+/* Pure Neumann boundaries: the coarsest level knows the constants. */
+START_TEST(constants_in_the_null_space) {
+    static const char *const names[] = {"poisson:32x32x32", "poisson:25x18", "lognormal:31x20x17",
+                                        "poisson:5x3x2"};
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, names[_i], NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const int64_t n = oracle_points(&m->grid);
+    double *b = doubles(n), mean = 0;
+    make_neumann(m);
+    gsw_random_vector(3, n, b);
+    for (int64_t i = 0; i < n; i++)
+        mean += b[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        b[i] -= mean;
+    gsw_multigrid *mg = make(context, m, (gsw_multigrid_options){0});
+    gsw_multigrid_info info = {.size = sizeof info};
+    gsw_csr p;
+    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    ck_assert_int_eq(info.singular, 1);
+    if (info.levels > 1) {
+        ck_assert_int_eq(gsw_multigrid_extract(context, mg, 0, GSW_MULTIGRID_PROLONGATION, &p),
+                         GSW_SUCCESS);
+        for (int64_t row = 0; row < n; row++) {
+            double sum = 0;
+            for (int64_t k = ((const int64_t *)p.row_ptr)[row];
+                 k < ((const int64_t *)p.row_ptr)[row + 1]; k++)
+                sum += ((const double *)p.values)[k];
+            ck_assert(fabs(sum - 1) < 1e-13);
+        }
+        gsw_csr_free(&p);
+    }
+    const int steps = stationary_steps(m, mg, b, 60);
+    ck_assert_msg(steps <= (names[_i][0] == 'l' ? 45 : 16), "%s: %d steps", names[_i], steps);
+    gsw_multigrid_destroy(mg);
+    free(b);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* ---- Cycles as operators ---- */
+
+static const gsw_smoother smoothers[] = {GSW_SMOOTHER_GS,     GSW_SMOOTHER_SYMGS,
+                                         GSW_SMOOTHER_ILU0,   GSW_SMOOTHER_ILU0_FINEST,
+                                         GSW_SMOOTHER_JACOBI, GSW_SMOOTHER_CHEBYSHEV};
+
+/* x' M y = y' M x, and M is positive. */
+START_TEST(cycles_are_symmetric) {
+    static const char *const names[] = {"poisson:19x14x11", "lognormal:23x9x12",
+                                        "hpcg:11x8x13",     "anisotropic:15x17x9",
+                                        "star13:13x14x9",   "poisson:37x29"};
+    for (int i = 0; i < LENGTH(names); i++) {
+        gsw_problem *problem;
+        ck_assert_int_eq(gsw_problem_parse(context, names[i], NULL, &problem), GSW_SUCCESS);
+        const gsw_matrix *m = gsw_problem_matrix(problem);
+        const int64_t n = oracle_points(&m->grid);
+        double *x = doubles(n), *y = doubles(n), *mx = doubles(n), *my = doubles(n);
+        gsw_random_vector(1, n, x);
+        gsw_random_vector(2, n, y);
+        for (int sweeps = 1; sweeps <= 2; sweeps++)
+            for (int cycle = 0; cycle <= GSW_CYCLE_W; cycle += GSW_CYCLE_W) {
+                const gsw_multigrid_options options = {.smoother = smoothers[_i],
+                                                       .cycle = (gsw_cycle)cycle,
+                                                       .pre_sweeps = sweeps,
+                                                       .post_sweeps = sweeps,
+                                                       .coarsest_points = 30};
+                gsw_multigrid *mg = make(context, m, options);
+                ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, mx), GSW_SUCCESS);
+                ck_assert_int_eq(gsw_multigrid_apply(context, mg, y, my), GSW_SUCCESS);
+                double xmy = 0, ymx = 0, xmx = 0, ymy = 0;
+                for (int64_t k = 0; k < n; k++) {
+                    xmy += x[k] * my[k];
+                    ymx += y[k] * mx[k];
+                    xmx += x[k] * mx[k];
+                    ymy += y[k] * my[k];
+                }
+                ck_assert_msg(xmx > 0 && ymy > 0, "%s: not positive", names[i]);
+                ck_assert_msg(fabs(xmy - ymx) <= 1e-10 * sqrt(xmx * ymy),
+                              "%s, %s, %s, %d sweeps: %g and %g", names[i],
+                              gsw_smoother_name(smoothers[_i]), gsw_cycle_name((gsw_cycle)cycle),
+                              sweeps, xmy, ymx);
+                gsw_multigrid_destroy(mg);
+            }
+        free(my);
+        free(mx);
+        free(y);
+        free(x);
+        gsw_problem_destroy(problem);
+    }
+}
+END_TEST
+
+/* Set-up and cycle give the same bits for any number of threads; in fp32 and fp64. */
+START_TEST(any_number_of_threads) {
+    static const char *const names[] = {"lognormal:45x34x31", "convection:37x41x23",
+                                        "hpcg:30x31x29", "lognormal:150x170"};
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, names[_i], NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const int64_t n = oracle_points(&m->grid);
+    double *b = doubles(n), *expected = doubles(n), *x = doubles(n);
+    gsw_random_vector(7, n, b);
+    for (int type = GSW_F64; type <= GSW_F32; type++)
+        for (int threads = 1; threads <= 5; threads += 2) {
+            gsw_context *with = oracle_context(threads);
+            const gsw_multigrid_options options = {.cycle_type = (gsw_dtype)type,
+                                                   .cycle = GSW_CYCLE_W};
+            gsw_multigrid *mg = make(with, m, options);
+            oracle_fill(GSW_F64, x, n, NAN);
+            ck_assert_int_eq(gsw_multigrid_apply(with, mg, b, x), GSW_SUCCESS);
+            if (threads == 1)
+                memcpy(expected, x, (size_t)n * sizeof *x);
+            ck_assert_msg(memcmp(x, expected, (size_t)n * sizeof *x) == 0, "%s: %d threads",
+                          names[_i], threads);
+            gsw_multigrid_destroy(mg);
+            gsw_context_destroy(with);
+        }
+    free(x);
+    free(expected);
+    free(b);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* Whatever way the matrix came in, in place or not, made or filled anew: the same bits. */
+START_TEST(layouts_and_refactor) {
+    const gsw_grid grid = {17, 13, 9};
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_named("D3N7", &stencil), GSW_SUCCESS);
+    oracle_matrix *m = oracle_random(&grid, &stencil, 5, ORACLE_POSITIVE),
+                  *other = oracle_random(&grid, &stencil, 6, ORACLE_POSITIVE);
+    symmetrise(m);
+    symmetrise(other);
+    const int64_t n = oracle_points(&grid);
+    double *b = doubles(n), *expected = doubles(n), *x = doubles(n);
+    gsw_random_vector(7, n, b);
+    for (int type = GSW_F64; type <= GSW_F32; type++) {
+        const gsw_multigrid_options options = {.cycle_type = (gsw_dtype)type};
+        gsw_multigrid *mg = make(context, &m->view, options);
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, expected), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &other->view), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+        ck_assert(memcmp(x, expected, (size_t)n * sizeof *x) != 0);
+        ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &m->view), GSW_SUCCESS);
+        memcpy(x, b, (size_t)n * sizeof *x);
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, x), GSW_SUCCESS);
+        ck_assert(memcmp(x, expected, (size_t)n * sizeof *x) == 0);
+        gsw_multigrid_destroy(mg);
+        for (int base = 0; base < 2; base++) {
+            const oracle_layout layout = {.format = GSW_FORMAT_CSR,
+                                          .index_type = base ? GSW_I64 : GSW_I32,
+                                          .base = base,
+                                          .part = GSW_FULL};
+            oracle_matrix *csr = oracle_convert(m, &layout);
+            mg = make(context, &csr->view, options);
+            ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &csr->view), GSW_SUCCESS);
+            oracle_fill(GSW_F64, x, n, NAN);
+            ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+            ck_assert(memcmp(x, expected, (size_t)n * sizeof *x) == 0);
+            gsw_multigrid_destroy(mg);
+            oracle_free(csr);
+        }
+    }
+    free(x);
+    free(expected);
+    free(b);
+    oracle_free(other);
+    oracle_free(m);
+}
+END_TEST
+
+/* fp32 cycles: any size of the right-hand side, NaN and infinity included. */
+START_TEST(scales_of_the_right_hand_side) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, "poisson:20x21x22", NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const int64_t n = oracle_points(&m->grid);
+    double *b = doubles(n), *x = doubles(n), *expected = doubles(n);
+    gsw_multigrid *mg = make(context, m, (gsw_multigrid_options){.cycle_type = GSW_F32});
+    gsw_random_vector(1, n, b);
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, expected), GSW_SUCCESS);
+    for (int exponent = -900; exponent <= 900; exponent += 600) {
+        for (int64_t i = 0; i < n; i++)
+            x[i] = ldexp(b[i], exponent);
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, x), GSW_SUCCESS);
+        for (int64_t i = 0; i < n; i++)
+            ck_assert(x[i] == ldexp(expected[i], exponent)); /* exactly: powers of two */
+    }
+    memset(x, 0, (size_t)n * sizeof *x);
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, x), GSW_SUCCESS);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert(x[i] == 0);
+    b[n / 2] = NAN;
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+    ck_assert(isnan(x[n / 2]));
+    b[n / 2] = INFINITY;
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+    ck_assert(!isfinite(x[n / 2]));
+    gsw_multigrid_destroy(mg);
+    free(expected);
+    free(x);
+    free(b);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* ---- Convergence ---- */
+
+/* Iterations to a true residual of 1e-8 for b = 1, and at most how many there may be: the counts
+ * that a prototype with exact sweeps and sparse products gave, and a tenth more. */
+static const struct {
+    const char *problem;
+    int method, most;
+    gsw_multigrid_options options;
+    double complexity; /* most of the operators', where it is not 0 */
+} solves[] = {
+    {"poisson:32x32x32", GSW_CG, 9, {0}, 1.6},
+    {"poisson:64x64x64", GSW_CG, 9, {0}, 1.6},
+    {"poisson:64x64x64", GSW_CG, 9, {.cycle_type = GSW_F32}, 1.6},
+    {"poisson:64x64x64", GSW_CG, 7, {.smoother = GSW_SMOOTHER_SYMGS}, 0},
+    {"poisson:64x64x64", GSW_CG, 7, {.smoother = GSW_SMOOTHER_ILU0}, 0},
+    {"poisson:64x64x64", GSW_CG, 9, {.cycle = GSW_CYCLE_F}, 0},
+    {"poisson:64x64x64", GSW_CG, 9, {.cycle = GSW_CYCLE_W}, 0},
+    {"lognormal:60x220x85", GSW_CG, 16, {.cycle_type = GSW_F32}, 0},
+    {"lognormal:32x32x32", GSW_CG, 15, {0}, 0},
+    {"lognormal:64x64x64", GSW_CG, 19, {0}, 0},
+    {"lognormal:64x64x64", GSW_CG, 20, {.cycle_type = GSW_F32}, 0},
+    {"lognormal:64x64x64", GSW_CG, 16, {.cycle = GSW_CYCLE_F}, 0},
+    {"lognormal:64x64x64", GSW_CG, 15, {.smoother = GSW_SMOOTHER_SYMGS}, 0},
+    {"lognormal:64x64x64", GSW_CG, 11, {.smoother = GSW_SMOOTHER_ILU0}, 0},
+    {"anisotropic:32x32x32", GSW_CG, 8, {0}, 2.8},
+    {"anisotropic:64x64x64", GSW_CG, 8, {0}, 2.8},
+    {"anisotropic:64x64x64", GSW_CG, 9, {.cycle_type = GSW_F32}, 2.8},
+    {"hpcg:64x64x64", GSW_CG, 8, {0}, 1.2},
+    {"helmholtz19:64x64x64", GSW_CG, 7, {0}, 0},
+    {"star13:64x64x64", GSW_CG, 12, {0}, 0},
+    {"box33:64x64x64", GSW_CG, 9, {0}, 0},
+    {"convection:32x32x32", GSW_BICGSTAB, 3, {0}, 0},
+    {"convection:64x64x64", GSW_BICGSTAB, 3, {0}, 0},
+    {"convection:64x64x64", GSW_GMRES, 5, {0}, 0},
+    {"poisson:512x512", GSW_CG, 11, {0}, 1.8},
+    {"lognormal:512x512", GSW_CG, 25, {0}, 0},
+    {"poisson:33x17x50", GSW_CG, 12, {0}, 0},
+    {"poisson:1000x30x30", GSW_CG, 12, {.cycle_type = GSW_F32}, 0},
+    {"poisson:1x400x300", GSW_CG, 12, {0}, 0},
+    {"poisson:129x2x5", GSW_CG, 12, {0}, 0},
+    {"lognormal:33x17x50", GSW_CG, 25, {0}, 0},
+    {"lognormal:1x400x300", GSW_CG, 25, {0}, 0},
+    {"lognormal:129x2x5", GSW_CG, 25, {0}, 0},
+};
+
+START_TEST(iterations_are_few) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, solves[_i].problem, NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const int64_t n = oracle_points(&m->grid);
+#ifdef GSW_SLOW_BUILD /* a sanitizer's: the large grids show nothing that the others do not */
+    if (n > 100000) {
+        gsw_problem_destroy(problem);
+        return;
+    }
+#endif
+    double *b = doubles(n), *x = doubles(n);
+    gsw_operator *op;
+    gsw_preconditioner *preconditioner;
+    gsw_krylov_result result = {.size = sizeof result};
+    gsw_multigrid_info info = {.size = sizeof info};
+    oracle_fill(GSW_F64, b, n, 1);
+    gsw_multigrid *mg = make(context, m, solves[_i].options);
+    ck_assert_int_eq(gsw_operator_from_matrix(context, m, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, mg, &preconditioner), GSW_SUCCESS);
+    ck_assert_str_eq(gsw_preconditioner_name(preconditioner), "mg");
+    ck_assert_int_eq(gsw_preconditioner_points(preconditioner), n);
+    const gsw_status status =
+        gsw_krylov(context, (gsw_method)solves[_i].method, op, preconditioner, NULL, b, x, &result);
+    ck_assert_msg(status == GSW_SUCCESS, "%s: %s", solves[_i].problem,
+                  gsw_context_message(context));
+    ck_assert(result.residual <= 1.1e-8);
+    ck_assert_msg(result.iterations <= solves[_i].most, "%s, %s, %s: %d iterations",
+                  solves[_i].problem, gsw_smoother_name(solves[_i].options.smoother),
+                  gsw_cycle_name(solves[_i].options.cycle), (int)result.iterations);
+    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    ck_assert_msg(solves[_i].complexity == 0 || info.operator_complexity <= solves[_i].complexity,
+                  "%s: complexity %g", solves[_i].problem, info.operator_complexity);
+    gsw_preconditioner_destroy(preconditioner);
+    gsw_operator_destroy(op);
+    gsw_multigrid_destroy(mg);
+    free(x);
+    free(b);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* ---- Robustness ---- */
+
+/* A matrix for which ILU(0) meets a negative pivot on the finest level falls back to GS there. */
+START_TEST(bad_pivots_fall_back) {
+    const gsw_grid grid = {12, 12, 1};
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_named("D2N5", &stencil), GSW_SUCCESS);
+    oracle_matrix *m = oracle_random(&grid, &stencil, 1, ORACLE_POSITIVE);
+    for (int32_t e = 0; e < stencil.count; e++)
+        for (int64_t row = 0; row < oracle_points(&grid); row++)
+            ((double *)m->arrays[e])[row] = e == stencil.center ? 1 : -0.9;
+    const gsw_multigrid_options options = {.smoother = GSW_SMOOTHER_ILU0, .coarsest_points = 100};
+    gsw_multigrid *mg = make(context, &m->view, options);
+    gsw_multigrid_info info = {.size = sizeof info};
+    gsw_multigrid_level level = {.size = sizeof level};
+    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    ck_assert_int_eq(info.smoother_fallbacks, 1);
+    ck_assert_int_eq(gsw_multigrid_get_level(mg, 0, &level), GSW_SUCCESS);
+    ck_assert_int_eq(level.smoother, GSW_SMOOTHER_GS);
+    ck_assert_str_eq(gsw_context_message(context), "");
+    gsw_multigrid_destroy(mg);
+    oracle_free(m);
+}
+END_TEST
+
+static void refuse(gsw_status status, gsw_status expected, const char *word) {
+    ck_assert_msg(status == expected, "%s: %s, not %s", word, gsw_status_name(status),
+                  gsw_status_name(expected));
+    ck_assert_msg(strstr(gsw_context_message(context), word) != NULL, "'%s' does not say '%s'",
+                  gsw_context_message(context), word);
+}
+
+static gsw_multigrid *const no_hierarchy = NULL;
+
+static void refuse_option(const gsw_matrix *m, gsw_multigrid_options options, const char *word) {
+    gsw_multigrid *mg = (gsw_multigrid *)(uintptr_t)&options;
+    refuse(gsw_multigrid_create(context, m, &options, &mg), GSW_ERROR_INVALID_ARGUMENT, word);
+    ck_assert_ptr_eq(mg, no_hierarchy);
+}
+
+#define OPTIONS(...) ((gsw_multigrid_options){.size = sizeof(gsw_multigrid_options), __VA_ARGS__})
+
+START_TEST(bad_options_are_refused) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, "poisson:9x8x7", NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    refuse_option(m, (gsw_multigrid_options){0}, "size");
+    refuse_option(m, OPTIONS(.smoother = (gsw_smoother)7), "smoother");
+    refuse_option(m, OPTIONS(.cycle = (gsw_cycle)3), "cycle");
+    refuse_option(m, OPTIONS(.pre_sweeps = -1), "pre_sweeps");
+    refuse_option(m, OPTIONS(.post_sweeps = -1), "post_sweeps");
+    refuse_option(m, OPTIONS(.theta = 1.5), "theta");
+    refuse_option(m, OPTIONS(.theta = NAN), "theta");
+    refuse_option(m, OPTIONS(.coarsest_points = 2001), "coarsest_points");
+    refuse_option(m, OPTIONS(.cycle_type = (gsw_dtype)2), "cycle_type");
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+START_TEST(bad_matrices_are_refused) {
+    const gsw_offset far[] = {{0, 0, 0}, {-3, 0, 0}, {3, 0, 0}};
+    const gsw_grid grid = {40, 20, 1};
+    gsw_stencil stencil, reaching;
+    gsw_multigrid *mg;
+    ck_assert_int_eq(gsw_stencil_named("D2N5", &stencil), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_stencil_from_offsets(far, 3, &reaching), GSW_SUCCESS);
+    oracle_matrix *m = oracle_random(&grid, &stencil, 1, ORACLE_POSITIVE),
+                  *wide = oracle_random(&grid, &reaching, 1, ORACLE_POSITIVE);
+    refuse(gsw_multigrid_create(context, &wide->view, NULL, &mg), GSW_ERROR_UNSUPPORTED, "reaches");
+    refuse(gsw_multigrid_create(context, NULL, NULL, &mg), GSW_ERROR_INVALID_ARGUMENT, "matrix");
+    refuse(gsw_multigrid_create(context, &m->view, NULL, NULL), GSW_ERROR_INVALID_ARGUMENT,
+           "multigrid");
+    double *diagonal = m->arrays[stencil.center];
+    const double kept = diagonal[123];
+    diagonal[123] = 0;
+    refuse(gsw_multigrid_create(context, &m->view, NULL, &mg), GSW_ERROR_ZERO_PIVOT, "row 123");
+    diagonal[123] = NAN;
+    refuse(gsw_multigrid_create(context, &m->view, NULL, &mg), GSW_ERROR_ZERO_PIVOT, "row 123");
+    diagonal[123] = 1e200;
+    refuse(gsw_multigrid_create(context, &m->view, &OPTIONS(.cycle_type = GSW_F32), &mg),
+           GSW_ERROR_UNSUPPORTED, "fp32");
+    ck_assert_ptr_eq(mg, no_hierarchy);
+
+    /* After a failed refactor there is nothing to apply, until one succeeds. */
+    diagonal[123] = kept;
+    double *x = doubles(800);
+    mg = make(context, &m->view, (gsw_multigrid_options){0});
+    refuse(gsw_multigrid_refactor(context, mg, &wide->view), GSW_ERROR_INVALID_ARGUMENT, "stencil");
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, x), GSW_SUCCESS);
+    diagonal[123] = 0;
+    refuse(gsw_multigrid_refactor(context, mg, &m->view), GSW_ERROR_ZERO_PIVOT, "row 123");
+    refuse(gsw_multigrid_apply(context, mg, x, x), GSW_ERROR_INVALID_ARGUMENT, "refactor");
+    diagonal[123] = kept;
+    ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &m->view), GSW_SUCCESS);
+    refuse(gsw_multigrid_apply(context, mg, NULL, x), GSW_ERROR_INVALID_ARGUMENT, "b is NULL");
+    refuse(gsw_multigrid_apply(context, mg, x, NULL), GSW_ERROR_INVALID_ARGUMENT, "x is NULL");
+    refuse(gsw_multigrid_apply(context, mg, x, x + 1), GSW_ERROR_INVALID_ARGUMENT, "overlap");
+    gsw_csr csr;
+    refuse(gsw_multigrid_extract(context, mg, 0, GSW_MULTIGRID_MATRIX, &csr),
+           GSW_ERROR_INVALID_ARGUMENT, "level 0");
+    refuse(gsw_multigrid_extract(context, mg, 9, GSW_MULTIGRID_MATRIX, &csr),
+           GSW_ERROR_INVALID_ARGUMENT, "level 9");
+    ck_assert_int_eq(gsw_multigrid_extract(context, mg, 1, GSW_MULTIGRID_MATRIX, &csr),
+                     GSW_SUCCESS);
+    gsw_csr_free(&csr);
+    gsw_multigrid_destroy(mg);
+    gsw_multigrid_destroy(NULL);
+    free(x);
+    oracle_free(wide);
+    oracle_free(m);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("multigrid");
+    TCase *levels = tcase_create("levels"), *cycles = tcase_create("cycles"),
+          *solving = tcase_create("solving"), *robust = tcase_create("robust");
+    tcase_add_checked_fixture(levels, open_context, close_context);
+    tcase_set_timeout(levels, 300);
+    tcase_add_loop_test(levels, levels_of_random_matrices, 0, oracle_stencil_count());
+    tcase_add_loop_test(levels, levels_of_problems, 0, LENGTH(problems));
+    tcase_add_test(levels, special_rows);
+    suite_add_tcase(suite, levels);
+    tcase_add_checked_fixture(cycles, open_context, close_context);
+    tcase_set_timeout(cycles, 300);
+    tcase_add_loop_test(cycles, cycles_are_symmetric, 0, LENGTH(smoothers));
+    tcase_add_loop_test(cycles, any_number_of_threads, 0, 4);
+    tcase_add_loop_test(cycles, constants_in_the_null_space, 0, 4);
+    tcase_add_test(cycles, layouts_and_refactor);
+    tcase_add_test(cycles, scales_of_the_right_hand_side);
+    suite_add_tcase(suite, cycles);
+    tcase_add_checked_fixture(solving, open_context, close_context);
+    tcase_set_timeout(solving, 300);
+    tcase_add_loop_test(solving, iterations_are_few, 0, LENGTH(solves));
+    suite_add_tcase(suite, solving);
+    tcase_add_checked_fixture(robust, open_context, close_context);
+    tcase_add_test(robust, bad_pivots_fall_back);
+    tcase_add_test(robust, bad_options_are_refused);
+    tcase_add_test(robust, bad_matrices_are_refused);
+    suite_add_tcase(suite, robust);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
