@@ -14,7 +14,7 @@ typedef struct gsw_vector {
     const char *may_be; /* the name of the vector that this one may be, in place; NULL: none */
 } gsw_vector;
 
-/* The convention for all vector arguments. With a count of 0 nothing is looked at. Otherwise no
+/* The convention for all vector arguments. With a count of 0 nothing is checked. Otherwise no
  * vector is NULL, each is aligned to its type, ld >= points where count > 1, and the end of each
  * has an address. A vector that is written shares no value with another one, unless it is the one
  * that it may be; then both have the same ld. Columns may interleave with those of another vector.
@@ -33,8 +33,8 @@ gsw_status gsw_matrix_check_place(gsw_context *context, const gsw_matrix *matrix
  * contents of the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
 gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix);
 
-/* Checks everything but the contents of the arrays. `values` may be NULL where `needs_values` is 0.
- * Errors: INVALID_ARGUMENT. */
+/* Checks everything except the contents of the arrays. `values` may be NULL where `needs_values` is
+ * 0. Errors: INVALID_ARGUMENT. */
 gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_values);
 
 /* The same for a CSR or stencil arrays that are to be a matrix on this grid. Errors:

@@ -5,7 +5,7 @@
  * see them for the method to go on. The method queues passes. A pass
  *   1. updates vectors, y = a x + b y, one update after the other, with coefficients of the state,
  *   2. takes dot products of what it then finds, and
- *   3. does the step that belongs to it: makes the next coefficients of the sums, and checks them.
+ *   3. does its step: computes the next coefficients from the sums, and checks them.
  * It reads each of its vectors from memory once and writes those that it updates once. A pass
  * without products has no step.
  *

@@ -1,5 +1,5 @@
-/* eliminate_compute.cuh: the compute role of an elimination of a named shape: a warp; a lane makes
- * one point of each of its lines per step. eliminate_named.cuh has the proof. */
+/* eliminate_compute.cuh: the compute role of an elimination of a named shape: a warp; a lane
+ * eliminates one point of each of its lines per step. eliminate_named.cuh has the proof. */
 #ifndef GSW_CUDA_ELIMINATE_COMPUTE_CUH
 #define GSW_CUDA_ELIMINATE_COMPUTE_CUH
 

@@ -215,8 +215,8 @@ enum { COMFORTABLE_BYTES = 44 * 1024, ANY_BYTES = 48 * 1024 };
 enum { GATHER_RUN_BITS = 4, CSR_RUN_BITS = 5, LEAST_RUN_BITS = 3 };
 
 /* Chooses the run's length and how many coefficients are brought at a time; returns the bytes of
- * shared memory. Where all do not fit, gathering brings fewer, and rows of a CSR, which are looked
- * at once for all, make the run shorter. */
+ * shared memory. Where all do not fit, gathering brings fewer, and rows of a CSR, which are
+ * checked once for all, make the run shorter. */
 template <typename Stored> size_t plan_runs(pack_plan *plan, bool csr_rows) {
     const int32_t total = (int32_t)coefficients_of(*plan), vector = plan->vector;
     plan->run_bits = csr_rows ? CSR_RUN_BITS : GATHER_RUN_BITS;

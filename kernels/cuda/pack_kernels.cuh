@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(THREADS)
         if (plan.diagonal)
             write_diagonal(plan, block, thread);
         int32_t first = 0;
-        do { /* also where there are no coefficients: the rows are looked at */
+        do { /* also where there are no coefficients: the rows are checked */
             const int32_t last = first + plan.pass < total ? first + plan.pass : total;
             merge_rows(plan, csr, block, first, last, thread);
             fetch_rows(plan, csr, block, first, last, thread);

@@ -220,7 +220,7 @@ GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Stored> &block,
     return (Stored *)plan.values + (block.ticket * plan.records + block.first + record) * values;
 }
 
-/* Writes coefficients first..last-1 of the run's records from the tile, a record a warp: see
+/* Writes coefficients first..last-1 of the run's records from the tile, one warp per record: see
  * gsw_packed_value(). `first` is a multiple of `vector`. */
 template <typename Stored>
 GSW_HD void write_tile(const pack_plan &plan, const pack_block<Stored> &block, int32_t first,

@@ -1,4 +1,4 @@
-/* packed.cuh: a packed factor in device memory, for the files that make and use it. Its layout is
+/* packed.cuh: a packed factor in device memory, for the files that fill and use it. Its layout is
  * that of the tiles in tiles.h. */
 #ifndef GSW_CUDA_PACKED_CUH
 #define GSW_CUDA_PACKED_CUH
@@ -69,7 +69,7 @@ GSW_HD int64_t gsw_record_values(const gsw_packed_view *view) {
 }
 
 /* Index, in values from view->values, of coefficient `term` (the reciprocal diagonal: term ==
- * terms) of the point that line (ly, lz) of a pencil makes at step s. */
+ * terms) of the point that line (ly, lz) of a pencil has at step s. */
 GSW_HD int64_t gsw_packed_index(const gsw_packed_view *view, int64_t ticket, int32_t ly, int32_t lz,
                                 int64_t s, int32_t term) {
     const gsw_tiles *t = &view->tiles;

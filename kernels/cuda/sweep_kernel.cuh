@@ -24,13 +24,13 @@
  * values, lane by lane, then the halo: the lines before it in y', in z, in both. A halo value lies
  * in the row of the step that would compute it if its line belonged to the pencil. So a neighbour
  * `back` steps ago is in row step - back, whichever block computed it, in a cell that depends on
- * the lane only. Lanes outside the grid make 0. Couplings that leave the grid have coefficient 0.
+ * the lane only. Lines outside the grid are 0. Couplings that leave the grid have coefficient 0.
  *
  * FACES. A pencil publishes its last lines in device memory: [step][line], steps counted by the
  * producer. There is one face for each of the (up to three) pencils that read it, so each value has
  * one reader. Values are flags (handover.cuh): a quiet NaN means "not published", and the reader
- * puts one back. In the ring the sentinel is a signalling NaN, which no arithmetic makes. Between
- * solves every face value that anybody reads is a quiet NaN. The reader asks the L2 cache to keep a
+ * puts one back. In the ring the sentinel is a signalling NaN, which no arithmetic yields. Between
+ * solves every face value that has a reader is a quiet NaN. The reader asks the L2 cache to keep a
  * face longer than the streams.
  *
  * NaN AND INFINITY. A zero coefficient must not meet them: 0 * infinity and 0 * NaN are NaN. A
@@ -57,9 +57,9 @@
  *
  * SLOTS. Pencils `slots` tickets apart share a slot of faces, so that faces stay in the cache. A
  * slot's next pencil writes a face, and its reader polls it, only when the last reader of the old
- * values has finished. If nobody reads them, they wait for the old pencil itself, which has waited
- * for those before it. There are more slots than any reader's distance in tickets, so these waits
- * are for smaller tickets.
+ * values has finished. If these have no reader, both wait for the old pencil itself, which has
+ * waited for those before it. There are more slots than any reader's distance in tickets, so these
+ * waits are for smaller tickets.
  *
  * PROGRESS. Between blocks: as in handover.cuh, since tickets are in the order of dependences.
  * Inside a block every wait leads to an earlier chunk:
@@ -82,8 +82,8 @@
  * are safe: all blocks of that kernel have theirs then, and those of each kernel before it had
  * theirs when the next one started. The loader does not wait for that kernel's end: coefficients
  * and the table have been there since gsw_cuda_factor_fill(), which waits for the stream. All other
- * roles wait for it before they read b or touch faces or x. The mark
- * of an abandoned solve may be read too early: see maybe_dirty. */
+ * roles wait for it before they read b or touch faces or x. The mark of an abandoned solve may be
+ * read too early: see maybe_dirty. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 

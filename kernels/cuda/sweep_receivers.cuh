@@ -72,7 +72,7 @@ __device__ __forceinline__ bool are_faces_dirty(const sweep_block &block, uint64
 }
 
 /* Returns when the faces hold nothing of an abandoned solve. The first block resets all of them,
- * and waits for nobody; the others wait for it. */
+ * without waiting; the others wait for it. */
 template <typename Real> __device__ __forceinline__ void clean_faces(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
     const bool cleans = block.control->ticket == 0 && block.control->group == 0;
