@@ -88,7 +88,7 @@ const cli_command cli_commands[] = {
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
      "Reads a Matrix Market file whose rows are the points of a grid in natural order, and prints "
      "'grid NX NY NZ' and 'stencil NAME'. A stencil without a name is 'custom' and followed by its "
-     "offsets, one 'offset DX DY DZ' a line. FILE.mtx is text, not compressed; - is standard "
+     "offsets, one 'offset DX DY DZ' per line. FILE.mtx is text, not compressed; - is standard "
      "input.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
