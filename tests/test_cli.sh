@@ -465,6 +465,8 @@ check "nonzeros" test "$(number r.json nonzeros)" -eq "$(sed -n 's/^nonzeros *//
 check "rtol" test "$(number r.json rtol)" = 1e-08
 says r.json '"status":[[:space:]]*"GSW_SUCCESS"'
 says r.json '"message":[[:space:]]*null'
+says r.json '"removed":[[:space:]]*null'
+says r.json '"stagnated":[[:space:]]*false'
 says out '^ *0  1.000e+00$'
 refuse "no control characters off a terminal" grep -q "$(printf '[\r\033]')" out
 expect 0 "left preconditioning" solve --problem convection:12x9x7 --method gmres --restart 10 \
@@ -500,12 +502,17 @@ for choice in "cg none" "cg jacobi" "cg ic0" "bicgstab ilu0" "gmres ilu0" "gmres
     expect 0 "null space, $choice" solve neumann.mtx --rhs b.mtx --nullspace constant \
         --method "${choice% *}" --precond "${choice#* }" --out x.mtx --json r.json
     says out '^nullspace  *constant; 0.81[0-9]* of b left out$'
+    says r.json '"removed":[[:space:]]*0.81'
     check "$choice: the residual of x" less "$(residual neumann.mtx x.mtx)" 1.0001e-8
     check "$choice: the residual told" less "$(number r.json residual)" 1e-8
 done
 expect 4 "a singular matrix" solve neumann.mtx --method cg --precond none
 says err 'the matrix is singular (semidefinite)'
 says err 'the matrix maps constant vectors to 0: see nullspace'
+expect 1 "a tolerance that fp64 does not attain" solve --problem poisson:12x9x7 --rtol 1e-20 \
+    --max-iter 500 --json r.json
+says err 'stagnated after'
+says r.json '"stagnated":[[:space:]]*true'
 expect 3 "not a null vector" solve poisson.mtx --nullspace constant
 says err 'the constant vector is not in the null space'
 expect 0 "f32 factor" solve --problem convection:12x9x7 --factor-precision f32 --json r.json

@@ -685,7 +685,7 @@ def test_functions_may_use_the_context(A):
     (ValueError, r"A: returned shape \(59,\)", lambda A, b: gs.cg(lambda x: x[1:], b)),
     (ValueError, r"M: returned shape \(60, 1\)", lambda A, b: gs.cg(A, b, lambda x: x[:, None])),
     (TypeError, "A: returned ndarray of dtype complex128", lambda A, b: gs.cg(lambda x: 1j * x, b)),
-    (TypeError, "A: returned ndarray of dtype object", lambda A, b: gs.cg(lambda x: None, b)),
+    (TypeError, "A: returned NoneType of dtype object", lambda A, b: gs.cg(lambda x: None, b)),
     (ValueError, "read-only", lambda A, b: gs.cg(lambda x: x.fill(1), b)),
 ])
 def test_functions_that_are_refused(A, error, words, call):

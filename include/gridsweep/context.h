@@ -102,7 +102,7 @@ const char *gsw_context_device(const gsw_context *context);
 GSW_API
 const char *gsw_backend_name(gsw_backend backend);
 
-/* How the library was built: one "key: value" a line (compiler, OpenMP, CUDA, instruction sets).
+/* How the library was built: one "key: value" per line (compiler, OpenMP, CUDA, instruction sets).
  * Static storage. */
 GSW_API
 const char *gsw_build_info(void);

@@ -110,12 +110,12 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
 
 /* Solves M x = b (M^T x = b where the factor was made with transpose) for `count` right-hand
  * sides; column r starts at b + r*ldb and x + r*ldx (in values). x may be b (then ldb == ldx);
- * otherwise they must not overlap. Allocates nothing, but with CUDA for the first solve with
- * several right-hand sides: the hand-over memory of up to 8 columns, which are then swept together,
- * so that the factor is read once for 4 of them (that first solve waits for the stream; while it is
- * captured in a graph it sweeps them one after the other instead). The same bits for any number of
- * threads. NaN and infinity in b travel along existing couplings only. Errors: INVALID_ARGUMENT,
- * DEVICE, TIMEOUT (CUDA, where an earlier solve can be meant). */
+ * otherwise they must not overlap. Allocates nothing, except for the first solve with several
+ * right-hand sides with CUDA: it allocates the hand-over memory of up to 8 of them and waits for
+ * the stream. They are then swept together, so that the factor is read once for 4 of them. While
+ * that first solve is captured in a graph it sweeps them one after the other instead. The same bits
+ * for any number of threads. NaN and infinity in b travel along existing couplings only. Errors:
+ * INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA, where an earlier solve can be meant). */
 GSW_API
 gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
                             int64_t ldb, void *x, int64_t ldx);

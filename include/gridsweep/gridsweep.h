@@ -37,11 +37,12 @@
  * Vectors follow one convention, which every function checks. They hold one value per grid point,
  * of the type that the function names, aligned to that type. Several right-hand sides are columns
  * that lie ldb or ldx values apart, at least one grid apart; columns of b may lie between those of
- * x. A vector that a function writes shares no value with another argument, unless its comment says
- * that x may be b: then they are the same address with the same leading dimension. All lie in the
- * context's memory. With CUDA, a host array is refused where a factor or an operator is made and
- * where a Krylov method begins. Calls that only queue work do not look: a kernel then meets the
- * address, and the next call that waits reports GSW_ERROR_DEVICE.
+ * x. A vector that a function writes shares no value with another vector, unless its comment says
+ * that x may be b: then they are the same address with the same leading dimension. It shares none
+ * with the arrays of a matrix either; this alone is not checked. All lie in the context's memory.
+ * With CUDA, a host array is refused where a factor or an operator is made and where a Krylov
+ * method begins. Calls that only queue work do not look: a kernel then meets the address, and the
+ * next call that waits reports GSW_ERROR_DEVICE.
  *
  * Thread safety: a context and what was made with it serve one thread at a time; everything else is
  * free of global state. */

@@ -19,7 +19,7 @@ extern "C" {
  *
  * zero_guess: nonzero says that x is 0, whatever it holds; it is then not read, and the first sweep
  * is a solve alone. b, x and work hold one fp64 value a point, in the backend's memory, and must
- * not overlap; work's contents do not matter before and mean nothing after. Allocates nothing and,
+ * not overlap; work is scratch: its contents are undefined before and after. Allocates nothing and,
  * with CUDA, returns when everything is queued on the context's stream. Bytes moved by a sweep: the
  * matrix and the factor once, x 3 times, b once, work 6 times (4 times with a factor of one
  * sweep). Errors: INVALID_ARGUMENT,

@@ -45,13 +45,12 @@ typedef struct gsw_sptrsv_options {
  *
  * With CUDA the solve is queued on the context's stream and the call returns at once; what a kernel
  * runs into (TIMEOUT, NOT_A_GRID) is reported as gsw_context_synchronize() says. Nothing is
- * analysed. A CSR that holds every coupling inside the grid, or every one of the part that is
- * solved with, is known by its number of entries and its row pointers at the ends of lines: then
- * values, b and x are all that is read of it and of its columns one entry a line, so a coupling
- * outside the stencil goes unnoticed; gsw_matrix_validate() finds it. The first solve with a grid
- * of more lines than any before allocates 8 bytes a line; later ones allocate nothing and can be
- * captured in a CUDA graph. Out of place is faster than in place, for x then holds marks while it
- * is being solved.
+ * analysed. A CSR may hold every coupling inside the grid, or every one of the part that is solved
+ * with. Its number of entries and its row pointers at the ends of lines show that. The solve then
+ * reads values, b, x and one column index per line, so a coupling outside the stencil goes
+ * unnoticed; gsw_matrix_validate() finds it. The first solve with a grid of more lines than any
+ * before allocates 8 bytes per line; later ones allocate nothing and can be captured in a CUDA
+ * graph. Out of place is faster than in place, because x then holds marks while it is being solved.
  *
  * REFERENCE runs on the CPU only. PENCIL packs the part into a factor, with what factor.h says of
  * its memory, its waits and the devices that it takes; it does not go into a CUDA graph.

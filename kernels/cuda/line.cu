@@ -346,7 +346,7 @@ static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t valu
                         line_tiling *tiling) {
     const launch_shape shape = choose_shape(cuda, plan->terms);
     tiling->rows = shape.rows;
-    tiling->workers = shape.workers;
+    tiling->workers = plan->marked ? shape.workers : 1; /* counters need it: line_kernel.cuh */
     /* Padded entries of the subtask's rows; or what recur() needs. In units of 16 bytes. */
     const int64_t entries = shape.rows * plan->terms * 17 / 16 + 1;
     const int64_t bytes = larger(entries * (int64_t)value, 96 * (int64_t)real);

@@ -192,6 +192,11 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
     cJSON_AddNumberToObject(json, "rtol", options->rtol);
     if (job->multigrid != NULL)
         cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->multigrid));
+    if (options->nullspace == GSW_NULLSPACE_CONSTANT)
+        cJSON_AddNumberToObject(json, "removed", job->result.removed);
+    else
+        cJSON_AddNullToObject(json, "removed");
+    cJSON_AddBoolToObject(json, "stagnated", job->result.stagnated != 0);
     cJSON_AddStringToObject(json, "status", gsw_status_name(job->status));
     if (job->message[0] != '\0')
         cJSON_AddStringToObject(json, "message", job->message);

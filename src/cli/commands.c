@@ -89,7 +89,7 @@ const cli_command cli_commands[] = {
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
      "Reads a Matrix Market file whose rows are the points of a grid in natural order, and prints "
      "'grid NX NY NZ' and 'stencil NAME'. A stencil without a name is 'custom' and followed by its "
-     "offsets, one 'offset DX DY DZ' a line. FILE.mtx is text, not compressed; - is standard "
+     "offsets, one 'offset DX DY DZ' per line. FILE.mtx is text, not compressed; - is standard "
      "input.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
@@ -172,9 +172,9 @@ const cli_command cli_commands[] = {
      "downwards. Before every run x is set to the same guess, outside the time; the result is "
      "compared with plain serial loops. Moved bytes are those of the residual, of both sweeps "
      "and of the addition to x; effective ones are those of two sweeps over the whole CSR.\n"
-     "With --whole-solve the matrix of --problem is solved with by a preconditioned Krylov method, "
-     "starting from x = 0, and by the same method around other libraries: cusparse on the GPU, "
-     "petsc on one core. 'before' is what is done once for a matrix's pattern, allocations and "
+     "With --whole-solve a preconditioned Krylov method solves the system of --problem, starting "
+     "from x = 0. The same method around other libraries does so too: cusparse on the GPU, petsc "
+     "on one core. 'before' is what is done once for a matrix's pattern, allocations and "
      "analyses; 'factor' makes the preconditioner of its values, 'solve' iterates, and 'total' is "
      "both. Times are medians by the host's clock around calls that wait for the device, data "
      "being "

@@ -1,5 +1,4 @@
 /* help.c: what --help and the manual page make of the tables of subcommands and options. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "help.h"

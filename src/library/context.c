@@ -1,5 +1,4 @@
 /* context.c: the context's life, the choice of the backend, and what the library is. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

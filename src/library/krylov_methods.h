@@ -1,4 +1,4 @@
-/* krylov_methods.h: the methods, as the driver in krylov.c sees them. There are two kinds.
+/* krylov_methods.h: the methods, as the driver in krylov_solve.c sees them. There are two kinds.
  *
  * CG and BiCGSTAB are queued: `start` makes the first residual and has its norm checked, `iterate`
  * queues one iteration, and both only call what does not wait. Their scalars live beside the

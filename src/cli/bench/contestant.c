@@ -1,6 +1,5 @@
 /* contestant.c: gridsweep and rivals at work. */
 #include "contestant.h"
-#include <math.h>
 #include <stdio.h>
 
 #define HOST_POINTS ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */

@@ -132,7 +132,7 @@ struct cli_command {
     const char *summary;     /* one line, no full stop */
     const char *arguments;   /* the synopsis after the name */
     const char *description; /* paragraphs separated by "\n" */
-    const char *examples;    /* one a line */
+    const char *examples;    /* one per line */
     const char *operand;     /* what the positional argument is called, or NULL if there is none */
     const cli_option_id *options;
     int (*run)(const cli_options *options);

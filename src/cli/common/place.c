@@ -2,7 +2,6 @@
  * copies between the two. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <gridsweep/memory.h>
 #include "place.h"
 #include "input.h"

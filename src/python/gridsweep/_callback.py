@@ -125,11 +125,11 @@ class Callback:
             return Status.STOPPED
         try:
             with self.package.at_work(), self.handle.lent():
-                result = self.function(self.package.read_only(self._view(x)))
-                result, fits = self.package.take(result)
+                given = self.function(self.package.read_only(self._view(x)))
+                result, fits = self.package.take(given)
                 shape = tuple(getattr(result, "shape", ()))
                 if not fits:
-                    raise TypeError(f"{self.name}: returned {type(result).__name__} of dtype "
+                    raise TypeError(f"{self.name}: returned {type(given).__name__} of dtype "
                                     f"{getattr(result, 'dtype', None)}; it must return float64")
                 if shape != (self.points,):
                     raise ValueError(f"{self.name}: returned shape {shape}, must return "
