@@ -16,8 +16,8 @@
 typedef struct hard_matrix {
     gsw_grid grid;
     double decades, z, wind, leak, shift, scale;
-    /* A method may break down before it stagnates: where rounding leaves nothing known, the order of
-     * sums decides which of its scalars vanishes, and when. */
+    /* A method may break down before it stagnates: where rounding leaves nothing known, the order
+     * of sums decides which of its scalars vanishes, and when. */
     int brittle;
 } hard_matrix;
 
