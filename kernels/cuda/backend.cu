@@ -356,6 +356,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_sweep = entry<gsw_cuda_factor_sweep>::call,
         .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
         .factor_close = close_factor,
+        .multigrid = NULL,
     };
     return &operations;
 }

@@ -32,10 +32,10 @@
  *
  * MEMORY ORDER BETWEEN BLOCKS. Two protocols of handover.cuh:
  *   Counters, where x is b. The worker stores x; __syncwarp; lane 0 raises the line's counter. A
- *   receiver's lane acquires it, __syncwarp, all lanes read x. This needs one worker per line,
- *   which make_tiling() in line.cu sees to. A second worker starts when the first has published its
- * rows in the ring, which is before the first stores x. So the second could raise the counter past
- *   rows that are not visible yet.
+ *   receiver's lane acquires it, __syncwarp, all lanes read x. This needs one worker per line;
+ *   make_tiling() in line.cu sees to that. A second worker starts when the first has published its
+ *   rows in the ring, which is before the first stores x. So the second could raise the counter
+ *   past rows that are not visible yet.
  *   Flags, where x is not b. The worker fills its line of x with the sentinel, __syncwarp, lane 0
  *   releases base + 1. After a receiver has acquired that, a relaxed load of x returns the sentinel
  *   or the solution. Where a line has several workers, those that did not fill it store only after
