@@ -536,6 +536,12 @@ START_TEST(a_failed_refactor_leaves_nothing_usable) {
     diagonal[0] = kept;
     ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, NULL), GSW_SUCCESS);
     solve(context, factor, &t, 1, b, 0, x, 0);
+    /* A refused argument loses nothing. */
+    ck_assert_int_eq(gsw_factor_refactor(context, factor, &wrong.matrix->view, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, &t.matrix->view),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    solve(context, factor, &t, 1, b, 0, x, 0);
     gsw_factor_destroy(factor);
     trial_free(&wrong);
     trial_free(&t);

@@ -101,8 +101,9 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
                                 const gsw_matrix *upper, const gsw_factor_options *options,
                                 gsw_factor **factor);
 
-/* Takes new values for the same grid and stencil without allocating. After an error the factor
- * holds no usable values and every solve with it is refused until a refactor succeeds.
+/* Takes new values for the same grid and stencil without allocating. A refused argument changes
+ * nothing. After an error in the values (NOT_A_GRID, ZERO_PIVOT) or of the device the factor holds
+ * no usable values, and every solve with it is refused until a refactor succeeds.
  * `upper` is used by kind LU only and NULL otherwise. */
 GSW_API
 gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,

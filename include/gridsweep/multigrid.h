@@ -113,8 +113,9 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
 
 /* Takes new values for the same grid and stencil. The levels keep their grids, so the axes to
  * coarsen are those of the first matrix. A matrix that is symmetric must stay so. Allocates
- * nothing, except where a level's ILU(0) meets its first bad pivot. After an error the hierarchy
- * is refused by every call except this one. Errors as above. */
+ * nothing, except where a level's ILU(0) meets its first bad pivot. A refused argument changes
+ * nothing. After an error in the values every call except this one refuses the hierarchy. Errors as
+ * above. */
 GSW_API
 gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid,
                                   const gsw_matrix *matrix);

@@ -72,12 +72,12 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
 
 static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                        const gsw_matrix *upper) {
-    factor->usable = 0;
     GSW_TRY(check_matrix(context, factor, matrix, "matrix"));
     if (factor->options.kind == GSW_FACTOR_LU)
         GSW_TRY(check_matrix(context, factor, upper, "upper"));
     else
         GSW_REQUIRE(context, !upper, "upper is for factors of kind LU only");
+    factor->usable = 0;
     GSW_TRY(context->ops->factor_fill(context, factor, matrix, upper));
     factor->usable = 1;
     return GSW_SUCCESS;
