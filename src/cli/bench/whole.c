@@ -139,11 +139,11 @@ static int64_t index_at(const gsw_csr *csr, const void *indices, int64_t i) {
                                       : ((const int32_t *)indices)[i];
 }
 
-/* ||b - A x|| / ||b||, from the CSR and without the library. In long double, so that what rounding
- * adds here does not count against a solver. */
+/* ||b - A x|| / ||b||, from the CSR and without the library. Rows are in long double, so that what
+ * rounding adds here does not count against a solver. */
 static double true_residual(const gsw_csr *csr, const double *b, const double *x) {
     const double *values = csr->values;
-    long double rr = 0, bb = 0;
+    double rr = 0, bb = 0; /* clang has no reduction of long double */
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) reduction(+ : rr, bb)
 #endif
@@ -152,10 +152,10 @@ static double true_residual(const gsw_csr *csr, const double *b, const double *x
         int64_t end = index_at(csr, csr->row_ptr, row + 1);
         for (int64_t k = index_at(csr, csr->row_ptr, row); k < end; k++)
             r -= (long double)values[k] * x[index_at(csr, csr->columns, k)];
-        rr += r * r;
-        bb += (long double)b[row] * b[row];
+        rr += (double)(r * r);
+        bb += b[row] * b[row];
     }
-    return (double)sqrtl(bb > 0 ? rr / bb : rr);
+    return sqrt(bb > 0 ? rr / bb : rr);
 }
 
 /* The residual of what the last run left in x. gridsweep's must meet the tolerance that it says it
