@@ -43,7 +43,8 @@ typedef struct gsw_multigrid_ops {
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);
 
-    /* to = scale * R from; to += P from. */
+    /* to = scale * R from; to += P from. With `injection` of the transfer there are no weights, and
+     * the fine points that are not coarse points are neither read nor written. */
     gsw_status (*restrict_vector)(gsw_context *context, const gsw_transfer *transfer,
                                   gsw_dtype type, void *const *weights, double scale,
                                   const void *from, void *to);
@@ -69,6 +70,14 @@ typedef struct gsw_multigrid_ops {
                                double *inverse, double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,
                               gsw_dtype type, const void *b, void *x);
+
+    /* Of a transfer with `injection`: the coarse matrix as fp64 arrays of the coarse stencil, which
+     * is the fine one. With f(I) the fine point of coarse point I (2 I along coarsened axes, I
+     * along the others), coarse[e] at I is entry e of row f(I) where I + offset e lies inside the
+     * coarse grid, and 0 where it does not. `matrix` is fp64 or fp32; where it has no array for
+     * entry e, coarse[e] is 0. Every array is written whole. */
+    gsw_status (*inject)(gsw_context *context, const gsw_transfer *transfer,
+                         const gsw_matrix *matrix, double *const *coarse);
 } gsw_multigrid_ops;
 
 #endif
