@@ -17,6 +17,11 @@
  *   JACOBI        x += 2/3 D^-1 (b - A x)                  the same
  *   CHEBYSHEV     a Chebyshev polynomial of degree 2 in D^-1 A
  *
+ * INJECTION is HPCG's interpolation, far cheaper and far weaker: P copies a coarse value to the one
+ * fine point at its place, R = P^T, and the coarse matrix takes the fine one's coefficients as they
+ * are, without couplings that leave the coarse grid. All axes of more than 2 points are coarsened.
+ * It suits matrices of constant coefficients whose size a coarser grid does not change.
+ *
  * A symmetric matrix gives a symmetric operator with V and W cycles and every smoother, so that CG
  * can use it. (An F cycle's operator is not exactly symmetric.) For other matrices the restriction
  * is made from the symmetric part, and SYMGS is the smoother that serves.
@@ -53,6 +58,11 @@ typedef enum gsw_smoother {
 
 typedef enum gsw_cycle { GSW_CYCLE_V = 0, GSW_CYCLE_F = 1, GSW_CYCLE_W = 2 } gsw_cycle;
 
+typedef enum gsw_interpolation {
+    GSW_INTERPOLATION_BLACK_BOX = 0,
+    GSW_INTERPOLATION_INJECTION = 1
+} gsw_interpolation;
+
 /* All members but `size` are 0 for the defaults. */
 typedef struct gsw_multigrid_options {
     size_t size; /* sizeof this struct, set by the caller */
@@ -66,6 +76,10 @@ typedef struct gsw_multigrid_options {
                              0 < theta <= 1; 0 means 0.25 */
     int64_t coarsest_points; /* a level of at most so many points is solved directly; 0 means 200;
                                 at most 2000 */
+    gsw_interpolation interpolation; /* INJECTION does not look at theta */
+    int max_levels; /* at most 64; 0 means as many as the direct solve needs. Where the last of so
+                       many levels has more points than coarsest_points, it is not solved but
+                       smoothed by one step (SYMGS in place of GS), and the level says so */
 } gsw_multigrid_options;
 
 typedef struct gsw_multigrid gsw_multigrid;
@@ -73,7 +87,7 @@ typedef struct gsw_multigrid gsw_multigrid;
 /* What a hierarchy is. Filled by the library, as many bytes as `size` says. */
 typedef struct gsw_multigrid_info {
     size_t size; /* sizeof this struct, set by the caller */
-    int levels;  /* the coarsest one, which is solved directly, included */
+    int levels;  /* the coarsest one included */
     gsw_smoother smoother;
     gsw_cycle cycle;
     gsw_dtype cycle_type;
@@ -85,6 +99,8 @@ typedef struct gsw_multigrid_info {
     int64_t bytes;              /* all memory that the hierarchy keeps */
     int64_t degenerate_points;  /* fine points whose interpolation is the mean of its neighbours,
                                    because their couplings gave no weights */
+    gsw_interpolation interpolation;
+    int direct; /* the coarsest level is solved directly; 0: it is smoothed, see max_levels */
 } gsw_multigrid_info;
 
 /* One level, 0 the finest. Filled by the library, as many bytes as `size` says. */
@@ -96,7 +112,7 @@ typedef struct gsw_multigrid_level {
     int64_t couplings;         /* of its matrix, inside the grid */
     int axes;                  /* which are coarsened below: bit 0 x, bit 1 y, bit 2 z */
     double coupling[3];        /* mean share of a row's couplings along each axis */
-    int direct;                /* solved directly: the coarsest */
+    int direct;                /* solved directly; only the coarsest can be */
     gsw_smoother smoother;     /* the one that serves here */
     int64_t degenerate_points; /* of the interpolation to this level */
     int64_t bytes;
@@ -104,9 +120,10 @@ typedef struct gsw_multigrid_level {
 
 /* Makes a hierarchy from a matrix. `options` may be NULL. The matrix is read, and no pointer to it
  * is kept. Its diagonal must not hold zeros.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (CUDA; a stencil that reaches farther than 2; fp32 cycles
- * for values beyond the range of fp32), OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT (a zero or
- * not finite diagonal, with its row; a singular coarsest matrix). */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (CUDA; black-box interpolation with a stencil that reaches
+ * farther than 2; fp32 cycles for values beyond the range of fp32), OVERFLOW, OUT_OF_MEMORY,
+ * NOT_A_GRID, ZERO_PIVOT (a zero or not finite diagonal, with its row; a singular coarsest matrix).
+ */
 GSW_API
 gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_multigrid_options *options, gsw_multigrid **multigrid);

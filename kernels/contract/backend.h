@@ -40,6 +40,9 @@ typedef struct gsw_backend_ops {
 
     /* Memory for vectors. upload and download copy between host and backend memory. */
     gsw_status (*alloc)(gsw_context *context, size_t bytes, void **pointer);
+    /* The same for memory that only this context's operations use. The backend may keep what is
+     * released and give it out again without asking the system. */
+    gsw_status (*reserve)(gsw_context *context, size_t bytes, void **pointer);
     void (*release)(gsw_context *context, void *pointer);
     gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
@@ -116,7 +119,7 @@ typedef struct gsw_backend_ops {
                                 double *const *arrays);
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
 
-    const gsw_multigrid_ops *multigrid; /* NULL where the backend has none */
+    const gsw_multigrid_ops *multigrid;
 } gsw_backend_ops;
 
 #endif

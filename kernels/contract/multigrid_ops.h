@@ -6,6 +6,7 @@
 #ifndef GSW_MULTIGRID_OPS_H
 #define GSW_MULTIGRID_OPS_H
 
+#include <stddef.h>
 #include <gridsweep/matrix.h>
 
 typedef struct gsw_transfer gsw_transfer; /* geometry/multigrid.h */
@@ -20,6 +21,11 @@ typedef struct gsw_survey {
     int symmetric;      /* to 1e-7 of the diagonals */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
 } gsw_survey;
+
+/* Values of the workspace that the inverse of an n x n matrix takes. */
+static inline size_t gsw_dense_work(size_t n) {
+    return (n + 64) * (n + 64);
+}
 
 typedef struct gsw_multigrid_ops {
     /* Result in host memory. `mirror`: look for symmetry; else the answer is yes. */
@@ -49,7 +55,8 @@ typedef struct gsw_multigrid_ops {
                                     const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
                                     const void *b, const void *x, void *work, void *to);
 
-    /* to += P from. */
+    /* to += P from. With `injection` of the transfer there are no weights, and the fine points that
+     * are not coarse points are neither read nor written. */
     gsw_status (*prolong_add)(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to);
 
@@ -67,11 +74,27 @@ typedef struct gsw_multigrid_ops {
 
     /* The inverse of a small matrix as a dense n x n array, by rows. `constants`: the matrix is
      * singular, its null space holds the constants, and the inverse is that on their complement.
-     * `work` holds n x n + n values. Errors: ZERO_PIVOT. */
+     * `work` holds gsw_dense_work(n) values. Errors: ZERO_PIVOT. */
     gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix, int constants,
                                double *inverse, double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,
                               gsw_dtype type, const void *b, void *x);
+
+    /* Of a transfer with `injection`: the coarse matrix as fp64 arrays of the coarse stencil, which
+     * is the fine one. With f(I) the fine point of coarse point I (2 I along coarsened axes, I
+     * along the others), coarse[e] at I is entry e of row f(I) where I + offset e lies inside the
+     * coarse grid, and 0 where it does not. `matrix` is fp64 or fp32; where it has no array for
+     * entry e, coarse[e] is 0. Every array is written whole. */
+    gsw_status (*inject)(gsw_context *context, const gsw_transfer *transfer,
+                         const gsw_matrix *matrix, double *const *coarse);
+
+    /* Copies of the transfer's tables for the kernels, in transfer->tables; NULL where they use the
+     * host's. Made when the transfer is complete, before any of the above. */
+    gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
+    void (*transfer_close)(gsw_context *context, gsw_transfer *transfer);
+
+    /* Largest level that is solved directly where the user leaves it open. */
+    int64_t coarsest_points;
 } gsw_multigrid_ops;
 
 #endif

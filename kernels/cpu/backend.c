@@ -548,6 +548,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .close = cpu_close,
         .synchronize = cpu_synchronize,
         .alloc = cpu_alloc,
+        .reserve = cpu_alloc,
         .release = cpu_release,
         .upload = cpu_transfer,
         .download = cpu_transfer,

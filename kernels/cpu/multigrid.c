@@ -762,6 +762,44 @@ static void triple(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
             multiply_block(&shared, x, line % g->ny, line / g->ny, coarse);
 }
 
+/* ---- Injection -------------------------------------------------------------------------------
+ */
+
+/* Entry e of the coarse line (y, z). */
+static void inject_line(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e, int64_t y,
+                        int64_t z, double *to) {
+    const gsw_grid *g = &t->coarse;
+    const gsw_offset o = t->coarse_stencil.offsets[e];
+    const int64_t step = t->axes & 1 ? 2 : 1, fy = t->axes & 2 ? 2 * y : y;
+    const int64_t at = gsw_grid_row(&t->fine, 0, fy, t->axes & 4 ? 2 * z : z);
+    const void *array = matrix->array.values[e];
+    const int inside =
+        array && y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 && z + o.dz < g->nz;
+    const int64_t first = inside ? (o.dx < 0 ? -o.dx : 0) : g->nx;
+    const int64_t last = o.dx > 0 ? g->nx - o.dx : g->nx;
+    int64_t x = 0;
+    for (; x < first && x < g->nx; x++)
+        to[x] = 0;
+    if (matrix->array.value_type == GSW_F64)
+        for (; x < last; x++)
+            to[x] = ((const double *)array)[at + step * x];
+    else
+        for (; x < last; x++)
+            to[x] = ((const float *)array)[at + step * x];
+    for (; x < g->nx; x++)
+        to[x] = 0;
+}
+
+static void inject(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
+                   double *const *coarse) {
+    const gsw_grid *g = &t->coarse;
+    const int64_t lines = g->ny * g->nz, points = g->nx * lines;
+#pragma omp parallel for schedule(static) num_threads(threads) if (points > SERIAL_LIMIT / 8)
+    for (int64_t line = 0; line < lines; line++)
+        for (int32_t e = 0; e < t->coarse_stencil.count; e++)
+            inject_line(t, matrix, e, line % g->ny, line / g->ny, coarse[e] + line * g->nx);
+}
+
 /* ---- Vectors ---------------------------------------------------------------------------------
  */
 
@@ -848,6 +886,7 @@ const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid) = {
     .copy_lines = copy_lines,
     .interpolate = interpolate,
     .triple = triple,
+    .inject = inject,
     .restrict_vector = restrict_vector,
     .prolong_add = prolong_add,
     .narrow = narrow,

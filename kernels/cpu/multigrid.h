@@ -17,6 +17,8 @@ typedef struct gsw_cpu_multigrid {
     void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
                    gsw_dtype type, void *const *prolongation, void *const *restriction,
                    double *const *coarse);
+    void (*inject)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
+                   double *const *coarse);
     void (*restrict_vector)(int threads, const gsw_transfer *transfer, gsw_dtype type,
                             void *const *weights, double scale, const void *from, void *to);
     void (*prolong_add)(int threads, const gsw_transfer *transfer, gsw_dtype type,

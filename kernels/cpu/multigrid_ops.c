@@ -112,6 +112,13 @@ static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
+static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
+                             const gsw_matrix *matrix, double *const *coarse) {
+    const int threads = threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN);
+    kernels_of(context)->inject(threads, transfer, matrix, coarse);
+    return GSW_SUCCESS;
+}
+
 static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer *transfer,
                                         const gsw_matrix *matrix, gsw_dtype type,
                                         void *const *weights, const void *b, const void *x,
@@ -249,4 +256,6 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .combine = cpu_combine,
     .dense_invert = cpu_dense_invert,
     .dense_apply = cpu_dense_apply,
+    .inject = cpu_inject,
+    .coarsest_points = 200,
 };

@@ -7,8 +7,9 @@
 
 #include "cuda/backend.h"
 #include "cuda/context.cuh"
-#include "cuda/line.cuh"
 #include "cuda/factor.cuh"
+#include "cuda/line.cuh"
+#include "cuda/multigrid.cuh"
 #include "cuda/spmv.cuh"
 #include "cuda/validate.cuh"
 #include "cuda/vector.cuh"
@@ -194,6 +195,27 @@ gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {
                           "setting the counter of sums");
 }
 
+/* A pool that keeps what is released until the context closes: the system takes longer to hand out
+ * memory than a hierarchy takes to be made. */
+gsw_status make_pool(gsw_context *context, gsw_cuda *cuda) {
+    int supported = 0;
+    GSW_TRY(gsw_cuda_check(
+        context, cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, cuda->device),
+        "asking for memory pools"));
+    if (!supported)
+        return GSW_SUCCESS;
+    cudaMemPoolProps wanted = {};
+    wanted.allocType = cudaMemAllocationTypePinned;
+    wanted.location.type = cudaMemLocationTypeDevice;
+    wanted.location.id = cuda->device;
+    uint64_t kept = UINT64_MAX;
+    GSW_TRY(
+        gsw_cuda_check(context, cudaMemPoolCreate(&cuda->pool, &wanted), "making a memory pool"));
+    return gsw_cuda_check(
+        context, cudaMemPoolSetAttribute(cuda->pool, cudaMemPoolAttrReleaseThreshold, &kept),
+        "making a memory pool");
+}
+
 /* What the host follows a Krylov method with. */
 gsw_status allocate_slots(gsw_context *context, gsw_cuda *cuda) {
     GSW_TRY(
@@ -218,6 +240,8 @@ void free_all(gsw_cuda *cuda) {
     (void)cudaFree(cuda->partial);
     (void)cudaFreeHost(cuda->sum);
     (void)cudaFreeHost(cuda->report);
+    if (cuda->pool)
+        (void)cudaMemPoolDestroy(cuda->pool);
     (void)cudaGetLastError();
     free(cuda);
 }
@@ -235,6 +259,7 @@ gsw_status open_context(gsw_context *context, const gsw_context_options *options
     cuda->withheld_line = -1;
     GSW_TRY_GOTO(describe_device(context, cuda), fail);
     GSW_TRY_GOTO(check_capability(context, cuda), fail);
+    GSW_TRY_GOTO(make_pool(context, cuda), fail);
     GSW_TRY_GOTO(allocate_scratch(context, cuda), fail);
     GSW_TRY_GOTO(allocate_slots(context, cuda), fail);
     context->threads = 1;
@@ -268,10 +293,22 @@ gsw_status synchronize(gsw_context *context) {
 gsw_status alloc(gsw_context *context, size_t bytes, void **pointer) {
     *pointer = NULL;
     cudaError_t error = cudaMalloc(pointer, bytes > 0 ? bytes : 1);
+    if (error == cudaErrorMemoryAllocation && gsw_cuda_of(context)->pool) {
+        (void)cudaGetLastError();
+        (void)cudaMemPoolTrimTo(gsw_cuda_of(context)->pool, 0);
+        error = cudaMalloc(pointer, bytes > 0 ? bytes : 1);
+    }
     if (error != cudaErrorMemoryAllocation)
         return gsw_cuda_check(context, error, "allocating device memory");
     (void)cudaGetLastError();
     return gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no device memory for %zu bytes", bytes);
+}
+
+gsw_status reserve(gsw_context *context, size_t bytes, void **pointer) {
+    gsw_status status = gsw_cuda_reserve(context, bytes, "reserving device memory", pointer);
+    if (status != GSW_ERROR_OUT_OF_MEMORY)
+        return status;
+    return gsw_fail(context, status, "no device memory for %zu bytes", bytes);
 }
 
 /* Cannot fail: what the device has run into comes back from the next operation. */
@@ -324,12 +361,33 @@ void close_factor(gsw_context *context, gsw_factor *factor) {
 
 } // namespace
 
+/* A level of so many points takes longer to smooth than to be multiplied by its inverse. */
+constexpr int64_t COARSEST_POINTS = 520;
+
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
+    static const gsw_multigrid_ops multigrid = {
+        .survey = entry<gsw_cuda_survey>::call,
+        .copy_arrays = entry<gsw_cuda_copy_arrays>::call,
+        .interpolate = entry<gsw_cuda_interpolate>::call,
+        .triple = entry<gsw_cuda_triple>::call,
+        .restrict_residual = entry<gsw_cuda_restrict_residual>::call,
+        .prolong_add = entry<gsw_cuda_prolong_add>::call,
+        .narrow = entry<gsw_cuda_narrow>::call,
+        .widen = entry<gsw_cuda_widen>::call,
+        .combine = entry<gsw_cuda_combine>::call,
+        .dense_invert = entry<gsw_cuda_dense_invert>::call,
+        .dense_apply = entry<gsw_cuda_dense_apply>::call,
+        .inject = entry<gsw_cuda_inject>::call,
+        .transfer_open = entry<gsw_cuda_transfer_open>::call,
+        .transfer_close = gsw_cuda_transfer_close,
+        .coarsest_points = COARSEST_POINTS,
+    };
     static const gsw_backend_ops operations = {
         .open = open_context,
         .close = close_context,
         .synchronize = entry<synchronize>::call,
         .alloc = entry<alloc>::call,
+        .reserve = entry<reserve>::call,
         .release = release,
         .upload = entry<upload>::call,
         .download = entry<download>::call,
@@ -356,7 +414,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_sweep = entry<gsw_cuda_factor_sweep>::call,
         .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
         .factor_close = close_factor,
-        .multigrid = NULL,
+        .multigrid = &multigrid,
     };
     return &operations;
 }

@@ -10,6 +10,18 @@ gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *w
     return gsw_fail(context, status, "%s: %s", what, cudaGetErrorString(error));
 }
 
+gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what, void **pointer) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    *pointer = NULL;
+    if (bytes == 0)
+        bytes = 1;
+    return gsw_cuda_check(context,
+                          cuda->pool
+                              ? cudaMallocFromPoolAsync(pointer, bytes, cuda->pool, cuda->stream)
+                              : cudaMalloc(pointer, bytes),
+                          what);
+}
+
 gsw_status gsw_cuda_enter(gsw_context *context) {
     /* What the program's own calls left behind is not ours to report. An error that has broken the
      * device's context stays, and comes back from the next call. */

@@ -34,6 +34,8 @@ struct gsw_cuda {
 
     gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */
 
+    cudaMemPool_t pool; /* of what is reserved; NULL: the device has no pools */
+
     /* Scratch of the direct sweep (line.cu): grown when a larger grid comes, never shrunk. */
     void *line_workspace;
     size_t line_workspace_bytes;
@@ -67,6 +69,10 @@ gsw_status gsw_cuda_check(gsw_context *context, cudaError_t error, const char *w
 static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char *what) {
     return gsw_cuda_check(context, cudaGetLastError(), what);
 }
+
+/* Device memory for work on the context's stream alone, from the context's pool. It is freed with
+ * cudaFree(). Errors: OUT_OF_MEMORY, with `what` in the message. */
+gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what, void **pointer);
 
 /* Makes the context's device the calling thread's current one. Every entry of the table begins with
  * it. */

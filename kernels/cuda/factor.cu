@@ -31,9 +31,11 @@ constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 constexpr int64_t HAND_OVER = 10;
 
 gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **device) {
-    GSW_TRY(gsw_cuda_check(context, cudaMalloc(device, bytes), "the table of pencils"));
-    return gsw_cuda_check(context, cudaMemcpy(*device, host, bytes, cudaMemcpyHostToDevice),
-                          "the table of pencils");
+    GSW_TRY(gsw_cuda_reserve(context, bytes, "the table of pencils", device));
+    return gsw_cuda_check(
+        context,
+        cudaMemcpyAsync(*device, host, bytes, cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
+        "the table of pencils");
 }
 
 int32_t ticket_at(const gsw_tiles *t, const int32_t *ticket, int64_t j, int64_t k) {
@@ -142,8 +144,7 @@ gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
         if (!packed->layout.present[part])
             continue;
         const int64_t bytes = view->pencils * view->tiles.records * gsw_record_values(view) * size;
-        GSW_TRY(
-            gsw_cuda_check(context, cudaMalloc(&view->values, (size_t)bytes), "the packed factor"));
+        GSW_TRY(gsw_cuda_reserve(context, (size_t)bytes, "the packed factor", &view->values));
         factor->info.packed_bytes += bytes;
         factor->info.moved_bytes +=
             factor->points * (view->terms + view->diagonal) * size + vectors;
@@ -191,15 +192,13 @@ gsw_status open_jacobi(gsw_context *context, gsw_factor *factor) {
     factor->info.packed_bytes = factor->points * size;
     factor->info.moved_bytes =
         factor->points * (size + 2 * (int64_t)gsw_dtype_size(factor->options.vector_type));
-    return gsw_cuda_check(context,
-                          cudaMalloc(&factor->packed->reciprocal, (size_t)(factor->points * size)),
-                          "the reciprocal diagonal");
+    return gsw_cuda_reserve(context, (size_t)(factor->points * size), "the reciprocal diagonal",
+                            &factor->packed->reciprocal);
 }
 
 gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
-    GSW_TRY(gsw_cuda_check(context,
-                           cudaMalloc((void **)&factor->packed->pivots, sizeof(gsw_cuda_pivots)),
-                           "the report on pivots"));
+    GSW_TRY(gsw_cuda_reserve(context, sizeof(gsw_cuda_pivots), "the report on pivots",
+                             (void **)&factor->packed->pivots));
     if (factor->options.kind == GSW_JACOBI)
         return open_jacobi(context, factor);
     GSW_TRY(describe_parts(context, factor));

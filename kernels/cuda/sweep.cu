@@ -222,7 +222,7 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
     const size_t faces = (size_t)groups * (size_t)area->slots * (size_t)plan.slot_values *
                          gsw_dtype_size(factor->options.vector_type);
     void *state;
-    GSW_TRY(gsw_cuda_check(context, cudaMalloc(&state, counters + faces), "the sweep's faces"));
+    GSW_TRY(gsw_cuda_reserve(context, counters + faces, "the sweep's faces", &state));
     area->state = static_cast<gsw_sweep_state *>(state);
     factor->info.work_bytes += (int64_t)(counters + faces);
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(state, 0, counters, cuda->stream),

@@ -21,12 +21,20 @@
  * symmetric each lump is the mean of its own and its mirror image's, and the diagonal keeps the
  * row's sum: the lumped matrix is then symmetric, too.
  *
+ * INJECTION. A transfer of this kind has class 0 alone: P copies a coarse value to its own fine
+ * point and leaves the other fine points 0, and R = P^T. It has no weights. The coarse stencil is
+ * the fine one, of any reach, and the coarse matrix is not R A P but the fine coefficients at the
+ * coarse points.
+ *
  * Sources: Dendy, Black box multigrid, J. Comput. Phys. 48 (1982); Dendy, Appl. Math. Comput. 13
- * (1983) for matrices that are not symmetric. */
+ * (1983) for matrices that are not symmetric; Dongarra, Heroux and Luszczek, Int. J. High Perform.
+ * Comput. Appl. 30 (2016), HPCG, for injection. */
 #ifndef GSW_MULTIGRID_H
 #define GSW_MULTIGRID_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <gridsweep/grid.h>
 #include "contract/host_device.h"
 
@@ -93,6 +101,8 @@ struct gsw_transfer {
     int32_t rows;
     gsw_product_row row[GSW_SLOTS];
     gsw_product_term product_term[GSW_PRODUCT_TERMS_MAX];
+    int injection; /* no weights: class 0 is all there is; see gsw_transfer_inject */
+    void *tables;  /* the backend's copy; NULL: none */
 };
 
 GSW_HD int32_t gsw_slot_of(int dx, int dy, int dz) {
@@ -153,6 +163,11 @@ GSW_HD int gsw_choose_axes(const gsw_grid *grid, const double coupling[3], doubl
         if (gsw_extent(grid, axis) > 2 && coupling[axis] >= theta * most)
             axes |= 1 << axis;
     return axes;
+}
+
+/* All axes of more than two points. */
+GSW_HD int gsw_all_axes(const gsw_grid *grid) {
+    return (grid->nx > 2 ? 1 : 0) | (grid->ny > 2 ? 2 : 0) | (grid->nz > 2 ? 4 : 0);
 }
 
 GSW_HD gsw_grid gsw_coarse_grid(const gsw_grid *fine, int axes) {
@@ -353,6 +368,8 @@ static inline void gsw_transfer_make(gsw_transfer *t, const gsw_grid *grid,
     t->fine_stencil = *stencil;
     t->axes = axes;
     t->symmetric = symmetric;
+    t->injection = 0;
+    t->tables = NULL;
     for (int c = 0; c < GSW_CLASSES; c++)
         for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
             t->project[c][slot] = (int8_t)gsw_slot_project(slot, c);
@@ -372,6 +389,20 @@ static inline void gsw_transfer_make(gsw_transfer *t, const gsw_grid *grid,
         t->coarse_entry[slot] = t->coarse_stencil.count;
         t->coarse_stencil.offsets[t->coarse_stencil.count++] = o;
     }
+}
+
+/* Fills a transfer by injection. Of its tables it has `row`: R takes one fine point, with weight 1.
+ */
+static inline void gsw_transfer_inject(gsw_transfer *t, const gsw_grid *grid,
+                                       const gsw_stencil *stencil, int axes) {
+    memset(t, 0, sizeof *t);
+    t->fine = *grid;
+    t->coarse = gsw_coarse_grid(grid, axes);
+    t->fine_stencil = t->coarse_stencil = *stencil;
+    t->axes = axes;
+    t->injection = 1;
+    t->rows = 1;
+    t->row[0].weight = GSW_WEIGHT_ONE;
 }
 
 #endif

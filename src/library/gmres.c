@@ -44,7 +44,7 @@ static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
     m->sine = m->cosine + rows;
     m->right_hand = m->sine + rows;
     m->solution = m->right_hand + rows;
-    GSW_TRY(run->context->ops->alloc(run->context, rows * sizeof(double), &memory));
+    GSW_TRY(run->context->ops->reserve(run->context, rows * sizeof(double), &memory));
     m->coefficients = memory;
     return GSW_SUCCESS;
 }

@@ -57,7 +57,7 @@ gsw_status gsw_krylov_queue(gsw_krylov_run *run, const gsw_krylov_method *method
         gsw_krylov_begin(run->target, run->iterations, run->options.max_iterations);
     gsw_status status;
     void *memory;
-    GSW_TRY(ops->alloc(run->context, sizeof first, &memory));
+    GSW_TRY(ops->reserve(run->context, sizeof first, &memory));
     run->state = memory;
     GSW_TRY_GOTO(ops->upload(run->context, memory, &first, sizeof first), cleanup);
     status = follow(run, method);

@@ -47,7 +47,7 @@ static gsw_status allocate_vectors(gsw_krylov_run *run, int64_t count) {
                         "%lld work vectors of %lld points exceed 64-bit sizes", (long long)count,
                         (long long)run->n);
     void *memory;
-    GSW_TRY(run->context->ops->alloc(run->context, bytes + scalars, &memory));
+    GSW_TRY(run->context->ops->reserve(run->context, bytes + scalars, &memory));
     run->work = memory;
     run->null_sums = run->work + count * run->stride;
     return GSW_SUCCESS;

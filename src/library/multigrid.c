@@ -10,11 +10,11 @@
 #include "options.h"
 #include "preconditioner.h"
 
-GSW_ENDS_WITH(gsw_multigrid_options, coarsest_points);
-GSW_ENDS_WITH(gsw_multigrid_info, degenerate_points);
+GSW_ENDS_WITH(gsw_multigrid_options, max_levels);
+GSW_ENDS_WITH(gsw_multigrid_info, direct);
 GSW_ENDS_WITH(gsw_multigrid_level, bytes);
 
-enum { COARSEST_POINTS = 200, COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
+enum { COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
 
 static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *given,
                           gsw_multigrid_options *options) {
@@ -35,6 +35,10 @@ static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *giv
                 (long long)options->coarsest_points, COARSEST_LIMIT);
     GSW_REQUIRE(context, (unsigned)options->cycle_type <= GSW_F32,
                 "options->cycle_type %d is unknown", (int)options->cycle_type);
+    GSW_REQUIRE(context, (unsigned)options->interpolation <= GSW_INTERPOLATION_INJECTION,
+                "options->interpolation %d is unknown", (int)options->interpolation);
+    GSW_REQUIRE(context, options->max_levels >= 0 && options->max_levels <= GSW_LEVELS_MAX,
+                "options->max_levels %d is not in 0..%d", options->max_levels, GSW_LEVELS_MAX);
     if (options->pre_sweeps == 0)
         options->pre_sweeps = 1;
     if (options->post_sweeps == 0)
@@ -42,7 +46,7 @@ static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *giv
     if (options->theta == 0)
         options->theta = 0.25;
     if (options->coarsest_points == 0)
-        options->coarsest_points = COARSEST_POINTS;
+        options->coarsest_points = context->ops->multigrid->coarsest_points;
     return GSW_SUCCESS;
 }
 
@@ -69,11 +73,8 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(resolve(context, options, &resolved));
     GSW_TRY(gsw_matrix_check(context, matrix));
-    if (!context->ops->multigrid)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "multigrid: backend %s has none; the CPU backend has",
-                        gsw_backend_name(context->backend));
-    GSW_TRY(check_reach(context, &matrix->stencil));
+    if (resolved.interpolation == GSW_INTERPOLATION_BLACK_BOX)
+        GSW_TRY(check_reach(context, &matrix->stencil));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;
@@ -174,7 +175,7 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
         .couplings = count_couplings(&l->matrix),
         .axes = l->transfer ? l->transfer->axes : 0,
         .coupling = {l->survey.coupling[0], l->survey.coupling[1], l->survey.coupling[2]},
-        .direct = l->transfer == NULL,
+        .direct = l->inverse != NULL,
         .smoother = l->smoother,
         .degenerate_points = l->degenerate,
         .bytes = l->bytes,
@@ -202,6 +203,8 @@ gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_
         .symmetric = multigrid->symmetric,
         .singular = multigrid->singular,
         .bytes = multigrid->bytes,
+        .interpolation = multigrid->options.interpolation,
+        .direct = multigrid->level[multigrid->levels - 1]->inverse != NULL,
     };
     if (made.smoother == GSW_SMOOTHER_AUTO)
         made.smoother = multigrid->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;

@@ -34,6 +34,21 @@ static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down
     return sweep(mg, down ? l->second : l->first, 0, from, l->x);
 }
 
+/* Sweeps upwards and downwards: with z = (D + L)^-1 (b - U x), x becomes (D + U)^-1 (b - L z). The
+ * second right-hand side is D z + U x, so that x + (I + D^-1 U)^-1 (z - x) is the same and needs no
+ * other product: the factor is SSOR's, (D + L) (I + D^-1 U). From x = 0 it needs no product at all.
+ */
+static gsw_status symmetric_gauss_seidel(const hierarchy *mg, const gsw_level *l, int zero) {
+    void *to = zero ? l->x : l->residual;
+    if (!zero)
+        GSW_TRY(multiply(mg, &l->upper, l->b, l->x, to));
+    GSW_TRY(sweep(mg, l->first, 0, zero ? l->b : to, to));
+    if (!zero)
+        GSW_TRY(combine(mg, l, -1, l->x, 1, to));
+    GSW_TRY(sweep(mg, l->first, 1, to, to));
+    return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
+}
+
 /* The residual, or the right-hand side itself where x is zero. */
 static gsw_status residual_of(const hierarchy *mg, const gsw_level *l, int zero,
                               const void **residual) {
@@ -86,8 +101,7 @@ static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int
         const int first = zero && step == 0;
         switch (l->smoother) {
         case GSW_SMOOTHER_SYMGS:
-            GSW_TRY(gauss_seidel(mg, l, 0, first));
-            GSW_TRY(gauss_seidel(mg, l, 1, 0));
+            GSW_TRY(symmetric_gauss_seidel(mg, l, first));
             break;
         case GSW_SMOOTHER_ILU0:
             GSW_TRY(ilu_step(mg, l, first));
@@ -130,8 +144,8 @@ typedef struct visit {
 /* Whether the next level is visited once more, and how: the second cycle of F is a V cycle. */
 static int visit_next(const hierarchy *mg, int number, visit *at) {
     visit *next = at + 1;
-    const int direct = number + 2 == mg->levels;
-    const int calls = at->kind == GSW_CYCLE_V || direct ? 1 : 2;
+    const int coarsest = number + 2 == mg->levels;
+    const int calls = at->kind == GSW_CYCLE_V || coarsest ? 1 : 2;
     if (at->calls == calls)
         return 0;
     next->kind = at->kind == GSW_CYCLE_F && at->calls == 1 ? GSW_CYCLE_V : at->kind;
@@ -141,6 +155,14 @@ static int visit_next(const hierarchy *mg, int number, visit *at) {
     return 1;
 }
 
+/* The coarsest level: solved directly, or smoothed once. */
+static gsw_status solve_coarsest(const hierarchy *mg, const gsw_level *l) {
+    if (!l->inverse)
+        return smooth(mg, l, 1, 0, 1);
+    return mg->context->ops->multigrid->dense_apply(mg->context, l->points, l->inverse,
+                                                    mg->options.cycle_type, l->b, l->x);
+}
+
 gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
     visit at[GSW_LEVELS_MAX] = {{.kind = mg->options.cycle, .zero = 1}};
     const int last = mg->levels - 1;
@@ -148,8 +170,7 @@ gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
     for (;;) {
         const gsw_level *l = mg->level[number];
         if (number == last) {
-            GSW_TRY(mg->context->ops->multigrid->dense_apply(mg->context, l->points, l->inverse,
-                                                             mg->options.cycle_type, l->b, l->x));
+            GSW_TRY(solve_coarsest(mg, l));
         } else if (at[number].calls == 0) {
             GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, at[number].zero));
             GSW_TRY(descend(mg, l, mg->level[number + 1], at[number].zero));

@@ -54,6 +54,8 @@ static void prolongation_row(const gsw_transfer *t, const host_arrays *host, gsw
         base[axis] = coarsened ? f[axis] / 2 : f[axis];
         class_ |= (coarsened ? (int)(f[axis] & 1) : 0) << axis;
     }
+    if (t->injection && class_ != 0)
+        return;
     for (int subset = 0; subset < GSW_CLASSES; subset++)
         if (!(subset & ~class_) && gsw_subset_exists(&t->coarse, subset, base[0], base[1], base[2]))
             add_entry(row,

@@ -25,16 +25,17 @@ typedef struct gsw_level {
     const void *lower_values[GSW_STENCIL_MAX], *upper_values[GSW_STENCIL_MAX];
     int64_t points;
     gsw_survey survey;
+    int coarsest;
     gsw_smoother smoother;
     int fell_back;              /* its ILU(0) met a bad pivot */
-    gsw_factor *first, *second; /* GS: D + L and D + U; else the factor alone */
+    gsw_factor *first, *second; /* GS: D + L and D + U; else the factor alone. SYMGS: SSOR's */
 
     /* To the next level; NULL on the coarsest. */
     gsw_transfer *transfer;
     gsw_level_arrays prolongation, restriction; /* the same values where P = R^T */
     int64_t degenerate;
 
-    /* The coarsest. */
+    /* The coarsest, where it is solved directly; else NULL. */
     double *inverse, *dense_work;
 
     /* Vectors of the cycle's type. Those of the finest level are set by each application. */

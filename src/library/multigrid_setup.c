@@ -11,7 +11,7 @@ gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, 
     size_t total;
     if (!gsw_mul_size(count, size, &total))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    GSW_TRY(context->ops->alloc(context, total, pointer));
+    GSW_TRY(context->ops->reserve(context, total, pointer));
     *bytes += (int64_t)total;
     return GSW_SUCCESS;
 }
@@ -75,6 +75,11 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
     return status;
 }
 
+/* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
+static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+}
+
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     switch (level->smoother) {
     case GSW_SMOOTHER_ILU0: {
@@ -84,7 +89,7 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
         gsw_factor_destroy(level->first);
         level->first = NULL;
         level->fell_back = 1;
-        level->smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+        level->smoother = gauss_seidel_of(mg, level);
         break;
     }
     case GSW_SMOOTHER_JACOBI:
@@ -93,6 +98,8 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     default:
         break;
     }
+    if (level->smoother == GSW_SMOOTHER_SYMGS)
+        return fill_factor(mg, level, GSW_SSOR, &level->first);
     GSW_TRY(fill_factor(mg, level, GSW_FACTOR_LOWER, &level->first));
     return fill_factor(mg, level, GSW_FACTOR_UPPER, &level->second);
 }
@@ -138,35 +145,53 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
-/* Storage of a level that is smoothed, and of its transfer to the next one, which is made. */
-static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
-    gsw_context *context = mg->context;
-    const gsw_dtype type = mg->options.cycle_type;
-    const size_t size = gsw_dtype_size(type);
-    gsw_level *coarse;
+/* Storage of a level that is smoothed. */
+static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
+    const size_t size = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(open_products(mg, level));
-    GSW_TRY(
-        gsw_multigrid_alloc(context, (size_t)level->points, size, &level->bytes, &level->residual));
+    GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
+                                &level->residual));
     if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
-        GSW_TRY(gsw_multigrid_alloc(context, (size_t)level->points, size, &level->bytes,
+        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->direction));
+    return GSW_SUCCESS;
+}
+
+/* Storage of the weights of a transfer between two levels. */
+static gsw_status open_weights(gsw_multigrid *mg, gsw_level *level, const gsw_level *coarse) {
+    const gsw_transfer *t = level->transfer;
+    const gsw_dtype type = mg->options.cycle_type;
+    if (t->injection)
+        return GSW_SUCCESS; /* it has none */
+    GSW_TRY(alloc_arrays(mg->context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
+                         &level->bytes, &level->prolongation));
+    if (!mg->symmetric)
+        return alloc_arrays(mg->context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
+                            &level->bytes, &level->restriction);
+    memcpy(level->restriction.values, level->prolongation.values, sizeof level->restriction.values);
+    return GSW_SUCCESS;
+}
+
+/* The transfer from a level to the next one, which is made. */
+static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
+    gsw_context *context = mg->context;
+    const size_t size = gsw_dtype_size(mg->options.cycle_type);
+    gsw_level *coarse;
     GSW_TRY(
         gsw_alloc(context, 1, sizeof *level->transfer, "a transfer", (void **)&level->transfer));
     gsw_transfer *t = level->transfer;
-    gsw_transfer_make(t, &level->matrix.grid, &level->matrix.stencil, axes, mg->symmetric);
+    if (mg->options.interpolation == GSW_INTERPOLATION_INJECTION)
+        gsw_transfer_inject(t, &level->matrix.grid, &level->matrix.stencil, axes);
+    else
+        gsw_transfer_make(t, &level->matrix.grid, &level->matrix.stencil, axes, mg->symmetric);
+    if (context->ops->multigrid->transfer_open)
+        GSW_TRY(context->ops->multigrid->transfer_open(context, t));
 
     GSW_TRY(gsw_alloc(context, 1, sizeof *coarse, "a level", (void **)&coarse));
     memset(coarse, 0, sizeof *coarse);
     mg->level[mg->levels++] = coarse;
     GSW_TRY(gsw_grid_points(&t->coarse, &coarse->points));
-    GSW_TRY(alloc_arrays(context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type, &level->bytes,
-                         &level->prolongation));
-    if (mg->symmetric)
-        memcpy(level->restriction.values, level->prolongation.values,
-               sizeof level->restriction.values);
-    else
-        GSW_TRY(alloc_arrays(context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
-                             &level->bytes, &level->restriction));
+    GSW_TRY(open_weights(mg, level, coarse));
     GSW_TRY(alloc_arrays(context, t->coarse_stencil.count, coarse->points, 0, GSW_F64,
                          &coarse->bytes, &coarse->setup));
     coarse->matrix =
@@ -175,13 +200,22 @@ static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
     return gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->x);
 }
 
-/* Values of a level that is smoothed, and of the next one's matrix. */
-static gsw_status fill_level(gsw_multigrid *mg, gsw_level *level, gsw_level *coarse) {
+/* Values of a level that is smoothed. */
+static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
+    if (!shares_arrays(mg, level))
+        GSW_TRY(mg->context->ops->multigrid->copy_arrays(
+            mg->context, &level->matrix, mg->options.cycle_type, level->cycle.values));
+    return gsw_smoother_fill(mg, level);
+}
+
+/* Values of the weights, and of the next level's matrix. */
+static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *coarse) {
     gsw_context *context = mg->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     const gsw_dtype type = mg->options.cycle_type;
-    if (!shares_arrays(mg, level))
-        GSW_TRY(ops->copy_arrays(context, &level->matrix, type, level->cycle.values));
+    if (level->transfer->injection)
+        return ops->inject(context, level->transfer, &level->matrix,
+                           (double *const *)coarse->setup.values);
     GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, 0, type,
                              level->prolongation.values, &level->degenerate));
     if (!mg->symmetric) {
@@ -190,17 +224,28 @@ static gsw_status fill_level(gsw_multigrid *mg, gsw_level *level, gsw_level *coa
                                  level->restriction.values, &degenerate));
         level->degenerate += degenerate;
     }
-    GSW_TRY(ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
-                        level->restriction.values, (double *const *)coarse->setup.values));
-    return gsw_smoother_fill(mg, level);
+    return ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
+                       level->restriction.values, (double *const *)coarse->setup.values);
 }
 
-static gsw_status open_coarsest(gsw_multigrid *mg, gsw_level *level) {
+/* Storage of the coarsest level where it is solved directly. */
+static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
     const size_t n = (size_t)level->points;
     GSW_TRY(gsw_multigrid_alloc(mg->context, n * n, sizeof(double), &level->bytes,
                                 (void **)&level->inverse));
-    return gsw_multigrid_alloc(mg->context, n * n + n, sizeof(double), &level->bytes,
+    return gsw_multigrid_alloc(mg->context, gsw_dense_work(n), sizeof(double), &level->bytes,
                                (void **)&level->dense_work);
+}
+
+/* Values of a level: those of its smoother and of the next level's matrix, or of its inverse. */
+static gsw_status fill_level(gsw_multigrid *mg, int number) {
+    gsw_level *level = mg->level[number];
+    if (level->inverse)
+        return mg->context->ops->multigrid->dense_invert(mg->context, &level->matrix, mg->singular,
+                                                         level->inverse, level->dense_work);
+    if (level->transfer)
+        GSW_TRY(fill_transfer(mg, level, mg->level[number + 1]));
+    return fill_smoothed(mg, level);
 }
 
 /* ---- The finest level -------------------------------------------------------------------------
@@ -241,13 +286,14 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
 }
 
 static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
+    const gsw_level *level = mg->level[number];
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
-        return mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+        return gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_ILU0_FINEST:
-        if (number == 0)
-            return GSW_SMOOTHER_ILU0;
-        return mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+        return number == 0 ? GSW_SMOOTHER_ILU0 : gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_GS:
+        return level->coarsest ? GSW_SMOOTHER_SYMGS : GSW_SMOOTHER_GS;
     default:
         return mg->options.smoother;
     }
@@ -267,6 +313,22 @@ static void forget_matrix(gsw_multigrid *mg) {
         mg->level[0]->matrix.array.values = NULL;
 }
 
+/* Along which axes a level is coarsened; 0: it is the coarsest. */
+static int axes_of(const gsw_multigrid *mg, int number) {
+    const gsw_level *level = mg->level[number];
+    if (level->points <= mg->options.coarsest_points || number + 1 == mg->options.max_levels)
+        return 0;
+    if (mg->options.interpolation == GSW_INTERPOLATION_INJECTION)
+        return gsw_all_axes(&level->matrix.grid);
+    return gsw_choose_axes(&level->matrix.grid, level->survey.coupling, mg->options.theta);
+}
+
+/* Whether a coarsest level is solved directly: it is small, or nothing is left to coarsen. */
+static int is_direct(const gsw_multigrid *mg, int number) {
+    return mg->level[number]->points <= mg->options.coarsest_points ||
+           number + 1 != mg->options.max_levels;
+}
+
 static gsw_status build_levels(gsw_multigrid *mg) {
     for (int number = 0; number < GSW_LEVELS_MAX; number++) {
         gsw_level *level = mg->level[number];
@@ -275,16 +337,19 @@ static gsw_status build_levels(gsw_multigrid *mg) {
             mg->symmetric = level->survey.symmetric;
             mg->singular = level->survey.zero_sums;
         }
-        const int axes =
-            gsw_choose_axes(&level->matrix.grid, level->survey.coupling, mg->options.theta);
-        if (level->points <= mg->options.coarsest_points || axes == 0) {
-            GSW_TRY(open_coarsest(mg, level));
-            return mg->context->ops->multigrid->dense_invert(
-                mg->context, &level->matrix, mg->singular, level->inverse, level->dense_work);
+        const int axes = axes_of(mg, number);
+        level->coarsest = axes == 0;
+        if (level->coarsest && is_direct(mg, number)) {
+            GSW_TRY(open_direct(mg, level));
+        } else {
+            level->smoother = smoother_of(mg, number);
+            GSW_TRY(open_smoothed(mg, level));
         }
-        level->smoother = smoother_of(mg, number);
-        GSW_TRY(open_level(mg, level, axes));
-        GSW_TRY(fill_level(mg, level, mg->level[number + 1]));
+        if (!level->coarsest)
+            GSW_TRY(open_transfer(mg, level, axes));
+        GSW_TRY(fill_level(mg, number));
+        if (level->coarsest)
+            return GSW_SUCCESS;
     }
     return gsw_fail(mg->context, GSW_ERROR_OVERFLOW, "multigrid: too many levels");
 }
@@ -306,11 +371,7 @@ static gsw_status fill_levels(gsw_multigrid *mg) {
                             "from");
         if (number == 0)
             mg->singular = level->survey.zero_sums;
-        if (number + 1 < mg->levels)
-            GSW_TRY(fill_level(mg, level, mg->level[number + 1]));
-        else
-            GSW_TRY(mg->context->ops->multigrid->dense_invert(
-                mg->context, &level->matrix, mg->singular, level->inverse, level->dense_work));
+        GSW_TRY(fill_level(mg, number));
     }
     return GSW_SUCCESS;
 }
@@ -346,6 +407,8 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         release(context, level->prolongation.block);
         release(context, level->cycle.block);
         release(context, level->setup.block);
+        if (level->transfer && context->ops->multigrid->transfer_close)
+            context->ops->multigrid->transfer_close(context, level->transfer);
         free(level->transfer);
         free(level);
     }

@@ -30,7 +30,7 @@ gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
                         (long long)points);
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a preconditioner", (void **)&made));
     if (!ops->in_place)
-        GSW_TRY_GOTO(context->ops->alloc(context, bytes, &work), fail);
+        GSW_TRY_GOTO(context->ops->reserve(context, bytes, &work), fail);
     *made = (gsw_preconditioner){
         .context = context, .points = points, .ops = ops, .self = self, .work = work};
     *preconditioner = made;

@@ -1,0 +1,287 @@
+/* multigrid_dense.cu: the coarsest level: the inverse of a small matrix and products with it.
+ *
+ * INVERSE. Gauss-Jordan elimination in place, by tiles of 32 x 32. Step k inverts tile (k, k),
+ * multiplies the tiles of row k by it, and takes from every other tile its product of the old
+ * column k and the new row k. Rows are exchanged for larger pivots within a tile only: that serves
+ * symmetric definite and diagonally dominant matrices, and a tile without a pivot is reported. The
+ * last tiles are filled up with ones on the diagonal. */
+#include "cuda/launch.cuh"
+#include "cuda/multigrid_rows.cuh"
+
+namespace {
+
+enum { TILE = 32, ROWS_AT_ONCE = 8, THREADS = TILE * ROWS_AT_ONCE };
+
+/* A matrix, by rows, seen as tiles. */
+struct dense {
+    double *a;
+    int32_t n;
+};
+
+/* What the steps share, in device memory: the old tiles of column k, one below the other, the
+ * inverse of tile (k, k), the shift, and whether a pivot was missing. */
+struct workspace {
+    double *column, *inverse, *shift;
+    int64_t *failed;
+};
+
+workspace workspace_of(double *work, int64_t n) {
+    double *inverse = work + (n + TILE) * TILE;
+    return {work, inverse, inverse + TILE * TILE,
+            reinterpret_cast<int64_t *>(inverse + TILE * TILE + 1)};
+}
+/* gsw_dense_work() values are enough: (n + 32) 32 + 32^2 + 2 <= (n + 64)^2. */
+
+using tile = double[TILE][TILE + 1];
+
+__device__ int tile_row() {
+    return (int)threadIdx.x / TILE;
+}
+
+__device__ int tile_column() {
+    return (int)threadIdx.x % TILE;
+}
+
+__device__ void load_tile(const dense &m, int row, int column, tile &to) {
+    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
+        const int i = row * TILE + r, j = column * TILE + tile_column();
+        to[r][tile_column()] = i < m.n && j < m.n ? m.a[(int64_t)i * m.n + j] : i == j ? 1 : 0;
+    }
+}
+
+__device__ void store_tile(const dense &m, int row, int column, const tile &from) {
+    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
+        const int i = row * TILE + r, j = column * TILE + tile_column();
+        if (i < m.n && j < m.n)
+            m.a[(int64_t)i * m.n + j] = from[r][tile_column()];
+    }
+}
+
+/* product = a b; all three differ. */
+__device__ void multiply_tiles(const tile &a, const tile &b, tile &product) {
+    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
+        double sum = 0;
+        for (int k = 0; k < TILE; k++)
+            sum = fma(a[r][k], b[k][tile_column()], sum);
+        product[r][tile_column()] = sum;
+    }
+}
+
+/* Row with the largest entry of a column, from the diagonal down; all threads get it. */
+__device__ int find_pivot(const tile &a, int k) {
+    __shared__ int pivot;
+    if (threadIdx.x < TILE) {
+        double most = (int)threadIdx.x >= k ? fabs(a[threadIdx.x][k]) : -1;
+        int at = (int)threadIdx.x;
+        for (int distance = 16; distance > 0; distance /= 2) {
+            const double other = __shfl_down_sync(0xffffffffU, most, distance);
+            const int there = __shfl_down_sync(0xffffffffU, at, distance);
+            if (other > most) {
+                most = other;
+                at = there;
+            }
+        }
+        if (threadIdx.x == 0)
+            pivot = at;
+    }
+    __syncthreads();
+    return pivot;
+}
+
+/* Inverts a tile in place. False where it is singular, in all threads. */
+__device__ bool invert_tile(tile &a) {
+    __shared__ int pivots[TILE];
+    __shared__ double row[TILE], column[TILE];
+    bool regular = true;
+    for (int k = 0; k < TILE; k++) {
+        const int pivot = find_pivot(a, k);
+        if (threadIdx.x < TILE) { /* exchange rows k and pivot, divide, and keep both lines */
+            const int j = (int)threadIdx.x;
+            const double of_pivot = a[pivot][j], of_k = a[k][j];
+            const double value = __shfl_sync(0xffffffffU, of_pivot, k);
+            a[pivot][j] = of_k;
+            row[j] = j == k ? 1 / value : of_pivot / value;
+            __syncwarp();
+            column[j] = j == k ? 0 : a[j][k];
+            if (j == 0)
+                pivots[k] = pivot;
+        }
+        __syncthreads();
+        regular = regular && isfinite(row[k]);
+        for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
+            const int j = tile_column();
+            const double old = j == k ? 0 : a[r][j];
+            a[r][j] = r == k ? row[j] : old - column[r] * row[j];
+        }
+        __syncthreads();
+    }
+    /* The exchanges of rows are exchanges of the inverse's columns, the last one first. */
+    for (int k = TILE - 1; k >= 0; k--) {
+        const int r = (int)threadIdx.x;
+        if (r < TILE && pivots[k] != k) {
+            const double left = a[r][k];
+            a[r][k] = a[r][pivots[k]];
+            a[r][pivots[k]] = left;
+        }
+    }
+    __syncthreads();
+    return regular;
+}
+
+/* Tile (k, j) for each block j; and a copy of tile (j, k). */
+__global__ void __launch_bounds__(THREADS) divide_row(dense m, int k, workspace work) {
+    __shared__ tile pivot, other, product;
+    const int j = (int)blockIdx.x;
+    load_tile(m, j, k, other);
+    load_tile(m, k, k, pivot);
+    __syncthreads();
+    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
+        work.column[(j * TILE + r) * TILE + tile_column()] = other[r][tile_column()];
+    const bool regular = invert_tile(pivot);
+    if (j == k) {
+        for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
+            work.inverse[r * TILE + tile_column()] = pivot[r][tile_column()];
+        if (threadIdx.x == 0 && !regular)
+            *work.failed = 1;
+        return;
+    }
+    load_tile(m, k, j, other);
+    __syncthreads();
+    multiply_tiles(pivot, other, product);
+    __syncthreads();
+    store_tile(m, k, j, product);
+}
+
+/* All other tiles. */
+__global__ void __launch_bounds__(THREADS) eliminate_column(dense m, int k, workspace work) {
+    __shared__ tile left, right, product;
+    const int i = (int)blockIdx.y, j = (int)blockIdx.x;
+    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
+        left[r][tile_column()] = work.column[(i * TILE + r) * TILE + tile_column()];
+        right[r][tile_column()] = work.inverse[r * TILE + tile_column()];
+    }
+    if (i == k) {
+        if (j == k)
+            store_tile(m, k, k, right);
+        return;
+    }
+    if (j != k)
+        load_tile(m, k, j, right);
+    __syncthreads();
+    multiply_tiles(left, right, product);
+    __syncthreads();
+    if (j != k)
+        load_tile(m, i, j, left);
+    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
+        product[r][tile_column()] =
+            (j == k ? 0 : left[r][tile_column()]) - product[r][tile_column()];
+    store_tile(m, i, j, product);
+}
+
+/* ---- Filling ---------------------------------------------------------------------------------
+ */
+
+/* One block: the mean of the diagonal, and a clear flag. */
+__global__ void __launch_bounds__(THREADS)
+    begin(const __grid_constant__ level_matrix m, int32_t n, workspace work) {
+    __shared__ double of[THREADS];
+    double sum = 0;
+    for (int i = (int)threadIdx.x; i < n; i += THREADS)
+        sum += value_of(m, m.center, i);
+    of[threadIdx.x] = sum;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if ((int)threadIdx.x < half)
+            of[threadIdx.x] += of[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        *work.shift = of[0] / n;
+        *work.failed = 0;
+    }
+}
+
+/* A row for each block; where the null space holds the constants, with shift / n in all places. */
+__global__ void __launch_bounds__(THREADS)
+    fill(const __grid_constant__ level_matrix m, dense to, int constants, workspace work) {
+    double *row = to.a + (int64_t)blockIdx.x * to.n;
+    const double everywhere = constants ? *work.shift / to.n : 0;
+    for (int j = (int)threadIdx.x; j < to.n; j += THREADS)
+        row[j] = everywhere;
+    __syncthreads();
+    const point p = point_of(m, blockIdx.x);
+    for (int32_t e = (int32_t)threadIdx.x; e < m.count; e += THREADS) {
+        const point there = p + offset_of(m, e);
+        if (is_inside(m, there))
+            row[row_of(m, there)] += coupling_of(m, e, p, blockIdx.x);
+    }
+}
+
+/* With v the normalised constants and A v = 0: (A + shift v v^T)^-1 maps v to v / shift; without
+ * that it is the inverse on the complement. */
+__global__ void __launch_bounds__(THREADS) remove_constants(dense m, workspace work) {
+    for (int j = (int)threadIdx.x; j < m.n; j += THREADS)
+        m.a[(int64_t)blockIdx.x * m.n + j] -= 1 / (*work.shift * m.n);
+}
+
+/* ---- Products --------------------------------------------------------------------------------
+ */
+
+/* A warp for each row; the sums' order is fixed. */
+template <typename Value>
+__global__ void __launch_bounds__(THREADS)
+    multiply(int32_t n, const double *inverse, const Value *b, Value *x) {
+    const int32_t row = (int32_t)(blockIdx.x * ROWS_AT_ONCE) + tile_row();
+    take_turn();
+    if (row >= n)
+        return;
+    double sum = 0;
+    for (int32_t j = tile_column(); j < n; j += TILE)
+        sum = fma(inverse[(int64_t)row * n + j], (double)b[j], sum);
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(0xffffffffU, sum, distance);
+    if (tile_column() == 0)
+        x[row] = (Value)sum;
+}
+
+} // namespace
+
+gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
+                                 double *inverse, double *work) {
+    const gsw_grid *g = &matrix->grid;
+    const int32_t n = (int32_t)(g->nx * g->ny * g->nz), tiles = (n + TILE - 1) / TILE;
+    const level_matrix m = level_matrix_of(matrix);
+    const dense to = {inverse, n};
+    const workspace space = workspace_of(work, n);
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    int64_t failed;
+    begin<<<1, THREADS, 0, stream>>>(m, n, space);
+    fill<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
+    for (int k = 0; k < tiles; k++) {
+        divide_row<<<(unsigned)tiles, THREADS, 0, stream>>>(to, k, space);
+        eliminate_column<<<dim3((unsigned)tiles, (unsigned)tiles), THREADS, 0, stream>>>(to, k,
+                                                                                         space);
+    }
+    if (constants)
+        remove_constants<<<(unsigned)n, THREADS, 0, stream>>>(to, space);
+    GSW_TRY(gsw_cuda_check_launch(context, "inverting the coarsest matrix"));
+    GSW_TRY(context->ops->download(context, &failed, space.failed, sizeof failed));
+    if (failed)
+        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                        "multigrid: the coarsest matrix, of %lld points, is singular",
+                        (long long)n);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_dense_apply(gsw_context *context, int64_t n, const double *inverse,
+                                gsw_dtype type, const void *b, void *x) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const unsigned blocks = (unsigned)((n + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE);
+    const cudaError_t error =
+        type == GSW_F64
+            ? launch_kernel(cuda, multiply<double>, blocks, THREADS, 0, (int32_t)n, inverse,
+                            static_cast<const double *>(b), static_cast<double *>(x))
+            : launch_kernel(cuda, multiply<float>, blocks, THREADS, 0, (int32_t)n, inverse,
+                            static_cast<const float *>(b), static_cast<float *>(x));
+    return gsw_cuda_check(context, error, "the coarsest level");
+}

@@ -1,0 +1,147 @@
+/* multigrid_interpolate.cu: weights of the interpolation between two levels. A thread makes the
+ * weights of one fine point; edges come first, then faces, then centres, because each class rests
+ * on smaller ones. */
+#include "cuda/multigrid_tables.cuh"
+
+namespace {
+
+enum { THREADS = 128 };
+
+/* The classes of a launch, one for each row of blocks. */
+struct class_list {
+    int count;
+    int class_[3];
+};
+
+/* A thread's values in shared memory lie THREADS apart. */
+__device__ double &own(double *values, int i) {
+    return values[i * THREADS + threadIdx.x];
+}
+
+/* A fine point's row, collapsed over the axes outside its class. */
+struct collapsed {
+    double diagonal, total, coupled;
+    double side[6]; /* before and behind along each axis of the class */
+};
+
+__device__ collapsed collapse(const gsw_transfer *t, const level_matrix &m, row_view view,
+                              int class_, point p, double *slots) {
+    collapsed sum = {};
+    for (int slot = 0; slot < GSW_SLOTS; slot++)
+        own(slots, slot) = 0;
+    add_row(t, m, view, p, [&](int32_t slot, double value) {
+        own(slots, t->project[class_][slot]) += value;
+        sum.total += value;
+        sum.diagonal += slot == GSW_SLOT_CENTER ? value : 0;
+        for (int axis = 0; axis < 3; axis++) {
+            const int side = gsw_slot_offset(slot, axis);
+            sum.side[2 * axis] += side < 0 ? value : 0;
+            sum.side[2 * axis + 1] += side > 0 ? value : 0;
+        }
+    });
+    int count = 0;
+    for (int axis = 0; axis < 3; axis++)
+        if (class_ >> axis & 1) {
+            sum.side[count] = sum.side[2 * axis];
+            sum.side[count + 1] = sum.side[2 * axis + 1];
+            count += 2;
+        }
+    for (int slot = 0; slot < GSW_SLOTS; slot++)
+        sum.coupled += slot != GSW_SLOT_CENTER ? own(slots, slot) : 0;
+    return sum;
+}
+
+/* The mean of the coarse neighbours that exist. */
+__device__ void take_mean(const gsw_transfer *t, int class_, point at, double *w) {
+    int exist = 0;
+    for (int subset = 0; subset < GSW_CLASSES; subset++)
+        if (!(subset & ~class_))
+            exist += gsw_subset_exists(&t->coarse, subset, at.x, at.y, at.z);
+    for (int subset = 0; subset < GSW_CLASSES; subset++)
+        if (!(subset & ~class_))
+            own(w, gsw_subset_index(class_, subset)) =
+                gsw_subset_exists(&t->coarse, subset, at.x, at.y, at.z) ? 1.0 / exist : 0;
+}
+
+template <typename Weight>
+__global__ void __launch_bounds__(THREADS)
+    weigh(const transfer_tables *tables, const __grid_constant__ level_matrix m, row_view view,
+          const __grid_constant__ weight_arrays<Weight> weights,
+          const __grid_constant__ level_matrix coarse, const class_list classes, int64_t points,
+          unsigned long long *degenerate) {
+    __shared__ double slots[GSW_SLOTS * THREADS], w[8 * THREADS];
+    const gsw_transfer *t = &tables->transfer;
+    const int class_ = classes.class_[blockIdx.y], subsets = 1 << gsw_class_size(class_);
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < points;
+         i += (int64_t)gridDim.x * THREADS) {
+        const point at = point_of(coarse, i);
+        const point p = {at.x * (1 + (t->axes & 1)) + (class_ & 1),
+                         at.y * (1 + (t->axes >> 1 & 1)) + (class_ >> 1 & 1),
+                         at.z * (1 + (t->axes >> 2 & 1)) + (class_ >> 2 & 1)};
+        for (int k = 0; k < subsets; k++)
+            own(w, k) = 0;
+        if (is_inside(m, p)) {
+            const collapsed row = collapse(t, m, view, class_, p, slots);
+            for (int32_t k = t->first_term[class_]; k < t->first_term[class_ + 1]; k++) {
+                const gsw_weight_term term = t->weight_term[k];
+                const point from = {at.x + term.shift[0], at.y + term.shift[1],
+                                    at.z + term.shift[2]};
+                if (!is_inside(coarse, from))
+                    continue;
+                const double weight = term.weight == GSW_WEIGHT_ONE
+                                          ? 1
+                                          : weights.values[term.weight][row_of(coarse, from)];
+                own(w, term.to) = fma(own(slots, term.slot), weight, own(w, term.to));
+            }
+            const double divisor = gsw_weight_divisor(row.diagonal, row.total, row.coupled,
+                                                      row.side, 2 * gsw_class_size(class_));
+            if (gsw_divisor_serves(divisor, row.diagonal)) {
+                for (int k = 0; k < subsets; k++)
+                    own(w, k) = -own(w, k) / divisor;
+            } else {
+                take_mean(t, class_, at, w);
+                atomicAdd(degenerate, 1ULL);
+            }
+        }
+        for (int k = 0; k < subsets; k++)
+            weights.values[t->first[class_] + k][i] = (Weight)own(w, k);
+    }
+}
+
+template <typename Weight>
+gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix *matrix,
+                  row_view view, void *const *weights, unsigned long long *degenerate) {
+    const gsw_grid *g = &t->coarse;
+    const int64_t points = g->nx * g->ny * g->nz, blocks = (points + THREADS - 1) / THREADS;
+    for (int size = 1; size <= gsw_class_size(t->axes); size++) {
+        class_list classes = {};
+        for (int class_ = 1; class_ < GSW_CLASSES; class_++)
+            if (gsw_class_size(class_) == size && !(class_ & ~t->axes))
+                classes.class_[classes.count++] = class_;
+        weigh<Weight><<<dim3((unsigned)blocks, (unsigned)classes.count), THREADS, 0,
+                        gsw_cuda_of(context)->stream>>>(
+            tables_of(t), level_matrix_of(matrix), view, weights_of<Weight>(t, weights),
+            level_grid_of(g), classes, points, degenerate);
+        GSW_TRY(gsw_cuda_check_launch(context, "interpolating"));
+    }
+    return GSW_SUCCESS;
+}
+
+} // namespace
+
+gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transfer,
+                                const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
+                                void *const *weights, int64_t *degenerate) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    const row_view view = view_of_rows(transfer, symmetric_part != 0);
+    unsigned long long *count = reinterpret_cast<unsigned long long *>(cuda->partial), found;
+    GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(count, 0, sizeof *count, cuda->stream),
+                           "interpolating"));
+    if (type == GSW_F64)
+        GSW_TRY(launch<double>(context, transfer, matrix, view, weights, count));
+    else
+        GSW_TRY(launch<float>(context, transfer, matrix, view, weights, count));
+    GSW_TRY(context->ops->download(context, &found, count, sizeof found));
+    *degenerate = (int64_t)found;
+    return GSW_SUCCESS;
+}

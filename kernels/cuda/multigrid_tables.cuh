@@ -1,0 +1,104 @@
+/* multigrid_tables.cuh: a transfer's tables on the device, and the rows of a fine matrix as
+ * interpolation and triple product see them. */
+#ifndef GSW_CUDA_MULTIGRID_TABLES_CUH
+#define GSW_CUDA_MULTIGRID_TABLES_CUH
+
+#include "cuda/multigrid_rows.cuh"
+
+/* gsw_product_term, ready for use: one load of eight bytes. */
+struct product_term {
+    int32_t step;   /* of the shift, in coarse rows */
+    int16_t weight; /* GSW_WEIGHT_ONE: 1 */
+    int16_t to;     /* coarse slot */
+};
+
+/* In device memory. */
+struct transfer_tables {
+    gsw_transfer transfer; /* a copy; its own ->tables is not used */
+    product_term term[GSW_PRODUCT_TERMS_MAX];
+    int16_t first[GSW_SLOTS][GSW_SLOTS + 1]; /* terms of each row's slots */
+};
+
+namespace {
+
+inline const transfer_tables *tables_of(const gsw_transfer *transfer) {
+    return static_cast<const transfer_tables *>(transfer->tables);
+}
+
+/* Arrays of weights. A parameter of kernels. */
+template <typename Weight> struct weight_arrays { Weight *values[GSW_WEIGHTS_MAX]; };
+
+template <typename Weight>
+weight_arrays<Weight> weights_of(const gsw_transfer *transfer, void *const *weights) {
+    weight_arrays<Weight> arrays = {};
+    for (int32_t i = 0; i < transfer->weights; i++)
+        arrays.values[i] = static_cast<Weight *>(weights[i]);
+    return arrays;
+}
+
+/* How couplings become slots: see geometry/multigrid.h. */
+enum row_view {
+    ROW_PLAIN,  /* each coupling has a slot of its own */
+    ROW_LUMPED, /* row by row */
+    ROW_SYMMETRIC_LUMPS /* shared by the rows that they couple */,
+    ROW_SYMMETRIC_PART /* of (A + A^T) / 2 */
+};
+
+inline row_view view_of_rows(const gsw_transfer *t, bool symmetric_part) {
+    return symmetric_part ? ROW_SYMMETRIC_PART
+           : t->plain     ? ROW_PLAIN
+           : t->symmetric ? ROW_SYMMETRIC_LUMPS
+                          : ROW_LUMPED;
+}
+
+/* Calls add(slot, value) for all that coupling e contributes to the row of point p, which is inside
+ * the grid. */
+template <typename Add>
+__device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_view view, int32_t e,
+                             point p, int64_t row, Add add) {
+    const int32_t lumps = t->lumps[e];
+    const double value = coupling_of(m, e, p, row);
+    const point o = offset_of(m, e);
+    if (view == ROW_SYMMETRIC_LUMPS)
+        add(GSW_SLOT_CENTER, value);
+    for (int32_t i = 0; i < lumps; i++) {
+        const int32_t slot = t->lump[e][i].slot;
+        const double factor = t->lump[e][i].factor;
+        if (view == ROW_LUMPED) {
+            add(slot, factor * value);
+        } else if (view == ROW_SYMMETRIC_PART) {
+            add(slot, 0.5 * factor * value);
+            add(gsw_slot_mirror(slot),
+                0.5 * factor * entry_at(m, e, {p.x - o.x, p.y - o.y, p.z - o.z}));
+        } else if (slot != GSW_SLOT_CENTER) {
+            const double own = 0.5 * factor * value;
+            const double theirs =
+                0.5 * factor *
+                entry_at(m, e,
+                         {p.x - gsw_slot_offset(slot, 0), p.y - gsw_slot_offset(slot, 1),
+                          p.z - gsw_slot_offset(slot, 2)});
+            add(slot, own);
+            add(gsw_slot_mirror(slot), theirs);
+            add(GSW_SLOT_CENTER, -own - theirs);
+        }
+    }
+}
+
+/* The same for a whole row. */
+template <typename Add>
+__device__ void add_row(const gsw_transfer *t, const level_matrix &m, row_view view, point p,
+                        Add add) {
+    const int64_t row = row_of(m, p);
+    for (int32_t e = 0; e < m.count; e++) {
+        if (t->lumps[e] == 0)
+            continue;
+        if (view == ROW_PLAIN)
+            add(t->lump[e][0].slot, coupling_of(m, e, p, row));
+        else
+            add_coupling(t, m, view, e, p, row, add);
+    }
+}
+
+} // namespace
+
+#endif
