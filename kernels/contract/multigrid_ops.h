@@ -93,6 +93,10 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
     void (*transfer_close)(gsw_context *context, gsw_transfer *transfer);
 
+    /* Whether sweeps are fast with named stencils only: coarse stencils are then extended to one.
+     */
+    int named_stencils;
+
     /* Largest level that is solved directly where the user leaves it open. */
     int64_t coarsest_points;
 } gsw_multigrid_ops;

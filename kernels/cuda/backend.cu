@@ -380,6 +380,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .inject = entry<gsw_cuda_inject>::call,
         .transfer_open = entry<gsw_cuda_transfer_open>::call,
         .transfer_close = gsw_cuda_transfer_close,
+        .named_stencils = 1,
         .coarsest_points = COARSEST_POINTS,
     };
     static const gsw_backend_ops operations = {

@@ -41,22 +41,35 @@ struct mirrors {
     bool compare;
 };
 
+enum { BATCH = 7 }; /* couplings that a thread asks for at once */
+
 __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t row, tally &sum) {
     const point p = point_of(m, row);
     const double diagonal = coupling_of(m, m.center, p, row);
     double size = 0, total = 0, along[3] = {0, 0, 0};
-    for (int32_t e = 0; e < m.count; e++) {
-        const double value = coupling_of(m, e, p, row);
-        size += fabs(value);
-        total += value;
-        along[0] += m.dx[e] ? value : 0;
-        along[1] += m.dy[e] ? value : 0;
-        along[2] += m.dz[e] ? value : 0;
-        /* One of each pair is enough, and that which has no mirror image. */
-        if (mirror.compare && (e > m.center || mirror.of[e] < 0)) {
-            const double other =
-                mirror.of[e] < 0 ? 0 : entry_at(m, mirror.of[e], p + offset_of(m, e));
-            sum.asymmetric |= fabs(value - other) > 1e-7 * fabs(diagonal);
+    for (int32_t first = 0; first < m.count; first += BATCH) {
+        double value[BATCH], other[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const int32_t e = first + k;
+            const bool there = e < m.count && m.values[e] && is_inside(m, p + offset_of(m, e));
+            value[k] = there ? value_of(m, e, row) : 0;
+            /* One of each pair is enough, and that which has no mirror image. */
+            other[k] = value[k];
+            if (there && mirror.compare && (e > m.center || mirror.of[e] < 0))
+                other[k] = mirror.of[e] < 0 ? 0
+                                            : coupling_of(m, mirror.of[e], p + offset_of(m, e),
+                                                          row_of(m, p + offset_of(m, e)));
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const int32_t e = first + k < m.count ? first + k : m.center;
+            size += fabs(value[k]);
+            total += value[k];
+            along[0] += m.dx[e] ? value[k] : 0;
+            along[1] += m.dy[e] ? value[k] : 0;
+            along[2] += m.dz[e] ? value[k] : 0;
+            sum.asymmetric |= fabs(value[k] - other[k]) > 1e-7 * fabs(diagonal);
         }
     }
     const double d = fabs(diagonal);

@@ -84,18 +84,32 @@ __device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_v
     }
 }
 
+enum { ROW_BATCH = 9 }; /* couplings that a thread asks for at once */
+
 /* The same for a whole row. */
 template <typename Add>
 __device__ void add_row(const gsw_transfer *t, const level_matrix &m, row_view view, point p,
                         Add add) {
     const int64_t row = row_of(m, p);
-    for (int32_t e = 0; e < m.count; e++) {
-        if (t->lumps[e] == 0)
-            continue;
-        if (view == ROW_PLAIN)
-            add(t->lump[e][0].slot, coupling_of(m, e, p, row));
-        else
-            add_coupling(t, m, view, e, p, row, add);
+    if (view != ROW_PLAIN) {
+        for (int32_t e = 0; e < m.count; e++)
+            if (t->lumps[e] > 0)
+                add_coupling(t, m, view, e, p, row, add);
+        return;
+    }
+    for (int32_t e = 0; e < m.count; e += ROW_BATCH) {
+        double value[ROW_BATCH];
+        int32_t slot[ROW_BATCH];
+#pragma unroll
+        for (int k = 0; k < ROW_BATCH; k++) {
+            const bool some = e + k < m.count && t->lumps[e + k] > 0;
+            slot[k] = some ? t->lump[e + k][0].slot : -1;
+            value[k] = some ? coupling_of(m, e + k, p, row) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < ROW_BATCH; k++)
+            if (slot[k] >= 0)
+                add(slot[k], value[k]);
     }
 }
 

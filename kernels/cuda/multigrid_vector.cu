@@ -30,30 +30,23 @@ grids grids_of(const gsw_transfer *t) {
             (int32_t)t->fine.nx,   (int32_t)t->fine.ny,   (int32_t)t->fine.nz};
 }
 
-constexpr __host__ __device__ int size_of_class(int class_) {
-    return (class_ & 1) + (class_ >> 1 & 1) + (class_ >> 2 & 1);
-}
+/* Where the weight of each class and subset stands, as gsw_transfer counts them. */
+template <int axes> struct weight_numbers {
+    int of[GSW_CLASSES][GSW_CLASSES];
 
-/* First weight of a class, as gsw_transfer counts them. */
-constexpr __host__ __device__ int first_weight(int axes, int class_) {
-    int first = 0;
-    for (int c = 1; c < class_; c++)
-        if ((c & ~axes) == 0)
-            first += 1 << size_of_class(c);
-    return first;
-}
-
-constexpr __host__ __device__ int weight_index(int axes, int class_, int subset) {
-    int index = first_weight(axes, class_), bit = 1;
-    for (int axis = 0; axis < 3; axis++) {
-        if (!(class_ >> axis & 1))
-            continue;
-        if (subset >> axis & 1)
-            index += bit;
-        bit *= 2;
+    __device__ weight_numbers() {
+        int next = 0;
+#pragma unroll
+        for (int c = 0; c < GSW_CLASSES; c++) {
+#pragma unroll
+            for (int d = 0; d < GSW_CLASSES; d++) {
+                const bool some = c != 0 && (c & ~axes) == 0 && (d & ~c) == 0;
+                of[c][d] = some ? next : -1;
+                next += some;
+            }
+        }
     }
-    return index;
-}
+};
 
 template <int axes, typename Value>
 __global__ void __launch_bounds__(THREADS)
@@ -61,14 +54,27 @@ __global__ void __launch_bounds__(THREADS)
             const Value *from, Value *to) {
     take_turn();
     const int64_t points = (int64_t)g.nx * g.ny * g.nz;
+    const weight_numbers<axes> number;
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < points;
          i += (int64_t)gridDim.x * THREADS) {
         const point at = point_of(g, i);
         Value corner[GSW_CLASSES];
 #pragma unroll
         for (int d = 0; d < GSW_CLASSES; d++) {
-            const point there = at + point{d & 1, d >> 1 & 1, d >> 2 & 1};
-            corner[d] = (d & ~axes) == 0 && is_inside(g, there) ? from[row_of(g, there)] : 0;
+            /* Where a corner is missing, its weights are 0: any value serves that is finite where
+             * the others are. */
+            const point there = {at.x + (d & 1) < g.nx ? at.x + (d & 1) : at.x,
+                                 at.y + (d >> 1 & 1) < g.ny ? at.y + (d >> 1 & 1) : at.y,
+                                 at.z + (d >> 2 & 1) < g.nz ? at.z + (d >> 2 & 1) : at.z};
+            corner[d] = (d & ~axes) == 0 ? from[row_of(g, there)] : 0;
+        }
+        Value weight[GSW_CLASSES][GSW_CLASSES];
+#pragma unroll
+        for (int c = 0; c < GSW_CLASSES; c++) {
+#pragma unroll
+            for (int d = 0; d < GSW_CLASSES; d++)
+                if (number.of[c][d] >= 0)
+                    weight[c][d] = weights.values[number.of[c][d]][i];
         }
 #pragma unroll
         for (int c = 0; c < GSW_CLASSES; c++) {
@@ -77,14 +83,13 @@ __global__ void __launch_bounds__(THREADS)
             const int x = at.x * (axes & 1 ? 2 : 1) + (c & 1);
             const int y = at.y * (axes & 2 ? 2 : 1) + (c >> 1 & 1);
             const int z = at.z * (axes & 4 ? 2 : 1) + (c >> 2 & 1);
-            if (x >= g.fx || y >= g.fy || z >= g.fz)
-                continue;
             Value sum = c == 0 ? corner[0] : 0;
 #pragma unroll
             for (int d = 0; d < GSW_CLASSES; d++)
-                if (c != 0 && (d & ~c) == 0)
-                    sum += weights.values[weight_index(axes, c, d)][i] * corner[d];
-            to[x + (int64_t)g.fx * (y + (int64_t)g.fy * z)] += scale * sum;
+                if (number.of[c][d] >= 0)
+                    sum += weight[c][d] * corner[d];
+            if (x < g.fx && y < g.fy && z < g.fz)
+                to[x + (int64_t)g.fx * (y + (int64_t)g.fy * z)] += scale * sum;
         }
     }
 }
@@ -95,25 +100,35 @@ __global__ void __launch_bounds__(THREADS)
                 Value scale, const Value *from, Value *to) {
     take_turn();
     const int64_t points = (int64_t)g.nx * g.ny * g.nz;
+    const weight_numbers<axes> number;
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < points;
          i += (int64_t)gridDim.x * THREADS) {
         const point at = point_of(g, i);
         Value sum = 0;
 #pragma unroll
-        for (int k = 0; k < GSW_SLOTS; k++) {
-            const int dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1;
-            const int c = (dx != 0) | (dy != 0) << 1 | (dz != 0) << 2;
-            const int before = (dx < 0) | (dy < 0) << 1 | (dz < 0) << 2;
-            if (c & ~axes)
-                continue;
-            const int x = at.x * (axes & 1 ? 2 : 1) + dx, y = at.y * (axes & 2 ? 2 : 1) + dy,
-                      z = at.z * (axes & 4 ? 2 : 1) + dz;
-            if (x < 0 || y < 0 || z < 0 || x >= g.fx || y >= g.fy || z >= g.fz)
-                continue;
-            const Value value = from[x + (int64_t)g.fx * (y + (int64_t)g.fy * z)];
-            const int64_t cell =
-                i - (dx < 0) - (int64_t)g.nx * ((dy < 0) + (int64_t)g.ny * (dz < 0));
-            sum += c == 0 ? value : weights.values[weight_index(axes, c, before)][cell] * value;
+        for (int dz = axes & 4 ? -1 : 0; dz <= (axes & 4 ? 1 : 0); dz++) {
+            Value value[9], weight[9];
+#pragma unroll
+            for (int k = 0; k < 9; k++) {
+                const int dx = k % 3 - 1, dy = k / 3 - 1;
+                const int c = (dx != 0) | (dy != 0) << 1 | (dz != 0) << 2;
+                const int before = (dx < 0) | (dy < 0) << 1 | (dz < 0) << 2;
+                if (c & ~axes)
+                    continue;
+                const int x = at.x * (axes & 1 ? 2 : 1) + dx, y = at.y * (axes & 2 ? 2 : 1) + dy,
+                          z = at.z * (axes & 4 ? 2 : 1) + dz;
+                const bool there = x >= 0 && y >= 0 && z >= 0 && x < g.fx && y < g.fy && z < g.fz;
+                const int64_t cell =
+                    i - (dx < 0) - (int64_t)g.nx * ((dy < 0) + (int64_t)g.ny * (dz < 0));
+                value[k] = there ? from[x + (int64_t)g.fx * (y + (int64_t)g.fy * z)] : 0;
+                weight[k] = c == 0 ? 1 : there ? weights.values[number.of[c][before]][cell] : 0;
+            }
+#pragma unroll
+            for (int k = 0; k < 9; k++) {
+                const int c = (k % 3 != 1) | (k / 3 != 1) << 1 | (dz != 0) << 2;
+                if ((c & ~axes) == 0)
+                    sum += weight[k] * value[k];
+            }
         }
         to[i] = scale * sum;
     }
@@ -253,9 +268,11 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS)
     widen_to(int64_t n, const float *from, const double *scale, double *to) {
     take_turn();
+    const double factor = *scale;
+#pragma unroll 4
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
-        to[i] = *scale * from[i];
+        to[i] = factor * from[i];
 }
 
 /* y = a x + b y; with b == 0, y is not read. */
@@ -320,7 +337,8 @@ gsw_status gsw_cuda_widen(gsw_context *context, int64_t n, const float *from, co
                           double *to) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     return gsw_cuda_check(
-        context, launch_kernel(cuda, widen_to, blocks_for(n), THREADS, 0, n, from, scale, to),
+        context,
+        launch_kernel(cuda, widen_to, blocks_for((n + 3) / 4), THREADS, 0, n, from, scale, to),
         "scaling back");
 }
 

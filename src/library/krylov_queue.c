@@ -28,10 +28,13 @@ static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
 
 /* Queues iterations until one has ended the method. The host follows at a distance, so that the
  * device always has the next iteration at hand; what is queued in vain changes nothing. A monitor
- * may stop the method in any iteration, so with one there is no distance. */
+ * may stop the method in any iteration, so with one there is no distance; nor with a preconditioner
+ * that must not be applied in vain. */
 static gsw_status follow(gsw_krylov_run *run, const gsw_krylov_method *method) {
     const gsw_backend_ops *ops = run->context->ops;
-    const int64_t distance = run->options.monitor != NULL ? 0 : ops->krylov_ahead;
+    const int at_once =
+        run->options.monitor != NULL || gsw_preconditioner_is_costly(run->preconditioner);
+    const int64_t distance = at_once ? 0 : ops->krylov_ahead;
     gsw_krylov_state states[GSW_KRYLOV_SLOTS];
     const int64_t limit = run->options.max_iterations - run->iterations;
     int64_t seen = 0;

@@ -249,7 +249,7 @@ static gsw_status check_values(const void *self, gsw_context *context) {
 gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
                                              gsw_preconditioner **preconditioner) {
     static const gsw_preconditioner_ops ops = {
-        .in_place = 1, .apply = apply_cycle, .name = name_of, .check = check_values};
+        .in_place = 1, .costly = 1, .apply = apply_cycle, .name = name_of, .check = check_values};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");
     *preconditioner = NULL;

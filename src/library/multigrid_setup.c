@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
+#include "contract/stencils.h"
 #include "multigrid_internal.h"
 
 gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, int64_t *bytes,
@@ -172,6 +173,34 @@ static gsw_status open_weights(gsw_multigrid *mg, gsw_level *level, const gsw_le
     return GSW_SUCCESS;
 }
 
+static int holds(const gsw_stencil *stencil, const gsw_stencil *part) {
+    for (int32_t e = 0; e < part->count; e++)
+        if (gsw_stencil_find(stencil, part->offsets[e]) < 0)
+            return 0;
+    return 1;
+}
+
+/* Extends a coarse stencil that has no name to the smallest one that has: what is added are zeros.
+ * One coarsened axis makes 15 points of seven, which D3N19 holds. */
+static void extend_stencil(gsw_transfer *t) {
+    const gsw_grid *g = &t->coarse;
+    gsw_stencil stencil;
+    if (g->nx == 1 || g->ny == 1 || g->nz == 1 ||
+        strcmp(gsw_stencil_name(&t->coarse_stencil), "custom") != 0)
+        return;
+    for (int i = 0; i < GSW_NAMED_COUNT; i++) {
+        if (gsw_stencil_named(gsw_named_stencils[i].name, &stencil) != GSW_SUCCESS ||
+            !holds(&stencil, &t->coarse_stencil))
+            continue;
+        t->coarse_stencil = stencil;
+        for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
+            t->coarse_entry[slot] = gsw_stencil_find(
+                &stencil, (gsw_offset){gsw_slot_offset(slot, 0), gsw_slot_offset(slot, 1),
+                                       gsw_slot_offset(slot, 2)});
+        return;
+    }
+}
+
 /* The transfer from a level to the next one, which is made. */
 static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     gsw_context *context = mg->context;
@@ -184,6 +213,8 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
         gsw_transfer_inject(t, &level->matrix.grid, &level->matrix.stencil, axes);
     else
         gsw_transfer_make(t, &level->matrix.grid, &level->matrix.stencil, axes, mg->symmetric);
+    if (context->ops->multigrid->named_stencils)
+        extend_stencil(t);
     if (context->ops->multigrid->transfer_open)
         GSW_TRY(context->ops->multigrid->transfer_open(context, t));
 

@@ -122,6 +122,10 @@ gsw_status gsw_preconditioner_check(gsw_context *context,
                : preconditioner->ops->check(preconditioner->self, context);
 }
 
+int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner) {
+    return preconditioner != NULL && preconditioner->ops->costly;
+}
+
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,
                                     double *x) {
     gsw_context *context = preconditioner->context;
