@@ -16,6 +16,12 @@
  *   ILU0_FINEST   as ILU0 on the finest level, as GS on the others
  *   JACOBI        x += 2/3 D^-1 (b - A x)                  the same
  *   CHEBYSHEV     a Chebyshev polynomial of degree 2 in D^-1 A
+ *   MULTICOLOR    Gauss-Seidel in eight colours, upwards   the same downwards
+ *
+ * A point's colour is the parity of its indices. MULTICOLOR does both directions in each step where
+ * the matrix is not symmetric. A level whose stencil reaches farther than one point uses GS or
+ * SYMGS instead. AUTO is GS for a symmetric matrix and SYMGS for others; on CUDA it smooths small
+ * coarse levels with MULTICOLOR, because a sweep in natural order has too little to do there.
  *
  * INJECTION is HPCG's interpolation, far cheaper and far weaker: P copies a coarse value to the one
  * fine point at its place, R = P^T, and the coarse matrix takes the fine one's coefficients as they
@@ -53,7 +59,8 @@ typedef enum gsw_smoother {
     GSW_SMOOTHER_ILU0 = 3,
     GSW_SMOOTHER_ILU0_FINEST = 4,
     GSW_SMOOTHER_JACOBI = 5,
-    GSW_SMOOTHER_CHEBYSHEV = 6
+    GSW_SMOOTHER_CHEBYSHEV = 6,
+    GSW_SMOOTHER_MULTICOLOR = 7
 } gsw_smoother;
 
 typedef enum gsw_cycle { GSW_CYCLE_V = 0, GSW_CYCLE_F = 1, GSW_CYCLE_W = 2 } gsw_cycle;
@@ -172,7 +179,8 @@ GSW_API
 gsw_status gsw_multigrid_extract(gsw_context *context, const gsw_multigrid *multigrid, int level,
                                  gsw_multigrid_part part, gsw_csr *csr);
 
-/* "auto", "gs", "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev"; "V", "F", "W". */
+/* "auto", "gs", "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev", "multicolor"; "V", "F",
+ * "W". */
 GSW_API
 const char *gsw_smoother_name(gsw_smoother smoother);
 GSW_API

@@ -88,6 +88,12 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*inject)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, double *const *coarse);
 
+    /* A Gauss-Seidel sweep in eight colours: the colour of a point is the parity of its indices, x
+     * lowest. Colours ascend, or descend with `down`. `zero`: x is 0 before, whatever it holds. No
+     * coupling reaches farther than one point. Matrix and vectors are of `type`. */
+    gsw_status (*color_sweep)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                              int down, int zero, const void *b, void *x);
+
     /* Copies of the transfer's tables for the kernels, in transfer->tables; NULL where they use the
      * host's. Made when the transfer is complete, before any of the above. */
     gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
@@ -96,6 +102,10 @@ typedef struct gsw_multigrid_ops {
     /* Whether sweeps are fast with named stencils only: coarse stencils are then extended to one.
      */
     int named_stencils;
+
+    /* Coarse levels of so many points or fewer are smoothed in colours where the user leaves it
+     * open. */
+    int64_t multicolor_points;
 
     /* Largest level that is solved directly where the user leaves it open. */
     int64_t coarsest_points;

@@ -155,6 +155,51 @@ static gsw_status cpu_combine(gsw_context *context, gsw_dtype type, int64_t n, d
     return GSW_SUCCESS;
 }
 
+/* ---- Sweeps in colours ------------------------------------------------------------------------
+ */
+
+/* A sweep in colours over one line, whose points of a colour are every other one. */
+static void relax_line(const gsw_matrix *matrix, const gsw_line_stencil *line, gsw_dtype type,
+                       int color, int zero, int64_t y, int64_t z, const void *b, void *x) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_offset *offsets = matrix->stencil.offsets;
+    const int32_t center = matrix->stencil.center;
+    for (int64_t i = color & 1; i < g->nx; i += 2) {
+        const int64_t row = gsw_grid_row(g, i, y, z);
+        double sum = gsw_value_at(b, type, row);
+        for (int k = 0; k < line->count; k++) {
+            const int32_t e = line->entry[k];
+            const gsw_offset o = offsets[e];
+            const int theirs = ((i + o.dx) & 1) | ((y + o.dy) & 1) << 1 | ((z + o.dz) & 1) << 2;
+            if (e == center || matrix->array.values[e] == NULL ||
+                !gsw_inside_line(line, k, i, g->nx) || (zero && theirs > color))
+                continue;
+            sum -= gsw_value_at(matrix->array.values[e], type, row) *
+                   gsw_value_at(x, type, row + line->distance[k]);
+        }
+        put(x, type, row, sum / gsw_value_at(matrix->array.values[center], type, row));
+    }
+}
+
+static gsw_status cpu_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                  int down, int zero, const void *b, void *x) {
+    const gsw_grid *g = &matrix->grid;
+    const int threads = threads_for(context, points_of(g), TRANSFER_GRAIN);
+    for (int k = 0; k < 8; k++) {
+        const int color = down ? 7 - k : k;
+        const int64_t first_y = color >> 1 & 1, first_z = color >> 2 & 1;
+        const int64_t lines_y = (g->ny + 1 - first_y) / 2, lines_z = (g->nz + 1 - first_z) / 2;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+        for (int64_t l = 0; l < lines_y * lines_z; l++) {
+            const int64_t y = first_y + 2 * (l % lines_y), z = first_z + 2 * (l / lines_y);
+            gsw_line_stencil line;
+            gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
+            relax_line(matrix, &line, type, color, zero, y, z, b, x);
+        }
+    }
+    return GSW_SUCCESS;
+}
+
 /* ---- The coarsest level ----------------------------------------------------------------------
  */
 
@@ -257,5 +302,6 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .dense_invert = cpu_dense_invert,
     .dense_apply = cpu_dense_apply,
     .inject = cpu_inject,
+    .color_sweep = cpu_color_sweep,
     .coarsest_points = 200,
 };

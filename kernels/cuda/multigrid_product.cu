@@ -13,7 +13,7 @@ enum { POINTS = 32, SHARES = 9, BATCH = 9, PRODUCTS = 8 };
 
 /* A thread's values in shared memory lie a block's width apart. */
 __device__ double &own(double *values, int i) {
-    return values[i * blockDim.x + threadIdx.x];
+    return values[i * (int)blockDim.x + (int)threadIdx.x];
 }
 
 struct coarse_arrays {
@@ -21,80 +21,61 @@ struct coarse_arrays {
     double *values[GSW_SLOTS]; /* by slot; NULL: the coarse stencil lacks it */
 };
 
-/* Slots of a plain view's couplings; -1: none. A parameter of kernels. */
-struct slot_list {
-    int8_t of[GSW_STENCIL_MAX];
-};
-
 /* What all threads of a launch share. */
 template <typename Weight> struct product {
     const transfer_tables *tables;
     row_view view;
-    slot_list slots;
+    int64_t points; /* coarse ones */
     weight_arrays<Weight> p, r;
 };
 
-/* sum[to] += scaled * weight for all products of a slot. All weights are asked for at once. */
-template <typename Weight>
-__device__ void add_products(const product<Weight> &s, int first, int last, int64_t i,
-                             double scaled, double *sum) {
-    for (int k = first; k < last; k += PRODUCTS) {
-        product_term term[PRODUCTS];
-        double weight[PRODUCTS];
-#pragma unroll
-        for (int j = 0; j < PRODUCTS; j++)
-            term[j] = s.tables->term[k + j < last ? k + j : first];
-#pragma unroll
-        for (int j = 0; j < PRODUCTS; j++)
-            weight[j] = term[j].weight == GSW_WEIGHT_ONE
-                            ? 1
-                            : (double)s.p.values[term[j].weight][i + term[j].step];
-#pragma unroll
-        for (int j = 0; j < PRODUCTS; j++)
-            if (k + j < last)
-                own(sum, term[j].to) = fma(scaled, weight[j], own(sum, term[j].to));
+/* The couplings of a fine row, times its weight. */
+__device__ void fetch_row(const gsw_transfer *t, const level_matrix &m, row_view view, point fine,
+                          double weight, double *couplings) {
+    if (view != ROW_PLAIN) {
+        for (int slot = 0; slot < GSW_SLOTS; slot++)
+            own(couplings, slot) = 0;
+        add_row(t, m, view, fine,
+                [&](int32_t slot, double value) { own(couplings, slot) += weight * value; });
+        return;
     }
-}
-
-/* The products of a fine row, times its weight, of a plain view: couplings are fetched in batches.
- */
-template <typename Weight>
-__device__ void add_plain_row(const product<Weight> &s, const level_matrix &m, point fine,
-                              const int16_t *first, int64_t i, double weight, double *sum) {
     const int64_t row = row_of(m, fine);
     for (int32_t e = 0; e < m.count; e += BATCH) {
         double value[BATCH];
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            const bool there = e + k < m.count && s.slots.of[e + k] >= 0 && m.values[e + k] &&
-                               is_inside(m, fine + offset_of(m, e + k));
-            value[k] = there ? value_of(m, e + k, row) : 0;
-        }
+        for (int k = 0; k < BATCH; k++)
+            value[k] = e + k < m.count ? coupling_of(m, e + k, fine, row) : 0;
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            if (e + k < m.count && s.slots.of[e + k] >= 0 &&
-                is_inside(m, fine + offset_of(m, e + k))) {
-                const int slot = s.slots.of[e + k];
-                add_products(s, first[slot], first[slot + 1], i, weight * value[k], sum);
-            }
-        }
+        for (int k = 0; k < BATCH; k++)
+            if (e + k < m.count)
+                own(couplings, e + k) = weight * value[k];
     }
 }
 
-/* The same of other views, whose couplings are added up in slots first. */
+/* The products of a fine row's couplings with the weights of P. Weights are asked for in batches.
+ * Where a coupling leaves the grid it is 0, and any weight serves. */
 template <typename Weight>
-__device__ void add_lumped_row(const product<Weight> &s, const level_matrix &m, point fine,
-                               const int16_t *first, int64_t i, double weight, double *sum,
-                               double *slots) {
-    for (int slot = 0; slot < GSW_SLOTS; slot++)
-        own(slots, slot) = 0;
-    add_row(&s.tables->transfer, m, s.view, fine,
-            [&](int32_t slot, double value) { own(slots, slot) += value; });
-    for (int slot = 0; slot < GSW_SLOTS; slot++) {
-        const point o = {gsw_slot_offset(slot, 0), gsw_slot_offset(slot, 1),
-                         gsw_slot_offset(slot, 2)};
-        if (is_inside(m, fine + o)) /* else the coupling is 0 */
-            add_products(s, first[slot], first[slot + 1], i, weight * own(slots, slot), sum);
+__device__ void add_products(const product<Weight> &s, const gsw_product_row &row, int64_t i,
+                             const double *couplings, double *sum) {
+    for (int k = row.first; k < row.last; k += PRODUCTS) {
+        product_term term[PRODUCTS];
+        double weight[PRODUCTS];
+#pragma unroll
+        for (int j = 0; j < PRODUCTS; j++)
+            term[j] = s.tables->term[k + j < row.last ? k + j : k];
+#pragma unroll
+        for (int j = 0; j < PRODUCTS; j++) {
+            const int64_t at =
+                (uint64_t)(i + term[j].step) < (uint64_t)s.points ? i + term[j].step : i;
+            weight[j] =
+                term[j].weight == GSW_WEIGHT_ONE ? 1 : (double)s.p.values[term[j].weight][at];
+        }
+#pragma unroll
+        for (int j = 0; j < PRODUCTS; j++)
+            if (k + j < row.last)
+                own(sum, term[j].to) =
+                    fma(couplings[term[j].from * (int)blockDim.x + (int)threadIdx.x], weight[j],
+                        own(sum, term[j].to));
     }
 }
 
@@ -119,18 +100,18 @@ __device__ void store_coupling(const coarse_arrays &to, int slot, point at, int6
 template <typename Weight>
 __global__ void __launch_bounds__(POINTS *SHARES)
     multiply(const __grid_constant__ product<Weight> s, const __grid_constant__ level_matrix m,
-             const __grid_constant__ coarse_arrays to, int64_t points) {
+             const __grid_constant__ coarse_arrays to) {
     extern __shared__ double shared[];
     const gsw_transfer *t = &s.tables->transfer;
     const int lowest = t->symmetric ? (int)GSW_SLOT_CENTER : 0;
-    double *sum = shared - (size_t)lowest * blockDim.x; /* slots before `lowest` have no place */
-    double *slots = shared + (size_t)(GSW_SLOTS - lowest) * blockDim.x; /* where not plain */
+    double *sum = shared - lowest * (int)blockDim.x; /* slots before `lowest` have no place */
+    double *couplings = shared + (GSW_SLOTS - lowest) * (int)blockDim.x;
     const int share = (int)threadIdx.x / POINTS, shares = (int)blockDim.x / POINTS;
     const int64_t i = (int64_t)blockIdx.x * POINTS + threadIdx.x % POINTS;
     const point at = point_of(to, i);
     for (int slot = lowest; slot < GSW_SLOTS; slot++)
         own(sum, slot) = 0;
-    for (int j = share; i < points && j < t->rows; j += shares) {
+    for (int j = share; i < s.points && j < t->rows; j += shares) {
         const gsw_product_row &row = t->row[j];
         const point fine = {at.x * (1 + (t->axes & 1)) + row.at[0],
                             at.y * (1 + (t->axes >> 1 & 1)) + row.at[1],
@@ -140,14 +121,12 @@ __global__ void __launch_bounds__(POINTS *SHARES)
         const point beside = {at.x + row.shift[0], at.y + row.shift[1], at.z + row.shift[2]};
         const double weight =
             row.weight == GSW_WEIGHT_ONE ? 1 : (double)s.r.values[row.weight][row_of(to, beside)];
-        if (s.view == ROW_PLAIN)
-            add_plain_row(s, m, fine, s.tables->first[j], i, weight, sum);
-        else
-            add_lumped_row(s, m, fine, s.tables->first[j], i, weight, sum, slots);
+        fetch_row(t, m, s.view, fine, weight, couplings);
+        add_products(s, row, i, couplings, sum);
     }
     __syncthreads();
     /* The shares' sums in their order, slot by slot; the warps take slots in turn. */
-    for (int slot = lowest + share; i < points && slot < GSW_SLOTS; slot += shares) {
+    for (int slot = lowest + share; i < s.points && slot < GSW_SLOTS; slot += shares) {
         double total = 0;
         for (int other = 0; other < shares; other++)
             total += sum[slot * (int)blockDim.x + other * POINTS + (int)threadIdx.x % POINTS];
@@ -161,22 +140,17 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     const gsw_grid *g = &t->coarse;
     const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
     const int shares = t->rows < SHARES ? t->rows : (int)SHARES;
-    product<Weight> s = {tables_of(t),
-                         view_of_rows(t, false),
-                         {},
-                         weights_of<Weight>(t, prolongation),
-                         weights_of<Weight>(t, restriction)};
+    const product<Weight> s = {tables_of(t), view_of_rows(t, false), points,
+                               weights_of<Weight>(t, prolongation),
+                               weights_of<Weight>(t, restriction)};
     static_assert(sizeof s + sizeof(level_matrix) + sizeof(coarse_arrays) <= 4000,
                   "what a kernel may be given");
-    for (int32_t e = 0; e < matrix->stencil.count; e++)
-        s.slots.of[e] = (int8_t)(t->lumps[e] ? t->lump[e][0].slot : -1);
     coarse_arrays to = {(int32_t)g->nx, (int32_t)g->ny, (int32_t)g->nz, {}};
     for (int slot = 0; slot < GSW_SLOTS; slot++)
         to.values[slot] = t->coarse_entry[slot] < 0 ? NULL : coarse[t->coarse_entry[slot]];
-    const size_t slot_bytes = sizeof(double) * POINTS * (size_t)shares;
-    const size_t bytes =
-        slot_bytes * (size_t)((t->symmetric ? GSW_SLOTS - GSW_SLOT_CENTER : (int)GSW_SLOTS) +
-                              (s.view == ROW_PLAIN ? 0 : (int)GSW_SLOTS));
+    const int sums = t->symmetric ? GSW_SLOTS - GSW_SLOT_CENTER : (int)GSW_SLOTS;
+    const int couplings = s.view == ROW_PLAIN ? matrix->stencil.count : (int)GSW_SLOTS;
+    const size_t bytes = sizeof(double) * (size_t)(POINTS * shares * (sums + couplings));
     GSW_TRY(gsw_cuda_check(
         context,
         cudaFuncSetAttribute(multiply<Weight>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -184,7 +158,7 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
         "the triple product"));
     multiply<Weight>
         <<<(unsigned)blocks, (unsigned)(POINTS * shares), bytes, gsw_cuda_of(context)->stream>>>(
-            s, level_matrix_of(matrix), to, points);
+            s, level_matrix_of(matrix), to);
     return gsw_cuda_check_launch(context, "the triple product");
 }
 
@@ -193,19 +167,16 @@ void fill_tables(const gsw_transfer *t, transfer_tables *tables) {
     const gsw_grid *g = &t->coarse;
     tables->transfer = *t;
     tables->transfer.tables = NULL;
-    for (int32_t i = 0; i < t->row[t->rows - 1].last; i++) {
+    int8_t place[GSW_SLOTS];
+    for (int8_t slot = 0; slot < GSW_SLOTS; slot++)
+        place[slot] = slot;
+    for (int32_t e = 0; t->plain && e < t->fine_stencil.count; e++)
+        if (t->lumps[e])
+            place[t->lump[e][0].slot] = (int8_t)e;
+    for (int32_t i = 0; t->rows > 0 && i < t->row[t->rows - 1].last; i++) {
         const gsw_product_term *term = &t->product_term[i];
         tables->term[i] = {(int32_t)gsw_grid_row(g, term->shift[0], term->shift[1], term->shift[2]),
-                           term->weight, term->to};
-    }
-    for (int32_t j = 0; j < t->rows; j++) {
-        int16_t next = t->row[j].first;
-        for (int16_t slot = 0; slot < GSW_SLOTS; slot++) {
-            tables->first[j][slot] = next;
-            while (next < t->row[j].last && t->product_term[next].slot == slot)
-                next++;
-        }
-        tables->first[j][GSW_SLOTS] = next;
+                           (int8_t)term->weight, (int8_t)term->to, place[term->slot]};
     }
 }
 

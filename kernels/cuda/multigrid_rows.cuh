@@ -54,7 +54,13 @@ template <typename Matrix> __device__ int64_t row_of(const Matrix &m, point p) {
     return p.x + (int64_t)m.nx * (p.y + (int64_t)m.ny * p.z);
 }
 
+/* Division of 64 bits takes many times as long. */
 template <typename Matrix> __device__ point point_of(const Matrix &m, int64_t row) {
+    if (row <= UINT32_MAX) {
+        const uint32_t line = (uint32_t)row / (uint32_t)m.nx, plane = line / (uint32_t)m.ny;
+        return {(int32_t)((uint32_t)row - line * (uint32_t)m.nx),
+                (int32_t)(line - plane * (uint32_t)m.ny), (int32_t)plane};
+    }
     const int64_t line = row / m.nx, plane = line / m.ny;
     return {(int32_t)(row - line * m.nx), (int32_t)(line - plane * m.ny), (int32_t)plane};
 }

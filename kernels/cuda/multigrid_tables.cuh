@@ -6,17 +6,17 @@
 #include "cuda/multigrid_rows.cuh"
 
 /* gsw_product_term, ready for use: one load of eight bytes. */
-struct product_term {
-    int32_t step;   /* of the shift, in coarse rows */
-    int16_t weight; /* GSW_WEIGHT_ONE: 1 */
-    int16_t to;     /* coarse slot */
+struct alignas(8) product_term {
+    int32_t step;  /* of the shift, in coarse rows */
+    int8_t weight; /* GSW_WEIGHT_ONE: 1 */
+    int8_t to;     /* coarse slot */
+    int8_t from;   /* place of the coupling: its number where the view is plain, else its slot */
 };
 
 /* In device memory. */
 struct transfer_tables {
     gsw_transfer transfer; /* a copy; its own ->tables is not used */
     product_term term[GSW_PRODUCT_TERMS_MAX];
-    int16_t first[GSW_SLOTS][GSW_SLOTS + 1]; /* terms of each row's slots */
 };
 
 namespace {

@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(POINTS)
 
 /* The same for stencils that reach two points or less along each axis, as all named ones do, and
  * grids of so many points: a term takes few instructions, and memory is what takes the time. */
-enum { REACH = 2, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
+enum { REACH = 2, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
 constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
 
 /* Which neighbours a point lacks along an axis, as bits: 1 and 2 before it, 1 and 2 behind it. */
@@ -242,15 +242,15 @@ template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &
     return near;
 }
 
-template <typename Coefficient>
+template <int batch, typename Coefficient>
 near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near_terms<Coefficient> near = {};
     near.nx = static_cast<uint32_t>(terms.nx);
     near.ny = static_cast<uint32_t>(terms.ny);
     near.nz = static_cast<uint32_t>(terms.nz);
     near.points = static_cast<uint32_t>(terms.points);
-    near.batches = (terms.count + BATCH - 1) / BATCH;
-    for (int32_t e = 0; e < near.batches * BATCH; e++) {
+    near.batches = (terms.count + batch - 1) / batch;
+    for (int32_t e = 0; e < near.batches * batch; e++) {
         const bool some = e < terms.count;
         near.distance[e] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
         near.needed[e] =
@@ -261,7 +261,7 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     return near;
 }
 
-template <typename Value, typename Coefficient, bool residual>
+template <typename Value, typename Coefficient, bool residual, int batch>
 __global__ void __launch_bounds__(POINTS)
     near_rows(const near_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
     take_turn();
@@ -272,10 +272,10 @@ __global__ void __launch_bounds__(POINTS)
                                 lacks(line - pz * terms.ny, terms.ny) << 4 |
                                 lacks(pz, terms.nz) << 8 | NOTHING_HAS;
         Value sum = residual ? b[row] : 0;
-        for (int32_t first = 0; first < terms.batches * BATCH; first += BATCH) {
-            Value a[BATCH] = {}, neighbour[BATCH] = {};
+        for (int32_t first = 0; first < terms.batches * batch; first += batch) {
+            Value a[batch] = {}, neighbour[batch] = {};
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
+            for (int k = 0; k < batch; k++) {
                 const int32_t e = first + k;
                 if ((lacked & terms.needed[e]) == 0) {
                     a[k] = static_cast<Value>(terms.values[e][row]);
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(POINTS)
                 }
             }
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
+            for (int k = 0; k < batch; k++) {
                 const Value next = multiply_add(residual ? -a[k] : a[k], neighbour[k], sum);
                 sum = (lacked & terms.needed[first + k]) == 0 ? next : sum;
             }
@@ -300,10 +300,17 @@ cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
+    if (all_near(terms) && terms.count <= SMALL_BATCH)
+        return launch_kernel(cuda,
+                             b ? near_rows<Value, Coefficient, true, SMALL_BATCH>
+                               : near_rows<Value, Coefficient, false, SMALL_BATCH>,
+                             blocks, POINTS, 0, narrow_terms<SMALL_BATCH>(terms), from_b, from_x,
+                             to);
     if (all_near(terms))
-        return launch_kernel(
-            cuda, b ? near_rows<Value, Coefficient, true> : near_rows<Value, Coefficient, false>,
-            blocks, POINTS, 0, narrow_terms(terms), from_b, from_x, to);
+        return launch_kernel(cuda,
+                             b ? near_rows<Value, Coefficient, true, BATCH>
+                               : near_rows<Value, Coefficient, false, BATCH>,
+                             blocks, POINTS, 0, narrow_terms<BATCH>(terms), from_b, from_x, to);
     return launch_kernel(
         cuda, b ? stencil_rows<Value, Coefficient, true> : stencil_rows<Value, Coefficient, false>,
         blocks, POINTS, 0, terms, from_b, from_x, to);

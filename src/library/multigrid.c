@@ -19,7 +19,7 @@ enum { COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
 static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *given,
                           gsw_multigrid_options *options) {
     GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", given, sizeof *options, options));
-    GSW_REQUIRE(context, (unsigned)options->smoother <= GSW_SMOOTHER_CHEBYSHEV,
+    GSW_REQUIRE(context, (unsigned)options->smoother <= GSW_SMOOTHER_MULTICOLOR,
                 "options->smoother %d is unknown", (int)options->smoother);
     GSW_REQUIRE(context, (unsigned)options->cycle <= GSW_CYCLE_W, "options->cycle %d is unknown",
                 (int)options->cycle);
@@ -260,8 +260,8 @@ gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid
 }
 
 const char *gsw_smoother_name(gsw_smoother smoother) {
-    static const char *const names[] = {"auto",        "gs",     "symgs",    "ilu0",
-                                        "ilu0-finest", "jacobi", "chebyshev"};
+    static const char *const names[] = {"auto",        "gs",     "symgs",     "ilu0",
+                                        "ilu0-finest", "jacobi", "chebyshev", "multicolor"};
     return (unsigned)smoother < sizeof names / sizeof names[0] ? names[smoother] : "unknown";
 }
 

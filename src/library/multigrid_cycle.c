@@ -95,6 +95,15 @@ static gsw_status chebyshev_step(const hierarchy *mg, const gsw_level *l, int ze
     return GSW_SUCCESS;
 }
 
+/* Downwards as well where the matrix is not symmetric, or where no other step will go that way. */
+static gsw_status multicolor_step(const hierarchy *mg, const gsw_level *l, int down, int zero) {
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const gsw_dtype type = mg->options.cycle_type;
+    const int both = !mg->symmetric || l->coarsest;
+    GSW_TRY(ops->color_sweep(mg->context, &l->product, type, down && !both, zero, l->b, l->x));
+    return both ? ops->color_sweep(mg->context, &l->product, type, 1, 0, l->b, l->x) : GSW_SUCCESS;
+}
+
 /* Smoothing steps on A x = b; `zero` says that x is 0, whatever it holds. */
 static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int down, int zero) {
     for (int step = 0; step < steps; step++) {
@@ -108,6 +117,9 @@ static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int
             break;
         case GSW_SMOOTHER_JACOBI:
             GSW_TRY(jacobi_step(mg, l, first));
+            break;
+        case GSW_SMOOTHER_MULTICOLOR:
+            GSW_TRY(multicolor_step(mg, l, down, first));
             break;
         case GSW_SMOOTHER_CHEBYSHEV:
             GSW_TRY(chebyshev_step(mg, l, first));

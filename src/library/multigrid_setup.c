@@ -83,6 +83,8 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
 
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     switch (level->smoother) {
+    case GSW_SMOOTHER_MULTICOLOR:
+        return GSW_SUCCESS;
     case GSW_SMOOTHER_ILU0: {
         const gsw_status status = fill_quietly(mg, level);
         if (status != GSW_ERROR_ZERO_PIVOT)
@@ -316,11 +318,28 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
     return take_matrix(mg, matrix);
 }
 
+/* Whether all couplings reach one point at most: then points of a colour do not depend on each
+ * other. */
+static int is_near(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        if (abs(o.dx) > 1 || abs(o.dy) > 1 || abs(o.dz) > 1)
+            return 0;
+    }
+    return 1;
+}
+
 static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     const gsw_level *level = mg->level[number];
+    const int near = is_near(&level->matrix.stencil);
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
+        if (near && number > 0 && mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
+            level->points <= mg->context->ops->multigrid->multicolor_points)
+            return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_MULTICOLOR:
+        return near ? GSW_SMOOTHER_MULTICOLOR : gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_ILU0_FINEST:
         return number == 0 ? GSW_SMOOTHER_ILU0 : gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_GS:

@@ -1,0 +1,121 @@
+/* multigrid_color.cu: Gauss-Seidel sweeps in eight colours, for levels so small that the sweep in
+ * natural order waits for itself most of the time.
+ *
+ * A point's colour is the parity of its indices. Couplings reach one point at most, so points of a
+ * colour do not depend on each other. A small level is swept by one block, others by a launch for
+ * each colour. */
+#include "cuda/launch.cuh"
+#include "cuda/multigrid_rows.cuh"
+
+namespace {
+
+enum {
+    COLORS = 8,
+    THREADS = 128,
+    BLOCK_THREADS = 1024, /* of the block that sweeps a level alone, */
+    BLOCK_POINTS = 4096,  /* which has so many points at most */
+    BATCH = 9             /* couplings that a thread asks for at once */
+};
+
+/* Points of a colour: indices 2 q + (its parity). */
+struct color_grid {
+    int32_t nx, ny, nz;
+};
+
+__host__ __device__ color_grid grid_of_color(const level_matrix &m, int color) {
+    return {(m.nx + 1 - (color & 1)) / 2, (m.ny + 1 - (color >> 1 & 1)) / 2,
+            (m.nz + 1 - (color >> 2 & 1)) / 2};
+}
+
+__host__ __device__ int64_t points_of_color(const color_grid &g) {
+    return (int64_t)g.nx * g.ny * g.nz;
+}
+
+__device__ int color_of(point p) {
+    return (p.x & 1) | (p.y & 1) << 1 | (p.z & 1) << 2;
+}
+
+/* x = (b - (couplings to others)) / diagonal at point `number` of a colour. `zero`: points of later
+ * colours are 0, whatever x holds there. */
+template <typename Value>
+__device__ void relax(const level_matrix &m, int color, bool zero, int64_t number, const Value *b,
+                      Value *x) {
+    const point q = point_of(grid_of_color(m, color), number);
+    const point p = {2 * q.x + (color & 1), 2 * q.y + (color >> 1 & 1), 2 * q.z + (color >> 2 & 1)};
+    const int64_t row = row_of(m, p);
+    Value sum = b[row];
+    for (int32_t first = 0; first < m.count; first += BATCH) {
+        Value a[BATCH], other[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const int32_t e = first + k < m.count ? first + k : m.center;
+            const point there = p + offset_of(m, e);
+            const bool coupled = e != m.center && m.values[e] && is_inside(m, there) &&
+                                 !(zero && color_of(there) > color);
+            a[k] = coupled ? static_cast<const Value *>(m.values[e])[row] : 0;
+            other[k] = coupled ? x[row_of(m, there)] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+            sum -= a[k] * other[k];
+    }
+    x[row] = sum / static_cast<const Value *>(m.values[m.center])[row];
+}
+
+template <typename Value>
+__global__ void __launch_bounds__(THREADS)
+    sweep_color(const __grid_constant__ level_matrix m, int color, bool zero, int64_t points,
+                const Value *b, Value *x) {
+    take_turn();
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < points;
+         i += (int64_t)gridDim.x * THREADS)
+        relax(m, color, zero, i, b, x);
+}
+
+template <typename Value>
+__global__ void __launch_bounds__(BLOCK_THREADS)
+    sweep_level(const __grid_constant__ level_matrix m, bool down, bool zero, const Value *b,
+                Value *x) {
+    take_turn();
+    for (int k = 0; k < COLORS; k++) {
+        const int color = down ? COLORS - 1 - k : k;
+        const int64_t points = points_of_color(grid_of_color(m, color));
+        for (int64_t i = threadIdx.x; i < points; i += BLOCK_THREADS)
+            relax(m, color, zero, i, b, x);
+        __syncthreads();
+    }
+}
+
+template <typename Value>
+gsw_status launch(gsw_context *context, const gsw_matrix *matrix, bool down, bool zero,
+                  const void *b, void *x) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const level_matrix m = level_matrix_of(matrix);
+    const Value *from = static_cast<const Value *>(b);
+    Value *to = static_cast<Value *>(x);
+    if ((int64_t)m.nx * m.ny * m.nz <= BLOCK_POINTS)
+        return gsw_cuda_check(
+            context,
+            launch_kernel(cuda, sweep_level<Value>, 1, BLOCK_THREADS, 0, m, down, zero, from, to),
+            "a sweep in colours");
+    for (int k = 0; k < COLORS; k++) {
+        const int color = down ? COLORS - 1 - k : k;
+        const int64_t points = points_of_color(grid_of_color(m, color));
+        const int64_t blocks = (points + THREADS - 1) / THREADS;
+        if (points == 0)
+            continue;
+        GSW_TRY(gsw_cuda_check(context,
+                               launch_kernel(cuda, sweep_color<Value>, (unsigned)blocks, THREADS, 0,
+                                             m, color, zero, points, from, to),
+                               "a sweep in colours"));
+    }
+    return GSW_SUCCESS;
+}
+
+} // namespace
+
+gsw_status gsw_cuda_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                int down, int zero, const void *b, void *x) {
+    return type == GSW_F64 ? launch<double>(context, matrix, down != 0, zero != 0, b, x)
+                           : launch<float>(context, matrix, down != 0, zero != 0, b, x);
+}
