@@ -60,9 +60,9 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*prolong_add)(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to);
 
-    /* fp64 to fp32 and back. narrow multiplies by a power of two that brings the largest entry into
-     * [1, 2) and leaves its reciprocal in *scale, which is in the backend's memory and by which
-     * widen multiplies. */
+    /* fp64 to fp32 and back. narrow multiplies by a power of two that keeps the largest entry far
+     * from the ends of fp32's range. It leaves the reciprocal in *scale, which is in the backend's
+     * memory and by which widen multiplies. */
     gsw_status (*narrow)(gsw_context *context, int64_t n, const double *from, float *to,
                          double *scale);
     gsw_status (*widen)(gsw_context *context, int64_t n, const float *from, const double *scale,
@@ -103,9 +103,9 @@ typedef struct gsw_multigrid_ops {
      */
     int named_stencils;
 
-    /* Coarse levels of so many points or fewer are smoothed in colours where the user leaves it
-     * open. */
-    int64_t multicolor_points;
+    /* Whether a coarse level of that grid, whose stencil reaches one point, is smoothed sooner in
+     * colours, by so much that AUTO takes them. NULL: none is. */
+    int (*prefers_colors)(const gsw_grid *grid);
 
     /* Largest level that is solved directly where the user leaves it open. */
     int64_t coarsest_points;

@@ -364,9 +364,6 @@ void close_factor(gsw_context *context, gsw_factor *factor) {
 /* A level of so many points takes longer to smooth than to be multiplied by its inverse. */
 constexpr int64_t COARSEST_POINTS = 520;
 
-/* A sweep of fewer points in natural order waits longer for itself than eight launches take. */
-constexpr int64_t MULTICOLOR_POINTS = int64_t{1} << 20;
-
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     static const gsw_multigrid_ops multigrid = {
         .survey = entry<gsw_cuda_survey>::call,
@@ -385,7 +382,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .transfer_open = entry<gsw_cuda_transfer_open>::call,
         .transfer_close = gsw_cuda_transfer_close,
         .named_stencils = 1,
-        .multicolor_points = MULTICOLOR_POINTS,
+        .prefers_colors = gsw_cuda_prefers_colors,
         .coarsest_points = COARSEST_POINTS,
     };
     static const gsw_backend_ops operations = {

@@ -182,12 +182,13 @@ __global__ void __launch_bounds__(THREADS) eliminate_column(dense m, int k, work
  */
 
 /* One block: the mean of the diagonal, and a clear flag. */
+template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     begin(const __grid_constant__ level_matrix m, int32_t n, workspace work) {
     __shared__ double of[THREADS];
     double sum = 0;
     for (int i = (int)threadIdx.x; i < n; i += THREADS)
-        sum += value_of(m, m.center, i);
+        sum += value_of<Value>(m, m.center, i);
     of[threadIdx.x] = sum;
     __syncthreads();
     for (int half = THREADS / 2; half > 0; half /= 2) {
@@ -202,6 +203,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /* A row for each block; where the null space holds the constants, with shift / n in all places. */
+template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     fill(const __grid_constant__ level_matrix m, dense to, int constants, workspace work) {
     double *row = to.a + (int64_t)blockIdx.x * to.n;
@@ -209,12 +211,10 @@ __global__ void __launch_bounds__(THREADS)
     for (int j = (int)threadIdx.x; j < to.n; j += THREADS)
         row[j] = everywhere;
     __syncthreads();
-    const point p = point_of(m, blockIdx.x);
-    for (int32_t e = (int32_t)threadIdx.x; e < m.count; e += THREADS) {
-        const point there = p + offset_of(m, e);
-        if (is_inside(m, there))
-            row[row_of(m, there)] += coupling_of(m, e, p, blockIdx.x);
-    }
+    const level_row r = level_row_at(m, point_of(m, blockIdx.x));
+    for (int32_t e = (int32_t)threadIdx.x; e < m.count; e += THREADS)
+        if (has_entry(m, e, r))
+            row[r.row + distance_of(m, e)] += value_of<Value>(m, e, r.row);
 }
 
 /* With v the normalised constants and A v = 0: (A + shift v v^T)^-1 maps v to v / shift; without
@@ -255,8 +255,10 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
     const workspace space = workspace_of(work, n);
     cudaStream_t stream = gsw_cuda_of(context)->stream;
     int64_t failed;
-    begin<<<1, THREADS, 0, stream>>>(m, n, space);
-    fill<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
+    const auto begin_with = holds_f32(matrix) ? begin<float> : begin<double>;
+    const auto fill_with = holds_f32(matrix) ? fill<float> : fill<double>;
+    begin_with<<<1, THREADS, 0, stream>>>(m, n, space);
+    fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
     for (int k = 0; k < tiles; k++) {
         divide_row<<<(unsigned)tiles, THREADS, 0, stream>>>(to, k, space);
         eliminate_column<<<dim3((unsigned)tiles, (unsigned)tiles), THREADS, 0, stream>>>(to, k,

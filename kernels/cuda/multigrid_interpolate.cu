@@ -24,12 +24,13 @@ struct collapsed {
     double side[6]; /* before and behind along each axis of the class */
 };
 
+template <typename Value>
 __device__ collapsed collapse(const gsw_transfer *t, const level_matrix &m, row_view view,
                               int class_, point p, double *slots) {
     collapsed sum = {};
     for (int slot = 0; slot < GSW_SLOTS; slot++)
         own(slots, slot) = 0;
-    add_row(t, m, view, p, [&](int32_t slot, double value) {
+    add_row<Value>(t, m, view, p, [&](int32_t slot, double value) {
         own(slots, t->project[class_][slot]) += value;
         sum.total += value;
         sum.diagonal += slot == GSW_SLOT_CENTER ? value : 0;
@@ -63,12 +64,11 @@ __device__ void take_mean(const gsw_transfer *t, int class_, point at, double *w
                 gsw_subset_exists(&t->coarse, subset, at.x, at.y, at.z) ? 1.0 / exist : 0;
 }
 
-template <typename Weight>
+template <typename Weight, typename Value>
 __global__ void __launch_bounds__(THREADS)
     weigh(const transfer_tables *tables, const __grid_constant__ level_matrix m, row_view view,
-          const __grid_constant__ weight_arrays<Weight> weights,
-          const __grid_constant__ level_matrix coarse, const class_list classes, int64_t points,
-          unsigned long long *degenerate) {
+          const __grid_constant__ weight_arrays<Weight> weights, const level_grid coarse,
+          const class_list classes, int64_t points, unsigned long long *degenerate) {
     __shared__ double slots[GSW_SLOTS * THREADS], w[8 * THREADS];
     const gsw_transfer *t = &tables->transfer;
     const int class_ = classes.class_[blockIdx.y], subsets = 1 << gsw_class_size(class_);
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int k = 0; k < subsets; k++)
             own(w, k) = 0;
         if (is_inside(m, p)) {
-            const collapsed row = collapse(t, m, view, class_, p, slots);
+            const collapsed row = collapse<Value>(t, m, view, class_, p, slots);
             for (int32_t k = t->first_term[class_]; k < t->first_term[class_ + 1]; k++) {
                 const gsw_weight_term term = t->weight_term[k];
                 const point from = {at.x + term.shift[0], at.y + term.shift[1],
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <typename Weight>
+template <typename Weight, typename Value>
 gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix *matrix,
                   row_view view, void *const *weights, unsigned long long *degenerate) {
     const gsw_grid *g = &t->coarse;
@@ -118,8 +118,8 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
         for (int class_ = 1; class_ < GSW_CLASSES; class_++)
             if (gsw_class_size(class_) == size && !(class_ & ~t->axes))
                 classes.class_[classes.count++] = class_;
-        weigh<Weight><<<dim3((unsigned)blocks, (unsigned)classes.count), THREADS, 0,
-                        gsw_cuda_of(context)->stream>>>(
+        weigh<Weight, Value><<<dim3((unsigned)blocks, (unsigned)classes.count), THREADS, 0,
+                               gsw_cuda_of(context)->stream>>>(
             tables_of(t), level_matrix_of(matrix), view, weights_of<Weight>(t, weights),
             level_grid_of(g), classes, points, degenerate);
         GSW_TRY(gsw_cuda_check_launch(context, "interpolating"));
@@ -137,10 +137,11 @@ gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transf
     unsigned long long *count = reinterpret_cast<unsigned long long *>(cuda->partial), found;
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(count, 0, sizeof *count, cuda->stream),
                            "interpolating"));
-    if (type == GSW_F64)
-        GSW_TRY(launch<double>(context, transfer, matrix, view, weights, count));
-    else
-        GSW_TRY(launch<float>(context, transfer, matrix, view, weights, count));
+    const bool f32 = holds_f32(matrix);
+    const auto make = type == GSW_F64 ? f32 ? launch<double, float> : launch<double, double>
+                      : f32 ? launch<float, float>
+                                      : launch<float, double>;
+    GSW_TRY(make(context, transfer, matrix, view, weights, count));
     GSW_TRY(context->ops->download(context, &found, count, sizeof found));
     *degenerate = (int64_t)found;
     return GSW_SUCCESS;

@@ -9,7 +9,7 @@ namespace {
 
 /* A block serves so many coarse points, with one warp for each share of the fine rows: 3 x 3 x 3
  * rows are nine shares of three. Small levels get threads enough in this way. */
-enum { POINTS = 32, SHARES = 9, BATCH = 9, PRODUCTS = 8 };
+enum { POINTS = 32, SHARES = 9, PRODUCTS = 8 };
 
 /* A thread's values in shared memory lie a block's width apart. */
 __device__ double &own(double *values, int i) {
@@ -30,52 +30,61 @@ template <typename Weight> struct product {
 };
 
 /* The couplings of a fine row, times its weight. */
+template <typename Value>
 __device__ void fetch_row(const gsw_transfer *t, const level_matrix &m, row_view view, point fine,
                           double weight, double *couplings) {
     if (view != ROW_PLAIN) {
         for (int slot = 0; slot < GSW_SLOTS; slot++)
             own(couplings, slot) = 0;
-        add_row(t, m, view, fine,
-                [&](int32_t slot, double value) { own(couplings, slot) += weight * value; });
+        add_row<Value>(t, m, view, fine,
+                       [&](int32_t slot, double value) { own(couplings, slot) += weight * value; });
         return;
     }
-    const int64_t row = row_of(m, fine);
-    for (int32_t e = 0; e < m.count; e += BATCH) {
-        double value[BATCH];
+    const level_row r = level_row_at(m, fine);
+    for (int32_t first = 0; first < m.count; first += ROW_BATCH) {
+        double value[ROW_BATCH];
 #pragma unroll
-        for (int k = 0; k < BATCH; k++)
-            value[k] = e + k < m.count ? coupling_of(m, e + k, fine, row) : 0;
+        for (int k = 0; k < ROW_BATCH; k++)
+            value[k] = entry_of<Value>(m, first + k, r);
 #pragma unroll
-        for (int k = 0; k < BATCH; k++)
-            if (e + k < m.count)
-                own(couplings, e + k) = weight * value[k];
+        for (int k = 0; k < ROW_BATCH; k++)
+            if (first + k < m.count)
+                own(couplings, first + k) = weight * value[k];
     }
 }
 
 /* The products of a fine row's couplings with the weights of P. Weights are asked for in batches.
- * Where a coupling leaves the grid it is 0, and any weight serves. */
+ * Where a coupling leaves the grid it is 0, and any weight serves. Terms are in the order of where
+ * they go to. */
 template <typename Weight>
 __device__ void add_products(const product<Weight> &s, const gsw_product_row &row, int64_t i,
                              const double *couplings, double *sum) {
-    for (int k = row.first; k < row.last; k += PRODUCTS) {
+    double part = 0;
+    for (int first = row.first; first < row.last; first += PRODUCTS) {
         product_term term[PRODUCTS];
         double weight[PRODUCTS];
 #pragma unroll
-        for (int j = 0; j < PRODUCTS; j++)
-            term[j] = s.tables->term[k + j < row.last ? k + j : k];
+        for (int k = 0; k < PRODUCTS; k++)
+            term[k] = s.tables->term[first + k];
 #pragma unroll
-        for (int j = 0; j < PRODUCTS; j++) {
-            const int64_t at =
-                (uint64_t)(i + term[j].step) < (uint64_t)s.points ? i + term[j].step : i;
-            weight[j] =
-                term[j].weight == GSW_WEIGHT_ONE ? 1 : (double)s.p.values[term[j].weight][at];
+        for (int k = 0; k < PRODUCTS; k++) {
+            const int64_t at = i + term[k].step;
+            weight[k] = 1;
+            if (term[k].weight != GSW_WEIGHT_ONE)
+                weight[k] =
+                    (double)s.p.values[term[k].weight][(uint64_t)at < (uint64_t)s.points ? at : i];
         }
 #pragma unroll
-        for (int j = 0; j < PRODUCTS; j++)
-            if (k + j < row.last)
-                own(sum, term[j].to) =
-                    fma(couplings[term[j].from * (int)blockDim.x + (int)threadIdx.x], weight[j],
-                        own(sum, term[j].to));
+        for (int k = 0; k < PRODUCTS; k++) {
+            if (first + k >= row.last)
+                break;
+            part =
+                fma(couplings[term[k].from * (int)blockDim.x + (int)threadIdx.x], weight[k], part);
+            if (term[k].ends) {
+                own(sum, term[k].to) += part;
+                part = 0;
+            }
+        }
     }
 }
 
@@ -97,7 +106,7 @@ __device__ void store_coupling(const coarse_arrays &to, int slot, point at, int6
         mirror[i] = 0;
 }
 
-template <typename Weight>
+template <typename Weight, typename Value>
 __global__ void __launch_bounds__(POINTS *SHARES)
     multiply(const __grid_constant__ product<Weight> s, const __grid_constant__ level_matrix m,
              const __grid_constant__ coarse_arrays to) {
@@ -121,7 +130,7 @@ __global__ void __launch_bounds__(POINTS *SHARES)
         const point beside = {at.x + row.shift[0], at.y + row.shift[1], at.z + row.shift[2]};
         const double weight =
             row.weight == GSW_WEIGHT_ONE ? 1 : (double)s.r.values[row.weight][row_of(to, beside)];
-        fetch_row(t, m, s.view, fine, weight, couplings);
+        fetch_row<Value>(t, m, s.view, fine, weight, couplings);
         add_products(s, row, i, couplings, sum);
     }
     __syncthreads();
@@ -134,7 +143,7 @@ __global__ void __launch_bounds__(POINTS *SHARES)
     }
 }
 
-template <typename Weight>
+template <typename Weight, typename Value>
 gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix *matrix,
                   void *const *prolongation, void *const *restriction, double *const *coarse) {
     const gsw_grid *g = &t->coarse;
@@ -143,7 +152,7 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     const product<Weight> s = {tables_of(t), view_of_rows(t, false), points,
                                weights_of<Weight>(t, prolongation),
                                weights_of<Weight>(t, restriction)};
-    static_assert(sizeof s + sizeof(level_matrix) + sizeof(coarse_arrays) <= 4000,
+    static_assert(sizeof s + sizeof(level_matrix) + sizeof(coarse_arrays) <= 4096,
                   "what a kernel may be given");
     coarse_arrays to = {(int32_t)g->nx, (int32_t)g->ny, (int32_t)g->nz, {}};
     for (int slot = 0; slot < GSW_SLOTS; slot++)
@@ -153,10 +162,10 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     const size_t bytes = sizeof(double) * (size_t)(POINTS * shares * (sums + couplings));
     GSW_TRY(gsw_cuda_check(
         context,
-        cudaFuncSetAttribute(multiply<Weight>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        cudaFuncSetAttribute(multiply<Weight, Value>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              (int)(sizeof(double) * POINTS * SHARES * 2 * GSW_SLOTS)),
         "the triple product"));
-    multiply<Weight>
+    multiply<Weight, Value>
         <<<(unsigned)blocks, (unsigned)(POINTS * shares), bytes, gsw_cuda_of(context)->stream>>>(
             s, level_matrix_of(matrix), to);
     return gsw_cuda_check_launch(context, "the triple product");
@@ -173,10 +182,20 @@ void fill_tables(const gsw_transfer *t, transfer_tables *tables) {
     for (int32_t e = 0; t->plain && e < t->fine_stencil.count; e++)
         if (t->lumps[e])
             place[t->lump[e][0].slot] = (int8_t)e;
-    for (int32_t i = 0; t->rows > 0 && i < t->row[t->rows - 1].last; i++) {
-        const gsw_product_term *term = &t->product_term[i];
-        tables->term[i] = {(int32_t)gsw_grid_row(g, term->shift[0], term->shift[1], term->shift[2]),
-                           (int8_t)term->weight, (int8_t)term->to, place[term->slot]};
+    for (int32_t j = 0; j < t->rows; j++) {
+        const gsw_product_row *row = &t->row[j];
+        int32_t next = row->first;
+        for (int16_t to = 0; to < GSW_SLOTS; to++) {
+            for (int32_t i = row->first; i < row->last; i++) {
+                const gsw_product_term *term = &t->product_term[i];
+                if (term->to == to)
+                    tables->term[next++] = {
+                        (int32_t)gsw_grid_row(g, term->shift[0], term->shift[1], term->shift[2]),
+                        (int8_t)term->weight, (int8_t)to, place[term->slot], 0};
+            }
+            if (next > row->first)
+                tables->term[next - 1].ends = 1;
+        }
     }
 }
 
@@ -203,7 +222,9 @@ void gsw_cuda_transfer_close(gsw_context *context, gsw_transfer *transfer) {
 gsw_status gsw_cuda_triple(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                            void *const *restriction, double *const *coarse) {
-    return type == GSW_F64
-               ? launch<double>(context, transfer, matrix, prolongation, restriction, coarse)
-               : launch<float>(context, transfer, matrix, prolongation, restriction, coarse);
+    const bool f32 = holds_f32(matrix);
+    const auto make = type == GSW_F64 ? f32 ? launch<double, float> : launch<double, double>
+                      : f32 ? launch<float, float>
+                                      : launch<float, double>;
+    return make(context, transfer, matrix, prolongation, restriction, coarse);
 }

@@ -2,43 +2,64 @@
 #ifndef GSW_CUDA_MULTIGRID_ROWS_CUH
 #define GSW_CUDA_MULTIGRID_ROWS_CUH
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cuda/multigrid.cuh"
+#include "cuda/near.cuh"
 
 namespace {
 
-/* Stencil arrays on a grid. A parameter of kernels. */
+/* Couplings that a thread asks for at once. */
+enum { ROW_BATCH = 9, ROW_ENTRIES = (GSW_STENCIL_MAX + ROW_BATCH - 1) / ROW_BATCH * ROW_BATCH };
+
+/* Stencil arrays on a grid. A parameter of kernels, most of which are made for either type of the
+ * values. */
 struct level_matrix {
     int32_t nx, ny, nz;
     int32_t count, center;
-    bool f32;
-    int16_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
-    const void *values[GSW_STENCIL_MAX];
+    int16_t dx[ROW_ENTRIES], dy[ROW_ENTRIES], dz[ROW_ENTRIES];
+    uint16_t needed[ROW_ENTRIES]; /* near.cuh; behind the last entry NOTHING_HAS */
+    const void *values[ROW_ENTRIES];
 };
-static_assert(sizeof(level_matrix) <= 2048, "half of what a kernel may be given");
+static_assert(sizeof(level_matrix) <= 2304, "more than half of what a kernel may be given");
 
 /* A grid alone. */
-inline level_matrix level_grid_of(const gsw_grid *grid) {
+struct level_grid {
+    int32_t nx, ny, nz;
+};
+
+inline level_grid level_grid_of(const gsw_grid *grid) {
+    return {(int32_t)grid->nx, (int32_t)grid->ny, (int32_t)grid->nz};
+}
+
+/* Offsets may reach farther than near.cuh allows only where `needed` is not used. */
+inline level_matrix level_matrix_of(const gsw_matrix *matrix) {
     level_matrix m = {};
-    m.nx = (int32_t)grid->nx;
-    m.ny = (int32_t)grid->ny;
-    m.nz = (int32_t)grid->nz;
+    m.nx = (int32_t)matrix->grid.nx;
+    m.ny = (int32_t)matrix->grid.ny;
+    m.nz = (int32_t)matrix->grid.nz;
+    m.count = matrix->stencil.count;
+    m.center = matrix->stencil.center;
+    for (int32_t e = 0; e < ROW_ENTRIES; e++) {
+        m.needed[e] = NOTHING_HAS;
+        if (e >= m.count)
+            continue;
+        const gsw_offset o = matrix->stencil.offsets[e];
+        m.dx[e] = (int16_t)o.dx;
+        m.dy[e] = (int16_t)o.dy;
+        m.dz[e] = (int16_t)o.dz;
+        if (matrix->format == GSW_FORMAT_STENCIL)
+            m.values[e] = matrix->array.values[e];
+        if (m.values[e] && abs(o.dx) <= NEAR_REACH && abs(o.dy) <= NEAR_REACH &&
+            abs(o.dz) <= NEAR_REACH)
+            m.needed[e] = (uint16_t)all_needs(o.dx, o.dy, o.dz);
+    }
     return m;
 }
 
-inline level_matrix level_matrix_of(const gsw_matrix *matrix) {
-    level_matrix m = level_grid_of(&matrix->grid);
-    m.count = matrix->stencil.count;
-    m.center = matrix->stencil.center;
-    for (int32_t e = 0; e < m.count; e++) {
-        m.dx[e] = (int16_t)matrix->stencil.offsets[e].dx;
-        m.dy[e] = (int16_t)matrix->stencil.offsets[e].dy;
-        m.dz[e] = (int16_t)matrix->stencil.offsets[e].dz;
-    }
-    if (matrix->format == GSW_FORMAT_STENCIL) {
-        m.f32 = matrix->array.value_type == GSW_F32;
-        memcpy(m.values, matrix->array.values, (size_t)m.count * sizeof *m.values);
-    }
-    return m;
+inline bool holds_f32(const gsw_matrix *matrix) {
+    return matrix->format == GSW_FORMAT_STENCIL && matrix->array.value_type == GSW_F32;
 }
 
 struct point {
@@ -73,19 +94,44 @@ __device__ inline point offset_of(const level_matrix &m, int32_t e) {
     return {m.dx[e], m.dy[e], m.dz[e]};
 }
 
-__device__ inline double value_of(const level_matrix &m, int32_t e, int64_t row) {
-    return m.f32 ? (double)static_cast<const float *>(m.values[e])[row]
-                 : static_cast<const double *>(m.values[e])[row];
+/* A row inside the grid. */
+struct level_row {
+    int64_t row;
+    uint32_t lacked;
+};
+
+__device__ inline level_row level_row_at(const level_matrix &m, point p) {
+    return {row_of(m, p), all_lacks((uint32_t)p.x, (uint32_t)p.y, (uint32_t)p.z, (uint32_t)m.nx,
+                                    (uint32_t)m.ny, (uint32_t)m.nz)};
 }
 
-/* Entry e of a row inside the grid, 0 where the coupling leaves it. */
-__device__ inline double coupling_of(const level_matrix &m, int32_t e, point p, int64_t row) {
-    return m.values[e] && is_inside(m, p + offset_of(m, e)) ? value_of(m, e, row) : 0;
+/* Whether the row has entry e, which may lie behind the last one. */
+__device__ inline bool has_entry(const level_matrix &m, int32_t e, const level_row &r) {
+    return (r.lacked & m.needed[e]) == 0;
+}
+
+template <typename Value>
+__device__ double value_of(const level_matrix &m, int32_t e, int64_t row) {
+    return (double)static_cast<const Value *>(m.values[e])[row];
+}
+
+/* Entry e of the row, 0 where the coupling leaves the grid. */
+template <typename Value>
+__device__ double entry_of(const level_matrix &m, int32_t e, const level_row &r) {
+    double value = 0;
+    if (has_entry(m, e, r))
+        value = value_of<Value>(m, e, r.row);
+    return value;
 }
 
 /* The same for any point, 0 where the row itself is outside. */
-__device__ inline double entry_at(const level_matrix &m, int32_t e, point p) {
-    return is_inside(m, p) ? coupling_of(m, e, p, row_of(m, p)) : 0;
+template <typename Value> __device__ double entry_at(const level_matrix &m, int32_t e, point p) {
+    return is_inside(m, p) ? entry_of<Value>(m, e, level_row_at(m, p)) : 0;
+}
+
+/* How far in rows the entry's column is. */
+__device__ inline int64_t distance_of(const level_matrix &m, int32_t e) {
+    return m.dx[e] + (int64_t)m.nx * (m.dy[e] + (int64_t)m.ny * m.dz[e]);
 }
 
 } // namespace

@@ -37,39 +37,41 @@ __device__ void join(tally &to, const tally &from) {
 
 /* Entries and their mirror images. A parameter of kernels. */
 struct mirrors {
-    int16_t of[GSW_STENCIL_MAX]; /* -1: none */
+    int16_t of[ROW_ENTRIES]; /* -1: none */
     bool compare;
 };
 
-enum { BATCH = 7 }; /* couplings that a thread asks for at once */
-
+template <typename Value>
 __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t row, tally &sum) {
-    const point p = point_of(m, row);
-    const double diagonal = coupling_of(m, m.center, p, row);
+    const level_row r = level_row_at(m, point_of(m, row));
+    const double diagonal = entry_of<Value>(m, m.center, r);
     double size = 0, total = 0, along[3] = {0, 0, 0};
-    for (int32_t first = 0; first < m.count; first += BATCH) {
-        double value[BATCH], other[BATCH];
+    for (int32_t first = 0; first < m.count; first += ROW_BATCH) {
+        double value[ROW_BATCH], other[ROW_BATCH];
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            const int32_t e = first + k;
-            const bool there = e < m.count && m.values[e] && is_inside(m, p + offset_of(m, e));
-            value[k] = there ? value_of(m, e, row) : 0;
-            /* One of each pair is enough, and that which has no mirror image. */
-            other[k] = value[k];
-            if (there && mirror.compare && (e > m.center || mirror.of[e] < 0))
-                other[k] = mirror.of[e] < 0 ? 0
-                                            : coupling_of(m, mirror.of[e], p + offset_of(m, e),
-                                                          row_of(m, p + offset_of(m, e)));
+        for (int k = 0; k < ROW_BATCH; k++)
+            value[k] = entry_of<Value>(m, first + k, r);
+        if (mirror.compare) {
+#pragma unroll
+            for (int k = 0; k < ROW_BATCH; k++) {
+                /* One of each pair is enough, and that which has no mirror image. */
+                const int32_t e = first + k, image = mirror.of[e];
+                other[k] = e > m.center || image < 0 ? 0 : value[k];
+                if (e > m.center && image >= 0 && has_entry(m, e, r) && m.values[image])
+                    other[k] = value_of<Value>(m, image, row + distance_of(m, e));
+            }
+#pragma unroll
+            for (int k = 0; k < ROW_BATCH; k++)
+                sum.asymmetric |= fabs(value[k] - other[k]) > 1e-7 * fabs(diagonal);
         }
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            const int32_t e = first + k < m.count ? first + k : m.center;
+        for (int k = 0; k < ROW_BATCH; k++) {
+            const int32_t e = first + k;
             size += fabs(value[k]);
             total += value[k];
             along[0] += m.dx[e] ? value[k] : 0;
             along[1] += m.dy[e] ? value[k] : 0;
             along[2] += m.dz[e] ? value[k] : 0;
-            sum.asymmetric |= fabs(value[k] - other[k]) > 1e-7 * fabs(diagonal);
         }
     }
     const double d = fabs(diagonal);
@@ -99,13 +101,14 @@ __device__ void join_block(tally &own) {
     own = of[0];
 }
 
+template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     survey_rows(const __grid_constant__ level_matrix m, const __grid_constant__ mirrors mirror,
                 int64_t rows, tally *of_block) {
     tally own = empty_tally();
     for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
          row += (int64_t)gridDim.x * THREADS)
-        add_row(m, mirror, row, own);
+        add_row<Value>(m, mirror, row, own);
     join_block(own);
     if (threadIdx.x == 0)
         of_block[blockIdx.x] = own;
@@ -133,23 +136,23 @@ copy_targets<Value> targets_of(const gsw_matrix *matrix, void *const *arrays) {
     return targets;
 }
 
-template <typename Value>
+template <typename Value, typename Source>
 __global__ void __launch_bounds__(THREADS)
     copy_stencil(const __grid_constant__ level_matrix m,
                  const __grid_constant__ copy_targets<Value> to, int64_t rows) {
     for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
          row += (int64_t)gridDim.x * THREADS) {
-        const point p = point_of(m, row);
+        const level_row r = level_row_at(m, point_of(m, row));
         for (int32_t e = 0; e < m.count; e++)
             if (to.values[e])
-                to.values[e][row] = (Value)coupling_of(m, e, p, row);
+                to.values[e][row] = (Value)entry_of<Source>(m, e, r);
     }
 }
 
-/* Rows of coarse points; `coarse` holds a grid alone. */
+/* Rows of coarse points. Offsets may be of any reach. */
+template <typename Source>
 __global__ void __launch_bounds__(THREADS)
-    copy_injected(const __grid_constant__ level_matrix m, int axes,
-                  const __grid_constant__ level_matrix coarse,
+    copy_injected(const __grid_constant__ level_matrix m, int axes, const level_grid coarse,
                   const __grid_constant__ copy_targets<double> to, int64_t rows) {
     for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
          row += (int64_t)gridDim.x * THREADS) {
@@ -157,7 +160,9 @@ __global__ void __launch_bounds__(THREADS)
         const point fine = {p.x * (1 + (axes & 1)), p.y * (1 + (axes >> 1 & 1)),
                             p.z * (1 + (axes >> 2 & 1))};
         for (int32_t e = 0; e < m.count; e++)
-            to.values[e][row] = is_inside(coarse, p + offset_of(m, e)) ? entry_at(m, e, fine) : 0;
+            to.values[e][row] = m.values[e] && is_inside(coarse, p + offset_of(m, e))
+                                    ? value_of<Source>(m, e, row_of(m, fine))
+                                    : 0;
     }
 }
 
@@ -252,8 +257,9 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int m
         image.of[e] = (int16_t)gsw_stencil_find(&matrix->stencil, {-o.dx, -o.dy, -o.dz});
     }
     tally *of_block = reinterpret_cast<tally *>(cuda->partial), found;
-    survey_rows<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(level_matrix_of(matrix), image,
-                                                                rows, of_block);
+    const auto survey_all = holds_f32(matrix) ? survey_rows<float> : survey_rows<double>;
+    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(level_matrix_of(matrix), image, rows,
+                                                               of_block);
     join_survey<<<1, THREADS, 0, cuda->stream>>>(blocks, of_block);
     GSW_TRY(gsw_cuda_check_launch(context, "surveying a matrix"));
     GSW_TRY(context->ops->download(context, &found, of_block, sizeof found));
@@ -277,12 +283,18 @@ gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, 
     if (matrix->format == GSW_FORMAT_CSR)
         return type == GSW_F64 ? copy_from_csr<double>(context, matrix, rows, arrays)
                                : copy_from_csr<float>(context, matrix, rows, arrays);
-    if (type == GSW_F64)
-        copy_stencil<double><<<blocks_for(rows), THREADS, 0, stream>>>(
-            level_matrix_of(matrix), targets_of<double>(matrix, arrays), rows);
-    else
-        copy_stencil<float><<<blocks_for(rows), THREADS, 0, stream>>>(
-            level_matrix_of(matrix), targets_of<float>(matrix, arrays), rows);
+    const level_matrix from = level_matrix_of(matrix);
+    if (type == GSW_F64) {
+        const auto copy =
+            holds_f32(matrix) ? copy_stencil<double, float> : copy_stencil<double, double>;
+        copy<<<blocks_for(rows), THREADS, 0, stream>>>(from, targets_of<double>(matrix, arrays),
+                                                       rows);
+    } else {
+        const auto copy =
+            holds_f32(matrix) ? copy_stencil<float, float> : copy_stencil<float, double>;
+        copy<<<blocks_for(rows), THREADS, 0, stream>>>(from, targets_of<float>(matrix, arrays),
+                                                       rows);
+    }
     return gsw_cuda_check_launch(context, "copying a matrix");
 }
 
@@ -293,7 +305,8 @@ gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,
     copy_targets<double> targets = {};
     for (int32_t e = 0; e < matrix->stencil.count; e++)
         targets.values[e] = coarse[e];
-    copy_injected<<<blocks_for(rows), THREADS, 0, gsw_cuda_of(context)->stream>>>(
+    const auto copy = holds_f32(matrix) ? copy_injected<float> : copy_injected<double>;
+    copy<<<blocks_for(rows), THREADS, 0, gsw_cuda_of(context)->stream>>>(
         level_matrix_of(matrix), transfer->axes, level_grid_of(g), targets, rows);
     return gsw_cuda_check_launch(context, "injecting a matrix");
 }

@@ -11,12 +11,13 @@ struct alignas(8) product_term {
     int8_t weight; /* GSW_WEIGHT_ONE: 1 */
     int8_t to;     /* coarse slot */
     int8_t from;   /* place of the coupling: its number where the view is plain, else its slot */
+    int8_t ends;   /* the last of its row that goes to this slot */
 };
 
 /* In device memory. */
 struct transfer_tables {
-    gsw_transfer transfer; /* a copy; its own ->tables is not used */
-    product_term term[GSW_PRODUCT_TERMS_MAX];
+    gsw_transfer transfer;                        /* a copy; its own ->tables is not used */
+    product_term term[GSW_PRODUCT_TERMS_MAX + 8]; /* read in eights */
 };
 
 namespace {
@@ -53,11 +54,11 @@ inline row_view view_of_rows(const gsw_transfer *t, bool symmetric_part) {
 
 /* Calls add(slot, value) for all that coupling e contributes to the row of point p, which is inside
  * the grid. */
-template <typename Add>
+template <typename Value, typename Add>
 __device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_view view, int32_t e,
-                             point p, int64_t row, Add add) {
+                             point p, const level_row &r, Add add) {
     const int32_t lumps = t->lumps[e];
-    const double value = coupling_of(m, e, p, row);
+    const double value = entry_of<Value>(m, e, r);
     const point o = offset_of(m, e);
     if (view == ROW_SYMMETRIC_LUMPS)
         add(GSW_SLOT_CENTER, value);
@@ -69,14 +70,14 @@ __device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_v
         } else if (view == ROW_SYMMETRIC_PART) {
             add(slot, 0.5 * factor * value);
             add(gsw_slot_mirror(slot),
-                0.5 * factor * entry_at(m, e, {p.x - o.x, p.y - o.y, p.z - o.z}));
+                0.5 * factor * entry_at<Value>(m, e, {p.x - o.x, p.y - o.y, p.z - o.z}));
         } else if (slot != GSW_SLOT_CENTER) {
             const double own = 0.5 * factor * value;
             const double theirs =
                 0.5 * factor *
-                entry_at(m, e,
-                         {p.x - gsw_slot_offset(slot, 0), p.y - gsw_slot_offset(slot, 1),
-                          p.z - gsw_slot_offset(slot, 2)});
+                entry_at<Value>(m, e,
+                                {p.x - gsw_slot_offset(slot, 0), p.y - gsw_slot_offset(slot, 1),
+                                 p.z - gsw_slot_offset(slot, 2)});
             add(slot, own);
             add(gsw_slot_mirror(slot), theirs);
             add(GSW_SLOT_CENTER, -own - theirs);
@@ -84,32 +85,26 @@ __device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_v
     }
 }
 
-enum { ROW_BATCH = 9 }; /* couplings that a thread asks for at once */
-
 /* The same for a whole row. */
-template <typename Add>
+template <typename Value, typename Add>
 __device__ void add_row(const gsw_transfer *t, const level_matrix &m, row_view view, point p,
                         Add add) {
-    const int64_t row = row_of(m, p);
+    const level_row r = level_row_at(m, p);
     if (view != ROW_PLAIN) {
         for (int32_t e = 0; e < m.count; e++)
             if (t->lumps[e] > 0)
-                add_coupling(t, m, view, e, p, row, add);
+                add_coupling<Value>(t, m, view, e, p, r, add);
         return;
     }
-    for (int32_t e = 0; e < m.count; e += ROW_BATCH) {
+    for (int32_t first = 0; first < m.count; first += ROW_BATCH) {
         double value[ROW_BATCH];
-        int32_t slot[ROW_BATCH];
-#pragma unroll
-        for (int k = 0; k < ROW_BATCH; k++) {
-            const bool some = e + k < m.count && t->lumps[e + k] > 0;
-            slot[k] = some ? t->lump[e + k][0].slot : -1;
-            value[k] = some ? coupling_of(m, e + k, p, row) : 0;
-        }
 #pragma unroll
         for (int k = 0; k < ROW_BATCH; k++)
-            if (slot[k] >= 0)
-                add(slot[k], value[k]);
+            value[k] = entry_of<Value>(m, first + k, r);
+#pragma unroll
+        for (int k = 0; k < ROW_BATCH; k++)
+            if (has_entry(m, first + k, r))
+                add(gsw_slot_of(m.dx[first + k], m.dy[first + k], m.dz[first + k]), value[k]);
     }
 }
 

@@ -217,49 +217,57 @@ cudaError_t launch_injected(const gsw_cuda *cuda, const gsw_transfer *t, const g
 /* ---- Changes of type --------------------------------------------------------------------------
  */
 
-/* The largest |from[i]| of each block, NaN left out. */
-__global__ void __launch_bounds__(THREADS)
-    find_largest(int64_t n, const double *from, double *of_block) {
+/* Vectors whose largest entry has an exponent of that size at most become fp32 as they are. */
+constexpr int CALM_EXPONENT = 60;
+
+/* The largest of all the threads' values, for all of them. */
+__device__ double largest_of_block(double most) {
     __shared__ double of[THREADS];
+    of[threadIdx.x] = most;
+    __syncthreads();
+    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            of[threadIdx.x] = fmax(of[threadIdx.x], of[threadIdx.x + half]);
+        __syncthreads();
+    }
+    return of[0];
+}
+
+/* Copies, and finds the largest |from[i]| of each block, NaN left out. */
+__global__ void __launch_bounds__(THREADS)
+    narrow_to(int64_t n, const double *from, float *to, double *of_block) {
     double most = 0;
     take_turn();
 #pragma unroll 8
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * THREADS)
-        most = fmax(most, fabs(from[i]));
-    of[threadIdx.x] = most;
-    __syncthreads();
-    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
-            of[threadIdx.x] = fmax(of[threadIdx.x], of[threadIdx.x + half]);
-        __syncthreads();
+         i += (int64_t)gridDim.x * THREADS) {
+        const double value = from[i];
+        most = fmax(most, fabs(value));
+        to[i] = (float)value;
     }
+    most = largest_of_block(most);
     if (threadIdx.x == 0)
-        of_block[blockIdx.x] = of[0];
+        of_block[blockIdx.x] = most;
 }
 
-/* Each block finds the largest of all by itself. NaN and infinity go through as they are. */
+/* Copies again with a factor, a power of two, where the largest entry is not near 1. Each block
+ * finds it by itself. NaN and infinity go through as they are. */
 __global__ void __launch_bounds__(THREADS)
-    narrow_to(int64_t n, const double *from, const double *of_block, int blocks, float *to,
-              double *scale) {
-    __shared__ double of[THREADS];
+    scale_to(int64_t n, const double *from, const double *of_block, int blocks, float *to,
+             double *scale) {
     double most = 0;
     take_turn();
     for (int block = (int)threadIdx.x; block < blocks; block += THREADS)
         most = fmax(most, of_block[block]);
-    of[threadIdx.x] = most;
-    __syncthreads();
-    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
-            of[threadIdx.x] = fmax(of[threadIdx.x], of[threadIdx.x + half]);
-        __syncthreads();
-    }
-    most = of[0];
-    const int exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
-    const double factor = ldexp(1.0, -exponent);
+    most = largest_of_block(most);
+    int exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
+    if (abs(exponent) <= CALM_EXPONENT)
+        exponent = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *scale = ldexp(1.0, exponent);
-#pragma unroll 8
+    if (exponent == 0)
+        return;
+    const double factor = ldexp(1.0, -exponent);
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * THREADS)
         to[i] = (float)(factor * from[i]);
@@ -325,10 +333,10 @@ gsw_status gsw_cuda_narrow(gsw_context *context, int64_t n, const double *from, 
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const unsigned blocks = blocks_of_sum(n);
     GSW_TRY(gsw_cuda_check(
-        context, launch_kernel(cuda, find_largest, blocks, THREADS, 0, n, from, cuda->partial),
+        context, launch_kernel(cuda, narrow_to, blocks, THREADS, 0, n, from, to, cuda->partial),
         "scaling"));
     return gsw_cuda_check(context,
-                          launch_kernel(cuda, narrow_to, blocks, THREADS, 0, n, from, cuda->partial,
+                          launch_kernel(cuda, scale_to, blocks, THREADS, 0, n, from, cuda->partial,
                                         (int)blocks, to, scale),
                           "scaling");
 }

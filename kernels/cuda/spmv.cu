@@ -6,6 +6,7 @@
 #include <cuda_pipeline.h>
 
 #include "cuda/launch.cuh"
+#include "cuda/near.cuh"
 #include "cuda/spmv.cuh"
 
 namespace {
@@ -210,19 +211,8 @@ __global__ void __launch_bounds__(POINTS)
 
 /* The same for stencils that reach two points or less along each axis, as all named ones do, and
  * grids of so many points: a term takes few instructions, and memory is what takes the time. */
-enum { REACH = 2, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
+enum { SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
 constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
-
-/* Which neighbours a point lacks along an axis, as bits: 1 and 2 before it, 1 and 2 behind it. */
-__host__ __device__ constexpr uint32_t lacks(uint32_t i, uint32_t extent) {
-    return (i < 1 ? 1u : 0u) | (i < 2 ? 2u : 0u) | (i + 1 >= extent ? 4u : 0u) |
-           (i + 2 >= extent ? 8u : 0u);
-}
-/* Which of them an offset's component needs. */
-constexpr uint32_t needs(int32_t d) {
-    return d == 0 ? 0 : d < 0 ? 1u << (-d - 1) : 4u << (d - 1);
-}
-constexpr uint32_t NOTHING_HAS = 1u << 31; /* of a term that fills up a batch */
 
 template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, points;
@@ -237,8 +227,8 @@ static_assert(sizeof(near_terms<double>) + 3 * sizeof(void *) <= 4096,
 template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &terms) {
     bool near = terms.points <= NEAR_POINTS;
     for (int32_t e = 0; e < terms.count; e++)
-        near = near && abs(terms.dx[e]) <= REACH && abs(terms.dy[e]) <= REACH &&
-               abs(terms.dz[e]) <= REACH;
+        near = near && abs(terms.dx[e]) <= NEAR_REACH && abs(terms.dy[e]) <= NEAR_REACH &&
+               abs(terms.dz[e]) <= NEAR_REACH;
     return near;
 }
 
@@ -253,9 +243,7 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     for (int32_t e = 0; e < near.batches * batch; e++) {
         const bool some = e < terms.count;
         near.distance[e] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
-        near.needed[e] =
-            some ? needs(terms.dx[e]) | needs(terms.dy[e]) << 4 | needs(terms.dz[e]) << 8
-                 : NOTHING_HAS;
+        near.needed[e] = some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) : NOTHING_HAS;
         near.values[e] = some ? terms.values[e] : nullptr;
     }
     return near;
@@ -268,9 +256,8 @@ __global__ void __launch_bounds__(POINTS)
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         const uint32_t line = row / terms.nx, pz = line / terms.ny;
-        const uint32_t lacked = lacks(row - line * terms.nx, terms.nx) |
-                                lacks(line - pz * terms.ny, terms.ny) << 4 |
-                                lacks(pz, terms.nz) << 8 | NOTHING_HAS;
+        const uint32_t lacked = all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx,
+                                          terms.ny, terms.nz);
         Value sum = residual ? b[row] : 0;
         for (int32_t first = 0; first < terms.batches * batch; first += batch) {
             Value a[batch] = {}, neighbour[batch] = {};

@@ -332,10 +332,11 @@ static int is_near(const gsw_stencil *stencil) {
 static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     const gsw_level *level = mg->level[number];
     const int near = is_near(&level->matrix.stencil);
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
         if (near && number > 0 && mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
-            level->points <= mg->context->ops->multigrid->multicolor_points)
+            ops->prefers_colors && ops->prefers_colors(&level->matrix.grid))
             return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_MULTICOLOR:
