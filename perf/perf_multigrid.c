@@ -187,7 +187,7 @@ int main(int argc, char **argv) {
                 options.cycle =
                     strcmp(value, gsw_cycle_name(c)) == 0 ? (gsw_cycle)c : options.cycle;
         else if (is_option("--smoother", first, argc, argv))
-            for (int s = 0; s <= GSW_SMOOTHER_CHEBYSHEV; s++)
+            for (int s = 0; s <= GSW_SMOOTHER_MULTICOLOR; s++)
                 options.smoother =
                     strcmp(value, gsw_smoother_name(s)) == 0 ? (gsw_smoother)s : options.smoother;
         first++;

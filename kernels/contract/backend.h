@@ -40,10 +40,12 @@ typedef struct gsw_backend_ops {
 
     /* Memory for vectors. upload and download copy between host and backend memory. */
     gsw_status (*alloc)(gsw_context *context, size_t bytes, void **pointer);
-    /* The same for memory that only this context's operations use. The backend may keep what is
-     * released and give it out again without asking the system. */
-    gsw_status (*reserve)(gsw_context *context, size_t bytes, void **pointer);
     void (*release)(gsw_context *context, void *pointer);
+    /* The same for memory that only this context's operations use: it is theirs, and free again, in
+     * the order of what has been queued. The backend may keep what is free and give it out again
+     * without asking the system. */
+    gsw_status (*reserve)(gsw_context *context, size_t bytes, void **pointer);
+    void (*unreserve)(gsw_context *context, void *pointer);
     gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
     gsw_status (*download)(gsw_context *context, void *to_host, const void *from, size_t bytes);
     gsw_status (*set)(gsw_context *context, void *pointer, int value, size_t bytes);

@@ -320,6 +320,12 @@ void release(gsw_context *context, void *pointer) {
     (void)cudaGetLastError();
 }
 
+void unreserve(gsw_context *context, void *pointer) {
+    device_scope scope;
+    (void)cudaSetDevice(gsw_cuda_of(context)->device);
+    gsw_cuda_unreserve(context, pointer);
+}
+
 gsw_status upload(gsw_context *context, void *to, const void *from_host, size_t bytes) {
     cudaStream_t stream = gsw_cuda_of(context)->stream;
     GSW_TRY(gsw_cuda_check(context,
@@ -390,8 +396,9 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .close = close_context,
         .synchronize = entry<synchronize>::call,
         .alloc = entry<alloc>::call,
-        .reserve = entry<reserve>::call,
         .release = release,
+        .reserve = entry<reserve>::call,
+        .unreserve = unreserve,
         .upload = entry<upload>::call,
         .download = entry<download>::call,
         .set = entry<set>::call,

@@ -22,6 +22,19 @@ gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what
                           what);
 }
 
+void gsw_cuda_unreserve(gsw_context *context, void *pointer) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    if (!pointer)
+        return;
+    if (cuda->pool) {
+        (void)cudaFreeAsync(pointer, cuda->stream);
+    } else {
+        (void)cudaStreamSynchronize(cuda->stream);
+        (void)cudaFree(pointer);
+    }
+    (void)cudaGetLastError();
+}
+
 gsw_status gsw_cuda_enter(gsw_context *context) {
     /* What the program's own calls left behind is not ours to report. An error that has broken the
      * device's context stays, and comes back from the next call. */

@@ -242,16 +242,15 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     if (!packed)
         return;
     (void)cudaStreamSynchronize(gsw_cuda_of(context)->stream);
-    gsw_cuda_sweep_close(packed);
+    gsw_cuda_sweep_close(context, packed);
     gsw_cuda_eliminate_close(packed);
     for (int part = 1; part >= 0; part--) {
-        (void)cudaFree(packed->view[part].values);
-        (void)cudaFree((void *)packed->view[part].mirror);
-        (void)cudaFree((void *)packed->view[part].table);
+        gsw_cuda_unreserve(context, packed->view[part].values);
+        gsw_cuda_unreserve(context, (void *)packed->view[part].mirror);
+        gsw_cuda_unreserve(context, (void *)packed->view[part].table);
     }
-    (void)cudaFree(packed->reciprocal);
-    (void)cudaFree(packed->pivots);
-    (void)cudaGetLastError();
+    gsw_cuda_unreserve(context, packed->reciprocal);
+    gsw_cuda_unreserve(context, packed->pivots);
     free(packed);
     factor->packed = NULL;
 }

@@ -215,7 +215,7 @@ gsw_status gsw_cuda_transfer_open(gsw_context *context, gsw_transfer *transfer) 
 
 void gsw_cuda_transfer_close(gsw_context *context, gsw_transfer *transfer) {
     if (transfer->tables)
-        context->ops->release(context, transfer->tables);
+        context->ops->unreserve(context, transfer->tables);
     transfer->tables = NULL;
 }
 

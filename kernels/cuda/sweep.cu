@@ -301,9 +301,9 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     return open_area(context, factor, 1, 1, &packed->area[0]);
 }
 
-void gsw_cuda_sweep_close(struct gsw_packed *packed) {
-    (void)cudaFree(packed->area[0].state);
-    (void)cudaFree(packed->area[1].state);
+void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed) {
+    gsw_cuda_unreserve(context, packed->area[0].state);
+    gsw_cuda_unreserve(context, packed->area[1].state);
 }
 
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,

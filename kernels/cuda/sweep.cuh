@@ -7,7 +7,7 @@
 /* Allocates and resets what sweeps with one right-hand side need; adds to factor->info.work_bytes.
  */
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor);
-void gsw_cuda_sweep_close(struct gsw_packed *packed);
+void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed);
 
 /* The tile that the sweep's kernels want for a shape. */
 gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles);

@@ -51,7 +51,7 @@ static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
 
 static void release(gsw_krylov_run *run, gmres *m) {
     if (m->coefficients != NULL)
-        run->context->ops->release(run->context, m->coefficients);
+        run->context->ops->unreserve(run->context, m->coefficients);
     free(m->columns);
 }
 

@@ -66,7 +66,7 @@ gsw_status gsw_krylov_queue(gsw_krylov_run *run, const gsw_krylov_method *method
     status = follow(run, method);
 
 cleanup:
-    ops->release(run->context, memory);
+    ops->unreserve(run->context, memory);
     run->state = NULL;
     return status;
 }

@@ -277,7 +277,7 @@ gsw_status gsw_krylov_solve(gsw_krylov_run *run, const gsw_krylov_method *method
 
 cleanup:
     if (run->work != NULL)
-        run->context->ops->release(run->context, run->work);
+        run->context->ops->unreserve(run->context, run->work);
     run->work = NULL;
     result->iterations = run->iterations;
     return status;

@@ -437,7 +437,7 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *mg, const gsw_matrix *matrix) {
 
 static void release(gsw_context *context, void *pointer) {
     if (pointer)
-        context->ops->release(context, pointer);
+        context->ops->unreserve(context, pointer);
 }
 
 void gsw_multigrid_clear(gsw_multigrid *mg) {

@@ -158,7 +158,7 @@ void gsw_preconditioner_destroy(gsw_preconditioner *preconditioner) {
     if (preconditioner == NULL)
         return;
     if (preconditioner->work != NULL)
-        preconditioner->context->ops->release(preconditioner->context, preconditioner->work);
+        preconditioner->context->ops->unreserve(preconditioner->context, preconditioner->work);
     if (preconditioner->ops->destroy != NULL)
         preconditioner->ops->destroy(preconditioner->self);
     free(preconditioner);
