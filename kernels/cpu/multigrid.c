@@ -765,32 +765,16 @@ static void triple(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
 /* ---- Vectors ---------------------------------------------------------------------------------
  */
 
-#define VALUE       double
-#define TYPED(name) name##_f64
-#include "cpu/multigrid_transfer.inc"
-#undef VALUE
-#undef TYPED
-
-#define VALUE       float
-#define TYPED(name) name##_f32
-#include "cpu/multigrid_transfer.inc"
-#undef VALUE
-#undef TYPED
-
-static void restrict_vector(int threads, const gsw_transfer *t, gsw_dtype type,
-                            void *const *weights, double scale, const void *from, void *to) {
-    if (type == GSW_F64)
-        restrict_f64(threads, t, weights, scale, from, to);
-    else
-        restrict_f32(threads, t, weights, (float)scale, from, to);
+static void combine_f64(int threads, int64_t n, double a, const double *x, double b, double *y) {
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < n; i++)
+        y[i] = b == 0 ? a * x[i] : a * x[i] + b * y[i];
 }
 
-static void prolong_add(int threads, const gsw_transfer *t, gsw_dtype type, void *const *weights,
-                        const void *from, void *to) {
-    if (type == GSW_F64)
-        prolong_f64(threads, t, weights, from, to);
-    else
-        prolong_f32(threads, t, weights, from, to);
+static void combine_f32(int threads, int64_t n, float a, const float *x, float b, float *y) {
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < n; i++)
+        y[i] = b == 0 ? a * x[i] : a * x[i] + b * y[i];
 }
 
 static void combine(int threads, gsw_dtype type, int64_t n, double a, const void *x, double b,
@@ -842,14 +826,22 @@ static void widen(int threads, int64_t n, const float *from, double scale, doubl
         to[i] = scale * from[i];
 }
 
+void GSW_ISA_FN(gsw_multigrid_smooth)(const gsw_smooth_job *job);
+void GSW_ISA_FN(gsw_multigrid_restrict)(int threads, const gsw_transfer *transfer,
+                                        const gsw_matrix *matrix, gsw_dtype type,
+                                        void *const *weights, const void *b, const void *x,
+                                        void *to);
+void GSW_ISA_FN(gsw_multigrid_prolong)(int threads, const gsw_transfer *transfer, gsw_dtype type,
+                                       void *const *weights, const void *from, void *to);
 extern const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
 const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid) = {
     .survey = survey,
     .copy_lines = copy_lines,
     .interpolate = interpolate,
     .triple = triple,
-    .restrict_vector = restrict_vector,
-    .prolong_add = prolong_add,
+    .smooth = GSW_ISA_FN(gsw_multigrid_smooth),
+    .restrict_residual = GSW_ISA_FN(gsw_multigrid_restrict),
+    .prolong_add = GSW_ISA_FN(gsw_multigrid_prolong),
     .narrow = narrow,
     .widen = widen,
     .combine = combine,

@@ -9,7 +9,7 @@
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 
-enum { SETUP_GRAIN = 512, TRANSFER_GRAIN = 4096, VECTOR_GRAIN = 16384 };
+enum { SETUP_GRAIN = 512, TRANSFER_GRAIN = 4096, SMOOTH_GRAIN = 4096, VECTOR_GRAIN = 16384 };
 
 static const gsw_cpu_multigrid *kernels_of(const gsw_context *context) {
     return ((const gsw_cpu_kernels *)context->backend_data)->multigrid;
@@ -116,11 +116,74 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
                                         const gsw_matrix *matrix, gsw_dtype type,
                                         void *const *weights, const void *b, const void *x,
                                         void *work, void *to) {
-    const gsw_cpu_kernels *kernels = context->backend_data;
+    (void)work;
     const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
-    kernels->spmv(threads, matrix, type, b, x, work);
-    kernels->multigrid->restrict_vector(threads, transfer, type, weights, b ? 1 : -1, work, to);
+    kernels_of(context)->restrict_residual(threads, transfer, matrix, type, weights, b, x, to);
     return GSW_SUCCESS;
+}
+
+static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *matrix,
+                                      gsw_dtype type, void *reciprocal) {
+    const int64_t n = points_of(&matrix->grid);
+    const int threads = threads_for(context, n, VECTOR_GRAIN);
+    const void *diagonal = matrix->array.values[matrix->stencil.center];
+    const gsw_dtype from = matrix->array.value_type;
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < n; i++) {
+        const double value = 1 / gsw_value_at(diagonal, from, i);
+        if (type == GSW_F64)
+            ((double *)reciprocal)[i] = value;
+        else
+            ((float *)reciprocal)[i] = (float)value;
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status run_smooth(gsw_context *context, gsw_smooth_job job) {
+    job.threads = threads_for(context, points_of(&job.matrix->grid), SMOOTH_GRAIN);
+    kernels_of(context)->smooth(&job);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                             const void *reciprocal, int down, int zero, const void *b, void *x) {
+    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
+                                                .type = type,
+                                                .reciprocal = reciprocal,
+                                                .down = down,
+                                                .zero = zero,
+                                                .b = b,
+                                                .x = x});
+}
+
+static gsw_status cpu_smooth_restrict(gsw_context *context, const gsw_transfer *transfer,
+                                      const gsw_matrix *matrix, gsw_dtype type,
+                                      const void *reciprocal, void *const *weights, const void *b,
+                                      void *x, void *to) {
+    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
+                                                .type = type,
+                                                .reciprocal = reciprocal,
+                                                .zero = 1,
+                                                .b = b,
+                                                .x = x,
+                                                .transfer = transfer,
+                                                .weights = weights,
+                                                .coarse = to});
+}
+
+static gsw_status cpu_prolong_smooth(gsw_context *context, const gsw_transfer *transfer,
+                                     const gsw_matrix *matrix, gsw_dtype type,
+                                     const void *reciprocal, void *const *weights, const void *from,
+                                     const void *b, void *x) {
+    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
+                                                .type = type,
+                                                .reciprocal = reciprocal,
+                                                .down = 1,
+                                                .b = b,
+                                                .x = x,
+                                                .transfer = transfer,
+                                                .weights = weights,
+                                                .coarse = (void *)(uintptr_t)from});
 }
 
 static gsw_status cpu_prolong(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
@@ -244,6 +307,10 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .triple = cpu_triple,
     .restrict_residual = cpu_restrict_residual,
     .prolong_add = cpu_prolong,
+    .invert_diagonal = cpu_invert_diagonal,
+    .smooth = cpu_smooth,
+    .smooth_restrict = cpu_smooth_restrict,
+    .prolong_smooth = cpu_prolong_smooth,
     .narrow = cpu_narrow,
     .widen = cpu_widen,
     .combine = cpu_combine,

@@ -9,6 +9,7 @@
 #include "contract/csr.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
+#include "cpu/strip.h"
 
 /* Smaller matrices are not worth waking the other threads. */
 #define SERIAL_LIMIT 8192
@@ -19,19 +20,10 @@
 /* Rows of a CSR that one task computes. */
 #define ROWS 2048
 
-/* Points of a line are computed in strips that fill one register: compilers pass wider vectors
- * through memory. STRIPS of them at a time hide the latency of the multiply-adds. */
-#if defined(__AVX512F__)
-#define STRIP_BYTES 64
-#else
-#define STRIP_BYTES 32
-#endif
-#define STRIP ((int64_t)(STRIP_BYTES / sizeof(VALUE)))
+/* Points of a line are computed in strips, so many at a time to hide the latency of the
+ * multiply-adds. */
 enum { STRIPS = 4 };
-#define STRIP_TYPE(VALUE, name)                                                                    \
-    typedef VALUE name __attribute__((vector_size(STRIP_BYTES), aligned(sizeof(VALUE)), may_alias))
-STRIP_TYPE(double, strip_f64);
-STRIP_TYPE(float, strip_f32);
+#define STRIP STRIP_VALUES(VALUE)
 
 /* The code for each vector type, and within it for each type of coefficient. */
 #define VALUE      double
