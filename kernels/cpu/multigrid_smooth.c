@@ -21,8 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/kernels.h"
-#include "cpu/multigrid.h"
+#include "cpu/multigrid_kernels.h"
 #include "cpu/multiply_add.h"
 #include "cpu/strip.h"
 #include "cpu/sweep.h"
@@ -101,14 +100,6 @@ static place place_of(const walk *w, int64_t p, int64_t q) {
 #define SHUFFLE(a, b, which) STRIP_SHUFFLE_f32(a, b, which)
 #include "cpu/multigrid_lines.inc"
 #include "cpu/multigrid_smooth.inc"
-
-void GSW_ISA_FN(gsw_multigrid_smooth)(const gsw_smooth_job *job);
-void GSW_ISA_FN(gsw_multigrid_restrict)(int threads, const gsw_transfer *transfer,
-                                        const gsw_matrix *matrix, gsw_dtype type,
-                                        void *const *weights, const void *b, const void *x,
-                                        void *to);
-void GSW_ISA_FN(gsw_multigrid_prolong)(int threads, const gsw_transfer *transfer, gsw_dtype type,
-                                       void *const *weights, const void *from, void *to);
 
 void GSW_ISA_FN(gsw_multigrid_smooth)(const gsw_smooth_job *job) {
     if (job->type == GSW_F64)
