@@ -60,6 +60,25 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*prolong_add)(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to);
 
+    /* Gauss-Seidel in natural order on a level's own arrays, in place. All NULL where the backend
+     * sweeps packed factors instead. The matrix and b, x are of `type`; couplings that leave the
+     * grid are zeros.
+     *
+     * invert_diagonal: the reciprocals of the diagonal, for what follows.
+     * smooth: one sweep, upwards or `down`; `zero`: x is 0, whatever it holds.
+     * smooth_restrict: one sweep upwards from zero, then to = R (b - A x).
+     * prolong_smooth: x += P from, then one sweep downwards. */
+    gsw_status (*invert_diagonal)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                  void *reciprocal);
+    gsw_status (*smooth)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                         const void *reciprocal, int down, int zero, const void *b, void *x);
+    gsw_status (*smooth_restrict)(gsw_context *context, const gsw_transfer *transfer,
+                                  const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
+                                  void *const *weights, const void *b, void *x, void *to);
+    gsw_status (*prolong_smooth)(gsw_context *context, const gsw_transfer *transfer,
+                                 const gsw_matrix *matrix, gsw_dtype type, const void *reciprocal,
+                                 void *const *weights, const void *from, const void *b, void *x);
+
     /* fp64 to fp32 and back. narrow multiplies by a power of two that keeps the largest entry far
      * from the ends of fp32's range. It leaves the reciprocal in *scale, which is in the backend's
      * memory and by which widen multiplies. */
@@ -98,6 +117,9 @@ typedef struct gsw_multigrid_ops {
      * host's. Made when the transfer is complete, before any of the above. */
     gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
     void (*transfer_close)(gsw_context *context, gsw_transfer *transfer);
+
+    /* Whether kernels read what lies beside arrays of weights and matrices: then zeros do. */
+    int reads_margins;
 
     /* Whether sweeps are fast with named stencils only: coarse stencils are then extended to one.
      */

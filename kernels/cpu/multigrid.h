@@ -8,6 +8,22 @@
 /* Fills the operations with kernels of the context's instruction set. */
 extern const gsw_multigrid_ops gsw_cpu_multigrid_ops;
 
+/* One sweep of Gauss-Seidel, upwards or `down`, on arrays of `type`; `zero`: x is 0, whatever it
+ * holds. With a transfer, a sweep upwards from zero is followed by coarse = R (b - A x), and x +=
+ * P coarse comes before one downwards. */
+typedef struct gsw_smooth_job {
+    const gsw_matrix *matrix;
+    gsw_dtype type;
+    const void *reciprocal; /* of the diagonal */
+    int down, zero;
+    const void *b;
+    void *x;
+    const gsw_transfer *transfer; /* NULL: the sweep alone */
+    void *const *weights;
+    void *coarse;
+    int threads;
+} gsw_smooth_job;
+
 /* The kernels that are built for each instruction set; see multigrid_ops.h. */
 typedef struct gsw_cpu_multigrid {
     void (*survey)(int threads, const gsw_matrix *matrix, int mirror, gsw_survey *survey);
@@ -17,10 +33,10 @@ typedef struct gsw_cpu_multigrid {
     void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
                    gsw_dtype type, void *const *prolongation, void *const *restriction,
                    double *const *coarse);
-    void (*inject)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
-                   double *const *coarse);
-    void (*restrict_vector)(int threads, const gsw_transfer *transfer, gsw_dtype type,
-                            void *const *weights, double scale, const void *from, void *to);
+    void (*smooth)(const gsw_smooth_job *job);
+    void (*restrict_residual)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
+                              gsw_dtype type, void *const *weights, const void *b, const void *x,
+                              void *to);
     void (*prolong_add)(int threads, const gsw_transfer *transfer, gsw_dtype type,
                         void *const *weights, const void *from, void *to);
     void (*narrow)(int threads, int64_t n, const double *from, float *to, double *scale);

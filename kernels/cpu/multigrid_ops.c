@@ -9,7 +9,7 @@
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 
-enum { SETUP_GRAIN = 512, TRANSFER_GRAIN = 4096, VECTOR_GRAIN = 16384 };
+enum { SETUP_GRAIN = 512, TRANSFER_GRAIN = 4096, SMOOTH_GRAIN = 4096, VECTOR_GRAIN = 16384 };
 
 static const gsw_cpu_multigrid *kernels_of(const gsw_context *context) {
     return ((const gsw_cpu_kernels *)context->backend_data)->multigrid;
@@ -112,28 +112,151 @@ static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
+/* ---- Injection --------------------------------------------------------------------------------
+ */
+
+/* The fine row of coarse point (0, y, z), and how far those of its line are apart. */
+static int64_t injected_row(const gsw_transfer *t, int64_t y, int64_t z, int64_t *step) {
+    *step = t->axes & 1 ? 2 : 1;
+    return gsw_grid_row(&t->fine, 0, t->axes & 2 ? 2 * y : y, t->axes & 4 ? 2 * z : z);
+}
+
+/* Entry e of the coarse line (y, z). */
+static void inject_line(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e, int64_t y,
+                        int64_t z, double *to) {
+    const gsw_grid *g = &t->coarse;
+    const gsw_offset o = t->coarse_stencil.offsets[e];
+    const void *array = matrix->array.values[e];
+    const int inside =
+        array && y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 && z + o.dz < g->nz;
+    int64_t step;
+    const int64_t at = injected_row(t, y, z, &step);
+    for (int64_t x = 0; x < g->nx; x++)
+        to[x] = inside && x + o.dx >= 0 && x + o.dx < g->nx
+                    ? gsw_value_at(array, matrix->array.value_type, at + step * x)
+                    : 0;
+}
+
 static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
                              const gsw_matrix *matrix, double *const *coarse) {
-    const int threads = threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN);
-    kernels_of(context)->inject(threads, transfer, matrix, coarse);
+    const gsw_grid *g = &transfer->coarse;
+    const int threads = threads_for(context, points_of(g), SETUP_GRAIN);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < g->ny * g->nz; line++)
+        for (int32_t e = 0; e < transfer->coarse_stencil.count; e++)
+            inject_line(transfer, matrix, e, line % g->ny, line / g->ny, coarse[e] + line * g->nx);
     return GSW_SUCCESS;
 }
+
+/* to = sign * (from at the coarse points); or, upwards, to at the coarse points += from. */
+static void inject_vector(const gsw_transfer *t, int threads, gsw_dtype type, int up, int sign,
+                          const void *from, void *to) {
+    const gsw_grid *g = &t->coarse;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < g->ny * g->nz; line++) {
+        int64_t step;
+        const int64_t fine = injected_row(t, line % g->ny, line / g->ny, &step);
+        const int64_t coarse = line * g->nx;
+        for (int64_t x = 0; x < g->nx; x++) {
+            const int64_t there = fine + step * x, here = coarse + x;
+            if (up)
+                put(to, type, there,
+                    gsw_value_at(to, type, there) + gsw_value_at(from, type, here));
+            else
+                put(to, type, here, sign * gsw_value_at(from, type, there));
+        }
+    }
+}
+
+/* ---- Transfers and smoothing ------------------------------------------------------------------
+ */
 
 static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer *transfer,
                                         const gsw_matrix *matrix, gsw_dtype type,
                                         void *const *weights, const void *b, const void *x,
                                         void *work, void *to) {
-    const gsw_cpu_kernels *kernels = context->backend_data;
     const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
-    kernels->spmv(threads, matrix, type, b, x, work);
-    kernels->multigrid->restrict_vector(threads, transfer, type, weights, b ? 1 : -1, work, to);
+    if (transfer->injection) {
+        const gsw_cpu_kernels *kernels = context->backend_data;
+        kernels->spmv(threads, matrix, type, b, x, work);
+        inject_vector(transfer, threads, type, 0, b ? 1 : -1, work, to);
+        return GSW_SUCCESS;
+    }
+    kernels_of(context)->restrict_residual(threads, transfer, matrix, type, weights, b, x, to);
     return GSW_SUCCESS;
+}
+
+static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *matrix,
+                                      gsw_dtype type, void *reciprocal) {
+    const int64_t n = points_of(&matrix->grid);
+    const int threads = threads_for(context, n, VECTOR_GRAIN);
+    const void *diagonal = matrix->array.values[matrix->stencil.center];
+    const gsw_dtype from = matrix->array.value_type;
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = 0; i < n; i++) {
+        const double value = 1 / gsw_value_at(diagonal, from, i);
+        if (type == GSW_F64)
+            ((double *)reciprocal)[i] = value;
+        else
+            ((float *)reciprocal)[i] = (float)value;
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status run_smooth(gsw_context *context, gsw_smooth_job job) {
+    job.threads = threads_for(context, points_of(&job.matrix->grid), SMOOTH_GRAIN);
+    kernels_of(context)->smooth(&job);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                             const void *reciprocal, int down, int zero, const void *b, void *x) {
+    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
+                                                .type = type,
+                                                .reciprocal = reciprocal,
+                                                .down = down,
+                                                .zero = zero,
+                                                .b = b,
+                                                .x = x});
+}
+
+static gsw_status cpu_smooth_restrict(gsw_context *context, const gsw_transfer *transfer,
+                                      const gsw_matrix *matrix, gsw_dtype type,
+                                      const void *reciprocal, void *const *weights, const void *b,
+                                      void *x, void *to) {
+    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
+                                                .type = type,
+                                                .reciprocal = reciprocal,
+                                                .zero = 1,
+                                                .b = b,
+                                                .x = x,
+                                                .transfer = transfer,
+                                                .weights = weights,
+                                                .coarse = to});
+}
+
+static gsw_status cpu_prolong_smooth(gsw_context *context, const gsw_transfer *transfer,
+                                     const gsw_matrix *matrix, gsw_dtype type,
+                                     const void *reciprocal, void *const *weights, const void *from,
+                                     const void *b, void *x) {
+    return run_smooth(context, (gsw_smooth_job){.matrix = matrix,
+                                                .type = type,
+                                                .reciprocal = reciprocal,
+                                                .down = 1,
+                                                .b = b,
+                                                .x = x,
+                                                .transfer = transfer,
+                                                .weights = weights,
+                                                .coarse = (void *)(uintptr_t)from});
 }
 
 static gsw_status cpu_prolong(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to) {
     const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
-    kernels_of(context)->prolong_add(threads, transfer, type, weights, from, to);
+    if (transfer->injection)
+        inject_vector(transfer, threads, type, 1, 1, from, to);
+    else
+        kernels_of(context)->prolong_add(threads, transfer, type, weights, from, to);
     return GSW_SUCCESS;
 }
 
@@ -296,6 +419,10 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .triple = cpu_triple,
     .restrict_residual = cpu_restrict_residual,
     .prolong_add = cpu_prolong,
+    .invert_diagonal = cpu_invert_diagonal,
+    .smooth = cpu_smooth,
+    .smooth_restrict = cpu_smooth_restrict,
+    .prolong_smooth = cpu_prolong_smooth,
     .narrow = cpu_narrow,
     .widen = cpu_widen,
     .combine = cpu_combine,
@@ -303,5 +430,6 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .dense_apply = cpu_dense_apply,
     .inject = cpu_inject,
     .color_sweep = cpu_color_sweep,
+    .reads_margins = 1,
     .coarsest_points = 200,
 };

@@ -9,6 +9,7 @@
 #include "contract/csr.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
+#include "cpu/strip.h"
 
 /* Smaller matrices are not worth waking the other threads. */
 #define SERIAL_LIMIT 8192
@@ -18,6 +19,11 @@
 
 /* Rows of a CSR that one task computes. */
 #define ROWS 2048
+
+/* Points of a line are computed in strips, so many at a time to hide the latency of the
+ * multiply-adds. */
+enum { STRIPS = 4 };
+#define STRIP STRIP_VALUES(VALUE)
 
 /* The code for each vector type, and within it for each type of coefficient. */
 #define VALUE      double

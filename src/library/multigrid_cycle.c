@@ -27,6 +27,9 @@ static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, con
 /* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with the parts exchanged. */
 static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
     const void *from = l->b;
+    if (l->reciprocal)
+        return mg->context->ops->multigrid->smooth(mg->context, &l->product, mg->options.cycle_type,
+                                                   l->reciprocal, down, zero, l->b, l->x);
     if (!zero) {
         GSW_TRY(multiply(mg, down ? &l->lower : &l->upper, l->b, l->x, l->residual));
         from = l->residual;
@@ -39,6 +42,10 @@ static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down
  * other product: the factor is SSOR's, (D + L) (I + D^-1 U). From x = 0 it needs no product at all.
  */
 static gsw_status symmetric_gauss_seidel(const hierarchy *mg, const gsw_level *l, int zero) {
+    if (l->reciprocal) { /* sweeps in place */
+        GSW_TRY(gauss_seidel(mg, l, 0, zero));
+        return gauss_seidel(mg, l, 1, 0);
+    }
     void *to = zero ? l->x : l->residual;
     if (!zero)
         GSW_TRY(multiply(mg, &l->upper, l->b, l->x, to));
@@ -131,19 +138,36 @@ static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int
     return GSW_SUCCESS;
 }
 
-/* b of the next level. After one sweep upwards from zero (D + L) x = b, so the residual is -U x and
- * half the matrix makes it. */
-static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
-                          int zero) {
-    const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS;
-    return mg->context->ops->multigrid->restrict_residual(
-        mg->context, l->transfer, half ? &l->upper : &l->product, mg->options.cycle_type,
-        l->restriction.values, half ? NULL : l->b, l->x, l->residual, next->b);
+/* Whether the level's sweeps are Gauss-Seidel on its own arrays and each of `sweeps` is one. */
+static int sweeps_once(const gsw_level *l, int sweeps) {
+    return l->smoother == GSW_SMOOTHER_GS && l->reciprocal && sweeps == 1 &&
+           !l->transfer->injection;
 }
 
+/* Smoothing, and b of the next level. After one sweep upwards from zero (D + L) x = b, so the
+ * residual is -U x and half the matrix makes it. */
+static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
+                          int zero) {
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS;
+    if (zero && sweeps_once(l, mg->options.pre_sweeps))
+        return ops->smooth_restrict(mg->context, l->transfer, &l->product, mg->options.cycle_type,
+                                    l->reciprocal, l->restriction.values, l->b, l->x, next->b);
+    GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
+    return ops->restrict_residual(mg->context, l->transfer, half ? &l->upper : &l->product,
+                                  mg->options.cycle_type, l->restriction.values, half ? NULL : l->b,
+                                  l->x, l->residual, next->b);
+}
+
+/* The correction of the next level, and smoothing. */
 static gsw_status ascend(const hierarchy *mg, const gsw_level *l, const gsw_level *next) {
-    return mg->context->ops->multigrid->prolong_add(
-        mg->context, l->transfer, mg->options.cycle_type, l->prolongation.values, next->x, l->x);
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    if (sweeps_once(l, mg->options.post_sweeps))
+        return ops->prolong_smooth(mg->context, l->transfer, &l->product, mg->options.cycle_type,
+                                   l->reciprocal, l->prolongation.values, next->x, l->b, l->x);
+    GSW_TRY(ops->prolong_add(mg->context, l->transfer, mg->options.cycle_type,
+                             l->prolongation.values, next->x, l->x));
+    return smooth(mg, l, mg->options.post_sweeps, 1, 0);
 }
 
 /* A level on its way through its cycle. */
@@ -184,7 +208,6 @@ gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
         if (number == last) {
             GSW_TRY(solve_coarsest(mg, l));
         } else if (at[number].calls == 0) {
-            GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, at[number].zero));
             GSW_TRY(descend(mg, l, mg->level[number + 1], at[number].zero));
             visit_next(mg, number, &at[number]);
             number++;
@@ -194,7 +217,6 @@ gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
             continue;
         } else {
             GSW_TRY(ascend(mg, l, mg->level[number + 1]));
-            GSW_TRY(smooth(mg, l, mg->options.post_sweeps, 1, 0));
         }
         if (number == 0)
             return GSW_SUCCESS;

@@ -15,6 +15,7 @@ enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer times, and
 typedef struct gsw_level_arrays {
     void *block; /* NULL: the values are those of others */
     void *values[GSW_STENCIL_MAX];
+    int32_t mirrored; /* arrays before this one are later ones, shifted */
 } gsw_level_arrays;
 
 typedef struct gsw_level {
@@ -29,6 +30,7 @@ typedef struct gsw_level {
     gsw_smoother smoother;
     int fell_back;              /* its ILU(0) met a bad pivot */
     gsw_factor *first, *second; /* GS: D + L and D + U; else the factor alone. SYMGS: SSOR's */
+    void *reciprocal;           /* GS, SYMGS on the arrays themselves: of the diagonal */
 
     /* To the next level; NULL on the coarsest. */
     gsw_transfer *transfer;

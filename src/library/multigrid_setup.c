@@ -17,20 +17,61 @@ gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, 
     return GSW_SUCCESS;
 }
 
-/* `count` arrays of one value per point, with `pad` zeros before each and behind the last. */
+/* Arrays begin so far apart that equal places of several lie in different sets of a cache, also
+ * where the number of points is a power of two: 384 bytes more than a multiple of 4096. */
+static size_t spread(size_t bytes) {
+    const size_t page = 4096, shift = 384;
+    return (bytes + page - shift - 1) / page * page + shift;
+}
+
+/* `count` arrays of one value per point, with at least `pad` zeros before each and behind the
+ * last. */
 static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t points, int64_t pad,
                                gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
-    const size_t size = gsw_dtype_size(type), pitch = (size_t)points + (size_t)pad;
-    size_t values;
-    if (!gsw_mul_size((size_t)count, pitch, &values) || values > SIZE_MAX / 2 - (size_t)pad)
+    const size_t size = gsw_dtype_size(type), margin = (size_t)pad * size;
+    size_t body, total;
+    if (!gsw_mul_size((size_t)points, size, &body) || body > SIZE_MAX / 2 - margin - 4096 ||
+        !gsw_mul_size((size_t)count, spread(body + margin), &total) ||
+        total > SIZE_MAX / 2 - margin)
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    values += (size_t)pad;
-    GSW_TRY(gsw_multigrid_alloc(context, values, size, bytes, &arrays->block));
-    for (int32_t e = 0; pad > 0 && e <= count; e++)
-        GSW_TRY(context->ops->set(context, (char *)arrays->block + (size_t)e * pitch * size, 0,
-                                  (size_t)pad * size));
+    const size_t pitch = spread(body + margin), between = pitch - body;
+    GSW_TRY(gsw_multigrid_alloc(context, total + margin, 1, bytes, &arrays->block));
+    for (int32_t e = 0; e <= count && pad > 0 && context->ops->multigrid->reads_margins; e++)
+        GSW_TRY(context->ops->set(context, (char *)arrays->block + (size_t)e * pitch, 0,
+                                  e < count ? between : margin));
     for (int32_t e = 0; e < count; e++)
-        arrays->values[e] = (char *)arrays->block + ((size_t)pad + (size_t)e * pitch) * size;
+        arrays->values[e] = (char *)arrays->block + (size_t)e * pitch + between;
+    return GSW_SUCCESS;
+}
+
+/* Arrays of a matrix on this grid. Where it is symmetric, those of the lower part are those of the
+ * upper part, seen from the neighbour: (i, i + o) is (j, j - o) with j = i + o. The zeros of
+ * couplings that leave the grid are seen as such zeros, too. */
+static gsw_status alloc_matrix(gsw_context *context, const gsw_grid *grid,
+                               const gsw_stencil *stencil, int64_t points, int symmetric,
+                               gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
+    const int64_t size = (int64_t)gsw_dtype_size(type);
+    int64_t reach = 0;
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t distance = llabs(gsw_grid_row(grid, o.dx, o.dy, o.dz));
+        symmetric = symmetric && gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) >= 0;
+        reach = distance > reach ? distance : reach;
+    }
+    if (!symmetric)
+        return alloc_arrays(context, stencil->count, points, 0, type, bytes, arrays);
+    const int32_t first = stencil->center;
+    gsw_level_arrays upper;
+    GSW_TRY(alloc_arrays(context, stencil->count - first, points, reach, type, bytes, &upper));
+    arrays->block = upper.block;
+    arrays->mirrored = first;
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int32_t mirror = gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
+        arrays->values[e] = e >= first ? upper.values[e - first]
+                                       : (char *)upper.values[mirror - first] +
+                                             size * gsw_grid_row(grid, o.dx, o.dy, o.dz);
+    }
     return GSW_SUCCESS;
 }
 
@@ -81,6 +122,16 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
 }
 
+/* Gauss-Seidel on the level's own arrays. */
+static gsw_status fill_reciprocal(gsw_multigrid *mg, gsw_level *level) {
+    const gsw_dtype type = mg->options.cycle_type;
+    if (!level->reciprocal)
+        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, gsw_dtype_size(type),
+                                    &level->bytes, &level->reciprocal));
+    return mg->context->ops->multigrid->invert_diagonal(mg->context, &level->matrix, type,
+                                                        level->reciprocal);
+}
+
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     switch (level->smoother) {
     case GSW_SMOOTHER_MULTICOLOR:
@@ -101,6 +152,8 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     default:
         break;
     }
+    if (mg->context->ops->multigrid->smooth)
+        return fill_reciprocal(mg, level);
     if (level->smoother == GSW_SMOOTHER_SYMGS)
         return fill_factor(mg, level, GSW_SSOR, &level->first);
     GSW_TRY(fill_factor(mg, level, GSW_FACTOR_LOWER, &level->first));
@@ -136,8 +189,8 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     if (shares_arrays(mg, level))
         memcpy(level->cycle.values, level->setup.values, sizeof level->cycle.values);
     else
-        GSW_TRY(alloc_arrays(mg->context, stencil->count, level->points, 0, type, &level->bytes,
-                             &level->cycle));
+        GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points, mg->symmetric, type,
+                             &level->bytes, &level->cycle));
     for (int32_t e = 0; e < stencil->count; e++) {
         level->lower_values[e] = e < stencil->center ? level->cycle.values[e] : NULL;
         level->upper_values[e] = e > stencil->center ? level->cycle.values[e] : NULL;
@@ -235,9 +288,13 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
 
 /* Values of a level that is smoothed. */
 static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
-    if (!shares_arrays(mg, level))
-        GSW_TRY(mg->context->ops->multigrid->copy_arrays(
-            mg->context, &level->matrix, mg->options.cycle_type, level->cycle.values));
+    if (!shares_arrays(mg, level)) {
+        void *own[GSW_STENCIL_MAX] = {NULL}; /* the others are these, mirrored */
+        for (int32_t e = level->cycle.mirrored; e < level->matrix.stencil.count; e++)
+            own[e] = level->cycle.values[e];
+        GSW_TRY(mg->context->ops->multigrid->copy_arrays(mg->context, &level->matrix,
+                                                         mg->options.cycle_type, own));
+    }
     return gsw_smoother_fill(mg, level);
 }
 
@@ -448,6 +505,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
             release(context, level->b);
             release(context, level->x);
         }
+        release(context, level->reciprocal);
         gsw_factor_destroy(level->second);
         gsw_factor_destroy(level->first);
         release(context, level->direction);

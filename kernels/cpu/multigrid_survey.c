@@ -1,0 +1,154 @@
+/* multigrid_survey.c: what a level's matrix is like, and copies of it, with SIMD over blocks of a
+ * line and OpenMP over lines. Every result is made by one thread, in an order that does not depend
+ * on the number of threads. */
+#include <float.h>
+#include <math.h>
+#include "cpu/multigrid_blocks.h"
+#include "cpu/multigrid_kernels.h"
+
+enum { PARTS = 256 /* sums and extremes that are made apart */ };
+
+/* ---- What a matrix is like -------------------------------------------------------------------
+ */
+
+/* Sums and extremes over some lines. */
+typedef struct tally {
+    double coupling[3][LANES];
+    double row_ratio, largest, least;
+    int64_t bad_row;
+    int symmetric, zero_sums;
+} tally;
+
+/* Entry e against its mirror image, entry `mirror` (-1: none), whose rows are the neighbours. */
+static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
+                           const fine_block *block, const double value[LANES],
+                           const double diagonal[LANES], tally *sums) {
+    const gsw_offset o = matrix->stencil.offsets[e];
+    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1};
+    double other[LANES];
+    if (mirror < 0 || !fetch_entry(matrix, mirror, &there, other))
+        clear_lanes(other);
+    int differ = 0;
+    for (int l = 0; l < LANES; l++)
+        differ |= fabs(value[l] - other[l]) > 1e-7 * fabs(diagonal[l]);
+    if (differ)
+        sums->symmetric = 0;
+}
+
+static inline void add_lanes(const double value[LANES], double to[LANES]) {
+    for (int l = 0; l < LANES; l++)
+        to[l] += value[l];
+}
+
+static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const fine_block *block,
+                        tally *sums) {
+    const int32_t center = matrix->stencil.center;
+    const int64_t left = matrix->grid.nx - block->x, count = left < LANES ? left : LANES;
+    double diagonal[LANES], size[LANES], total[LANES], axis_sum[3][LANES];
+    clear_lanes(size);
+    clear_lanes(total);
+    for (int axis = 0; axis < 3; axis++)
+        clear_lanes(axis_sum[axis]);
+    if (!fetch_entry(matrix, center, block, diagonal))
+        clear_lanes(diagonal);
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        double value[LANES];
+        if (!fetch_entry(matrix, e, block, value))
+            continue;
+        for (int l = 0; l < LANES; l++)
+            size[l] += fabs(value[l]);
+        add_lanes(value, total);
+        if (o.dx != 0)
+            add_lanes(value, axis_sum[0]);
+        if (o.dy != 0)
+            add_lanes(value, axis_sum[1]);
+        if (o.dz != 0)
+            add_lanes(value, axis_sum[2]);
+        /* One of each pair is enough, and that which has no mirror image. */
+        if (sums->symmetric && (e > center || mirror[e] < 0))
+            compare_mirror(matrix, e, mirror[e], block, value, diagonal, sums);
+    }
+    for (int64_t l = count; l < LANES; l++)
+        diagonal[l] = DBL_MAX; /* behind the line: rows that say nothing */
+    double ratio[LANES], share[3][LANES];
+    int bad = 0, unbalanced = 0;
+    for (int l = 0; l < LANES; l++) {
+        const double d = fabs(diagonal[l]);
+        bad |= !(d > 0 && d <= DBL_MAX);
+        unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
+        ratio[l] = size[l] / d;
+    }
+    for (int axis = 0; axis < 3; axis++)
+        for (int l = 0; l < LANES; l++) {
+            share[axis][l] = -axis_sum[axis][l] / diagonal[l];
+            sums->coupling[axis][l] += share[axis][l] > 0 ? share[axis][l] : 0;
+        }
+    for (int l = 0; l < LANES; l++) {
+        const double d = fabs(diagonal[l]);
+        sums->row_ratio = ratio[l] > sums->row_ratio ? ratio[l] : sums->row_ratio;
+        sums->largest = size[l] > sums->largest ? size[l] : sums->largest;
+        sums->least = d < sums->least ? d : sums->least;
+    }
+    if (unbalanced)
+        sums->zero_sums = 0;
+    for (int64_t l = 0; bad && l < count && sums->bad_row < 0; l++)
+        if (!(fabs(diagonal[l]) > 0 && fabs(diagonal[l]) <= DBL_MAX))
+            sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
+}
+
+void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int mirrored,
+                                      gsw_survey *result) {
+    const gsw_grid *g = &matrix->grid;
+    int32_t mirror[GSW_STENCIL_MAX];
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        mirror[e] =
+            mirrored ? gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) : e;
+    }
+    const int64_t lines = g->ny * g->nz, length = (lines + PARTS - 1) / PARTS;
+    tally part[PARTS];
+#pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
+    for (int64_t p = 0; p < PARTS; p++) {
+        tally own = {.least = DBL_MAX, .bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
+        for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++)
+            for (int64_t x = 0; x < g->nx; x += LANES)
+                tally_block(matrix, mirror, &(fine_block){x, line % g->ny, line / g->ny, 1}, &own);
+        part[p] = own;
+    }
+    *result = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+    for (int p = 0; p < PARTS; p++) {
+        for (int axis = 0; axis < 3; axis++)
+            for (int l = 0; l < LANES; l++)
+                result->coupling[axis] += part[p].coupling[axis][l];
+        if (part[p].row_ratio > result->row_ratio)
+            result->row_ratio = part[p].row_ratio;
+        if (part[p].largest > result->largest)
+            result->largest = part[p].largest;
+        if (part[p].least < result->least)
+            result->least = part[p].least;
+        if (result->bad_row < 0)
+            result->bad_row = part[p].bad_row;
+        result->symmetric &= part[p].symmetric || !mirrored;
+        result->zero_sums &= part[p].zero_sums;
+    }
+    for (int axis = 0; axis < 3; axis++)
+        result->coupling[axis] /= (double)(g->nx * lines);
+}
+
+/* Stencil arrays copied line by line, with zeros where a coupling leaves the grid. */
+void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_dtype type,
+                                    void *const *arrays) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t lines = g->ny * g->nz;
+#pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
+    for (int64_t line = 0; line < lines; line++)
+        for (int32_t e = 0; e < matrix->stencil.count; e++)
+            for (int64_t x = 0; arrays[e] && x < g->nx; x += LANES) {
+                const int64_t count = g->nx - x < LANES ? g->nx - x : LANES;
+                double value[LANES];
+                if (!fetch_entry(matrix, e, &(fine_block){x, line % g->ny, line / g->ny, 1}, value))
+                    clear_lanes(value);
+                store_lanes(arrays[e], type, line * g->nx + x, count, value);
+            }
+}
