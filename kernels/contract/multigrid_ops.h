@@ -43,11 +43,14 @@ typedef struct gsw_multigrid_ops {
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);
 
-    /* to = scale * R from; to += P from. With `injection` of the transfer there are no weights, and
-     * the fine points that are not coarse points are neither read nor written. */
-    gsw_status (*restrict_vector)(gsw_context *context, const gsw_transfer *transfer,
-                                  gsw_dtype type, void *const *weights, double scale,
-                                  const void *from, void *to);
+    /* to = R (b - A x), or -R A x where b is NULL; A is of `type`. `work` is a vector of the fine
+     * level for the backend to use: its contents are undefined before and after. */
+    gsw_status (*restrict_residual)(gsw_context *context, const gsw_transfer *transfer,
+                                    const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
+                                    const void *b, const void *x, void *work, void *to);
+
+    /* to += P from. With `injection` of the transfer there are no weights, and the fine points that
+     * are not coarse points are neither read nor written. */
     gsw_status (*prolong_add)(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to);
 

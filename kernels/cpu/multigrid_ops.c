@@ -119,10 +119,18 @@ static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
-static gsw_status cpu_restrict(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
-                               void *const *weights, double scale, const void *from, void *to) {
+static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer *transfer,
+                                        const gsw_matrix *matrix, gsw_dtype type,
+                                        void *const *weights, const void *b, const void *x,
+                                        void *work, void *to) {
+    const gsw_cpu_kernels *kernels = context->backend_data;
     const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
-    kernels_of(context)->restrict_vector(threads, transfer, type, weights, scale, from, to);
+    if (transfer->injection) /* takes nothing from the other lines */
+        kernels->spmv_lines(threads, matrix, type, transfer->axes & 2 ? 2 : 1,
+                            transfer->axes & 4 ? 2 : 1, b, x, work);
+    else
+        kernels->spmv(threads, matrix, type, b, x, work);
+    kernels->multigrid->restrict_vector(threads, transfer, type, weights, b ? 1 : -1, work, to);
     return GSW_SUCCESS;
 }
 
@@ -245,7 +253,7 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .copy_arrays = cpu_copy_arrays,
     .interpolate = cpu_interpolate,
     .triple = cpu_triple,
-    .restrict_vector = cpu_restrict,
+    .restrict_residual = cpu_restrict_residual,
     .prolong_add = cpu_prolong,
     .narrow = cpu_narrow,
     .widen = cpu_widen,

@@ -55,3 +55,16 @@ void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vecto
     else
         multiply_f64_f64(threads, matrix, b, x, y);
 }
+
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y);
+
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y) {
+    if (vector_type == GSW_F32)
+        stencil_rows_f32_f32(threads, matrix, step_y, step_z, b, x, y);
+    else
+        stencil_rows_f64_f64(threads, matrix, step_y, step_z, b, x, y);
+}

@@ -124,10 +124,9 @@ static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int
 static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
                           int zero) {
     const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS;
-    GSW_TRY(multiply(mg, half ? &l->upper : &l->product, half ? NULL : l->b, l->x, l->residual));
-    return mg->context->ops->multigrid->restrict_vector(
-        mg->context, l->transfer, mg->options.cycle_type, l->restriction.values, half ? -1 : 1,
-        l->residual, next->b);
+    return mg->context->ops->multigrid->restrict_residual(
+        mg->context, l->transfer, half ? &l->upper : &l->product, mg->options.cycle_type,
+        l->restriction.values, half ? NULL : l->b, l->x, l->residual, next->b);
 }
 
 static gsw_status ascend(const hierarchy *mg, const gsw_level *l, const gsw_level *next) {
