@@ -19,6 +19,20 @@
 /* Rows of a CSR that one task computes. */
 #define ROWS 2048
 
+/* Points of a line are computed in strips that fill one register: compilers pass wider vectors
+ * through memory. STRIPS of them at a time hide the latency of the multiply-adds. */
+#if defined(__AVX512F__)
+#define STRIP_BYTES 64
+#else
+#define STRIP_BYTES 32
+#endif
+#define STRIP ((int64_t)(STRIP_BYTES / sizeof(VALUE)))
+enum { STRIPS = 4 };
+#define STRIP_TYPE(VALUE, name)                                                                    \
+    typedef VALUE name __attribute__((vector_size(STRIP_BYTES), aligned(sizeof(VALUE)), may_alias))
+STRIP_TYPE(double, strip_f64);
+STRIP_TYPE(float, strip_f32);
+
 /* The code for each vector type, and within it for each type of coefficient. */
 #define VALUE      double
 #define SIMD(name) name##_f64
