@@ -28,6 +28,11 @@
 #endif
 #define STRIP ((int64_t)(STRIP_BYTES / sizeof(VALUE)))
 enum { STRIPS = 4 };
+
+/* The hardware's prefetchers follow fewer arrays than a large stencil has. So at most TERMS of them
+ * are added up at a time, for SPAN points, whose sums stay in the first-level cache; and
+ * coefficients are asked for PREFETCH bytes ahead. */
+enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #define STRIP_TYPE(VALUE, name)                                                                    \
     typedef VALUE name __attribute__((vector_size(STRIP_BYTES), aligned(sizeof(VALUE)), may_alias))
 STRIP_TYPE(double, strip_f64);
