@@ -266,6 +266,18 @@ for option in "--problem poisson:4x4x4" "--rhs ones" "--method cg" "--precond ic
     misuse bench --size 8 $option
     says err '^gridsweep bench: --[a-z-]* is for --whole-solve'
 done
+for option in "--stencil D3N27" "--part symgs" "--precision f64" "--algorithm pencil" --compare \
+    --ablation "--cache warm" "--problem hpcg" "--rhs ones" "--method cg" "--precond ic0" \
+    --whole-solve; do
+    # shellcheck disable=SC2086 # an option and its value
+    misuse bench --hpcg $option
+    says err '^gridsweep bench: --[a-z-]* is not for --hpcg'
+done
+misuse bench --hpcg --size 16,16x15x16
+says err "^gridsweep bench: --size: '16x15x16': HPCG's grids have at least 16 points per axis"
+misuse bench --hpcg --size 64x64
+misuse bench --hpcg --threads 1,2
+misuse bench --hpcg=yes
 misuse detect poisson.mtx --backend tpu
 refuse "bad usage writes no file" test -e x.mtx
 
@@ -830,6 +842,42 @@ refuse "nothing else smooths" grep -q ' symgs f32\| symgs .* line ' out
 expect 0 "a smoother with defaults" bench --part symgs --size 8 --quiet --json -
 check "ten repeats at least" less 9 "$(number out repeats)"
 says out '"stencil":[[:space:]]*"D3N7"'
+
+# HPCG's algorithm.
+expect 0 "bench of HPCG" bench --hpcg --size 16,24x17x19 --backend cpu --threads 2 --repeats 2 \
+    --json bench.json
+all_keys bench.json
+for key in iteration_ms gflops rated_gflops scaled_residual official; do
+    check "$key in every result" test "$(grep -c "\"$key\":" bench.json)" -eq 2
+    refuse "$key is there" grep -q "\"$key\":[[:space:]]*null" bench.json
+done
+says out '^16^3  *50 '
+says out '^24x17x19  *50 '
+says out '^This is not an official HPCG result, because the structure of the grid is used\.$'
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+says bench.json '"method":[[:space:]]*"cg"'
+says bench.json '"precond":[[:space:]]*"mg"'
+says bench.json '"official":[[:space:]]*false'
+small_errors bench.json 1e-12
+expect 0 "one set of HPCG" bench --hpcg --size 24x17x19 --backend cpu --max-iter 7 --repeats 1 \
+    --quiet --json bench.json
+# HPCG's count: three products and three sums of vectors, a product with the matrix and the cycle in
+# each iteration, and before the first one each of the first three. The bytes as the program's source
+# has them.
+check "operations and bytes" awk -v rate="$(number bench.json gflops)" \
+    -v ms="$(number bench.json median)" -v moved="$(number bench.json moved_gb_s)" '
+    function entries(x, y, z) { return (3 * x - 2) * (3 * y - 2) * (3 * z - 2) }
+    function near(a, b) { return a / b - 1 < 1e-6 && a / b - 1 > -1e-6 }
+    BEGIN { n[0] = 24 * 17 * 19; n[1] = 12 * 9 * 10; n[2] = 6 * 5 * 5; n[3] = 3 * 3 * 3
+        e[0] = entries(24, 17, 19); e[1] = entries(12, 9, 10); e[2] = entries(6, 5, 5)
+        e[3] = entries(3, 3, 3); points = n[0] + n[1] + n[2]
+        flops = 22 * 2 * 2 * n[0] + 8 * 2 * e[0] + 7 * (10 * (e[0] + e[1] + e[2]) + 4 * e[3])
+        bytes = 7 * 8 * (42 * n[0] + 31 * (points + n[3]) + 61 * points + 4 * (n[1] + n[2] + n[3]))
+        exit !(near(rate * ms * 1e6, flops) && near(moved * ms * 1e6, bytes)) }'
+expect 0 "HPCG to a tolerance" bench --hpcg --size 16 --backend cpu --rtol 1e-6 --repeats 1 --quiet \
+    --json bench.json
+check "fewer iterations" less "$(number bench.json iterations)" 20
+check "the tolerance is met" less "$(number bench.json residual)" 1e-6
 
 # Whole solves: from the stencil's arrays and from CSR, in each precision.
 whole_keys="format total_ms total_with_setup_ms iteration_ms ratio ratio_with_setup"

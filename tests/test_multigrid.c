@@ -679,6 +679,9 @@ START_TEST(bad_options_are_refused) {
     refuse_option(m, OPTIONS(.theta = NAN), "theta");
     refuse_option(m, OPTIONS(.coarsest_points = 2001), "coarsest_points");
     refuse_option(m, OPTIONS(.cycle_type = (gsw_dtype)2), "cycle_type");
+    refuse_option(m, OPTIONS(.interpolation = (gsw_interpolation)2), "interpolation");
+    refuse_option(m, OPTIONS(.max_levels = -1), "max_levels");
+    refuse_option(m, OPTIONS(.max_levels = 65), "max_levels");
     gsw_problem_destroy(problem);
 }
 END_TEST

@@ -26,7 +26,8 @@
  * INJECTION is HPCG's interpolation, far cheaper and far weaker: P copies a coarse value to the one
  * fine point at its place, R = P^T, and the coarse matrix takes the fine one's coefficients as they
  * are, without couplings that leave the coarse grid. All axes of more than 2 points are coarsened.
- * It suits matrices of constant coefficients whose size a coarser grid does not change.
+ * The stencil may have any reach. It suits matrices of constant coefficients: where they vary, the
+ * coarse matrices of a symmetric matrix are not symmetric, and gsw_multigrid_info says so.
  *
  * A symmetric matrix gives a symmetric operator with V and W cycles and every smoother, so that CG
  * can use it. (An F cycle's operator is not exactly symmetric.) For other matrices the restriction
@@ -98,7 +99,7 @@ typedef struct gsw_multigrid_info {
     gsw_smoother smoother;
     gsw_cycle cycle;
     gsw_dtype cycle_type;
-    int symmetric;              /* the matrix is symmetric, and P = R^T */
+    int symmetric;              /* the matrices of all levels are symmetric, and P = R^T */
     int singular;               /* every row's sum vanishes: constants are in the null space */
     int smoother_fallbacks;     /* levels where ILU(0) met a bad pivot */
     double operator_complexity; /* couplings of all levels over those of the finest */

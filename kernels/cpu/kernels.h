@@ -51,6 +51,11 @@ typedef struct gsw_cpu_kernels {
     void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, const void *b,
                  const void *x, void *y);
 
+    /* The same for stencil arrays of the vectors' type, and only on lines whose y and z are
+     * multiples of the steps: other values of y are neither read nor written. */
+    void (*spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int64_t step_y,
+                       int64_t step_z, const void *b, const void *x, void *y);
+
     /* line.c: the direct triangular solve on the user's arrays. */
     gsw_status (*line)(gsw_context *context, const gsw_matrix *matrix,
                        const gsw_sptrsv_options *options, const void *b, void *x);

@@ -178,7 +178,9 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
     const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
     if (transfer->injection) {
         const gsw_cpu_kernels *kernels = context->backend_data;
-        kernels->spmv(threads, matrix, type, b, x, work);
+        /* Nothing is taken from the other lines. */
+        kernels->spmv_lines(threads, matrix, type, transfer->axes & 2 ? 2 : 1,
+                            transfer->axes & 4 ? 2 : 1, b, x, work);
         inject_vector(transfer, threads, type, 0, b ? 1 : -1, work, to);
         return GSW_SUCCESS;
     }

@@ -23,6 +23,11 @@
 /* Points of a line are computed in strips, so many at a time to hide the latency of the
  * multiply-adds. */
 enum { STRIPS = 4 };
+
+/* The hardware's prefetchers follow fewer arrays than a large stencil has. So at most TERMS of them
+ * are added up at a time, for SPAN points, whose sums stay in the first-level cache; and
+ * coefficients are asked for PREFETCH bytes ahead. */
+enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #define STRIP STRIP_VALUES(VALUE)
 
 /* The code for each vector type, and within it for each type of coefficient. */
@@ -60,4 +65,17 @@ void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vecto
         multiply_f64_f32(threads, matrix, b, x, y);
     else
         multiply_f64_f64(threads, matrix, b, x, y);
+}
+
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y);
+
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y) {
+    if (vector_type == GSW_F32)
+        stencil_rows_f32_f32(threads, matrix, step_y, step_z, b, x, y);
+    else
+        stencil_rows_f64_f64(threads, matrix, step_y, step_z, b, x, y);
 }

@@ -8,6 +8,9 @@ void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, doubl
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
                           const void *b, const void *x, void *y);
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y);
 gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options, const void *b, void *x);
 void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
@@ -25,6 +28,7 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .change_signs = GSW_ISA_FN(gsw_change_signs),
     .pass = GSW_ISA_FN(gsw_pass),
     .spmv = GSW_ISA_FN(gsw_spmv),
+    .spmv_lines = GSW_ISA_FN(gsw_spmv_lines),
     .line = GSW_ISA_FN(gsw_line),
     .sweep = GSW_ISA_FN(gsw_sweep),
     .eliminate = GSW_ISA_FN(gsw_eliminate),

@@ -221,6 +221,7 @@ gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_
         made.bytes += level.bytes;
         made.degenerate_points += level.degenerate_points;
         made.smoother_fallbacks += multigrid->level[number]->fell_back;
+        made.symmetric = made.symmetric && multigrid->level[number]->survey.symmetric;
     }
     made.grid_complexity = points / finest_points;
     made.operator_complexity = couplings / finest_couplings;

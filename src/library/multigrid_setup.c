@@ -102,7 +102,7 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
     gsw_context *context = mg->context;
     const gsw_log_fn log = context->log;
     char message[sizeof context->message];
-    int mirrored = mg->symmetric;
+    int mirrored = mg->symmetric && mg->options.interpolation != GSW_INTERPOLATION_INJECTION;
     for (int32_t e = 0; e < level->matrix.stencil.count; e++) {
         const gsw_offset o = level->matrix.stencil.offsets[e];
         const gsw_offset back = {-o.dx, -o.dy, -o.dz};
@@ -407,11 +407,13 @@ static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     }
 }
 
-/* Symmetry is looked for on the finest level; the coarse ones have it from there. */
+/* Symmetry is looked for on the finest level; the coarse ones have it from there, except with
+ * injection. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
-    GSW_TRY(mg->context->ops->multigrid->survey(mg->context, &level->matrix, number == 0,
-                                                &level->survey));
+    const int mirror = number == 0 || mg->options.interpolation == GSW_INTERPOLATION_INJECTION;
+    GSW_TRY(
+        mg->context->ops->multigrid->survey(mg->context, &level->matrix, mirror, &level->survey));
     return refuse_numbers(mg, number, &level->survey);
 }
 

@@ -6,6 +6,7 @@
 #include "bench.h"
 #include <stdlib.h>
 #include "contestant.h"
+#include "hpcg.h"
 #include "report.h"
 #include "show.h"
 #include "sweep.h"
@@ -30,6 +31,10 @@ static void show_case(const cli_options *options, const bench_case *work,
         return;
     }
     bench_short_size(&work->host.grid, size, sizeof size);
+    if (work->mode == MODE_HPCG) {
+        bench_show(options, "%s: sets of CG", size);
+        return;
+    }
     bench_show(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
                bench_part_names[work->part], work->type == GSW_F32 ? "f32" : "f64", who->name);
 }
@@ -48,7 +53,7 @@ static int run_contestant(const cli_options *options, const bench_run *run, cons
         worker.row = &rows[*used];
         *worker.row = opened;
         worker.cold = caches->values[i] == CACHE_COLD && !insensitive;
-        if (work->mode != MODE_WHOLE)
+        if (work->mode == MODE_ARRAYS || work->mode == MODE_CSR)
             worker.row->result.cache = bench_cache_names[worker.cold ? CACHE_COLD : CACHE_WARM];
         if (opened.reason[0] == '\0')
             code = bench_judge(&worker, bench_measure(&worker));
@@ -83,8 +88,9 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
 }
 
 static int run_case(const cli_options *options, bench_run *run, const bench_item *item) {
-    static const bench_task *const tasks[] = {&bench_sweep, &bench_sweep, &bench_apply,
-                                              &bench_symgs, &bench_whole}; /* of bench_part */
+    static const bench_task *const tasks[] = {&bench_sweep, &bench_sweep,
+                                              &bench_apply, &bench_symgs,
+                                              &bench_whole, &bench_hpcg}; /* of bench_part */
     const bench_site *site = &run->sites.site[0];
     bench_contestant list[BENCH_CONTESTANTS_MAX];
     bench_case work = {.task = tasks[item->part], .mode = run->plan.mode};

@@ -3,7 +3,7 @@
  * Two tables of functions meet in a bench_worker, a contestant at work on a case:
  *   - a bench_task says what is solved: how a case is made and with what a run begins, what
  *     gridsweep calls, how the result is checked, what the figures mean (sweep.h, symgs.h,
- * whole.h);
+ * whole.h, hpcg.h);
  *   - a bench_solver says who solves: gridsweep or a rival (contestant.h). */
 #ifndef GSW_CLI_BENCH_CASE_H
 #define GSW_CLI_BENCH_CASE_H
@@ -21,7 +21,8 @@ typedef struct bench_row {
     bench_side side;
     const char *format; /* of the matrix in whole solves */
     bool checked, wrong;
-    char reason[256]; /* why there are no times; else "" */
+    char reason[256];                             /* why there are no times; else "" */
+    double gflops, rated_gflops, scaled_residual; /* of HPCG */
 } bench_row;
 
 /* Who solves, and in whole solves with what. */
@@ -77,7 +78,7 @@ typedef struct bench_worker {
     bench_row *row;       /* to be filled */
     gsw_context *context; /* whose clock is taken: the backend's, or the host's */
     gsw_factor *factor;   /* of gridsweep; NULL: none is needed */
-    void *state;          /* of a rival */
+    void *state;          /* of a rival, or of a task with close() */
     const void *b;
     void *x;
     bool device, cold;
@@ -98,6 +99,7 @@ typedef struct bench_task {
     gsw_status (*solve)(bench_worker *worker);  /* the run itself, by gridsweep */
     gsw_status (*check)(bench_worker *worker);  /* after runs: the error in the row */
     void (*finish)(bench_worker *worker);       /* what the row says besides, from its times */
+    void (*close)(bench_worker *worker);        /* frees what open() made; NULL: nothing */
     bool from_guess;                            /* each run begins with start() */
     bool host_clock;                            /* also on a device */
     int64_t repeats;                            /* 0: as the time that they take says */

@@ -19,6 +19,8 @@ static gsw_status own_solve(bench_worker *worker) {
 }
 
 static void own_close(bench_worker *worker) {
+    if (worker->work->task->close != NULL)
+        worker->work->task->close(worker);
     gsw_factor_destroy(worker->factor);
 }
 
@@ -131,6 +133,11 @@ static int list_algorithms(const bench_plan *plan, const bench_case *work, bench
 }
 
 int bench_list_contestants(const bench_plan *plan, const bench_case *work, bench_contestant *list) {
+    if (work->mode == MODE_HPCG) {
+        list[0] = (bench_contestant){
+            .solver = &own_solver, .name = "gridsweep", .format = GSW_FORMAT_STENCIL};
+        return 1;
+    }
     int count = work->mode == MODE_WHOLE ? list_formats(&plan->precisions, list)
                                          : list_algorithms(plan, work, list);
     for (int i = 0; i < plan->rivals.count; i++) {
@@ -170,6 +177,10 @@ static void begin_row(bench_worker *worker) {
     if (work->mode == MODE_WHOLE) {
         result->method = gsw_method_name((gsw_method)worker->options->method);
         result->precond = cli_precond_name(work->precond);
+    } else if (work->mode == MODE_HPCG) {
+        result->method = gsw_method_name(GSW_CG);
+        result->precond = cli_precond_name(CLI_PRECOND_MG);
+        result->max_rel_error = 0;
     } else {
         result->part = bench_part_names[work->part];
         result->max_rel_error = 0;

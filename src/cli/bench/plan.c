@@ -7,6 +7,8 @@ const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", NULL}
 const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
 const char *const bench_cache_names[] = {"warm", "cold", NULL};
 
+enum { HPCG_LEAST = 16 }; /* as HPCG has it */
+
 /* In the order of gsw_algorithm. */
 static const char *const algorithm_names[] = {"auto", "reference", "line", "pencil", NULL};
 
@@ -213,6 +215,48 @@ static int plan_whole(const cli_options *options, bench_plan *plan) {
     return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
 }
 
+/* Each grid of --size is a case. */
+static int plan_hpcg(const cli_options *options, bench_plan *plan) {
+    *plan = (bench_plan){.mode = MODE_HPCG,
+                         .parts = {1, {PART_HPCG}},
+                         .precisions = {1, {PRECISION_F64}},
+                         .caches = {1, {CACHE_WARM}}};
+    int code = parse_stencils(options, "D3N27", plan);
+    if (code == CLI_OK)
+        code = parse_sizes(options, or_default(options->sizes, "104"), plan);
+    for (int i = 0; i < plan->sizes && code == CLI_OK; i++) {
+        gsw_grid grid;
+        (void)bench_parse_size(plan->size[i], &plan->stencil[0], &grid);
+        if (grid.nx < HPCG_LEAST || grid.ny < HPCG_LEAST || grid.nz < HPCG_LEAST)
+            code = cli_usage(options, "--size: '%s': HPCG's grids have at least %d points per axis",
+                             plan->size[i], HPCG_LEAST);
+    }
+    if (code == CLI_OK && options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
+        code = cli_usage(options, "--threads takes one value with --hpcg");
+    return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
+}
+
+/* What --hpcg prescribes itself. */
+static int check_hpcg(const cli_options *options) {
+    static const cli_option_id prescribed[] = {OPT_BENCH_STENCIL,
+                                               OPT_BENCH_PART,
+                                               OPT_BENCH_PRECISION,
+                                               OPT_BENCH_ALGORITHM,
+                                               OPT_BENCH_COMPARE,
+                                               OPT_BENCH_ABLATION,
+                                               OPT_BENCH_CACHE,
+                                               OPT_BENCH_PROBLEM,
+                                               OPT_RHS,
+                                               OPT_METHOD,
+                                               OPT_BENCH_WHOLE_SOLVE,
+                                               OPT_PRECOND,
+                                               OPT_END};
+    for (const cli_option_id *id = prescribed; *id != OPT_END; id++)
+        if (cli_given(options, *id))
+            return cli_usage(options, "--%s is not for --hpcg", cli_option_get(*id)->name);
+    return CLI_OK;
+}
+
 /* Refuses the options of sweeps in whole solves, and the other way round. */
 static int check_options(const cli_options *options) {
     static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
@@ -220,6 +264,8 @@ static int check_options(const cli_options *options) {
                                               OPT_BENCH_CACHE,     OPT_END};
     static const cli_option_id of_solves[] = {OPT_RHS,  OPT_METHOD,   OPT_PRECOND,
                                               OPT_RTOL, OPT_MAX_ITER, OPT_END};
+    if (options->hpcg)
+        return check_hpcg(options);
     const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
     while (*id != OPT_END && !cli_given(options, *id))
         id++;
@@ -227,8 +273,11 @@ static int check_options(const cli_options *options) {
         return cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
     if (*id == OPT_END)
         return CLI_OK;
+    const bool limit = *id == OPT_RTOL || *id == OPT_MAX_ITER;
     return cli_usage(options, "--%s is for %s", cli_option_get(*id)->name,
-                     options->whole_solve ? "sweeps, not for --whole-solve" : "--whole-solve");
+                     options->whole_solve ? "sweeps, not for --whole-solve"
+                     : limit              ? "--whole-solve and --hpcg"
+                                          : "--whole-solve");
 }
 
 int bench_make_plan(const cli_options *options, bench_plan *plan) {
@@ -236,6 +285,8 @@ int bench_make_plan(const cli_options *options, bench_plan *plan) {
     int code = check_options(options);
     if (code != CLI_OK)
         return code;
+    if (options->hpcg)
+        return plan_hpcg(options, plan);
     return options->whole_solve ? plan_whole(options, plan) : plan_sweeps(options, plan);
 }
 

@@ -8,8 +8,15 @@
 #include "rivals.h"
 
 /* What is solved: one part, L and U of ILU(0), a step of symmetric Gauss-Seidel, or (not in a list)
- * a whole system by a Krylov method. */
-typedef enum bench_part { PART_LOWER, PART_UPPER, PART_BOTH, PART_SYMGS, PART_WHOLE } bench_part;
+ * a whole system by a Krylov method, or HPCG's. */
+typedef enum bench_part {
+    PART_LOWER,
+    PART_UPPER,
+    PART_BOTH,
+    PART_SYMGS,
+    PART_WHOLE,
+    PART_HPCG
+} bench_part;
 typedef enum bench_precision { PRECISION_F64, PRECISION_F32, PRECISION_F32_FACTOR } bench_precision;
 typedef enum bench_cache { CACHE_WARM, CACHE_COLD } bench_cache;
 
@@ -21,7 +28,8 @@ extern const char *const bench_cache_names[];
 typedef enum bench_mode {
     MODE_ARRAYS, /* arrays of the stencil; sweeps and applies of the CPU, any number of threads */
     MODE_CSR,    /* a CSR of what is solved with; any backend, rivals, and smoothing */
-    MODE_WHOLE   /* both; whole solves on any backend, rivals */
+    MODE_WHOLE,  /* both; whole solves on any backend, rivals */
+    MODE_HPCG    /* arrays of the stencil; HPCG's algorithm on any backend */
 } bench_mode;
 
 typedef struct bench_plan {

@@ -63,6 +63,14 @@ static void add_whole(cJSON *json, const bench_report *report, const bench_row *
     add_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
 }
 
+static void add_hpcg(cJSON *json, const bench_row *row) {
+    add_number(json, "iteration_ms", bench_iteration_ms(row));
+    add_number(json, "gflops", row->gflops);
+    add_number(json, "rated_gflops", row->rated_gflops);
+    add_number(json, "scaled_residual", row->scaled_residual);
+    cJSON_AddItemToObject(json, "official", cJSON_CreateFalse());
+}
+
 static void store_row(const bench_report *report, const bench_row *row) {
     bool whole = report->mode == MODE_WHOLE;
     cJSON *json = cli_result_json(&row->result);
@@ -75,6 +83,8 @@ static void store_row(const bench_report *report, const bench_row *row) {
     }
     if (whole)
         add_whole(json, report, row);
+    if (report->mode == MODE_HPCG)
+        add_hpcg(json, row);
     cJSON_AddItemToArray(report->results, json);
 }
 
@@ -117,7 +127,7 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
     const bench_row *reference = &report->table.reference;
     if (report->mode == MODE_ARRAYS)
         print_threads(options, sites);
-    else if (report->mode == MODE_CSR)
+    else if (report->mode != MODE_WHOLE)
         print_bandwidth(options, site, report->table.baseline);
     else
         cli_print(options,
@@ -133,7 +143,13 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
 static void print_remarks(const cli_options *options, const bench_plan *plan,
                           const bench_sites *sites, const bench_report *report) {
     const bench_site *site = &sites->site[0];
-    if (report->mode == MODE_CSR && site->place.note[0] != '\0')
+    if (report->mode == MODE_HPCG)
+        cli_print(options,
+                  "GFLOP/s by HPCG's count, medians of at most %lld sets; rated: with a tenth of "
+                  "the set-up\nThis is not an official HPCG result, because the structure of the "
+                  "grid is used.\n",
+                  (long long)report->repeats);
+    if ((report->mode == MODE_CSR || report->mode == MODE_HPCG) && site->place.note[0] != '\0')
         cli_print(options, "backend cpu, not cuda: %s\n", site->place.note);
     if (report->mode == MODE_CSR && cli_on_device(&site->place))
         cli_print(options, "times %s; L2 %s\n",

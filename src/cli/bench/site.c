@@ -20,11 +20,14 @@ static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
 static int open_backend(const cli_options *options, const bench_plan *plan, bench_sites *sites) {
     gsw_sptrsv_options sweep = hardest_sweep(plan);
     gsw_factor_options factor = {.size = sizeof factor, .kind = GSW_SSOR};
+    gsw_multigrid_options multigrid = {.size = sizeof multigrid};
     cli_work work = {0};
     cli_options one = *options;
     one.threads = plan->threads.values[0];
     if (plan->mode == MODE_CSR)
         work.sweep = &sweep;
+    if (plan->mode == MODE_HPCG)
+        work.multigrid = &multigrid;
     if (plan->mode == MODE_WHOLE)
         factor.kind = (gsw_factor_kind)cli_precond(options);
     if (plan->mode == MODE_WHOLE ? cli_precond(options) != CLI_PRECOND_NONE

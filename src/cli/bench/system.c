@@ -5,8 +5,11 @@
 
 int bench_make_system(const cli_options *options, gsw_context *host, const bench_item *item,
                       bench_system *system) {
-    const char *name = options->problem != NULL ? options->problem : "random:1";
-    const gsw_stencil *stencil = options->problem != NULL ? NULL : item->stencil;
+    const char *name = item->part == PART_HPCG    ? "hpcg"
+                       : options->problem != NULL ? options->problem
+                                                  : "random:1";
+    const gsw_stencil *stencil =
+        item->part == PART_HPCG || options->problem != NULL ? NULL : item->stencil;
     *system = (bench_system){.grid = item->grid,
                              .stencil = *item->stencil,
                              .rows = item->grid.nx * item->grid.ny * item->grid.nz};

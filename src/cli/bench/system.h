@@ -18,8 +18,8 @@ typedef struct bench_system {
     float *values_f32; /* NULL: not made */
 } bench_system;
 
-/* The problem --problem, or random:1, on an item's grid. All return exit codes; free what is there
- * with bench_free_system() either way. */
+/* The problem --problem, or random:1, or HPCG's, on an item's grid. All return exit codes; free
+ * what is there with bench_free_system() either way. */
 int bench_make_system(const cli_options *options, gsw_context *host, const bench_item *item,
                       bench_system *system);
 

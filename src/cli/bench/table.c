@@ -116,6 +116,11 @@ CELL(cell_residual) {
                                             : " ");
 }
 
+CELL(cell_scaled_residual) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%.1e", row->scaled_residual);
+}
+
 static void full_size(const gsw_grid *grid, char *text, size_t size) {
     (void)snprintf(text, size, "%lldx%lldx%lld", (long long)grid->nx, (long long)grid->ny,
                    (long long)grid->nz);
@@ -220,6 +225,24 @@ static const bench_table of_whole = {
                {"total", "x", 5, false, .cell = cell_ratio},
                {"+bef.", "x", 5, false, .cell = cell_ratio_with_setup}}};
 
+static const bench_table of_hpcg = {
+    .names = 1,
+    .count = 13,
+    .reason_width = 60,
+    .column = {{"size", "", 11, false, .cell = cell_short_size},
+               {"iter.", "", 5, false, .cell = cell_iterations},
+               {"scaled", "residual", 8, false, .cell = cell_scaled_residual},
+               {"setup", "ms", 7, false, NUMBER(result.setup_ms)},
+               {"set", "ms", 8, false, NUMBER(result.time.median)},
+               {"min", "ms", 7, false, NUMBER(result.time.minimum)},
+               {"max", "ms", 7, false, NUMBER(result.time.maximum)},
+               {"per it.", "ms", 7, false, .cell = cell_iteration},
+               {"", "GFLOP/s", 7, false, NUMBER(gflops)},
+               {"rated", "GFLOP/s", 7, false, NUMBER(rated_gflops)},
+               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"of", "copy", 4, false, .cell = cell_of_copy},
+               {"", "error", 5, false, .cell = cell_judged_error}}};
+
 static void widen(bench_column *column, const char *text) {
     int length = (int)strlen(text);
     if (length > column->width)
@@ -284,12 +307,13 @@ static void fit_line(const bench_plan *plan, bench_table *table) {
 }
 
 void bench_table_make(const bench_plan *plan, const char *baseline, bench_table *table) {
-    static const bench_table *const tables[] = {&of_arrays, &of_csr, &of_whole}; /* of bench_mode */
+    static const bench_table *const tables[] = {&of_arrays, &of_csr, &of_whole,
+                                                &of_hpcg}; /* of bench_mode */
     int groups = 0;
     *table = *tables[plan->mode];
     table->gap = " ";
     table->baseline = baseline;
-    if (plan->mode == MODE_WHOLE)
+    if (plan->mode == MODE_WHOLE || plan->mode == MODE_HPCG)
         return;
     fit_names(plan, table);
     for (int i = 0; i < table->count; i++) {

@@ -178,6 +178,10 @@ static const cli_option table[OPT_COUNT] = {
                                "time a whole Krylov solve of --problem instead, from coefficients "
                                "and right-hand side to the solution",
                                FLAG(whole_solve)},
+    [OPT_BENCH_HPCG] = {"hpcg", NULL,
+                        "run HPCG's algorithm instead, on each grid of --size (default: 104), and "
+                        "rate it by HPCG's count of operations",
+                        FLAG(hpcg)},
     [OPT_BENCH_BACKEND] = {"backend", "auto|cpu|cuda",
                            "where to run; auto takes CUDA where it is built in, a device answers "
                            "and can do all that the lists ask for (default: auto)",

@@ -43,7 +43,7 @@ typedef struct cli_options {
     int mg_cycle, mg_smoother, mg_precision;
     int64_t restart, max_iter, threads, device, repeats;
     double rtol, omega, pivot_shift, mg_theta;
-    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, quiet, man;
+    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man;
 } cli_options;
 
 /* Where this stands in an option's help, the names of all known stencils are printed. */
@@ -91,6 +91,7 @@ typedef enum cli_option_id {
     OPT_BENCH_ABLATION,
     OPT_BENCH_CACHE,
     OPT_BENCH_WHOLE_SOLVE,
+    OPT_BENCH_HPCG,
     OPT_BENCH_BACKEND,
     OPT_DETECT_BACKEND,
     OPT_BACKEND,

@@ -1,0 +1,214 @@
+/* hpcg.c: HPCG's algorithm as a task: a set of iterations of CG, from x = 0, preconditioned by its
+ * multigrid cycle.
+ *
+ * The library's own CG and multigrid do the work. What they do in an iteration is what HPCG does;
+ * around the iterations they do a little more, which counts: work vectors are allocated, and at the
+ * end the true residual is computed, which takes up to five products with the matrix. */
+#include "hpcg.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <gridsweep/memory.h>
+#include "hpcg_reference.h"
+
+#define SET_ITERATIONS 50
+#define REPEATS        3
+#define OVERHEAD_SHARE 0.1     /* of the set-up that counts with a set; HPCG's rule */
+#define CHECKED_MAX    8       /* norms that are compared: rounding grows with later ones */
+#define CHECKED_POINTS 3000000 /* and so many points in all, because the plain loops take long */
+#define NORM_TOLERANCE 1e-12
+#define UNATTAINABLE   DBL_MIN /* a tolerance that no set meets */
+
+typedef struct hpcg_state {
+    gsw_multigrid *multigrid;
+    gsw_operator *op;
+    gsw_preconditioner *M;
+    int64_t sets;
+    int64_t recorded; /* norms in relative[] */
+    double relative[CHECKED_MAX + 1];
+} hpcg_state;
+
+static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                bench_system *system, const bench_item *item, bench_case *made) {
+    (void)plan;
+    made->part = item->part;
+    made->factor_type = GSW_F64;
+    made->type = GSW_F64;
+    made->rows = system->rows;
+    made->host = *gsw_problem_matrix(system->problem);
+    made->entries = hpcg_entries(&made->host.grid);
+    made->tolerance = NORM_TOLERANCE;
+    int code = bench_make_vectors(options, made);
+    if (code != CLI_OK)
+        return code;
+    hpcg_rhs(&made->host.grid, made->b);
+    return bench_upload(options, site, made);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+static gsw_status open_task(bench_worker *worker) {
+    const gsw_multigrid_options wanted = {.size = sizeof wanted,
+                                          .smoother = GSW_SMOOTHER_SYMGS,
+                                          .coarsest_points = 1,
+                                          .interpolation = GSW_INTERPOLATION_INJECTION,
+                                          .max_levels = HPCG_LEVELS};
+    const gsw_matrix *matrix = &worker->work->arrays.matrix;
+    gsw_context *context = worker->context;
+    gsw_multigrid_info info = {.size = sizeof info};
+    hpcg_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return GSW_ERROR_OUT_OF_MEMORY;
+    worker->state = state;
+    const double start = cli_now_ms();
+    gsw_status status = gsw_multigrid_create(context, matrix, &wanted, &state->multigrid);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(context);
+    worker->row->result.setup_ms = cli_now_ms() - start;
+    if (status == GSW_SUCCESS)
+        status = gsw_multigrid_get_info(state->multigrid, &info);
+    worker->row->result.buffer_bytes = (double)info.bytes;
+    if (status == GSW_SUCCESS)
+        status = gsw_operator_from_matrix(context, matrix, &state->op);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_multigrid(context, state->multigrid, &state->M);
+    return status;
+}
+
+static void close_task(bench_worker *worker) {
+    hpcg_state *state = worker->state;
+    if (state == NULL)
+        return;
+    gsw_preconditioner_destroy(state->M);
+    gsw_operator_destroy(state->op);
+    gsw_multigrid_destroy(state->multigrid);
+    free(state);
+}
+
+static gsw_status start(bench_worker *worker) {
+    return gsw_memory_set(worker->context, worker->x, 0, worker->work->vector_bytes);
+}
+
+static gsw_krylov_options set_of(const cli_options *options) {
+    gsw_krylov_options wanted = {
+        .size = sizeof wanted, .atol = UNATTAINABLE, .max_iterations = SET_ITERATIONS};
+    if (cli_given(options, OPT_MAX_ITER))
+        wanted.max_iterations = options->max_iter;
+    if (cli_given(options, OPT_RTOL))
+        wanted.rtol = options->rtol;
+    return wanted;
+}
+
+static gsw_status run_set(bench_worker *worker, const gsw_krylov_options *wanted,
+                          gsw_krylov_result *ended) {
+    const hpcg_state *state = worker->state;
+    gsw_status status =
+        gsw_cg(worker->context, state->op, state->M, wanted, worker->b, worker->x, ended);
+    return status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_STOPPED ? GSW_SUCCESS : status;
+}
+
+/* Every set ends in the same bits. */
+static gsw_status solve(bench_worker *worker) {
+    const gsw_krylov_options wanted = set_of(worker->options);
+    gsw_krylov_result ended = {.size = sizeof ended};
+    hpcg_state *state = worker->state;
+    bench_row *row = worker->row;
+    gsw_status status = run_set(worker, &wanted, &ended);
+    if (status != GSW_SUCCESS)
+        return status;
+    row->wrong |= state->sets > 0 && row->scaled_residual != ended.recurrence;
+    row->scaled_residual = ended.recurrence;
+    row->result.iterations = ended.iterations;
+    row->result.residual = ended.residual;
+    state->sets++;
+    return GSW_SUCCESS;
+}
+
+/* ---- Checking ------------------------------------------------------------------------------- */
+
+static int record(void *user, int64_t iteration, double residual) {
+    hpcg_state *state = user;
+    if (iteration <= CHECKED_MAX)
+        state->relative[iteration] = residual;
+    state->recorded = iteration + 1;
+    return 0;
+}
+
+/* The first norms of another set against those of plain loops. Once: all sets are the same. */
+static gsw_status check(bench_worker *worker) {
+    const bench_case *work = worker->work;
+    hpcg_state *state = worker->state;
+    gsw_krylov_options wanted = set_of(worker->options);
+    gsw_krylov_result ended = {.size = sizeof ended};
+    double norms[CHECKED_MAX + 1], error = 0;
+    if (state->recorded > 0)
+        return GSW_SUCCESS;
+    int64_t most = 1 + CHECKED_POINTS / work->rows;
+    most = most < CHECKED_MAX ? most : CHECKED_MAX;
+    wanted.max_iterations = wanted.max_iterations < most ? wanted.max_iterations : most;
+    wanted.monitor = record;
+    wanted.monitor_user = state;
+    gsw_status status = start(worker);
+    if (status == GSW_SUCCESS)
+        status = run_set(worker, &wanted, &ended);
+    if (status != GSW_SUCCESS)
+        return status;
+    if (!hpcg_reference_norms(&work->host.grid, wanted.max_iterations, norms))
+        return GSW_ERROR_OUT_OF_MEMORY;
+    for (int64_t i = 0; i < state->recorded && i <= wanted.max_iterations; i++) {
+        const double expected = norms[i] / norms[0];
+        error = fmax(error, fabs(state->relative[i] - expected) / expected);
+        if (isnan(state->relative[i]))
+            error = NAN;
+    }
+    worker->row->result.max_rel_error = error;
+    return GSW_SUCCESS;
+}
+
+/* Bytes of an iteration on a level of n points, in values per point.
+ *   SymGS from zero   14 coefficients with b and x, then 13 with x read and written
+ *   SymGS             13 with b, x and the residual r, 14 with r read and written, x subtracted
+ *                     from r (3), 13 with r read and written, r added to x (3)
+ *   restriction       27 on the quarter of the lines that hold coarse points, with b; x from all
+ *   CG                27 with p and A p; five vector operations as in krylov.h */
+static double moved_bytes(const gsw_grid *finest, double iterations) {
+    const double zero = 16 + 15, step = 16 + 16 + 3 + 15 + 3, transfer = 28.0 / 4 + 1;
+    const double method = 29 + 13;
+    double values = 0;
+    gsw_grid grid = *finest;
+    for (int i = 0; i < HPCG_LEVELS; i++) {
+        const double n = (double)grid.nx * (double)grid.ny * (double)grid.nz;
+        const gsw_grid next = hpcg_coarser(&grid);
+        const double coarse = (double)next.nx * (double)next.ny * (double)next.nz;
+        values += (i == 0 ? method : 0) * n + zero * n;
+        if (i + 1 <
+            HPCG_LEVELS) /* the coarse b is written; the correction reads one, and x twice */
+            values += (transfer + step) * n + (1 + 3) * coarse;
+        grid = next;
+    }
+    return 8 * values * iterations;
+}
+
+static void finish(bench_worker *worker) {
+    bench_row *row = worker->row;
+    cli_result *result = &row->result;
+    const gsw_grid *grid = &worker->work->host.grid;
+    const bool repeated = !row->wrong;
+    const double flops = hpcg_flops(grid, result->iterations);
+    const double share = OVERHEAD_SHARE * result->setup_ms;
+    bench_finish_rates(worker, NAN, moved_bytes(grid, (double)result->iterations));
+    row->wrong |= !repeated;
+    row->gflops = flops / (result->time.median * 1e6);
+    row->rated_gflops = flops / ((result->time.median + share) * 1e6);
+}
+
+const bench_task bench_hpcg = {.make = make,
+                               .open = open_task,
+                               .start = start,
+                               .solve = solve,
+                               .check = check,
+                               .finish = finish,
+                               .close = close_task,
+                               .from_guess = true,
+                               .host_clock = true,
+                               .repeats = REPEATS};
