@@ -19,7 +19,17 @@ typedef struct gsw_survey {
     int64_t bad_row;    /* lowest row whose diagonal is zero or not finite, or -1 */
     int symmetric;      /* to 1e-7 of the diagonals */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
+    int isolated;       /* some row has no entry but its diagonal */
 } gsw_survey;
+
+/* The rows that weights are made from: those of A; of (A + A^T) / 2; of the same, where a coupling
+ * to a row that has none itself counts as none. Such a row is a condition x_i = b_i: its scale
+ * means nothing, and nobody else's equation is part of it. */
+typedef enum gsw_rows {
+    GSW_ROWS_OF_MATRIX = 0,
+    GSW_ROWS_OF_SYMMETRIC_PART = 1,
+    GSW_ROWS_OF_SYMMETRIC_PART_CUT = 2
+} gsw_rows;
 
 typedef struct gsw_multigrid_ops {
     /* Result in host memory. `mirror`: look for symmetry; else the answer is yes. */
@@ -31,10 +41,10 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*copy_arrays)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                               void *const *arrays);
 
-    /* Weights of all classes. `symmetric_part`: of (A + A^T) / 2 in place of A. *degenerate: points
-     * whose divisor vanished and which got the mean of their coarse neighbours. */
+    /* Weights of all classes, of the rows that `rows` says. *degenerate: points whose divisor
+     * vanished and which got the mean of their coarse neighbours. */
     gsw_status (*interpolate)(gsw_context *context, const gsw_transfer *transfer,
-                              const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
+                              const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                               void *const *weights, int64_t *degenerate);
 
     /* The triple product R A P as fp64 arrays of the coarse stencil, zeros where a coupling leaves
@@ -64,7 +74,9 @@ typedef struct gsw_multigrid_ops {
 
     /* The inverse of a small matrix as a dense n x n array, by rows. `constants`: the matrix is
      * singular, its null space holds the constants, and the inverse is that on their complement.
-     * `work` holds n x n + n values. Errors: ZERO_PIVOT. */
+     * Where it is singular in another way, a generalised inverse G, A G A = A, that is symmetric
+     * and semidefinite where the matrix is. `work` holds n x n + 2 n values. Errors: ZERO_PIVOT
+     * (nothing is left of the matrix, or it is not finite). */
     gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix, int constants,
                                double *inverse, double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,

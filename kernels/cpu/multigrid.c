@@ -173,19 +173,59 @@ static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_bl
     return 1;
 }
 
-/* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. */
+/* 1 for rows of a block that have couplings, 0 for those that have none. */
+static void find_coupled(const gsw_matrix *matrix, const fine_block *block, double coupled[LANES]) {
+    clear_lanes(coupled);
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        double value[LANES];
+        if (e == matrix->stencil.center || !fetch_entry(matrix, e, block, value))
+            continue;
+        for (int l = 0; l < LANES; l++)
+            coupled[l] = value[l] != 0 ? 1 : coupled[l];
+    }
+}
+
+/* Puts couplings of a block's rows at offset o to 0 where the row that they lead to has none. Only
+ * a coupling that is not returned can be one of these. */
+static void cut_to_isolated(const gsw_matrix *matrix, gsw_offset o, const fine_block *block,
+                            double value[LANES]) {
+    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, block->step};
+    const int32_t back = gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
+    double other[LANES];
+    int one_way = 0;
+    if (back < 0 || !fetch_entry(matrix, back, &there, other))
+        clear_lanes(other);
+    for (int l = 0; l < LANES; l++)
+        one_way |= value[l] != 0 && other[l] == 0;
+    if (!one_way)
+        return;
+    find_coupled(matrix, &there, other);
+    for (int l = 0; l < LANES; l++)
+        value[l] = other[l] != 0 ? value[l] : 0;
+}
+
+/* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. `coupled`: cut, and
+ * whether the rows have couplings. */
 static void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e,
-                               const fine_block *block, double a[GSW_SLOTS][LANES]) {
+                               const fine_block *block, const double *coupled,
+                               double a[GSW_SLOTS][LANES]) {
     const gsw_offset o = t->fine_stencil.offsets[e];
     const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step};
+    const int cut = coupled && e != t->fine_stencil.center;
     double value[LANES];
-    if (fetch_entry(matrix, e, block, value))
+    if (fetch_entry(matrix, e, block, value)) {
+        if (cut)
+            cut_to_isolated(matrix, o, block, value);
         for (int32_t i = 0; i < t->lumps[e]; i++)
             add_multiple_lanes(0.5 * t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
-    if (fetch_entry(matrix, e, &from, value)) /* row i - o couples to i */
+    }
+    if (fetch_entry(matrix, e, &from, value)) { /* row i - o couples to i */
+        for (int l = 0; cut && l < LANES; l++)
+            value[l] *= coupled[l];
         for (int32_t i = 0; i < t->lumps[e]; i++)
             add_multiple_lanes(0.5 * t->lump[e][i].factor, value,
                                a[gsw_slot_mirror(t->lump[e][i].slot)]);
+    }
 }
 
 /* Entry e of a symmetric matrix, lumped so that the result is symmetric: each lump is shared by the
@@ -217,8 +257,10 @@ static void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *matrix,
 
 /* The rows of a block as interpolation and product see them. Returns the bit set of the slots that
  * are set; the others hold zeros. */
-static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int symmetric_part,
+static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, gsw_rows rows,
                            const fine_block *block, double a[GSW_SLOTS][LANES]) {
+    const int symmetric_part = rows != GSW_ROWS_OF_MATRIX;
+    double coupled[LANES];
     uint32_t found = 0;
     if (t->plain && !symmetric_part) {
         for (int32_t e = 0; e < t->fine_stencil.count; e++)
@@ -230,12 +272,15 @@ static uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, int 
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         if (slots >> slot & 1)
             clear_lanes(a[slot]);
+    if (rows == GSW_ROWS_OF_SYMMETRIC_PART_CUT)
+        find_coupled(matrix, block, coupled);
     for (int32_t e = 0; e < t->fine_stencil.count; e++) {
         double value[LANES];
         if (!t->lumps[e])
             continue;
         if (symmetric_part)
-            add_symmetric_part(t, matrix, e, block, a);
+            add_symmetric_part(t, matrix, e, block,
+                               rows == GSW_ROWS_OF_SYMMETRIC_PART_CUT ? coupled : NULL, a);
         else if (t->symmetric)
             add_symmetric_lumps(t, matrix, e, block, a);
         else if (fetch_entry(matrix, e, block, value))
@@ -280,7 +325,7 @@ typedef struct tally {
     double coupling[3][LANES];
     double row_ratio, largest, least;
     int64_t bad_row;
-    int symmetric, zero_sums;
+    int symmetric, zero_sums, isolated;
 } tally;
 
 /* Entry e against its mirror image, entry `mirror` (-1: none), whose rows are the neighbours. */
@@ -336,9 +381,10 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
     for (int64_t l = count; l < LANES; l++)
         diagonal[l] = DBL_MAX; /* behind the line: rows that say nothing */
     double ratio[LANES], share[3][LANES];
-    int bad = 0, unbalanced = 0;
+    int bad = 0, unbalanced = 0, isolated = 0;
     for (int l = 0; l < LANES; l++) {
         const double d = fabs(diagonal[l]);
+        isolated |= size[l] == d;
         bad |= !(d > 0 && d <= DBL_MAX);
         unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
         ratio[l] = size[l] / d;
@@ -356,6 +402,8 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
     }
     if (unbalanced)
         sums->zero_sums = 0;
+    if (isolated)
+        sums->isolated = 1;
     for (int64_t l = 0; bad && l < count && sums->bad_row < 0; l++)
         if (!(fabs(diagonal[l]) > 0 && fabs(diagonal[l]) <= DBL_MAX))
             sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
@@ -394,6 +442,7 @@ static void survey(int threads, const gsw_matrix *matrix, int mirrored, gsw_surv
             result->bad_row = part[p].bad_row;
         result->symmetric &= part[p].symmetric || !mirrored;
         result->zero_sums &= part[p].zero_sums;
+        result->isolated |= part[p].isolated;
     }
     for (int axis = 0; axis < 3; axis++)
         result->coupling[axis] /= (double)(g->nx * lines);
@@ -475,7 +524,7 @@ static void take_mean(const gsw_transfer *t, int class_, int64_t x, int64_t y, i
 }
 
 /* The weights of one class at the coarse points (x.., y, z). Returns the degenerate points. */
-static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int symmetric_part,
+static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, gsw_rows rows,
                            gsw_dtype type, void *const *weights, int class_, int64_t x, int64_t y,
                            int64_t z) {
     double a[GSW_SLOTS][LANES], c[GSW_SLOTS][LANES], divisor[LANES], diagonal[LANES];
@@ -489,7 +538,7 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int 
     for (int k = 0; k < subsets; k++)
         clear_lanes(w[k]);
     if (block.y < t->fine.ny && block.z < t->fine.nz) {
-        const uint32_t slots = fetch_rows(t, matrix, symmetric_part, &block, a);
+        const uint32_t slots = fetch_rows(t, matrix, rows, &block, a);
         collapse(t, class_, slots, (const double(*)[LANES])a, c, divisor, diagonal);
         for (int32_t i = t->first_term[class_]; i < t->first_term[class_ + 1]; i++) {
             const gsw_weight_term *term = &t->weight_term[i];
@@ -518,7 +567,7 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int 
 }
 
 static int64_t interpolate(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
-                           int symmetric_part, gsw_dtype type, void *const *weights) {
+                           gsw_rows rows, gsw_dtype type, void *const *weights) {
     const gsw_grid *g = &t->coarse;
     const int64_t lines = g->ny * g->nz, points = g->nx * lines;
     int64_t degenerate = 0;
@@ -530,7 +579,7 @@ static int64_t interpolate(int threads, const gsw_transfer *t, const gsw_matrix 
                 for (int64_t x = 0;
                      gsw_class_size(class_) == size && !(class_ & ~t->axes) && x < g->nx;
                      x += LANES)
-                    degenerate += weigh_block(t, matrix, symmetric_part, type, weights, class_, x,
+                    degenerate += weigh_block(t, matrix, rows, type, weights, class_, x,
                                               line % g->ny, line / g->ny);
     }
     return degenerate;
@@ -612,7 +661,8 @@ static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, 
     double a[GSW_SLOTS][LANES];
     for (int64_t at = t->axes & 1 ? -1 : 0; at <= (t->axes & 1 ? 1 : 0); at++) {
         const int64_t step = t->axes & 1 ? 2 : 1;
-        line->slots = fetch_rows(t, matrix, 0, &(fine_block){step * x + at, y, z, step}, a);
+        line->slots =
+            fetch_rows(t, matrix, GSW_ROWS_OF_MATRIX, &(fine_block){step * x + at, y, z, step}, a);
         for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
             if (line->slots >> slot & 1)
                 copy_lanes(a[slot], at == 0 ? line->even[slot] + 1 : line->odd[slot] + (at > 0));

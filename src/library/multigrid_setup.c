@@ -79,7 +79,10 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     switch (level->smoother) {
     case GSW_SMOOTHER_ILU0: {
         const gsw_status status = fill_quietly(mg, level);
-        if (status != GSW_ERROR_ZERO_PIVOT)
+        int serves = 0;
+        if (status == GSW_SUCCESS)
+            GSW_TRY(gsw_smoother_probe(mg, level, &serves));
+        if (serves || (status != GSW_SUCCESS && status != GSW_ERROR_ZERO_PIVOT))
             return status;
         gsw_factor_destroy(level->first);
         level->first = NULL;
@@ -150,6 +153,9 @@ static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
     if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
         GSW_TRY(gsw_multigrid_alloc(context, (size_t)level->points, size, &level->bytes,
                                     &level->direction));
+    if (level->smoother == GSW_SMOOTHER_ILU0 && type == GSW_F32)
+        GSW_TRY(gsw_multigrid_alloc(context, (size_t)level->points, sizeof *level->probe,
+                                    &level->bytes, (void **)&level->probe));
     GSW_TRY(
         gsw_alloc(context, 1, sizeof *level->transfer, "a transfer", (void **)&level->transfer));
     gsw_transfer *t = level->transfer;
@@ -182,12 +188,14 @@ static gsw_status fill_level(gsw_multigrid *mg, gsw_level *level, gsw_level *coa
     const gsw_dtype type = mg->options.cycle_type;
     if (!shares_arrays(mg, level))
         GSW_TRY(ops->copy_arrays(context, &level->matrix, type, level->cycle.values));
-    GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, 0, type,
+    GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, GSW_ROWS_OF_MATRIX, type,
                              level->prolongation.values, &level->degenerate));
     if (!mg->symmetric) {
         int64_t degenerate;
-        GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, 1, type,
-                                 level->restriction.values, &degenerate));
+        GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix,
+                                 level->survey.isolated ? GSW_ROWS_OF_SYMMETRIC_PART_CUT
+                                                        : GSW_ROWS_OF_SYMMETRIC_PART,
+                                 type, level->restriction.values, &degenerate));
         level->degenerate += degenerate;
     }
     GSW_TRY(ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
@@ -199,7 +207,7 @@ static gsw_status open_coarsest(gsw_multigrid *mg, gsw_level *level) {
     const size_t n = (size_t)level->points;
     GSW_TRY(gsw_multigrid_alloc(mg->context, n * n, sizeof(double), &level->bytes,
                                 (void **)&level->inverse));
-    return gsw_multigrid_alloc(mg->context, n * n + n, sizeof(double), &level->bytes,
+    return gsw_multigrid_alloc(mg->context, n * n + 2 * n, sizeof(double), &level->bytes,
                                (void **)&level->dense_work);
 }
 
@@ -338,6 +346,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         }
         gsw_factor_destroy(level->second);
         gsw_factor_destroy(level->first);
+        release(context, level->probe);
         release(context, level->direction);
         release(context, level->residual);
         release(context, level->dense_work);
