@@ -53,6 +53,12 @@ typedef struct gsw_multigrid_ops {
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);
 
+    /* Coarse points of a region that is coupled to nothing else, and whose rows add up to 0, end as
+     * rows of rounding errors. Gives coarse points whose diagonal has cancelled, to 64 roundings of
+     * that of the fine point there, the fine one's. NULL: the backend has none. */
+    gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
+                                const gsw_matrix *matrix, double *diagonal);
+
     /* to = scale * R from; to += P from. */
     gsw_status (*restrict_vector)(gsw_context *context, const gsw_transfer *transfer,
                                   gsw_dtype type, void *const *weights, double scale,

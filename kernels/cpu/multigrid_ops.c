@@ -112,6 +112,26 @@ static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
+static gsw_status cpu_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
+                                    const gsw_matrix *matrix, double *diagonal) {
+    const gsw_grid *g = &transfer->coarse, *f = &transfer->fine;
+    const int threads = threads_for(context, points_of(g), SETUP_GRAIN);
+    const int64_t sx = transfer->axes & 1 ? 2 : 1, sy = transfer->axes & 2 ? 2 : 1,
+                  sz = transfer->axes & 4 ? 2 : 1;
+    const void *fine = matrix->array.values[matrix->stencil.center];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < g->ny * g->nz; line++)
+        for (int64_t x = 0; x < g->nx; x++) {
+            double *own = &diagonal[line * g->nx + x];
+            const double above =
+                gsw_value_at(fine, matrix->array.value_type,
+                             gsw_grid_row(f, sx * x, sy * (line % g->ny), sz * (line / g->ny)));
+            if (fabs(*own) <= 64 * DBL_EPSILON * fabs(above))
+                *own = above;
+        }
+    return GSW_SUCCESS;
+}
+
 static gsw_status cpu_restrict(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                                void *const *weights, double scale, const void *from, void *to) {
     const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
@@ -288,6 +308,7 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .copy_arrays = cpu_copy_arrays,
     .interpolate = cpu_interpolate,
     .triple = cpu_triple,
+    .mend_diagonal = cpu_mend_diagonal,
     .restrict_vector = cpu_restrict,
     .prolong_add = cpu_prolong,
     .narrow = cpu_narrow,

@@ -261,12 +261,23 @@ static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     }
 }
 
+/* Diagonals this far below the finest level's largest entry are looked at twice. */
+#define CANCELLED 1e-12
+
 /* Symmetry is looked for on the finest level; the coarse ones have it from there. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     gsw_level *level = mg->level[number];
-    GSW_TRY(mg->context->ops->multigrid->survey(mg->context, &level->matrix, number == 0,
-                                                &level->survey));
-    return refuse_numbers(mg, number, &level->survey);
+    gsw_survey *found = &level->survey;
+    GSW_TRY(ops->survey(mg->context, &level->matrix, number == 0, found));
+    if (number > 0 && ops->mend_diagonal &&
+        (found->bad_row >= 0 || found->least <= CANCELLED * mg->level[0]->survey.largest)) {
+        const gsw_level *fine = mg->level[number - 1];
+        double *diagonal = level->setup.values[level->matrix.stencil.center];
+        GSW_TRY(ops->mend_diagonal(mg->context, fine->transfer, &fine->matrix, diagonal));
+        GSW_TRY(ops->survey(mg->context, &level->matrix, 0, found));
+    }
+    return refuse_numbers(mg, number, found);
 }
 
 /* The user's arrays are not ours to look at again. */
