@@ -323,6 +323,8 @@ START_TEST(conditions_inside) {
             if (couplings > 0)
                 continue;
             conditions++;
+            if (m->view.stencil.count == 13)
+                continue; /* lumps of couplings across the point go to it */
             ck_assert_int_eq(row_ptr[row + 1] - row_ptr[row], 1);
             ck_assert_int_eq(columns[row_ptr[row]], fine);
         }
