@@ -7,6 +7,9 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+
+#include "multigrid_cases.h" /* before the fixture: its functions have a context each */
+
 #include "context_fixture.h"
 #include "cpu/multigrid.h"
 #include "../src/library/multigrid_internal.h"
@@ -285,6 +288,51 @@ START_TEST(special_rows) {
     gsw_csr_free(&p);
     gsw_multigrid_destroy(mg);
     gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* Rows x_i = b_i inside a grid, whose columns stay. Where stencils have no corners, nothing is
+ * restricted to them but their own residual, whatever the size of their diagonals. */
+START_TEST(conditions_inside) {
+    static const hard_case cases[] = {
+        {"poisson", "poisson:17x13x9", .change = hard_rows_ball},
+        {"hpcg", "hpcg:11x12x9", .change = hard_rows_bars},
+        {"star13", "star13:12x11x10", .change = hard_rows_tenth},
+        {"convection", "convection:23x17", .change = hard_rows_bars},
+    };
+    for (int i = 0; i < LENGTH(cases); i++) {
+        oracle_matrix *m = hard_make(context, &cases[i]);
+        const gsw_grid *g = &m->view.grid;
+        check_levels(&m->view, 0, 0);
+        gsw_multigrid *mg = make(context, &m->view, (gsw_multigrid_options){.coarsest_points = 1});
+        gsw_csr r;
+        ck_assert_int_eq(mg->level[0]->transfer->axes, g->nz > 1 ? 7 : 3);
+        ck_assert_int_eq(gsw_multigrid_extract(context, mg, 0, GSW_MULTIGRID_RESTRICTION, &r),
+                         GSW_SUCCESS);
+        const int64_t *row_ptr = r.row_ptr, *columns = r.columns;
+        const gsw_grid *coarse = &mg->level[1]->matrix.grid;
+        int64_t conditions = 0;
+        for (int64_t row = 0; row < r.rows; row++) {
+            int64_t at[3], couplings = 0;
+            hard_place(coarse, row, at);
+            const int64_t fine = gsw_grid_row(g, 2 * at[0], 2 * at[1], 2 * at[2]);
+            for (int32_t e = 0; e < m->view.stencil.count; e++)
+                couplings += e != m->view.stencil.center &&
+                             hard_neighbour(g, fine, m->view.stencil.offsets[e]) >= 0 &&
+                             ((double *)m->arrays[e])[fine] != 0;
+            if (couplings > 0)
+                continue;
+            conditions++;
+            if (m->view.stencil.count != 5 && m->view.stencil.count != 7)
+                continue; /* what is collapsed goes to the point, too */
+            ck_assert_int_eq(row_ptr[row + 1] - row_ptr[row], 1);
+            ck_assert_int_eq(columns[row_ptr[row]], fine);
+        }
+        ck_assert_int_gt(conditions, 0);
+        gsw_csr_free(&r);
+        gsw_multigrid_destroy(mg);
+        oracle_free(m);
+    }
 }
 END_TEST
 
@@ -749,6 +797,7 @@ int main(void) {
     tcase_add_loop_test(levels, levels_of_random_matrices, 0, oracle_stencil_count());
     tcase_add_loop_test(levels, levels_of_problems, 0, LENGTH(problems));
     tcase_add_test(levels, special_rows);
+    tcase_add_test(levels, conditions_inside);
     suite_add_tcase(suite, levels);
     tcase_add_checked_fixture(cycles, open_context, close_context);
     tcase_set_timeout(cycles, 300);

@@ -37,8 +37,14 @@
  * wants a linear preconditioner more exactly than fp32 rounds: there it stops short of 1e-7 per
  * restart.
  *
- * A coarse ILU(0) can meet a bad pivot. That level then uses GS, or SYMGS where the matrix is not
- * symmetric, and gsw_multigrid_info counts it.
+ * A coarse ILU(0) can meet a bad pivot, or enlarge errors although its pivots are good: some steps
+ * of a power iteration show that. Such a level uses GS, or SYMGS where the matrix is not symmetric,
+ * and gsw_multigrid_info counts it.
+ *
+ * Rows with nothing but a diagonal, x_i = b_i, may stand anywhere in the grid, and their diagonals
+ * may have any size. Their columns may stay, but without them a symmetric matrix stays symmetric.
+ * Matrices whose rows all add up to 0 are known to be singular: tell the Krylov method, too
+ * (nullspace). For other singular matrices the direct solve is a generalised inverse.
  *
  * The CPU backend has multigrid; with CUDA making one ends in UNSUPPORTED.
  *
@@ -101,7 +107,8 @@ typedef struct gsw_multigrid_info {
     gsw_dtype cycle_type;
     int symmetric;              /* the matrices of all levels are symmetric, and P = R^T */
     int singular;               /* every row's sum vanishes: constants are in the null space */
-    int smoother_fallbacks;     /* levels where ILU(0) met a bad pivot */
+    int smoother_fallbacks;     /* levels where ILU(0) does not serve: a bad pivot, or it enlarges
+                                   errors */
     double operator_complexity; /* couplings of all levels over those of the finest */
     double grid_complexity;     /* points of all levels over those of the finest */
     int64_t bytes;              /* all memory that the hierarchy keeps */
@@ -128,17 +135,17 @@ typedef struct gsw_multigrid_level {
 
 /* Makes a hierarchy from a matrix. `options` may be NULL. The matrix is read, and no pointer to it
  * is kept. Its diagonal must not hold zeros.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (CUDA; black-box interpolation with a stencil that reaches
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (black-box interpolation with a stencil that reaches
  * farther than 2; fp32 cycles for values beyond the range of fp32), OVERFLOW, OUT_OF_MEMORY,
- * NOT_A_GRID, ZERO_PIVOT (a zero or not finite diagonal, with its row; a singular coarsest matrix).
- */
+ * NOT_A_GRID, ZERO_PIVOT (a zero or not finite diagonal, with its row; a coarsest matrix that is zero
+ * or not finite). */
 GSW_API
 gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_multigrid_options *options, gsw_multigrid **multigrid);
 
 /* Takes new values for the same grid and stencil. The levels keep their grids, so the axes to
  * coarsen are those of the first matrix. A matrix that is symmetric must stay so. Allocates
- * nothing, except where a level's ILU(0) meets its first bad pivot. A refused argument changes
+ * nothing, except where a level's ILU(0) does not serve any more. A refused argument changes
  * nothing. After an error in the values every call except this one refuses the hierarchy. Errors as
  * above. */
 GSW_API

@@ -20,12 +20,17 @@ typedef struct gsw_survey {
     int64_t bad_row;    /* lowest row whose diagonal is zero or not finite, or -1 */
     int symmetric;      /* to 1e-7 of the diagonals */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
+    int isolated;       /* some row has no entry but its diagonal */
 } gsw_survey;
 
-/* Values of the workspace that the inverse of an n x n matrix takes. */
-static inline size_t gsw_dense_work(size_t n) {
-    return (n + 64) * (n + 64);
-}
+/* The rows that weights are made from: those of A; of (A + A^T) / 2; of the same, where a coupling
+ * to a row that has none itself counts as none. Such a row is a condition x_i = b_i: its scale
+ * means nothing, and nobody else's equation is part of it. */
+typedef enum gsw_rows {
+    GSW_ROWS_OF_MATRIX = 0,
+    GSW_ROWS_OF_SYMMETRIC_PART = 1,
+    GSW_ROWS_OF_SYMMETRIC_PART_CUT = 2
+} gsw_rows;
 
 typedef struct gsw_multigrid_ops {
     /* Result in host memory. `mirror`: look for symmetry; else the answer is yes. */
@@ -37,10 +42,10 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*copy_arrays)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                               void *const *arrays);
 
-    /* Weights of all classes. `symmetric_part`: of (A + A^T) / 2 in place of A. *degenerate: points
-     * whose divisor vanished and which got the mean of their coarse neighbours. */
+    /* Weights of all classes, of the rows that `rows` says. *degenerate: points whose divisor
+     * vanished and which got the mean of their coarse neighbours. */
     gsw_status (*interpolate)(gsw_context *context, const gsw_transfer *transfer,
-                              const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
+                              const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                               void *const *weights, int64_t *degenerate);
 
     /* The triple product R A P as fp64 arrays of the coarse stencil, zeros where a coupling leaves
@@ -48,6 +53,12 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*triple)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);
+
+    /* Coarse points of a region that is coupled to nothing else, and whose rows add up to 0, end as
+     * rows of rounding errors. Gives coarse points whose diagonal has cancelled, to 64 roundings of
+     * that of the fine point there, the fine one's. */
+    gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
+                                const gsw_matrix *matrix, double *diagonal);
 
     /* to = R (b - A x), or -R A x where b is NULL; A is of `type`. `work` is a vector of the fine
      * level for the backend to use: its contents are undefined before and after. */
@@ -93,7 +104,9 @@ typedef struct gsw_multigrid_ops {
 
     /* The inverse of a small matrix as a dense n x n array, by rows. `constants`: the matrix is
      * singular, its null space holds the constants, and the inverse is that on their complement.
-     * `work` holds gsw_dense_work(n) values. Errors: ZERO_PIVOT. */
+     * Where it is singular in another way, a generalised inverse G, A G A = A, that is symmetric
+     * and semidefinite where the matrix is. `work` holds gsw_dense_work(n) values. Errors:
+     * ZERO_PIVOT (nothing is left of the matrix, or it is not finite). */
     gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix, int constants,
                                double *inverse, double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,

@@ -29,7 +29,7 @@ typedef struct gsw_cpu_multigrid {
     void (*survey)(int threads, const gsw_matrix *matrix, int mirror, gsw_survey *survey);
     void (*copy_lines)(int threads, const gsw_matrix *matrix, gsw_dtype type, void *const *arrays);
     int64_t (*interpolate)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
-                           int symmetric_part, gsw_dtype type, void *const *weights);
+                           gsw_rows rows, gsw_dtype type, void *const *weights);
     void (*triple)(int threads, const gsw_transfer *transfer, const gsw_matrix *matrix,
                    gsw_dtype type, void *const *prolongation, void *const *restriction,
                    double *const *coarse);
@@ -47,9 +47,9 @@ typedef struct gsw_cpu_multigrid {
 
 /* reference_multigrid.c: plain and serial. How the rows of a matrix are seen. */
 typedef enum gsw_reference_rows {
-    GSW_ROWS_PLAIN, /* lumped into 27 slots */
-    GSW_ROWS_SYMMETRIC_PART /* those of (A + A^T) / 2, lumped */,
-    GSW_ROWS_SYMMETRIC /* of a symmetric matrix: lumped so that they stay symmetric */
+    GSW_ROWS_PLAIN,          /* lumped into 27 slots */
+    GSW_ROWS_SYMMETRIC_PART, /* those of (A + A^T) / 2, cut, lumped: see gsw_rows */
+    GSW_ROWS_SYMMETRIC       /* of a symmetric matrix: lumped so that they stay symmetric */
 } gsw_reference_rows;
 
 /* Weights of P on the fine grid, from their definition: p holds points x 8 values, of which

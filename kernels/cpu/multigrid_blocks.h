@@ -165,19 +165,60 @@ static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_bl
     return 1;
 }
 
-/* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. */
+/* 1 for rows of a block that have couplings, 0 for those that have none. */
+static inline void find_coupled(const gsw_matrix *matrix, const fine_block *block,
+                                double coupled[LANES]) {
+    clear_lanes(coupled);
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        double value[LANES];
+        if (e == matrix->stencil.center || !fetch_entry(matrix, e, block, value))
+            continue;
+        for (int l = 0; l < LANES; l++)
+            coupled[l] = value[l] != 0 ? 1 : coupled[l];
+    }
+}
+
+/* Puts couplings of a block's rows at offset o to 0 where the row that they lead to has none. Only
+ * a coupling that is not returned can be one of these. */
+static inline void cut_to_isolated(const gsw_matrix *matrix, gsw_offset o, const fine_block *block,
+                                   double value[LANES]) {
+    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, block->step};
+    const int32_t back = gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
+    double other[LANES];
+    int one_way = 0;
+    if (back < 0 || !fetch_entry(matrix, back, &there, other))
+        clear_lanes(other);
+    for (int l = 0; l < LANES; l++)
+        one_way |= value[l] != 0 && other[l] == 0;
+    if (!one_way)
+        return;
+    find_coupled(matrix, &there, other);
+    for (int l = 0; l < LANES; l++)
+        value[l] = other[l] != 0 ? value[l] : 0;
+}
+
+/* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. `coupled`: cut, and
+ * whether the rows have couplings. */
 static inline void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e,
-                                      const fine_block *block, double a[GSW_SLOTS][LANES]) {
+                                      const fine_block *block, const double *coupled,
+                                      double a[GSW_SLOTS][LANES]) {
     const gsw_offset o = t->fine_stencil.offsets[e];
     const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step};
+    const int cut = coupled && e != t->fine_stencil.center;
     double value[LANES];
-    if (fetch_entry(matrix, e, block, value))
+    if (fetch_entry(matrix, e, block, value)) {
+        if (cut)
+            cut_to_isolated(matrix, o, block, value);
         for (int32_t i = 0; i < t->lumps[e]; i++)
             add_multiple_lanes(0.5 * t->lump[e][i].factor, value, a[t->lump[e][i].slot]);
-    if (fetch_entry(matrix, e, &from, value)) /* row i - o couples to i */
+    }
+    if (fetch_entry(matrix, e, &from, value)) { /* row i - o couples to i */
+        for (int l = 0; cut && l < LANES; l++)
+            value[l] *= coupled[l];
         for (int32_t i = 0; i < t->lumps[e]; i++)
             add_multiple_lanes(0.5 * t->lump[e][i].factor, value,
                                a[gsw_slot_mirror(t->lump[e][i].slot)]);
+    }
 }
 
 /* Entry e of a symmetric matrix, lumped so that the result is symmetric: each lump is shared by the
@@ -209,9 +250,10 @@ static inline void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *
 
 /* The rows of a block as interpolation and product see them. Returns the bit set of the slots that
  * are set; the others hold zeros. */
-static inline uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix,
-                                  int symmetric_part, const fine_block *block,
-                                  double a[GSW_SLOTS][LANES]) {
+static inline uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, gsw_rows rows,
+                                  const fine_block *block, double a[GSW_SLOTS][LANES]) {
+    const int symmetric_part = rows != GSW_ROWS_OF_MATRIX;
+    double coupled[LANES];
     uint32_t found = 0;
     if (t->plain && !symmetric_part) {
         for (int32_t e = 0; e < t->fine_stencil.count; e++)
@@ -223,12 +265,15 @@ static inline uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matri
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         if (slots >> slot & 1)
             clear_lanes(a[slot]);
+    if (rows == GSW_ROWS_OF_SYMMETRIC_PART_CUT)
+        find_coupled(matrix, block, coupled);
     for (int32_t e = 0; e < t->fine_stencil.count; e++) {
         double value[LANES];
         if (!t->lumps[e])
             continue;
         if (symmetric_part)
-            add_symmetric_part(t, matrix, e, block, a);
+            add_symmetric_part(t, matrix, e, block,
+                               rows == GSW_ROWS_OF_SYMMETRIC_PART_CUT ? coupled : NULL, a);
         else if (t->symmetric)
             add_symmetric_lumps(t, matrix, e, block, a);
         else if (fetch_entry(matrix, e, block, value))

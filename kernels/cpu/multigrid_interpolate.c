@@ -64,7 +64,7 @@ static void take_mean(const gsw_transfer *t, int class_, int64_t x, int64_t y, i
 }
 
 /* The weights of one class at the coarse points (x.., y, z). Returns the degenerate points. */
-static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int symmetric_part,
+static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, gsw_rows rows,
                            gsw_dtype type, void *const *weights, int class_, int64_t x, int64_t y,
                            int64_t z) {
     double a[GSW_SLOTS][LANES], c[GSW_SLOTS][LANES], divisor[LANES], diagonal[LANES];
@@ -78,7 +78,7 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int 
     for (int k = 0; k < subsets; k++)
         clear_lanes(w[k]);
     if (block.y < t->fine.ny && block.z < t->fine.nz) {
-        const uint32_t slots = fetch_rows(t, matrix, symmetric_part, &block, a);
+        const uint32_t slots = fetch_rows(t, matrix, rows, &block, a);
         collapse(t, class_, slots, (const double(*)[LANES])a, c, divisor, diagonal);
         for (int32_t i = t->first_term[class_]; i < t->first_term[class_ + 1]; i++) {
             const gsw_weight_term *term = &t->weight_term[i];
@@ -107,7 +107,7 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, int 
 }
 
 int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t,
-                                              const gsw_matrix *matrix, int symmetric_part,
+                                              const gsw_matrix *matrix, gsw_rows rows,
                                               gsw_dtype type, void *const *weights) {
     const gsw_grid *g = &t->coarse;
     const int64_t lines = g->ny * g->nz, points = g->nx * lines;
@@ -120,7 +120,7 @@ int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t
                 for (int64_t x = 0;
                      gsw_class_size(class_) == size && !(class_ & ~t->axes) && x < g->nx;
                      x += LANES)
-                    degenerate += weigh_block(t, matrix, symmetric_part, type, weights, class_, x,
+                    degenerate += weigh_block(t, matrix, rows, type, weights, class_, x,
                                               line % g->ny, line / g->ny);
     }
     return degenerate;

@@ -10,7 +10,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
 void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_dtype type,
                                     void *const *arrays);
 int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t,
-                                              const gsw_matrix *matrix, int symmetric_part,
+                                              const gsw_matrix *matrix, gsw_rows rows,
                                               gsw_dtype type, void *const *weights);
 void GSW_ISA_FN(gsw_multigrid_triple)(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
                                       gsw_dtype type, void *const *prolongation,

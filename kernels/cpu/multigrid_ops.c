@@ -1,9 +1,11 @@
 /* multigrid_ops.c: the CPU's multigrid operations: picks the kernels and the number of threads, and
  * does what needs no vectors of lanes. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "contract/context.h"
 #include "contract/csr.h"
+#include "contract/dense.h"
 #include "contract/error.h"
 #include "contract/line_stencil.h"
 #include "cpu/kernels.h"
@@ -96,11 +98,10 @@ static gsw_status cpu_copy_arrays(gsw_context *context, const gsw_matrix *matrix
 }
 
 static gsw_status cpu_interpolate(gsw_context *context, const gsw_transfer *transfer,
-                                  const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
+                                  const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                                   void *const *weights, int64_t *degenerate) {
     const int threads = threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN);
-    *degenerate =
-        kernels_of(context)->interpolate(threads, transfer, matrix, symmetric_part, type, weights);
+    *degenerate = kernels_of(context)->interpolate(threads, transfer, matrix, rows, type, weights);
     return GSW_SUCCESS;
 }
 
@@ -109,6 +110,26 @@ static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
                              void *const *restriction, double *const *coarse) {
     const int threads = threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN);
     kernels_of(context)->triple(threads, transfer, matrix, type, prolongation, restriction, coarse);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
+                                    const gsw_matrix *matrix, double *diagonal) {
+    const gsw_grid *g = &transfer->coarse, *f = &transfer->fine;
+    const int threads = threads_for(context, points_of(g), SETUP_GRAIN);
+    const int64_t sx = transfer->axes & 1 ? 2 : 1, sy = transfer->axes & 2 ? 2 : 1,
+                  sz = transfer->axes & 4 ? 2 : 1;
+    const void *fine = matrix->array.values[matrix->stencil.center];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < g->ny * g->nz; line++)
+        for (int64_t x = 0; x < g->nx; x++) {
+            double *own = &diagonal[line * g->nx + x];
+            const double above =
+                gsw_value_at(fine, matrix->array.value_type,
+                             gsw_grid_row(f, sx * x, sy * (line % g->ny), sz * (line / g->ny)));
+            if (fabs(*own) <= 64 * DBL_EPSILON * fabs(above))
+                *own = above;
+        }
     return GSW_SUCCESS;
 }
 
@@ -344,43 +365,6 @@ static void fill_dense(const gsw_matrix *matrix, int64_t n, double *a) {
     }
 }
 
-/* Gauss-Jordan elimination of [a | inverse] with partial pivoting. Returns 0 where a is singular.
- */
-static int invert(int64_t n, double *a, double *inverse) {
-    double largest = 0;
-    for (int64_t i = 0; i < n * n; i++)
-        largest = fabs(a[i]) > largest ? fabs(a[i]) : largest;
-    memset(inverse, 0, (size_t)(n * n) * sizeof *inverse);
-    for (int64_t i = 0; i < n; i++)
-        inverse[i * n + i] = 1;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t pivot = k;
-        for (int64_t i = k + 1; i < n; i++)
-            if (fabs(a[i * n + k]) > fabs(a[pivot * n + k]))
-                pivot = i;
-        const double value = a[pivot * n + k];
-        if (!(fabs(value) > 1e-300 && fabs(value) > 1e-15 * largest / (double)n))
-            return 0;
-        for (int64_t j = 0; j < n; j++) {
-            const double left = a[pivot * n + j], right = inverse[pivot * n + j];
-            a[pivot * n + j] = a[k * n + j];
-            inverse[pivot * n + j] = inverse[k * n + j];
-            a[k * n + j] = left / value;
-            inverse[k * n + j] = right / value;
-        }
-        for (int64_t i = 0; i < n; i++) {
-            const double factor = a[i * n + k];
-            if (i == k || factor == 0)
-                continue;
-            for (int64_t j = k; j < n; j++)
-                a[i * n + j] -= factor * a[k * n + j];
-            for (int64_t j = 0; j < n; j++)
-                inverse[i * n + j] -= factor * inverse[k * n + j];
-        }
-    }
-    return 1;
-}
-
 /* With v the normalised constants and A v = 0: (A + s v v^T)^-1 maps v to v / s; without that it is
  * the inverse on the complement. */
 static gsw_status cpu_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
@@ -393,10 +377,7 @@ static gsw_status cpu_dense_invert(gsw_context *context, const gsw_matrix *matri
         shift += work[i * n + i] * part;
     for (int64_t i = 0; constants && i < n * n; i++)
         work[i] += shift * part;
-    if (!invert(n, work, inverse))
-        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                        "multigrid: the coarsest matrix, of %lld points, is singular",
-                        (long long)n);
+    GSW_TRY(gsw_dense_invert(context, n, work, inverse));
     for (int64_t i = 0; constants && i < n * n; i++)
         inverse[i] -= part / shift;
     return GSW_SUCCESS;
@@ -419,6 +400,7 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .copy_arrays = cpu_copy_arrays,
     .interpolate = cpu_interpolate,
     .triple = cpu_triple,
+    .mend_diagonal = cpu_mend_diagonal,
     .restrict_residual = cpu_restrict_residual,
     .prolong_add = cpu_prolong,
     .invert_diagonal = cpu_invert_diagonal,

@@ -16,7 +16,7 @@ typedef struct tally {
     double coupling[3][LANES];
     double row_ratio, largest, least;
     int64_t bad_row;
-    int symmetric, zero_sums;
+    int symmetric, zero_sums, isolated;
 } tally;
 
 /* Entry e against its mirror image, entry `mirror` (-1: none), whose rows are the neighbours. */
@@ -72,9 +72,10 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
     for (int64_t l = count; l < LANES; l++)
         diagonal[l] = DBL_MAX; /* behind the line: rows that say nothing */
     double ratio[LANES], share[3][LANES];
-    int bad = 0, unbalanced = 0;
+    int bad = 0, unbalanced = 0, isolated = 0;
     for (int l = 0; l < LANES; l++) {
         const double d = fabs(diagonal[l]);
+        isolated |= size[l] == d;
         bad |= !(d > 0 && d <= DBL_MAX);
         unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
         ratio[l] = size[l] / d;
@@ -92,6 +93,8 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
     }
     if (unbalanced)
         sums->zero_sums = 0;
+    if (isolated)
+        sums->isolated = 1;
     for (int64_t l = 0; bad && l < count && sums->bad_row < 0; l++)
         if (!(fabs(diagonal[l]) > 0 && fabs(diagonal[l]) <= DBL_MAX))
             sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
@@ -131,6 +134,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
             result->bad_row = part[p].bad_row;
         result->symmetric &= part[p].symmetric || !mirrored;
         result->zero_sums &= part[p].zero_sums;
+        result->isolated |= part[p].isolated;
     }
     for (int axis = 0; axis < 3; axis++)
         result->coupling[axis] /= (double)(g->nx * lines);

@@ -80,7 +80,8 @@ static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, 
     double a[GSW_SLOTS][LANES];
     for (int64_t at = t->axes & 1 ? -1 : 0; at <= (t->axes & 1 ? 1 : 0); at++) {
         const int64_t step = t->axes & 1 ? 2 : 1;
-        line->slots = fetch_rows(t, matrix, 0, &(fine_block){step * x + at, y, z, step}, a);
+        line->slots =
+            fetch_rows(t, matrix, GSW_ROWS_OF_MATRIX, &(fine_block){step * x + at, y, z, step}, a);
         for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
             if (line->slots >> slot & 1)
                 copy_lanes(a[slot], at == 0 ? line->even[slot] + 1 : line->odd[slot] + (at > 0));

@@ -50,6 +50,14 @@ static void add_lumped(const int o[3], double c, double a[27]) {
     }
 }
 
+/* Whether a row has no entry but its diagonal. */
+static int isolated(const gsw_matrix *m, const point *p) {
+    for (int32_t e = 0; e < m->stencil.count; e++)
+        if (e != m->stencil.center && entry(m, e, p) != 0)
+            return 0;
+    return 1;
+}
+
 static void lumped_row(const gsw_matrix *m, const point *p, int symmetric_part, double a[27]) {
     memset(a, 0, 27 * sizeof *a);
     for (int32_t e = 0; e < m->stencil.count; e++) {
@@ -57,8 +65,11 @@ static void lumped_row(const gsw_matrix *m, const point *p, int symmetric_part, 
         const int o[3] = {offset.dx, offset.dy, offset.dz};
         const int back[3] = {-o[0], -o[1], -o[2]};
         const point from = moved(p, back);
-        add_lumped(o, (symmetric_part ? 0.5 : 1) * entry(m, e, p), a);
-        if (symmetric_part)
+        const point to = moved(p, o);
+        const int cut = symmetric_part && e != m->stencil.center;
+        if (!cut || !isolated(m, &to))
+            add_lumped(o, (symmetric_part ? 0.5 : 1) * entry(m, e, p), a);
+        if (symmetric_part && (!cut || !isolated(m, p)))
             add_lumped(back, 0.5 * entry(m, e, &from), a);
     }
 }

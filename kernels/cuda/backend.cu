@@ -376,6 +376,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .copy_arrays = entry<gsw_cuda_copy_arrays>::call,
         .interpolate = entry<gsw_cuda_interpolate>::call,
         .triple = entry<gsw_cuda_triple>::call,
+        .mend_diagonal = entry<gsw_cuda_mend_diagonal>::call,
         .restrict_residual = entry<gsw_cuda_restrict_residual>::call,
         .prolong_add = entry<gsw_cuda_prolong_add>::call,
         .invert_diagonal = NULL,

@@ -16,11 +16,13 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int m
 gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                 void *const *arrays);
 gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transfer,
-                                const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
+                                const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                                 void *const *weights, int64_t *degenerate);
 gsw_status gsw_cuda_triple(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                            void *const *restriction, double *const *coarse);
+gsw_status gsw_cuda_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
+                                  const gsw_matrix *matrix, double *diagonal);
 gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, double *const *coarse);
 

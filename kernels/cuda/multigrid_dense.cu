@@ -3,10 +3,16 @@
  * INVERSE. Gauss-Jordan elimination in place, by tiles of 32 x 32. Step k inverts tile (k, k),
  * multiplies the tiles of row k by it, and takes from every other tile its product of the old
  * column k and the new row k. Rows are exchanged for larger pivots within a tile only: that serves
- * symmetric definite and diagonally dominant matrices, and a tile without a pivot is reported. The
- * last tiles are filled up with ones on the diagonal. */
+ * symmetric definite and diagonally dominant matrices. Where a pivot has nearly vanished against
+ * the diagonal that stood there, the host inverts the matrix, with complete pivoting. The last
+ * tiles are filled up with ones on the diagonal. */
+#include <stdlib.h>
+
 #include "cuda/launch.cuh"
 #include "cuda/multigrid_rows.cuh"
+extern "C" {
+#include "contract/dense.h"
+}
 
 namespace {
 
@@ -21,16 +27,18 @@ struct dense {
 /* What the steps share, in device memory: the old tiles of column k, one below the other, the
  * inverse of tile (k, k), the shift, and whether a pivot was missing. */
 struct workspace {
-    double *column, *inverse, *shift;
+    double *column, *inverse, *diagonal, *shift;
     int64_t *failed;
 };
 
 workspace workspace_of(double *work, int64_t n) {
-    double *inverse = work + (n + TILE) * TILE;
-    return {work, inverse, inverse + TILE * TILE,
-            reinterpret_cast<int64_t *>(inverse + TILE * TILE + 1)};
+    double *inverse = work + (n + TILE) * TILE, *diagonal = inverse + TILE * TILE;
+    return {work, inverse, diagonal, diagonal + n, reinterpret_cast<int64_t *>(diagonal + n + 1)};
 }
-/* gsw_dense_work() values are enough: (n + 32) 32 + 32^2 + 2 <= (n + 64)^2. */
+/* gsw_dense_work() values are enough: (n + 32) 32 + 32^2 + n + 2 <= (n + 64)^2. */
+
+/* What a pivot must keep of the diagonal. */
+constexpr double LEAST_PIVOT = 1e-9;
 
 using tile = double[TILE][TILE + 1];
 
@@ -88,8 +96,9 @@ __device__ int find_pivot(const tile &a, int k) {
     return pivot;
 }
 
-/* Inverts a tile in place. False where it is singular, in all threads. */
-__device__ bool invert_tile(tile &a) {
+/* Inverts a tile in place. False where a pivot has vanished against the diagonal's size, in all
+ * threads. */
+__device__ bool invert_tile(tile &a, const double *diagonal, int rows) {
     __shared__ int pivots[TILE];
     __shared__ double row[TILE], column[TILE];
     bool regular = true;
@@ -107,7 +116,8 @@ __device__ bool invert_tile(tile &a) {
                 pivots[k] = pivot;
         }
         __syncthreads();
-        regular = regular && isfinite(row[k]);
+        regular = regular && isfinite(row[k]) &&
+                  (k >= rows || fabs(row[k]) * LEAST_PIVOT * fabs(diagonal[k]) < 1);
         for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
             const int j = tile_column();
             const double old = j == k ? 0 : a[r][j];
@@ -137,7 +147,7 @@ __global__ void __launch_bounds__(THREADS) divide_row(dense m, int k, workspace 
     __syncthreads();
     for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
         work.column[(j * TILE + r) * TILE + tile_column()] = other[r][tile_column()];
-    const bool regular = invert_tile(pivot);
+    const bool regular = invert_tile(pivot, work.diagonal + k * TILE, m.n - k * TILE);
     if (j == k) {
         for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
             work.inverse[r * TILE + tile_column()] = pivot[r][tile_column()];
@@ -187,8 +197,10 @@ __global__ void __launch_bounds__(THREADS)
     begin(const __grid_constant__ level_matrix m, int32_t n, workspace work) {
     __shared__ double of[THREADS];
     double sum = 0;
-    for (int i = (int)threadIdx.x; i < n; i += THREADS)
-        sum += value_of<Value>(m, m.center, i);
+    for (int i = (int)threadIdx.x; i < n; i += THREADS) {
+        work.diagonal[i] = value_of<Value>(m, m.center, i);
+        sum += work.diagonal[i];
+    }
     of[threadIdx.x] = sum;
     __syncthreads();
     for (int half = THREADS / 2; half > 0; half /= 2) {
@@ -244,6 +256,27 @@ __global__ void __launch_bounds__(THREADS)
         x[row] = (Value)sum;
 }
 
+/* Replaces a matrix by its inverse, or a generalised one. */
+gsw_status invert_on_host(gsw_context *context, const dense &m) {
+    const size_t bytes = sizeof(double) * (size_t)m.n * (size_t)m.n;
+    void *work = NULL, *inverse = NULL;
+    gsw_status status;
+    GSW_TRY_GOTO(gsw_alloc(context, gsw_dense_work((size_t)m.n), sizeof(double),
+                           "the coarsest matrix", &work),
+                 cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, 1, bytes, "the coarsest matrix", &inverse), cleanup);
+    GSW_TRY_GOTO(context->ops->download(context, work, m.a, bytes), cleanup);
+    GSW_TRY_GOTO(
+        gsw_dense_invert(context, m.n, static_cast<double *>(work), static_cast<double *>(inverse)),
+        cleanup);
+    GSW_TRY_GOTO(context->ops->upload(context, m.a, inverse, bytes), cleanup);
+    status = GSW_SUCCESS;
+cleanup:
+    free(inverse);
+    free(work);
+    return status;
+}
+
 } // namespace
 
 gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
@@ -254,9 +287,9 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
     const dense to = {inverse, n};
     const workspace space = workspace_of(work, n);
     cudaStream_t stream = gsw_cuda_of(context)->stream;
-    int64_t failed;
     const auto begin_with = holds_f32(matrix) ? begin<float> : begin<double>;
     const auto fill_with = holds_f32(matrix) ? fill<float> : fill<double>;
+    int64_t failed;
     begin_with<<<1, THREADS, 0, stream>>>(m, n, space);
     fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
     for (int k = 0; k < tiles; k++) {
@@ -264,15 +297,15 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
         eliminate_column<<<dim3((unsigned)tiles, (unsigned)tiles), THREADS, 0, stream>>>(to, k,
                                                                                          space);
     }
-    if (constants)
-        remove_constants<<<(unsigned)n, THREADS, 0, stream>>>(to, space);
     GSW_TRY(gsw_cuda_check_launch(context, "inverting the coarsest matrix"));
     GSW_TRY(context->ops->download(context, &failed, space.failed, sizeof failed));
-    if (failed)
-        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                        "multigrid: the coarsest matrix, of %lld points, is singular",
-                        (long long)n);
-    return GSW_SUCCESS;
+    if (failed) {
+        fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
+        GSW_TRY(invert_on_host(context, to));
+    }
+    if (constants)
+        remove_constants<<<(unsigned)n, THREADS, 0, stream>>>(to, space);
+    return gsw_cuda_check_launch(context, "inverting the coarsest matrix");
 }
 
 gsw_status gsw_cuda_dense_apply(gsw_context *context, int64_t n, const double *inverse,

@@ -130,10 +130,10 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
 } // namespace
 
 gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transfer,
-                                const gsw_matrix *matrix, int symmetric_part, gsw_dtype type,
+                                const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                                 void *const *weights, int64_t *degenerate) {
     gsw_cuda *cuda = gsw_cuda_of(context);
-    const row_view view = view_of_rows(transfer, symmetric_part != 0);
+    const row_view view = view_of_rows(transfer, rows);
     unsigned long long *count = reinterpret_cast<unsigned long long *>(cuda->partial), found;
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(count, 0, sizeof *count, cuda->stream),
                            "interpolating"));

@@ -149,7 +149,7 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     const gsw_grid *g = &t->coarse;
     const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
     const int shares = t->rows < SHARES ? t->rows : (int)SHARES;
-    const product<Weight> s = {tables_of(t), view_of_rows(t, false), points,
+    const product<Weight> s = {tables_of(t), view_of_rows(t, GSW_ROWS_OF_MATRIX), points,
                                weights_of<Weight>(t, prolongation),
                                weights_of<Weight>(t, restriction)};
     static_assert(sizeof s + sizeof(level_matrix) + sizeof(coarse_arrays) <= 4096,

@@ -16,12 +16,13 @@ struct tally {
     double coupling[3];
     double row_ratio, largest, least;
     int64_t bad_row; /* INT64_MAX: none */
-    int32_t asymmetric, unbalanced;
+    int32_t asymmetric;
+    int16_t unbalanced, isolated;
 };
 static_assert(sizeof(tally) == GSW_CUDA_SUMS * sizeof(double), "one place in gsw_cuda.partial");
 
 __device__ tally empty_tally() {
-    return {{0, 0, 0}, 0, 0, INFINITY, INT64_MAX, 0, 0};
+    return {{0, 0, 0}, 0, 0, INFINITY, INT64_MAX, 0, 0, 0};
 }
 
 __device__ void join(tally &to, const tally &from) {
@@ -33,6 +34,7 @@ __device__ void join(tally &to, const tally &from) {
     to.bad_row = from.bad_row < to.bad_row ? from.bad_row : to.bad_row;
     to.asymmetric |= from.asymmetric;
     to.unbalanced |= from.unbalanced;
+    to.isolated |= from.isolated;
 }
 
 /* Entries and their mirror images. A parameter of kernels. */
@@ -78,6 +80,7 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
     if (!(d > 0 && d <= DBL_MAX) && row < sum.bad_row)
         sum.bad_row = row;
     sum.unbalanced |= !(fabs(total) <= 1e-12 * size);
+    sum.isolated |= size == d;
     for (int axis = 0; axis < 3; axis++) {
         const double share = -along[axis] / diagonal;
         sum.coupling[axis] += share > 0 ? share : 0;
@@ -163,6 +166,22 @@ __global__ void __launch_bounds__(THREADS)
             to.values[e][row] = m.values[e] && is_inside(coarse, p + offset_of(m, e))
                                     ? value_of<Source>(m, e, row_of(m, fine))
                                     : 0;
+    }
+}
+
+/* A coarse diagonal that has cancelled becomes that of the fine point there. */
+template <typename Source>
+__global__ void __launch_bounds__(THREADS)
+    mend(const __grid_constant__ level_matrix m, int axes, const level_grid coarse, int64_t rows,
+         double *diagonal) {
+    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
+         row += (int64_t)gridDim.x * THREADS) {
+        const point p = point_of(coarse, row);
+        const point fine = {p.x * (1 + (axes & 1)), p.y * (1 + (axes >> 1 & 1)),
+                            p.z * (1 + (axes >> 2 & 1))};
+        const double above = value_of<Source>(m, m.center, row_of(m, fine));
+        if (fabs(diagonal[row]) <= 64 * DBL_EPSILON * fabs(above))
+            diagonal[row] = above;
     }
 }
 
@@ -272,6 +291,7 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int m
     survey->bad_row = found.bad_row == INT64_MAX ? -1 : found.bad_row;
     survey->symmetric = !found.asymmetric;
     survey->zero_sums = !found.unbalanced;
+    survey->isolated = found.isolated;
     return GSW_SUCCESS;
 }
 
@@ -309,4 +329,14 @@ gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,
     copy<<<blocks_for(rows), THREADS, 0, gsw_cuda_of(context)->stream>>>(
         level_matrix_of(matrix), transfer->axes, level_grid_of(g), targets, rows);
     return gsw_cuda_check_launch(context, "injecting a matrix");
+}
+
+gsw_status gsw_cuda_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
+                                  const gsw_matrix *matrix, double *diagonal) {
+    const gsw_grid *g = &transfer->coarse;
+    const int64_t rows = g->nx * g->ny * g->nz;
+    const auto mend_with = holds_f32(matrix) ? mend<float> : mend<double>;
+    mend_with<<<blocks_for(rows), THREADS, 0, gsw_cuda_of(context)->stream>>>(
+        level_matrix_of(matrix), transfer->axes, level_grid_of(g), rows, diagonal);
+    return gsw_cuda_check_launch(context, "mending a diagonal");
 }

@@ -39,17 +39,28 @@ weight_arrays<Weight> weights_of(const gsw_transfer *transfer, void *const *weig
 
 /* How couplings become slots: see geometry/multigrid.h. */
 enum row_view {
-    ROW_PLAIN,  /* each coupling has a slot of its own */
-    ROW_LUMPED, /* row by row */
-    ROW_SYMMETRIC_LUMPS /* shared by the rows that they couple */,
-    ROW_SYMMETRIC_PART /* of (A + A^T) / 2 */
+    ROW_PLAIN,             /* each coupling has a slot of its own */
+    ROW_LUMPED,            /* row by row */
+    ROW_SYMMETRIC_LUMPS,   /* shared by the rows that they couple */
+    ROW_SYMMETRIC_PART,    /* of (A + A^T) / 2 */
+    ROW_SYMMETRIC_PART_CUT /* without couplings to rows that have none themselves */
 };
 
-inline row_view view_of_rows(const gsw_transfer *t, bool symmetric_part) {
-    return symmetric_part ? ROW_SYMMETRIC_PART
-           : t->plain     ? ROW_PLAIN
-           : t->symmetric ? ROW_SYMMETRIC_LUMPS
-                          : ROW_LUMPED;
+inline row_view view_of_rows(const gsw_transfer *t, gsw_rows rows) {
+    return rows == GSW_ROWS_OF_SYMMETRIC_PART_CUT ? ROW_SYMMETRIC_PART_CUT
+           : rows == GSW_ROWS_OF_SYMMETRIC_PART   ? ROW_SYMMETRIC_PART
+           : t->plain                             ? ROW_PLAIN
+           : t->symmetric                         ? ROW_SYMMETRIC_LUMPS
+                                                  : ROW_LUMPED;
+}
+
+/* Whether the row of a point inside the grid has an entry beside its diagonal. */
+template <typename Value> __device__ bool is_coupled(const level_matrix &m, point p) {
+    const level_row r = level_row_at(m, p);
+    for (int32_t e = 0; e < m.count; e++)
+        if (e != m.center && entry_of<Value>(m, e, r) != 0)
+            return true;
+    return false;
 }
 
 /* Calls add(slot, value) for all that coupling e contributes to the row of point p, which is inside
@@ -58,8 +69,11 @@ template <typename Value, typename Add>
 __device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_view view, int32_t e,
                              point p, const level_row &r, Add add) {
     const int32_t lumps = t->lumps[e];
-    const double value = entry_of<Value>(m, e, r);
+    double value = entry_of<Value>(m, e, r);
     const point o = offset_of(m, e);
+    const bool cut = view == ROW_SYMMETRIC_PART_CUT && e != m.center;
+    if (cut && value != 0 && !is_coupled<Value>(m, p + o))
+        value = 0;
     if (view == ROW_SYMMETRIC_LUMPS)
         add(GSW_SLOT_CENTER, value);
     for (int32_t i = 0; i < lumps; i++) {
@@ -67,10 +81,12 @@ __device__ void add_coupling(const gsw_transfer *t, const level_matrix &m, row_v
         const double factor = t->lump[e][i].factor;
         if (view == ROW_LUMPED) {
             add(slot, factor * value);
-        } else if (view == ROW_SYMMETRIC_PART) {
+        } else if (view == ROW_SYMMETRIC_PART || view == ROW_SYMMETRIC_PART_CUT) {
+            double returned = entry_at<Value>(m, e, {p.x - o.x, p.y - o.y, p.z - o.z});
+            if (cut && returned != 0 && !is_coupled<Value>(m, p))
+                returned = 0;
             add(slot, 0.5 * factor * value);
-            add(gsw_slot_mirror(slot),
-                0.5 * factor * entry_at<Value>(m, e, {p.x - o.x, p.y - o.y, p.z - o.z}));
+            add(gsw_slot_mirror(slot), 0.5 * factor * returned);
         } else if (slot != GSW_SLOT_CENTER) {
             const double own = 0.5 * factor * value;
             const double theirs =

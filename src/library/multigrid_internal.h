@@ -28,7 +28,7 @@ typedef struct gsw_level {
     gsw_survey survey;
     int coarsest;
     gsw_smoother smoother;
-    int fell_back;              /* its ILU(0) met a bad pivot */
+    int fell_back;              /* its ILU(0) does not serve as a smoother */
     gsw_factor *first, *second; /* GS: D + L and D + U; else the factor alone. SYMGS: SSOR's */
     void *reciprocal;           /* GS, SYMGS on the arrays themselves: of the diagonal */
 
@@ -44,6 +44,7 @@ typedef struct gsw_level {
     void *b, *x;
     void *residual;
     void *direction; /* Chebyshev */
+    double *probe;   /* ILU(0) in fp32: what gsw_smoother_probe() measures */
     int64_t bytes;
 } gsw_level;
 
@@ -70,8 +71,12 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
 
-/* Factors of a level's smoother, made or filled anew. `quiet` says that bad pivots are expected. */
+/* Factors of a level's smoother, made or filled anew. */
 gsw_status gsw_smoother_fill(gsw_multigrid *multigrid, gsw_level *level);
+
+/* Whether the level's ILU(0), which has been made, serves as a smoother. Overwrites the level's
+ * vectors. */
+gsw_status gsw_smoother_probe(gsw_multigrid *multigrid, gsw_level *level, int *serves);
 
 /* One cycle from zero for level 0, whose b and x are set. */
 gsw_status gsw_multigrid_cycle(gsw_multigrid *multigrid);

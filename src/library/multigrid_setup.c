@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
+#include "contract/dense.h"
 #include "contract/stencils.h"
 #include "multigrid_internal.h"
 
@@ -138,7 +139,10 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
         return GSW_SUCCESS;
     case GSW_SMOOTHER_ILU0: {
         const gsw_status status = fill_quietly(mg, level);
-        if (status != GSW_ERROR_ZERO_PIVOT)
+        int serves = 0;
+        if (status == GSW_SUCCESS)
+            GSW_TRY(gsw_smoother_probe(mg, level, &serves));
+        if (serves || (status != GSW_SUCCESS && status != GSW_ERROR_ZERO_PIVOT))
             return status;
         gsw_factor_destroy(level->first);
         level->first = NULL;
@@ -210,6 +214,9 @@ static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
         GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->direction));
+    if (level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32)
+        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, sizeof *level->probe,
+                                    &level->bytes, (void **)&level->probe));
     return GSW_SUCCESS;
 }
 
@@ -306,12 +313,14 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
     if (level->transfer->injection)
         return ops->inject(context, level->transfer, &level->matrix,
                            (double *const *)coarse->setup.values);
-    GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, 0, type,
+    GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, GSW_ROWS_OF_MATRIX, type,
                              level->prolongation.values, &level->degenerate));
     if (!mg->symmetric) {
         int64_t degenerate;
-        GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, 1, type,
-                                 level->restriction.values, &degenerate));
+        GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix,
+                                 level->survey.isolated ? GSW_ROWS_OF_SYMMETRIC_PART_CUT
+                                                        : GSW_ROWS_OF_SYMMETRIC_PART,
+                                 type, level->restriction.values, &degenerate));
         level->degenerate += degenerate;
     }
     return ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
@@ -407,14 +416,25 @@ static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     }
 }
 
+/* Diagonals this far below the finest level's largest entry are looked at twice. */
+#define CANCELLED 1e-12
+
 /* Symmetry is looked for on the finest level; the coarse ones have it from there, except with
  * injection. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int injection = mg->options.interpolation == GSW_INTERPOLATION_INJECTION;
     gsw_level *level = mg->level[number];
-    const int mirror = number == 0 || mg->options.interpolation == GSW_INTERPOLATION_INJECTION;
-    GSW_TRY(
-        mg->context->ops->multigrid->survey(mg->context, &level->matrix, mirror, &level->survey));
-    return refuse_numbers(mg, number, &level->survey);
+    gsw_survey *found = &level->survey;
+    GSW_TRY(ops->survey(mg->context, &level->matrix, number == 0 || injection, found));
+    if (number > 0 && !injection &&
+        (found->bad_row >= 0 || found->least <= CANCELLED * mg->level[0]->survey.largest)) {
+        const gsw_level *fine = mg->level[number - 1];
+        double *diagonal = level->setup.values[level->matrix.stencil.center];
+        GSW_TRY(ops->mend_diagonal(mg->context, fine->transfer, &fine->matrix, diagonal));
+        GSW_TRY(ops->survey(mg->context, &level->matrix, 0, found));
+    }
+    return refuse_numbers(mg, number, found);
 }
 
 /* The user's arrays are not ours to look at again. */
@@ -510,6 +530,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         release(context, level->reciprocal);
         gsw_factor_destroy(level->second);
         gsw_factor_destroy(level->first);
+        release(context, level->probe);
         release(context, level->direction);
         release(context, level->residual);
         release(context, level->dense_work);
