@@ -2,10 +2,12 @@
  *
  * -problem poisson     -laplace(u), 7-point, symmetric (the default)
  * -problem convection  the same and upwind convection with a velocity that varies
- * -problem zero_pivot  poisson with a row of zeros on the diagonal
+ * -problem zero_pivot  poisson with a zero on the diagonal of the first row
+ * -problem neumann     poisson without flow through the boundary, and the null space that it has
  * -problem random      as many rows with random couplings: no grid
  * -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
  * -second_solve        changes the values, not the pattern, and solves again
+ * -second_problem NAME which values the second solve takes (those of -problem, changed)
  * -repeats N           applies the factors N times more after the solve, for the timing
  * -forget              does not destroy the solver, which PETSc's reports must then show
  *
@@ -15,9 +17,10 @@
 #include <petscdmda.h>
 #include <petscksp.h>
 
-typedef enum problem { POISSON, CONVECTION, ZERO_PIVOT, RANDOM } problem;
+typedef enum problem { POISSON, CONVECTION, ZERO_PIVOT, NEUMANN, RANDOM, PROBLEMS } problem;
 
-static const char *const problems[] = {"poisson", "convection", "zero_pivot", "random"};
+static const char *const problems[PROBLEMS] = {"poisson", "convection", "zero_pivot", "neumann",
+                                               "random"};
 
 /* The 7-point row at (x, y, z); `variation` gives the second solve other values. */
 static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kind,
@@ -34,7 +37,7 @@ static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kin
     values[count++] = 6 + variation;
     for (int k = 0; k < 6; k++) {
         MatStencil column = row;
-        PetscReal value = -1;
+        PetscReal value = kind == NEUMANN ? -1 - variation : -1;
         if (kind == CONVECTION && directions[k][k / 2] < 0) {
             value -= h * velocity[k / 2];
             values[0] += h * velocity[k / 2];
@@ -48,6 +51,8 @@ static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kin
         columns[count] = column;
         values[count++] = value;
     }
+    if (kind == NEUMANN)
+        values[0] = (1 + variation) * (count - 1);
     if (kind == ZERO_PIVOT && row.i == 0 && row.j == 0 && row.k == 0)
         values[0] = 0;
     PetscCall(MatSetValuesStencil(matrix, 1, &row, count, columns, values, INSERT_VALUES));
@@ -98,6 +103,26 @@ static PetscErrorCode fill(DM dm, problem kind, PetscReal variation, Mat matrix)
     PetscFunctionReturn(0);
 }
 
+/* A matrix without flow through the boundary maps constant vectors to zero. */
+static PetscErrorCode set_null_space(Mat matrix) {
+    MatNullSpace constants;
+    PetscFunctionBeginUser;
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &constants));
+    PetscCall(MatSetNullSpace(matrix, constants));
+    PetscCall(MatNullSpaceDestroy(&constants));
+    PetscFunctionReturn(0);
+}
+
+/* x without what is in the null space of the matrix. */
+static PetscErrorCode remove_null_space(Mat matrix, Vec x) {
+    MatNullSpace constants;
+    PetscFunctionBeginUser;
+    PetscCall(MatGetNullSpace(matrix, &constants));
+    if (constants)
+        PetscCall(MatNullSpaceRemove(constants, x));
+    PetscFunctionReturn(0);
+}
+
 /* Solves for a known solution and prints how far the result is from it. */
 static PetscErrorCode solve(KSP ksp, Mat matrix, int number) {
     Vec exact, b, x;
@@ -112,6 +137,7 @@ static PetscErrorCode solve(KSP ksp, Mat matrix, int number) {
         PetscCall(VecSetValue(exact, row, PetscSinReal((PetscReal)row), INSERT_VALUES));
     PetscCall(VecAssemblyBegin(exact));
     PetscCall(VecAssemblyEnd(exact));
+    PetscCall(remove_null_space(matrix, exact));
     PetscCall(MatMult(matrix, exact, b));
 
     PetscCall(KSPSetOperators(ksp, matrix, matrix));
@@ -164,12 +190,15 @@ int main(int argc, char **argv) {
     DM dm;
     Mat matrix;
     KSP ksp;
-    PetscInt kind = POISSON, repeats = 0;
+    PetscInt kind = POISSON, second_kind, repeats = 0;
     PetscBool second = PETSC_FALSE, forget = PETSC_FALSE;
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(PetscLogDefaultBegin());
-    PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem", problems, 4, &kind, NULL));
+    PetscCall(PetscOptionsGetEList(NULL, NULL, "-problem", problems, PROBLEMS, &kind, NULL));
+    second_kind = kind;
+    PetscCall(PetscOptionsGetEList(NULL, NULL, "-second_problem", problems, PROBLEMS, &second_kind,
+                                   NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeats", &repeats, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-second_solve", &second, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-forget", &forget, NULL));
@@ -183,10 +212,12 @@ int main(int argc, char **argv) {
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetFromOptions(ksp));
 
+    if (kind == NEUMANN)
+        PetscCall(set_null_space(matrix));
     PetscCall(fill(dm, (problem)kind, 0, matrix));
     PetscCall(solve(ksp, matrix, 1));
     if (second) {
-        PetscCall(fill(dm, (problem)kind, 0.5, matrix));
+        PetscCall(fill(dm, (problem)second_kind, 0.5, matrix));
         PetscCall(solve(ksp, matrix, 2));
     }
     PetscCall(apply(ksp, matrix, repeats));

@@ -1,6 +1,7 @@
 #!/bin/sh
 # test_examples_petsc.sh: src/examples/petsc_poisson.c, as its head says, on 1 and 2 processes: as
-# many iterations with gridsweep as with PETSc's own factors, on a cube and on boxes of unequal size.
+# many iterations with gridsweep as with PETSc's own factors, on a cube and on boxes of unequal size;
+# fewer with multigrid.
 #
 # Usage: test_examples_petsc.sh PROGRAM PLUGIN
 set -eu
@@ -46,3 +47,8 @@ for kind in icc ilu; do
     compare 2 sub_ -pc_type bjacobi -sub_pc_type $kind
 done
 compare 2 sub_ -pc_type bjacobi -sub_pc_type icc -da_grid_x 20 -da_grid_y 15 -da_grid_z 33
+
+few=$(iterations 1 -dll_prepend "$plugin" -pc_type gridsweep -pc_gridsweep_mg_cycle F -ksp_view)
+echo "1 process, multigrid: $few"
+[ "${few% iterations}" -le 8 ]
+grep -q ' levels, F cycle, smoother gs' "$work/out"

@@ -3,6 +3,9 @@
 # makes use the plug-in: as many iterations as with PETSc's own factors, on 1 and 2 processes; new
 # values; refusals; reports; nothing left behind.
 #
+# The preconditioner of gridsweep's own, -pc_type gridsweep: few iterations, new values, a null space,
+# refusals, reports. (test_petsc_multigrid compares it with the library.)
+#
 # Usage: test_petsc_plugin.sh PROGRAM PLUGIN [EXTENT [REPEATS]]. The grid is a cube of EXTENT (32).
 # Every comparison is printed with the time of one MatSolve, a mean over REPEATS (0) and the solve's
 # own. Counts its checks, prints those that fail, and exits nonzero if any did.
@@ -193,10 +196,111 @@ refused 'Zero pivot in Cholesky' -pc_type icc -problem zero_pivot
 says err 'ic0: the pivot of row 0 (0-based), (x, y, z) = (0, 0, 0) is zero, negative'
 refused 'does not support factorization type LU' -pc_type lu
 
+# ---- Multigrid ------------------------------------------------------------------------------------
+
+# within NUMBER NAME ARGUMENTS...: multigrid solves on 1 process, each time in at most so many
+# iterations.
+within() {
+    most=$1
+    name=$2
+    shift 2
+    run 1 -dll_prepend "$plugin" -pc_type gridsweep "$@"
+    report $? "$name: $*"
+    says out '^solve 1: .* CONVERGED_RTOL'
+    lacks out 'DIVERGED'
+    for count in $(sed -n 's/^solve .*: iterations \([0-9]*\) .*/\1/p' out); do
+        [ "$count" -le "$most" ]
+        report $? "$name: $count iterations are more than $most"
+    done
+    echo "multigrid, $name: $(sed -n 's/^solve .*: iterations \([0-9]*\) .*/\1/p' out | paste -s -d ' ')" \
+        'iterations'
+}
+
+# multigrid_refused PATTERN ARGUMENTS...: the same as refused().
+multigrid_refused() {
+    pattern=$1
+    shift
+    if run 1 -dll_prepend "$plugin" -pc_type gridsweep "$@"; then
+        report 1 "not refused: $*"
+    else
+        report 0 "refused: $*"
+    fi
+    says err "PETSC ERROR: .*$pattern"
+}
+
+for cycle in V F; do
+    for method in cg fgmres; do
+        within 12 "poisson, $method, $cycle" -ksp_type $method -pc_gridsweep_mg_cycle $cycle \
+            -second_solve
+        says out '^solve 2: .* CONVERGED_RTOL'
+    done
+    within 6 "convection, bcgs, $cycle" -problem convection -ksp_type bcgs \
+        -pc_gridsweep_mg_cycle $cycle -second_solve
+    # The null space is on the matrix; the same hierarchy's coarsest solve knows it.
+    within 12 "neumann, cg, $cycle" -problem neumann -ksp_type cg -pc_gridsweep_mg_cycle $cycle \
+        -second_solve
+    says out '^solve 2: .* CONVERGED_RTOL'
+done
+within 12 "f32" -ksp_type cg -pc_gridsweep_mg_precision f32
+within 12 "PETSc's default method" -problem convection
+within 12 "neumann, fgmres" -problem neumann -ksp_type fgmres
+within 12 "bicg, which applies the transpose" -ksp_type bicg
+within 8 "poisson, then convection" -ksp_type fgmres -ksp_rtol 1e-8 -second_solve \
+    -second_problem convection -ksp_view
+says out 'smoother gs, f64'
+says out 'smoother symgs, f64'
+within 12 "a grid that is no cube" -ksp_type cg -da_grid_x 33 -da_grid_y 9 -da_grid_z 50 -ksp_view
+says out 'mg, grid 33x9x50, stencil D3N7'
+
+within 12 "the report" -ksp_type cg -ksp_view
+says out '^  type: gridsweep'
+says out '^ *gridsweep [0-9.]*$'
+says out "mg, grid $grid, stencil D3N7"
+says out '[2-9] levels, V cycle, smoother gs, f64, operator complexity 1\.[4-6][0-9], [0-9.]* MB'
+says out '^ *level *grid *stencil *couplings *axes *smoother *MB'
+says out "^ *0 *$grid *D3N7 *[0-9]* *xyz *gs *[0-9.]*"
+says out '^ *[1-9] .* D3N27 .* direct '
+says out 'backend cpu, threads 1, '
+within 12 "all options" -ksp_type cg -ksp_view -options_left -pc_gridsweep_type mg \
+    -pc_gridsweep_grid "$grid" -pc_gridsweep_backend cpu -pc_gridsweep_threads 2 \
+    -pc_gridsweep_mg_cycle w -pc_gridsweep_mg_smoother ilu0-finest -pc_gridsweep_mg_theta 0.5 \
+    -pc_gridsweep_mg_precision f32 -pc_gridsweep_mg_pre_sweeps 2 -pc_gridsweep_mg_post_sweeps 2 \
+    -pc_gridsweep_mg_coarsest_points 50
+says out 'W cycle, smoother ilu0-finest, f32'
+says out 'There are no unused options'
+within 12 "the help" -ksp_type cg -help
+says out '-pc_gridsweep_type .*mg'
+says out '-pc_gridsweep_mg_smoother .*chebyshev'
+
+multigrid_refused 'Unknown option amg for -pc_gridsweep_type' -pc_gridsweep_type amg
+multigrid_refused 'Unknown option K for -pc_gridsweep_mg_cycle' -pc_gridsweep_mg_cycle K
+multigrid_refused 'Unknown option sor for -pc_gridsweep_mg_smoother' -pc_gridsweep_mg_smoother sor
+multigrid_refused 'Unknown option f16 for -pc_gridsweep_mg_precision' -pc_gridsweep_mg_precision f16
+multigrid_refused '-pc_gridsweep_mg_theta 0\.* is not in (0, 1]' -pc_gridsweep_mg_theta 0
+multigrid_refused '-pc_gridsweep_mg_theta 1.5 is not in (0, 1]' -pc_gridsweep_mg_theta 1.5
+multigrid_refused 'pre_sweeps 0 and .*post_sweeps 1 are not both in 1..1000' \
+    -pc_gridsweep_mg_pre_sweeps 0
+multigrid_refused 'coarsest_points 2001 is not in 1..2000' -pc_gridsweep_mg_coarsest_points 2001
+multigrid_refused '-pc_gridsweep_grid 7xx is not of the form' -pc_gridsweep_grid 7xx
+multigrid_refused 'extents: 7 x 7 x 7 is not a grid' -pc_gridsweep_grid 7x7x7
+multigrid_refused 'reaches farther than 2' -pc_gridsweep_grid "$((extent * extent))x$extent"
+multigrid_refused '-pc_gridsweep_threads -1 is negative' -pc_gridsweep_threads -1
+multigrid_refused 'gridsweep, finding the grid of the matrix: row ' -problem random
+multigrid_refused 'gridsweep, making the preconditioner: .*the diagonal of row 0' -problem zero_pivot
+multigrid_refused 'takes matrices of type seqaij, not mpiaij' -dm_mat_type mpiaij
+if run 2 -dll_prepend "$plugin" -pc_type gridsweep; then
+    report 1 'not refused: 2 processes'
+fi
+says err 'PETSC ERROR: -pc_gridsweep_type mg works on one process, and there are 2: take it in the'
+run 2 -dll_prepend "$plugin" -pc_type bjacobi -sub_pc_type gridsweep -ksp_type cg -ksp_view
+report $? 'multigrid in the blocks of 2 processes'
+says out '^solve 1: .* CONVERGED_RTOL'
+says out "mg, grid ${extent}x${extent}x$((extent / 2)), stencil D3N7"
+
 # ---- Nothing is left ------------------------------------------------------------------------------
 
 left='^\[ *[0-9]*\] *[0-9]* bytes '
-for preconditioner in ilu icc; do
+for preconditioner in ilu icc gridsweep; do
     set -- -pc_type $preconditioner -second_solve -malloc_debug -malloc_dump -objects_dump
     expect "leaks" "$@"
     cat out err >all

@@ -7,6 +7,7 @@
 import contextlib
 import ctypes
 import gc
+import inspect
 import os
 import shutil
 import subprocess
@@ -443,7 +444,7 @@ def test_threads_share_a_factor(A):
         thread.join()
     assert not wrong
     M.context.synchronize()
-    assert M.context._handle.live == {M._pointer}
+    assert list(M.context._handle.live) == [M._pointer]
 
 
 def run_python(code, **variables):
@@ -671,7 +672,7 @@ def test_functions_may_use_the_context(A):
 
 
 @pytest.mark.parametrize("error, words, call", [
-    (TypeError, "M: must be a gridsweep.Factor, a LinearOperator or a function",
+    (TypeError, "M: must be a gridsweep.Factor or Multigrid, a LinearOperator or a function, not int",
      lambda A, b: gs.cg(A, b, M=3)),
     (TypeError, "M: must be a gridsweep.Factor", lambda A, b: gs.cg(A, b, M=A)),
     (TypeError, "A: must be a sparse matrix", lambda A, b: gs.cg(3, b)),
@@ -1264,6 +1265,356 @@ def test_smooth_refuses(A, case):
         call(A, vectors(60))
 
 
+# ---- multigrid ----
+
+
+def lognormal(nx, ny, nz, deviation=2.0, seed=3):
+    """-div k grad u with random k, harmonic means between the points."""
+    k = np.exp(deviation * np.random.RandomState(seed).standard_normal((nz, ny, nx)))
+    rows = np.arange(nx * ny * nz).reshape(k.shape)
+    entries, diagonal = [], np.zeros(k.shape)
+    for axis in range(3):
+        one = tuple(slice(None, -1) if a == axis else slice(None) for a in range(3))
+        other = tuple(slice(1, None) if a == axis else slice(None) for a in range(3))
+        between = 2 * k[one] * k[other] / (k[one] + k[other])
+        diagonal[one] += between
+        diagonal[other] += between
+        i, j = rows[one].ravel(), rows[other].ravel()
+        entries += [(i, j, -between.ravel()), (j, i, -between.ravel())]
+        for end in (0, -1):  # u = 0 outside
+            face = tuple(end if a == axis else slice(None) for a in range(3))
+            diagonal[face] += k[face]
+    entries.append((rows.ravel(), rows.ravel(), diagonal.ravel()))
+    i, j, values = (np.concatenate(part) for part in zip(*entries))
+    return sp.csr_matrix((values, (i, j)), shape=(rows.size, rows.size))
+
+
+def scipy_iterations(method, A, b, M, rtol=1e-8):
+    count, solve = [], getattr(spla, method)
+    relative = "rtol" if "rtol" in inspect.signature(solve).parameters else "tol"  # before 1.12
+    x, failed = solve(A, b, M=M, atol=0, callback=lambda _: count.append(1), **{relative: rtol})
+    assert failed == 0 and np.linalg.norm(b - A @ x) <= 2 * rtol * np.linalg.norm(b)
+    return len(count)
+
+
+@pytest.mark.parametrize("cycle_type", ["float64", np.float32])
+@pytest.mark.parametrize("cycle", ["V", "F", "W"])
+def test_multigrid_converges_fast(cycle, cycle_type):
+    A = poisson(32, 32, 32)
+    b = np.ones(A.shape[0])
+    with gs.multigrid(A, cycle=cycle, cycle_type=cycle_type) as M:
+        assert isinstance(M, spla.LinearOperator) and M.shape == A.shape and M.dtype == np.float64
+        x, result = gs.cg(A, b, M=M)
+        assert result.converged and result.iterations <= 10
+        assert abs(scipy_iterations("cg", A, b, M) - result.iterations) <= 1
+        # The C library's own preconditioner and a function that calls it are the same.
+        y, again = gs.cg(A, b, M=lambda r: M.solve(r))
+        assert again.iterations == result.iterations and np.array_equal(x, y)
+
+
+def test_multigrid_on_rough_and_nonsymmetric_matrices():
+    A = lognormal(20, 17, 15)
+    b = vectors(A.shape[0])
+    rough = {}
+    for smoother in ("auto", "gs", "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev"):
+        with gs.multigrid(A, smoother=smoother) as M:
+            result = gs.cg(A, b, M=M)[1]
+            assert result.converged and M.smoother == ("gs" if smoother == "auto" else smoother)
+            rough[smoother] = result.iterations
+    assert rough["auto"] == rough["gs"] <= 20 and rough["ilu0"] < rough["gs"] < rough["jacobi"]
+    with gs.multigrid(A, pre_sweeps=2, post_sweeps=2) as M:
+        assert gs.cg(A, b, M=M)[1].iterations < rough["gs"]
+    line = sp.diags([-1.5, 2.5, -1.0], [-1, 0, 1], shape=(16, 16))
+    A = sp.csr_matrix(sp.kronsum(sp.kronsum(line, line), line))  # upwind convection
+    b = np.ones(A.shape[0])
+    with gs.multigrid(A) as M:
+        assert not M.info.symmetric and M.smoother == "symgs"
+        assert gs.bicgstab(A, b, M=M)[1].iterations <= 5
+        assert gs.gmres(A, b, M=M)[1].iterations <= 8
+        assert scipy_iterations("bicgstab", A, b, M) <= 6
+
+
+@pytest.mark.parametrize("stencil, extents", [c for c in CASES if np.prod(c[1]) > 60] + [
+    ("D2N9", (33, 17, 1)), ("D3N7", (17, 9, 12)), ("D3N27", (12, 7, 9))])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_multigrid_is_galerkins(stencil, extents, symmetric):
+    A = matrix_of(stencil, extents, symmetric=symmetric)
+    with gs.multigrid(A, extents, stencil=stencil, coarsest_points=4) as M:
+        assert M.levels > 1 and M.info.symmetric == symmetric
+        for level in range(M.levels - 1):
+            P, R = M.extract("P", level), M.extract("R", level)
+            coarse = M.extract("A", level + 1)
+            assert P.shape == R.shape[::-1] == (A.shape[0], coarse.shape[0])
+            assert (abs(P - R.T).max() == 0) or not symmetric
+            wanted = R @ A @ P
+            assert abs(wanted - coarse).max() <= 1e-12 * abs(wanted).max()
+            A = coarse
+
+
+def test_multigrid_is_a_symmetric_operator():
+    A = lognormal(11, 9, 8)
+    x, y = vectors(A.shape[0]), vectors(A.shape[0], seed=6)
+    for cycle in ("V", "W"):
+        for smoother in ("gs", "symgs", "ilu0", "jacobi", "chebyshev"):
+            with gs.multigrid(A, smoother=smoother, cycle=cycle, coarsest_points=20) as M:
+                one, other = x @ (M @ y), y @ M.solve(x)
+                assert abs(one - other) <= 1e-10 * np.linalg.norm(x) * np.linalg.norm(M @ y)
+                dense = M @ np.eye(len(x))
+                assert np.linalg.eigvalsh((dense + dense.T) / 2)[0] > 0
+
+
+def test_multigrid_layouts_out_and_in_place():
+    A, b = poisson(9, 8, 7), vectors(504, 3)
+    M = gs.multigrid(A)
+    wanted = np.column_stack([M.solve(b[:, r]) for r in range(3)])
+    for given in (b, np.ascontiguousarray(b), b.tolist(), np.repeat(b, 2, axis=1)[:, ::2]):
+        assert np.array_equal(M.solve(given), wanted)
+    assert np.array_equal(M @ b, wanted) and np.array_equal(M.matmat(b), wanted)
+    assert np.array_equal(M(b[:, 0]), wanted[:, 0]) and M.matvec(b[:, :1]).shape == (504, 1)
+    assert M.solve(b[:, :0]).shape == (504, 0)
+    out = np.full((504, 3), np.nan, order="F")
+    assert M.solve(b, out=out) is out and np.array_equal(out, wanted)
+    work = b.copy(order="F")
+    assert M.solve(work, out=work) is work and np.array_equal(work, wanted)
+    shared = np.zeros((504, 4), order="F")  # b and out overlap in part
+    shared[:, :3] = b
+    assert np.array_equal(M.solve(shared[:, :3], out=shared[:, 1:]), wanted)
+    x = np.zeros(504)
+    producer = Producer(x)
+    assert M.solve(Producer(b[:, 0].copy()), out=producer) is producer
+    assert np.array_equal(x, wanted[:, 0])
+    single, poisoned = A.astype(np.float32), b[:, 0].copy()
+    close_to(gs.multigrid((single.data, A.indices + 1, A.indptr + 1)) @ poisoned, wanted[:, 0])
+    poisoned[100] = np.nan
+    assert np.isnan(M @ poisoned).any()
+
+
+@pytest.mark.parametrize("cycle_type", ["float64", "float32"])
+def test_multigrid_threads_change_no_bit(cycle_type):
+    A, b = lognormal(19, 18, 17), vectors(19 * 18 * 17)
+    wanted = gs.multigrid(A, cycle_type=cycle_type, threads=1) @ b
+    for threads in (2, 3):
+        assert np.array_equal(gs.multigrid(A, cycle_type=cycle_type, threads=threads) @ b, wanted)
+
+
+def test_multigrid_keeps_nothing_of_the_matrix():
+    A, b = poisson(9, 8, 7), vectors(504)
+    M = gs.multigrid(A)
+    wanted = M @ b
+    A.data[:] = np.nan
+    A = None
+    gc.collect()
+    assert np.array_equal(M @ b, wanted)
+    context = gs.Context(threads=1)
+    other = gs.multigrid(poisson(9, 8, 7), context=context)
+    context = None  # the hierarchy keeps it alive
+    gc.collect()
+    assert np.array_equal(other @ b, wanted) and not other.context.closed
+
+
+def test_multigrid_refactor():
+    A, b = poisson(13, 12, 11), vectors(13 * 12 * 11)
+    other = lognormal(13, 12, 11)
+    M = gs.multigrid(A)
+    before = M.info.bytes
+    assert M.refactor(other) is M and M.info.bytes == before
+    assert np.array_equal(M @ b, gs.multigrid(other) @ b)  # the same axes in both
+    with pytest.raises(gs.GridsweepError, match="^A: "):
+        M.refactor(poisson(13, 11, 12))
+    with pytest.raises(gs.GridsweepError, match="^A: "):
+        M.refactor(matrix_of("D3N27", (13, 12, 11)))
+    assert np.array_equal(M @ b, gs.multigrid(other) @ b)  # what was refused changed nothing
+    wind = sp.csr_matrix(A + sp.diags([0.3] * (A.shape[0] - 1), 1).multiply(A != 0))
+    broken = A.copy()
+    broken.setdiag(0)
+    for wrong, status, words in ((wind, "INVALID_ARGUMENT", "is not symmetric, as the one was"),
+                                 (broken, "ZERO_PIVOT", "the diagonal of row 0 is zero")):
+        with pytest.raises(gs.GridsweepError, match="^A: .*" + words) as caught:
+            M.refactor(wrong)
+        assert caught.value.status == gs.Status[status]
+        for use in (lambda: M @ b, lambda: M.extract("P", 0), lambda: gs.cg(A, b, M=M)):
+            with pytest.raises(gs.GridsweepError, match="holds no values"):
+                use()
+        assert np.array_equal(M.refactor(A) @ b, gs.multigrid(A) @ b)
+
+
+def test_multigrid_info():
+    A = poisson(32, 32, 32)
+    info = gs.multigrid(A, cycle="F", smoother="ilu0", cycle_type="float32").info
+    assert (info.smoother, info.cycle, info.cycle_type) == ("ilu0", "F", "float32")
+    assert info.symmetric and not info.singular and info.smoother_fallbacks == 0
+    assert [str(level.grid) for level in info.levels] == ["32x32x32", "16x16x16", "8x8x8", "4x4x4"]
+    assert [level.stencil.name for level in info.levels] == ["D3N7"] + 3 * ["D3N27"]
+    assert [level.axes for level in info.levels] == ["xyz", "xyz", "xyz", "-"]
+    assert [level.smoother for level in info.levels] == ["ilu0", "ilu0", "ilu0", "direct"]
+    assert info.levels[0].points == A.shape[0] and info.levels[0].couplings == A.nnz
+    assert np.allclose(info.levels[0].coupling, 2 / 6, atol=0.02)
+    assert info.grid_complexity == sum(level.points for level in info.levels) / A.shape[0]
+    assert info.operator_complexity == sum(level.couplings for level in info.levels) / A.nnz
+    assert info.bytes >= sum(level.bytes for level in info.levels) > 0
+    table = str(info).splitlines()
+    assert table[0].startswith("4 levels, F cycle, smoother ilu0, float32, operator complexity 1.4")
+    assert len(table) == 6 and table[2].split()[:4] == ["0", "32x32x32", "D3N7", "223232"]
+    # Semi-coarsening: the weakly coupled axis stays.
+    layers = sp.kronsum(sp.kronsum(poisson(16, 1, 1), poisson(16, 1, 1)), 0.01 * poisson(16, 1, 1))
+    info = gs.multigrid(sp.csr_matrix(layers)).info
+    assert info.levels[0].axes == "xy" and str(info.levels[1].grid) == "8x8x16"
+    assert gs.multigrid(sp.csr_matrix(layers), theta=0.001).info.levels[0].axes == "xyz"
+    M = gs.multigrid(A, coarsest_points=2000)
+    assert M.levels == 3
+    assert repr(M) == ("<gridsweep.Multigrid 32x32x32 D3N7: 3 levels, V cycle, smoother gs, "
+                       "float64>")
+    bad = sp.csr_matrix(poisson(9, 9, 9) - 3 * sp.identity(729))  # ILU(0) breaks down
+    info = gs.multigrid(bad, smoother="ilu0").info
+    assert info.smoother_fallbacks >= 1 and "bad pivot" in str(info)
+
+
+def test_multigrid_nullspace():
+    A = poisson(17, 16, 15)
+    A = sp.csr_matrix(A - sp.diags(np.asarray(A.sum(axis=1)).ravel()))  # pure Neumann conditions
+    b = vectors(A.shape[0]) + 0.5
+    with gs.multigrid(A) as M:
+        assert M.info.singular
+        x, result = gs.cg(A, b, M=M, nullspace="constant")
+        assert result.converged and result.iterations <= 12
+
+
+MULTIGRID_REFUSED = [
+    (TypeError, "A", lambda A: gs.multigrid(3)),
+    (TypeError, "A", lambda A: gs.multigrid(lambda x: x)),
+    (ValueError, "A", lambda A: gs.multigrid(A[1:])),
+    (TypeError, "A", lambda A: gs.multigrid(A * 1j)),
+    (TypeError, "grid", lambda A: gs.multigrid(A, 60)),
+    (ValueError, "grid", lambda A: gs.multigrid(A, (5, 4, 4))),
+    (ValueError, "smoother", lambda A: gs.multigrid(A, smoother="sor")),
+    (ValueError, "smoother", lambda A: gs.multigrid(A, smoother=None)),
+    (ValueError, "cycle", lambda A: gs.multigrid(A, cycle="v")),
+    (ValueError, "cycle", lambda A: gs.multigrid(A, cycle=0)),
+    (ValueError, "pre_sweeps", lambda A: gs.multigrid(A, pre_sweeps=0)),
+    (TypeError, "pre_sweeps", lambda A: gs.multigrid(A, pre_sweeps=1.5)),
+    (ValueError, "post_sweeps", lambda A: gs.multigrid(A, post_sweeps=1001)),
+    (ValueError, "theta", lambda A: gs.multigrid(A, theta=0)),
+    (ValueError, "theta", lambda A: gs.multigrid(A, theta=1.1)),
+    (ValueError, "theta", lambda A: gs.multigrid(A, theta=np.nan)),
+    (TypeError, "theta", lambda A: gs.multigrid(A, theta="x")),
+    (ValueError, "cycle_type", lambda A: gs.multigrid(A, cycle_type="float16")),
+    (ValueError, "coarsest_points", lambda A: gs.multigrid(A, coarsest_points=2001)),
+    (ValueError, "coarsest_points", lambda A: gs.multigrid(A, coarsest_points=0)),
+    (TypeError, "levels: multigrid\\(\\) has no such option", lambda A: gs.multigrid(A, levels=3)),
+    (TypeError, "context", lambda A: gs.multigrid(A, context=1)),
+    (ValueError, "threads", lambda A: gs.multigrid(A, threads=2, context=gs.Context())),
+    (gs.GridsweepError, "A: .*the diagonal of row 0", lambda A: gs.multigrid(A - sp.diags(
+        A.diagonal()), (5, 4, 3))),
+    (gs.GridsweepError, "A: multigrid: offset .* reaches farther than 2", lambda A: gs.multigrid(
+        sp.identity(60) * 4 + sp.diags([1.0], [3], shape=(60, 60)), (60, 1, 1))),
+    (gs.GridsweepError, "A: .*beyond the range of fp32", lambda A: gs.multigrid(
+        A * 1e40, cycle_type="float32", coarsest_points=5)),
+    (ValueError, "b", lambda A: gs.multigrid(A).solve(np.ones(59))),
+    (TypeError, "b", lambda A: gs.multigrid(A).solve(np.ones(60) * 1j)),
+    (ValueError, "out", lambda A: gs.multigrid(A).solve(np.ones(60), out=np.ones(59))),
+    (TypeError, "out", lambda A: gs.multigrid(A).solve(np.ones(60), out=[0.0] * 60)),
+    (ValueError, "part", lambda A: gs.multigrid(A, coarsest_points=5).extract("B", 1)),
+    (ValueError, "level", lambda A: gs.multigrid(A, coarsest_points=5).extract("A", 0)),
+    (ValueError, "level", lambda A: gs.multigrid(A, coarsest_points=5).extract("P", 9)),
+    (TypeError, "level", lambda A: gs.multigrid(A, coarsest_points=5).extract("R", "0")),
+    (ValueError, "M: has 60 points", lambda A: gs.cg(lambda x: x, np.ones(64), M=gs.multigrid(A))),
+    (ValueError, "grid: 5x4x3 has 60 points; A has 64 rows", lambda A: gs.cg(
+        poisson(4, 4, 4), np.ones(64), M=gs.multigrid(A))),
+    (ValueError, "context, threads", lambda A: gs.cg(A, np.ones(60), M=gs.multigrid(A), threads=2)),
+    (TypeError, "M: must be a gridsweep.Factor", lambda A: gs.smooth(A, gs.multigrid(A),
+                                                                     np.ones(60))),
+]
+
+
+@pytest.mark.parametrize("case", range(len(MULTIGRID_REFUSED)))
+def test_multigrid_refuses(A, case):
+    kind, words, call = MULTIGRID_REFUSED[case]
+    with pytest.raises(kind, match=f"^{words}"):
+        call(A)
+
+
+def test_multigrid_close(A):
+    b = vectors(60)
+    M = gs.multigrid(A, coarsest_points=5)
+    with M:
+        M.solve(b)
+    M.close()
+    assert M.closed and repr(M).endswith("float64, closed>")
+    for use in (lambda: M.solve(b), lambda: M.refactor(A), lambda: M.info,
+                lambda: M.extract("P", 0), lambda: gs.cg(A, b, M=M)):
+        with pytest.raises(ValueError, match="multigrid: it is closed"):
+            use()
+    with gs.Context(threads=1) as context:
+        M, other = gs.multigrid(A, context=context), gs.ilu0(A, context=context)
+        assert gs.cg(A, b, M=M)[1].converged and len(context._handle.live) == 2
+        other.close()
+        assert list(context._handle.live) == [M._pointer]
+    assert M.closed and not context._handle.live
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_multigrid_leaks_nothing():
+    A, other = poisson(20, 16, 12), lognormal(20, 16, 12)
+    b = vectors(A.shape[0])
+    kept = gs.multigrid(A).info.bytes // 1024
+
+    def once(i):
+        M = gs.multigrid(A, threads=1, smoother=("gs", "ilu0", "chebyshev")[i % 3])
+        M.refactor(other)
+        M.solve(b)
+        for part in ("P", "R"):
+            M.extract(part, 0)
+        with pytest.raises(gs.GridsweepError):
+            gs.multigrid(A * 0, grid=(20, 16, 12), threads=1)
+        if i % 2:
+            M.close()
+
+    for i in range(20):
+        once(i)
+    gc.collect()
+    before = resident_kib()
+    for i in range(100):
+        once(i)
+    gc.collect()
+    assert resident_kib() - before < 10 * kept
+
+
+def test_multigrid_is_shared_by_threads():
+    A = poisson(9, 8, 7)
+    b = [vectors(504, seed=seed) for seed in range(4)]
+    M, wrong = gs.multigrid(A, threads=1), []
+    wanted = [M.solve(v) for v in b]
+
+    def work(i):
+        for _ in range(40):
+            if not np.array_equal(M.solve(b[i]), wanted[i]):
+                wrong.append(i)
+            gs.multigrid(A, context=M.context)  # collected while others solve
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    M.context.synchronize()
+    assert list(M.context._handle.live) == [M._pointer]
+
+
+def test_multigrid_exits_and_does_without_scipy():
+    code = ("import sys; sys.modules['scipy'] = None\n"
+            "import gridsweep, numpy as np\n"
+            "parts = np.full(5, 2.0), np.arange(5), np.arange(6)\n"
+            "class Node: pass\n"
+            "a = Node(); a.M, a.me = gridsweep.multigrid(parts), a\n"
+            "context = gridsweep.Context(); M = gridsweep.multigrid(parts, context=context)\n"
+            "b = np.ones((5, 2))\n"
+            "for x in (M.solve(b), M @ b, M.matvec(b[:, 0])[:, None], a.M(b), a.M.dot(b)):\n"
+            "    assert (x == 0.5).all()\n")
+    done = run_python(code)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
 # ---- on a GPU ----
 
 
@@ -1335,6 +1686,34 @@ def test_gpu_solves_where_the_arrays_lie(cuda, A, way):
         close_to(arrays["x"].get(), gs.ilu0(A).solve(b))
         M.solve(shown["b"], out=shown["b"])
         close_to(arrays["b"].get(), gs.ilu0(A).solve(b))
+        M.close()
+    finally:
+        for array in arrays.values():
+            array.free()
+
+
+@pytest.mark.parametrize("way", ["interface", "dlpack"])
+def test_gpu_multigrid(cuda, way):
+    A, b = poisson(17, 16, 15), vectors(17 * 16 * 15)
+    arrays = {name: OnGpu(cuda, array) for name, array in (
+        ("values", A.data), ("columns", A.indices), ("row_ptr", A.indptr), ("b", b), ("x", b * 0))}
+    shown = {name: getattr(array, way)() for name, array in arrays.items()}
+    parts = tuple(shown[name] for name in ("values", "columns", "row_ptr"))
+    where = {"grid": (17, 16, 15), "stencil": "D3N7", "context": cuda}
+    try:
+        try:
+            M = gs.multigrid(parts, **where)
+        except gs.GridsweepError as error:
+            if error.status != gs.Status.UNSUPPORTED:
+                raise
+            pytest.skip(error.message)
+        wanted = gs.multigrid(A) @ b
+        M.solve(shown["b"], out=shown["x"])
+        close_to(arrays["x"].get(), wanted, 1e-10)
+        arrays["x"].call("upload", arrays["x"].address, np.zeros_like(b).ctypes.data, b.nbytes)
+        _, result = gs.cg(parts, shown["b"], M, shown["x"])
+        assert result.converged and result.iterations <= 10
+        assert np.linalg.norm(b - A @ arrays["x"].get()) <= 1e-8 * np.linalg.norm(b)
         M.close()
     finally:
         for array in arrays.values():
@@ -1489,7 +1868,10 @@ def test_structs_are_those_of_the_headers(tmp_path):
             prints.append(f'printf("%zu\\n", offsetof({name}, {field}));')
             wanted.append(getattr(struct, field).offset)
     numbers = [("GSW_BACKEND_", _types.BACKENDS), ("GSW_ALGORITHM_", _types.ALGORITHMS),
-               ("GSW_NORM_", _types.NORMS),
+               ("GSW_NORM_", _types.NORMS), ("GSW_CYCLE_", _types.CYCLES),
+               ("GSW_SMOOTHER_", {k.replace("-", "_"): v for k, v in _types.SMOOTHERS.items()}),
+               ("GSW_MULTIGRID_", {word: _types.PARTS[part] for word, part in (
+                   ("MATRIX", "A"), ("PROLONGATION", "P"), ("RESTRICTION", "R"))}),
                ("GSW_", {k: v for k, v in _types.KINDS.items() if v < 5}),
                ("GSW_FACTOR_", {k: v for k, v in _types.KINDS.items() if v >= 5}),
                ("GSW_ERROR_", {s.name: s.value for s in _types.Status if s}),
@@ -1500,7 +1882,7 @@ def test_structs_are_those_of_the_headers(tmp_path):
             prints.append(f'printf("%zu\\n", (size_t){prefix}{word.upper()});')
             wanted.append(number)
     source = tmp_path / "layout.c"
-    headers = "".join(f"#include <gridsweep/{h}.h>\n" for h in ("factor", "sptrsv", "krylov"))
+    headers = "".join(f"#include <gridsweep/{h}.h>\n" for h in ("factor", "sptrsv", "multigrid", "krylov"))
     source.write_text(f"#include <stddef.h>\n#include <stdio.h>\n{headers}"
                       f"int main(void) {{ {' '.join(prints)} return 0; }}\n")
     program = tmp_path / "layout"

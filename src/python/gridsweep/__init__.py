@@ -3,6 +3,7 @@
     factor = gridsweep.ilu0(A)                     # grid and stencil are found
     x, result = gridsweep.bicgstab(A, b, M=factor)
     x, info = scipy.sparse.linalg.gmres(A, b, M=factor)
+    x, result = gridsweep.cg(A, b, M=gridsweep.multigrid(A))   # A symmetric
     y = gridsweep.sptrsv(A, b, lower=True)         # one triangular solve on A itself
 
     gridsweep.smooth(A, factor, b, x, sweeps=2)    # x = x + M^-1 (b - A x), twice
@@ -18,10 +19,12 @@ from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangul
 from ._grid import Grid, Stencil
 from ._krylov import KrylovResult, bicgstab, cg, gmres
 from ._library import VERSION as __version__, build_info
+from ._multigrid import Multigrid, MultigridInfo, MultigridLevel, multigrid
 from ._smooth import smooth
 from ._sptrsv import sptrsv
 from ._types import Status
 
-__all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Status",
-           "Stencil", "bicgstab", "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0",
-           "jacobi", "smooth", "sptrsv", "ssor", "triangular", "__version__"]
+__all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
+           "MultigridInfo", "MultigridLevel", "Status", "Stencil", "bicgstab", "build_info", "cg",
+           "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid", "smooth", "sptrsv",
+           "ssor", "triangular", "__version__"]

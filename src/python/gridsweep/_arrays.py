@@ -1,6 +1,6 @@
 """Vectors and matrices as addresses: what is used in place, what is copied, what is refused."""
 
-from ctypes import byref
+from ctypes import byref, c_double, c_float, c_int32, c_int64
 
 import numpy as np
 
@@ -274,6 +274,18 @@ class Matrix:
                 byref(self.struct)), name)
             if known and not on_device:  # detection has looked at every entry
                 context._check(library.gsw_matrix_validate(pointer, byref(self.struct)), name)
+
+
+def copy_csr(csr):
+    """(values, columns, row_ptr) of a C CSR in host memory, as new arrays."""
+    index = (c_int32, c_int64)[csr.index_type]
+    value = (c_double, c_float)[csr.value_type]
+
+    def copy(address, kind, count):
+        return np.array((kind * count).from_address(address)) if count else np.empty(0, kind)
+
+    return (copy(csr.values, value, csr.nonzeros), copy(csr.columns, index, csr.nonzeros),
+            copy(csr.row_ptr, index, csr.rows + 1))
 
 
 def detect(A, grid=None):

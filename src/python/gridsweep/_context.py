@@ -12,11 +12,11 @@ from ._types import BACKENDS, LOG_FN, Status, gsw_context_options
 
 
 class _Handle:
-    """A C context, its lock, and the factors whose memory waits to be freed.
+    """A C context, its lock, and the factors and hierarchies whose memory waits to be freed.
 
-    Factors can be collected in any thread, even inside a call with the same context, so freeing
-    them is put off until the lock is free. Python objects hold a _Handle through finalizers, which
-    keeps it alive until the last factor is gone.
+    They can be collected in any thread, even inside a call with the same context, so freeing them
+    is put off until the lock is free. Python objects hold a _Handle through finalizers, which keeps
+    it alive until the last one is gone.
     """
 
     def __init__(self, pointer, log):
@@ -25,15 +25,15 @@ class _Handle:
         self.lock = threading.Lock()
         self.owner = None
         self.calling = 0     # functions of the user that the library is inside of
-        self.live = set()    # addresses of factors
+        self.live = {}       # by address: the function that frees what lies there
         self.dead = deque()  # those that nobody needs any more
 
     def sweep_up(self):
         while self.dead:
-            factor = self.dead.popleft()
-            if factor in self.live:
-                self.live.remove(factor)
-                library.gsw_factor_destroy(factor)
+            address = self.dead.popleft()
+            destroy = self.live.pop(address, None)
+            if destroy:
+                destroy(address)
 
     @contextmanager
     def lent(self):
@@ -44,8 +44,8 @@ class _Handle:
         finally:
             self.calling -= 1
 
-    def discard(self, factor):
-        self.dead.append(factor)
+    def discard(self, address):
+        self.dead.append(address)
         if self.lock.acquire(blocking=False):
             try:
                 self.sweep_up()
@@ -75,7 +75,7 @@ class Context:
 
     A context may be used by several threads of Python: their calls take turns, and other threads
     run meanwhile. For solves at the same time make one context (or one factor without a context)
-    for each thread. close() frees it with its factors, also at the end of `with` and with the last
+    for each thread. close() frees it with all that was made in it, also at the end of `with` and with the last
     reference. Errors: TypeError, ValueError, GridsweepError (NO_BACKEND, OUT_OF_MEMORY).
     """
 
@@ -114,7 +114,7 @@ class Context:
         return not self._close.alive
 
     def close(self):
-        """Frees the context and all factors made with it. A second call does nothing."""
+        """Frees the context and all that was made with it. A second call does nothing."""
         self._refuse_nesting()
         self._close()
 

@@ -1,37 +1,17 @@
 """Packed triangular factors: the preconditioners, and repeated triangular solves."""
 
-import weakref
-from ctypes import byref, c_double, c_float, c_int32, c_int64, c_void_p
+from ctypes import byref
 from typing import NamedTuple
 
 import numpy as np
 
 from . import _types as t
-from ._arrays import Matrix, dtype_argument, solve_into
+from ._arrays import Matrix, copy_csr, dtype_argument, solve_into
 from ._context import context_for
 from ._errors import known_options, real
 from ._grid import Grid, Stencil
 from ._library import library
-
-try:
-    from scipy.sparse.linalg import LinearOperator as _Operator
-except ImportError:
-
-    class _Operator:
-        """The part of SciPy's LinearOperator that a factor has without SciPy."""
-
-        def __init__(self, dtype, shape):
-            self.dtype, self.shape = np.dtype(dtype), shape
-
-        def matvec(self, x):
-            return self._matvec(x)
-
-        def matmat(self, X):
-            return self._matmat(X)
-
-        def __matmul__(self, x):
-            return self._matvec(x)
-
+from ._preconditioner import Preconditioner
 
 _DTYPES = tuple(t.DTYPES)  # by their numbers in the library
 
@@ -52,7 +32,7 @@ class FactorInfo(NamedTuple):
     first_bad_row: int   # lowest row (from 0) whose pivot stopped the last factorisation, or -1
 
 
-class Factor(_Operator):
+class Factor(Preconditioner):
     """A packed factor M of a matrix; ilu0(), ic0() and their like make it. As an operator it is the
     inverse: factor @ b, factor.matvec(b) and factor.solve(b) are the x with M x = b.
 
@@ -66,41 +46,17 @@ class Factor(_Operator):
     or with its context, whichever comes first; after that solving raises ValueError.
     """
 
+    _noun = "factor"
+    _make_preconditioner = library.gsw_preconditioner_from_factor
+
     def __init__(self, context, matrix, options):
-        pointer = c_void_p()
-        with context._turn() as c:
-            context._check(library.gsw_factor_create(c, byref(matrix.struct), byref(options),
-                                                     byref(pointer)), "A")
-            context._handle.live.add(pointer.value)
-        self._pointer = pointer.value
-        self._close = weakref.finalize(self, context._handle.discard, pointer.value)
-        self.context, self.grid, self.stencil = context, matrix.grid, matrix.stencil
         self.kind = next(kind for kind, number in t.KINDS.items() if number == options.kind)
-        super().__init__(np.dtype(_DTYPES[options.vector_type]), (matrix.rows, matrix.rows))
+        super().__init__(context, matrix, _DTYPES[options.vector_type], library.gsw_factor_create,
+                         options, library.gsw_factor_destroy)
 
     def __repr__(self):
         state = ", closed" if self.closed else ""
         return f"<gridsweep.Factor {self.kind} {self.grid} {self.stencil.name}{state}>"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.close()
-
-    @property
-    def closed(self):
-        return self._pointer not in self.context._handle.live or not self._close.alive
-
-    def close(self):
-        """Frees the factor. A second call does nothing."""
-        self._close()
-
-    def _address(self):
-        """The C factor, for use inside a turn of the context."""
-        if self.closed:
-            raise ValueError("factor: it is closed")
-        return self._pointer
 
     def solve(self, b, out=None):
         """Solves M x = b (M^T x = b for a factor made with transpose); gives x.
@@ -123,25 +79,6 @@ class Factor(_Operator):
 
         self._address()
         return solve_into(self.context, b, out, self.shape[0], self.dtype, solve)
-
-    def matvec(self, x):
-        """solve(x) as SciPy's operators do it. With CUDA the result is a new array of x's kind
-        (x.copy(), or x.clone()), finished when this returns: cupyx's solvers take the factor as M.
-        """
-        if self.context.backend != "cuda":
-            # A column of shape (points, 1) is matmat's: SciPy's matvec is going to refuse it.
-            column = np.shape(x) == (self.shape[1], 1)
-            return super().matmat(x) if column else super().matvec(x)
-        result = x.copy() if hasattr(x, "copy") else x.clone()
-        self.solve(result, out=result)
-        self.context.synchronize()
-        return result
-
-    def _matvec(self, x):
-        return self.solve(x)
-
-    def _matmat(self, X):
-        return self.solve(X)
 
     def refactor(self, A):
         """Takes the values of another matrix on the same grid and stencil; gives the factor itself.
@@ -182,21 +119,10 @@ class Factor(_Operator):
             self.context._check(library.gsw_factor_extract(c, self._address(), t.ITYPES["int64"],
                                                            *wanted))
         try:
-            return tuple(_copy_csr(part) if want else None for part, want in zip(parts, wanted))
+            return tuple(copy_csr(part) if want else None for part, want in zip(parts, wanted))
         finally:
             for part in parts:
                 library.gsw_csr_free(byref(part))
-
-
-def _copy_csr(csr):
-    index = (c_int32, c_int64)[csr.index_type]
-    value = (c_double, c_float)[csr.value_type]
-
-    def copy(address, kind, count):
-        return np.array((kind * count).from_address(address)) if count else np.empty(0, kind)
-
-    return (copy(csr.values, value, csr.nonzeros), copy(csr.columns, index, csr.nonzeros),
-            copy(csr.row_ptr, index, csr.rows + 1))
 
 
 # What the functions below take by name. A triangular part takes any pivot, so it has no pivot_shift.

@@ -12,8 +12,8 @@ from ._arrays import Matrix, adopt, source, target
 from ._callback import Callback, function_of, made
 from ._context import context_for
 from ._errors import choice, integer, known_options, real, status_of
-from ._factor import Factor
 from ._library import library
+from ._preconditioner import Preconditioner
 
 # Ends of an iteration that leave an iterate and a report.
 _ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
@@ -84,8 +84,8 @@ def _preconditioner(context, M, rows, like, raised):
     """The address of the preconditioner that M is; None for none."""
     if M is None:
         yield None
-    elif isinstance(M, Factor):
-        with made(context, library.gsw_preconditioner_from_factor, M._address()) as address:
+    elif isinstance(M, Preconditioner):
+        with made(context, M._make_preconditioner, M._address()) as address:
             yield address
     else:
         callback = Callback(context, "M", M, rows, like, raised)
@@ -104,7 +104,7 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS))
     if options.rtol == 0 and options.atol == 0:
         raise ValueError("rtol, atol: one of the two must be above 0")
-    if isinstance(M, Factor):
+    if isinstance(M, Preconditioner):
         if context not in (None, M.context) or threads:
             raise ValueError("context, threads: a solve with M runs in the context of M")
         if M.dtype != np.float64:
@@ -112,17 +112,17 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         M._address()
         context = M.context
     elif M is not None and function_of(M) is None:
-        raise TypeError("M: must be a gridsweep.Factor, a LinearOperator or a function, not "
-                        f"{type(M).__name__}")
+        raise TypeError("M: must be a gridsweep.Factor or Multigrid, a LinearOperator or a "
+                        f"function, not {type(M).__name__}")
     context = context_for(context, threads)
     matrix, rows = None, _rows(context, A, b)
     if rows is None:
-        known = (M.grid, M.stencil) if isinstance(M, Factor) else (None, None)
+        known = (M.grid, M.stencil) if isinstance(M, Preconditioner) else (None, None)
         matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1])
         rows = matrix.rows
     elif grid is not None or stencil is not None:
         raise ValueError("grid, stencil: A is a function, which has none")
-    if isinstance(M, Factor) and M.shape[0] != rows:
+    if isinstance(M, Preconditioner) and M.shape[0] != rows:
         raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
     given = source(context, "b", b, rows, np.float64)
     if len(given.shape) != 1:
@@ -168,8 +168,8 @@ def cg(A, b, M=None, x=None, **options):
     A  as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
        Symmetric and positive definite for cg
     b  shape (points,)
-    M  the preconditioner, or None: a Factor of vector_type float64, in whose context the solve then
-       runs; or a LinearOperator or a function that takes b and returns M^-1 b
+    M  the preconditioner, or None: a Factor of vector_type float64 or a Multigrid, in whose context
+       the solve then runs; or a LinearOperator or a function that takes b and returns M^-1 b
     x  array with the first guess, which is overwritten with the solution and returned: float64,
        contiguous, apart from b. None: a new one, from 0. With CUDA it must be given.
 

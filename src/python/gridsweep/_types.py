@@ -33,6 +33,10 @@ ALGORITHMS = {"auto": 0, "reference": 1, "line": 2, "pencil": 3}
 KINDS = {"ilu0": 0, "ic0": 1, "dilu": 2, "ssor": 3, "jacobi": 4, "lower": 5, "upper": 6, "lu": 7}
 NORMS = {"true": 0, "preconditioned": 1}
 NULLSPACES = {"none": 0, "constant": 1}  # or a vector: 2
+SMOOTHERS = {"auto": 0, "gs": 1, "symgs": 2, "ilu0": 3, "ilu0-finest": 4, "jacobi": 5,
+             "chebyshev": 6}
+CYCLES = {"V": 0, "F": 1, "W": 2}
+PARTS = {"A": 0, "P": 1, "R": 2}
 DTYPES = {"float64": 0, "float32": 1}
 ITYPES = {"int32": 0, "int64": 1}
 LOWER, UPPER = 0, 1
@@ -102,6 +106,26 @@ class gsw_sptrsv_options(_Sized):
                 ("workspace", c_void_p)]
 
 
+class gsw_multigrid_options(_Sized):
+    _fields_ = [("size", c_size_t), ("smoother", c_int), ("cycle", c_int), ("pre_sweeps", c_int),
+                ("post_sweeps", c_int), ("cycle_type", c_int), ("theta", c_double),
+                ("coarsest_points", c_int64)]
+
+
+class gsw_multigrid_info(_Sized):
+    _fields_ = [("size", c_size_t), ("levels", c_int), ("smoother", c_int), ("cycle", c_int),
+                ("cycle_type", c_int), ("symmetric", c_int), ("singular", c_int),
+                ("smoother_fallbacks", c_int), ("operator_complexity", c_double),
+                ("grid_complexity", c_double), ("bytes", c_int64), ("degenerate_points", c_int64)]
+
+
+class gsw_multigrid_level(_Sized):
+    _fields_ = [("size", c_size_t), ("grid", gsw_grid), ("stencil", gsw_stencil),
+                ("points", c_int64), ("couplings", c_int64), ("axes", c_int),
+                ("coupling", c_double * 3), ("direct", c_int), ("smoother", c_int),
+                ("degenerate_points", c_int64), ("bytes", c_int64)]
+
+
 class gsw_krylov_options(_Sized):
     _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double),
                 ("max_iterations", c_int64), ("restart", c_int), ("norm", c_int),
@@ -116,14 +140,15 @@ class gsw_krylov_result(_Sized):
 
 
 STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,
-           gsw_matrix, gsw_factor_options, gsw_factor_info, gsw_sptrsv_options, gsw_krylov_options,
+           gsw_matrix, gsw_factor_options, gsw_factor_info, gsw_sptrsv_options,
+           gsw_multigrid_options, gsw_multigrid_info, gsw_multigrid_level, gsw_krylov_options,
            gsw_krylov_result)
 
 _P = POINTER
 _KRYLOV = (c_int, [c_void_p, c_void_p, c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
                    _P(gsw_krylov_result)])
 
-# Function: (result, arguments). Contexts, factors and arrays are plain addresses.
+# Function: (result, arguments). Contexts, factors, hierarchies and arrays are plain addresses.
 PROTOTYPES = {
     "gsw_version": (c_char_p, []),
     "gsw_build_info": (c_char_p, []),
@@ -158,10 +183,19 @@ PROTOTYPES = {
     "gsw_factor_destroy": (None, [c_void_p]),
     "gsw_smooth": (c_int, [c_void_p, _P(gsw_matrix), c_void_p, c_int32, c_int, c_void_p, c_void_p,
                            c_void_p]),
+    "gsw_multigrid_create": (c_int, [c_void_p, _P(gsw_matrix), _P(gsw_multigrid_options),
+                                     _P(c_void_p)]),
+    "gsw_multigrid_refactor": (c_int, [c_void_p, c_void_p, _P(gsw_matrix)]),
+    "gsw_multigrid_apply": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "gsw_multigrid_get_info": (c_int, [c_void_p, _P(gsw_multigrid_info)]),
+    "gsw_multigrid_get_level": (c_int, [c_void_p, c_int, _P(gsw_multigrid_level)]),
+    "gsw_multigrid_extract": (c_int, [c_void_p, c_void_p, c_int, c_int, _P(gsw_csr)]),
+    "gsw_multigrid_destroy": (None, [c_void_p]),
     "gsw_operator_from_matrix": (c_int, [c_void_p, _P(gsw_matrix), _P(c_void_p)]),
     "gsw_operator_from_callback": (c_int, [c_void_p, c_int64, APPLY_FN, c_void_p, _P(c_void_p)]),
     "gsw_operator_destroy": (None, [c_void_p]),
     "gsw_preconditioner_from_factor": (c_int, [c_void_p, c_void_p, _P(c_void_p)]),
+    "gsw_preconditioner_from_multigrid": (c_int, [c_void_p, c_void_p, _P(c_void_p)]),
     "gsw_preconditioner_from_callback": (c_int, [c_void_p, c_int64, APPLY_FN, c_void_p,
                                                  _P(c_void_p)]),
     "gsw_preconditioner_destroy": (None, [c_void_p]),

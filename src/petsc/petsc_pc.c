@@ -1,0 +1,280 @@
+/* petsc_pc.c: the preconditioner "gridsweep" of PETSc: one type, and kinds that
+ * -pc_gridsweep_type names.
+ *
+ * PETSc's public headers do not let a library fill the operations of a preconditioner. So this one
+ * is a PCSHELL whose name of a type is another, and its data hang on it in a PetscContainer.
+ *
+ * Options are read, and the context is made, when the preconditioner is set up for a matrix or for
+ * a pattern that is new to it. New values for the same pattern refill what is there. Where the
+ * pattern stays and the values need another preconditioner (multigrid: the matrix is no longer
+ * symmetric), it is made anew. */
+#include "petsc_pc.h"
+#include <stdlib.h>
+#include <string.h>
+#include <petscdmda.h>
+#include "petsc_kind.h"
+#include "petsc_multigrid.h"
+#include "petsc_place.h"
+
+/* All values of -pc_gridsweep_type, the default first. */
+static const gsw_petsc_kind *const kinds[] = {&gsw_petsc_multigrid};
+enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
+
+/* What hangs on a preconditioner. */
+typedef struct pc_data {
+    gsw_petsc_place place;
+    const gsw_petsc_kind *kind; /* NULL: not set up */
+    void *self;                 /* of the kind */
+    gsw_preconditioner *preconditioner;
+    PetscObjectId matrix;     /* what it was made for: the matrix */
+    PetscObjectState pattern; /* and the state of its nonzero pattern */
+} pc_data;
+
+/* ---- Life -------------------------------------------------------------------------------------
+ */
+
+static void clear(pc_data *data) {
+    gsw_preconditioner_destroy(data->preconditioner);
+    if (data->self)
+        data->kind->clear(data->self);
+    free(data->self);
+    gsw_petsc_place_close(&data->place);
+    memset(data, 0, sizeof *data);
+}
+
+static PetscErrorCode destroy_data(void *pointer) {
+    PetscFunctionBegin;
+    clear(pointer);
+    free(pointer);
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode get_data(PC pc, pc_data **data) {
+    PetscContainer container;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectQuery((PetscObject)pc, GSW_PETSC_PACKAGE, (PetscObject *)&container));
+    PetscCheck(container, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "this is no preconditioner of gridsweep");
+    PetscCall(PetscContainerGetPointer(container, (void **)data));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode destroy(PC pc) {
+    PetscFunctionBegin;
+    PetscCall(PetscObjectCompose((PetscObject)pc, GSW_PETSC_PACKAGE, NULL));
+    PetscFunctionReturn(0);
+}
+
+/* ---- Set-up -----------------------------------------------------------------------------------
+ */
+
+static PetscErrorCode read_kind(const char *prefix, const gsw_petsc_kind **kind) {
+    const char *names[KINDS];
+    PetscInt choice = 0;
+    PetscFunctionBegin;
+    for (int k = 0; k < KINDS; k++)
+        names[k] = kinds[k]->name;
+    PetscOptionsBegin(PETSC_COMM_SELF, prefix, "Preconditioner of gridsweep", "PC");
+    PetscCall(PetscOptionsEList("-pc_gridsweep_type", "Which preconditioner", NULL, names, KINDS,
+                                names[choice], &choice, NULL));
+    PetscOptionsEnd();
+    *kind = kinds[choice];
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode check_matrix(PC pc, Mat matrix, const gsw_petsc_kind *kind) {
+    PetscMPIInt processes;
+    PetscBool serves;
+    MatType type;
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &processes));
+    PetscCheck(processes == 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+               "-pc_gridsweep_type %s works on one process, and there are %d: take it in the "
+               "blocks, -pc_type bjacobi -sub_pc_type gridsweep",
+               kind->name, (int)processes);
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)matrix, MATSEQAIJ, &serves));
+    PetscCall(MatGetType(matrix, &type));
+    PetscCheck(serves, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "-pc_type gridsweep takes matrices of type seqaij, not %s", type);
+    PetscFunctionReturn(0);
+}
+
+/* The grid of a DM that is a DMDA with one unknown per point and as many points as the matrix has
+ * rows; else grid->nx stays 0. */
+static PetscErrorCode grid_of(DM dm, PetscInt rows, gsw_grid *grid) {
+    PetscInt nx, ny, nz, unknowns;
+    PetscBool regular;
+    PetscFunctionBegin;
+    if (!dm)
+        PetscFunctionReturn(0);
+    PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &regular));
+    if (!regular)
+        PetscFunctionReturn(0);
+    PetscCall(DMDAGetInfo(dm, NULL, &nx, &ny, &nz, NULL, NULL, NULL, &unknowns, NULL, NULL, NULL,
+                          NULL, NULL));
+    if (unknowns == 1 && (PetscInt64)nx * ny * nz == rows)
+        *grid = (gsw_grid){nx, ny, nz};
+    PetscFunctionReturn(0);
+}
+
+/* The grid of the preconditioner's DM, or of the matrix's. */
+static PetscErrorCode find_grid(PC pc, Mat matrix, gsw_grid *grid) {
+    PetscInt rows;
+    DM dm;
+    PetscFunctionBegin;
+    PetscCall(MatGetSize(matrix, &rows, NULL));
+    PetscCall(PCGetDM(pc, &dm));
+    PetscCall(grid_of(dm, rows, grid));
+    if (grid->nx > 0)
+        PetscFunctionReturn(0);
+    PetscCall(MatGetDM(matrix, &dm));
+    PetscCall(grid_of(dm, rows, grid));
+    PetscFunctionReturn(0);
+}
+
+static gsw_status make(void *user, const gsw_matrix *matrix) {
+    pc_data *data = user;
+    return data->kind->make(data->self, data->place.context, matrix, &data->preconditioner);
+}
+
+static gsw_status refill(void *user, const gsw_matrix *matrix) {
+    pc_data *data = user;
+    return data->kind->refill(data->self, data->place.context, matrix);
+}
+
+static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
+    const gsw_petsc_kind *kind;
+    gsw_grid grid = {0};
+    gsw_status status;
+    const char *prefix;
+    PetscFunctionBegin;
+    clear(data);
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(read_kind(prefix, &kind));
+    PetscCall(check_matrix(pc, matrix, kind));
+    data->self = calloc(1, kind->size);
+    PetscCheck(data->self, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a preconditioner");
+    data->kind = kind;
+    PetscCall(kind->read_options(data->self, prefix));
+    PetscCall(find_grid(pc, matrix, &grid));
+    PetscCall(gsw_petsc_place_open(&data->place, prefix, "pc_gridsweep", matrix,
+                                   grid.nx > 0 ? &grid : NULL));
+    PetscCall(gsw_petsc_take_matrix(&data->place, matrix, make, data, &status));
+    PetscCall(
+        gsw_petsc_check(&data->place, status, PETSC_ERR_MAT_LU_ZRPVT, "making the preconditioner"));
+    PetscCall(PetscObjectGetId((PetscObject)matrix, &data->matrix));
+    PetscCall(MatGetNonzeroState(matrix, &data->pattern));
+    PetscFunctionReturn(0);
+}
+
+/* Has a preconditioner been made for this matrix and its present pattern? */
+static PetscErrorCode is_known(const pc_data *data, Mat matrix, PetscBool *known) {
+    PetscObjectId id;
+    PetscObjectState pattern;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectGetId((PetscObject)matrix, &id));
+    PetscCall(MatGetNonzeroState(matrix, &pattern));
+    *known = (PetscBool)(data->preconditioner && id == data->matrix && pattern == data->pattern);
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode set_up(PC pc) {
+    pc_data *data;
+    Mat matrix;
+    PetscBool known = PETSC_FALSE;
+    gsw_status status = GSW_ERROR_INVALID_ARGUMENT;
+    PetscFunctionBegin;
+    PetscCall(get_data(pc, &data));
+    PetscCall(PCGetOperators(pc, NULL, &matrix));
+    PetscCall(is_known(data, matrix, &known));
+    if (known)
+        PetscCall(gsw_petsc_take_matrix(&data->place, matrix, refill, data, &status));
+    if (status == GSW_ERROR_INVALID_ARGUMENT)
+        PetscCall(make_anew(pc, data, matrix));
+    else
+        PetscCall(gsw_petsc_check(&data->place, status, PETSC_ERR_MAT_LU_ZRPVT,
+                                  "taking new values into the preconditioner"));
+    PetscFunctionReturn(0);
+}
+
+/* ---- Application ------------------------------------------------------------------------------
+ */
+
+static gsw_status apply_to(void *user, const double *b, double *x) {
+    pc_data *data = user;
+    return gsw_preconditioner_apply(data->place.context, data->preconditioner, b, x);
+}
+
+static PetscErrorCode apply(PC pc, Vec b, Vec x) {
+    pc_data *data;
+    gsw_status status;
+    PetscFunctionBegin;
+    PetscCall(get_data(pc, &data));
+    PetscCheck(data->preconditioner, PETSC_COMM_SELF, PETSC_ERR_ORDER,
+               "the preconditioner is set up before it is applied");
+    PetscCall(gsw_petsc_apply(&data->place, apply_to, data, b, x, &status));
+    PetscCall(gsw_petsc_check(&data->place, status, PETSC_ERR_LIB, "applying the preconditioner"));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode apply_transpose(PC pc, Vec b, Vec x) {
+    pc_data *data;
+    PetscFunctionBegin;
+    PetscCall(get_data(pc, &data));
+    PetscCheck(data->preconditioner && data->kind->symmetric(data->self), PETSC_COMM_SELF,
+               PETSC_ERR_SUP,
+               "-pc_type gridsweep has no transpose where the preconditioner is not symmetric");
+    PetscCall(apply(pc, b, x));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode view(PC pc, PetscViewer viewer) {
+    pc_data *data;
+    PetscBool ascii;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+    PetscCall(get_data(pc, &data));
+    if (!ascii || !data->preconditioner)
+        PetscFunctionReturn(0);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s, grid %lldx%lldx%lld, stencil %s\n",
+                                     data->kind->name, (long long)data->place.grid.nx,
+                                     (long long)data->place.grid.ny, (long long)data->place.grid.nz,
+                                     gsw_stencil_name(&data->place.stencil)));
+    PetscCall(data->kind->view(data->self, viewer));
+    PetscCall(gsw_petsc_place_view(&data->place, viewer));
+    PetscFunctionReturn(0);
+}
+
+/* ---- The type ---------------------------------------------------------------------------------
+ */
+
+/* What PCSetType() calls. */
+static PetscErrorCode create_type(PC pc) {
+    PetscContainer container;
+    char name[40];
+    pc_data *data = calloc(1, sizeof *data);
+    PetscFunctionBegin;
+    PetscCheck(data, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a preconditioner");
+    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+    PetscCall(PetscContainerSetPointer(container, data));
+    PetscCall(PetscContainerSetUserDestroy(container, destroy_data));
+    PetscCall(PetscObjectCompose((PetscObject)pc, GSW_PETSC_PACKAGE, (PetscObject)container));
+    PetscCall(PetscContainerDestroy(&container));
+
+    PetscCall(PCSetType(pc, PCSHELL));
+    PetscCall(PCShellSetSetUp(pc, set_up));
+    PetscCall(PCShellSetApply(pc, apply));
+    PetscCall(PCShellSetApplyTranspose(pc, apply_transpose));
+    PetscCall(PCShellSetView(pc, view));
+    PetscCall(PCShellSetDestroy(pc, destroy));
+    PetscCall(PetscSNPrintf(name, sizeof name, "gridsweep %s", gsw_version()));
+    PetscCall(PCShellSetName(pc, name));
+    PetscCall(PetscObjectChangeTypeName((PetscObject)pc, GSW_PETSC_PACKAGE));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode gsw_petsc_register_preconditioner(void) {
+    PetscFunctionBegin;
+    PetscCall(PCRegister(GSW_PETSC_PACKAGE, create_type));
+    PetscFunctionReturn(0);
+}

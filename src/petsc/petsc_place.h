@@ -1,0 +1,55 @@
+/* petsc_place.h: what the plug-in's factors and preconditioners share: where they work, the matrix
+ * that PETSc holds, vectors, and errors. */
+#ifndef GSW_PETSC_PLACE_H
+#define GSW_PETSC_PLACE_H
+
+#include <petscmat.h>
+#include <gridsweep/gridsweep.h>
+
+#if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
+#error "The plug-in needs a PETSc whose scalars are real and double"
+#endif
+_Static_assert(sizeof(PetscInt) == 4 || sizeof(PetscInt) == 8, "PetscInt must have 32 or 64 bits");
+
+/* The name of the package, of the type of its factors and of its preconditioner. */
+#define GSW_PETSC_PACKAGE "gridsweep"
+
+/* Where work runs, and what the matrix is. All zero: closed. */
+typedef struct gsw_petsc_place {
+    gsw_context *context;
+    gsw_grid grid;
+    gsw_stencil stencil;
+    int64_t points, nonzeros;
+    double *b, *x; /* with CUDA: where vectors are copied to and from */
+} gsw_petsc_place;
+
+/* Turns a status into PETSc's error, with the reason that gridsweep gives. `pivot` is the error for
+ * a bad pivot; `doing` says what was done. */
+PetscErrorCode gsw_petsc_check(const gsw_petsc_place *place, gsw_status status,
+                               PetscErrorCode pivot, const char *doing);
+
+/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads behind the prefix, makes a context, and
+ * finds grid and stencil of a matrix of type seqaij. `known` is the grid where no option names one;
+ * NULL: the grid is found. The place must be closed after an error, too. */
+PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, const char *family,
+                                    Mat matrix, const gsw_grid *known);
+void gsw_petsc_place_close(gsw_petsc_place *place);
+
+/* Does the place work on a GPU? */
+int gsw_petsc_on_device(const gsw_petsc_place *place);
+
+/* *status = take(user, matrix), with the present values of PETSc's matrix in the memory of the
+ * place. They are gone after the call. */
+typedef gsw_status (*gsw_petsc_take_fn)(void *user, const gsw_matrix *matrix);
+PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_petsc_take_fn take,
+                                     void *user, gsw_status *status);
+
+/* *status = apply(user, b, x), with the values of PETSc's vectors in the memory of the place. */
+typedef gsw_status (*gsw_petsc_apply_fn)(void *user, const double *b, double *x);
+PetscErrorCode gsw_petsc_apply(gsw_petsc_place *place, gsw_petsc_apply_fn apply, void *user, Vec b,
+                               Vec x, gsw_status *status);
+
+/* Prints "backend cpu, threads 1, NAME". */
+PetscErrorCode gsw_petsc_place_view(const gsw_petsc_place *place, PetscViewer viewer);
+
+#endif

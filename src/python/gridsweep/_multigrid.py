@@ -1,0 +1,238 @@
+"""Structured multigrid around exact sweeps."""
+
+from ctypes import byref
+from typing import NamedTuple, Tuple
+
+import numpy as np
+
+from . import _types as t
+from ._arrays import Matrix, copy_csr, dtype_argument, solve_into
+from ._context import context_for
+from ._errors import choice, integer, known_options, real
+from ._grid import Grid, Stencil
+from ._library import library
+from ._preconditioner import Preconditioner
+
+_DTYPES = tuple(t.DTYPES)  # by their numbers in the library
+_SMOOTHERS = tuple(t.SMOOTHERS)
+_CYCLES = tuple(t.CYCLES)
+_AXES = ("-", "x", "y", "xy", "z", "xz", "yz", "xyz")
+
+
+class MultigridLevel(NamedTuple):
+    """One level of a hierarchy (gsw_multigrid_level)."""
+
+    grid: Grid
+    stencil: Stencil
+    points: int
+    couplings: int          # of its matrix, inside the grid
+    axes: str               # which are coarsened below, such as "xz"; "-" for none
+    coupling: Tuple[float, float, float]  # mean share of a row's couplings along x, y and z
+    smoother: str           # the one that serves here; "direct" on the coarsest level
+    degenerate_points: int  # of the interpolation to this level
+    bytes: int              # memory that it keeps
+
+
+class MultigridInfo(NamedTuple):
+    """What a hierarchy is (gsw_multigrid_info). str() of it is a table."""
+
+    levels: Tuple[MultigridLevel, ...]  # the finest first
+    smoother: str
+    cycle: str
+    cycle_type: str             # dtype of the whole cycle
+    symmetric: bool             # A is symmetric, and R is P transposed
+    singular: bool              # every row's sum vanishes: constants are in the null space
+    smoother_fallbacks: int     # levels where ILU(0) met a bad pivot
+    operator_complexity: float  # couplings of all levels over those of the finest
+    grid_complexity: float      # points of all levels over those of the finest
+    bytes: int                  # all memory that the hierarchy keeps
+    degenerate_points: int      # whose interpolation is the mean of their neighbours
+
+    def __str__(self):
+        head = (f"{len(self.levels)} levels, {self.cycle} cycle, smoother {self.smoother}, "
+                f"{self.cycle_type}, operator complexity {self.operator_complexity:.2f}, "
+                f"{self.bytes * 1e-6:.1f} MB")
+        form = "{:>5} {:>20} {:>10} {:>12} {:>5} {:>11} {:>9}"
+        lines = [head, form.format("level", "grid", "stencil", "couplings", "axes", "smoother",
+                                   "MB")]
+        for number, level in enumerate(self.levels):
+            stencil = level.stencil.name
+            if stencil == "custom":
+                stencil = f"{len(level.stencil)} points"
+            lines.append(form.format(number, str(level.grid), stencil, level.couplings, level.axes,
+                                     level.smoother, f"{level.bytes * 1e-6:.1f}"))
+        if self.smoother_fallbacks:
+            lines.append(f"levels where ILU(0) met a bad pivot: {self.smoother_fallbacks}")
+        if self.degenerate_points:
+            lines.append(f"points with degenerate interpolation: {self.degenerate_points}")
+        return "\n".join(lines)
+
+
+class Multigrid(Preconditioner):
+    """A hierarchy of coarser grids made from a matrix; multigrid() makes it. As an operator it is
+    one cycle: mg @ b, mg.matvec(b) and mg.solve(b) are approximate solutions x of A x = b.
+
+    shape, dtype   (points, points) and float64
+    grid, stencil  of the finest level, which is A's
+    levels         how many, the finest and the coarsest included
+    smoother, cycle, cycle_type  what served, such as "gs", "V" and "float64"
+    context        the Context that it works in
+    closed         True after close()
+
+    With SciPy it is a scipy.sparse.linalg.LinearOperator, to be handed on as M to scipy's cg,
+    bicgstab and others, or as M to those here. Of the matrix it keeps a copy. Threads may share it:
+    their cycles take turns. It is freed by close(), at the end of `with`, with its last reference,
+    or with its context, whichever comes first; after that solving raises ValueError.
+    """
+
+    _noun = "multigrid"
+    _make_preconditioner = library.gsw_preconditioner_from_multigrid
+
+    def __init__(self, context, matrix, options):
+        super().__init__(context, matrix, np.float64, library.gsw_multigrid_create, options,
+                         library.gsw_multigrid_destroy)
+        with context._turn():
+            made = self._about()
+            self._points = [self._level(number).points for number in range(made.levels)]
+        self.levels, self.smoother = made.levels, _SMOOTHERS[made.smoother]
+        self.cycle, self.cycle_type = _CYCLES[made.cycle], _DTYPES[made.cycle_type]
+
+    def __repr__(self):
+        state = ", closed" if self.closed else ""
+        return (f"<gridsweep.Multigrid {self.grid} {self.stencil.name}: {self.levels} levels, "
+                f"{self.cycle} cycle, smoother {self.smoother}, {self.cycle_type}{state}>")
+
+    def _about(self):
+        made = t.gsw_multigrid_info()
+        self.context._check(library.gsw_multigrid_get_info(self._address(), byref(made)))
+        return made
+
+    def _level(self, number):
+        made = t.gsw_multigrid_level()
+        self.context._check(library.gsw_multigrid_get_level(self._address(), number, byref(made)))
+        return made
+
+    def solve(self, b, out=None):
+        """One cycle for A x = b from x = 0; gives x.
+
+        b    shape (points,), or (points, count) for several right-hand sides, which are columns and
+             take a cycle each. float64; used where it lies if each column is contiguous, else
+             copied. What is not NumPy's but comes through DLPack is refused instead.
+        out  array for x, as for Factor.solve(); out=b works in place. It is returned.
+
+        Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a failed refactor).
+        """
+        def apply(count, b_at, ldb, x_at, ldx):
+            with self.context._turn() as c:
+                for r in range(count):
+                    self.context._check(library.gsw_multigrid_apply(
+                        c, self._address(), b_at + 8 * ldb * r, x_at + 8 * ldx * r))
+
+        self._address()
+        return solve_into(self.context, b, out, self.shape[0], self.dtype, apply)
+
+    def refactor(self, A):
+        """Takes the values of another matrix on the same grid and stencil; gives the hierarchy
+        itself.
+
+        The levels keep their grids, which the first matrix chose. A matrix that was symmetric must
+        stay so. After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED,
+        INVALID_ARGUMENT) every solve is refused until a refactor succeeds.
+        Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
+        """
+        self._address()
+        matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
+        with self.context._turn() as c:
+            self.context._check(library.gsw_multigrid_refactor(c, self._address(),
+                                                               byref(matrix.struct)), "A")
+        return self
+
+    @property
+    def info(self):
+        """What the hierarchy is, a MultigridInfo; print it for a table of the levels."""
+        with self.context._turn():
+            made = self._about()
+            levels = [self._level(number) for number in range(self.levels)]
+        return MultigridInfo(
+            tuple(MultigridLevel(
+                Grid(level.grid.nx, level.grid.ny, level.grid.nz), Stencil._of(level.stencil),
+                level.points, level.couplings, _AXES[level.axes], tuple(level.coupling),
+                "direct" if level.direct else _SMOOTHERS[level.smoother], level.degenerate_points,
+                level.bytes) for level in levels),
+            self.smoother, self.cycle, self.cycle_type, bool(made.symmetric),
+            bool(made.singular), made.smoother_fallbacks, made.operator_complexity,
+            made.grid_complexity, made.bytes, made.degenerate_points)
+
+    def extract(self, part, level):
+        """A matrix of the hierarchy as a scipy.sparse.csr_matrix in float64, a copy.
+
+        part   "A": the matrix of a level, 1 or more; "P": the interpolation from level + 1 to
+               `level`; "R": the restriction from `level` to level + 1
+        level  0 is the finest. A of level 0 is the matrix that the hierarchy was made from.
+
+        A of level + 1 is R @ A @ P of `level`. Needs SciPy.
+        Errors: ImportError, TypeError, ValueError, GridsweepError (OUT_OF_MEMORY).
+        """
+        from scipy.sparse import csr_matrix
+
+        number = choice("part", part, t.PARTS)
+        csr, last = t.gsw_csr(), self.levels - (1 if part == "A" else 2)
+        level = integer("level", level, int(part == "A"), last)
+        with self.context._turn() as c:
+            self.context._check(library.gsw_multigrid_extract(c, self._address(), level, number,
+                                                              byref(csr)))
+        try:
+            shape = {"A": (0, 0), "P": (0, 1), "R": (1, 0)}[part]
+            return csr_matrix(copy_csr(csr), shape=tuple(self._points[level + k] for k in shape))
+        finally:
+            library.gsw_csr_free(byref(csr))
+
+
+# What multigrid() takes by name.
+_OPTIONS = ("grid", "smoother", "cycle", "pre_sweeps", "post_sweeps", "theta", "cycle_type",
+            "coarsest_points", "stencil", "threads", "context")
+
+
+def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, theta=0.25,
+               cycle_type="float64", coarsest_points=200, stencil=None, threads=0, context=None):
+    options = t.gsw_multigrid_options(
+        smoother=choice("smoother", smoother, t.SMOOTHERS), cycle=choice("cycle", cycle, t.CYCLES),
+        pre_sweeps=integer("pre_sweeps", pre_sweeps, 1, 1000),
+        post_sweeps=integer("post_sweeps", post_sweeps, 1, 1000),
+        cycle_type=t.DTYPES[dtype_argument("cycle_type", cycle_type)],
+        theta=real("theta", theta, lambda v: 0 < v <= 1, "above 0 and at most 1"),
+        coarsest_points=integer("coarsest_points", coarsest_points, 1, 2000))
+    context = context_for(context, threads)
+    return Multigrid(context, Matrix(context, "A", A, grid, stencil), options)
+
+
+def multigrid(A, grid=None, **options):
+    """A multigrid hierarchy of A: black-box interpolation, Galerkin products, and sweeps in natural
+    order as smoothers. Gives a Multigrid, for M of cg() and bicgstab() or of SciPy's solvers.
+
+    A     as for ilu0(): sparse matrix of SciPy, or (values, columns, row_ptr) of CSR. Its stencil
+          reaches at most 2 points along each axis.
+    grid  Grid or (nx, ny, nz); None: it is found, as by detect()
+
+    Options, by keyword:
+    smoother         "auto": "gs" for a symmetric A, "symgs" for others; or "gs", "symgs", "ilu0",
+                     "ilu0-finest", "jacobi", "chebyshev"
+    cycle            "V", "F" or "W"
+    pre_sweeps       smoothing steps before each coarse correction, 1 or more
+    post_sweeps      and after it; cg() needs as many as before
+    theta            coarsens the axes whose coupling is at least theta times the strongest;
+                     0 < theta <= 1, by default 0.25
+    cycle_type       "float64" or "float32" (or NumPy's types), of the whole cycle; b and x are
+                     always float64. float32 halves the bytes and suits cg() and bicgstab(), but not
+                     gmres() to a tolerance below 1e-7.
+    coarsest_points  a level of at most so many points is solved directly; 1 to 2000, by default 200
+    stencil          Stencil or its name; None: it is found
+    threads, context  as for ilu0()
+
+    For a symmetric A a V or W cycle is a symmetric operator, as cg() needs it. Where every row's
+    sum vanishes (pure Neumann conditions), give the solver nullspace="constant".
+    Errors: TypeError, ValueError (named arguments), GridsweepError (NOT_A_GRID and ZERO_PIVOT with
+    the row, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY).
+    """
+    known_options("multigrid", options, _OPTIONS)
+    return _multigrid(A, grid, **options)

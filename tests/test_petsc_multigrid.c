@@ -1,0 +1,535 @@
+/* test_petsc_multigrid.c: -pc_type gridsweep in PETSc against the same hierarchy in the library: as
+ * many iterations, the same cycle bit for bit, new values, singular matrices, the grid's sources,
+ * and what is refused. PETSc loads the plug-in as in any program. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <petscdmda.h>
+#include <petscksp.h>
+#include <gridsweep/gridsweep.h>
+#define CONTEXT_THREADS 1
+#include "context_fixture.h"
+
+#define PETSC(call) ck_assert_int_eq((int)(call), 0)
+#define GSW(call)   ck_assert_int_eq((call), GSW_SUCCESS)
+
+/* A matrix in the library, and PETSc's on the same arrays. */
+typedef struct matrix_pair {
+    gsw_csr csr;
+    gsw_matrix ours;
+    Mat theirs;
+    int64_t n;
+    double *values; /* of the csr */
+} matrix_pair;
+
+static void open_pair(const char *problem_text, matrix_pair *pair) {
+    gsw_problem *problem = NULL;
+    GSW(gsw_problem_parse(context, problem_text, NULL, &problem));
+    const gsw_matrix *made = gsw_problem_matrix(problem);
+    GSW(gsw_matrix_to_csr(context, made, GSW_FULL, sizeof(PetscInt) == 4 ? GSW_I32 : GSW_I64,
+                          &pair->csr));
+    GSW(gsw_matrix_from_csr(context, &made->grid, &made->stencil, &pair->csr, &pair->ours));
+    gsw_problem_destroy(problem);
+    pair->n = pair->csr.rows;
+    pair->values = (double *)(uintptr_t)pair->csr.values;
+    PETSC(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, (PetscInt)pair->n, (PetscInt)pair->n,
+                                    (PetscInt *)(uintptr_t)pair->csr.row_ptr,
+                                    (PetscInt *)(uintptr_t)pair->csr.columns, pair->values,
+                                    &pair->theirs));
+}
+
+static void close_pair(matrix_pair *pair) {
+    PETSC(MatDestroy(&pair->theirs));
+    gsw_csr_free(&pair->csr);
+}
+
+/* Tells PETSc that the arrays hold other values. */
+static void changed(matrix_pair *pair) {
+    PETSC(MatAssemblyBegin(pair->theirs, MAT_FINAL_ASSEMBLY));
+    PETSC(MatAssemblyEnd(pair->theirs, MAT_FINAL_ASSEMBLY));
+}
+
+/* Couplings become weaker, each pair in both directions alike. */
+static void vary(matrix_pair *pair) {
+    const PetscInt *row_ptr = pair->csr.row_ptr, *columns = pair->csr.columns;
+    for (PetscInt i = 0; i < (PetscInt)pair->n; i++)
+        for (PetscInt e = row_ptr[i]; e < row_ptr[i + 1]; e++)
+            pair->values[e] *= 1 - 0.3 * (i != columns[e]) * fabs(sin((double)i + columns[e]));
+    changed(pair);
+}
+
+/* The diagonal becomes minus the sum of the others in its row. */
+static void make_singular(matrix_pair *pair) {
+    const PetscInt *row_ptr = pair->csr.row_ptr, *columns = pair->csr.columns;
+    for (PetscInt i = 0; i < (PetscInt)pair->n; i++) {
+        PetscInt diagonal = -1;
+        double sum = 0;
+        for (PetscInt e = row_ptr[i]; e < row_ptr[i + 1]; e++)
+            if (columns[e] == i)
+                diagonal = e;
+            else
+                sum += pair->values[e];
+        pair->values[diagonal] = -sum;
+    }
+    changed(pair);
+}
+
+/* Options as on a command line, such as "-ksp_type cg"; those of a test before are gone. */
+static void set_options(const char *options) {
+    static const char *const ours[] = {
+        "type",          "grid",           "backend",           "threads",
+        "mg_cycle",      "mg_smoother",    "mg_theta",          "mg_precision",
+        "mg_pre_sweeps", "mg_post_sweeps", "mg_coarsest_points"};
+    for (size_t k = 0; k < sizeof ours / sizeof ours[0]; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "-pc_gridsweep_%s", ours[k]);
+        PETSC(PetscOptionsClearValue(NULL, name));
+    }
+    PETSC(PetscOptionsInsertString(NULL, options));
+}
+
+static void open_ksp(matrix_pair *pair, KSPType type, double rtol, KSP *ksp) {
+    PC pc;
+    PETSC(KSPCreate(PETSC_COMM_SELF, ksp));
+    PETSC(KSPSetType(*ksp, type));
+    PETSC(KSPSetOperators(*ksp, pair->theirs, pair->theirs));
+    PETSC(KSPGetPC(*ksp, &pc));
+    PETSC(PCSetType(pc, "gridsweep"));
+    if (strcmp(type, KSPCG) != 0)
+        PETSC(KSPSetPCSide(*ksp, PC_RIGHT));
+    PETSC(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+    PETSC(KSPSetTolerances(*ksp, rtol, 0, PETSC_DEFAULT, 500));
+}
+
+/* Iterations of PETSc's method; the true relative residual of its x. */
+static int64_t solve_theirs(KSP ksp, const matrix_pair *pair, double *b, double *x,
+                            double *residual) {
+    Vec from, to, r;
+    PetscInt iterations;
+    PetscReal rr, bb;
+    KSPConvergedReason reason;
+    PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)pair->n, b, &from));
+    PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)pair->n, x, &to));
+    PETSC(KSPSolve(ksp, from, to));
+    PETSC(KSPGetIterationNumber(ksp, &iterations));
+    PETSC(KSPGetConvergedReason(ksp, &reason));
+    ck_assert_int_gt(reason, 0);
+    PETSC(VecDuplicate(from, &r));
+    PETSC(MatMult(pair->theirs, to, r));
+    PETSC(VecAXPY(r, -1, from));
+    PETSC(VecNorm(r, NORM_2, &rr));
+    PETSC(VecNorm(from, NORM_2, &bb));
+    *residual = rr / bb;
+    PETSC(VecDestroy(&r));
+    PETSC(VecDestroy(&to));
+    PETSC(VecDestroy(&from));
+    return iterations;
+}
+
+static int64_t solve_ours(const matrix_pair *pair, gsw_method method, double rtol,
+                          const gsw_multigrid_options *options, int singular, const double *b,
+                          double *x) {
+    gsw_krylov_options krylov = {.size = sizeof krylov, .rtol = rtol};
+    gsw_krylov_result result = {.size = sizeof result};
+    gsw_multigrid *multigrid = NULL;
+    gsw_operator *op = NULL;
+    gsw_preconditioner *preconditioner = NULL;
+    krylov.nullspace = singular ? GSW_NULLSPACE_CONSTANT : GSW_NULLSPACE_NONE;
+    memset(x, 0, (size_t)pair->n * sizeof *x);
+    GSW(gsw_multigrid_create(context, &pair->ours, options, &multigrid));
+    GSW(gsw_operator_from_matrix(context, &pair->ours, &op));
+    GSW(gsw_preconditioner_from_multigrid(context, multigrid, &preconditioner));
+    GSW(gsw_krylov(context, method, op, preconditioner, &krylov, b, x, &result));
+    gsw_preconditioner_destroy(preconditioner);
+    gsw_operator_destroy(op);
+    gsw_multigrid_destroy(multigrid);
+    return result.iterations;
+}
+
+static double *new_vector(int64_t n, uint64_t seed) {
+    double *v = malloc((size_t)n * sizeof *v);
+    ck_assert_ptr_nonnull(v);
+    gsw_random_vector(seed, n, v);
+    return v;
+}
+
+/* ---- As many iterations -----------------------------------------------------------------------
+ */
+
+static const char *const problems[] = {"poisson:32x32x32", "lognormal:24x40x31",
+                                       "anisotropic:20x21x22", "lognormal:70x65",
+                                       "convection:20x19x18"};
+enum { PROBLEMS = (int)(sizeof problems / sizeof problems[0]) };
+
+START_TEST(counts_are_the_librarys) {
+    const int kind = _i / 4, cycle = _i % 2, type = _i / 2 % 2;
+    const int symmetric = strncmp(problems[kind], "convection", 10) != 0;
+    gsw_multigrid_options options = {.size = sizeof options,
+                                     .cycle = cycle ? GSW_CYCLE_F : GSW_CYCLE_V,
+                                     .cycle_type = type ? GSW_F32 : GSW_F64};
+    matrix_pair pair;
+    KSP ksp;
+    double residual;
+    set_options(cycle ? "-pc_gridsweep_mg_cycle F" : "-pc_gridsweep_mg_cycle V");
+    PETSC(PetscOptionsInsertString(NULL, type ? "-pc_gridsweep_mg_precision f32"
+                                              : "-pc_gridsweep_mg_precision f64"));
+    open_pair(problems[kind], &pair);
+    /* With f32 the method must be a flexible one, or CG. */
+    open_ksp(&pair, symmetric ? KSPCG : type ? KSPFBCGS : KSPBCGS, 1e-8, &ksp);
+    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    /* The second round has other values in the same pattern. */
+    for (int round = 0; round < 2; round++) {
+        const int64_t theirs = solve_theirs(ksp, &pair, b, x, &residual);
+        ck_assert_double_le(residual, 1.1e-8);
+        const int64_t ours =
+            solve_ours(&pair, symmetric ? GSW_CG : GSW_BICGSTAB, 1e-8, &options, 0, b, x);
+        ck_assert_msg(llabs(theirs - ours) <= 1, "%s, cycle %d, type %d: %lld in PETSc, %lld here",
+                      problems[kind], cycle, type, (long long)theirs, (long long)ours);
+        ck_assert_int_le(ours, 30);
+        vary(&pair);
+    }
+    free(x);
+    free(b);
+    PETSC(KSPDestroy(&ksp));
+    close_pair(&pair);
+}
+END_TEST
+
+START_TEST(flexible_gmres_converges) {
+    matrix_pair pair;
+    KSP ksp;
+    double residual;
+    set_options("-pc_gridsweep_mg_precision f32");
+    open_pair(problems[_i], &pair);
+    open_ksp(&pair, KSPFGMRES, 1e-9, &ksp);
+    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    ck_assert_int_le(solve_theirs(ksp, &pair, b, x, &residual), 40);
+    ck_assert_double_le(residual, 1.1e-9);
+    free(x);
+    free(b);
+    PETSC(KSPDestroy(&ksp));
+    close_pair(&pair);
+}
+END_TEST
+
+START_TEST(a_null_space_costs_nothing) {
+    const gsw_multigrid_options options = {.size = sizeof options,
+                                           .cycle = _i % 2 ? GSW_CYCLE_F : GSW_CYCLE_V};
+    matrix_pair pair;
+    MatNullSpace constants;
+    KSP ksp;
+    double residual, sum = 0, mean = 0;
+    set_options(_i % 2 ? "-pc_gridsweep_mg_cycle F" : "-pc_gridsweep_mg_cycle V");
+    open_pair(_i / 2 ? "lognormal:24x22x20" : "poisson:32x31x30", &pair);
+    make_singular(&pair);
+    PETSC(MatNullSpaceCreate(PETSC_COMM_SELF, PETSC_TRUE, 0, NULL, &constants));
+    PETSC(MatSetNullSpace(pair.theirs, constants));
+    PETSC(MatNullSpaceDestroy(&constants));
+    open_ksp(&pair, KSPCG, 1e-8, &ksp);
+    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    for (int64_t i = 0; i < pair.n; i++)
+        mean += b[i] / (double)pair.n;
+    for (int64_t i = 0; i < pair.n; i++)
+        b[i] -= mean; /* PETSc takes a consistent b */
+    const int64_t theirs = solve_theirs(ksp, &pair, b, x, &residual);
+    ck_assert_double_le(residual, 1.1e-8);
+    for (int64_t i = 0; i < pair.n; i++)
+        sum += x[i];
+    ck_assert_double_le(fabs(sum), 1e-9 * (double)pair.n);
+    const int64_t ours = solve_ours(&pair, GSW_CG, 1e-8, &options, 1, b, x);
+    ck_assert_msg(llabs(theirs - ours) <= 1, "%lld in PETSc, %lld here", (long long)theirs,
+                  (long long)ours);
+    ck_assert_int_le(ours, _i / 2 ? 25 : 12);
+    free(x);
+    free(b);
+    PETSC(KSPDestroy(&ksp));
+    close_pair(&pair);
+}
+END_TEST
+
+/* ---- The same cycle ---------------------------------------------------------------------------
+ */
+
+/* With these options PCApply() gives the bits of gsw_multigrid_apply(). */
+static const struct {
+    const char *options;
+    gsw_multigrid_options same;
+} variants[] = {
+    {"", {.size = sizeof(gsw_multigrid_options)}},
+    {"-pc_gridsweep_mg_smoother ilu0 -pc_gridsweep_mg_cycle w",
+     {.size = sizeof(gsw_multigrid_options), .smoother = GSW_SMOOTHER_ILU0, .cycle = GSW_CYCLE_W}},
+    {"-pc_gridsweep_mg_smoother ilu0-finest -pc_gridsweep_mg_precision f32",
+     {.size = sizeof(gsw_multigrid_options),
+      .smoother = GSW_SMOOTHER_ILU0_FINEST,
+      .cycle_type = GSW_F32}},
+    {"-pc_gridsweep_mg_smoother symgs -pc_gridsweep_mg_pre_sweeps 2 "
+     "-pc_gridsweep_mg_post_sweeps 3",
+     {.size = sizeof(gsw_multigrid_options),
+      .smoother = GSW_SMOOTHER_SYMGS,
+      .pre_sweeps = 2,
+      .post_sweeps = 3}},
+    {"-pc_gridsweep_mg_smoother jacobi -pc_gridsweep_mg_theta 0.001",
+     {.size = sizeof(gsw_multigrid_options), .smoother = GSW_SMOOTHER_JACOBI, .theta = 0.001}},
+    {"-pc_gridsweep_mg_smoother chebyshev -pc_gridsweep_mg_coarsest_points 20",
+     {.size = sizeof(gsw_multigrid_options),
+      .smoother = GSW_SMOOTHER_CHEBYSHEV,
+      .coarsest_points = 20}},
+    {"-pc_gridsweep_mg_smoother gs -pc_gridsweep_threads 2",
+     {.size = sizeof(gsw_multigrid_options), .smoother = GSW_SMOOTHER_GS}},
+};
+enum { VARIANTS = (int)(sizeof variants / sizeof variants[0]) };
+
+/* y = M^-1 b by PETSc, or by its transpose; the error's number. */
+static int apply_theirs(PC pc, int transpose, int64_t n, double *b, double *y) {
+    Vec from, to;
+    PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)n, b, &from));
+    PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)n, y, &to));
+    const int error = (int)(transpose ? PCApplyTranspose(pc, from, to) : PCApply(pc, from, to));
+    PETSC(VecDestroy(&to));
+    PETSC(VecDestroy(&from));
+    return error;
+}
+
+static void expect_bits(PC pc, const matrix_pair *pair, const gsw_multigrid_options *options) {
+    gsw_multigrid *multigrid = NULL;
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4), *y = new_vector(pair->n, 5);
+    GSW(gsw_multigrid_create(context, &pair->ours, options, &multigrid));
+    GSW(gsw_multigrid_apply(context, multigrid, b, x));
+    PETSC(apply_theirs(pc, 0, pair->n, b, y));
+    ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
+    gsw_multigrid_destroy(multigrid);
+    free(y);
+    free(x);
+    free(b);
+}
+
+static void open_pc(matrix_pair *pair, PC *pc) {
+    PETSC(PCCreate(PETSC_COMM_SELF, pc));
+    PETSC(PCSetType(*pc, "gridsweep"));
+    PETSC(PCSetOperators(*pc, pair->theirs, pair->theirs));
+}
+
+START_TEST(cycles_are_the_librarys) {
+    matrix_pair pair;
+    PC pc;
+    PCType type;
+    set_options(variants[_i].options);
+    open_pair("anisotropic:17x14x12", &pair);
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    PETSC(PCGetType(pc, &type));
+    ck_assert_str_eq(type, "gridsweep");
+    expect_bits(pc, &pair, &variants[_i].same);
+    /* Another type and back. */
+    PETSC(PCSetType(pc, PCJACOBI));
+    PETSC(PCSetUp(pc));
+    PETSC(PCSetType(pc, "gridsweep"));
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &pair, &variants[_i].same);
+    PETSC(PCReset(pc));
+    PETSC(PCSetOperators(pc, pair.theirs, pair.theirs));
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &pair, &variants[_i].same);
+    PETSC(PCDestroy(&pc));
+    close_pair(&pair);
+}
+END_TEST
+
+START_TEST(new_values_and_new_patterns) {
+    const gsw_multigrid_options options = {.size = sizeof options};
+    matrix_pair pair, wider, wind;
+    PC pc;
+    set_options("");
+    open_pair("poisson:17x14x12", &pair);
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &pair, &options);
+    vary(&pair); /* refilled */
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &pair, &options);
+    for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e += 2)
+        pair.values[e] *= 1.1; /* no longer symmetric: made anew, with another smoother */
+    changed(&pair);
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &pair, &options);
+    /* Another matrix: wider, and of another size. */
+    open_pair("hpcg:17x14x12", &wider);
+    PETSC(PCSetOperators(pc, wider.theirs, wider.theirs));
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &wider, &options);
+    open_pair("convection:15x9x20", &wind);
+    PETSC(PCReset(pc));
+    PETSC(PCSetOperators(pc, wind.theirs, wind.theirs));
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &wind, &options);
+    PETSC(PCDestroy(&pc));
+    close_pair(&wind);
+    close_pair(&wider);
+    close_pair(&pair);
+}
+END_TEST
+
+START_TEST(transposes_of_symmetric_cycles) {
+    static const struct {
+        const char *problem, *options;
+        int symmetric;
+    } cases[] = {{"poisson:17x14x12", "", 1},
+                 {"poisson:17x14x12", "-pc_gridsweep_mg_cycle F", 0},
+                 {"poisson:17x14x12", "-pc_gridsweep_mg_pre_sweeps 2", 0},
+                 {"convection:17x14x12", "", 0}};
+    matrix_pair pair;
+    PC pc;
+    set_options(cases[_i].options);
+    open_pair(cases[_i].problem, &pair);
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4), *y = new_vector(pair.n, 5);
+    PETSC(apply_theirs(pc, 0, pair.n, b, x));
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    const int error = apply_theirs(pc, 1, pair.n, b, y);
+    PETSC(PetscPopErrorHandler());
+    ck_assert_int_eq(error, cases[_i].symmetric ? 0 : PETSC_ERR_SUP);
+    if (cases[_i].symmetric)
+        ck_assert_mem_eq(x, y, (size_t)pair.n * sizeof *x);
+    free(y);
+    free(x);
+    free(b);
+    PETSC(PCDestroy(&pc));
+    close_pair(&pair);
+}
+END_TEST
+
+/* ---- Where the grid comes from ----------------------------------------------------------------
+ */
+
+/* PETSc's report of the preconditioner holds these words. */
+static void expect_report(PC pc, const char *words) {
+    PetscViewer viewer;
+    char text[4096];
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    PETSC(PetscViewerASCIIOpenWithFILE(PETSC_COMM_SELF, file, &viewer));
+    PETSC(PCView(pc, viewer));
+    PETSC(PetscViewerDestroy(&viewer));
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    ck_assert_msg(strstr(text, words) != NULL, "no '%s' in\n%s", words, text);
+}
+
+START_TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
+    matrix_pair pair;
+    DM dm;
+    PC pc;
+    set_options("");
+    open_pair("poisson:12x6x20", &pair);
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    expect_report(pc, "mg, grid 12x6x20, stencil D3N7\n");
+    expect_report(pc, "2 levels, V cycle, smoother gs, f64, operator complexity ");
+    expect_report(pc, "12x6x20       D3N7");
+    expect_report(pc, "direct");
+    expect_report(pc, "backend cpu, threads 1, ");
+    PETSC(PCDestroy(&pc));
+
+    /* As one plane the couplings along z are 6 lines away. The library says so. */
+    open_pc(&pair, &pc);
+    set_options("-pc_gridsweep_grid 12x120");
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ck_assert_int_eq((int)PCSetUp(pc), PETSC_ERR_SUP);
+    PETSC(PetscPopErrorHandler());
+    PETSC(PCDestroy(&pc));
+
+    /* An option comes before a DMDA, and a DMDA before the matrix: one that fits is believed. */
+    PETSC(DMDACreate2d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 12,
+                       120, 1, 1, 1, 1, NULL, NULL, &dm));
+    PETSC(DMSetUp(dm));
+    open_pc(&pair, &pc);
+    PETSC(PCSetDM(pc, dm));
+    set_options("");
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ck_assert_int_eq((int)PCSetUp(pc), PETSC_ERR_SUP);
+    PETSC(PetscPopErrorHandler());
+    set_options("-pc_gridsweep_grid 12x6x20");
+    PETSC(PCSetUp(pc));
+    expect_report(pc, "grid 12x6x20, stencil D3N7");
+    PETSC(PCDestroy(&pc));
+    PETSC(DMDestroy(&dm));
+
+    /* A DMDA of another size, such as one with several unknowns per point, is not. */
+    PETSC(DMDACreate3d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+                       DMDA_STENCIL_STAR, 12, 6, 10, 1, 1, 1, 2, 1, NULL, NULL, NULL, &dm));
+    PETSC(DMSetUp(dm));
+    open_pc(&pair, &pc);
+    PETSC(PCSetDM(pc, dm));
+    set_options("");
+    PETSC(PCSetUp(pc));
+    expect_report(pc, "grid 12x6x20, stencil D3N7");
+    PETSC(PCDestroy(&pc));
+    PETSC(DMDestroy(&dm));
+    close_pair(&pair);
+}
+END_TEST
+
+START_TEST(bad_values_are_refused_until_good_ones_come) {
+    const gsw_multigrid_options options = {.size = sizeof options};
+    matrix_pair pair;
+    PC pc;
+    set_options("");
+    open_pair("poisson:17x14x12", &pair);
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    const double kept = pair.values[0]; /* the first row's diagonal */
+    pair.values[0] = 0;
+    changed(&pair);
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ck_assert_int_eq((int)PCSetUp(pc), PETSC_ERR_MAT_LU_ZRPVT);
+    ck_assert_int_ne(apply_theirs(pc, 0, pair.n, b, x), 0);
+    PETSC(PetscPopErrorHandler());
+    pair.values[0] = kept;
+    changed(&pair);
+    PETSC(PCSetUp(pc));
+    expect_bits(pc, &pair, &options);
+    free(x);
+    free(b);
+    PETSC(PCDestroy(&pc));
+    close_pair(&pair);
+}
+END_TEST
+
+static Suite *petsc_multigrid_suite(void) {
+    Suite *suite = suite_create("petsc_multigrid");
+    TCase *tc = tcase_create("petsc_multigrid");
+    tcase_set_timeout(tc, 300);
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    tcase_add_loop_test(tc, counts_are_the_librarys, 0, 4 * PROBLEMS);
+    tcase_add_loop_test(tc, flexible_gmres_converges, 0, PROBLEMS);
+    tcase_add_loop_test(tc, a_null_space_costs_nothing, 0, 4);
+    tcase_add_loop_test(tc, cycles_are_the_librarys, 0, VARIANTS);
+    tcase_add_test(tc, new_values_and_new_patterns);
+    tcase_add_loop_test(tc, transposes_of_symmetric_cycles, 0, 4);
+    tcase_add_test(tc, grids_come_from_a_dmda_or_an_option_or_the_matrix);
+    tcase_add_test(tc, bad_values_are_refused_until_good_ones_come);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+/* MPI does not survive a fork, so the tests share this process. */
+int main(void) {
+    static char program[] = "test_petsc_multigrid", option[] = "-dll_prepend";
+    static char plugin[] = GSW_PETSC_PLUGIN;
+    char *arguments[] = {program, option, plugin, NULL}, **passed = arguments;
+    int count = 3;
+    if (PetscInitialize(&count, &passed, NULL, NULL) != 0)
+        return EXIT_FAILURE;
+    SRunner *runner = srunner_create(petsc_multigrid_suite());
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return PetscFinalize() == 0 && failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
