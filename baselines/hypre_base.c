@@ -94,7 +94,28 @@ int gsw_hypre_check(gsw_hypre *s, const char *what) {
 
 /* ---- Memory ---- */
 
+static int all_zero(const double *vector, int n) {
+    int i = 0;
+    while (i < n && vector[i] == 0)
+        i++;
+    return i == n;
+}
+
 #if GSW_HYPRE_ON_DEVICE
+
+int gsw_hypre_is_zero(gsw_hypre *s, const double *vector, int *zero) {
+    enum { CHUNK = 1 << 12 };
+    double some[CHUNK];
+    *zero = 1;
+    for (int i = 0; i < s->n && *zero; i += CHUNK) {
+        const int count = s->n - i < CHUNK ? s->n - i : CHUNK;
+        GSW_HYPRE_TRY(gsw_rival_cuda(
+            cudaMemcpy(some, vector + i, (size_t)count * sizeof *some, cudaMemcpyDeviceToHost),
+            "cudaMemcpy", s->message, s->size));
+        *zero = all_zero(some, count);
+    }
+    return 0;
+}
 
 int gsw_hypre_wait(gsw_hypre *s) {
     return gsw_rival_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize", s->message, s->size);
@@ -106,7 +127,8 @@ void *gsw_hypre_lend(gsw_hypre *s, const void *host, size_t bytes) {
                        s->size) != 0)
         return NULL;
     if (gsw_rival_cuda(cudaMemcpy(lent, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy",
-                       s->message, s->size) == 0)
+                       s->message, s->size) == 0 &&
+        gsw_hypre_wait(s) == 0)
         return lent;
     (void)cudaFree(lent);
     return NULL;
@@ -117,12 +139,20 @@ void gsw_hypre_give_back(void *lent) {
     (void)cudaFree(lent);
 }
 
+/* hypre's stream does not wait for that of the copy. */
 int gsw_hypre_copy(gsw_hypre *s, double *to, const double *from) {
-    return gsw_rival_cuda(cudaMemcpy(to, from, (size_t)s->n * sizeof *to, cudaMemcpyDeviceToDevice),
-                          "cudaMemcpy", s->message, s->size);
+    GSW_HYPRE_TRY(
+        gsw_rival_cuda(cudaMemcpy(to, from, (size_t)s->n * sizeof *to, cudaMemcpyDeviceToDevice),
+                       "cudaMemcpy", s->message, s->size));
+    return gsw_hypre_wait(s);
 }
 
 #else
+
+int gsw_hypre_is_zero(gsw_hypre *s, const double *vector, int *zero) {
+    *zero = all_zero(vector, s->n);
+    return 0;
+}
 
 int gsw_hypre_wait(gsw_hypre *s) {
     (void)s;

@@ -95,6 +95,10 @@ void gsw_hypre_give_back(void *lent);
 /* Copies n doubles within hypre's memory. Returns 0, or -1 with the reason. */
 int gsw_hypre_copy(gsw_hypre *s, double *to, const double *from);
 
+/* Whether n doubles in hypre's memory are all 0; looks at no more than the first that is not.
+ * Returns 0, or -1 with the reason. */
+int gsw_hypre_is_zero(gsw_hypre *s, const double *vector, int *zero);
+
 #define GSW_HYPRE_TRY(call)                                                                        \
     do {                                                                                           \
         if ((call) != 0)                                                                           \

@@ -93,8 +93,7 @@ static int iterate(gsw_hypre *s, gsw_solve_outcome *outcome) {
         GSW_HYPRE_CALL(s, HYPRE_BiCGSTABGetFinalRelativeResidualNorm(s->krylov, &norm));
     }
     outcome->iterations = iterations;
-    /* hypre takes no step, and has no norm, where b = 0. */
-    outcome->converged = iterations == 0 || norm <= s->system.rtol;
+    outcome->converged = norm <= s->system.rtol;
     return gsw_hypre_wait(s);
 }
 
@@ -213,10 +212,16 @@ int gsw_hypre_factor(void *state, char *message, size_t size) {
 }
 
 static int solve(gsw_hypre *s, const double *b, double *x, gsw_solve_outcome *outcome) {
+    int zero = 0;
     GSW_HYPRE_TRY(gsw_hypre_wait(s)); /* for b, on whatever stream it was made */
+    GSW_HYPRE_TRY(gsw_hypre_is_zero(s, b, &zero));
     GSW_HYPRE_TRY(s->kind->form->set_b(s, b));
     GSW_HYPRE_TRY(s->kind->form->clear_x(s));
-    GSW_HYPRE_TRY(iterate(s, outcome));
+    /* Where b = 0, hypre takes no step and says of the one before how it ended. */
+    if (zero)
+        outcome->converged = 1;
+    else
+        GSW_HYPRE_TRY(iterate(s, outcome));
     GSW_HYPRE_TRY(s->kind->form->get_x(s, x));
     return gsw_hypre_wait(s);
 }

@@ -722,8 +722,8 @@ START_TEST(whole_solves_tell_how_they_end) {
             ck_assert(whole_residual(&t) < 1);
             memset(t.b, 0, (size_t)t.points * sizeof *t.b);
             outcome = solve_whole(&t, &rivals[i], state);
-            ck_assert_int_eq(outcome.converged, 1);
-            ck_assert(norm(t.points, t.x) == 0);
+            ck_assert_msg(outcome.converged == 1, "%s with b = 0", rivals[i].name);
+            ck_assert_msg(norm(t.points, t.x) == 0, "%s with b = 0", rivals[i].name);
         }
         if (rivals[i].close != NULL)
             rivals[i].close(state);

@@ -178,14 +178,23 @@ const cli_command cli_commands[] = {
      "and of the addition to x; effective ones are those of two sweeps over the whole CSR.\n"
      "With --whole-solve a preconditioned Krylov method solves the system of --problem, starting "
      "from x = 0. The same method around other libraries does so too: cusparse on the GPU, petsc "
-     "on one core. 'before' is what is done once for a matrix's pattern, allocations and "
-     "analyses; 'factor' makes the preconditioner of its values, 'solve' iterates, and 'total' is "
+     "on one core; these take the preconditioners of --precond. petsc-gamg, hypre-pfmg, hypre-smg "
+     "and hypre-boomeramg bring their own multigrid, on the CPU, or on the GPU with a hypre that "
+     "was built for it; they take cg and bicgstab. Each tries several settings first, keeps the "
+     "quickest and names it below its line.\n"
+     "'before' is what is done once for a matrix's pattern, allocations and "
+     "analyses; 'factor' makes the preconditioner of its values, in memory that is there; "
+     "multigrid, "
+     "gridsweep's and others', is made from nothing in every run. 'solve' iterates, and 'total' is "
      "both. Times are medians by the host's clock around calls that wait for the device, data "
      "being "
-     "in its memory; --precision f32-factor stores gridsweep's preconditioner in f32. The residual "
+     "in its memory; --precision f32-factor stores gridsweep's factors in f32, and --mg-precision "
+     "is that of its multigrid. The residual "
      "is the true one, computed apart from all solvers; * behind it: not converged, !: it misses "
-     "--rtol although the method took itself to be done.\n"
-     "The other columns: 'matrix' is what the solver is given, the arrays of the stencil or a CSR; "
+     "--rtol although the method took itself to be done, ~: the same, by less than a factor of "
+     "10.\n"
+     "The other columns: 'precond' is the preconditioner, 'matrix' is what the solver is given, "
+     "the arrays of the stencil or a CSR; "
      "'pre' the precision in which the preconditioner is stored; 'iter.' the iterations; 'per it.' "
      "the solve over these. The last two are relative to the first line: 'total x' the total, "
      "'+bef. x' the total with 'before'.",
@@ -197,7 +206,8 @@ const cli_command cli_commands[] = {
      "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n"
      "gridsweep bench --part symgs --problem hpcg --size 64,128\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
-     "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n",
+     "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n"
+     "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n",
      NULL, bench_options, cmd_bench},
     {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",
      "gridsweep help solve\n", "COMMAND", help_options, cmd_help},

@@ -162,7 +162,8 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
                            "also time other solvers, all or those named: cusparse, levels, "
                            "syncfree-warp, syncfree-thread, serial, petsc; with --whole-solve "
-                           "cusparse, cusparse-upper, petsc. Needs a build with GSW_BUILD_PERF",
+                           "cusparse, cusparse-upper, petsc, petsc-gamg, hypre-pfmg, hypre-smg, "
+                           "hypre-boomeramg. Needs a build with GSW_BUILD_PERF",
                            OPTIONAL_TEXT(compare)},
     [OPT_BENCH_ABLATION] = {"ablation", "[LIST]",
                             "also time the steps from a plain task partition to the published line "
