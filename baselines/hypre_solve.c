@@ -1,5 +1,5 @@
-/* hypre_solve.c: hypre's own CG and BiCGSTAB, preconditioned by one cycle of its multigrids PFMG,
- * SMG (Falgout and Jones 1999; Schaffer 1998; Brown, Falgout and Jones 2000) or BoomerAMG (Henson
+/* hypre_solve.c: hypre's own CG and BiCGSTAB, preconditioned by one cycle of its multigrids: PFMG
+ * (Ashby and Falgout 1996), SMG (Schaffer 1998; Brown, Falgout and Jones 2000) or BoomerAMG (Henson
  * and Yang 2002).
  *
  * open() brings the system into hypre's form, which is not counted, and tries the multigrid's

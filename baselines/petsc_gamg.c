@@ -1,5 +1,5 @@
 /* petsc_gamg.c: PETSc's KSPCG and KSPBCGS on one core (MATSEQAIJ), preconditioned by PCGAMG:
- * smoothed aggregation (Adams, Bayraktar, Keyes and Papadopoulos 2004).
+ * smoothed aggregation (Vanek, Mandel and Brezina 1996).
  *
  * open() takes the matrix over, which is not counted, and tries the settings below on it with b =
  * 1. factor() makes a KSP and sets it up, coarse matrices included. What PETSc keeps is not known.
@@ -14,7 +14,7 @@
 
 #define PREFIX "gridsweep_gamg_" /* of this solver's options in PETSc's database */
 
-/* Weak couplings are those below the threshold; "" is PETSc's default, which keeps all. A smoother
+/* Weak couplings are those below the threshold; -1, the default, keeps all. A smoother
  * is a method and what preconditions it. */
 typedef struct gamg_setting {
     const char *name, *threshold, *smoother, *relaxation, *smoothed;
