@@ -4,6 +4,9 @@
  * gridsweep: ||b - A x|| <= rtol ||b||, where the norm is the method's own recurrence. open() does
  * once what a matrix's pattern asks for (analyses, buffers) and says what that cost; factor() makes
  * the preconditioner of the matrix's present values, as often as they change; solve() iterates.
+ * Multigrid rivals have a preconditioner of their own, which factor() makes from nothing: forget()
+ * frees the one before, outside the time. Their open() tries several settings and keeps the one
+ * with the least time for factor() and solve() together.
  * The caller times factor() and solve() by its clock: both return when the work is done, on the
  * device too. Functions return 0, or -1 after writing a reason into message. Where a rival cannot
  * run (no device, a method that it does not know), open() fails and says so. */
@@ -30,11 +33,16 @@ typedef struct gsw_solve_system {
     int precond;            /* a gsw_factor_kind, or GSW_SOLVE_NO_PRECOND */
     double rtol;            /* > 0 */
     int64_t max_iterations; /* >= 1 */
+    int threads;            /* of the CPU that a rival may use; 0: one */
 } gsw_solve_system;
 
+#define GSW_SOLVE_SETTINGS 96 /* bytes of gsw_solve_cost's text */
+
 typedef struct gsw_solve_cost {
-    double setup_ms;     /* analyses and allocations, until they were done */
-    double buffer_bytes; /* memory that it keeps; NaN where that is not known */
+    double setup_ms;                   /* analyses and allocations, until they were done */
+    double buffer_bytes;               /* memory that it keeps; NaN where that is not known */
+    int threads;                       /* of the CPU that it uses; 0: one */
+    char settings[GSW_SOLVE_SETTINGS]; /* those that were chosen; "": there is no choice */
 } gsw_solve_cost;
 
 typedef struct gsw_solve_outcome {
@@ -46,6 +54,7 @@ typedef struct gsw_solve_rival {
     const char *name;    /* as on the command line: "cusparse" */
     const char *summary; /* one line */
     int on_device;       /* b and x are device arrays; otherwise host arrays */
+    const char *precond; /* its own preconditioner; NULL: the one that the system names */
     /* NULL: not in this build. */
     int (*open)(const gsw_solve_system *system, void **state, gsw_solve_cost *cost, char *message,
                 size_t size);
@@ -54,6 +63,8 @@ typedef struct gsw_solve_rival {
     int (*solve)(void *state, const double *b, double *x, gsw_solve_outcome *outcome, char *message,
                  size_t size);
     void (*close)(void *state); /* NULL is allowed */
+    /* Frees what factor() made; to be called before each factor(). NULL: factor() reuses it. */
+    void (*forget)(void *state);
 } gsw_solve_rival;
 
 /* All rivals, those that are not in this build among them, in the order in which they are shown. */

@@ -251,6 +251,10 @@ misuse bench --whole-solve --size 8
 says err '^gridsweep bench: --size is for sweeps'
 misuse bench --whole-solve --problem poisson
 misuse bench --whole-solve --problem poisson:4x4x4 --precond lu
+misuse bench --whole-solve --problem poisson:4x4x4 --precond ic0,lu
+misuse bench --whole-solve --problem poisson:4x4x4 --precond ic0,ilu0 --mg-smoother gs
+says err 'add mg to --precond'
+misuse bench --whole-solve --problem poisson:4x4x4 --precond mg --mg-smoother sor
 misuse bench --whole-solve --problem poisson:4x4x4 --stencil D3N27
 misuse bench --whole-solve --problem poisson:4x4x4 --precision f64,f32
 misuse bench --whole-solve --problem poisson:4x4x4 --threads 1,2
@@ -261,7 +265,7 @@ for option in "--size 8" "--part lower" "--algorithm line" --ablation "--cache w
     says err '^gridsweep bench: --[a-z]* is for sweeps'
 done
 for option in "--problem poisson:4x4x4" "--rhs ones" "--method cg" "--precond ic0" "--rtol 1e-8" \
-    "--max-iter 9"; do
+    "--max-iter 9" "--mg-cycle F" "--mg-theta 0.5"; do
     # shellcheck disable=SC2086 # an option and its value
     misuse bench --size 8 $option
     says err '^gridsweep bench: --[a-z-]* is for --whole-solve'
@@ -564,7 +568,6 @@ misuse solve poisson.mtx --precond mg --factor-precision f32
 misuse solve poisson.mtx --precond mg --pivot-shift 1
 misuse solve poisson.mtx --precond mg --mg-theta 0
 misuse solve poisson.mtx --precond mg --mg-cycle X
-misuse bench --whole-solve --problem poisson:4x4x4 --precond mg
 
 expect 0 "quiet" solve poisson.mtx --quiet --method cg --precond ic0
 refuse "quiet is silent" test -s out
@@ -880,7 +883,7 @@ check "fewer iterations" less "$(number bench.json iterations)" 20
 check "the tolerance is met" less "$(number bench.json residual)" 1e-6
 
 # Whole solves: from the stencil's arrays and from CSR, in each precision.
-whole_keys="format total_ms total_with_setup_ms iteration_ms ratio ratio_with_setup"
+whole_keys="format settings total_ms total_with_setup_ms iteration_ms ratio ratio_with_setup"
 whole() { # whole CODE NAME ARGUMENTS...
     code=$1
     name=$2
@@ -899,10 +902,10 @@ for key in $whole_keys; do
     says bench.json "\"$key\":"
 done
 check "a result for every combination" test "$(grep -c '"total_ms"' bench.json)" -eq 4
-check "a line for every combination" test "$(grep -c '^gridsweep  *[cs]' out)" -eq 4
+check "a line for every combination" test "$(grep -c '^gridsweep  *ilu0  *[cs]' out)" -eq 4
 check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
-says out '^gridsweep  *stencil f32 '
-says out '^gridsweep  *csr  *f64 '
+says out '^gridsweep  *ilu0  *stencil f32 '
+says out '^gridsweep  *ilu0  *csr  *f64 '
 says bench.json '"method":[[:space:]]*"bicgstab"'
 says bench.json '"precond":[[:space:]]*"ilu0"'
 says bench.json '"ratio":[[:space:]]*1,'
@@ -917,7 +920,7 @@ check "the solve is part of the total" \
 whole 0 "whole solve without a preconditioner" --problem poisson:9x8x7 --method cg --precond none \
     --json -
 says out '"precond":[[:space:]]*"none"'
-says err '^gridsweep  *stencil '
+says err '^gridsweep  *none  *stencil '
 iterations_agree out
 whole 0 "whole solve on a stencil" --problem random:3:9x8x7 --stencil D3N19 --method gmres
 says out '^stencil  *D3N19$'
@@ -928,6 +931,22 @@ whole 1 "whole solve with too few iterations" --problem poisson:20x20x20 --max-i
 says err 'max-iter'
 says out '[0-9][*] '
 says bench.json '"converged":[[:space:]]*false'
+# Several preconditioners in one run. Multigrid has a precision of its own.
+whole 0 "multigrid beside a factor" --problem lognormal:16x15x14 --method cg --precond mg,ic0,mg \
+    --json bench.json
+check "each once, in both formats" test "$(grep -c '"total_ms"' bench.json)" -eq 4
+check "multigrid in f32" test "$(grep -c '^gridsweep  *mg  *[a-z]*  *f32 ' out)" -eq 2
+check "the factor in f64" test "$(grep -c '^gridsweep  *ic0  *[a-z]*  *f64 ' out)" -eq 2
+says out '^  with V cycle, smoother gs, [0-9] levels$'
+says bench.json '"precond":[[:space:]]*"mg"'
+says bench.json '"precond":[[:space:]]*"ic0"'
+check "multigrid needs fewer iterations" awk '/"precond":/ { mg = /"mg"/ } /"iterations":/ {
+    i = $2 + 0; if (mg) few = i; else many = i } END { exit !(few > 0 && 2 * few < many) }' bench.json
+whole 0 "multigrid as the options say" --problem poisson:16x15x14 --method cg --precond mg \
+    --mg-cycle F --mg-smoother symgs --mg-precision f64
+says out '^gridsweep  *mg  *csr  *f64 '
+says out '^  with F cycle, smoother symgs, '
+
 whole 3 "right-hand side missing" --problem poisson:9x8x7 --rhs missing.mtx
 
 "$program" bench --compare nobody --size 4 >out 2>err
@@ -960,14 +979,41 @@ else
             "hpcg:14x13x12 --method gmres --precond none"; do
             # shellcheck disable=SC2086 # several arguments
             whole 0 "whole solve beside PETSc" --compare petsc --json bench.json --problem $arguments
-            says out '^petsc  *csr  *f64  *[0-9]'
+            says out '^petsc  *[a-z0-9]*  *csr  *f64  *[0-9]'
             says bench.json '"kind":[[:space:]]*"rival"'
             check "three results" test "$(grep -c '"total_ms"' bench.json)" -eq 3
             iterations_agree bench.json
         done
+        whole 0 "PETSc with each preconditioner" --problem poisson:8x8x8 --compare petsc \
+            --precond mg,ilu0,ssor
+        says out '^petsc  *ilu0  *csr  *f64  *[0-9]'
+        says out '^petsc  *ssor .*cannot run: it is asked for'
+        refuse "PETSc is not asked for multigrid" grep -q '^petsc  *mg' out
+        whole 0 "PETSc with multigrid alone" --problem poisson:8x8x8 --compare petsc --precond mg
+        says out '^petsc  *mg .*cannot run: it has no multigrid'
         whole 0 "PETSc has no SSOR" --problem poisson:8x8x8 --precond ssor --compare petsc
         says out '^petsc .*cannot run: it is asked for'
     fi
+    # Those with multigrid; each is there or says why not.
+    whole 0 "multigrids" --problem lognormal:12x11x10 --method cg --precond ic0 --json bench.json \
+        --compare petsc-gamg,hypre-pfmg,hypre-smg,hypre-boomeramg
+    check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+    all_keys bench.json
+    "$program" bench --whole-solve --problem poisson:8x8x8 --compare nobody >out 2>absent
+    for rival in petsc-gamg:gamg hypre-pfmg:pfmg hypre-smg:smg hypre-boomeramg:amg; do
+        says bench.json "\"algorithm\":[[:space:]]*\"${rival%:*}\""
+        says bench.json "\"precond\":[[:space:]]*\"${rival#*:}\""
+        whole 0 "${rival%:*}" --problem lognormal:12x11x10 --method cg --precond ic0 \
+            --compare "${rival%:*}"
+        if grep -q "^  ${rival%:*} .*not in this build" absent; then
+            says out "^${rival%:*} .*cannot run: not in this build"
+        else
+            says out "^${rival%:*}  *${rival#*:}  *csr  *f64  *[0-9]"
+        fi
+    done
+    whole 0 "a method that they do not know" --problem poisson:8x8x8 --method gmres \
+        --compare petsc-gamg,hypre-pfmg
+    says out '^hypre-pfmg .*cannot run: '
     expect 0 "rivals" bench --backend cpu --compare --size 12 --stencil D3N27 --precision f64,f32 \
         --algorithm line --json bench.json
     check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out

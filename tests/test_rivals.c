@@ -11,7 +11,7 @@
 #include "krylov_solve.h"
 #include "oracle.h"
 #include "rival.h"
-#include "solve_rival.h"
+#include "solve_rival_parts.h"
 
 static gsw_context *host;   /* CPU */
 static gsw_context *device; /* CUDA; NULL without a device */
@@ -483,9 +483,28 @@ static int64_t iterations_apart(const whole_trial *t) {
     return t->iterations / 5 > 2 ? t->iterations / 5 : 2;
 }
 
+/* hypre's structured multigrids. */
+static int is_structured(const gsw_solve_rival *rival) {
+    return strcmp(rival->name, "hypre-pfmg") == 0 || strcmp(rival->name, "hypre-smg") == 0;
+}
+
+static int reaches_farther_than_one(const gsw_stencil *stencil) {
+    int farthest = 0;
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset *o = &stencil->offsets[e];
+        const int reach[] = {abs(o->dx), abs(o->dy), abs(o->dz)};
+        for (int axis = 0; axis < 3; axis++)
+            farthest = reach[axis] > farthest ? reach[axis] : farthest;
+    }
+    return farthest > 1;
+}
+
 /* Whether a rival that is in this build and has what it runs on must take the system. */
 static int must_take(const gsw_solve_rival *rival, const gsw_solve_system *system) {
     const int ic0 = system->precond == GSW_IC0, ilu0 = system->precond == GSW_ILU0;
+    if (rival->precond != NULL)
+        return system->method != GSW_GMRES &&
+               !(is_structured(rival) && reaches_farther_than_one(&system->matrix->stencil));
     if (!rival->on_device)
         return 1;
     return system->method != GSW_GMRES && (ic0 || (ilu0 && strcmp(rival->name, "cusparse") == 0));
@@ -493,7 +512,7 @@ static int must_take(const gsw_solve_rival *rival, const gsw_solve_system *syste
 
 /* NULL, with a reason, where the rival cannot or need not take the system. */
 static void *open_whole(const whole_trial *t, const gsw_solve_rival *rival, const char *where) {
-    gsw_solve_cost cost = {-1, -1};
+    gsw_solve_cost cost = {.setup_ms = -1, .buffer_bytes = -1};
     char message[256] = "";
     void *state = NULL;
     if (rival->open == NULL)
@@ -515,6 +534,8 @@ static void try_whole(whole_trial *t, const gsw_solve_rival *rival, const char *
     if (state == NULL)
         return;
     for (int run = 0; run < 2; run++) {
+        if (rival->forget != NULL)
+            rival->forget(state);
         ck_assert_msg(rival->factor(state, message, sizeof message) == 0, "%s, %s: %s", rival->name,
                       where, message);
         const gsw_solve_outcome outcome = solve_whole(t, rival, state);
@@ -536,10 +557,152 @@ START_TEST(whole_solves_take_as_many_iterations) {
     make_whole(&t, whole_solves[_i].problem, whole_solves[_i].method, whole_solves[_i].precond, -1);
     solve_whole_here(&t);
     for (int i = 0; i < count; i++)
-        try_whole(&t, &rivals[i], whole_solves[_i].problem);
+        if (rivals[i].precond == NULL)
+            try_whole(&t, &rivals[i], whole_solves[_i].problem);
     free_whole(&t);
 }
 END_TEST
+
+/* ---- Rivals with multigrid ---- */
+
+/* Shapes of every kind: 5, 7, 9, 15, 19 and 27 points, flat and thin grids, and what reaches two
+ * points, which structured multigrid refuses. */
+static const struct {
+    const char *problem;
+    gsw_method method;
+    int most; /* iterations */
+} multigrid_solves[] = {
+    {"poisson:24x23x22", GSW_CG, 20},
+    {"lognormal:21x20x22", GSW_CG, 60},
+    {"anisotropic:16x17x18", GSW_CG, 40},
+    {"hpcg:14x13x12", GSW_CG, 30},
+    {"helmholtz19:12x11x13", GSW_CG, 30},
+    {"star13:12x11x13", GSW_CG, 40},
+    {"box33:10x11x9", GSW_CG, 40},
+    {"poisson:31x30", GSW_CG, 20},
+    {"hpcg:20x21", GSW_CG, 30},
+    {"convection:14x13x12", GSW_BICGSTAB, 30},
+    {"convection:31x30", GSW_BICGSTAB, 30},
+    {"random:4:9x8x7", GSW_BICGSTAB, 30},
+    {"poisson:1x19x18", GSW_CG, 20},
+    {"poisson:40x1x1", GSW_CG, 20},
+    {"poisson:1x1x1", GSW_CG, 1},
+    {"poisson:12x11x13", GSW_GMRES, 0},
+};
+#define MULTIGRID_SOLVES ((int)(sizeof multigrid_solves / sizeof multigrid_solves[0]))
+
+static double distance(int64_t n, const double *x, const double *y) {
+    double worst = 0, scale = 0;
+    for (int64_t i = 0; i < n; i++) {
+        worst = fmax(worst, fabs(x[i] - y[i]));
+        scale = fmax(scale, fabs(y[i]));
+    }
+    return worst / scale;
+}
+
+/* Twice, the second time with another right-hand side. */
+static void try_multigrid(whole_trial *t, const gsw_solve_rival *rival, const char *where,
+                          int most) {
+    char message[256] = "";
+    void *state = open_whole(t, rival, where);
+    if (state == NULL)
+        return;
+    double *wanted = oracle_vector(GSW_F64, 24, t->points);
+    for (int run = 0; run < 2; run++) {
+        for (int64_t i = 0; i < t->points; i++)
+            t->b[i] = run == 0 ? t->b[i] : (double)(1 + i % 3);
+        solve_whole_here(t);
+        memcpy(wanted, t->x, (size_t)t->points * sizeof *wanted);
+        rival->forget(state);
+        ck_assert_msg(rival->factor(state, message, sizeof message) == 0, "%s, %s: %s", rival->name,
+                      where, message);
+        const gsw_solve_outcome outcome = solve_whole(t, rival, state);
+        const double residual = whole_residual(t), error = distance(t->points, t->x, wanted);
+        ck_assert_msg(outcome.converged == 1 && outcome.iterations >= 1 &&
+                          outcome.iterations <= most,
+                      "%s, %s: %lld iterations, converged %d", rival->name, where,
+                      (long long)outcome.iterations, outcome.converged);
+        ck_assert_msg(residual <= 10 * WHOLE_RTOL, "%s, %s: residual %g", rival->name, where,
+                      residual);
+        ck_assert_msg(error <= 1e-7, "%s, %s: error %g", rival->name, where, error);
+    }
+    free(wanted);
+    rival->close(state);
+}
+
+START_TEST(multigrids_solve) {
+    int count = 0;
+    const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
+    whole_trial t;
+    make_whole(&t, multigrid_solves[_i].problem, multigrid_solves[_i].method, GSW_ILU0, -1);
+    t.system.threads = 2;
+    for (int i = 0; i < count; i++)
+        if (rivals[i].precond != NULL)
+            try_multigrid(&t, &rivals[i], multigrid_solves[_i].problem, multigrid_solves[_i].most);
+    free_whole(&t);
+}
+END_TEST
+
+/* The names of settings and the number of threads are told. */
+START_TEST(multigrids_tell_their_settings) {
+    int count = 0, tried = 0;
+    const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
+    whole_trial t;
+    make_whole(&t, "lognormal:12x11x10", GSW_CG, GSW_IC0, -1);
+    for (int i = 0; i < count; i++) {
+        char message[256] = "";
+        gsw_solve_cost cost;
+        void *state = NULL;
+        if (rivals[i].precond == NULL || rivals[i].open == NULL ||
+            (rivals[i].on_device && device == NULL))
+            continue;
+        ck_assert(rivals[i].forget != NULL);
+        ck_assert_msg(rivals[i].open(&t.system, &state, &cost, message, sizeof message) == 0, "%s",
+                      message);
+        ck_assert_int_ge(cost.threads, 0);
+        ck_assert_int_le(cost.threads, 1);
+        if (strcmp(rivals[i].name, "hypre-smg") == 0)
+            ck_assert_str_eq(cost.settings, "");
+        else
+            ck_assert_msg(strncmp(cost.settings, "best of ", 8) == 0, "%s", cost.settings);
+        rivals[i].close(state);
+        tried++;
+    }
+    printf("rivals: %d multigrids are in this build and can run here\n", tried);
+    free_whole(&t);
+}
+END_TEST
+
+/* The quickest setting that converges is taken; those that fail are passed over. */
+static int run_planned(void *state, int setting, double *milliseconds, int *converged,
+                       char *message, size_t size) {
+    static const double times[] = {2000, 1, 1500, 1200, 3000};
+    const int *plan = state;
+    (void)snprintf(message, size, "setting %d", setting);
+    *milliseconds = times[setting];
+    *converged = plan[setting] == 1;
+    return plan[setting] < 0 ? -1 : 0;
+}
+
+START_TEST(settings_are_chosen) {
+    static const struct {
+        int plan[5], best; /* 1: converges, 0: does not, -1: fails */
+    } cases[] = {{{1, -1, 1, 1, 1}, 3},
+                 {{1, 0, 1, -1, 1}, 2},
+                 {{-1, 0, 0, 0, 0}, 1},
+                 {{1, 1, 1, 1, 1}, 1},
+                 {{-1, -1, -1, -1, -1}, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char message[64] = "";
+        int plan[5];
+        memcpy(plan, cases[i].plan, sizeof plan);
+        const gsw_solve_trials trials = {plan, 5, run_planned};
+        ck_assert_int_eq(gsw_solve_choose(&trials, message, sizeof message), cases[i].best);
+    }
+}
+END_TEST
+
+/* ---- How whole solves end ---- */
 
 /* Too few iterations are no failure, but they are told; b = 0 has the solution 0. */
 START_TEST(whole_solves_tell_how_they_end) {
@@ -559,8 +722,8 @@ START_TEST(whole_solves_tell_how_they_end) {
             ck_assert(whole_residual(&t) < 1);
             memset(t.b, 0, (size_t)t.points * sizeof *t.b);
             outcome = solve_whole(&t, &rivals[i], state);
-            ck_assert_int_eq(outcome.converged, 1);
-            ck_assert(norm(t.points, t.x) == 0);
+            ck_assert_msg(outcome.converged == 1, "%s with b = 0", rivals[i].name);
+            ck_assert_msg(norm(t.points, t.x) == 0, "%s with b = 0", rivals[i].name);
         }
         if (rivals[i].close != NULL)
             rivals[i].close(state);
@@ -666,6 +829,9 @@ static Suite *rivals_suite(void) {
     tcase_add_test(tc, rivals_refuse_bad_systems);
     tcase_add_test(tc, endless_waits_end);
     tcase_add_loop_test(tc, whole_solves_take_as_many_iterations, 0, WHOLE_SOLVES);
+    tcase_add_loop_test(tc, multigrids_solve, 0, MULTIGRID_SOLVES);
+    tcase_add_test(tc, multigrids_tell_their_settings);
+    tcase_add_test(tc, settings_are_chosen);
     tcase_add_test(tc, whole_solves_tell_how_they_end);
     tcase_add_test(tc, whole_solves_refuse_bad_systems);
     tcase_add_test(tc, device_is_described);

@@ -6,10 +6,10 @@
 #include "common/input.h"
 #include "common/krylov.h"
 #include "common/measure.h"
+#include "common/multigrid.h"
 #include "common/output.h"
 #include "common/place.h"
 #include "common/progress.h"
-#include "solve_multigrid.h"
 
 /* Everything that a solve owns. */
 typedef struct solve_job {

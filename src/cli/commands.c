@@ -72,7 +72,11 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_PROBLEM,
                                               OPT_RHS,
                                               OPT_METHOD,
-                                              OPT_PRECOND,
+                                              OPT_BENCH_PRECOND,
+                                              OPT_MG_CYCLE,
+                                              OPT_MG_SMOOTHER,
+                                              OPT_MG_THETA,
+                                              OPT_MG_PRECISION,
                                               OPT_RTOL,
                                               OPT_MAX_ITER,
                                               OPT_BENCH_THREADS,
@@ -175,14 +179,23 @@ const cli_command cli_commands[] = {
      "and of the addition to x; effective ones are those of two sweeps over the whole CSR.\n"
      "With --whole-solve a preconditioned Krylov method solves the system of --problem, starting "
      "from x = 0. The same method around other libraries does so too: cusparse on the GPU, petsc "
-     "on one core. 'before' is what is done once for a matrix's pattern, allocations and "
-     "analyses; 'factor' makes the preconditioner of its values, 'solve' iterates, and 'total' is "
+     "on one core; these take the preconditioners of --precond. petsc-gamg, hypre-pfmg, hypre-smg "
+     "and hypre-boomeramg bring their own multigrid, on the CPU, or on the GPU with a hypre that "
+     "was built for it; they take cg and bicgstab. Each tries several settings first, keeps the "
+     "quickest and names it below its line.\n"
+     "'before' is what is done once for a matrix's pattern, allocations and "
+     "analyses; 'factor' makes the preconditioner of its values, in memory that is there; "
+     "multigrid, "
+     "gridsweep's and others', is made from nothing in every run. 'solve' iterates, and 'total' is "
      "both. Times are medians by the host's clock around calls that wait for the device, data "
      "being "
-     "in its memory; --precision f32-factor stores gridsweep's preconditioner in f32. The residual "
+     "in its memory; --precision f32-factor stores gridsweep's factors in f32, and --mg-precision "
+     "is that of its multigrid. The residual "
      "is the true one, computed apart from all solvers; * behind it: not converged, !: it misses "
-     "--rtol although the method took itself to be done.\n"
-     "The other columns: 'matrix' is what the solver is given, the arrays of the stencil or a CSR; "
+     "--rtol although the method took itself to be done, ~: the same, by less than a factor of "
+     "10.\n"
+     "The other columns: 'precond' is the preconditioner, 'matrix' is what the solver is given, "
+     "the arrays of the stencil or a CSR; "
      "'pre' the precision in which the preconditioner is stored; 'iter.' the iterations; 'per it.' "
      "the solve over these. The last two are relative to the first line: 'total x' the total, "
      "'+bef. x' the total with 'before'.\n"
@@ -191,8 +204,8 @@ const cli_command cli_commands[] = {
      "from x = 0 and in f64, is timed on each grid; --rtol stops it earlier. The preconditioner is "
      "HPCG's: a V cycle of four levels with injection, a step of symmetric Gauss-Seidel in natural "
      "order before and after each correction, and one step on the last level. 'GFLOP/s' are HPCG's "
-     "operations (its products of vectors, sums of vectors, products with the matrix, smoothing "
-     "steps) over a set's time, 'rated' the same after HPCG's rule that a tenth of the set-up "
+     "count of operations "
+     "over a set's time, 'rated' the same after HPCG's rule that a tenth of the set-up "
      "counts with each set; the set-up is that of the hierarchy. 'error' is the largest relative "
      "difference of the first residual norms from those of plain serial loops. These are no "
      "official "
@@ -206,6 +219,7 @@ const cli_command cli_commands[] = {
      "gridsweep bench --part symgs --problem hpcg --size 64,128\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
      "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n"
+     "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"
      "gridsweep bench --hpcg --size 64,104\n",
      NULL, bench_options, cmd_bench},
     {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",

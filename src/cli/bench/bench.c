@@ -25,7 +25,10 @@ static void show_case(const cli_options *options, const bench_case *work,
                       const bench_contestant *who) {
     char size[80];
     if (work->mode == MODE_WHOLE) {
-        bench_show(options, "%s %s %s", who->name,
+        bench_show(options, "%s %s %s %s", who->name,
+                   who->rival != NULL && who->rival->precond != NULL
+                       ? who->rival->precond
+                       : cli_precond_name(who->precond),
                    who->format == GSW_FORMAT_CSR ? "csr" : "stencil",
                    who->factor_type == GSW_F32 ? "f32" : "f64");
         return;
@@ -99,7 +102,7 @@ static int run_case(const cli_options *options, bench_run *run, const bench_item
         cli_print(options, "\n");
         bench_table_head(options, &run->report.table);
     }
-    int count = code == CLI_OK ? bench_list_contestants(&run->plan, &work, list) : 0;
+    int count = code == CLI_OK ? bench_list_contestants(options, &run->plan, &work, list) : 0;
     size_t room = (size_t)count * (size_t)run->plan.caches.count + 1;
     bench_row *rows = calloc(room, sizeof *rows);
     if (code == CLI_OK)

@@ -8,6 +8,7 @@
 #ifndef GSW_CLI_BENCH_CASE_H
 #define GSW_CLI_BENCH_CASE_H
 
+#include <gridsweep/multigrid.h>
 #include "common/input.h"
 #include "common/measure.h"
 #include "common/output.h"
@@ -20,8 +21,10 @@ typedef struct bench_row {
     cli_result result;
     bench_side side;
     const char *format; /* of the matrix in whole solves */
+    char settings[128]; /* of whole solves: how multigrid is set; "": it is not */
     bool checked, wrong;
-    char reason[256];                             /* why there are no times; else "" */
+    bool missed;      /* of rivals: the residual is beyond the tolerance, but near it */
+    char reason[256]; /* why there are no times; else "" */
     double gflops, rated_gflops, scaled_residual; /* of HPCG */
 } bench_row;
 
@@ -33,6 +36,7 @@ typedef struct bench_contestant {
     gsw_algorithm algorithm;  /* of gridsweep in sweeps */
     gsw_format format;        /* of its matrix in whole solves */
     gsw_dtype factor_type;    /* and of its factor */
+    int precond;              /* of whole solves: a gsw_factor_kind, CLI_PRECOND_NONE or _MG */
     const bench_rival *rival; /* NULL: gridsweep */
 } bench_contestant;
 
@@ -66,7 +70,6 @@ typedef struct bench_case {
     cli_input input; /* of whole solves */
     gsw_csr csr;
     gsw_matrix host_csr, device_csr; /* the latter only on a device */
-    int precond;                     /* a gsw_factor_kind or CLI_PRECOND_NONE */
 } bench_case;
 
 /* A contestant at work on a case. */
@@ -75,10 +78,11 @@ typedef struct bench_worker {
     const bench_contestant *who;
     const bench_site *site;
     bench_case *work;
-    bench_row *row;       /* to be filled */
-    gsw_context *context; /* whose clock is taken: the backend's, or the host's */
-    gsw_factor *factor;   /* of gridsweep; NULL: none is needed */
-    void *state;          /* of a rival, or of a task with close() */
+    bench_row *row;           /* to be filled */
+    gsw_context *context;     /* whose clock is taken: the backend's, or the host's */
+    gsw_factor *factor;       /* of gridsweep; NULL: none is needed */
+    gsw_multigrid *multigrid; /* of gridsweep; NULL: none is needed, or not made yet */
+    void *state;              /* of a rival, or of a task with close() */
     const void *b;
     void *x;
     bool device, cold;
@@ -96,6 +100,7 @@ typedef struct bench_task {
     gsw_status (*open)(bench_worker *worker);   /* what gridsweep does before its first run */
     gsw_status (*start)(bench_worker *worker);  /* before a run: its x, or poison */
     gsw_status (*factor)(bench_worker *worker); /* gridsweep's first step; NULL: there is none */
+    void (*forget)(bench_worker *worker);       /* frees what factor() makes anew; or NULL */
     gsw_status (*solve)(bench_worker *worker);  /* the run itself, by gridsweep */
     gsw_status (*check)(bench_worker *worker);  /* after runs: the error in the row */
     void (*finish)(bench_worker *worker);       /* what the row says besides, from its times */
@@ -111,6 +116,7 @@ typedef struct bench_solver {
     gsw_status (*open)(bench_worker *worker); /* fills setup_ms and buffer_bytes of the row */
     gsw_status (*factor)(bench_worker *worker);
     gsw_status (*solve)(bench_worker *worker);
+    void (*forget)(bench_worker *worker); /* before factor(), outside its time */
     void (*close)(bench_worker *worker);
 } bench_solver;
 

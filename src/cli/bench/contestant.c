@@ -1,6 +1,7 @@
 /* contestant.c: gridsweep and rivals at work. */
 #include "contestant.h"
 #include <stdio.h>
+#include "common/multigrid.h"
 
 #define HOST_POINTS ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */
 
@@ -18,13 +19,19 @@ static gsw_status own_solve(bench_worker *worker) {
     return worker->work->task->solve(worker);
 }
 
+static void own_forget(bench_worker *worker) {
+    if (worker->work->task->forget != NULL)
+        worker->work->task->forget(worker);
+}
+
 static void own_close(bench_worker *worker) {
     if (worker->work->task->close != NULL)
         worker->work->task->close(worker);
+    gsw_multigrid_destroy(worker->multigrid);
     gsw_factor_destroy(worker->factor);
 }
 
-static const bench_solver own_solver = {own_open, own_factor, own_solve, own_close};
+static const bench_solver own_solver = {own_open, own_factor, own_solve, own_forget, own_close};
 
 /* ---- Rivals --------------------------------------------------------------------------------- */
 
@@ -39,7 +46,8 @@ static gsw_status rival_open(bench_worker *worker) {
                                  .part = work->part == PART_UPPER ? GSW_UPPER : GSW_LOWER,
                                  .stream = worker->site->device->stream,
                                  .method = (gsw_method)worker->options->method,
-                                 .precond = work->precond,
+                                 .precond = worker->who->precond,
+                                 .threads = gsw_context_threads(worker->site->place.host),
                                  .rtol = worker->options->rtol,
                                  .max_iterations = worker->options->max_iter};
     if (device)
@@ -55,6 +63,9 @@ static gsw_status rival_open(bench_worker *worker) {
     }
     result->setup_ms = outcome.setup_ms;
     result->buffer_bytes = outcome.buffer_bytes;
+    if (whole && !worker->device)
+        result->threads = outcome.threads;
+    (void)snprintf(worker->row->settings, sizeof worker->row->settings, "%s", outcome.settings);
     return GSW_SUCCESS;
 }
 
@@ -76,12 +87,18 @@ static gsw_status rival_solve(bench_worker *worker) {
     return GSW_SUCCESS;
 }
 
+static void rival_forget(bench_worker *worker) {
+    if (worker->state != NULL)
+        bench_rival_forget(worker->who->rival, worker->state);
+}
+
 static void rival_close(bench_worker *worker) {
     if (worker->state != NULL)
         bench_rival_close(worker->who->rival, worker->state);
 }
 
-static const bench_solver rival_solver = {rival_open, rival_factor, rival_solve, rival_close};
+static const bench_solver rival_solver = {rival_open, rival_factor, rival_solve, rival_forget,
+                                          rival_close};
 
 bool bench_is_host_rival(const bench_contestant *who) {
     return who->side == SIDE_RIVAL && !who->rival->on_device;
@@ -100,17 +117,41 @@ static bool takes_part(const bench_case *work, const bench_rival *rival) {
     return rival->on_device || rival->named || work->rows <= HOST_POINTS;
 }
 
-/* In whole solves one for each format and precision. */
-static int list_formats(const bench_list *precisions, bench_contestant *list) {
+/* In whole solves one for each preconditioner, format and precision; multigrid has a precision of
+ * its own. */
+static int list_own(const cli_options *options, const bench_plan *plan, bench_contestant *list) {
     static const gsw_format formats[] = {GSW_FORMAT_STENCIL, GSW_FORMAT_CSR};
+    const bench_list *preconds = &plan->preconds, *precisions = &plan->precisions;
     int count = 0;
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < precisions->count; j++)
-            list[count++] = (bench_contestant){
-                .solver = &own_solver,
-                .name = "gridsweep",
-                .format = formats[i],
-                .factor_type = precisions->values[j] == PRECISION_F32_FACTOR ? GSW_F32 : GSW_F64};
+    for (int k = 0; k < preconds->count * 2; k++) {
+        bench_contestant own = {.solver = &own_solver,
+                                .name = "gridsweep",
+                                .precond = preconds->values[k / 2],
+                                .format = formats[k % 2],
+                                .factor_type = (gsw_dtype)cli_mg_precision(options)};
+        for (int j = 0; j < precisions->count && own.precond != CLI_PRECOND_MG; j++) {
+            list[count] = own;
+            list[count++].factor_type =
+                precisions->values[j] == PRECISION_F32_FACTOR ? GSW_F32 : GSW_F64;
+        }
+        if (own.precond == CLI_PRECOND_MG)
+            list[count++] = own;
+    }
+    return count;
+}
+
+/* In whole solves a rival comes once where it has a preconditioner of its own, else with each. That
+ * it has no multigrid is said where nothing else is asked for. */
+static int list_rival(const bench_plan *plan, const bench_contestant *who, bool whole,
+                      bench_contestant *list) {
+    int count = 0;
+    for (int i = 0; whole && who->rival->precond == NULL && i < plan->preconds.count; i++)
+        if (plan->preconds.values[i] != CLI_PRECOND_MG || plan->preconds.count == 1) {
+            list[count] = *who;
+            list[count++].precond = plan->preconds.values[i];
+        }
+    if (count == 0)
+        list[count++] = *who;
     return count;
 }
 
@@ -132,24 +173,26 @@ static int list_algorithms(const bench_plan *plan, const bench_case *work, bench
     return count;
 }
 
-int bench_list_contestants(const bench_plan *plan, const bench_case *work, bench_contestant *list) {
+int bench_list_contestants(const cli_options *options, const bench_plan *plan,
+                           const bench_case *work, bench_contestant *list) {
     if (work->mode == MODE_HPCG) {
         list[0] = (bench_contestant){
             .solver = &own_solver, .name = "gridsweep", .format = GSW_FORMAT_STENCIL};
         return 1;
     }
-    int count = work->mode == MODE_WHOLE ? list_formats(&plan->precisions, list)
-                                         : list_algorithms(plan, work, list);
+    bool whole = work->mode == MODE_WHOLE;
+    int count = whole ? list_own(options, plan, list) : list_algorithms(plan, work, list);
     for (int i = 0; i < plan->rivals.count; i++) {
         const bench_rival *rival = &plan->rivals.list[i];
+        const bench_contestant who = {.solver = &rival_solver,
+                                      .name = rival->name,
+                                      .side = rival->side,
+                                      .format = GSW_FORMAT_CSR,
+                                      .factor_type = whole ? GSW_F64 : work->factor_type,
+                                      .precond = CLI_PRECOND_NONE,
+                                      .rival = rival};
         if (takes_part(work, rival))
-            list[count++] = (bench_contestant){
-                .solver = &rival_solver,
-                .name = rival->name,
-                .side = rival->side,
-                .format = GSW_FORMAT_CSR,
-                .factor_type = work->mode == MODE_WHOLE ? GSW_F64 : work->factor_type,
-                .rival = rival};
+            count += list_rival(plan, &who, whole, list + count);
     }
     return count;
 }
@@ -176,7 +219,9 @@ static void begin_row(bench_worker *worker) {
     result->factor_dtype = type_name(who->factor_type);
     if (work->mode == MODE_WHOLE) {
         result->method = gsw_method_name((gsw_method)worker->options->method);
-        result->precond = cli_precond_name(work->precond);
+        result->precond = who->rival != NULL && who->rival->precond != NULL
+                              ? who->rival->precond
+                              : cli_precond_name(who->precond);
     } else if (work->mode == MODE_HPCG) {
         result->method = gsw_method_name(GSW_CG);
         result->precond = cli_precond_name(CLI_PRECOND_MG);

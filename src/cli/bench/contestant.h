@@ -4,11 +4,13 @@
 
 #include "case.h"
 
-/* At most so many take part: gridsweep with each algorithm, or with each format and precision. */
-#define BENCH_CONTESTANTS_MAX (2 * BENCH_LIST_MAX + BENCH_RIVALS_MAX)
+/* At most so many take part: gridsweep with each algorithm, or with each preconditioner, format and
+ * precision; rivals, also with each preconditioner. */
+#define BENCH_CONTESTANTS_MAX (BENCH_PRECONDS * (2 * BENCH_LIST_MAX + BENCH_RIVALS_MAX))
 
 /* Fills list[BENCH_CONTESTANTS_MAX] with those that take part in a case; returns how many. */
-int bench_list_contestants(const bench_plan *plan, const bench_case *work, bench_contestant *list);
+int bench_list_contestants(const cli_options *options, const bench_plan *plan,
+                           const bench_case *work, bench_contestant *list);
 
 /* Puts a contestant to work on a case; what is measured goes into *row, which is begun here. Always
  * close what has been started. Returns an exit code; a rival that cannot run is none: the row then

@@ -2,6 +2,7 @@
 #include "plan.h"
 #include <stdio.h>
 #include <string.h>
+#include "common/input.h"
 
 const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", NULL};
 const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
@@ -199,12 +200,41 @@ static int plan_sweeps(const cli_options *options, bench_plan *plan) {
     return code == CLI_OK ? bench_find_rivals(options, false, &plan->rivals) : code;
 }
 
-/* One case: the system of --problem. Its contestants differ in the precision of their factor. */
+/* --precond; what is named twice counts once. */
+static int parse_preconds(const cli_options *options, bench_plan *plan) {
+    const char *names[BENCH_PRECONDS + 1] = {NULL};
+    bench_list list = {0};
+    for (int i = 0; i < BENCH_PRECONDS; i++)
+        names[i] = cli_precond_name(i);
+    int code =
+        bench_parse_names(options, "precond", or_default(options->preconds, "ilu0"), names, &list);
+    for (int i = 0; i < list.count && code == CLI_OK; i++)
+        if (!bench_contains(&plan->preconds, list.values[i]))
+            plan->preconds.values[plan->preconds.count++] = list.values[i];
+    return code;
+}
+
+/* Options of multigrid ask for multigrid. */
+static int check_multigrid(const cli_options *options, const bench_plan *plan) {
+    static const cli_option_id ids[] = {OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
+                                        OPT_MG_PRECISION};
+    for (int i = 0; i < 4 && !bench_contains(&plan->preconds, CLI_PRECOND_MG); i++)
+        if (cli_given(options, ids[i]))
+            return cli_usage(options, "--%s is for multigrid: add mg to --precond",
+                             cli_option_get(ids[i])->name);
+    return CLI_OK;
+}
+
+/* One case: the system of --problem. Its contestants differ in their preconditioner. */
 static int plan_whole(const cli_options *options, bench_plan *plan) {
     *plan =
         (bench_plan){.mode = MODE_WHOLE, .parts = {1, {PART_WHOLE}}, .caches = {1, {CACHE_WARM}}};
     int code = bench_parse_names(options, "precision", or_default(options->precisions, "f64"),
                                  bench_precision_names, &plan->precisions);
+    if (code == CLI_OK)
+        code = parse_preconds(options, plan);
+    if (code == CLI_OK)
+        code = check_multigrid(options, plan);
     if (code == CLI_OK && bench_contains(&plan->precisions, PRECISION_F32))
         return cli_usage(options, "--precision f32 is for sweeps; --whole-solve takes f64 and "
                                   "f32-factor");
@@ -262,8 +292,9 @@ static int check_options(const cli_options *options) {
     static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
                                               OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,     OPT_END};
-    static const cli_option_id of_solves[] = {OPT_RHS,  OPT_METHOD,   OPT_PRECOND,
-                                              OPT_RTOL, OPT_MAX_ITER, OPT_END};
+    static const cli_option_id of_solves[] = {
+        OPT_RHS,      OPT_METHOD,       OPT_BENCH_PRECOND, OPT_MG_CYCLE, OPT_MG_SMOOTHER,
+        OPT_MG_THETA, OPT_MG_PRECISION, OPT_RTOL,          OPT_MAX_ITER, OPT_END};
     if (options->hpcg)
         return check_hpcg(options);
     const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;

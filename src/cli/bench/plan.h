@@ -32,6 +32,8 @@ typedef enum bench_mode {
     MODE_HPCG    /* arrays of the stencil; HPCG's algorithm on any backend */
 } bench_mode;
 
+#define BENCH_PRECONDS (CLI_PRECOND_MG + 1) /* preconditioners that --precond can name */
+
 typedef struct bench_plan {
     bench_mode mode;
     bool if_able; /* MODE_CSR only if a device answers that can do it all, MODE_ARRAYS otherwise */
@@ -43,6 +45,7 @@ typedef struct bench_plan {
     bench_list algorithms; /* gsw_algorithm; AUTO until bench_resolve_auto() */
     bench_list threads;    /* 0: as many as there are */
     bench_list caches;     /* bench_cache */
+    bench_list preconds;   /* of whole solves: as cli_precond() gives one; each once */
     bench_rivals rivals;
 } bench_plan;
 

@@ -43,6 +43,8 @@ static void count_row(bench_report *report, const bench_row *row) {
         *(own ? &report->own_wrong : &report->rival_wrong) += 1;
     if (row->result.converged == 0)
         *(own ? &report->own_unfinished : &report->rival_unfinished) += 1;
+    else if (row->missed && !row->wrong)
+        report->rival_missed += 1;
     if (row->result.time.repeats > report->repeats)
         report->repeats = row->result.time.repeats;
     report->has_bound |= !row->checked;
@@ -76,6 +78,10 @@ static void store_row(const bench_report *report, const bench_row *row) {
     cJSON *json = cli_result_json(&row->result);
     if (whole)
         cJSON_AddItemToObject(json, "format", cJSON_CreateString(row->format));
+    if (whole)
+        cJSON_AddItemToObject(json, "settings",
+                              row->settings[0] != '\0' ? cJSON_CreateString(row->settings)
+                                                       : cJSON_CreateNull());
     if (row->reason[0] != '\0') {
         cJSON_AddItemToObject(json, "reason", cJSON_CreateString(row->reason));
         cJSON_AddItemToArray(report->skipped, json);
@@ -132,8 +138,9 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
     else
         cli_print(options,
                   "\nmedians of at most %lld runs, by the host's clock; x: relative to gridsweep, "
-                  "%s %s",
-                  (long long)report->repeats, reference->format, reference->result.factor_dtype);
+                  "%s %s %s",
+                  (long long)report->repeats, reference->result.precond, reference->format,
+                  reference->result.factor_dtype);
     cli_print(options, "\n%s", gsw_context_device(site->place.run));
     if (cli_on_device(&site->place) && sites->device.described)
         cli_print(options, ", driver %s, toolkit %s", sites->device.driver, sites->device.toolkit);
@@ -162,6 +169,9 @@ static void print_remarks(const cli_options *options, const bench_plan *plan,
                            "its time is a lower bound\n");
     if (report->own_unfinished + report->rival_unfinished > 0)
         cli_print(options, "* not converged\n");
+    if (report->mode == MODE_WHOLE && report->rival_missed > 0)
+        cli_print(options, "~ converged by its recurrence; the residual is up to 10 times the "
+                           "tolerance\n");
     if (report->mode == MODE_WHOLE && report->own_wrong + report->rival_wrong > 0)
         cli_print(options,
                   "! converged by its recurrence, but the residual misses the tolerance\n");

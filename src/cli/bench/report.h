@@ -12,7 +12,8 @@ typedef struct bench_report {
     int64_t repeats;          /* the most that were taken */
     int own_wrong, rival_wrong;
     int own_unfinished, rival_unfinished; /* not converged */
-    bool has_bound;                       /* a result without waiting was shown */
+    int rival_missed; /* converged, but with a residual a little beyond the tolerance */
+    bool has_bound;   /* a result without waiting was shown */
 } bench_report;
 
 void bench_report_start(const bench_plan *plan, const bench_sites *sites, bench_report *report);

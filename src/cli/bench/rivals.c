@@ -26,6 +26,7 @@ static bench_rival rival_at(const catalogue *from, int i, bool named) {
                              .side = from->side,
                              .on_device = from->solves[i].on_device != 0,
                              .named = named,
+                             .precond = from->solves[i].precond,
                              .solves = &from->solves[i]};
     return (bench_rival){.name = from->sweeps[i].name,
                          .side = from->side,
@@ -118,11 +119,14 @@ static int open_solves(const bench_rival *rival, const bench_rival_system *syste
                                .method = system->method,
                                .precond = plain ? GSW_SOLVE_NO_PRECOND : system->precond,
                                .rtol = system->rtol,
-                               .max_iterations = system->max_iterations};
+                               .max_iterations = system->max_iterations,
+                               .threads = system->threads};
     gsw_solve_cost cost = {0};
     int failed = rival->solves->open(&wanted, state, &cost, reason->text, sizeof reason->text);
     outcome->setup_ms = cost.setup_ms;
     outcome->buffer_bytes = cost.buffer_bytes;
+    outcome->threads = cost.threads > 0 ? cost.threads : 1;
+    (void)snprintf(outcome->settings, sizeof outcome->settings, "%s", cost.settings);
     return failed;
 }
 
@@ -135,7 +139,9 @@ bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system
                       bench_rival_outcome *outcome, bench_reason *reason) {
     reason->text[0] = '\0';
     if (rival->solves != NULL && rival->solves->open == NULL)
-        return refuse(reason, "the build that made this program did not find its library");
+        return refuse(reason, "not in this build: its library was not found");
+    if (rival->solves != NULL && rival->precond == NULL && system->precond == CLI_PRECOND_MG)
+        return refuse(reason, "it has no multigrid: add ilu0 or ic0 to --precond");
     if (system->host->csr.index_type != GSW_I32)
         return refuse(reason, "more entries than 32-bit indices can count");
     int failed = rival->solves != NULL ? open_solves(rival, system, state, outcome, reason)
@@ -159,6 +165,11 @@ bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, voi
     outcome->iterations = ended.iterations;
     outcome->converged = ended.converged;
     return true;
+}
+
+void bench_rival_forget(const bench_rival *rival, void *state) {
+    if (rival->solves != NULL && rival->solves->forget != NULL)
+        rival->solves->forget(state);
 }
 
 void bench_rival_close(const bench_rival *rival, void *state) {
@@ -202,6 +213,10 @@ bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, voi
                        bench_rival_outcome *outcome, bench_reason *reason) {
     (void)rival, (void)state, (void)b, (void)x, (void)outcome;
     return absent(reason);
+}
+
+void bench_rival_forget(const bench_rival *rival, void *state) {
+    (void)rival, (void)state;
 }
 
 void bench_rival_close(const bench_rival *rival, void *state) {

@@ -14,8 +14,9 @@ typedef enum bench_side { SIDE_GRIDSWEEP, SIDE_RIVAL, SIDE_ABLATION } bench_side
 typedef struct bench_rival {
     const char *name;
     bench_side side;
-    bool on_device; /* takes device arrays */
-    bool named;     /* asked for by name, so also where it takes long */
+    bool on_device;      /* takes device arrays */
+    bool named;          /* asked for by name, so also where it takes long */
+    const char *precond; /* of whole systems: its own preconditioner, or NULL */
     const struct gsw_rival *sweeps;
     const struct gsw_solve_rival *solves;
 } bench_rival;
@@ -33,7 +34,8 @@ typedef struct bench_rival_system {
     void *stream;
     /* Of whole solves: */
     gsw_method method;
-    int precond; /* a gsw_factor_kind or CLI_PRECOND_NONE */
+    int precond; /* a gsw_factor_kind, CLI_PRECOND_NONE or, which none takes, CLI_PRECOND_MG */
+    int threads; /* that it may use */
     double rtol;
     int64_t max_iterations;
 } bench_rival_system;
@@ -41,6 +43,8 @@ typedef struct bench_rival_system {
 /* What solving cost and how it ended; numbers that are not known are as they were. */
 typedef struct bench_rival_outcome {
     double setup_ms, buffer_bytes;
+    int threads; /* of the CPU; 1 where that is not known */
+    char settings[128];
     int64_t iterations;
     int converged;
 } bench_rival_outcome;
@@ -60,6 +64,7 @@ bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system
 bool bench_rival_factor(const bench_rival *rival, void *state, bench_reason *reason);
 bool bench_rival_solve(const bench_rival *rival, void *state, const void *b, void *x,
                        bench_rival_outcome *outcome, bench_reason *reason);
+void bench_rival_forget(const bench_rival *rival, void *state); /* before each factor step */
 void bench_rival_close(const bench_rival *rival, void *state);
 
 #endif

@@ -4,6 +4,7 @@
 #include <gridsweep/memory.h>
 #include "common/input.h"
 #include "common/measure.h"
+#include "common/multigrid.h"
 #include "show.h"
 
 /* The algorithms of the plan that a device must know, as one sweep: the one that asks most. */
@@ -16,11 +17,27 @@ static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
     return sweep;
 }
 
+/* The preconditioners of whole solves that a device must know: a factor, and multigrid. */
+static void ask_for_preconditioners(const bench_plan *plan, cli_work *work,
+                                    gsw_factor_options *factor,
+                                    const gsw_multigrid_options *hierarchy) {
+    for (int i = 0; i < plan->preconds.count; i++) {
+        int precond = plan->preconds.values[i];
+        if (precond == CLI_PRECOND_MG) {
+            work->multigrid = hierarchy;
+        } else if (precond != CLI_PRECOND_NONE) {
+            factor->kind = (gsw_factor_kind)precond;
+            work->factor = factor;
+        }
+    }
+}
+
 /* The one site of a plan for any backend. */
 static int open_backend(const cli_options *options, const bench_plan *plan, bench_sites *sites) {
     gsw_sptrsv_options sweep = hardest_sweep(plan);
     gsw_factor_options factor = {.size = sizeof factor, .kind = GSW_SSOR};
     gsw_multigrid_options multigrid = {.size = sizeof multigrid};
+    gsw_multigrid_options hierarchy = cli_multigrid_options(options);
     cli_work work = {0};
     cli_options one = *options;
     one.threads = plan->threads.values[0];
@@ -29,9 +46,8 @@ static int open_backend(const cli_options *options, const bench_plan *plan, benc
     if (plan->mode == MODE_HPCG)
         work.multigrid = &multigrid;
     if (plan->mode == MODE_WHOLE)
-        factor.kind = (gsw_factor_kind)cli_precond(options);
-    if (plan->mode == MODE_WHOLE ? cli_precond(options) != CLI_PRECOND_NONE
-                                 : bench_contains(&plan->parts, PART_SYMGS))
+        ask_for_preconditioners(plan, &work, &factor, &hierarchy);
+    else if (bench_contains(&plan->parts, PART_SYMGS))
         work.factor = &factor;
     if (options->backend != GSW_BACKEND_CPU)
         bench_device_open((int)options->device, &sites->device);

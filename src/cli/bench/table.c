@@ -113,6 +113,7 @@ CELL(cell_residual) {
     (void)snprintf(text, BENCH_CELL_SIZE, "%.1e%s", row->result.residual,
                    row->wrong               ? "!"
                    : !row->result.converged ? "*"
+                   : row->missed            ? "~"
                                             : " ");
 }
 
@@ -209,19 +210,20 @@ static const bench_table of_csr = {
                {"max", "error", 5, false, .cell = cell_judged_error}}};
 
 static const bench_table of_whole = {
-    .names = 3,
-    .count = 12,
-    .reason_width = 60,
-    .column = {{"solver", "", 14, false, TEXT(result.algorithm)},
+    .names = 4,
+    .count = 13,
+    .reason_width = 53,
+    .column = {{"solver", "", 15, false, TEXT(result.algorithm)},
+               {"precond", "", 7, false, TEXT(result.precond)},
                {"matrix", "", 7, false, TEXT(format)},
                {"pre", "", 3, false, TEXT(result.factor_dtype)},
                {"iter.", "", 5, false, .cell = cell_iterations},
-               {"residual ", "", 9, false, .cell = cell_residual},
-               {"before", "ms", 8, false, NUMBER(result.setup_ms)},
-               {"factor", "ms", 8, false, NUMBER(result.factor_ms)},
-               {"solve", "ms", 8, false, NUMBER(result.solve_ms)},
-               {"total", "ms", 8, false, NUMBER(result.time.median)},
-               {"per it.", "ms", 8, false, .cell = cell_iteration},
+               {"residual", "", 8, false, .cell = cell_residual},
+               {"before", "ms", 6, false, NUMBER(result.setup_ms)},
+               {"factor", "ms", 6, false, NUMBER(result.factor_ms)},
+               {"solve", "ms", 7, false, NUMBER(result.solve_ms)},
+               {"total", "ms", 7, false, NUMBER(result.time.median)},
+               {"per", "it.", 6, false, .cell = cell_iteration},
                {"total", "x", 5, false, .cell = cell_ratio},
                {"+bef.", "x", 5, false, .cell = cell_ratio_with_setup}}};
 
@@ -380,6 +382,8 @@ static void print_row(const cli_options *options, const bench_table *table, cons
     if (row->reason[0] != '\0')
         cli_print(options, " cannot run: %.*s", width, row->reason);
     cli_print(options, "\n");
+    if (row->reason[0] == '\0' && row->settings[0] != '\0')
+        cli_print(options, "  with %s\n", row->settings);
 }
 
 void bench_table_rows(const cli_options *options, bench_table *table, const bench_row *rows,

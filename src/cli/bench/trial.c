@@ -11,6 +11,7 @@
 static gsw_status prepare(void *user) {
     bench_worker *worker = user;
     void *flush = worker->cold ? worker->site->flush : NULL;
+    worker->who->solver->forget(worker);
     gsw_status status = worker->work->task->start(worker);
     return status == GSW_SUCCESS && flush != NULL
                ? gsw_memory_set(worker->context, flush, 1, BENCH_FLUSH_BYTES)

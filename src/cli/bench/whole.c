@@ -3,17 +3,20 @@
  *
  * gridsweep takes the problem as the arrays of its stencil and as a CSR, with each precision of the
  * factor that is asked for; the others take the CSR. A run starts from x = 0, makes the
- * preconditioner of the matrix's values (in a pattern that is known and memory that is there) and
- * solves; after it the residual is computed by a product of this file's own. Times are by the
- * host's clock around calls that wait for the device: what their user waits for, launches and
- * synchronisation included. What is done once for a pattern is reported apart, as setup_ms: for
- * gridsweep, which analyses nothing, what making the first factor takes longer than giving it new
- * values. */
+ * preconditioner of the matrix's values (in a pattern that is known and memory that is there;
+ * multigrid with its memory and all that follows from the pattern) and solves; after it the
+ * residual is computed by a product of this file's own. Times are by the host's clock around calls
+ * that wait for the device: what their user waits for, launches and synchronisation included. What
+ * is done once for a pattern is reported apart, as setup_ms: for gridsweep, which analyses nothing,
+ * what making the first factor takes longer than giving it new values. */
 #include "whole.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <gridsweep/memory.h>
 #include "common/krylov.h"
+#include "common/multigrid.h"
 
 #define REPEATS 5
 #define LONG_MS 5000.0 /* solvers on the CPU that take longer are not repeated */
@@ -48,10 +51,14 @@ static int load(const cli_options *options, gsw_context *host, bench_case *made)
 
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made) {
-    (void)plan, (void)system;
+    (void)system;
+    bool ic0 = bench_contains(&plan->preconds, (int)GSW_IC0);
+    char preconds[80] = "";
+    for (int i = 0; i < plan->preconds.count; i++)
+        (void)snprintf(preconds + strlen(preconds), sizeof preconds - strlen(preconds), "%s%s",
+                       i > 0 ? ", " : "", cli_precond_name(plan->preconds.values[i]));
     const cli_place *place = &site->place;
     made->part = item->part;
-    made->precond = cli_precond(options);
     int code = load(options, place->host, made);
     if (code == CLI_OK)
         code = bench_upload(options, site, made);
@@ -65,9 +72,8 @@ static int make(const cli_options *options, const bench_plan *plan, const bench_
     cli_print_matrix(options, &made->input);
     cli_print_backend(options, place);
     cli_field(options, "method", "%s, preconditioner %s, rtol %g",
-              gsw_method_name((gsw_method)options->method), cli_precond_name(made->precond),
-              options->rtol);
-    cli_warn_if_not_symmetric(options, &made->input, made->precond);
+              gsw_method_name((gsw_method)options->method), preconds, options->rtol);
+    cli_warn_if_not_symmetric(options, &made->input, ic0 ? (int)GSW_IC0 : plan->preconds.values[0]);
     return CLI_OK;
 }
 
@@ -84,11 +90,12 @@ static const gsw_matrix *matrix_of(const bench_worker *worker) {
 static gsw_status open_task(bench_worker *worker) {
     cli_result *result = &worker->row->result;
     gsw_factor_options wanted = {.size = sizeof wanted,
-                                 .kind = (gsw_factor_kind)worker->work->precond,
+                                 .kind = (gsw_factor_kind)worker->who->precond,
                                  .factor_type = worker->who->factor_type};
     gsw_factor_info info = {.size = sizeof info};
     gsw_status status = GSW_SUCCESS;
-    bool needed = worker->work->precond != CLI_PRECOND_NONE;
+    int precond = worker->who->precond;
+    bool needed = precond != CLI_PRECOND_NONE && precond != CLI_PRECOND_MG;
     result->setup_ms = 0;
     result->buffer_bytes = 0;
     for (int i = 0; i < 2 && needed && status == GSW_SUCCESS; i++) {
@@ -109,7 +116,17 @@ static gsw_status start(bench_worker *worker) {
     return gsw_memory_set(worker->context, worker->x, 0, worker->work->vector_bytes);
 }
 
+/* Multigrid is made from nothing in every run, as that of the others. */
+static void forget(bench_worker *worker) {
+    gsw_multigrid_destroy(worker->multigrid);
+    worker->multigrid = NULL;
+}
+
 static gsw_status factor(bench_worker *worker) {
+    gsw_multigrid_options wanted = cli_multigrid_options(worker->options);
+    if (worker->who->precond == CLI_PRECOND_MG)
+        return gsw_multigrid_create(worker->context, matrix_of(worker), &wanted,
+                                    &worker->multigrid);
     return worker->factor == NULL
                ? GSW_SUCCESS
                : gsw_factor_refactor(worker->context, worker->factor, matrix_of(worker), NULL);
@@ -124,7 +141,7 @@ static gsw_status solve(bench_worker *worker) {
     gsw_krylov_result ended = {.size = sizeof ended};
     gsw_status status =
         cli_krylov(worker->context, (gsw_method)worker->options->method, matrix_of(worker),
-                   worker->factor, &wanted, worker->b, worker->x, &ended);
+                   worker->factor, worker->multigrid, &wanted, worker->b, worker->x, &ended);
     if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
         return status;
     result->iterations = ended.iterations;
@@ -173,7 +190,18 @@ static gsw_status check(bench_worker *worker) {
     const double slack = worker->who->rival != NULL ? DRIFT : 1;
     worker->row->wrong |=
         result->converged != 0 && !(result->residual <= slack * worker->options->rtol);
+    worker->row->missed = !(result->residual <= worker->options->rtol);
     return GSW_SUCCESS;
+}
+
+static void describe_multigrid(bench_worker *worker) {
+    bench_row *row = worker->row;
+    gsw_multigrid_info info = {.size = sizeof info};
+    if (gsw_multigrid_get_info(worker->multigrid, &info) != GSW_SUCCESS)
+        return;
+    row->result.buffer_bytes = (double)info.bytes;
+    (void)snprintf(row->settings, sizeof row->settings, "%s cycle, smoother %s, %d levels",
+                   gsw_cycle_name(info.cycle), gsw_smoother_name(info.smoother), info.levels);
 }
 
 static void finish(bench_worker *worker) {
@@ -181,7 +209,9 @@ static void finish(bench_worker *worker) {
     result->factor_ms = result->time.first;
     result->solve_ms = result->time.second;
     /* What the first factor took longer than the next ones. */
-    if (worker->who->rival == NULL)
+    if (worker->multigrid != NULL)
+        describe_multigrid(worker);
+    else if (worker->who->rival == NULL)
         result->setup_ms = fmax(0, result->setup_ms - result->factor_ms);
 }
 
@@ -189,6 +219,7 @@ const bench_task bench_whole = {.make = make,
                                 .open = open_task,
                                 .start = start,
                                 .factor = factor,
+                                .forget = forget,
                                 .solve = solve,
                                 .check = check,
                                 .finish = finish,

@@ -20,8 +20,6 @@
 /* The choices are in the order of the enums that they stand for. */
 static const char *const backend_choices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const method_choices[] = {"cg", "bicgstab", "gmres", NULL};
-static const char *const precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
-                                              "jacobi", "none", NULL};
 static const char *const solve_precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
                                                     "jacobi", "none", "mg",   NULL};
 static const char *const cycle_choices[] = {"V", "F", "W", NULL};
@@ -65,9 +63,10 @@ static const cli_option table[OPT_COUNT] = {
                     CHOICE(method, method_choices)},
     [OPT_RESTART] = {"restart", "M", "GMRES: restart after M iterations (default: 30)",
                      INTEGER(restart, 1, 10000)},
-    [OPT_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor",
-                     "preconditioner; ic0 needs a symmetric matrix (default: ilu0)",
-                     CHOICE(precond, precond_choices)},
+    [OPT_BENCH_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
+                           "preconditioner, or several separated by commas; ic0 needs a symmetric "
+                           "matrix; mg is multigrid, on the CPU (default: ilu0)",
+                           TEXT(preconds)},
     [OPT_SOLVE_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
                            "preconditioner; ic0 needs a symmetric matrix; mg is multigrid, on the "
                            "CPU (default: ilu0)",
@@ -163,7 +162,8 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
                            "also time other solvers, all or those named: cusparse, levels, "
                            "syncfree-warp, syncfree-thread, serial, petsc; with --whole-solve "
-                           "cusparse, cusparse-upper, petsc. Needs a build with GSW_BUILD_PERF",
+                           "cusparse, cusparse-upper, petsc, petsc-gamg, hypre-pfmg, hypre-smg, "
+                           "hypre-boomeramg. Needs a build with GSW_BUILD_PERF",
                            OPTIONAL_TEXT(compare)},
     [OPT_BENCH_ABLATION] = {"ablation", "[LIST]",
                             "also time the steps from a plain task partition to the published line "

@@ -35,7 +35,7 @@ typedef struct cli_options {
     const cli_command *command;
     uint64_t given; /* bit i: the option whose cli_option_id is i */
     const char *file;
-    const char *problem, *stencil, *grid, *rhs;
+    const char *problem, *stencil, *grid, *rhs, *preconds;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches;
@@ -58,7 +58,7 @@ typedef enum cli_option_id {
     OPT_RHS,
     OPT_METHOD,
     OPT_RESTART,
-    OPT_PRECOND,
+    OPT_BENCH_PRECOND,
     OPT_SOLVE_PRECOND,
     OPT_MG_CYCLE,
     OPT_MG_SMOOTHER,

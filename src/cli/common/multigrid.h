@@ -1,10 +1,10 @@
-/* solve_multigrid.h: --precond mg of `gridsweep solve`. */
-#ifndef GSW_CLI_SOLVE_MULTIGRID_H
-#define GSW_CLI_SOLVE_MULTIGRID_H
+/* multigrid.h: --precond mg. */
+#ifndef GSW_CLI_MULTIGRID_H
+#define GSW_CLI_MULTIGRID_H
 
 #include <cjson/cJSON.h>
 #include <gridsweep/multigrid.h>
-#include "common/options.h"
+#include "options.h"
 
 /* The precision of the cycle, and all that the options ask for. GMRES needs a preconditioner that
  * is linear to more than fp32's digits. */

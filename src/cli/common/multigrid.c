@@ -1,9 +1,9 @@
-/* solve_multigrid.c: multigrid in `gridsweep solve`: its options, what it says of the hierarchy,
- * and the hierarchy as JSON. */
-#include "solve_multigrid.h"
+/* multigrid.c: multigrid in the program: its options, what it says of the hierarchy, and the
+ * hierarchy as JSON. */
+#include "multigrid.h"
 #include <string.h>
-#include "common/input.h"
-#include "common/output.h"
+#include "input.h"
+#include "output.h"
 
 int cli_mg_precision(const cli_options *options) {
     if (options->mg_precision >= 0)
