@@ -279,7 +279,7 @@ static int check_hpcg(const cli_options *options) {
                                                OPT_RHS,
                                                OPT_METHOD,
                                                OPT_BENCH_WHOLE_SOLVE,
-                                               OPT_PRECOND,
+                                               OPT_BENCH_PRECOND,
                                                OPT_END};
     for (const cli_option_id *id = prescribed; *id != OPT_END; id++)
         if (cli_given(options, *id))
