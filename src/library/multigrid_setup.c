@@ -57,7 +57,7 @@ static gsw_status alloc_matrix(gsw_context *context, const gsw_grid *grid,
         symmetric = symmetric && gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) >= 0;
         reach = distance > reach ? distance : reach;
     }
-    if (!symmetric)
+    if (!symmetric || !context->ops->multigrid->shares_mirrored)
         return alloc_arrays(context, stencil->count, points, 0, type, bytes, arrays);
     const int32_t first = stencil->center;
     gsw_level_arrays upper;
@@ -191,6 +191,12 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
+/* Gauss-Seidel on the level's own arrays needs no residual. */
+static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->context->ops->multigrid->smooth != NULL &&
+           (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
+}
+
 /* Storage of a level that is smoothed, and of its transfer to the next one, which is made. */
 static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
     gsw_context *context = mg->context;
@@ -198,8 +204,9 @@ static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
     const size_t size = gsw_dtype_size(type);
     gsw_level *coarse;
     GSW_TRY(open_products(mg, level));
-    GSW_TRY(
-        gsw_multigrid_alloc(context, (size_t)level->points, size, &level->bytes, &level->residual));
+    if (!smooths_in_place(mg, level))
+        GSW_TRY(gsw_multigrid_alloc(context, (size_t)level->points, size, &level->bytes,
+                                    &level->residual));
     if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
         GSW_TRY(gsw_multigrid_alloc(context, (size_t)level->points, size, &level->bytes,
                                     &level->direction));
@@ -220,12 +227,18 @@ static gsw_status open_level(gsw_multigrid *mg, gsw_level *level, int axes) {
     else
         GSW_TRY(alloc_arrays(context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
                              &level->bytes, &level->restriction));
-    GSW_TRY(alloc_arrays(context, t->coarse_stencil.count, coarse->points, 0, GSW_F64,
-                         &coarse->bytes, &coarse->setup));
+    GSW_TRY(alloc_matrix(context, &t->coarse, &t->coarse_stencil, coarse->points, mg->symmetric,
+                         GSW_F64, &coarse->bytes, &coarse->setup));
     coarse->matrix =
         view_of(&t->coarse, &t->coarse_stencil, GSW_F64, (const void *const *)coarse->setup.values);
     GSW_TRY(gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->b));
     return gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->x);
+}
+
+/* The arrays that are to be written: those that are not others, shifted. */
+static void own_arrays(const gsw_level_arrays *arrays, int32_t count, void **own) {
+    for (int32_t e = 0; e < count; e++)
+        own[e] = e < arrays->mirrored ? NULL : arrays->values[e];
 }
 
 /* Values of a level that is smoothed, and of the next one's matrix. */
@@ -233,10 +246,9 @@ static gsw_status fill_level(gsw_multigrid *mg, gsw_level *level, gsw_level *coa
     gsw_context *context = mg->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     const gsw_dtype type = mg->options.cycle_type;
+    void *own[GSW_STENCIL_MAX];
     if (!shares_arrays(mg, level)) {
-        void *own[GSW_STENCIL_MAX] = {NULL}; /* the others are these, mirrored */
-        for (int32_t e = level->cycle.mirrored; e < level->matrix.stencil.count; e++)
-            own[e] = level->cycle.values[e];
+        own_arrays(&level->cycle, level->matrix.stencil.count, own);
         GSW_TRY(ops->copy_arrays(context, &level->matrix, type, own));
     }
     GSW_TRY(ops->interpolate(context, level->transfer, &level->matrix, 0, type,
@@ -247,8 +259,9 @@ static gsw_status fill_level(gsw_multigrid *mg, gsw_level *level, gsw_level *coa
                                  level->restriction.values, &degenerate));
         level->degenerate += degenerate;
     }
+    own_arrays(&coarse->setup, coarse->matrix.stencil.count, own);
     GSW_TRY(ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
-                        level->restriction.values, (double *const *)coarse->setup.values));
+                        level->restriction.values, (double *const *)own));
     return gsw_smoother_fill(mg, level);
 }
 
