@@ -474,7 +474,8 @@ END_TEST
 /* Set-up and cycle give the same bits for any number of threads; in fp32 and fp64. */
 START_TEST(any_number_of_threads) {
     static const char *const names[] = {"lognormal:45x34x31", "convection:37x41x23",
-                                        "hpcg:30x31x29", "lognormal:150x170"};
+                                        "hpcg:30x31x29",      "lognormal:150x170",
+                                        "star13:21x20x19",    "lognormal:700x60"};
     gsw_problem *problem;
     ck_assert_int_eq(gsw_problem_parse(context, names[_i], NULL, &problem), GSW_SUCCESS);
     const gsw_matrix *m = gsw_problem_matrix(problem);
@@ -500,6 +501,121 @@ START_TEST(any_number_of_threads) {
     free(expected);
     free(b);
     gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* One sweep, point by point. */
+static void plain_sweep(const gsw_matrix *m, int down, int zero, const double *b, double *x) {
+    const gsw_grid *g = &m->grid;
+    const int64_t n = oracle_points(g);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t row = down ? n - 1 - k : k;
+        double sum = b[row];
+        for (int32_t e = 0; e < m->stencil.count; e++) {
+            const gsw_offset o = m->stencil.offsets[e];
+            const int64_t i = row % g->nx + o.dx, j = row / g->nx % g->ny + o.dy,
+                          l = row / g->nx / g->ny + o.dz;
+            const int ahead = down ? e < m->stencil.center : e > m->stencil.center;
+            if (e == m->stencil.center || (zero && ahead) || i < 0 || i >= g->nx || j < 0 ||
+                j >= g->ny || l < 0 || l >= g->nz)
+                continue;
+            sum -= ((const double *)m->array.values[e])[row] * x[gsw_grid_row(g, i, j, l)];
+        }
+        x[row] = sum / ((const double *)m->array.values[m->stencil.center])[row];
+    }
+}
+
+/* Sweeps together with a transfer against the same one after the other. */
+static void check_fused(gsw_context *with, const gsw_matrix *m, const double *reciprocal,
+                        const double *b, const double *start) {
+    const gsw_multigrid_ops *ops = with->ops->multigrid;
+    const int64_t n = oracle_points(&m->grid);
+    gsw_transfer *t = calloc(1, sizeof *t);
+    ck_assert_ptr_nonnull(t);
+    const int axes = (m->grid.nx > 2) + 2 * (m->grid.ny > 2) + 4 * (m->grid.nz > 2);
+    gsw_transfer_make(t, &m->grid, &m->stencil, axes, 0);
+    const int64_t coarse = oracle_points(&t->coarse), pitch = coarse + GSW_WEIGHTS_PAD;
+    double *block = doubles(t->weights * pitch + GSW_WEIGHTS_PAD);
+    double *apart = doubles(n), *fused = doubles(n), *work = doubles(n), *from = doubles(coarse);
+    double *to_apart = doubles(coarse), *to_fused = doubles(coarse);
+    void *weights[GSW_WEIGHTS_MAX];
+    for (int32_t k = 0; k < t->weights; k++) {
+        weights[k] = block + GSW_WEIGHTS_PAD + k * pitch;
+        gsw_random_vector((uint64_t)(k + 20), coarse, weights[k]);
+    }
+    gsw_random_vector(50, coarse, from);
+    oracle_fill(GSW_F64, fused, n, NAN);
+    ck_assert_int_eq(ops->smooth(with, m, GSW_F64, reciprocal, 0, 1, b, apart), GSW_SUCCESS);
+    ck_assert_int_eq(ops->restrict_residual(with, t, m, GSW_F64, weights, b, apart, work, to_apart),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(
+        ops->smooth_restrict(with, t, m, GSW_F64, reciprocal, weights, b, fused, to_fused),
+        GSW_SUCCESS);
+    compare("x of a sweep with restriction", n, fused, apart);
+    for (int64_t i = 0; i < coarse; i++) /* b and the weights are of size 1 */
+        ck_assert_double_eq_tol(to_fused[i], to_apart[i], 1e-12);
+    memcpy(apart, start, (size_t)n * sizeof *start);
+    memcpy(fused, start, (size_t)n * sizeof *start);
+    ck_assert_int_eq(ops->prolong_add(with, t, GSW_F64, weights, from, apart), GSW_SUCCESS);
+    ck_assert_int_eq(ops->smooth(with, m, GSW_F64, reciprocal, 1, 0, b, apart), GSW_SUCCESS);
+    ck_assert_int_eq(ops->prolong_smooth(with, t, m, GSW_F64, reciprocal, weights, from, b, fused),
+                     GSW_SUCCESS);
+    compare("x of a sweep with prolongation", n, fused, apart);
+    free(to_fused);
+    free(to_apart);
+    free(from);
+    free(work);
+    free(fused);
+    free(apart);
+    free(block);
+    free(t);
+}
+
+/* One stencil: sweeps on a level's own arrays against the definition. */
+START_TEST(sweeps_are_gauss_seidel) {
+    static const gsw_grid grids[] = {
+        {300, 7, 5}, {37, 11, 1}, {1, 9, 8}, {530, 9, 1}, {33, 17, 16}};
+    const char *name;
+    const gsw_stencil *stencil = oracle_stencil(_i, &name);
+    for (int i = 0; i < LENGTH(grids); i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            gsw_context *with = oracle_context(threads);
+            const gsw_multigrid_ops *ops = with->ops->multigrid;
+            const int64_t n = oracle_points(&grids[i]);
+            oracle_matrix *m = oracle_random(&grids[i], stencil, 3, ORACLE_POSITIVE);
+            double *block = doubles(stencil->count * n), *reciprocal = doubles(n);
+            double *b = doubles(n), *start = doubles(n), *x = doubles(n), *expected = doubles(n);
+            void *arrays[GSW_STENCIL_MAX];
+            for (int32_t e = 0; e < stencil->count; e++)
+                arrays[e] = block + e * n;
+            ck_assert_int_eq(ops->copy_arrays(with, &m->view, GSW_F64, arrays), GSW_SUCCESS);
+            gsw_matrix own = m->view;
+            own.array.values = (const void *const *)arrays;
+            ck_assert_int_eq(ops->invert_diagonal(with, &own, GSW_F64, reciprocal), GSW_SUCCESS);
+            gsw_random_vector(11, n, b);
+            gsw_random_vector(12, n, start);
+            for (int way = 0; way < 4; way++) {
+                const int down = way & 1, zero = way >> 1;
+                memcpy(expected, start, (size_t)n * sizeof *x);
+                memcpy(x, start, (size_t)n * sizeof *x);
+                if (zero)
+                    oracle_fill(GSW_F64, x, n, NAN);
+                plain_sweep(&own, down, zero, b, expected);
+                ck_assert_int_eq(ops->smooth(with, &own, GSW_F64, reciprocal, down, zero, b, x),
+                                 GSW_SUCCESS);
+                compare(name, n, x, expected);
+            }
+            if (reaches_two(stencil))
+                check_fused(with, &own, reciprocal, b, start);
+            free(expected);
+            free(x);
+            free(start);
+            free(b);
+            free(reciprocal);
+            free(block);
+            oracle_free(m);
+            gsw_context_destroy(with);
+        }
 }
 END_TEST
 
@@ -802,7 +918,8 @@ int main(void) {
     tcase_add_checked_fixture(cycles, open_context, close_context);
     tcase_set_timeout(cycles, 300);
     tcase_add_loop_test(cycles, cycles_are_symmetric, 0, LENGTH(smoothers));
-    tcase_add_loop_test(cycles, any_number_of_threads, 0, 4);
+    tcase_add_loop_test(cycles, any_number_of_threads, 0, 6);
+    tcase_add_loop_test(cycles, sweeps_are_gauss_seidel, 0, oracle_stencil_count());
     tcase_add_loop_test(cycles, constants_in_the_null_space, 0, 4);
     tcase_add_test(cycles, layouts_and_refactor);
     tcase_add_test(cycles, scales_of_the_right_hand_side);

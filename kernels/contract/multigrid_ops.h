@@ -33,6 +33,9 @@ typedef enum gsw_rows {
 } gsw_rows;
 
 typedef struct gsw_multigrid_ops {
+    /* Whether arrays of the lower part may be later ones, shifted, where a level is symmetric: not
+     * aligned, and not to be written. copy_arrays and triple then receive NULL for them. */
+    int shares_mirrored;
     /* Result in host memory. `mirror`: look for symmetry; else the answer is yes. */
     gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, int mirror,
                          gsw_survey *survey);
@@ -49,7 +52,7 @@ typedef struct gsw_multigrid_ops {
                               void *const *weights, int64_t *degenerate);
 
     /* The triple product R A P as fp64 arrays of the coarse stencil, zeros where a coupling leaves
-     * the coarse grid. */
+     * the coarse grid; arrays that are NULL are not wanted. */
     gsw_status (*triple)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);
@@ -61,7 +64,8 @@ typedef struct gsw_multigrid_ops {
                                 const gsw_matrix *matrix, double *diagonal);
 
     /* to = R (b - A x), or -R A x where b is NULL; A is of `type`. `work` is a vector of the fine
-     * level for the backend to use: its contents are undefined before and after. */
+     * level for the backend to use: its contents are undefined before and after. Where the backend
+     * has `smooth` it may be NULL. */
     gsw_status (*restrict_residual)(gsw_context *context, const gsw_transfer *transfer,
                                     const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
                                     const void *b, const void *x, void *work, void *to);

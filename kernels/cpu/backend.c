@@ -24,6 +24,9 @@ enum {
     RHS_BATCH = 8         /* right-hand sides that share one pass over the factor */
 };
 
+/* Memory is touched for the first time in steps of a huge page. */
+#define TOUCH_STEP ((int64_t)2 << 20)
+
 struct gsw_packed {
     gsw_chains chains;
     int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
@@ -79,8 +82,16 @@ static gsw_status cpu_synchronize(gsw_context *context) {
     return GSW_SUCCESS;
 }
 
+/* The system clears a page when it is first touched: for large blocks all threads share that. */
 static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) {
-    return gsw_alloc(context, bytes, 1, "a vector", pointer);
+    GSW_TRY(gsw_alloc(context, bytes, 1, "a vector", pointer));
+    volatile char *memory = *pointer;
+    const int64_t pages = (int64_t)bytes / TOUCH_STEP;
+    const int threads = useful_threads(context, pages, 2);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t page = 0; page < pages; page++)
+        memory[page * TOUCH_STEP] = 0;
+    return GSW_SUCCESS;
 }
 
 static void cpu_release(gsw_context *context, void *pointer) {

@@ -1,6 +1,6 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
- * vector.c, spmv.c, line.c, sweep.c, eliminate.c and multigrid.c are compiled several times (on
+ * vector.c, spmv.c, line.c, sweep.c, eliminate.c and multigrid_*.c are compiled several times (on
  * x86-64: baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a suffix. Each
  * build defines its functions through GSW_ISA_FN and table.c, compiled with them, gathers them in
  * one table. The backend picks the best table that the processor can run. Arithmetic is the same in
@@ -66,7 +66,7 @@ typedef struct gsw_cpu_kernels {
     /* eliminate.c: packing and factorisation. */
     void (*eliminate)(struct gsw_eliminate_job *job);
 
-    /* multigrid.c: set-up of levels, and transfers between them. */
+    /* multigrid_*.c: set-up of levels, smoothing and transfers. */
     const struct gsw_cpu_multigrid *multigrid;
 } gsw_cpu_kernels;
 

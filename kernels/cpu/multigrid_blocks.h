@@ -35,6 +35,15 @@ static inline void store(double *to, quad value) {
     *(quad *)to = value;
 }
 
+/* gcc makes two conversions of halves, through memory, where the processor has one. */
+static inline quad widen_quad(quad_f32 value) {
+#if defined(__AVX__) && !defined(__clang__)
+    return (quad)__builtin_ia32_cvtps2pd256(value);
+#else
+    return __builtin_convertvector(value, quad);
+#endif
+}
+
 static inline void clear_lanes(double to[LANES]) {
     for (int k = 0; k < LANES; k += 4)
         store(to + k, (quad){0});
@@ -71,7 +80,7 @@ static inline void even_lanes_f32(const float *from, double to[LANES]) {
     for (int k = 0; k < LANES; k += 4) {
         const quad_f32 even =
             __builtin_shufflevector(load_f32(from + 2 * k), load_f32(from + 2 * k + 4), 0, 2, 4, 6);
-        store(to + k, __builtin_convertvector(even, quad));
+        store(to + k, widen_quad(even));
     }
 }
 
@@ -92,7 +101,8 @@ static inline void add_multiple_lanes(double factor, const double *from, double 
 /* Fine points of a block: lane l is (x + step l, y, z). */
 typedef struct fine_block {
     int64_t x, y, z;
-    int64_t step; /* 1 or 2 */
+    int64_t step;  /* 1 or 2 */
+    int64_t ahead; /* values from here to the next block that is fetched; 0: the line goes on */
 } fine_block;
 
 /* Lanes of a block whose x + dx lies in [0, nx). */
@@ -114,12 +124,11 @@ static inline void lanes_inside(int64_t x, int64_t step, int64_t dx, int64_t nx,
 
 /* Lanes first..last-1 of array[at + step l], zeros in the others, which are read as well where they
  * lie in the array. */
-static inline __attribute__((always_inline)) void fetch_lanes(const void *array, gsw_dtype type,
-                                                              int64_t points, int64_t at,
-                                                              int64_t step, int64_t first,
-                                                              int64_t last, double *to) {
+static inline __attribute__((always_inline)) void
+fetch_lanes(const void *array, gsw_dtype type, int64_t points, int64_t at, int64_t step,
+            int64_t ahead, int64_t first, int64_t last, double *to) {
     if (at >= 0 && at + step * LANES <= points) {
-        prefetch_values(array, type, at + step * LANES, step * LANES);
+        prefetch_values(array, type, at + ahead, step * LANES);
         if (type == GSW_F64 && step == 1)
             copy_lanes((const double *)array + at, to);
         else if (type == GSW_F64)
@@ -158,10 +167,11 @@ static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_bl
     if (first >= last)
         return 0;
     const int64_t at = gsw_grid_row(g, block->x, y, z), points = g->nx * g->ny * g->nz;
+    const int64_t ahead = block->ahead ? block->ahead : block->step * LANES;
     if (block->step == 1)
-        fetch_lanes(array, matrix->array.value_type, points, at, 1, first, last, to);
+        fetch_lanes(array, matrix->array.value_type, points, at, 1, ahead, first, last, to);
     else
-        fetch_lanes(array, matrix->array.value_type, points, at, 2, first, last, to);
+        fetch_lanes(array, matrix->array.value_type, points, at, 2, ahead, first, last, to);
     return 1;
 }
 
@@ -182,7 +192,7 @@ static inline void find_coupled(const gsw_matrix *matrix, const fine_block *bloc
  * a coupling that is not returned can be one of these. */
 static inline void cut_to_isolated(const gsw_matrix *matrix, gsw_offset o, const fine_block *block,
                                    double value[LANES]) {
-    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, block->step};
+    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, block->step, 0};
     const int32_t back = gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
     double other[LANES];
     int one_way = 0;
@@ -203,7 +213,8 @@ static inline void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *m
                                       const fine_block *block, const double *coupled,
                                       double a[GSW_SLOTS][LANES]) {
     const gsw_offset o = t->fine_stencil.offsets[e];
-    const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step};
+    const fine_block from = {block->x - o.dx, block->y - o.dy, block->z - o.dz, block->step,
+                             block->ahead};
     const int cut = coupled && e != t->fine_stencil.center;
     double value[LANES];
     if (fetch_entry(matrix, e, block, value)) {
@@ -239,7 +250,7 @@ static inline void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *
         const int32_t slot = t->lump[e][i].slot;
         const fine_block from = {block->x - gsw_slot_offset(slot, 0),
                                  block->y - gsw_slot_offset(slot, 1),
-                                 block->z - gsw_slot_offset(slot, 2), block->step};
+                                 block->z - gsw_slot_offset(slot, 2), block->step, block->ahead};
         if (slot == GSW_SLOT_CENTER || !fetch_entry(matrix, e, &from, value))
             continue;
         const double factor = 0.5 * t->lump[e][i].factor;

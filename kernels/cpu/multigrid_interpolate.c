@@ -1,11 +1,37 @@
 /* multigrid_interpolate.c: the weights of interpolation, with SIMD over blocks of a coarse line and
  * OpenMP over lines. Every result is made by one thread, in an order that the tables of the
  * transfer fix: nothing depends on the number of threads. */
+#include <math.h>
 #include "cpu/multigrid_blocks.h"
 #include "cpu/multigrid_kernels.h"
 
 /* ---- Interpolation ---------------------------------------------------------------------------
  */
+
+/* gsw_weight_divisor() of a block's points. */
+static void divide_by(int count, const double sides[6][LANES], const double total[LANES],
+                      const double coupled[LANES], const double diagonal[LANES],
+                      double divisor[LANES]) {
+    double least[LANES], inverse[LANES];
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        least[l] = 1;
+        inverse[l] = 1 / fabs(diagonal[l]);
+    }
+    for (int i = 0; i < count; i++) {
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) {
+            const double share = fabs(sides[i][l]) * inverse[l];
+            least[l] = share < least[l] ? share : least[l];
+        }
+    }
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+        const double size = fabs(diagonal[l]), sum = total[l], other = -coupled[l];
+        const double off = diagonal[l] < 0 ? sum - diagonal[l] : diagonal[l] - sum;
+        divisor[l] = size > (1 + least[l]) * off ? sum + other : other;
+    }
+}
 
 /* A block's rows, collapsed over the axes outside the class, and what they are divided by. */
 static void collapse(const gsw_transfer *t, int class_, uint32_t slots,
@@ -40,14 +66,8 @@ static void collapse(const gsw_transfer *t, int class_, uint32_t slots,
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         if (slot != GSW_SLOT_CENTER && t->project[class_][slot] == slot)
             add_multiple_lanes(1, c[slot], coupled);
-    const double *center = slots >> GSW_SLOT_CENTER & 1 ? a[GSW_SLOT_CENTER] : none;
-    for (int l = 0; l < LANES; l++) {
-        double side[6];
-        for (int i = 0; i < count; i++)
-            side[i] = sides[i][l];
-        diagonal[l] = center[l];
-        divisor[l] = gsw_weight_divisor(center[l], total[l], coupled[l], side, count);
-    }
+    copy_lanes(slots >> GSW_SLOT_CENTER & 1 ? a[GSW_SLOT_CENTER] : none, diagonal);
+    divide_by(count, (const double(*)[LANES])sides, total, coupled, diagonal, divisor);
 }
 
 /* The mean of the coarse neighbours that exist. */
@@ -71,7 +91,7 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, gsw_
     double w[8][LANES];
     const int64_t step[3] = {t->axes & 1 ? 2 : 1, t->axes & 2 ? 2 : 1, t->axes & 4 ? 2 : 1};
     const fine_block block = {step[0] * x + (class_ & 1), step[1] * y + (class_ >> 1 & 1),
-                              step[2] * z + (class_ >> 2 & 1), step[0]};
+                              step[2] * z + (class_ >> 2 & 1), step[0], step[1] * t->fine.nx};
     const int64_t count = t->coarse.nx - x < LANES ? t->coarse.nx - x : LANES;
     const int subsets = 1 << gsw_class_size(class_);
     int64_t degenerate = 0;
@@ -89,16 +109,24 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, gsw_
                 continue;
             add_product_lanes(c[term->slot], p, w[term->to]);
         }
-        for (int l = 0; l < count; l++) {
-            const int there = block.x + block.step * l < t->fine.nx;
-            const int serves = gsw_divisor_serves(divisor[l], diagonal[l]);
-            for (int k = 0; k < subsets; k++)
-                w[k][l] = there && serves ? -w[k][l] / divisor[l] : 0;
-            if (there && !serves) {
+        /* Points behind the line have no couplings: their weights are 0. */
+        double factor[LANES];
+        int serve = 1;
+#pragma omp simd reduction(& : serve)
+        for (int l = 0; l < LANES; l++) {
+            const double sign = diagonal[l] < 0 ? -1 : 1;
+            const int good = sign * divisor[l] > 1e-14 * fabs(diagonal[l]);
+            factor[l] = good ? -1 / divisor[l] : 0;
+            serve &= good;
+        }
+        for (int k = 0; k < subsets; k++)
+            for (int i = 0; i < LANES; i += 4)
+                store(w[k] + i, load(w[k] + i) * load(factor + i));
+        for (int l = 0; !serve && l < count; l++)
+            if (block.x + block.step * l < t->fine.nx && factor[l] == 0) {
                 take_mean(t, class_, x + l, y, z, l, w);
                 degenerate++;
             }
-        }
     }
     for (int k = 0; k < subsets; k++)
         store_lanes(weights[t->first[class_] + k], type, gsw_grid_row(&t->coarse, x, y, z), count,

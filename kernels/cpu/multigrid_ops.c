@@ -396,6 +396,7 @@ static gsw_status cpu_dense_apply(gsw_context *context, int64_t n, const double 
 }
 
 const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
+    .shares_mirrored = 1,
     .survey = cpu_survey,
     .copy_arrays = cpu_copy_arrays,
     .interpolate = cpu_interpolate,

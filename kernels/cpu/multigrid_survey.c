@@ -14,7 +14,7 @@ enum { PARTS = 256 /* sums and extremes that are made apart */ };
 /* Sums and extremes over some lines. */
 typedef struct tally {
     double coupling[3][LANES];
-    double row_ratio, largest, least;
+    double row_ratio[LANES], largest[LANES], least[LANES];
     int64_t bad_row;
     int symmetric, zero_sums, isolated;
 } tally;
@@ -24,11 +24,12 @@ static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
                            const fine_block *block, const double value[LANES],
                            const double diagonal[LANES], tally *sums) {
     const gsw_offset o = matrix->stencil.offsets[e];
-    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1};
+    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1, 0};
     double other[LANES];
     if (mirror < 0 || !fetch_entry(matrix, mirror, &there, other))
         clear_lanes(other);
     int differ = 0;
+#pragma omp simd reduction(| : differ)
     for (int l = 0; l < LANES; l++)
         differ |= fabs(value[l] - other[l]) > 1e-7 * fabs(diagonal[l]);
     if (differ)
@@ -71,25 +72,23 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
     }
     for (int64_t l = count; l < LANES; l++)
         diagonal[l] = DBL_MAX; /* behind the line: rows that say nothing */
-    double ratio[LANES], share[3][LANES];
     int bad = 0, unbalanced = 0, isolated = 0;
+#pragma omp simd reduction(| : bad, unbalanced, isolated)
     for (int l = 0; l < LANES; l++) {
-        const double d = fabs(diagonal[l]);
+        const double d = fabs(diagonal[l]), ratio = size[l] / d;
+        bad |= !(d > 0) | !(d <= DBL_MAX);
         isolated |= size[l] == d;
-        bad |= !(d > 0 && d <= DBL_MAX);
         unbalanced |= !(fabs(total[l]) <= 1e-12 * size[l]);
-        ratio[l] = size[l] / d;
+        sums->row_ratio[l] = ratio > sums->row_ratio[l] ? ratio : sums->row_ratio[l];
+        sums->largest[l] = size[l] > sums->largest[l] ? size[l] : sums->largest[l];
+        sums->least[l] = d < sums->least[l] ? d : sums->least[l];
     }
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
+#pragma omp simd
         for (int l = 0; l < LANES; l++) {
-            share[axis][l] = -axis_sum[axis][l] / diagonal[l];
-            sums->coupling[axis][l] += share[axis][l] > 0 ? share[axis][l] : 0;
+            const double share = -axis_sum[axis][l] / diagonal[l];
+            sums->coupling[axis][l] += share > 0 ? share : 0;
         }
-    for (int l = 0; l < LANES; l++) {
-        const double d = fabs(diagonal[l]);
-        sums->row_ratio = ratio[l] > sums->row_ratio ? ratio[l] : sums->row_ratio;
-        sums->largest = size[l] > sums->largest ? size[l] : sums->largest;
-        sums->least = d < sums->least ? d : sums->least;
     }
     if (unbalanced)
         sums->zero_sums = 0;
@@ -113,10 +112,13 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
     tally part[PARTS];
 #pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
     for (int64_t p = 0; p < PARTS; p++) {
-        tally own = {.least = DBL_MAX, .bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
+        tally own = {.bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
+        for (int l = 0; l < LANES; l++)
+            own.least[l] = DBL_MAX;
         for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++)
             for (int64_t x = 0; x < g->nx; x += LANES)
-                tally_block(matrix, mirror, &(fine_block){x, line % g->ny, line / g->ny, 1}, &own);
+                tally_block(matrix, mirror, &(fine_block){x, line % g->ny, line / g->ny, 1, 0},
+                            &own);
         part[p] = own;
     }
     *result = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
@@ -124,12 +126,11 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
         for (int axis = 0; axis < 3; axis++)
             for (int l = 0; l < LANES; l++)
                 result->coupling[axis] += part[p].coupling[axis][l];
-        if (part[p].row_ratio > result->row_ratio)
-            result->row_ratio = part[p].row_ratio;
-        if (part[p].largest > result->largest)
-            result->largest = part[p].largest;
-        if (part[p].least < result->least)
-            result->least = part[p].least;
+        for (int l = 0; l < LANES; l++) {
+            result->row_ratio = fmax(result->row_ratio, part[p].row_ratio[l]);
+            result->largest = fmax(result->largest, part[p].largest[l]);
+            result->least = fmin(result->least, part[p].least[l]);
+        }
         if (result->bad_row < 0)
             result->bad_row = part[p].bad_row;
         result->symmetric &= part[p].symmetric || !mirrored;
@@ -151,7 +152,8 @@ void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_d
             for (int64_t x = 0; arrays[e] && x < g->nx; x += LANES) {
                 const int64_t count = g->nx - x < LANES ? g->nx - x : LANES;
                 double value[LANES];
-                if (!fetch_entry(matrix, e, &(fine_block){x, line % g->ny, line / g->ny, 1}, value))
+                if (!fetch_entry(matrix, e, &(fine_block){x, line % g->ny, line / g->ny, 1, 0},
+                                 value))
                     clear_lanes(value);
                 store_lanes(arrays[e], type, line * g->nx + x, count, value);
             }

@@ -31,14 +31,14 @@ static inline void split_pairs_f64(const double *from, double *even, double *odd
 static inline void split_pairs_f32(const float *from, double *even, double *odd) {
     for (int k = 0; k < PAIRS; k += 4) {
         const quad_f32 a = load_f32(from + 2 * k), b = load_f32(from + 2 * k + 4);
-        store(even + k, __builtin_convertvector(__builtin_shufflevector(a, b, 0, 2, 4, 6), quad));
-        store(odd + k, __builtin_convertvector(__builtin_shufflevector(a, b, 1, 3, 5, 7), quad));
+        store(even + k, widen_quad(__builtin_shufflevector(a, b, 0, 2, 4, 6)));
+        store(odd + k, widen_quad(__builtin_shufflevector(a, b, 1, 3, 5, 7)));
     }
 }
 
-/* Entry e of a fine line's pairs. Returns 0 where all are zero. */
+/* Entry e of a fine line's pairs. Returns 0 where all are zero. Asks for values so far ahead. */
 static int split_entry(const gsw_matrix *matrix, int32_t e, int64_t x, int64_t y, int64_t z,
-                       double even[PAIRS], double odd[PAIRS]) {
+                       int64_t ahead, double even[PAIRS], double odd[PAIRS]) {
     const gsw_grid *g = &matrix->grid;
     const gsw_offset o = matrix->stencil.offsets[e];
     const void *array = matrix->array.values[e];
@@ -49,7 +49,7 @@ static int split_entry(const gsw_matrix *matrix, int32_t e, int64_t x, int64_t y
     const int64_t low = o.dx < 0 ? -o.dx : 0, high = o.dx > 0 ? g->nx - o.dx : g->nx;
     const int whole = at >= 0 && at + 2 * PAIRS <= g->nx * g->ny * g->nz;
     if (whole)
-        prefetch_values(array, matrix->array.value_type, at + 2 * PAIRS, 2 * LANES);
+        prefetch_values(array, matrix->array.value_type, at + ahead, 2 * LANES);
     if (whole && f32)
         split_pairs_f32((const float *)array + at, even, odd);
     else if (whole)
@@ -70,9 +70,11 @@ static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, 
                                int64_t y, int64_t z, product_line *line) {
     line->slots = 0;
     if (t->plain && t->axes & 1) {
+        const int64_t ahead = (t->axes & 2 ? 2 : 1) * t->fine.nx; /* the next coarse line's */
         for (int32_t e = 0; e < t->fine_stencil.count; e++) {
             const int32_t slot = t->lump[e][0].slot;
-            if (t->lumps[e] && split_entry(matrix, e, x, y, z, line->even[slot], line->odd[slot]))
+            if (t->lumps[e] &&
+                split_entry(matrix, e, x, y, z, ahead, line->even[slot], line->odd[slot]))
                 line->slots |= 1U << slot;
         }
         return;
@@ -80,68 +82,123 @@ static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, 
     double a[GSW_SLOTS][LANES];
     for (int64_t at = t->axes & 1 ? -1 : 0; at <= (t->axes & 1 ? 1 : 0); at++) {
         const int64_t step = t->axes & 1 ? 2 : 1;
-        line->slots =
-            fetch_rows(t, matrix, GSW_ROWS_OF_MATRIX, &(fine_block){step * x + at, y, z, step}, a);
+        line->slots = fetch_rows(t, matrix, GSW_ROWS_OF_MATRIX,
+                                 &(fine_block){step * x + at, y, z, step, 0}, a);
         for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
             if (line->slots >> slot & 1)
                 copy_lanes(a[slot], at == 0 ? line->even[slot] + 1 : line->odd[slot] + (at > 0));
     }
 }
 
-/* What all blocks of a product share. */
+/* One contribution to a row of A P: lanes of a product_line times a weight. */
+typedef struct factors {
+    int32_t lanes;      /* of the coupling: which double of the product_line */
+    int32_t slot;       /* that it comes from */
+    const void *weight; /* NULL: 1; moved by the shift */
+    int8_t shift_y, shift_z;
+} factors;
+
+/* Contributions first..last-1 go to the coarse coupling `to`. */
+typedef struct target {
+    int32_t first, last, to;
+} target;
+
+/* What all blocks of a product share: the transfer's terms, by their targets. */
 typedef struct product {
     const gsw_transfer *t;
     const gsw_matrix *matrix;
     gsw_dtype type;
     void *const *prolongation, *const *restriction;
-    int64_t step[GSW_PRODUCT_TERMS_MAX]; /* of each term's shift, in coarse rows */
+    int whole; /* every array is given */
+    factors factor[GSW_PRODUCT_TERMS_MAX];
+    target target[GSW_SLOTS * GSW_SLOTS];
+    int32_t first_target[GSW_SLOTS + 1]; /* of each row */
 } product;
 
-static inline void add_narrow_product_lanes(const float *restrict factor,
-                                            const double *restrict from, double *restrict to) {
-#pragma omp simd
-    for (int l = 0; l < LANES; l++)
-        to[l] = multiply_add_f64(factor[l], from[l], to[l]);
+static void sort_terms(product *s) {
+    const gsw_transfer *t = s->t;
+    const int64_t size = (int64_t)gsw_dtype_size(s->type);
+    int32_t factors_made = 0, targets = 0;
+    for (int32_t r = 0; r < t->rows; r++) {
+        const gsw_product_row *row = &t->row[r];
+        /* Lanes of the first coarse point: one behind the start, but for the odd point before. */
+        const int32_t odd = row->at[0] == 0 ? 0 : GSW_SLOTS * PAIRS, lane = row->at[0] >= 0;
+        s->first_target[r] = targets;
+        for (int32_t to = 0; to < GSW_SLOTS; to++) {
+            const int32_t first = factors_made;
+            for (int32_t i = row->first; i < row->last; i++) {
+                const gsw_product_term *term = &t->product_term[i];
+                if (term->to != to)
+                    continue;
+                factors *f = &s->factor[factors_made++];
+                *f = (factors){odd + term->slot * PAIRS + lane, term->slot, NULL, term->shift[1],
+                               term->shift[2]};
+                if (term->weight >= 0)
+                    f->weight = (const char *)s->prolongation[term->weight] +
+                                size * gsw_grid_row(&t->coarse, term->shift[0], term->shift[1],
+                                                    term->shift[2]);
+            }
+            if (factors_made > first)
+                s->target[targets++] = (target){first, factors_made, to};
+        }
+    }
+    s->first_target[t->rows] = targets;
 }
 
-/* ap += a p, where p are weights as they are stored; NULL: 1. */
-static inline void add_term(gsw_dtype type, const void *weights, int64_t at, const double *a,
-                            double ap[LANES]) {
-    if (weights == NULL)
-        add_multiple_lanes(1, a, ap);
-    else if (type == GSW_F64)
-        add_product_lanes((const double *)weights + at, a, ap);
-    else
-        add_narrow_product_lanes((const float *)weights + at, a, ap);
+/* Where a block of coarse points lies. */
+typedef struct coarse_block {
+    int64_t x, y, z, row;
+    int whole; /* every line and weight around it exists */
+} coarse_block;
+
+static inline quad load_weights(gsw_dtype type, const void *weights, int64_t at) {
+    if (type == GSW_F64)
+        return load((const double *)weights + at);
+    return widen_quad(load_f32((const float *)weights + at));
+}
+
+/* Adds what one target's contributions sum up to, times r, to the block's coarse coupling. */
+static inline __attribute__((always_inline)) void
+add_target(const product *s, gsw_dtype type, const product_line *line, const target *aim,
+           const coarse_block *at, const quad r[4], double sum[LANES]) {
+    const gsw_grid *g = &s->t->coarse;
+    quad ap[4] = {{0}, {0}, {0}, {0}};
+    for (int32_t i = aim->first; i < aim->last; i++) {
+        const factors *f = &s->factor[i];
+        const double *a = &line->even[0][0] + f->lanes;
+        if (!at->whole &&
+            (!(line->slots >> f->slot & 1) || (uint64_t)(at->y + f->shift_y) >= (uint64_t)g->ny ||
+             (uint64_t)(at->z + f->shift_z) >= (uint64_t)g->nz))
+            continue;
+        if (f->weight == NULL)
+            for (int k = 0; k < 4; k++)
+                ap[k] += load(a + 4 * k);
+        else
+            for (int k = 0; k < 4; k++)
+                ap[k] += load(a + 4 * k) * load_weights(type, f->weight, at->row + 4 * k);
+    }
+    for (int k = 0; k < 4; k++)
+        store(sum + 4 * k, load(sum + 4 * k) + r[k] * ap[k]);
 }
 
 /* One fine row of A P for a block, scaled and added to the block's rows of R A P. */
-static void add_product_row(const product *s, const product_line *line, const gsw_product_row *row,
-                            int64_t x, int64_t y, int64_t z, double sum[GSW_SLOTS][LANES]) {
-    const gsw_transfer *t = s->t;
-    const gsw_grid *g = &t->coarse;
-    const int64_t at = gsw_grid_row(g, x, y, z);
-    const double(*a)[PAIRS] = row->at[0] == 0 ? line->even : line->odd;
-    const int first_lane = row->at[0] >= 0;
-    double ap[GSW_SLOTS][LANES], own[LANES];
-    const double *r = fetch_weight(t, s->type, s->restriction, row->weight, x + row->shift[0],
-                                   y + row->shift[1], z + row->shift[2], own);
-    if (!r)
+static void add_product_row(const product *s, const product_line *line, int32_t row,
+                            const coarse_block *at, double sum[GSW_SLOTS][LANES]) {
+    const gsw_product_row *own = &s->t->row[row];
+    double lanes[LANES];
+    const double *weights =
+        fetch_weight(s->t, s->type, s->restriction, own->weight, at->x + own->shift[0],
+                     at->y + own->shift[1], at->z + own->shift[2], lanes);
+    if (!weights)
         return;
-    for (int32_t k = 0; k < GSW_SLOTS; k++)
-        if (row->reach >> k & 1)
-            clear_lanes(ap[k]);
-    for (int32_t i = row->first; i < row->last; i++) {
-        const gsw_product_term *term = &t->product_term[i];
-        if (!(line->slots >> term->slot & 1) || (uint64_t)(y + term->shift[1]) >= (uint64_t)g->ny ||
-            (uint64_t)(z + term->shift[2]) >= (uint64_t)g->nz)
-            continue;
-        add_term(s->type, term->weight < 0 ? NULL : s->prolongation[term->weight], at + s->step[i],
-                 a[term->slot] + first_lane, ap[term->to]);
+    const quad r[4] = {load(weights), load(weights + 4), load(weights + 8), load(weights + 12)};
+    for (int32_t i = s->first_target[row]; i < s->first_target[row + 1]; i++) {
+        const target *aim = &s->target[i];
+        if (s->type == GSW_F64)
+            add_target(s, GSW_F64, line, aim, at, r, sum[aim->to]);
+        else
+            add_target(s, GSW_F32, line, aim, at, r, sum[aim->to]);
     }
-    for (int32_t k = 0; k < GSW_SLOTS; k++)
-        if (row->reach >> k & 1)
-            add_product_lanes(r, ap[k], sum[k]);
 }
 
 /* Zeros where a coupling of a block's points leaves the coarse grid: those of the whole block where
@@ -177,10 +234,11 @@ static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64
     const int dx = gsw_slot_offset(slot, 0);
     const int64_t ny = y + gsw_slot_offset(slot, 1), nz = z + gsw_slot_offset(slot, 2);
     const int64_t left = g->nx - x, count = left < LANES ? left : LANES;
-    const int both = t->symmetric && slot != GSW_SLOT_CENTER;
     const int32_t mirror = gsw_slot_mirror(slot);
-    if (t->coarse_entry[slot] < 0)
+    if (t->coarse_entry[slot] < 0 || !coarse[t->coarse_entry[slot]])
         return;
+    const int both = t->symmetric && slot != GSW_SLOT_CENTER && coarse[t->coarse_entry[mirror]];
+
     store_zeros(t, slot, x, y, z, count, coarse);
     if (both)
         store_zeros(t, mirror, x, y, z, count, coarse);
@@ -193,27 +251,35 @@ static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64
                     last);
 }
 
+/* Asks for the weights that the next line of coarse points finds on the plane behind it. */
+static void prefetch_weights(const product *s, const coarse_block *at) {
+    const gsw_transfer *t = s->t;
+    const int64_t ahead = at->row + gsw_grid_row(&t->coarse, 0, 2, t->axes & 4 ? 1 : 0);
+    for (int32_t i = 0; at->whole && i < t->weights; i++)
+        prefetch_values(s->prolongation[i], s->type, ahead, LANES);
+}
+
 /* R A P for a block of coarse points. */
-static void multiply_block(const product *s, int64_t x, int64_t y, int64_t z,
-                           double *const *coarse) {
+static void multiply_block(const product *s, const coarse_block *at, double *const *coarse) {
     const gsw_transfer *t = s->t;
     double sum[GSW_SLOTS][LANES];
     product_line line;
     for (int32_t slot = 0; slot < GSW_SLOTS; slot++)
         clear_lanes(sum[slot]);
+    prefetch_weights(s, at);
     for (int32_t i = 0, last; i < t->rows; i = last) {
         const gsw_product_row *row = &t->row[i];
-        const int64_t fy = (t->axes & 2 ? 2 : 1) * y + row->at[1];
-        const int64_t fz = (t->axes & 4 ? 2 : 1) * z + row->at[2];
+        const int64_t fy = (t->axes & 2 ? 2 : 1) * at->y + row->at[1];
+        const int64_t fz = (t->axes & 4 ? 2 : 1) * at->z + row->at[2];
         last = i + (t->axes & 1 ? 3 : 1); /* rows of one line */
         if (fy < 0 || fy >= t->fine.ny || fz < 0 || fz >= t->fine.nz)
             continue;
-        fetch_product_line(t, s->matrix, x, fy, fz, &line);
+        fetch_product_line(t, s->matrix, at->x, fy, fz, &line);
         for (; i < last; i++)
-            add_product_row(s, &line, &t->row[i], x, y, z, sum);
+            add_product_row(s, &line, i, at, sum);
     }
     for (int32_t slot = t->symmetric ? GSW_SLOT_CENTER : 0; slot < GSW_SLOTS; slot++)
-        store_coupling(t, slot, x, y, z, sum[slot], coarse);
+        store_coupling(t, slot, at->x, at->y, at->z, sum[slot], coarse);
 }
 
 void GSW_ISA_FN(gsw_multigrid_triple)(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
@@ -221,13 +287,22 @@ void GSW_ISA_FN(gsw_multigrid_triple)(int threads, const gsw_transfer *t, const 
                                       void *const *restriction, double *const *coarse) {
     const gsw_grid *g = &t->coarse;
     const int64_t lines = g->ny * g->nz, points = g->nx * lines;
-    product shared = {t, matrix, type, prolongation, restriction, {0}};
-    for (int32_t i = 0; i < t->row[t->rows - 1].last; i++) {
-        const int8_t *shift = t->product_term[i].shift;
-        shared.step[i] = gsw_grid_row(g, shift[0], shift[1], shift[2]);
-    }
+    product shared = {.t = t,
+                      .matrix = matrix,
+                      .type = type,
+                      .prolongation = prolongation,
+                      .restriction = restriction,
+                      .whole = 1};
+    for (int32_t e = 0; e < t->fine_stencil.count; e++)
+        shared.whole = shared.whole && matrix->array.values[e] && t->lumps[e];
+    sort_terms(&shared);
 #pragma omp parallel for schedule(static) num_threads(threads) if (points > SERIAL_LIMIT / 8)
-    for (int64_t line = 0; line < lines; line++)
-        for (int64_t x = 0; x < g->nx; x += LANES)
-            multiply_block(&shared, x, line % g->ny, line / g->ny, coarse);
+    for (int64_t line = 0; line < lines; line++) {
+        coarse_block at = {.y = line % g->ny, .z = line / g->ny};
+        at.whole = shared.whole && at.y > 0 && at.y < g->ny - 1 && at.z > 0 && at.z < g->nz - 1;
+        for (at.x = 0; at.x < g->nx; at.x += LANES) {
+            at.row = gsw_grid_row(g, at.x, at.y, at.z);
+            multiply_block(&shared, &at, coarse);
+        }
+    }
 }

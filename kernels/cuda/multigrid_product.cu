@@ -100,6 +100,8 @@ __device__ void store_coupling(const coarse_arrays &to, int slot, point at, int6
     if (!both || slot == GSW_SLOT_CENTER)
         return;
     double *mirror = to.values[gsw_slot_mirror(slot)];
+    if (!mirror)
+        return;
     if (inside)
         mirror[row_of(to, at + o)] = value;
     if (!is_inside(to, point{at.x - o.x, at.y - o.y, at.z - o.z}))

@@ -59,7 +59,7 @@ static gsw_status alloc_matrix(gsw_context *context, const gsw_grid *grid,
         symmetric = symmetric && gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) >= 0;
         reach = distance > reach ? distance : reach;
     }
-    if (!symmetric)
+    if (!symmetric || !context->ops->multigrid->shares_mirrored)
         return alloc_arrays(context, stencil->count, points, 0, type, bytes, arrays);
     const int32_t first = stencil->center;
     gsw_level_arrays upper;
@@ -205,12 +205,20 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
+/* Gauss-Seidel on the level's own arrays needs no residual, except by injection. */
+static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->context->ops->multigrid->smooth != NULL &&
+           mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
+           (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
+}
+
 /* Storage of a level that is smoothed. */
 static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(open_products(mg, level));
-    GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
-                                &level->residual));
+    if (!smooths_in_place(mg, level))
+        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
+                                    &level->residual));
     if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
         GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->direction));
@@ -285,20 +293,25 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     mg->level[mg->levels++] = coarse;
     GSW_TRY(gsw_grid_points(&t->coarse, &coarse->points));
     GSW_TRY(open_weights(mg, level, coarse));
-    GSW_TRY(alloc_arrays(context, t->coarse_stencil.count, coarse->points, 0, GSW_F64,
-                         &coarse->bytes, &coarse->setup));
+    GSW_TRY(alloc_matrix(context, &t->coarse, &t->coarse_stencil, coarse->points,
+                         mg->symmetric && !t->injection, GSW_F64, &coarse->bytes, &coarse->setup));
     coarse->matrix =
         view_of(&t->coarse, &t->coarse_stencil, GSW_F64, (const void *const *)coarse->setup.values);
     GSW_TRY(gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->b));
     return gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->x);
 }
 
+/* The arrays that are to be written: those that are not others, shifted. */
+static void own_arrays(const gsw_level_arrays *arrays, int32_t count, void **own) {
+    for (int32_t e = 0; e < count; e++)
+        own[e] = e < arrays->mirrored ? NULL : arrays->values[e];
+}
+
 /* Values of a level that is smoothed. */
 static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
+    void *own[GSW_STENCIL_MAX];
     if (!shares_arrays(mg, level)) {
-        void *own[GSW_STENCIL_MAX] = {NULL}; /* the others are these, mirrored */
-        for (int32_t e = level->cycle.mirrored; e < level->matrix.stencil.count; e++)
-            own[e] = level->cycle.values[e];
+        own_arrays(&level->cycle, level->matrix.stencil.count, own);
         GSW_TRY(mg->context->ops->multigrid->copy_arrays(mg->context, &level->matrix,
                                                          mg->options.cycle_type, own));
     }
@@ -310,6 +323,7 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
     gsw_context *context = mg->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     const gsw_dtype type = mg->options.cycle_type;
+    void *own[GSW_STENCIL_MAX];
     if (level->transfer->injection)
         return ops->inject(context, level->transfer, &level->matrix,
                            (double *const *)coarse->setup.values);
@@ -323,8 +337,9 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
                                  type, level->restriction.values, &degenerate));
         level->degenerate += degenerate;
     }
+    own_arrays(&coarse->setup, coarse->matrix.stencil.count, own);
     return ops->triple(context, level->transfer, &level->matrix, type, level->prolongation.values,
-                       level->restriction.values, (double *const *)coarse->setup.values);
+                       level->restriction.values, (double *const *)own);
 }
 
 /* Storage of the coarsest level where it is solved directly. */
