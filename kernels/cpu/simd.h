@@ -25,6 +25,38 @@ static inline __attribute__((always_inline)) SIMD(vec)
                     : __builtin_shufflevector(halo, own, 6, 7, 8, 9, 10, 11, 12, 13);
 }
 
+#if PARTS == 2
+/* Transposes an 8 x 8 tile in 4 x 4 blocks, whose rows fit registers. */
+typedef VALUE SIMD(quad)
+    __attribute__((vector_size(4 * sizeof(VALUE)), aligned(sizeof(VALUE)), may_alias));
+
+static inline __attribute__((always_inline)) void SIMD(transpose_block)(const SIMD(quad) r[4],
+                                                                        VALUE *to) {
+    const SIMD(quad) a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6);
+    const SIMD(quad) b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
+    const SIMD(quad) c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
+    const SIMD(quad) d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+    *(SIMD(quad) *)to = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    *(SIMD(quad) *)(to + 8) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    *(SIMD(quad) *)(to + 16) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    *(SIMD(quad) *)(to + 24) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
+    VALUE *tile = (VALUE *)r;
+    for (int i = 0; i < 8; i += 4)
+        for (int j = i; j < 8; j += 4) {
+            SIMD(quad) here[4], there[4];
+            for (int k = 0; k < 4; k++) {
+                here[k] = *(const SIMD(quad) *)(tile + 8 * (i + k) + j);
+                there[k] = *(const SIMD(quad) *)(tile + 8 * (j + k) + i);
+            }
+            SIMD(transpose_block)(here, tile + 8 * j + i);
+            if (i != j)
+                SIMD(transpose_block)(there, tile + 8 * i + j);
+        }
+}
+#else
 /* Transposes an 8 x 8 tile: three rounds that swap off-diagonal blocks of 4, 2 and 1. */
 static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
 #define SWAP(i, distance, ...)                                                                     \
@@ -55,3 +87,4 @@ static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]
 #undef LOW_1
 #undef HIGH_1
 }
+#endif
