@@ -329,8 +329,8 @@ static inline void hard_fix(oracle_matrix *m, hard_place_fn place, double value,
 HARD_FIX(hard_fix_ball, hard_ball, 1, 1)
 HARD_FIX(hard_fix_bars, hard_bars, 1e-6, 1)
 HARD_FIX(hard_fix_tenth, hard_tenth, 1e6, 1)
-HARD_FIX(hard_rows_ball, hard_ball, 1, 0)
-HARD_FIX(hard_rows_bars, hard_bars, 1e-6, 0)
+HARD_FIX(hard_rows_ball, hard_ball, 1e-6, 0)
+HARD_FIX(hard_rows_bars, hard_bars, 1, 0)
 HARD_FIX(hard_rows_tenth, hard_tenth, 1e6, 0)
 
 /* Obstacles: no flow goes in, and their rows are x_i = b_i. All is closed, so that the matrix is
@@ -474,8 +474,8 @@ static const hard_case hard_cases[] = {
      .method = GSW_BICGSTAB, .most = 3},
     {"bars' rows, 27 points", "hpcg:32x32x32", .change = hard_rows_bars, .product = 1,
      .method = GSW_BICGSTAB, .most = 3},
-    {"bars' rows, 9 points", "hpcg:150x150", .change = hard_rows_bars, .product = 1,
-     .method = GSW_BICGSTAB, .options = FP32, .most = 4},
+    {"ball's rows, 9 points", "hpcg:131x140", .change = hard_rows_ball, .product = 1,
+     .method = GSW_BICGSTAB, .options = FP32, .most = 3},
     {"bars' rows, 13 points", "star13:32x32x32", .change = hard_rows_bars, .product = 1,
      .method = GSW_BICGSTAB, .most = 4},
     {"bars' rows, wind", "convection:32x32x32", .change = hard_rows_bars, .product = 1,
