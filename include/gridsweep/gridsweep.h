@@ -62,6 +62,7 @@
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/multigrid.h>
 #include <gridsweep/krylov.h>
+#include <gridsweep/choice.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>
 

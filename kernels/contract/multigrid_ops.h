@@ -19,6 +19,12 @@ typedef struct gsw_survey {
     int64_t bad_row;    /* lowest row whose diagonal is zero or not finite, or -1 */
     int symmetric;      /* to 1e-7 of the diagonals */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
+
+    /* For choice.c. Couplings are the entries of a row without its diagonal. */
+    double off_diagonal; /* mean over the rows of (sum of the |couplings|) / |diagonal| */
+    double same_sign;    /* mean over the rows of (sum of the |couplings| whose sign is that of the
+                            diagonal) / |diagonal| */
+    int64_t negative;    /* rows whose diagonal is negative */
 } gsw_survey;
 
 typedef struct gsw_multigrid_ops {

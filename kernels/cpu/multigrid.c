@@ -279,7 +279,8 @@ static inline void store_lanes(void *array, gsw_dtype type, int64_t at, int64_t 
 typedef struct tally {
     double coupling[3][LANES];
     double row_ratio, largest, least;
-    int64_t bad_row;
+    double off_diagonal[LANES], same_sign[LANES];
+    int64_t negative, bad_row;
     int symmetric, zero_sums;
 } tally;
 
@@ -354,6 +355,16 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
         sums->largest = size[l] > sums->largest ? size[l] : sums->largest;
         sums->least = d < sums->least ? d : sums->least;
     }
+    /* Of couplings whose absolute values add up to s and which add up to t, those that are positive
+     * make (s + t) / 2. */
+    for (int l = 0; l < LANES; l++) {
+        const double d = fabs(diagonal[l]), off = ratio[l] - (l < count ? 1 : 0);
+        const double sum = total[l] / diagonal[l] - (l < count ? 1 : 0);
+        const double same = (off + sum) / 2;
+        sums->off_diagonal[l] += off > 0 && d > 0 ? off : 0;
+        sums->same_sign[l] += same > 1e-14 * off && d > 0 ? same : 0;
+        sums->negative += diagonal[l] < 0;
+    }
     if (unbalanced)
         sums->zero_sums = 0;
     for (int64_t l = 0; bad && l < count && sums->bad_row < 0; l++)
@@ -390,6 +401,11 @@ static void survey(int threads, const gsw_matrix *matrix, int mirrored, gsw_surv
             result->largest = part[p].largest;
         if (part[p].least < result->least)
             result->least = part[p].least;
+        for (int l = 0; l < LANES; l++) {
+            result->off_diagonal += part[p].off_diagonal[l];
+            result->same_sign += part[p].same_sign[l];
+        }
+        result->negative += part[p].negative;
         if (result->bad_row < 0)
             result->bad_row = part[p].bad_row;
         result->symmetric &= part[p].symmetric || !mirrored;
@@ -397,6 +413,8 @@ static void survey(int threads, const gsw_matrix *matrix, int mirrored, gsw_surv
     }
     for (int axis = 0; axis < 3; axis++)
         result->coupling[axis] /= (double)(g->nx * lines);
+    result->off_diagonal /= (double)(g->nx * lines);
+    result->same_sign /= (double)(g->nx * lines);
 }
 
 /* Stencil arrays copied line by line, with zeros where a coupling leaves the grid. */

@@ -45,7 +45,7 @@ static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
 static const cli_option_id solve_options[] = {
-    OPT_PROBLEM,  OPT_STENCIL,       OPT_GRID,     OPT_RHS,          OPT_METHOD,
+    OPT_PROBLEM,  OPT_STENCIL,       OPT_GRID,     OPT_RHS,          OPT_SOLVE_METHOD,
     OPT_RESTART,  OPT_SOLVE_PRECOND, OPT_OMEGA,    OPT_PIVOT_SHIFT,  OPT_FACTOR_PRECISION,
     OPT_MG_CYCLE, OPT_MG_SMOOTHER,   OPT_MG_THETA, OPT_MG_PRECISION, OPT_MG_INFO,
     OPT_RTOL,     OPT_MAX_ITER,      OPT_NORM,     OPT_NULLSPACE,    BACKEND_OPTIONS,

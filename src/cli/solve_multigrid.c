@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/input.h"
 #include "common/output.h"
+#include "solve_auto.h"
 
 int cli_mg_precision(const cli_options *options) {
     if (options->mg_precision >= 0)
@@ -23,11 +24,13 @@ int cli_check_multigrid(const cli_options *options) {
     static const cli_option_id of_multigrid[] = {OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
                                                  OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
     static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
-    const bool multigrid = cli_precond(options) == CLI_PRECOND_MG;
+    const bool multigrid = cli_solve_precond(options) == CLI_PRECOND_MG;
+    if (cli_solve_precond(options) == CLI_PRECOND_AUTO)
+        return CLI_OK; /* the options of what is chosen count */
     for (const cli_option_id *id = multigrid ? of_factors : of_multigrid; *id != OPT_END; id++)
         if (cli_given(options, *id))
             return cli_usage(options, "--%s is not for --precond %s", cli_option_get(*id)->name,
-                             cli_precond_name(cli_precond(options)));
+                             cli_precond_name(cli_solve_precond(options)));
     return CLI_OK;
 }
 

@@ -16,7 +16,7 @@ from ._context import Context
 from ._errors import GridsweepError
 from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangular
 from ._grid import Grid, Stencil
-from ._krylov import KrylovResult, bicgstab, cg, gmres
+from ._krylov import KrylovResult, bicgstab, cg, gmres, richardson
 from ._library import VERSION as __version__, build_info
 from ._smooth import smooth
 from ._sptrsv import sptrsv

@@ -168,4 +168,5 @@ PROTOTYPES = {
     "gsw_cg": _KRYLOV,
     "gsw_bicgstab": _KRYLOV,
     "gsw_gmres": _KRYLOV,
+    "gsw_richardson": _KRYLOV,
 }
