@@ -63,7 +63,7 @@ typedef struct gsw_choice {
     gsw_factor_kind kind; /* IC0 or ILU0: the factor that was chosen, or that to fall back on */
     int symmetric;        /* to 1e-7 of the diagonals; -1 never */
     int diagonal;         /* 1: all are positive; 0: none is; 2: both signs */
-    int m_matrix;         /* no coupling has the sign of its diagonal */
+    int m_matrix;         /* diagonals are positive and dominant, no coupling is positive */
     int dominant;         /* no diagonal is less than its row's other coefficients together */
     int zero_sums;        /* all row sums vanish: constant vectors are in the null space */
     double estimate;      /* iterations that the factor might take to 1e-8 (CG; half with BiCGSTAB)

@@ -201,8 +201,9 @@ static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t poi
     if (survey != NULL) {
         choice->symmetric = survey->symmetric;
         choice->diagonal = survey->negative == 0 ? 1 : survey->negative == points ? 0 : 2;
-        choice->m_matrix = survey->same_sign <= 1e-10 * survey->off_diagonal;
         choice->dominant = survey->row_ratio <= 2 * (1 + 1e-12);
+        choice->m_matrix = choice->dominant && choice->diagonal == 1 &&
+                           survey->same_sign <= 1e-10 * survey->off_diagonal;
         choice->zero_sums = survey->zero_sums;
     }
     const int definite = choice->symmetric == 1 && choice->diagonal != 2;
