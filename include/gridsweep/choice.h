@@ -10,16 +10,16 @@
  *
  *   1. The backend, the stencil's reach and the number of points: can there be multigrid?
  *   2. A look at all coefficients: symmetry, the diagonal's signs, the couplings' signs, row sums.
- *   3. Two steps x += M^-1 (b - A x) with the factor on a smooth error. What they leave of it gives
- *      an estimate of the iterations that the factor would take to 1e-8. Few: the factor serves.
- *      (Symmetric matrices with more than 15 offsets take Jacobi's steps, because eliminating costs
- *      as much as multigrid's set-up there.)
- *   4. A hierarchy and one cycle on the error that is left. A cycle that gains less than the
- *      factor's steps of the same cost gives the choice to the factor.
+ *   3. Few iterations with the factor? For a symmetric matrix the mean of row sum over diagonal
+ * gives a lower bound to begin with. Where that is low, and for other matrices, two steps x += M^-1
+ * (b - A x) with the factor on a smooth error tell: what they leave of it gives an estimate of the
+ * iterations to 1e-8.
+ *   4. A hierarchy and one cycle on a smooth error. A cycle that gains less than the factor's
+ *      iterations of the same cost gives the choice to the factor.
  *
- * This costs a pass over the matrix, a factor and two steps; where multigrid is tried, a cycle
- * more. A choice is no promise: look at how the solve ends. CG ends in BREAKDOWN where a symmetric
- * matrix turns out to be indefinite; BiCGSTAB goes on from there. */
+ * This costs a pass over the matrix, and two steps with a factor or a cycle, seldom both. A choice
+ * is no promise: look at how the solve ends. CG ends in BREAKDOWN where a symmetric matrix turns
+ * out to be indefinite; BiCGSTAB goes on from there. */
 #ifndef GRIDSWEEP_CHOICE_H
 #define GRIDSWEEP_CHOICE_H
 

@@ -164,12 +164,26 @@ void gsw_probe_close(gsw_probe *probe) {
     probe->ones = probe->residual = probe->error = NULL;
 }
 
+gsw_status gsw_probe_roughen(gsw_probe *probe) {
+    const gsw_backend_ops *ops = probe->context->ops;
+    GSW_TRY(ops->fill(probe->context, probe->n, 1, probe->residual));
+    GSW_TRY(ops->change_signs(probe->context, probe->n, probe->residual, probe->residual));
+    GSW_TRY(ops->axpby(probe->context, probe->n, 1, probe->residual, 1, probe->error));
+    return measure(probe);
+}
+
+gsw_status gsw_probe_energy(gsw_probe *probe, double *energy) {
+    GSW_TRY(multiply(probe->context, probe->matrix, probe->error, probe->residual));
+    return probe->context->ops->dot(probe->context, probe->n, probe->error, probe->residual,
+                                    energy);
+}
+
+/* The product that the energy takes is the step's residual. */
 gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, double *left,
                           double *energy) {
     gsw_context *context = probe->context;
     const double before = probe->size;
-    GSW_TRY(multiply(context, probe->matrix, probe->error, probe->residual));
-    GSW_TRY(context->ops->dot(context, probe->n, probe->error, probe->residual, energy));
+    GSW_TRY(gsw_probe_energy(probe, energy));
     GSW_TRY(gsw_preconditioner_apply(context, preconditioner, probe->residual, probe->residual));
     GSW_TRY(context->ops->axpby(context, probe->n, -1, probe->residual, 1, probe->error));
     GSW_TRY(measure(probe));

@@ -39,6 +39,12 @@ void gsw_probe_close(gsw_probe *probe);
 gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, double *left,
                           double *energy);
 
+/* Adds 1 or -1 at random to each value of e, which is then smooth and rough in equal parts. */
+gsw_status gsw_probe_roughen(gsw_probe *probe);
+
+/* e'Ae. */
+gsw_status gsw_probe_energy(gsw_probe *probe, double *energy);
+
 /* Iterations of CG to 1e-8 if the eigenvalues of M^-1 A lie between 1 - left and 1. */
 double gsw_probe_iterations(double left);
 
