@@ -112,7 +112,7 @@ typedef struct search {
     gsw_factor_options factor;
     gsw_choice *choice;
     owner best;
-    char refusal[512]; /* of the candidate that failed last */
+    char no_factor[512], no_multigrid[512]; /* why there is none; else "" */
 } search;
 
 /* Whether a candidate's failure is an answer, not an error of the call. */
@@ -135,11 +135,12 @@ static hush hush_begin(gsw_context *context) {
 }
 
 /* Puts the log back, and the message as well where the status was an answer. */
-static void hush_end(search *s, const hush *h, gsw_status status) {
+static void hush_end(search *s, const hush *h, gsw_status status, char refusal[512]) {
     s->context->log = h->log;
+    refusal[0] = '\0';
     if (!is_answer(status))
         return;
-    (void)snprintf(s->refusal, sizeof s->refusal, "%s", s->context->message);
+    (void)snprintf(refusal, 512, "%s", s->context->message);
     memcpy(s->context->message, h->message, sizeof h->message);
 }
 
@@ -152,7 +153,7 @@ static gsw_status make_factor(search *s, gsw_factor_kind kind, owner *o) {
         status = gsw_preconditioner_from_factor(s->context, o->factor, &o->inner);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(s->context); /* a pivot on a device is found here */
-    hush_end(s, &h, status);
+    hush_end(s, &h, status, s->no_factor);
     if (status != GSW_SUCCESS)
         drop(o);
     return status;
@@ -163,7 +164,7 @@ static gsw_status make_multigrid(search *s, owner *o) {
     gsw_status status = gsw_multigrid_create(s->context, s->matrix, &s->hierarchy, &o->multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_multigrid(s->context, o->multigrid, &o->inner);
-    hush_end(s, &h, status);
+    hush_end(s, &h, status, s->no_multigrid);
     if (status != GSW_SUCCESS)
         drop(o);
     return status;
@@ -278,8 +279,8 @@ static void explain(search *s, gsw_reason reason) {
     c->reason = reason;
     switch (reason) {
     case GSW_REASON_MULTIGRID:
-        if (s->refusal[0] != '\0')
-            (void)snprintf(why, sizeof why, "; no factor: %.120s", s->refusal);
+        if (s->no_factor[0] != '\0')
+            (void)snprintf(why, sizeof why, "; no factor: %.120s", s->no_factor);
         else if (c->estimate < 1e4)
             (void)snprintf(why, sizeof why, "; %s would take some %.0f iterations", kind,
                            iterations);
@@ -313,7 +314,7 @@ static void explain(search *s, gsw_reason reason) {
                        c->cycle_left);
         break;
     case GSW_REASON_REFUSED:
-        (void)snprintf(why, sizeof why, "; refused: %.120s", s->refusal);
+        (void)snprintf(why, sizeof why, "; refused: %.120s", s->no_multigrid);
         break;
     case GSW_REASON_METHOD_ONLY:
         break;
@@ -435,12 +436,9 @@ cleanup:
     return status;
 }
 
-/* Multigrid because there is no factor. Where there is none of both, the factor's message stays. */
+/* Multigrid because there is no factor. */
 static gsw_status take_multigrid(search *s, gsw_reason *reason) {
-    char refusal[sizeof s->refusal];
-    memcpy(refusal, s->refusal, sizeof refusal);
     const gsw_status status = make_multigrid(s, &s->best);
-    memcpy(s->refusal, refusal, sizeof refusal);
     if (status == GSW_SUCCESS)
         *reason = GSW_REASON_MULTIGRID;
     return is_answer(status) ? GSW_ERROR_ZERO_PIVOT : status;
@@ -461,7 +459,7 @@ static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
     if (status == GSW_ERROR_ZERO_PIVOT && s->context->ops->multigrid != NULL)
         status = take_multigrid(s, &reason);
     if (is_answer(status))
-        return gsw_fail(s->context, status, "%s", s->refusal);
+        return gsw_fail(s->context, status, "%s", s->no_factor);
     explain(s, reason);
     return status;
 }

@@ -24,4 +24,4 @@ from ._types import Status
 
 __all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Status",
            "Stencil", "bicgstab", "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0",
-           "jacobi", "smooth", "sptrsv", "ssor", "triangular", "__version__"]
+           "jacobi", "richardson", "smooth", "sptrsv", "ssor", "triangular", "__version__"]

@@ -210,9 +210,9 @@ def gmres(A, b, M=None, x=None, *, restart=30, **options):
     return _solve(library.gsw_gmres, A, b, M, x, restart=restart, **options)
 
 
-def richardson(A, b, M, x=None, **options):
+def richardson(A, b, M=None, x=None, **options):
     """Solves A x = b with the stationary iteration x += M^-1 (b - A x), for any A to which M is close
-    enough: a multigrid cycle, or sweeps. As cg(), but there is always an M. A solve that diverges, or
-    that no longer gains, ends with `stagnated` set."""
+    enough: sweeps, or a multigrid cycle as a function. As cg(). A solve that diverges, or that no
+    longer gains, ends with `stagnated` set."""
     known_options("richardson", options, _OPTIONS)
     return _solve(library.gsw_richardson, A, b, M, x, **options)
