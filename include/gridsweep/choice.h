@@ -38,7 +38,7 @@ typedef enum gsw_reason {
     GSW_REASON_REACH = 2,       /* the stencil reaches farther than 2 */
     GSW_REASON_POINTS = 3,      /* the grid is so small that any method is quick */
     GSW_REASON_DIAGONAL = 4,    /* a diagonal is zero or not finite */
-    GSW_REASON_SIGNS = 5,       /* most couplings have the sign of the diagonal: multigrid's
+    GSW_REASON_SIGNS = 5,       /* too many couplings have the sign of the diagonal: multigrid's
                                    interpolation has nothing to follow */
     GSW_REASON_INDEFINITE = 6,  /* diagonals of both signs, or x'Ax < 0 for a smooth x */
     GSW_REASON_FEW = 7,         /* the factor takes few iterations */

@@ -46,8 +46,9 @@ enum { STEPS = 2 };
 #define GOOD_CYCLE 0.25
 enum { CYCLES = 2 };
 
-/* More of the couplings than this have the sign of their diagonal. */
-#define SAME_SIGN 0.5
+/* Where more of the couplings than this have the sign of their diagonal, interpolation has little
+ * to go by: random signs make a half, fourth-order Laplacians 0.06. */
+#define SAME_SIGN 0.4
 
 /* ---- the preconditioner that owns what it applies ---- */
 
@@ -301,7 +302,7 @@ static void explain(search *s, gsw_reason reason) {
         (void)snprintf(why, sizeof why, "; a diagonal is zero or not finite");
         break;
     case GSW_REASON_SIGNS:
-        (void)snprintf(why, sizeof why, "; most couplings have the sign of the diagonal");
+        (void)snprintf(why, sizeof why, "; too many couplings have the sign of the diagonal");
         break;
     case GSW_REASON_INDEFINITE:
         (void)snprintf(why, sizeof why, "; indefinite");
