@@ -111,7 +111,7 @@ const cli_command cli_commands[] = {
      "input.",
      "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
-     "gridsweep solve --problem lognormal:60x220x85 --precond mg --method richardson\n"
+     "gridsweep solve --problem poisson:64x64x64 --precond mg --method richardson\n"
      "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
      "gridsweep solve A.mtx\n"
      "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx --json r.json\n",
