@@ -10,16 +10,18 @@
  *
  *   1. The backend, the stencil's reach and the number of points: can there be multigrid?
  *   2. A look at all coefficients: symmetry, the diagonal's signs, the couplings' signs, row sums.
- *   3. Few iterations with the factor? For a symmetric matrix the mean of row sum over diagonal
- * gives a lower bound to begin with. Where that is low, and for other matrices, two steps x += M^-1
- * (b - A x) with the factor on a smooth error tell: what they leave of it gives an estimate of the
- * iterations to 1e-8.
- *   4. A hierarchy and one cycle on a smooth error. A cycle that gains less than the factor's
- *      iterations of the same cost gives the choice to the factor.
+ *   3. An estimate of the iterations with the factor; where they are few, the factor serves.
+ *   4. A hierarchy and its cycles; where they gain too little for their cost, the factor serves.
  *
- * This costs a pass over the matrix, and two steps with a factor or a cycle, seldom both. A choice
- * is no promise: look at how the solve ends. CG ends in BREAKDOWN where a symmetric matrix turns
- * out to be indefinite; BiCGSTAB goes on from there. */
+ * The estimate begins with the mean of row sum over diagonal, which bounds the iterations of a
+ * symmetric matrix from below, roughly. Where that is low, and for other matrices, two steps
+ * x += M^-1 (b - A x) are done with the factor, and what they leave of a smooth error is what the
+ * estimate is made of. Cycles are tried on an error that is smooth and rough in equal parts: one,
+ * or two where the first leaves more than a quarter.
+ *
+ * All this costs a pass over the matrix, and two steps with a factor or a cycle or two. A choice is
+ * no promise: look at how the solve ends. CG ends in BREAKDOWN where a symmetric matrix turns out
+ * to be indefinite; BiCGSTAB goes on from there. */
 #ifndef GRIDSWEEP_CHOICE_H
 #define GRIDSWEEP_CHOICE_H
 
