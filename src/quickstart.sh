@@ -32,12 +32,12 @@ if [ $# -gt 1 ]; then
     exit 2
 elif [ $# -eq 1 ]; then
     [ -r "$1" ] || { echo "quickstart: cannot read $1" >&2; exit 2; }
-    set -- "$1" --method bicgstab --precond ilu0
+    set -- "$1"
     remark=
 else
-    set -- --problem lognormal:60x220x85 --method cg --precond ic0
-    remark="A hard one: coefficients jump by orders of magnitude from cell to cell, so this takes some
-600 iterations, and the residual climbs before it falls."
+    set -- --problem lognormal:60x220x85
+    remark="A hard one: coefficients jump by orders of magnitude from cell to cell. The line 'choice' says
+which preconditioner and which method gridsweep takes for it, and why."
 fi
 
 sh "$root/tests/setup.sh" build

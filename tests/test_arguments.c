@@ -422,6 +422,21 @@ static gsw_status take_result(const objects *o, any_struct *given) {
     return solve(NULL, given);
 }
 
+static gsw_status take_choice_options(const objects *o, any_struct *given) {
+    gsw_preconditioner *made = NULL;
+    const gsw_status status =
+        gsw_choose(context, o->matrix, (gsw_choice_options *)given, &made, NULL);
+    gsw_preconditioner_destroy(made);
+    return status;
+}
+
+static gsw_status take_choice(const objects *o, any_struct *given) {
+    gsw_preconditioner *made = NULL;
+    const gsw_status status = gsw_choose(context, o->matrix, NULL, &made, (gsw_choice *)given);
+    gsw_preconditioner_destroy(made);
+    return status;
+}
+
 static const struct {
     const char *name;
     size_t now;
@@ -435,6 +450,8 @@ static const struct {
     {"gsw_sptrsv_options", sizeof(gsw_sptrsv_options), take_sptrsv, 0},
     {"gsw_krylov_options", sizeof(gsw_krylov_options), take_krylov, 0},
     {"gsw_krylov_result", sizeof(gsw_krylov_result), take_result, 1},
+    {"gsw_choice_options", sizeof(gsw_choice_options), take_choice_options, 0},
+    {"gsw_choice", sizeof(gsw_choice), take_choice, 1},
 };
 
 START_TEST(sizes) {

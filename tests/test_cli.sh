@@ -569,6 +569,141 @@ misuse solve poisson.mtx --precond mg --pivot-shift 1
 misuse solve poisson.mtx --precond mg --mg-theta 0
 misuse solve poisson.mtx --precond mg --mg-cycle X
 
+# ---- what the program chooses ----
+
+chooses() { # chooses PRECOND METHOD REASON ARGUMENT...: the choice's line and the JSON
+    precond=$1 method=$2 reason=$3
+    shift 3
+    expect 0 "the choice for $*" solve "$@" --json r.json
+    says out "^choice  *$precond with $method: .*$reason"
+    says r.json "\"precond\":[[:space:]]*\"$precond\""
+    says r.json "\"method\":[[:space:]]*\"$method\""
+    says r.json "\"chosen_precond\":[[:space:]]*\"$precond\""
+    says r.json "\"chosen_method\":[[:space:]]*\"$method\""
+    says r.json "\"reason\":[[:space:]]*\".*$reason"
+    says r.json '"fallback":[[:space:]]*null'
+    refuse "no other attempt" grep -q '^fallback' out
+}
+
+chooses mg cg 'ic0 would take some' --problem poisson:32x32x32 --backend cpu
+says r.json '"operator_complexity":'
+says r.json '"levels":'
+says r.json '"factor_dtype":[[:space:]]*"f32"'
+check "few iterations" less "$(number r.json iterations)" 11
+check "the true residual" less "$(number r.json residual)" 1e-8
+for key in factor_ms solve_ms; do
+    check "$key" less 0 "$(number r.json $key)"
+done
+chooses mg cg 'ic0 would take some' --problem poisson:32x32x32 --precond auto --method auto --mg-info \
+    --mg-smoother symgs --mg-precision f64 --mg-cycle F --backend cpu
+says out "smoother symgs"
+says out "F cycle"
+says r.json '"factor_dtype":[[:space:]]*"f64"'
+chooses ic0 cg 'takes only some' --problem poisson:16x16x16 --factor-precision f32 --backend cpu
+says r.json '"factor_dtype":[[:space:]]*"f32"'
+refuse "no levels" grep -q '"levels"' r.json
+chooses ilu0 bicgstab 'takes only some' --problem convection:16x16x16 --backend cpu
+chooses ilu0 bicgstab 'sign of the diagonal' --problem random:1:12x12x12 --backend cpu
+chooses ic0 cg 'too small' poisson.mtx --backend cpu
+chooses ic0 cg 'too small' neumann.mtx --rhs random:1 --nullspace constant --backend cpu
+expect 0 "method alone" solve --problem poisson:16x16x16 --precond ssor --json r.json
+says out '^choice  *cg: symmetric'
+says r.json '"chosen_precond":[[:space:]]*null'
+says r.json '"chosen_method":[[:space:]]*"cg"'
+expect 0 "method alone" solve --problem convection:16x9x7 --precond none
+says out '^choice  *bicgstab: not symmetric'
+expect 0 "preconditioner alone" solve --problem poisson:16x16x16 --method gmres --json r.json
+says out '^choice  *ic0: '
+says r.json '"method":[[:space:]]*"gmres"'
+says r.json '"chosen_method":[[:space:]]*null'
+expect 0 "neither" solve --problem poisson:16x16x16 --method bicgstab --precond ilu0 --json r.json
+refuse "nothing is chosen" grep -q '^choice' out
+says r.json '"auto":[[:space:]]*null'
+misuse solve poisson.mtx --restart 5
+says err "not for --method auto"
+misuse solve poisson.mtx --omega 1.2
+says err "not for --precond auto"
+misuse bench --whole-solve --problem poisson:4x4x4 --precond auto
+misuse bench --whole-solve --problem poisson:4x4x4 --method richardson
+
+# Pure Neumann conditions on a line: the elimination is exact, and there is no factor.
+awk 'BEGIN { n = 90; print "%%MatrixMarket matrix coordinate real general"; print n, n, 3 * n - 2
+    for (i = 1; i <= n; i++) {
+        if (i > 1) print i, i - 1, -1
+        print i, i, (i > 1) + (i < n)
+        if (i < n) print i, i + 1, -1
+    } }' >line.mtx
+chooses mg cg 'no factor' line.mtx --grid 90x1x1 --rhs random:1 --nullspace constant --backend cpu
+expect 4 "a singular matrix" solve neumann.mtx --rhs random:1
+says err 'the matrix maps constant vectors to 0: see nullspace'
+refuse "nothing else is tried" grep -q '^fallback' out
+
+# Symmetric with a positive diagonal, but indefinite: what CG meets, BiCGSTAB goes on from.
+awk 'BEGIN { n = 12; print "%%MatrixMarket matrix coordinate real general"
+    print n * n, n * n, 5 * n * n - 4 * n
+    for (i = 1; i <= n * n; i++) {
+        x = (i - 1) % n; y = int((i - 1) / n)
+        if (y > 0) print i, i - n, -0.9
+        if (x > 0) print i, i - 1, -0.9
+        print i, i, 1
+        if (x < n - 1) print i, i + 1, -0.9
+        if (y < n - 1) print i, i + n, -0.9
+    } }' >indefinite.mtx
+expect 0 "indefinite" solve indefinite.mtx --precond none --json r.json --backend cpu
+says out '^choice  *cg: symmetric'
+says out '^fallback  *none with bicgstab: cg: iteration .*indefinite'
+says r.json '"method":[[:space:]]*"bicgstab"'
+says r.json '"chosen_method":[[:space:]]*"cg"'
+says r.json '"fallback":[[:space:]]*"none with bicgstab: cg: '
+expect 4 "indefinite, and CG is asked for" solve indefinite.mtx --precond none --method cg
+refuse "nothing else is tried" grep -q '^fallback' out
+
+# Blocks of 16 x 16 points, each with its own strong axis: cycles gain little in the long run.
+awk 'BEGIN { n = 128; w = 16; c = 1e-3; s = 1
+    for (i = 0; i < 64; i++) { s = (s * 16807) % 2147483647; a[i] = s < 1073741824 ? 1 : c }
+    print "%%MatrixMarket matrix coordinate real general"; print n * n, n * n, 5 * n * n - 4 * n
+    for (y = 0; y < n; y++) for (x = 0; x < n; x++) {
+        i = x + n * y + 1; d = 0
+        for (q = 0; q < 4; q++) {
+            dx = (q == 2) - (q == 1); dy = (q == 3) - (q == 0); X = x + dx; Y = y + dy
+            k = a[int(x / w) + 8 * int(y / w)]; k = dx ? k : c / k
+            if (X < 0 || X >= n || Y < 0 || Y >= n) { d += k; continue }
+            l = a[int(X / w) + 8 * int(Y / w)]; l = dx ? l : c / l
+            t = 2 * k * l / (k + l); d += t
+            printf "%d %d %.17g\n", i, X + n * Y + 1, -t
+        }
+        printf "%d %d %.17g\n", i, i, d
+    } }' >blocks.mtx
+expect 0 "multigrid stagnates" solve blocks.mtx --json r.json --backend cpu
+says out '^choice  *mg with cg: '
+says out '^fallback  *ic0 with cg: multigrid stagnates at .* after 30 iterations'
+says r.json '"precond":[[:space:]]*"ic0"'
+says r.json '"chosen_precond":[[:space:]]*"mg"'
+says r.json '"fallback":[[:space:]]*"ic0 with cg: multigrid stagnates'
+check "the true residual" less "$(number r.json residual)" 1e-8
+check "iterations of both" less 60 "$(number r.json iterations)"
+refuse "no levels any more" grep -q '"levels"' r.json
+expect 1 "no iterations are left to change" solve blocks.mtx --max-iter 30
+expect 0 "multigrid is asked for" solve blocks.mtx --precond mg --method cg
+refuse "nothing else is tried" grep -q '^fallback' out
+expect 0 "another smoother" solve blocks.mtx --mg-theta 0.99 --mg-smoother jacobi --backend cpu
+awk '{ if (NR > 2) $3 = sprintf("%.17g", $3 * 1e100); print }' blocks.mtx >huge.mtx
+expect 0 "beyond fp32" solve huge.mtx --backend cpu
+says out '^choice  *ic0 with cg: .*refused: multigrid: .*beyond the range of fp32'
+
+# ---- multigrid on its own ----
+
+expect 0 "multigrid on its own" solve --problem poisson:32x32x32 --method richardson --precond mg \
+    --json r.json
+says r.json '"method":[[:space:]]*"richardson"'
+check "few iterations" less "$(number r.json iterations)" 16
+expect 0 "the choice, on its own" solve --problem poisson:32x32x32 --method richardson --backend cpu
+says out '^choice  *mg: '
+expect 0 "sweeps on their own" solve poisson.mtx --method richardson --precond ssor
+expect 1 "divergence" solve --problem poisson:12x9x7 --method richardson --precond none --json r.json
+says err 'not converged: diverged after'
+says r.json '"stagnated":[[:space:]]*true'
+
 expect 0 "quiet" solve poisson.mtx --quiet --method cg --precond ic0
 refuse "quiet is silent" test -s out
 refuse "quiet is silent" test -s err

@@ -80,7 +80,7 @@ def converged_is_true(monkeypatch):
                                            options.get("atol", 0))
             return x, result
         return run
-    for name in ("cg", "bicgstab", "gmres"):
+    for name in ("cg", "bicgstab", "gmres", "richardson"):
         monkeypatch.setattr(gs, name, checked(getattr(gs, name)))
 
 
@@ -537,6 +537,23 @@ def test_krylov(name, norm):
     assert not result.converged and result.status == gs.Status.NOT_CONVERGED and result.message
     x, result = solve(A, np.full(A.shape[0], np.nan))
     assert result.status == gs.Status.NON_FINITE
+
+
+def test_richardson():
+    """With symmetric Gauss-Seidel as M it is gridsweep.smooth(); without M it diverges."""
+    A = poisson(12, 11, 7)
+    b = vectors(A.shape[0])
+    with gs.ssor(A) as M:
+        x, result = gs.richardson(A, b, M, rtol=1e-9)
+        assert result.converged and 30 < result.iterations < 300
+        close_to(gs.smooth(A, M, b, np.zeros_like(b), sweeps=result.iterations), x, 1e-12)
+        same, told = gs.richardson(lambda v: A @ v, b, M.solve, rtol=1e-9)
+        assert abs(told.iterations - result.iterations) <= 1
+        close_to(same, x, 1e-8)
+    x, result = gs.richardson(A, b)
+    assert not result.converged and result.stagnated and "diverged after" in result.message
+    with pytest.raises(TypeError, match="restart"):
+        gs.richardson(A, b, restart=3)
 
 
 @pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])

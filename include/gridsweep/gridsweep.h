@@ -16,6 +16,8 @@
  * gsw_matrix_upload() and the functions next to it in memory.h bring them there, on either backend
  * with the same calls.
  *
+ * gsw_choose() in choice.h picks the preconditioner and the method for a matrix, multigrid among
+ * them, and says why.
  * A factor as a smoother, symmetric Gauss-Seidel among others: gsw_smooth() in smooth.h. Multigrid
  * around such smoothers: multigrid.h.
  * One triangular solve on a matrix that is used once: gsw_sptrsv() in sptrsv.h. Grids and stencils
@@ -62,6 +64,7 @@
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/multigrid.h>
 #include <gridsweep/krylov.h>
+#include <gridsweep/choice.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>
 

@@ -33,16 +33,23 @@
  * the part of b that was left out. A v is checked before: it must vanish to six digits of its
  * terms. The projection follows each product with A and each M^-1: 40 bytes per point each.
  *
+ * GSW_RICHARDSON is the stationary iteration x += M^-1 (b - A x): what M does on its own, such as a
+ * multigrid cycle (multigrid.h) as a solver. It needs neither symmetry nor a definite matrix, and
+ * each of its norms is that of the true residual: nothing drifts. It converges where M^-1 A is
+ * close enough to the identity, which Jacobi and no preconditioner seldom are. It ends as
+ * NOT_CONVERGED, with `stagnated` set, where the norm exceeds 1e5 times the first one (the message
+ * says "diverged"), or where 100 iterations have not reduced the least norm by a hundredth.
+ *
  * On a device the scalars of CG and BiCGSTAB stay beside the vectors, and each group of vector
  * operations is one kernel that makes the next scalars as well: nothing in an iteration waits for
  * the host. The host queues the next iterations while one runs, and reads how it went a few
  * iterations late. Iterations that are queued when the method ends change nothing: x is the iterate
  * at which it ended. With a monitor, which may stop any iteration, the host waits once in each.
- * GMRES waits once in each step.
+ * GMRES and Richardson wait once in each step.
  *
  * Bytes moved per point in an iteration, products with A and M^-1 not counted: CG 104;
- * BiCGSTAB 152 with a preconditioner from the right, else 144; step k of a cycle of GMRES, counted
- * from 0, 16 k + 48 and 8 more for each eight vectors.
+ * BiCGSTAB 152 with a preconditioner from the right, else 144; Richardson 48; step k of a cycle of
+ * GMRES, counted from 0, 16 k + 48 and 8 more for each eight vectors.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapters 6, 7 and 9; van der
  * Vorst (1992) for BiCGSTAB. GMRES uses classical Gram-Schmidt without refinement and Givens
@@ -65,7 +72,12 @@ typedef enum gsw_nullspace {
     GSW_NULLSPACE_VECTOR = 2    /* it maps null_vector to 0 */
 } gsw_nullspace;
 
-typedef enum gsw_method { GSW_CG = 0, GSW_BICGSTAB = 1, GSW_GMRES = 2 } gsw_method;
+typedef enum gsw_method {
+    GSW_CG = 0,
+    GSW_BICGSTAB = 1,
+    GSW_GMRES = 2,
+    GSW_RICHARDSON = 3
+} gsw_method;
 
 /* Called with iteration 0 and after every iteration; `residual` is the current norm divided by the
  * reference. Return nonzero to stop: the solver then ends with GSW_ERROR_STOPPED and the x of that
@@ -108,13 +120,13 @@ typedef struct gsw_krylov_result {
  * iterate, which need not be the best one: a method may diverge, such as CG with a matrix that is
  * not symmetric, and max_iterations is what bounds that. b = 0 gives x = 0 at once.
  *
- * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2) are
- * allocated at the start and freed at the end; two more with a null vector. Results are the same
- * bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; what a
- * callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`); BREAKDOWN (the message
- * says which scalar vanished, and tells a singular matrix from an indefinite one: CG with p'Ap or
- * r'z of both signs or 0, BiCGSTAB with rho, omega or A p zero, GMRES with a singular projected
- * matrix or A r zero); NON_FINITE; STOPPED. */
+ * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2;
+ * Richardson 3) are allocated at the start and freed at the end; two more with a null vector.
+ * Results are the same bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED,
+ * OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`);
+ * BREAKDOWN (the message says which scalar vanished, and tells a singular matrix from an indefinite
+ * one: CG with p'Ap or r'z of both signs or 0, BiCGSTAB with rho, omega or A p zero, GMRES with a
+ * singular projected matrix or A r zero); NON_FINITE; STOPPED. */
 GSW_API
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
@@ -133,8 +145,12 @@ GSW_API
 gsw_status gsw_gmres(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                      const gsw_krylov_options *options, const void *b, void *x,
                      gsw_krylov_result *result);
+GSW_API
+gsw_status gsw_richardson(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
+                          const gsw_krylov_options *options, const void *b, void *x,
+                          gsw_krylov_result *result);
 
-/* "cg", "bicgstab", "gmres". */
+/* "cg", "bicgstab", "gmres", "richardson". */
 GSW_API
 const char *gsw_method_name(gsw_method method);
 

@@ -21,6 +21,12 @@ typedef struct gsw_survey {
     int symmetric;      /* to 1e-7 of the diagonals */
     int zero_sums;      /* every row's sum vanishes, to 1e-12 of its entries */
     int isolated;       /* some row has no entry but its diagonal */
+
+    /* For choice.c. Couplings are the entries of a row without its diagonal. */
+    double off_diagonal; /* mean over the rows of (sum of the |couplings|) / |diagonal| */
+    double same_sign;    /* mean over the rows of (sum of the |couplings| whose sign is that of the
+                            diagonal) / |diagonal| */
+    int64_t negative;    /* rows whose diagonal is negative */
 } gsw_survey;
 
 /* The rows that weights are made from: those of A; of (A + A^T) / 2; of the same, where a coupling

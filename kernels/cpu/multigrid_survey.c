@@ -15,7 +15,8 @@ enum { PARTS = 256 /* sums and extremes that are made apart */ };
 typedef struct tally {
     double coupling[3][LANES];
     double row_ratio[LANES], largest[LANES], least[LANES];
-    int64_t bad_row;
+    double off_diagonal[LANES], same_sign[LANES];
+    int64_t negative, bad_row;
     int symmetric, zero_sums, isolated;
 } tally;
 
@@ -90,6 +91,16 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
             sums->coupling[axis][l] += share > 0 ? share : 0;
         }
     }
+    /* Of couplings whose absolute values add up to s and which add up to t, those that are positive
+     * make (s + t) / 2. */
+    for (int l = 0; l < LANES; l++) {
+        const double d = fabs(diagonal[l]), own = l < count ? 1 : 0;
+        const double off = size[l] / d - own, sum = total[l] / diagonal[l] - own;
+        const double same = (off + sum) / 2;
+        sums->off_diagonal[l] += off > 0 && d > 0 ? off : 0;
+        sums->same_sign[l] += same > 1e-14 * off && d > 0 ? same : 0;
+        sums->negative += diagonal[l] < 0;
+    }
     if (unbalanced)
         sums->zero_sums = 0;
     if (isolated)
@@ -130,7 +141,10 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
             result->row_ratio = fmax(result->row_ratio, part[p].row_ratio[l]);
             result->largest = fmax(result->largest, part[p].largest[l]);
             result->least = fmin(result->least, part[p].least[l]);
+            result->off_diagonal += part[p].off_diagonal[l];
+            result->same_sign += part[p].same_sign[l];
         }
+        result->negative += part[p].negative;
         if (result->bad_row < 0)
             result->bad_row = part[p].bad_row;
         result->symmetric &= part[p].symmetric || !mirrored;
@@ -139,6 +153,8 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
     }
     for (int axis = 0; axis < 3; axis++)
         result->coupling[axis] /= (double)(g->nx * lines);
+    result->off_diagonal /= (double)(g->nx * lines);
+    result->same_sign /= (double)(g->nx * lines);
 }
 
 /* Stencil arrays copied line by line, with zeros where a coupling leaves the grid. */

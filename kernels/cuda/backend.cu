@@ -372,6 +372,7 @@ constexpr int64_t COARSEST_POINTS = 520;
 
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     static const gsw_multigrid_ops multigrid = {
+        .shares_mirrored = 1,
         .survey = entry<gsw_cuda_survey>::call,
         .copy_arrays = entry<gsw_cuda_copy_arrays>::call,
         .interpolate = entry<gsw_cuda_interpolate>::call,

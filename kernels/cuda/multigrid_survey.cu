@@ -9,25 +9,32 @@
 
 namespace {
 
-enum { THREADS = 256, BLOCKS_MAX = GSW_CUDA_PARTIALS };
+enum { THREADS = 256 };
 
-/* Of some rows. Eight values: the blocks' tallies lie in the context's partial sums. */
+/* Of some rows. */
 struct tally {
-    double coupling[3];
+    double coupling[3], off_diagonal, same_sign;
     double row_ratio, largest, least;
+    int64_t negative;
     int64_t bad_row; /* INT64_MAX: none */
     int32_t asymmetric;
     int16_t unbalanced, isolated;
 };
-static_assert(sizeof(tally) == GSW_CUDA_SUMS * sizeof(double), "one place in gsw_cuda.partial");
+
+/* The blocks' tallies lie in the context's partial sums. */
+constexpr int BLOCKS_MAX =
+    (int)(GSW_CUDA_SUMS * GSW_CUDA_PARTIALS * sizeof(double) / sizeof(tally));
 
 __device__ tally empty_tally() {
-    return {{0, 0, 0}, 0, 0, INFINITY, INT64_MAX, 0, 0, 0};
+    return {{0, 0, 0}, 0, 0, 0, 0, INFINITY, 0, INT64_MAX, 0, 0, 0};
 }
 
 __device__ void join(tally &to, const tally &from) {
     for (int axis = 0; axis < 3; axis++)
         to.coupling[axis] += from.coupling[axis];
+    to.off_diagonal += from.off_diagonal;
+    to.same_sign += from.same_sign;
+    to.negative += from.negative;
     to.row_ratio = from.row_ratio > to.row_ratio ? from.row_ratio : to.row_ratio;
     to.largest = from.largest > to.largest ? from.largest : to.largest;
     to.least = from.least < to.least ? from.least : to.least;
@@ -86,6 +93,11 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
         sum.coupling[axis] += share > 0 ? share : 0;
     }
     const double ratio = size / d;
+    /* Couplings of the diagonal's sign make half of what they add up to with and without signs. */
+    const double off = ratio - 1, same = (off + total / diagonal - 1) / 2;
+    sum.off_diagonal += off > 0 && d > 0 ? off : 0;
+    sum.same_sign += same > 1e-14 * off && d > 0 ? same : 0;
+    sum.negative += diagonal < 0;
     sum.row_ratio = ratio > sum.row_ratio ? ratio : sum.row_ratio;
     sum.largest = size > sum.largest ? size : sum.largest;
     sum.least = d < sum.least ? d : sum.least;
@@ -285,6 +297,9 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int m
     *survey = {};
     for (int axis = 0; axis < 3; axis++)
         survey->coupling[axis] = found.coupling[axis] / (double)rows;
+    survey->off_diagonal = found.off_diagonal / (double)rows;
+    survey->same_sign = found.same_sign / (double)rows;
+    survey->negative = found.negative;
     survey->row_ratio = found.row_ratio;
     survey->largest = found.largest;
     survey->least = found.least;

@@ -10,22 +10,27 @@
 #include "common/output.h"
 #include "common/place.h"
 #include "common/progress.h"
+#include "solve_auto.h"
 
 /* Everything that a solve owns. */
 typedef struct solve_job {
     cli_place place;
     cli_input input;
     cli_arrays arrays;
+    cli_auto automatic;
+    gsw_method method;
     gsw_factor_options wanted; /* where there is a preconditioner */
-    gsw_factor *factor;        /* NULL: no preconditioner, or multigrid: */
+    gsw_factor *factor;        /* NULL: no preconditioner, or not the job's own */
     gsw_multigrid_options hierarchy;
-    gsw_multigrid *multigrid;
+    gsw_multigrid *multigrid;           /* the same */
     gsw_preconditioner *preconditioner; /* of either; NULL: none */
+    const gsw_multigrid *levels;        /* what the preconditioner applies, if it is multigrid, */
+    const gsw_factor *sweeps;           /* and if it is a factor */
     double *b, *x;
     double setup_ms, factor_ms;
-    gsw_krylov_result result;
-    gsw_status status; /* of the method */
-    char message[256]; /* why it is not GSW_SUCCESS; else "" */
+    gsw_krylov_result result; /* iterations and solve_ms: of all attempts */
+    gsw_status status;        /* of the method */
+    char message[256];        /* why it is not GSW_SUCCESS; else "" */
 } solve_job;
 
 static const char *dtype_name(int dtype) {
@@ -33,59 +38,107 @@ static const char *dtype_name(int dtype) {
 }
 
 /* Precision in which the preconditioner is stored. */
-static const char *stored_dtype(const cli_options *options) {
-    return dtype_name(cli_precond(options) == CLI_PRECOND_MG ? cli_mg_precision(options)
-                                                             : options->factor_precision);
+static const char *stored_dtype(const cli_options *options, const solve_job *job) {
+    return dtype_name(job->levels != NULL ? cli_mg_precision(options) : options->factor_precision);
 }
 
-/* The factor or the hierarchy, and the preconditioner that applies it. */
-static gsw_status make_parts(gsw_context *context, int kind, solve_job *job) {
-    const gsw_matrix *matrix = &job->arrays.matrix;
-    gsw_status status;
-    if (kind == CLI_PRECOND_MG) {
-        status = gsw_multigrid_create(context, matrix, &job->hierarchy, &job->multigrid);
-        if (status == GSW_SUCCESS)
-            status =
-                gsw_preconditioner_from_multigrid(context, job->multigrid, &job->preconditioner);
-    } else {
-        status = gsw_factor_create(context, matrix, &job->wanted, &job->factor);
-        if (status == GSW_SUCCESS)
-            status = gsw_preconditioner_from_factor(context, job->factor, &job->preconditioner);
-    }
+/* ---- The preconditioner ----------------------------------------------------------------------
+ */
+
+static gsw_status make_factor(gsw_context *context, gsw_factor_kind kind, solve_job *job) {
+    job->wanted.kind = kind;
+    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &job->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_factor(context, job->factor, &job->preconditioner);
+    job->sweeps = job->factor;
+    return status;
+}
+
+static gsw_status make_multigrid(gsw_context *context, solve_job *job) {
+    gsw_status status =
+        gsw_multigrid_create(context, &job->arrays.matrix, &job->hierarchy, &job->multigrid);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_multigrid(context, job->multigrid, &job->preconditioner);
+    job->levels = job->multigrid;
+    return status;
+}
+
+static gsw_status choose(gsw_context *context, solve_job *job) {
+    const gsw_choice_options options = {
+        .size = sizeof options, .multigrid = &job->hierarchy, .factor = &job->wanted};
+    const gsw_status status = gsw_choose(context, &job->arrays.matrix, &options,
+                                         &job->preconditioner, &job->automatic.choice);
+    job->levels = job->automatic.choice.multigrid;
+    job->sweeps = job->automatic.choice.factor;
+    return status;
+}
+
+/* The preconditioner that the options name or that is chosen. */
+static gsw_status make_parts(gsw_context *context, const cli_options *options, solve_job *job) {
+    const int kind = cli_solve_precond(options);
+    gsw_status status = GSW_SUCCESS;
+    if (kind == CLI_PRECOND_AUTO)
+        status = choose(context, job);
+    else if (kind == CLI_PRECOND_MG)
+        status = make_multigrid(context, job);
+    else if (kind != CLI_PRECOND_NONE)
+        status = make_factor(context, (gsw_factor_kind)kind, job);
     return status == GSW_SUCCESS ? gsw_context_synchronize(context) : status;
+}
+
+/* Takes the method that the options name or that is chosen. */
+static gsw_status take_method(gsw_context *context, const cli_options *options, solve_job *job) {
+    cli_auto *automatic = &job->automatic;
+    gsw_status status = GSW_SUCCESS;
+    if (automatic->method && !automatic->precond)
+        status = gsw_choose_method(context, &job->arrays.matrix, &automatic->choice);
+    job->method =
+        automatic->method ? automatic->choice.method : (gsw_method)cli_solve_method(options);
+    if (automatic->precond)
+        automatic->first_precond = gsw_preconditioner_name(job->preconditioner);
+    if (automatic->method)
+        automatic->first_method = gsw_method_name(job->method);
+    return status;
+}
+
+static void print_pivots(const cli_options *options, const solve_job *job) {
+    gsw_factor_info info = {.size = sizeof info};
+    if (gsw_factor_get_info(job->sweeps, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
+        cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
 }
 
 static int make_preconditioner(const cli_options *options, solve_job *job) {
     gsw_context *context = job->place.run;
-    if (cli_precond(options) == CLI_PRECOND_NONE)
-        return CLI_OK;
     double start = cli_now_ms();
-    gsw_status status = make_parts(context, cli_precond(options), job);
+    gsw_status status = make_parts(context, options, job);
+    if (status == GSW_SUCCESS)
+        status = take_method(context, options, job);
     job->factor_ms = cli_now_ms() - start;
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_input_source(&job->input));
-    if (job->multigrid != NULL)
-        cli_print_multigrid(options, job->multigrid);
-    gsw_factor_info info = {.size = sizeof info};
-    if (gsw_factor_get_info(job->factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0)
-        cli_field(options, "pivots", "%lld shifted", (long long)info.shifted_pivots);
+    if (job->automatic.precond || job->automatic.method)
+        cli_auto_print(options, &job->automatic);
+    if (job->levels != NULL)
+        cli_print_multigrid(options, job->levels);
+    print_pivots(options, job);
     return CLI_OK;
 }
 
 static int open_place(const cli_options *options, solve_job *job) {
-    int kind = cli_precond(options);
-    if (kind == CLI_PRECOND_NONE)
-        return cli_open_place(options, &(cli_work){0}, &job->place);
+    const int kind = cli_solve_precond(options);
+    const bool factor = kind != CLI_PRECOND_NONE && kind != CLI_PRECOND_MG;
     job->hierarchy = cli_multigrid_options(options);
-    if (kind == CLI_PRECOND_MG)
-        return cli_open_place(options, &(cli_work){.multigrid = &job->hierarchy}, &job->place);
-    job->wanted = (gsw_factor_options){.size = sizeof(gsw_factor_options),
-                                       .kind = (gsw_factor_kind)kind,
-                                       .factor_type = (gsw_dtype)options->factor_precision,
-                                       .vector_type = GSW_F64,
-                                       .omega = options->omega,
-                                       .pivot_shift = options->pivot_shift};
-    return cli_open_place(options, &(cli_work){.factor = &job->wanted}, &job->place);
+    job->wanted = (gsw_factor_options){
+        .size = sizeof(gsw_factor_options),
+        .kind = kind == CLI_PRECOND_AUTO || !factor ? GSW_ILU0 : (gsw_factor_kind)kind,
+        .factor_type = (gsw_dtype)options->factor_precision,
+        .vector_type = GSW_F64,
+        .omega = options->omega,
+        .pivot_shift = options->pivot_shift};
+    return cli_open_place(options,
+                          &(cli_work){.factor = factor ? &job->wanted : NULL,
+                                      .multigrid = kind == CLI_PRECOND_MG ? &job->hierarchy : NULL},
+                          &job->place);
 }
 
 static size_t vector_bytes(const solve_job *job) {
@@ -115,41 +168,110 @@ static int prepare(const cli_options *options, solve_job *job) {
     }
     cli_print_matrix(options, &job->input);
     cli_print_backend(options, &job->place);
-    cli_warn_if_not_symmetric(options, &job->input, cli_precond(options));
+    cli_warn_if_not_symmetric(options, &job->input, cli_solve_precond(options));
     code = cli_upload(options, &job->place, &job->input.matrix, job->b, job->x, vector_bytes(job),
                       &job->arrays);
     return code == CLI_OK ? make_preconditioner(options, job) : code;
 }
 
-static int iterate(const cli_options *options, solve_job *job) {
-    cli_progress progress;
-    gsw_krylov_options wanted = {.size = sizeof wanted,
-                                 .rtol = options->rtol,
-                                 .max_iterations = options->max_iter,
-                                 .restart = (int)options->restart,
-                                 .norm = (gsw_norm)options->norm,
-                                 .nullspace = (gsw_nullspace)options->nullspace,
-                                 .monitor = cli_progress_monitor,
-                                 .monitor_user = &progress};
-    cli_progress_start(&progress, options);
+/* ---- The iteration ---------------------------------------------------------------------------
+ */
+
+/* One attempt from the x that is there. */
+static void iterate(const cli_options *options, solve_job *job, cli_watch *watch) {
     gsw_context *context = job->place.run;
     const cli_arrays *arrays = &job->arrays;
+    gsw_krylov_result result = {.size = sizeof result};
+    const gsw_krylov_options wanted = {.size = sizeof wanted,
+                                       .rtol = options->rtol,
+                                       .max_iterations = options->max_iter - job->result.iterations,
+                                       .restart = (int)options->restart,
+                                       .norm = (gsw_norm)options->norm,
+                                       .nullspace = (gsw_nullspace)options->nullspace,
+                                       .monitor = cli_watch_monitor,
+                                       .monitor_user = watch};
     gsw_operator *op = NULL;
-    gsw_status status = gsw_operator_from_matrix(context, &arrays->matrix, &op);
-    if (status == GSW_SUCCESS)
-        status = gsw_krylov(context, (gsw_method)options->method, op, job->preconditioner, &wanted,
-                            arrays->b, arrays->x, &job->result);
+    *watch = (cli_watch){.watching = job->automatic.precond && job->levels != NULL};
+    cli_progress_start(&watch->progress, options);
+    job->status = gsw_operator_from_matrix(context, &arrays->matrix, &op);
+    if (job->status == GSW_SUCCESS)
+        job->status = gsw_krylov(context, job->method, op, job->preconditioner, &wanted, arrays->b,
+                                 arrays->x, &result);
     gsw_operator_destroy(op);
-    cli_progress_finish(&progress);
-    job->status = status;
+    cli_progress_finish(&watch->progress);
+    result.iterations += job->result.iterations;
+    result.solve_ms += job->result.solve_ms;
+    job->result = result;
+    job->message[0] = '\0';
+    if (job->status != GSW_SUCCESS)
+        (void)snprintf(job->message, sizeof job->message, "%s", gsw_context_message(context));
+}
+
+/* The factor in place of multigrid: IC(0) where it was the candidate and exists. */
+static gsw_status change_to_factor(solve_job *job, gsw_method method) {
+    gsw_context *context = job->place.run;
+    const gsw_factor_kind kind = method == GSW_CG ? job->automatic.choice.kind : GSW_ILU0;
+    gsw_preconditioner_destroy(job->preconditioner);
+    job->preconditioner = NULL;
+    job->levels = NULL;
+    double start = cli_now_ms();
+    gsw_status status = make_factor(context, kind, job);
+    if (status == GSW_ERROR_ZERO_PIVOT && kind == GSW_IC0)
+        status = make_factor(context, GSW_ILU0, job);
     if (status == GSW_SUCCESS)
-        return CLI_OK;
-    (void)snprintf(job->message, sizeof job->message, "%s", gsw_context_message(context));
-    if (status != GSW_ERROR_NOT_CONVERGED)
+        status = gsw_context_synchronize(context);
+    job->factor_ms += cli_now_ms() - start;
+    return status;
+}
+
+/* Makes ready what is tried next. x stays where it is better than nothing. */
+static int change(const cli_options *options, solve_job *job, const cli_next *next,
+                  const cli_watch *watch) {
+    gsw_context *context = job->place.run;
+    char why[sizeof job->message + 64];
+    if (watch->stagnates)
+        (void)snprintf(why, sizeof why, "multigrid stagnates at %.1e after %lld iterations",
+                       job->result.residual, (long long)job->result.iterations);
+    else
+        (void)snprintf(why, sizeof why, "%s: %s", gsw_method_name(job->method), job->message);
+    gsw_status status = GSW_SUCCESS;
+    if (next->factor)
+        status = change_to_factor(job, next->method);
+    job->method = next->method;
+    if (status == GSW_SUCCESS && !(job->result.residual < 1))
+        status = gsw_memory_set(context, job->arrays.x, 0, vector_bytes(job));
+    if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_input_source(&job->input));
-    cli_error(options, "not converged: %s; the solution is the last iterate",
-              gsw_context_message(context));
+    cli_auto_fall_back(options, &job->automatic, gsw_preconditioner_name(job->preconditioner),
+                       job->method, why);
+    print_pivots(options, job);
+    return CLI_OK;
+}
+
+/* Says how the last attempt ended, where it did not end well. */
+static int conclude(const cli_options *options, const solve_job *job) {
+    const gsw_context *context = job->place.run;
+    if (job->status == GSW_SUCCESS)
+        return CLI_OK;
+    if (job->status != GSW_ERROR_NOT_CONVERGED)
+        return cli_status(options, context, job->status, cli_input_source(&job->input));
+    cli_error(options, "not converged: %s; the solution is the last iterate", job->message);
     return CLI_NOT_CONVERGED;
+}
+
+/* Attempts until one converges or there is nothing else to try. */
+static int iterate_all(const cli_options *options, solve_job *job) {
+    cli_watch watch;
+    for (;;) {
+        iterate(options, job, &watch);
+        const cli_next next = cli_auto_next(options, &job->automatic, job->method,
+                                            job->levels != NULL, job->status, &watch);
+        if (!next.again || job->result.iterations >= options->max_iter)
+            return conclude(options, job);
+        int code = change(options, job, &next, &watch);
+        if (code != CLI_OK)
+            return code;
+    }
 }
 
 static void report(const cli_options *options, const solve_job *job) {
@@ -173,9 +295,9 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
     cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
     result.dtype = "f64";
     if (job->preconditioner != NULL)
-        result.factor_dtype = stored_dtype(options);
-    result.method = gsw_method_name((gsw_method)options->method);
-    result.precond = cli_precond_name(cli_precond(options));
+        result.factor_dtype = stored_dtype(options, job);
+    result.method = gsw_method_name(job->method);
+    result.precond = gsw_preconditioner_name(job->preconditioner);
     result.iterations = job->result.iterations;
     result.converged = job->result.converged;
     result.residual = job->result.residual;
@@ -190,8 +312,9 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
     cJSON_AddNumberToObject(json, "rows", (double)job->input.rows);
     cJSON_AddNumberToObject(json, "nonzeros", (double)job->input.nonzeros);
     cJSON_AddNumberToObject(json, "rtol", options->rtol);
-    if (job->multigrid != NULL)
-        cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->multigrid));
+    if (job->levels != NULL)
+        cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->levels));
+    cJSON_AddItemToObject(json, "auto", cli_auto_json(&job->automatic));
     if (options->nullspace == GSW_NULLSPACE_CONSTANT)
         cJSON_AddNumberToObject(json, "removed", job->result.removed);
     else
@@ -232,24 +355,25 @@ static int write_outputs(const cli_options *options, const solve_job *job, bool 
 
 /* Refuses options that would do nothing. */
 static int check_options(const cli_options *options) {
-    int precond = cli_precond(options);
+    int precond = cli_solve_precond(options);
     if (cli_given(options, OPT_OMEGA) && precond != (int)GSW_SSOR)
         return cli_usage(options, "--omega is for --precond ssor, not for --precond %s",
                          cli_precond_name(precond));
-    if (cli_given(options, OPT_RESTART) && options->method != (int)GSW_GMRES)
+    if (cli_given(options, OPT_RESTART) && cli_solve_method(options) != (int)GSW_GMRES)
         return cli_usage(options, "--restart is for --method gmres, not for --method %s",
-                         gsw_method_name((gsw_method)options->method));
+                         cli_solve_method_name(options));
     return cli_check_multigrid(options);
 }
 
 /* Iterates and tells what came of it. */
 static int solve(const cli_options *options, solve_job *job) {
-    cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
-              gsw_method_name((gsw_method)options->method), cli_precond_name(cli_precond(options)),
-              job->preconditioner != NULL && strcmp(stored_dtype(options), "f32") == 0 ? " in f32"
-                                                                                       : "",
+    cli_field(options, "method", "%s, preconditioner %s%s, rtol %g", gsw_method_name(job->method),
+              gsw_preconditioner_name(job->preconditioner),
+              job->preconditioner != NULL && strcmp(stored_dtype(options, job), "f32") == 0
+                  ? " in f32"
+                  : "",
               options->rtol);
-    int code = iterate(options, job), other = CLI_OK;
+    int code = iterate_all(options, job), other = CLI_OK;
     bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
     if (solved)
         other = cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
@@ -263,6 +387,7 @@ static int solve(const cli_options *options, solve_job *job) {
 
 int cmd_solve(const cli_options *options) {
     solve_job job = {.result.size = sizeof job.result};
+    cli_auto_start(options, &job.automatic);
     int code = check_options(options);
     if (code == CLI_OK)
         code = cli_check_outputs(options);

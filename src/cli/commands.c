@@ -45,7 +45,7 @@ static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
 static const cli_option_id solve_options[] = {
-    OPT_PROBLEM,  OPT_STENCIL,       OPT_GRID,     OPT_RHS,          OPT_METHOD,
+    OPT_PROBLEM,  OPT_STENCIL,       OPT_GRID,     OPT_RHS,          OPT_SOLVE_METHOD,
     OPT_RESTART,  OPT_SOLVE_PRECOND, OPT_OMEGA,    OPT_PIVOT_SHIFT,  OPT_FACTOR_PRECISION,
     OPT_MG_CYCLE, OPT_MG_SMOOTHER,   OPT_MG_THETA, OPT_MG_PRECISION, OPT_MG_INFO,
     OPT_RTOL,     OPT_MAX_ITER,      OPT_NORM,     OPT_NULLSPACE,    BACKEND_OPTIONS,
@@ -106,13 +106,17 @@ const cli_command cli_commands[] = {
      "Solves A x = b, starting from x = 0, and prints the convergence and the times: a live line "
      "on "
      "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
-     "||b - A x|| / ||b||. With --backend auto what the GPU cannot do runs on the CPU; the "
+     "||b - A x|| / ||b||. The line 'choice' says which preconditioner and which method were "
+     "chosen, "
+     "and why; 'fallback' says what followed where that did not converge. With --backend auto what "
+     "the GPU cannot do runs on the CPU; the "
      "line 'backend' tells. Set-up (reading or making the system), copies to and from a GPU, "
      "factorisation and solve are reported apart. The JSON is also written where the iteration "
      "does not converge or breaks down: 'status' and 'message' tell. FILE.mtx may be -, standard "
      "input.",
+     "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
-     "gridsweep solve --problem lognormal:60x220x85 --method cg --precond mg\n"
+     "gridsweep solve --problem poisson:64x64x64 --precond mg --method richardson\n"
      "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
      "gridsweep solve A.mtx\n"
      "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx --json r.json\n",

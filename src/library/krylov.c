@@ -22,6 +22,8 @@ static const gsw_krylov_method *find_method(gsw_method method) {
         return &gsw_bicgstab_method;
     case GSW_GMRES:
         return &gsw_gmres_method;
+    case GSW_RICHARDSON:
+        return &gsw_richardson_method;
     }
     return NULL;
 }
@@ -139,4 +141,10 @@ gsw_status gsw_gmres(gsw_context *context, const gsw_operator *A, gsw_preconditi
                      const gsw_krylov_options *options, const void *b, void *x,
                      gsw_krylov_result *result) {
     return gsw_krylov(context, GSW_GMRES, A, M, options, b, x, result);
+}
+
+gsw_status gsw_richardson(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
+                          const gsw_krylov_options *options, const void *b, void *x,
+                          gsw_krylov_result *result) {
+    return gsw_krylov(context, GSW_RICHARDSON, A, M, options, b, x, result);
 }

@@ -5,8 +5,8 @@
  * vectors, and what ends them is found there (krylov_passes.h). krylov_queue.c queues iterations
  * and looks at the state after each, late enough that the device need not wait.
  *
- * GMRES knows its scalars on the host. `run` iterates until gsw_krylov_check() says that it has
- * ended or returns an error.
+ * GMRES and Richardson know their scalars on the host. `run` iterates until gsw_krylov_check() says
+ * that it has ended or returns an error.
  *
  * Both begin from run->x, and keep run->x and run->iterations up to date, so that whatever ends the
  * method leaves the last iterate behind, and a method can begin again from there. */
@@ -31,5 +31,6 @@ typedef struct gsw_krylov_method {
 extern const gsw_krylov_method gsw_cg_method;
 extern const gsw_krylov_method gsw_bicgstab_method;
 extern const gsw_krylov_method gsw_gmres_method;
+extern const gsw_krylov_method gsw_richardson_method;
 
 #endif

@@ -36,7 +36,8 @@ typedef struct gsw_krylov_run {
     int64_t reported; /* last iteration that the monitor has seen, or -1 */
     int reached;      /* the method's own norm is at most the target */
     int stopped;      /* the monitor has asked to stop */
-    int failed;       /* a product or a preconditioner has returned an error, not the method */
+    int hopeless; /* NOT_CONVERGED because the method has seen that more iterations do not help */
+    int failed;   /* a product or a preconditioner has returned an error, not the method */
 } gsw_krylov_run;
 
 static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t number) {

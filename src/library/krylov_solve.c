@@ -219,6 +219,7 @@ static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, 
         result->converged = may_have_converged(status) && meets_tolerance(run, t);
         if (result->converged)
             return GSW_SUCCESS;
+        result->stagnated = run->hopeless;
         if (status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN)
             return add_evidence(run, status, t);
         if (status != GSW_SUCCESS)

@@ -193,8 +193,9 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     if (shares_arrays(mg, level))
         memcpy(level->cycle.values, level->setup.values, sizeof level->cycle.values);
     else
-        GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points, level->survey.symmetric, type,
-                             &level->bytes, &level->cycle));
+        GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points,
+                             mg->symmetric && level->survey.symmetric, type, &level->bytes,
+                             &level->cycle));
     for (int32_t e = 0; e < stencil->count; e++) {
         level->lower_values[e] = e < stencil->center ? level->cycle.values[e] : NULL;
         level->upper_values[e] = e > stencil->center ? level->cycle.values[e] : NULL;

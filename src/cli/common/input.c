@@ -313,6 +313,8 @@ int cli_precond(const cli_options *options) {
 const char *cli_precond_name(int precond) {
     if (precond == CLI_PRECOND_MG)
         return "mg";
+    if (precond == CLI_PRECOND_AUTO)
+        return "auto";
     return precond == CLI_PRECOND_NONE ? "none" : gsw_factor_kind_name((gsw_factor_kind)precond);
 }
 

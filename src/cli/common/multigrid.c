@@ -19,18 +19,6 @@ gsw_multigrid_options cli_multigrid_options(const cli_options *options) {
                                    .theta = options->mg_theta};
 }
 
-int cli_check_multigrid(const cli_options *options) {
-    static const cli_option_id of_multigrid[] = {OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
-                                                 OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
-    static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
-    const bool multigrid = cli_precond(options) == CLI_PRECOND_MG;
-    for (const cli_option_id *id = multigrid ? of_factors : of_multigrid; *id != OPT_END; id++)
-        if (cli_given(options, *id))
-            return cli_usage(options, "--%s is not for --precond %s", cli_option_get(*id)->name,
-                             cli_precond_name(cli_precond(options)));
-    return CLI_OK;
-}
-
 /* "xz" and so on; "-" where no axis is coarsened. */
 static const char *axes_name(int axes) {
     static const char *const names[] = {"-", "x", "y", "xy", "z", "xz", "yz", "xyz"};

@@ -11,9 +11,6 @@
 int cli_mg_precision(const cli_options *options);
 gsw_multigrid_options cli_multigrid_options(const cli_options *options);
 
-/* Refuses options of multigrid without it, and with it those of factors. */
-int cli_check_multigrid(const cli_options *options);
-
 /* A line about the hierarchy, and with --mg-info a table of its levels. */
 void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid);
 

@@ -20,8 +20,10 @@
 /* The choices are in the order of the enums that they stand for. */
 static const char *const backend_choices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const method_choices[] = {"cg", "bicgstab", "gmres", NULL};
-static const char *const solve_precond_choices[] = {"ilu0",   "ic0",  "dilu", "ssor",
-                                                    "jacobi", "none", "mg",   NULL};
+static const char *const solve_method_choices[] = {"cg",         "bicgstab", "gmres",
+                                                   "richardson", "auto",     NULL};
+static const char *const solve_precond_choices[] = {"ilu0", "ic0", "dilu", "ssor", "jacobi",
+                                                    "none", "mg",  "auto", NULL};
 static const char *const cycle_choices[] = {"V", "F", "W", NULL};
 static const char *const smoother_choices[] = {"auto",        "gs",     "symgs",     "ilu0",
                                                "ilu0-finest", "jacobi", "chebyshev", NULL};
@@ -61,15 +63,22 @@ static const cli_option table[OPT_COUNT] = {
                     "Krylov method; cg needs a symmetric positive definite matrix (default: "
                     "bicgstab)",
                     CHOICE(method, method_choices)},
+    [OPT_SOLVE_METHOD] = {"method", "auto|cg|bicgstab|gmres|richardson",
+                          "Krylov method; cg needs a symmetric positive definite matrix, which "
+                          "auto takes it for if the matrix is symmetric and its diagonal has one "
+                          "sign; else auto is bicgstab, also where cg breaks down; richardson is "
+                          "the preconditioner on its own (default: auto)",
+                          CHOICE(method, solve_method_choices)},
     [OPT_RESTART] = {"restart", "M", "GMRES: restart after M iterations (default: 30)",
                      INTEGER(restart, 1, 10000)},
     [OPT_BENCH_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
                            "preconditioner, or several separated by commas; ic0 needs a symmetric "
                            "matrix; mg is multigrid, on the CPU (default: ilu0)",
                            TEXT(preconds)},
-    [OPT_SOLVE_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
+    [OPT_SOLVE_PRECOND] = {"precond", "auto|none|jacobi|ilu0|ic0|dilu|ssor|mg",
                            "preconditioner; ic0 needs a symmetric matrix; mg is multigrid, on the "
-                           "CPU (default: ilu0)",
+                           "CPU; auto takes mg, or ic0 or ilu0 where these are quicker or "
+                           "multigrid does not converge, and says why (default: auto)",
                            CHOICE(precond, solve_precond_choices)},
     [OPT_MG_CYCLE] = {"mg-cycle", "V|F|W", "multigrid: the cycle (default: V)",
                       CHOICE(mg_cycle, cycle_choices)},

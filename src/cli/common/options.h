@@ -23,10 +23,14 @@ typedef enum cli_source { CLI_FROM_OPTION, CLI_FROM_FILE } cli_source;
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-/* Indices of "none" and "mg" among the choices of --precond; the others are gsw_factor_kind
+/* Indices of "none", "mg" and "auto" among the choices of --precond; the others are gsw_factor_kind
  * values. */
 #define CLI_PRECOND_NONE 5
 #define CLI_PRECOND_MG   6
+#define CLI_PRECOND_AUTO 7
+
+/* Index of "auto" among the methods of `gridsweep solve`; the others are gsw_method values. */
+#define CLI_METHOD_AUTO 4
 
 typedef struct cli_command cli_command;
 
@@ -57,6 +61,7 @@ typedef enum cli_option_id {
     OPT_GRID,
     OPT_RHS,
     OPT_METHOD,
+    OPT_SOLVE_METHOD,
     OPT_RESTART,
     OPT_BENCH_PRECOND,
     OPT_SOLVE_PRECOND,

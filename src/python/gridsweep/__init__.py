@@ -17,7 +17,7 @@ from ._context import Context
 from ._errors import GridsweepError
 from ._factor import Factor, FactorInfo, dilu, ic0, ilu0, jacobi, ssor, triangular
 from ._grid import Grid, Stencil
-from ._krylov import KrylovResult, bicgstab, cg, gmres
+from ._krylov import KrylovResult, bicgstab, cg, gmres, richardson
 from ._library import VERSION as __version__, build_info
 from ._multigrid import Multigrid, MultigridInfo, MultigridLevel, multigrid
 from ._smooth import smooth
@@ -26,5 +26,5 @@ from ._types import Status
 
 __all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
            "MultigridInfo", "MultigridLevel", "Status", "Stencil", "bicgstab", "build_info", "cg",
-           "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid", "smooth", "sptrsv",
-           "ssor", "triangular", "__version__"]
+           "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid", "richardson",
+           "smooth", "sptrsv", "ssor", "triangular", "__version__"]

@@ -208,3 +208,11 @@ def gmres(A, b, M=None, x=None, *, restart=30, **options):
     """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. As cg()."""
     known_options("gmres", options, (*_OPTIONS, "restart"))
     return _solve(library.gsw_gmres, A, b, M, x, restart=restart, **options)
+
+
+def richardson(A, b, M=None, x=None, **options):
+    """Solves A x = b with the stationary iteration x += M^-1 (b - A x), for any A to which M is close
+    enough: sweeps, or a multigrid cycle as a function. As cg(). A solve that diverges, or that no
+    longer gains, ends with `stagnated` set."""
+    known_options("richardson", options, _OPTIONS)
+    return _solve(library.gsw_richardson, A, b, M, x, **options)

@@ -202,4 +202,5 @@ PROTOTYPES = {
     "gsw_cg": _KRYLOV,
     "gsw_bicgstab": _KRYLOV,
     "gsw_gmres": _KRYLOV,
+    "gsw_richardson": _KRYLOV,
 }

@@ -1,0 +1,111 @@
+/* solve_auto.c: see solve_auto.h. */
+#include "solve_auto.h"
+#include <math.h>
+#include <string.h>
+#include "common/output.h"
+
+/* Between two looks at the least residual, and what must be left of it at most: a method that is
+ * slower takes 240 iterations and more to 1e-8. */
+#define LOOK_ITERATIONS 30
+#define LOOK_SHARE      0.1
+
+int cli_solve_precond(const cli_options *options) {
+    return options->precond < 0 ? CLI_PRECOND_AUTO : options->precond;
+}
+
+int cli_solve_method(const cli_options *options) {
+    return cli_given(options, OPT_SOLVE_METHOD) ? options->method : CLI_METHOD_AUTO;
+}
+
+const char *cli_solve_method_name(const cli_options *options) {
+    const int method = cli_solve_method(options);
+    return method == CLI_METHOD_AUTO ? "auto" : gsw_method_name((gsw_method)method);
+}
+
+int cli_check_multigrid(const cli_options *options) {
+    static const cli_option_id of_multigrid[] = {OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
+                                                 OPT_MG_PRECISION, OPT_MG_INFO,     OPT_END};
+    static const cli_option_id of_factors[] = {OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, OPT_END};
+    const bool multigrid = cli_solve_precond(options) == CLI_PRECOND_MG;
+    if (cli_solve_precond(options) == CLI_PRECOND_AUTO)
+        return CLI_OK; /* the options of what is chosen count */
+    for (const cli_option_id *id = multigrid ? of_factors : of_multigrid; *id != OPT_END; id++)
+        if (cli_given(options, *id))
+            return cli_usage(options, "--%s is not for --precond %s", cli_option_get(*id)->name,
+                             cli_precond_name(cli_solve_precond(options)));
+    return CLI_OK;
+}
+
+int cli_watch_monitor(void *user, int64_t iteration, double residual) {
+    cli_watch *watch = user;
+    (void)cli_progress_monitor(&watch->progress, iteration, residual);
+    if (!watch->watching)
+        return 0;
+    if (iteration == 0)
+        watch->best = watch->before = residual;
+    watch->best = residual < watch->best ? residual : watch->best;
+    if (iteration == 0 || iteration % LOOK_ITERATIONS != 0)
+        return 0;
+    watch->stagnates = !(watch->best <= LOOK_SHARE * watch->before);
+    watch->before = watch->best;
+    return watch->stagnates;
+}
+
+void cli_auto_start(const cli_options *options, cli_auto *automatic) {
+    *automatic = (cli_auto){.precond = cli_solve_precond(options) == CLI_PRECOND_AUTO,
+                            .method = cli_solve_method(options) == CLI_METHOD_AUTO,
+                            .choice.size = sizeof automatic->choice};
+}
+
+void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
+    const char *precond = automatic->first_precond, *method = automatic->first_method;
+    cli_field(options, "choice", "%s%s%s: %s", precond != NULL ? precond : "",
+              precond != NULL && method != NULL ? " with " : "", method != NULL ? method : "",
+              automatic->choice.text);
+}
+
+cli_next cli_auto_next(const cli_options *options, const cli_auto *automatic, gsw_method method,
+                       bool multigrid, gsw_status status, const cli_watch *watch) {
+    const bool failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
+    const bool singular = automatic->choice.zero_sums == 1 && options->nullspace == 0;
+    const bool indefinite = status == GSW_ERROR_BREAKDOWN && method == GSW_CG && automatic->method;
+    const bool stagnates = status == GSW_ERROR_STOPPED && watch->stagnates;
+    const bool change = automatic->precond && multigrid && (failed || stagnates);
+    if (singular)
+        return (cli_next){.again = false};
+    return (cli_next){.again = change || indefinite,
+                      .factor = change,
+                      .method = indefinite ? GSW_BICGSTAB : method};
+}
+
+void cli_auto_fall_back(const cli_options *options, cli_auto *automatic, const char *precond,
+                        gsw_method method, const char *why) {
+    (void)snprintf(automatic->fallback, sizeof automatic->fallback, "%s with %s: %s", precond,
+                   gsw_method_name(method), why);
+    cli_field(options, "fallback", "%s", automatic->fallback);
+}
+
+static void add_text(cJSON *object, const char *name, const char *text) {
+    cJSON_AddItemToObject(object, name,
+                          text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+static void add_number(cJSON *object, const char *name, double value) {
+    cJSON_AddItemToObject(object, name,
+                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+}
+
+cJSON *cli_auto_json(const cli_auto *automatic) {
+    if (!automatic->precond && !automatic->method)
+        return cJSON_CreateNull();
+    const gsw_choice *choice = &automatic->choice;
+    cJSON *object = cJSON_CreateObject();
+    add_text(object, "chosen_precond", automatic->first_precond);
+    add_text(object, "chosen_method", automatic->first_method);
+    add_text(object, "reason", choice->text);
+    cJSON_AddBoolToObject(object, "symmetric", choice->symmetric == 1);
+    add_number(object, "estimate", automatic->precond ? choice->estimate : NAN);
+    add_number(object, "cycle_left", automatic->precond ? choice->cycle_left : NAN);
+    add_text(object, "fallback", automatic->fallback[0] != '\0' ? automatic->fallback : NULL);
+    return object;
+}

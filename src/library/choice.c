@@ -1,0 +1,519 @@
+/* choice.c: which preconditioner and which method serve a matrix. choice.h says in which order what
+ * decides; the figures behind the limits are in the comments beside them. */
+#include <gridsweep/choice.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice_probe.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "geometry/multigrid.h"
+#include "options.h"
+#include "preconditioner.h"
+
+GSW_ENDS_WITH(gsw_choice_options, factor);
+GSW_ENDS_WITH(gsw_choice, text);
+
+/* Below this every method takes less than a millisecond or so. */
+enum { POINTS_LEAST = 1000 };
+
+/* Products with M^-1 that multigrid's set-up and cycles are worth, measured on one core: 25 to 31
+ * with 5 to 13 offsets, 10 to 13 with 19 and more, where a coarse level is no denser than a fine
+ * one. */
+enum { OFFSETS_FEW = 15, WORTH_FEW = 27, WORTH_MANY = 12 };
+
+/* CG with Jacobi takes so many times the iterations of IC(0): 2.0 on hpcg, 2.3 on poisson. */
+#define JACOBI_ITERATIONS 2.3
+
+/* Where so much of the couplings lies along one axis, elimination along it may be next to exact. */
+#define ONE_AXIS 0.95
+
+/* A cycle takes as long as so many iterations with the factor, with few and with many offsets. */
+#define CYCLE_FEW  2.7
+#define CYCLE_MANY 1.0
+
+enum { STEPS = 2 };
+
+/* One cycle is enough where it leaves so little of an error that is smooth and rough in equal
+ * parts. It may also leave little because smoothing alone removes what is rough: then another cycle
+ * tells.
+ */
+#define GOOD_CYCLE 0.25
+enum { CYCLES = 2 };
+
+/* Where more of the couplings than this have the sign of their diagonal, interpolation has little
+ * to go by: random signs make a half, fourth-order Laplacians 0.06. */
+#define SAME_SIGN 0.4
+
+/* ---- the preconditioner that owns what it applies ---- */
+
+typedef struct owner {
+    gsw_factor *factor;
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *inner;
+} owner;
+
+static gsw_status owner_apply(void *self, gsw_context *context, const double *b, double *x) {
+    (void)context;
+    return gsw_preconditioner_solve(((owner *)self)->inner, b, x);
+}
+
+static const char *owner_name(const void *self) {
+    return gsw_preconditioner_name(((const owner *)self)->inner);
+}
+
+static gsw_status owner_check(const void *self, gsw_context *context) {
+    return gsw_preconditioner_check(context, ((const owner *)self)->inner);
+}
+
+/* Leaves an owner of nothing. */
+static void drop(owner *o) {
+    gsw_preconditioner_destroy(o->inner);
+    gsw_multigrid_destroy(o->multigrid);
+    gsw_factor_destroy(o->factor);
+    *o = (owner){NULL, NULL, NULL};
+}
+
+static void owner_destroy(void *self) {
+    drop(self);
+    free(self);
+}
+
+static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
+                            gsw_preconditioner **preconditioner) {
+    static const gsw_preconditioner_ops ops = {.in_place = 1,
+                                               .apply = owner_apply,
+                                               .name = owner_name,
+                                               .check = owner_check,
+                                               .destroy = owner_destroy};
+    void *memory;
+    GSW_TRY(gsw_alloc(context, 1, sizeof *o, "a preconditioner", &memory));
+    memcpy(memory, o, sizeof *o);
+    const gsw_status status =
+        gsw_preconditioner_make(context, points, &ops, memory, preconditioner);
+    if (status != GSW_SUCCESS)
+        free(memory);
+    else
+        *o = (owner){NULL, NULL, NULL};
+    return status;
+}
+
+/* ---- making candidates ---- */
+
+/* A choice on its way. */
+typedef struct search {
+    gsw_context *context;
+    const gsw_matrix *matrix;
+    gsw_multigrid_options hierarchy;
+    gsw_factor_options factor;
+    gsw_choice *choice;
+    owner best;
+    char no_factor[512], no_multigrid[512]; /* why there is none; else "" */
+} search;
+
+/* Whether a candidate's failure is an answer, not an error of the call. */
+static int is_answer(gsw_status status) {
+    return status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED ||
+           status == GSW_ERROR_OUT_OF_MEMORY;
+}
+
+/* What failed is kept for the reason; log callbacks are not told. */
+typedef struct hush {
+    gsw_log_fn log;
+    char message[sizeof((gsw_context *)0)->message]; /* NOLINT: the size of the member */
+} hush;
+
+static hush hush_begin(gsw_context *context) {
+    hush h = {.log = context->log};
+    memcpy(h.message, context->message, sizeof h.message);
+    context->log = NULL;
+    return h;
+}
+
+/* Puts the log back, and the message as well where the status was an answer. */
+static void hush_end(search *s, const hush *h, gsw_status status, char refusal[512]) {
+    s->context->log = h->log;
+    refusal[0] = '\0';
+    if (!is_answer(status))
+        return;
+    (void)snprintf(refusal, 512, "%s", s->context->message);
+    memcpy(s->context->message, h->message, sizeof h->message);
+}
+
+static gsw_status make_factor(search *s, gsw_factor_kind kind, owner *o) {
+    gsw_factor_options options = s->factor;
+    const hush h = hush_begin(s->context);
+    options.kind = kind;
+    gsw_status status = gsw_factor_create(s->context, s->matrix, &options, &o->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_factor(s->context, o->factor, &o->inner);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(s->context); /* a pivot on a device is found here */
+    hush_end(s, &h, status, s->no_factor);
+    if (status != GSW_SUCCESS)
+        drop(o);
+    return status;
+}
+
+static gsw_status make_multigrid(search *s, owner *o) {
+    const hush h = hush_begin(s->context);
+    gsw_status status = gsw_multigrid_create(s->context, s->matrix, &s->hierarchy, &o->multigrid);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_multigrid(s->context, o->multigrid, &o->inner);
+    hush_end(s, &h, status, s->no_multigrid);
+    if (status != GSW_SUCCESS)
+        drop(o);
+    return status;
+}
+
+/* The factor of choice->kind, or ILU(0) where IC(0) does not exist. */
+static gsw_status take_factor(search *s) {
+    gsw_status status;
+    if (s->best.factor != NULL)
+        return GSW_SUCCESS;
+    drop(&s->best);
+    status = make_factor(s, s->choice->kind, &s->best);
+    if (status == GSW_ERROR_ZERO_PIVOT && s->choice->kind == GSW_IC0) {
+        s->choice->kind = GSW_ILU0;
+        status = make_factor(s, GSW_ILU0, &s->best);
+    }
+    return status;
+}
+
+/* ---- what the coefficients say ---- */
+
+static int has_mirror(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const gsw_offset back = {-o.dx, -o.dy, -o.dz};
+        if (gsw_stencil_find(stencil, back) < 0)
+            return 0;
+    }
+    return 1;
+}
+
+static int reaches_far(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        if (abs(o.dx) > GSW_LUMPED_RADIUS || abs(o.dy) > GSW_LUMPED_RADIUS ||
+            abs(o.dz) > GSW_LUMPED_RADIUS)
+            return 1;
+    }
+    return 0;
+}
+
+/* The facts of a matrix, and the method and the factor that follow from them. */
+static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t points,
+                       const gsw_survey *survey) {
+    if (survey != NULL) {
+        choice->symmetric = survey->symmetric;
+        choice->diagonal = survey->negative == 0 ? 1 : survey->negative == points ? 0 : 2;
+        choice->dominant = survey->row_ratio <= 2 * (1 + 1e-12);
+        choice->m_matrix = choice->dominant && choice->diagonal == 1 &&
+                           survey->same_sign <= 1e-10 * survey->off_diagonal;
+        choice->zero_sums = survey->zero_sums;
+    }
+    const int definite = choice->symmetric == 1 && choice->diagonal != 2;
+    choice->method = definite ? GSW_CG : GSW_BICGSTAB;
+    choice->kind =
+        definite && choice->diagonal != 0 && has_mirror(&matrix->stencil) ? GSW_IC0 : GSW_ILU0;
+}
+
+/* The survey of a matrix of either format. */
+static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
+                                gsw_survey *survey) {
+    gsw_probe_matrix taken;
+    GSW_TRY(gsw_probe_take(context, matrix, &taken));
+    const gsw_status status = context->ops->multigrid->survey(context, &taken.view, 1, survey);
+    gsw_probe_release(context, &taken);
+    return status;
+}
+
+/* Looks at the coefficients. `survey` stays empty where the backend has none. */
+static gsw_status look(gsw_context *context, const gsw_matrix *matrix, int64_t points,
+                       gsw_choice *choice, gsw_survey *survey) {
+    *survey = (gsw_survey){.bad_row = -1};
+    choice->diagonal = choice->m_matrix = choice->dominant = choice->zero_sums = -1;
+    choice->estimate = choice->cycle_left = NAN;
+    if (context->ops->multigrid == NULL) {
+        GSW_TRY(gsw_probe_symmetry(context, matrix, &choice->symmetric));
+        take_facts(choice, matrix, points, NULL);
+        return GSW_SUCCESS;
+    }
+    GSW_TRY(survey_matrix(context, matrix, survey));
+    take_facts(choice, matrix, points, survey);
+    return GSW_SUCCESS;
+}
+
+/* Refuses arguments of both calls. */
+static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gsw_choice *choice,
+                        int64_t *points) {
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    return gsw_grid_points(&matrix->grid, points);
+}
+
+/* ---- the reason in words ---- */
+
+static const char *character(const gsw_choice *c) {
+    if (c->symmetric == 0)
+        return c->m_matrix == 1 ? "not symmetric, M-matrix" : "not symmetric";
+    if (c->diagonal == 2)
+        return "symmetric, diagonals of both signs";
+    if (c->diagonal == 0)
+        return "symmetric, negative diagonal";
+    return c->m_matrix == 1 ? "symmetric M-matrix" : "symmetric";
+}
+
+static void explain(search *s, gsw_reason reason) {
+    gsw_choice *c = s->choice;
+    const char *kind = gsw_factor_kind_name(c->kind);
+    const double iterations = c->method == GSW_CG ? c->estimate : ceil(c->estimate / 2);
+    char why[144] = "";
+    c->reason = reason;
+    switch (reason) {
+    case GSW_REASON_MULTIGRID:
+        if (s->no_factor[0] != '\0')
+            (void)snprintf(why, sizeof why, "; no factor: %.120s", s->no_factor);
+        else if (c->estimate < 1e4)
+            (void)snprintf(why, sizeof why, "; %s would take some %.0f iterations", kind,
+                           iterations);
+        else
+            (void)snprintf(why, sizeof why, "; %s would take very many iterations", kind);
+        break;
+    case GSW_REASON_BACKEND:
+        (void)snprintf(why, sizeof why, "; backend %s has no multigrid",
+                       gsw_backend_name(s->context->backend));
+        break;
+    case GSW_REASON_REACH:
+        (void)snprintf(why, sizeof why, "; the stencil reaches too far for multigrid");
+        break;
+    case GSW_REASON_POINTS:
+        (void)snprintf(why, sizeof why, "; the grid is too small for multigrid to pay");
+        break;
+    case GSW_REASON_DIAGONAL:
+        (void)snprintf(why, sizeof why, "; a diagonal is zero or not finite");
+        break;
+    case GSW_REASON_SIGNS:
+        (void)snprintf(why, sizeof why, "; too many couplings have the sign of the diagonal");
+        break;
+    case GSW_REASON_INDEFINITE:
+        (void)snprintf(why, sizeof why, "; indefinite");
+        break;
+    case GSW_REASON_FEW:
+        (void)snprintf(why, sizeof why, "; %s takes only some %.0f iterations", kind, iterations);
+        break;
+    case GSW_REASON_CYCLE:
+        (void)snprintf(why, sizeof why, "; a multigrid cycle leaves %.2f of a smooth error",
+                       c->cycle_left);
+        break;
+    case GSW_REASON_REFUSED:
+        (void)snprintf(why, sizeof why, "; refused: %.120s", s->no_multigrid);
+        break;
+    case GSW_REASON_METHOD_ONLY:
+        break;
+    }
+    (void)snprintf(c->text, sizeof c->text, "%s%s", character(c), why);
+}
+
+/* ---- the decision ---- */
+
+/* What speaks for the factor before anything is tried; else MULTIGRID. */
+static gsw_reason first_sight(const search *s, int64_t points, const gsw_survey *survey) {
+    if (s->context->ops->multigrid == NULL)
+        return GSW_REASON_BACKEND;
+    if (survey->bad_row >= 0)
+        return GSW_REASON_DIAGONAL;
+    if (reaches_far(&s->matrix->stencil))
+        return GSW_REASON_REACH;
+    if (points < POINTS_LEAST)
+        return GSW_REASON_POINTS;
+    if (s->choice->symmetric == 1 && s->choice->diagonal == 2)
+        return GSW_REASON_INDEFINITE;
+    if (survey->same_sign > SAME_SIGN * survey->off_diagonal)
+        return GSW_REASON_SIGNS;
+    return GSW_REASON_MULTIGRID;
+}
+
+/* Whether x'Ax has the other sign than the diagonal. */
+static int is_indefinite(const gsw_choice *choice, double energy) {
+    return choice->method == GSW_CG && (choice->diagonal == 0 ? energy > 0 : energy < 0);
+}
+
+static double worth(const search *s) {
+    return s->matrix->stencil.count > OFFSETS_FEW ? WORTH_MANY : WORTH_FEW;
+}
+
+/* Iterations with IC(0), at least, by the mean of row sum over diagonal. For the scaled matrix that
+ * is x'Ax / x'x of a constant x, which is no less than the least eigenvalue; the largest one is 2
+ * at most in an M-matrix. NaN where steps are to tell: where an elimination can do far better. */
+static double iterations_at_least(const gsw_choice *choice, const gsw_survey *survey) {
+    const double *axis = survey->coupling;
+    const double sum = axis[0] + axis[1] + axis[2];
+    const double least = 1 + 2 * survey->same_sign - survey->off_diagonal;
+    const double most = fmax(axis[0], fmax(axis[1], axis[2]));
+    if (choice->symmetric != 1 || !(most <= ONE_AXIS * sum) || !(least >= -1e-10))
+        return NAN;
+    return gsw_probe_iterations(1 - fmax(least, 0) / 2) / JACOBI_ITERATIONS;
+}
+
+/* The steps with the factor. */
+static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
+    gsw_choice *c = s->choice;
+    double left = 1, energy;
+    const gsw_status status = take_factor(s);
+    if (is_answer(status))
+        return GSW_SUCCESS; /* there is none: multigrid is what is left */
+    if (status != GSW_SUCCESS)
+        return status;
+    for (int step = 0; step < STEPS; step++) {
+        GSW_TRY(gsw_probe_step(probe, s->best.inner, &left, &energy));
+        if (is_indefinite(c, energy))
+            *reason = GSW_REASON_INDEFINITE;
+    }
+    c->estimate = gsw_probe_iterations(left);
+    if (*reason != GSW_REASON_INDEFINITE && c->estimate <= worth(s))
+        *reason = GSW_REASON_FEW;
+    return GSW_SUCCESS;
+}
+
+/* A hierarchy, and a cycle on what the steps have left. */
+static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
+    gsw_choice *c = s->choice;
+    gsw_multigrid_info info = {.size = sizeof info};
+    owner made = {NULL, NULL, NULL};
+    double energy;
+    gsw_status status = make_multigrid(s, &made);
+    if (is_answer(status)) {
+        *reason = GSW_REASON_REFUSED;
+        return GSW_SUCCESS;
+    }
+    if (status != GSW_SUCCESS)
+        return status;
+    GSW_TRY_GOTO(gsw_multigrid_get_info(made.multigrid, &info), cleanup);
+    for (int cycle = 0; cycle < CYCLES && !(c->cycle_left <= GOOD_CYCLE); cycle++)
+        GSW_TRY_GOTO(gsw_probe_step(probe, made.inner, &c->cycle_left, &energy), cleanup);
+    GSW_TRY_GOTO(gsw_probe_energy(probe, &energy), cleanup);
+    const double price = s->matrix->stencil.count > OFFSETS_FEW ? CYCLE_MANY : CYCLE_FEW;
+    const double cycles = gsw_probe_iterations(c->cycle_left);
+    if (info.levels < 2)
+        *reason = GSW_REASON_POINTS;
+    else if (is_indefinite(c, energy))
+        *reason = GSW_REASON_INDEFINITE;
+    else if (!(price * cycles < c->estimate) && !isnan(c->estimate))
+        *reason = GSW_REASON_CYCLE;
+    if (*reason == GSW_REASON_MULTIGRID) {
+        drop(&s->best);
+        s->best = made;
+        made = (owner){NULL, NULL, NULL};
+    }
+
+cleanup:
+    drop(&made);
+    return status;
+}
+
+static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *reason) {
+    gsw_probe probe;
+    gsw_status status;
+    s->choice->estimate = iterations_at_least(s->choice, survey);
+    GSW_TRY(gsw_probe_open(s->context, s->matrix, s->choice->zero_sums, &probe));
+    if (s->choice->estimate > worth(s))
+        GSW_TRY_GOTO(gsw_probe_roughen(&probe), cleanup);
+    else
+        GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
+    if (*reason == GSW_REASON_MULTIGRID)
+        GSW_TRY_GOTO(try_multigrid(s, &probe, reason), cleanup);
+
+cleanup:
+    gsw_probe_close(&probe);
+    return status;
+}
+
+/* Multigrid because there is no factor. */
+static gsw_status take_multigrid(search *s, gsw_reason *reason) {
+    const gsw_status status = make_multigrid(s, &s->best);
+    if (status == GSW_SUCCESS)
+        *reason = GSW_REASON_MULTIGRID;
+    return is_answer(status) ? GSW_ERROR_ZERO_PIVOT : status;
+}
+
+/* Fills s->best, and what the choice says of it. */
+static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
+    gsw_reason reason = first_sight(s, points, survey);
+    if (reason == GSW_REASON_MULTIGRID)
+        GSW_TRY(probe_both(s, survey, &reason));
+    if (reason == GSW_REASON_INDEFINITE) {
+        s->choice->method = GSW_BICGSTAB;
+        if (s->choice->kind != GSW_ILU0)
+            drop(&s->best);
+        s->choice->kind = GSW_ILU0;
+    }
+    gsw_status status = reason == GSW_REASON_MULTIGRID ? GSW_SUCCESS : take_factor(s);
+    if (status == GSW_ERROR_ZERO_PIVOT && s->context->ops->multigrid != NULL)
+        status = take_multigrid(s, &reason);
+    if (is_answer(status))
+        return gsw_fail(s->context, status, "%s", s->no_factor);
+    explain(s, reason);
+    return status;
+}
+
+static gsw_status resolve(gsw_context *context, const gsw_choice_options *given, search *s) {
+    gsw_choice_options options;
+    GSW_TRY(gsw_options_take(context, "gsw_choice_options", given, sizeof options, &options));
+    s->hierarchy = (gsw_multigrid_options){.size = sizeof s->hierarchy, .cycle_type = GSW_F32};
+    s->factor = (gsw_factor_options){.size = sizeof s->factor};
+    if (options.multigrid != NULL)
+        GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", options.multigrid,
+                                 sizeof s->hierarchy, &s->hierarchy));
+    if (options.factor != NULL)
+        GSW_TRY(gsw_options_take(context, "gsw_factor_options", options.factor, sizeof s->factor,
+                                 &s->factor));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
+                      const gsw_choice_options *options, gsw_preconditioner **preconditioner,
+                      gsw_choice *choice) {
+    gsw_choice made = {.size = sizeof made};
+    search s = {.context = context, .matrix = matrix, .choice = &made};
+    gsw_survey survey;
+    gsw_status status;
+    int64_t points;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
+    *preconditioner = NULL;
+    GSW_TRY(check(context, matrix, choice, &points));
+    GSW_TRY(resolve(context, options, &s));
+    GSW_TRY(look(context, matrix, points, &made, &survey));
+    GSW_TRY_GOTO(decide(&s, points, &survey), cleanup);
+    made.multigrid = s.best.multigrid;
+    made.factor = s.best.factor;
+    GSW_TRY_GOTO(hand_over(context, points, &s.best, preconditioner), cleanup);
+    gsw_result_give(choice, &made, sizeof made);
+
+cleanup:
+    drop(&s.best);
+    return status;
+}
+
+gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw_choice *choice) {
+    gsw_choice made = {.size = sizeof made};
+    search s = {.context = context, .matrix = matrix, .choice = &made};
+    gsw_survey survey;
+    int64_t points;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, choice != NULL, "choice is NULL");
+    GSW_TRY(check(context, matrix, choice, &points));
+    GSW_TRY(look(context, matrix, points, &made, &survey));
+    explain(&s, GSW_REASON_METHOD_ONLY);
+    gsw_result_give(choice, &made, sizeof made);
+    return GSW_SUCCESS;
+}

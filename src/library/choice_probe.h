@@ -1,0 +1,51 @@
+/* choice_probe.h: what preconditioners do to a smooth error, and what a matrix is like. */
+#ifndef GSW_CHOICE_PROBE_H
+#define GSW_CHOICE_PROBE_H
+
+#include <gridsweep/preconditioner.h>
+#include "contract/multigrid_ops.h"
+
+/* A matrix as stencil arrays: the caller's own, or a copy of a CSR in the backend's memory. */
+typedef struct gsw_probe_matrix {
+    gsw_matrix view;
+    void *block; /* NULL: nothing was copied */
+    const void *values[GSW_STENCIL_MAX];
+} gsw_probe_matrix;
+
+/* Needs the backend's multigrid operations. Errors: OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID. */
+gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken);
+void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken);
+
+/* Whether x'A(Ax) = (Ax)'(Ax) for an x of random signs, which a matrix that is not symmetric has
+ * next to no chance of. For backends without a survey. */
+gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, int *symmetric);
+
+/* An error e of the guess 0, in the backend's memory. */
+typedef struct gsw_probe {
+    gsw_context *context;
+    const gsw_matrix *matrix;
+    int64_t n;
+    double *error, *residual;
+    double *ones; /* where constants are in the null space: e has none of them; else NULL */
+    double size;  /* |e| */
+} gsw_probe;
+
+/* e = 1, or, without constants, a ramp over the rows. Errors: OUT_OF_MEMORY, OVERFLOW. */
+gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int zero_sums,
+                          gsw_probe *probe);
+void gsw_probe_close(gsw_probe *probe);
+
+/* e -= M^-1 A e. *left is |e| after over |e| before; *energy is e'Ae before. */
+gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, double *left,
+                          double *energy);
+
+/* Adds 1 or -1 at random to each value of e, which is then smooth and rough in equal parts. */
+gsw_status gsw_probe_roughen(gsw_probe *probe);
+
+/* e'Ae. */
+gsw_status gsw_probe_energy(gsw_probe *probe, double *energy);
+
+/* Iterations of CG to 1e-8 if the eigenvalues of M^-1 A lie between 1 - left and 1. */
+double gsw_probe_iterations(double left);
+
+#endif
