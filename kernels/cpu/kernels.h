@@ -1,10 +1,11 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
- * vector.c, spmv.c, line.c, sweep.c, eliminate.c and multigrid_*.c are compiled several times (on
- * x86-64: baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a suffix. Each
- * build defines its functions through GSW_ISA_FN and table.c, compiled with them, gathers them in
- * one table. The backend picks the best table that the processor can run. Arithmetic is the same in
- * all of them (the compiler fuses multiply-adds where the instruction set has them). */
+ * vector.c, spmv.c, line.c, sweep.c, eliminate.c and the kernels of multigrid are compiled several
+ * times (on x86-64: baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a
+ * suffix. Each build defines its functions through GSW_ISA_FN and table.c, compiled with them,
+ * gathers them in one table. The backend picks the best table that the processor can run.
+ * Arithmetic is the same in all of them (the compiler fuses multiply-adds where the instruction set
+ * has them). */
 #ifndef GSW_CPU_KERNELS_H
 #define GSW_CPU_KERNELS_H
 
