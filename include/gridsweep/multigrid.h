@@ -46,7 +46,11 @@
  * Matrices whose rows all add up to 0 are known to be singular: tell the Krylov method, too
  * (nullspace). For other singular matrices the direct solve is a generalised inverse.
  *
- * The CPU backend has multigrid; with CUDA making one ends in UNSUPPORTED.
+ * Both backends make and apply a hierarchy where the matrix is. On CUDA the set-up runs on the
+ * device: the host reads each level's survey, which decides what the next level is, and inverts the
+ * coarsest matrix where that is nearly singular. An application is queued on the context's stream,
+ * allocates nothing, does not wait, and can be captured in a graph. CUDA needs compute capability
+ * 9.0. Iterations on the two differ by one at most, because CUDA solves larger levels directly.
  *
  * Sources: Dendy, Black box multigrid, J. Comput. Phys. 48 (1982), and Appl. Math. Comput. 13
  * (1983); Trottenberg, Oosterlee and Schueller, Multigrid (2001), for cycles. */
@@ -88,8 +92,8 @@ typedef struct gsw_multigrid_options {
                              the direct solve are always in fp64 */
     double theta;         /* coarsen the axes whose coupling is at least theta times the strongest,
                              0 < theta <= 1; 0 means 0.25 */
-    int64_t coarsest_points; /* a level of at most so many points is solved directly; 0 means 200;
-                                at most 2000 */
+    int64_t coarsest_points; /* a level of at most so many points is solved directly; 0 means 200,
+                                on CUDA 520; at most 2000 */
     gsw_interpolation interpolation; /* INJECTION does not look at theta */
     int max_levels; /* at most 64; 0 means as many as the direct solve needs. Where the last of so
                        many levels has more points than coarsest_points, it is not solved but
@@ -137,8 +141,8 @@ typedef struct gsw_multigrid_level {
  * is kept. Its diagonal must not hold zeros.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (black-box interpolation with a stencil that reaches
  * farther than 2; fp32 cycles for values beyond the range of fp32), OVERFLOW, OUT_OF_MEMORY,
- * NOT_A_GRID, ZERO_PIVOT (a zero or not finite diagonal, with its row; a coarsest matrix that is zero
- * or not finite). */
+ * NOT_A_GRID, ZERO_PIVOT (a zero or not finite diagonal, with its row; a coarsest matrix that is
+ * zero or not finite). */
 GSW_API
 gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_multigrid_options *options, gsw_multigrid **multigrid);

@@ -25,8 +25,8 @@ static const char *const solve_method_choices[] = {"cg",         "bicgstab", "gm
 static const char *const solve_precond_choices[] = {"ilu0", "ic0", "dilu", "ssor", "jacobi",
                                                     "none", "mg",  "auto", NULL};
 static const char *const cycle_choices[] = {"V", "F", "W", NULL};
-static const char *const smoother_choices[] = {"auto",        "gs",     "symgs",     "ilu0",
-                                               "ilu0-finest", "jacobi", "chebyshev", NULL};
+static const char *const smoother_choices[] = {
+    "auto", "gs", "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev", "multicolor", NULL};
 static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
 static const char *const norm_choices[] = {"true", "preconditioned", NULL};
 static const char *const nullspace_choices[] = {"none", "constant", NULL};
@@ -73,16 +73,17 @@ static const cli_option table[OPT_COUNT] = {
                      INTEGER(restart, 1, 10000)},
     [OPT_BENCH_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
                            "preconditioner, or several separated by commas; ic0 needs a symmetric "
-                           "matrix; mg is multigrid, on the CPU (default: ilu0)",
+                           "matrix; mg is multigrid (default: ilu0)",
                            TEXT(preconds)},
     [OPT_SOLVE_PRECOND] = {"precond", "auto|none|jacobi|ilu0|ic0|dilu|ssor|mg",
-                           "preconditioner; ic0 needs a symmetric matrix; mg is multigrid, on the "
-                           "CPU; auto takes mg, or ic0 or ilu0 where these are quicker or "
+                           "preconditioner; ic0 needs a symmetric matrix; mg is multigrid; auto "
+                           "takes mg, or ic0 or ilu0 where these are quicker or "
                            "multigrid does not converge, and says why (default: auto)",
                            CHOICE(precond, solve_precond_choices)},
     [OPT_MG_CYCLE] = {"mg-cycle", "V|F|W", "multigrid: the cycle (default: V)",
                       CHOICE(mg_cycle, cycle_choices)},
-    [OPT_MG_SMOOTHER] = {"mg-smoother", "auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev",
+    [OPT_MG_SMOOTHER] = {"mg-smoother",
+                         "auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev|multicolor",
                          "multigrid: what smooths on each level; auto is gs for a symmetric "
                          "matrix and symgs for others (default: auto)",
                          CHOICE(mg_smoother, smoother_choices)},

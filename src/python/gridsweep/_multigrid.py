@@ -42,7 +42,7 @@ class MultigridInfo(NamedTuple):
     cycle_type: str             # dtype of the whole cycle
     symmetric: bool             # A is symmetric, and R is P transposed
     singular: bool              # every row's sum vanishes: constants are in the null space
-    smoother_fallbacks: int     # levels where ILU(0) met a bad pivot
+    smoother_fallbacks: int     # levels where ILU(0) does not serve
     operator_complexity: float  # couplings of all levels over those of the finest
     grid_complexity: float      # points of all levels over those of the finest
     bytes: int                  # all memory that the hierarchy keeps
@@ -194,14 +194,15 @@ _OPTIONS = ("grid", "smoother", "cycle", "pre_sweeps", "post_sweeps", "theta", "
 
 
 def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, theta=0.25,
-               cycle_type="float64", coarsest_points=200, stencil=None, threads=0, context=None):
+               cycle_type="float64", coarsest_points=None, stencil=None, threads=0, context=None):
     options = t.gsw_multigrid_options(
         smoother=choice("smoother", smoother, t.SMOOTHERS), cycle=choice("cycle", cycle, t.CYCLES),
         pre_sweeps=integer("pre_sweeps", pre_sweeps, 1, 1000),
         post_sweeps=integer("post_sweeps", post_sweeps, 1, 1000),
         cycle_type=t.DTYPES[dtype_argument("cycle_type", cycle_type)],
         theta=real("theta", theta, lambda v: 0 < v <= 1, "above 0 and at most 1"),
-        coarsest_points=integer("coarsest_points", coarsest_points, 1, 2000))
+        coarsest_points=0 if coarsest_points is None else integer(
+            "coarsest_points", coarsest_points, 1, 2000))
     context = context_for(context, threads)
     return Multigrid(context, Matrix(context, "A", A, grid, stencil), options)
 
@@ -216,7 +217,7 @@ def multigrid(A, grid=None, **options):
 
     Options, by keyword:
     smoother         "auto": "gs" for a symmetric A, "symgs" for others; or "gs", "symgs", "ilu0",
-                     "ilu0-finest", "jacobi", "chebyshev"
+                     "ilu0-finest", "jacobi", "chebyshev", "multicolor"
     cycle            "V", "F" or "W"
     pre_sweeps       smoothing steps before each coarse correction, 1 or more
     post_sweeps      and after it; cg() needs as many as before
@@ -225,7 +226,8 @@ def multigrid(A, grid=None, **options):
     cycle_type       "float64" or "float32" (or NumPy's types), of the whole cycle; b and x are
                      always float64. float32 halves the bytes and suits cg() and bicgstab(), but not
                      gmres() to a tolerance below 1e-7.
-    coarsest_points  a level of at most so many points is solved directly; 1 to 2000, by default 200
+    coarsest_points  a level of at most so many points is solved directly; 1 to 2000, by default 200, on
+                     a GPU 520
     stencil          Stencil or its name; None: it is found
     threads, context  as for ilu0()
 

@@ -34,7 +34,7 @@ KINDS = {"ilu0": 0, "ic0": 1, "dilu": 2, "ssor": 3, "jacobi": 4, "lower": 5, "up
 NORMS = {"true": 0, "preconditioned": 1}
 NULLSPACES = {"none": 0, "constant": 1}  # or a vector: 2
 SMOOTHERS = {"auto": 0, "gs": 1, "symgs": 2, "ilu0": 3, "ilu0-finest": 4, "jacobi": 5,
-             "chebyshev": 6}
+             "chebyshev": 6, "multicolor": 7}
 CYCLES = {"V": 0, "F": 1, "W": 2}
 PARTS = {"A": 0, "P": 1, "R": 2}
 DTYPES = {"float64": 0, "float32": 1}
@@ -109,14 +109,15 @@ class gsw_sptrsv_options(_Sized):
 class gsw_multigrid_options(_Sized):
     _fields_ = [("size", c_size_t), ("smoother", c_int), ("cycle", c_int), ("pre_sweeps", c_int),
                 ("post_sweeps", c_int), ("cycle_type", c_int), ("theta", c_double),
-                ("coarsest_points", c_int64)]
+                ("coarsest_points", c_int64), ("interpolation", c_int), ("max_levels", c_int)]
 
 
 class gsw_multigrid_info(_Sized):
     _fields_ = [("size", c_size_t), ("levels", c_int), ("smoother", c_int), ("cycle", c_int),
                 ("cycle_type", c_int), ("symmetric", c_int), ("singular", c_int),
                 ("smoother_fallbacks", c_int), ("operator_complexity", c_double),
-                ("grid_complexity", c_double), ("bytes", c_int64), ("degenerate_points", c_int64)]
+                ("grid_complexity", c_double), ("bytes", c_int64), ("degenerate_points", c_int64),
+                ("interpolation", c_int), ("direct", c_int)]
 
 
 class gsw_multigrid_level(_Sized):
