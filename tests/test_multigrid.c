@@ -835,7 +835,7 @@ START_TEST(bad_options_are_refused) {
     ck_assert_int_eq(gsw_problem_parse(context, "poisson:9x8x7", NULL, &problem), GSW_SUCCESS);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     refuse_option(m, (gsw_multigrid_options){0}, "size");
-    refuse_option(m, OPTIONS(.smoother = (gsw_smoother)7), "smoother");
+    refuse_option(m, OPTIONS(.smoother = (gsw_smoother)(GSW_SMOOTHER_MULTICOLOR + 1)), "smoother");
     refuse_option(m, OPTIONS(.cycle = (gsw_cycle)3), "cycle");
     refuse_option(m, OPTIONS(.pre_sweeps = -1), "pre_sweeps");
     refuse_option(m, OPTIONS(.post_sweeps = -1), "post_sweeps");
