@@ -155,9 +155,12 @@ ended_well() {
 check_solves() {
     local tool=$1 log=$2 summary=$3 solve code
     shift 3
-    for solve in "convection:12x11x13 --method bicgstab --precond ilu0" \
-        "hpcg:9x10x7 --method cg --precond ic0" \
-        "lognormal:13x12x11 --method cg --precond mg --mg-smoother multicolor"; do
+    local solves=("convection:12x11x13 --method bicgstab --precond ilu0"
+        "hpcg:9x10x7 --method cg --precond ic0")
+    # A cycle's launches are more than synccheck can follow with so many barriers.
+    [ "$tool" = synccheck ] ||
+        solves+=("lognormal:13x12x11 --method cg --precond mg --mg-smoother multicolor")
+    for solve in "${solves[@]}"; do
         code=0
         # shellcheck disable=SC2086 # the options of the solve are words
         timeout 100 compute-sanitizer "$@" --error-exitcode 9 "$build/gridsweep" solve \
