@@ -20,8 +20,9 @@
  *
  * A point's colour is the parity of its indices. MULTICOLOR does both directions in each step where
  * the matrix is not symmetric. A level whose stencil reaches farther than one point uses GS or
- * SYMGS instead. AUTO is GS for a symmetric matrix and SYMGS for others; on CUDA it smooths small
- * coarse levels with MULTICOLOR, because a sweep in natural order has too little to do there.
+ * SYMGS instead. AUTO is GS for a symmetric matrix and SYMGS for others; on CUDA it smooths coarse
+ * levels that are long in z for their size with MULTICOLOR: a sweep in natural order mostly waits
+ * for itself there.
  *
  * INJECTION is HPCG's interpolation, far cheaper and far weaker: P copies a coarse value to the one
  * fine point at its place, R = P^T, and the coarse matrix takes the fine one's coefficients as they
@@ -33,9 +34,9 @@
  * can use it. (An F cycle's operator is not exactly symmetric.) For other matrices the restriction
  * is made from the symmetric part, and SYMGS is the smoother that serves.
  *
- * An fp32 cycle costs half the bytes and, in CG and BiCGSTAB, at most one iteration more. GMRES
- * wants a linear preconditioner more exactly than fp32 rounds: there it stops short of 1e-7 per
- * restart.
+ * An fp32 cycle costs half the bytes and, in CG and BiCGSTAB, at most one iteration more in nearly
+ * all that has been tried. GMRES wants a linear preconditioner more exactly than fp32 rounds: there
+ * it stops short of 1e-7 per restart.
  *
  * A coarse ILU(0) can meet a bad pivot, or enlarge errors although its pivots are good: some steps
  * of a power iteration show that. Such a level uses GS, or SYMGS where the matrix is not symmetric,
@@ -49,8 +50,9 @@
  * Both backends make and apply a hierarchy where the matrix is. On CUDA the set-up runs on the
  * device: the host reads each level's survey, which decides what the next level is, and inverts the
  * coarsest matrix where that is nearly singular. An application is queued on the context's stream,
- * allocates nothing, does not wait, and can be captured in a graph. CUDA needs compute capability
- * 9.0. Iterations on the two differ by one at most, because CUDA solves larger levels directly.
+ * allocates nothing and does not wait. CUDA needs compute capability 9.0. Iterations on the two
+ * differ by one at most in what has been tried: CUDA solves larger levels directly, and extends
+ * coarse stencils to named ones.
  *
  * Sources: Dendy, Black box multigrid, J. Comput. Phys. 48 (1982), and Appl. Math. Comput. 13
  * (1983); Trottenberg, Oosterlee and Schueller, Multigrid (2001), for cycles. */
