@@ -113,23 +113,31 @@ static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
-static gsw_status cpu_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
-                                    const gsw_matrix *matrix, double *diagonal) {
-    const gsw_grid *g = &transfer->coarse, *f = &transfer->fine;
-    const int threads = threads_for(context, points_of(g), SETUP_GRAIN);
-    const int64_t sx = transfer->axes & 1 ? 2 : 1, sy = transfer->axes & 2 ? 2 : 1,
-                  sz = transfer->axes & 4 ? 2 : 1;
+/* A coarse line's diagonal, from that of the fine points at its places. */
+static void mend_line(const gsw_transfer *t, const gsw_matrix *matrix, int64_t y, int64_t z,
+                      double *diagonal) {
+    const int64_t sx = t->axes & 1 ? 2 : 1, sy = t->axes & 2 ? 2 : 1, sz = t->axes & 4 ? 2 : 1;
     const void *fine = matrix->array.values[matrix->stencil.center];
+    for (int64_t x = 0; x < t->coarse.nx; x++) {
+        const double above = gsw_value_at(fine, matrix->array.value_type,
+                                          gsw_grid_row(&t->fine, sx * x, sy * y, sz * z));
+        if (fabs(diagonal[x]) <= 64 * DBL_EPSILON * fabs(above))
+            diagonal[x] = above;
+    }
+}
+
+static void mend_lines(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
+                       double *diagonal) {
+    const gsw_grid *g = &t->coarse;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t line = 0; line < g->ny * g->nz; line++)
-        for (int64_t x = 0; x < g->nx; x++) {
-            double *own = &diagonal[line * g->nx + x];
-            const double above =
-                gsw_value_at(fine, matrix->array.value_type,
-                             gsw_grid_row(f, sx * x, sy * (line % g->ny), sz * (line / g->ny)));
-            if (fabs(*own) <= 64 * DBL_EPSILON * fabs(above))
-                *own = above;
-        }
+        mend_line(t, matrix, line % g->ny, line / g->ny, diagonal + line * g->nx);
+}
+
+static gsw_status cpu_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
+                                    const gsw_matrix *matrix, double *diagonal) {
+    mend_lines(threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN), transfer, matrix,
+               diagonal);
     return GSW_SUCCESS;
 }
 
@@ -158,14 +166,19 @@ static void inject_line(const gsw_transfer *t, const gsw_matrix *matrix, int32_t
                     : 0;
 }
 
-static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
-                             const gsw_matrix *matrix, double *const *coarse) {
-    const gsw_grid *g = &transfer->coarse;
-    const int threads = threads_for(context, points_of(g), SETUP_GRAIN);
+static void inject_lines(int threads, const gsw_transfer *t, const gsw_matrix *matrix,
+                         double *const *coarse) {
+    const gsw_grid *g = &t->coarse;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t line = 0; line < g->ny * g->nz; line++)
-        for (int32_t e = 0; e < transfer->coarse_stencil.count; e++)
-            inject_line(transfer, matrix, e, line % g->ny, line / g->ny, coarse[e] + line * g->nx);
+        for (int32_t e = 0; e < t->coarse_stencil.count; e++)
+            inject_line(t, matrix, e, line % g->ny, line / g->ny, coarse[e] + line * g->nx);
+}
+
+static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
+                             const gsw_matrix *matrix, double *const *coarse) {
+    inject_lines(threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN), transfer, matrix,
+                 coarse);
     return GSW_SUCCESS;
 }
 
@@ -316,7 +329,8 @@ static void relax_line(const gsw_matrix *matrix, const gsw_line_stencil *line, g
         for (int k = 0; k < line->count; k++) {
             const int32_t e = line->entry[k];
             const gsw_offset o = offsets[e];
-            const int theirs = ((i + o.dx) & 1) | ((y + o.dy) & 1) << 1 | ((z + o.dz) & 1) << 2;
+            const int theirs =
+                (int)(((i + o.dx) & 1) | ((y + o.dy) & 1) << 1 | ((z + o.dz) & 1) << 2);
             if (e == center || matrix->array.values[e] == NULL ||
                 !gsw_inside_line(line, k, i, g->nx) || (zero && theirs > color))
                 continue;

@@ -70,8 +70,9 @@ static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char 
     return gsw_cuda_check(context, cudaGetLastError(), what);
 }
 
-/* Device memory for work on the context's stream alone, from the context's pool, and its end, in the
- * order of the stream; NULL is allowed there. Errors: OUT_OF_MEMORY, with `what` in the message. */
+/* Device memory for work on the context's stream alone, from the context's pool, and its end, in
+ * the order of the stream; NULL is allowed there. Errors: OUT_OF_MEMORY, with `what` in the
+ * message. */
 gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what, void **pointer);
 void gsw_cuda_unreserve(gsw_context *context, void *pointer);
 

@@ -486,7 +486,7 @@ gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
     search s = {.context = context, .matrix = matrix, .choice = &made};
     gsw_survey survey;
     gsw_status status;
-    int64_t points;
+    int64_t points = 0;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     *preconditioner = NULL;
@@ -508,7 +508,7 @@ gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw
     gsw_choice made = {.size = sizeof made};
     search s = {.context = context, .matrix = matrix, .choice = &made};
     gsw_survey survey;
-    int64_t points;
+    int64_t points = 0;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, choice != NULL, "choice is NULL");
     GSW_TRY(check(context, matrix, choice, &points));
