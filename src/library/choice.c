@@ -15,6 +15,7 @@
 #include "geometry/multigrid.h"
 #include "options.h"
 #include "preconditioner.h"
+#include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_choice_options, factor);
 GSW_ENDS_WITH(gsw_choice, text);
@@ -187,26 +188,6 @@ static gsw_status take_factor(search *s) {
 
 /* ---- what the coefficients say ---- */
 
-static int has_mirror(const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const gsw_offset back = {-o.dx, -o.dy, -o.dz};
-        if (gsw_stencil_find(stencil, back) < 0)
-            return 0;
-    }
-    return 1;
-}
-
-static int reaches_far(const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        if (abs(o.dx) > GSW_LUMPED_RADIUS || abs(o.dy) > GSW_LUMPED_RADIUS ||
-            abs(o.dz) > GSW_LUMPED_RADIUS)
-            return 1;
-    }
-    return 0;
-}
-
 /* The facts of a matrix, and the method and the factor that follow from them. */
 static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t points,
                        const gsw_survey *survey) {
@@ -220,8 +201,9 @@ static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t poi
     }
     const int definite = choice->symmetric == 1 && choice->diagonal != 2;
     choice->method = definite ? GSW_CG : GSW_BICGSTAB;
-    choice->kind =
-        definite && choice->diagonal != 0 && has_mirror(&matrix->stencil) ? GSW_IC0 : GSW_ILU0;
+    choice->kind = definite && choice->diagonal != 0 && gsw_stencil_is_symmetric(&matrix->stencil)
+                       ? GSW_IC0
+                       : GSW_ILU0;
 }
 
 /* The survey of a matrix of either format. */
@@ -331,7 +313,7 @@ static gsw_reason first_sight(const search *s, int64_t points, const gsw_survey 
         return GSW_REASON_BACKEND;
     if (survey->bad_row >= 0)
         return GSW_REASON_DIAGONAL;
-    if (reaches_far(&s->matrix->stencil))
+    if (gsw_stencil_beyond(&s->matrix->stencil, GSW_LUMPED_RADIUS) != NULL)
         return GSW_REASON_REACH;
     if (points < POINTS_LEAST)
         return GSW_REASON_POINTS;

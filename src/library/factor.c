@@ -10,6 +10,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "options.h"
+#include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_factor_options, pivot_shift);
 GSW_ENDS_WITH(gsw_factor_info, first_bad_row);
@@ -50,15 +51,6 @@ static int same_stencil(const gsw_stencil *a, const gsw_stencil *b) {
            memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof a->offsets[0]) == 0;
 }
 
-static int is_symmetric(const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset a = stencil->offsets[e], b = stencil->offsets[stencil->count - 1 - e];
-        if (a.dx != -b.dx || a.dy != -b.dy || a.dz != -b.dz)
-            return 0;
-    }
-    return 1;
-}
-
 /* Can the factor take values from this matrix? */
 static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
@@ -95,7 +87,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    if (options->kind == GSW_IC0 && !is_symmetric(&matrix->stencil))
+    if (options->kind == GSW_IC0 && !gsw_stencil_is_symmetric(&matrix->stencil))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "ic0 needs a symmetric stencil: one that has -o for each offset o");
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a factor", (void **)&made));

@@ -9,6 +9,7 @@
 #include "multigrid_internal.h"
 #include "options.h"
 #include "preconditioner.h"
+#include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_multigrid_options, max_levels);
 GSW_ENDS_WITH(gsw_multigrid_info, direct);
@@ -51,15 +52,12 @@ static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *giv
 }
 
 static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        if (abs(o.dx) > GSW_LUMPED_RADIUS || abs(o.dy) > GSW_LUMPED_RADIUS ||
-            abs(o.dz) > GSW_LUMPED_RADIUS)
-            return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                            "multigrid: offset (%d, %d, %d) of the stencil reaches farther than %d",
-                            o.dx, o.dy, o.dz, GSW_LUMPED_RADIUS);
-    }
-    return GSW_SUCCESS;
+    const gsw_offset *far = gsw_stencil_beyond(stencil, GSW_LUMPED_RADIUS);
+    return far == NULL
+               ? GSW_SUCCESS
+               : gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                          "multigrid: offset (%d, %d, %d) of the stencil reaches farther than %d",
+                          far->dx, far->dy, far->dz, GSW_LUMPED_RADIUS);
 }
 
 gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,

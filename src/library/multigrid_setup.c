@@ -7,6 +7,7 @@
 #include "contract/dense.h"
 #include "contract/stencils.h"
 #include "multigrid_internal.h"
+#include "stencil_facts.h"
 
 gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, int64_t *bytes,
                                void **pointer) {
@@ -56,10 +57,10 @@ static gsw_status alloc_matrix(gsw_context *context, const gsw_grid *grid,
     for (int32_t e = 0; e < stencil->count; e++) {
         const gsw_offset o = stencil->offsets[e];
         const int64_t distance = llabs(gsw_grid_row(grid, o.dx, o.dy, o.dz));
-        symmetric = symmetric && gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) >= 0;
         reach = distance > reach ? distance : reach;
     }
-    if (!symmetric || !context->ops->multigrid->shares_mirrored)
+    if (!symmetric || !gsw_stencil_is_symmetric(stencil) ||
+        !context->ops->multigrid->shares_mirrored)
         return alloc_arrays(context, stencil->count, points, 0, type, bytes, arrays);
     const int32_t first = stencil->center;
     gsw_level_arrays upper;
@@ -103,12 +104,9 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
     gsw_context *context = mg->context;
     const gsw_log_fn log = context->log;
     char message[sizeof context->message];
-    int mirrored = mg->symmetric && mg->options.interpolation != GSW_INTERPOLATION_INJECTION;
-    for (int32_t e = 0; e < level->matrix.stencil.count; e++) {
-        const gsw_offset o = level->matrix.stencil.offsets[e];
-        const gsw_offset back = {-o.dx, -o.dy, -o.dz};
-        mirrored = mirrored && gsw_stencil_find(&level->matrix.stencil, back) >= 0;
-    }
+    const int mirrored = mg->symmetric &&
+                         mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
+                         gsw_stencil_is_symmetric(&level->matrix.stencil);
     memcpy(message, context->message, sizeof message);
     context->log = NULL;
     const gsw_status status = fill_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, &level->first);
@@ -400,20 +398,10 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
     return take_matrix(mg, matrix);
 }
 
-/* Whether all couplings reach one point at most: then points of a colour do not depend on each
- * other. */
-static int is_near(const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        if (abs(o.dx) > 1 || abs(o.dy) > 1 || abs(o.dz) > 1)
-            return 0;
-    }
-    return 1;
-}
-
 static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     const gsw_level *level = mg->level[number];
-    const int near = is_near(&level->matrix.stencil);
+    /* couplings that reach one point at most: points of a colour do not depend on each other */
+    const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:

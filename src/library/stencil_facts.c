@@ -1,0 +1,24 @@
+/* stencil_facts.c: see stencil_facts.h. */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "stencil_facts.h"
+
+/* Negation turns the ascending order round. */
+int gsw_stencil_is_symmetric(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset a = stencil->offsets[e], b = stencil->offsets[stencil->count - 1 - e];
+        if (a.dx != -b.dx || a.dy != -b.dy || a.dz != -b.dz)
+            return 0;
+    }
+    return 1;
+}
+
+const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset *o = &stencil->offsets[e];
+        if (abs(o->dx) > reach || abs(o->dy) > reach || abs(o->dz) > reach)
+            return o;
+    }
+    return NULL;
+}

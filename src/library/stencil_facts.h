@@ -1,0 +1,13 @@
+/* stencil_facts.h: what follows from the offsets of a stencil alone. */
+#ifndef GSW_STENCIL_FACTS_H
+#define GSW_STENCIL_FACTS_H
+
+#include <gridsweep/grid.h>
+
+/* Whether the stencil holds -o for each of its offsets o. The offsets ascend. */
+int gsw_stencil_is_symmetric(const gsw_stencil *stencil);
+
+/* The first offset with a component beyond -reach..reach; NULL: there is none. */
+const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach);
+
+#endif
