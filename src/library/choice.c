@@ -15,6 +15,7 @@
 #include "geometry/multigrid.h"
 #include "options.h"
 #include "preconditioner.h"
+#include "quiet.h"
 #include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_choice_options, factor);
@@ -123,50 +124,35 @@ static int is_answer(gsw_status status) {
            status == GSW_ERROR_OUT_OF_MEMORY;
 }
 
-/* What failed is kept for the reason; log callbacks are not told. */
-typedef struct hush {
-    gsw_log_fn log;
-    char message[sizeof((gsw_context *)0)->message]; /* NOLINT: the size of the member */
-} hush;
-
-static hush hush_begin(gsw_context *context) {
-    hush h = {.log = context->log};
-    memcpy(h.message, context->message, sizeof h.message);
-    context->log = NULL;
-    return h;
-}
-
-/* Puts the log back, and the message as well where the status was an answer. */
-static void hush_end(search *s, const hush *h, gsw_status status, char refusal[512]) {
-    s->context->log = h->log;
+/* Ends the trial of a candidate. Where its failure is an answer, the message becomes `refusal`. */
+static void end_trial(search *s, const gsw_quiet *quiet, gsw_status status, char refusal[512]) {
     refusal[0] = '\0';
-    if (!is_answer(status))
-        return;
-    (void)snprintf(refusal, 512, "%s", s->context->message);
-    memcpy(s->context->message, h->message, sizeof h->message);
+    if (is_answer(status))
+        (void)snprintf(refusal, 512, "%s", s->context->message);
+    gsw_quiet_end(s->context, quiet, is_answer(status));
 }
 
 static gsw_status make_factor(search *s, gsw_factor_kind kind, owner *o) {
     gsw_factor_options options = s->factor;
-    const hush h = hush_begin(s->context);
+    const gsw_quiet quiet = gsw_quiet_begin(s->context);
     options.kind = kind;
     gsw_status status = gsw_factor_create(s->context, s->matrix, &options, &o->factor);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_factor(s->context, o->factor, &o->inner);
     if (status == GSW_SUCCESS)
         status = gsw_context_synchronize(s->context); /* a pivot on a device is found here */
-    hush_end(s, &h, status, s->no_factor);
+    end_trial(s, &quiet, status, s->no_factor);
     if (status != GSW_SUCCESS)
         drop(o);
     return status;
 }
 
 static gsw_status make_multigrid(search *s, owner *o) {
-    const hush h = hush_begin(s->context);
+    const gsw_quiet quiet = gsw_quiet_begin(s->context);
     gsw_status status = gsw_multigrid_create(s->context, s->matrix, &s->hierarchy, &o->multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_multigrid(s->context, o->multigrid, &o->inner);
-    hush_end(s, &h, status, s->no_multigrid);
+    end_trial(s, &quiet, status, s->no_multigrid);
     if (status != GSW_SUCCESS)
         drop(o);
     return status;

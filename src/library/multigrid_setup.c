@@ -7,6 +7,7 @@
 #include "contract/dense.h"
 #include "contract/stencils.h"
 #include "multigrid_internal.h"
+#include "quiet.h"
 #include "stencil_facts.h"
 
 gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, int64_t *bytes,
@@ -101,18 +102,12 @@ static gsw_status fill_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_ki
 
 /* ILU(0): a bad pivot is an answer, not an error that anybody is told of. */
 static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
-    gsw_context *context = mg->context;
-    const gsw_log_fn log = context->log;
-    char message[sizeof context->message];
     const int mirrored = mg->symmetric &&
                          mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
                          gsw_stencil_is_symmetric(&level->matrix.stencil);
-    memcpy(message, context->message, sizeof message);
-    context->log = NULL;
+    const gsw_quiet quiet = gsw_quiet_begin(mg->context);
     const gsw_status status = fill_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, &level->first);
-    context->log = log;
-    if (status == GSW_ERROR_ZERO_PIVOT)
-        memcpy(context->message, message, sizeof message);
+    gsw_quiet_end(mg->context, &quiet, status == GSW_ERROR_ZERO_PIVOT);
     return status;
 }
 
