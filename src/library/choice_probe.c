@@ -8,25 +8,23 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "reserve.h"
 
 /* A product that is symmetric but for rounding errors. */
 #define SYMMETRIC 1e-12
 
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
     int64_t points;
-    size_t values, bytes;
+    size_t values = INT64_MAX; /* stays, and is refused below, where the product overflows */
     void *arrays[GSW_STENCIL_MAX];
     *taken = (gsw_probe_matrix){.view = *matrix};
     if (matrix->format == GSW_FORMAT_STENCIL)
         return GSW_SUCCESS;
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    if (!gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values) ||
-        !gsw_mul_size(values, sizeof(double), &bytes))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW,
-                        "choice: a copy of the matrix exceeds 64-bit sizes");
-    GSW_TRY(context->ops->alloc(context, bytes, &taken->block));
+    (void)gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values);
+    GSW_TRY(gsw_reserve_vector(context, (int64_t)values, &taken->block));
     for (int32_t e = 0; e < matrix->stencil.count; e++)
-        taken->values[e] = arrays[e] = (double *)taken->block + (size_t)points * (size_t)e;
+        taken->values[e] = arrays[e] = taken->block + points * e;
     taken->view = (gsw_matrix){.grid = matrix->grid,
                                .stencil = matrix->stencil,
                                .format = GSW_FORMAT_STENCIL,
@@ -40,7 +38,7 @@ gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_pr
 
 void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken) {
     if (taken->block != NULL)
-        context->ops->release(context, taken->block);
+        context->ops->unreserve(context, taken->block);
     taken->block = NULL;
 }
 
@@ -68,23 +66,16 @@ static gsw_status compare_products(gsw_context *context, const gsw_matrix *matri
 gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, int *symmetric) {
     double *vector[3] = {NULL, NULL, NULL};
     int64_t n;
-    size_t bytes;
     gsw_status status;
     GSW_TRY(gsw_grid_points(&matrix->grid, &n));
-    if (!gsw_mul_size((size_t)n, sizeof(double), &bytes))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a vector of %lld points exceeds 64-bit sizes",
-                        (long long)n);
-    for (int i = 0; i < 3; i++) {
-        void *memory;
-        GSW_TRY_GOTO(context->ops->alloc(context, bytes, &memory), cleanup);
-        vector[i] = memory;
-    }
+    for (int i = 0; i < 3; i++)
+        GSW_TRY_GOTO(gsw_reserve_vector(context, n, &vector[i]), cleanup);
     status = compare_products(context, matrix, n, vector[0], vector[1], vector[2], symmetric);
 
 cleanup:
     for (int i = 2; i >= 0; i--)
         if (vector[i] != NULL)
-            context->ops->release(context, vector[i]);
+            context->ops->unreserve(context, vector[i]);
     return status;
 }
 
@@ -133,21 +124,12 @@ static gsw_status fill_probe(gsw_probe *p) {
 gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int zero_sums,
                           gsw_probe *probe) {
     gsw_status status;
-    void *memory;
-    size_t bytes;
     *probe = (gsw_probe){.context = context, .matrix = matrix};
     GSW_TRY(gsw_grid_points(&matrix->grid, &probe->n));
-    if (!gsw_mul_size((size_t)probe->n, sizeof(double), &bytes))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a vector of %lld points exceeds 64-bit sizes",
-                        (long long)probe->n);
-    GSW_TRY_GOTO(context->ops->alloc(context, bytes, &memory), fail);
-    probe->error = memory;
-    GSW_TRY_GOTO(context->ops->alloc(context, bytes, &memory), fail);
-    probe->residual = memory;
-    if (zero_sums) {
-        GSW_TRY_GOTO(context->ops->alloc(context, bytes, &memory), fail);
-        probe->ones = memory;
-    }
+    GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->error), fail);
+    GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->residual), fail);
+    if (zero_sums)
+        GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->ones), fail);
     GSW_TRY_GOTO(fill_probe(probe), fail);
     return GSW_SUCCESS;
 
@@ -160,7 +142,7 @@ void gsw_probe_close(gsw_probe *probe) {
     double *const vectors[] = {probe->ones, probe->residual, probe->error};
     for (int i = 0; i < 3; i++)
         if (vectors[i] != NULL)
-            probe->context->ops->release(probe->context, vectors[i]);
+            probe->context->ops->unreserve(probe->context, vectors[i]);
     probe->ones = probe->residual = probe->error = NULL;
 }
 

@@ -8,7 +8,7 @@
 /* A matrix as stencil arrays: the caller's own, or a copy of a CSR in the backend's memory. */
 typedef struct gsw_probe_matrix {
     gsw_matrix view;
-    void *block; /* NULL: nothing was copied */
+    double *block; /* NULL: nothing was copied */
     const void *values[GSW_STENCIL_MAX];
 } gsw_probe_matrix;
 

@@ -8,6 +8,7 @@
 #include "contract/error.h"
 #include "callback.h"
 #include "preconditioner.h"
+#include "reserve.h"
 
 struct gsw_preconditioner {
     gsw_context *context; /* the one that made it */
@@ -23,14 +24,12 @@ gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
     gsw_preconditioner *made;
     gsw_status status;
     size_t bytes;
-    void *work = NULL;
+    double *work = NULL;
     *preconditioner = NULL;
-    if (!gsw_mul_size((size_t)points, sizeof(double), &bytes))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a vector of %lld points exceeds 64-bit sizes",
-                        (long long)points);
+    GSW_TRY(gsw_vector_bytes(context, points, &bytes)); /* for every kind, also without `work` */
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a preconditioner", (void **)&made));
     if (!ops->in_place)
-        GSW_TRY_GOTO(context->ops->reserve(context, bytes, &work), fail);
+        GSW_TRY_GOTO(gsw_reserve_vector(context, points, &work), fail);
     *made = (gsw_preconditioner){
         .context = context, .points = points, .ops = ops, .self = self, .work = work};
     *preconditioner = made;

@@ -1,0 +1,23 @@
+/* reserve.c: see reserve.h. */
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/error.h"
+#include "reserve.h"
+
+gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes) {
+    *bytes = 0;
+    if (!gsw_mul_size((size_t)points, sizeof(double), bytes))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a vector of %lld points exceeds 64-bit sizes",
+                        (long long)points);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector) {
+    size_t bytes;
+    void *memory;
+    *vector = NULL;
+    GSW_TRY(gsw_vector_bytes(context, points, &bytes));
+    GSW_TRY(context->ops->reserve(context, bytes, &memory));
+    *vector = memory;
+    return GSW_SUCCESS;
+}

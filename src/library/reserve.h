@@ -1,0 +1,16 @@
+/* reserve.h: vectors in the backend's memory. */
+#ifndef GSW_RESERVE_H
+#define GSW_RESERVE_H
+
+#include <stddef.h>
+
+#include "contract/context.h"
+
+/* The bytes of a vector of `points` fp64 values; 0 on failure. Errors: OVERFLOW. */
+gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes);
+
+/* Reserves a vector of `points` fp64 values for this context's operations, uninitialised; it goes
+ * back with ops->unreserve. On failure *vector is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
+gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector);
+
+#endif
