@@ -11,6 +11,7 @@
 #include "contract/context.h"
 #include "hard_systems.h"
 
+#include "../src/library/preconditioner.h"
 #include "context_fixture.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -31,6 +32,7 @@ static gsw_preconditioner *choose(const gsw_matrix *matrix, const gsw_choice_opt
     ck_assert_ptr_nonnull(M);
     ck_assert_str_eq(gsw_context_message(context), "");
     ck_assert_int_eq(choice->multigrid != NULL, choice->reason == GSW_REASON_MULTIGRID);
+    ck_assert_int_eq(gsw_preconditioner_is_costly(M), choice->multigrid != NULL);
     ck_assert_int_eq(choice->factor != NULL, choice->reason != GSW_REASON_MULTIGRID);
     ck_assert_str_eq(gsw_preconditioner_name(M),
                      choice->multigrid != NULL ? "mg" : gsw_factor_kind_name(choice->kind));

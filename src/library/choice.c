@@ -69,6 +69,10 @@ static const char *owner_name(const void *self) {
     return gsw_preconditioner_name(((const owner *)self)->inner);
 }
 
+static int owner_costly(const void *self) {
+    return gsw_preconditioner_is_costly(((const owner *)self)->inner);
+}
+
 static gsw_status owner_check(const void *self, gsw_context *context) {
     return gsw_preconditioner_check(context, ((const owner *)self)->inner);
 }
@@ -89,6 +93,7 @@ static void owner_destroy(void *self) {
 static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
                             gsw_preconditioner **preconditioner) {
     static const gsw_preconditioner_ops ops = {.in_place = 1,
+                                               .costly = owner_costly,
                                                .apply = owner_apply,
                                                .name = owner_name,
                                                .check = owner_check,

@@ -29,7 +29,7 @@ static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
 /* Queues iterations until one has ended the method. The host follows at a distance, so that the
  * device always has the next iteration at hand; what is queued in vain changes nothing. A monitor
  * may stop the method in any iteration, so with one there is no distance; nor with a preconditioner
- * that must not be applied in vain. */
+ * that is too costly to be applied in vain. */
 static gsw_status follow(gsw_krylov_run *run, const gsw_krylov_method *method) {
     const gsw_backend_ops *ops = run->context->ops;
     const int at_once =

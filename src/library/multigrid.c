@@ -239,6 +239,11 @@ static const char *name_of(const void *self) {
     return "mg";
 }
 
+static int is_costly(const void *self) {
+    (void)self;
+    return 1;
+}
+
 static gsw_status check_values(const void *self, gsw_context *context) {
     const gsw_multigrid *multigrid = self;
     GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
@@ -247,8 +252,11 @@ static gsw_status check_values(const void *self, gsw_context *context) {
 
 gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid *multigrid,
                                              gsw_preconditioner **preconditioner) {
-    static const gsw_preconditioner_ops ops = {
-        .in_place = 1, .costly = 1, .apply = apply_cycle, .name = name_of, .check = check_values};
+    static const gsw_preconditioner_ops ops = {.in_place = 1,
+                                               .costly = is_costly,
+                                               .apply = apply_cycle,
+                                               .name = name_of,
+                                               .check = check_values};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");
     *preconditioner = NULL;

@@ -122,7 +122,8 @@ gsw_status gsw_preconditioner_check(gsw_context *context,
 }
 
 int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner) {
-    return preconditioner != NULL && preconditioner->ops->costly;
+    return preconditioner != NULL && preconditioner->ops->costly != NULL &&
+           preconditioner->ops->costly(preconditioner->self);
 }
 
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,

@@ -9,9 +9,9 @@
 typedef struct gsw_preconditioner_ops {
     /* Whether `apply` takes b as x. Where it does not, it gets vectors that do not overlap. */
     int in_place;
-    /* Whether `apply` takes so long that one in vain costs more than a pause of the device: a solve
-     * then looks at each iteration's end before it queues the next one. */
-    int costly;
+    /* Whether a wasted `apply` costs more than a pause of the device: a solve then looks at each
+     * iteration's end before it queues the next one. NULL: no. */
+    int (*costly)(const void *self);
     gsw_status (*apply)(void *self, gsw_context *context, const double *b, double *x);
     const char *(*name)(const void *self);
     /* Refuses, before a solve, what cannot be applied now. NULL: it always can. */
@@ -30,7 +30,7 @@ gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
 /* Refuses NULL, a preconditioner of another context, and one that cannot be applied now. */
 gsw_status gsw_preconditioner_check(gsw_context *context, const gsw_preconditioner *preconditioner);
 
-/* As the table of its kind says; NULL is not. */
+/* As the table of its kind says. NULL, for no preconditioner, is not costly. */
 int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner);
 
 /* x = M^-1 b with checked arguments; x may be b. */
