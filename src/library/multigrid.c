@@ -71,6 +71,7 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(resolve(context, options, &resolved));
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
     if (resolved.interpolation == GSW_INTERPOLATION_BLACK_BOX)
         GSW_TRY(check_reach(context, &matrix->stencil));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a multigrid hierarchy", (void **)&made));
@@ -95,6 +96,7 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
     const gsw_level *finest = multigrid->level[0];
     const gsw_grid *a = &matrix->grid, *b = &finest->matrix.grid;
     GSW_REQUIRE(context, a->nx == b->nx && a->ny == b->ny && a->nz == b->nz,
