@@ -85,27 +85,17 @@ void cli_auto_fall_back(const cli_options *options, cli_auto *automatic, const c
     cli_field(options, "fallback", "%s", automatic->fallback);
 }
 
-static void add_text(cJSON *object, const char *name, const char *text) {
-    cJSON_AddItemToObject(object, name,
-                          text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
-}
-
-static void add_number(cJSON *object, const char *name, double value) {
-    cJSON_AddItemToObject(object, name,
-                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
-}
-
 cJSON *cli_auto_json(const cli_auto *automatic) {
     if (!automatic->precond && !automatic->method)
         return cJSON_CreateNull();
     const gsw_choice *choice = &automatic->choice;
     cJSON *object = cJSON_CreateObject();
-    add_text(object, "chosen_precond", automatic->first_precond);
-    add_text(object, "chosen_method", automatic->first_method);
-    add_text(object, "reason", choice->text);
+    cli_add_text(object, "chosen_precond", automatic->first_precond);
+    cli_add_text(object, "chosen_method", automatic->first_method);
+    cli_add_text(object, "reason", choice->text);
     cJSON_AddBoolToObject(object, "symmetric", choice->symmetric == 1);
-    add_number(object, "estimate", automatic->precond ? choice->estimate : NAN);
-    add_number(object, "cycle_left", automatic->precond ? choice->cycle_left : NAN);
-    add_text(object, "fallback", automatic->fallback[0] != '\0' ? automatic->fallback : NULL);
+    cli_add_number(object, "estimate", automatic->precond ? choice->estimate : NAN);
+    cli_add_number(object, "cycle_left", automatic->precond ? choice->cycle_left : NAN);
+    cli_add_text(object, "fallback", automatic->fallback[0] != '\0' ? automatic->fallback : NULL);
     return object;
 }

@@ -50,26 +50,21 @@ static void count_row(bench_report *report, const bench_row *row) {
     report->has_bound |= !row->checked;
 }
 
-static void add_number(cJSON *json, const char *name, double value) {
-    cJSON_AddItemToObject(json, name,
-                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
-}
-
 static void add_whole(cJSON *json, const bench_report *report, const bench_row *row) {
     const bench_row *reference = &report->table.reference;
     double total = row->result.time.median, with_setup = bench_total_with_setup(row);
-    add_number(json, "total_ms", total);
-    add_number(json, "total_with_setup_ms", with_setup);
-    add_number(json, "iteration_ms", bench_iteration_ms(row));
-    add_number(json, "ratio", total / reference->result.time.median);
-    add_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
+    cli_add_number(json, "total_ms", total);
+    cli_add_number(json, "total_with_setup_ms", with_setup);
+    cli_add_number(json, "iteration_ms", bench_iteration_ms(row));
+    cli_add_number(json, "ratio", total / reference->result.time.median);
+    cli_add_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
 }
 
 static void add_hpcg(cJSON *json, const bench_row *row) {
-    add_number(json, "iteration_ms", bench_iteration_ms(row));
-    add_number(json, "gflops", row->gflops);
-    add_number(json, "rated_gflops", row->rated_gflops);
-    add_number(json, "scaled_residual", row->scaled_residual);
+    cli_add_number(json, "iteration_ms", bench_iteration_ms(row));
+    cli_add_number(json, "gflops", row->gflops);
+    cli_add_number(json, "rated_gflops", row->rated_gflops);
+    cli_add_number(json, "scaled_residual", row->scaled_residual);
     cJSON_AddItemToObject(json, "official", cJSON_CreateFalse());
 }
 

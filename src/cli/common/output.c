@@ -113,12 +113,12 @@ cli_result cli_result_init(const cli_options *options, const gsw_context *contex
     return result;
 }
 
-static void add_text(cJSON *object, const char *name, const char *text) {
+void cli_add_text(cJSON *object, const char *name, const char *text) {
     cJSON_AddItemToObject(object, name,
                           text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
-static void add_number(cJSON *object, const char *name, double value) {
+void cli_add_number(cJSON *object, const char *name, double value) {
     cJSON_AddItemToObject(object, name,
                           isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 }
@@ -138,49 +138,50 @@ static void add_times(cJSON *object, const cli_times *times) {
         return;
     }
     cJSON *entry = cJSON_AddObjectToObject(object, "time_ms");
-    add_number(entry, "median", times->median);
-    add_number(entry, "min", times->minimum);
-    add_number(entry, "max", times->maximum);
-    add_number(entry, "repeats", (double)times->repeats);
+    cli_add_number(entry, "median", times->median);
+    cli_add_number(entry, "min", times->minimum);
+    cli_add_number(entry, "max", times->maximum);
+    cli_add_number(entry, "repeats", (double)times->repeats);
 }
 
 cJSON *cli_result_json(const cli_result *result) {
     cJSON *object = cJSON_CreateObject();
-    add_text(object, "command", result->command);
-    add_text(object, "version", gsw_version());
-    add_text(object, "commit", gsw_commit());
-    add_text(object, "backend", result->backend);
-    add_text(object, "device", result->device);
-    add_text(object, "driver", result->driver);
-    add_text(object, "toolkit", result->toolkit);
-    add_number(object, "threads", result->threads > 0 ? (double)result->threads : NAN);
+    cli_add_text(object, "command", result->command);
+    cli_add_text(object, "version", gsw_version());
+    cli_add_text(object, "commit", gsw_commit());
+    cli_add_text(object, "backend", result->backend);
+    cli_add_text(object, "device", result->device);
+    cli_add_text(object, "driver", result->driver);
+    cli_add_text(object, "toolkit", result->toolkit);
+    cli_add_number(object, "threads", result->threads > 0 ? (double)result->threads : NAN);
     add_grid(object, &result->grid);
-    add_text(object, "stencil", result->stencil);
-    add_text(object, "part", result->part);
-    add_text(object, "kind", result->kind);
-    add_text(object, "algorithm", result->algorithm);
-    add_text(object, "cache", result->cache);
-    add_text(object, "dtype", result->dtype);
-    add_text(object, "factor_dtype", result->factor_dtype);
-    add_text(object, "method", result->method);
-    add_text(object, "precond", result->precond);
-    add_number(object, "iterations", result->iterations >= 0 ? (double)result->iterations : NAN);
+    cli_add_text(object, "stencil", result->stencil);
+    cli_add_text(object, "part", result->part);
+    cli_add_text(object, "kind", result->kind);
+    cli_add_text(object, "algorithm", result->algorithm);
+    cli_add_text(object, "cache", result->cache);
+    cli_add_text(object, "dtype", result->dtype);
+    cli_add_text(object, "factor_dtype", result->factor_dtype);
+    cli_add_text(object, "method", result->method);
+    cli_add_text(object, "precond", result->precond);
+    cli_add_number(object, "iterations",
+                   result->iterations >= 0 ? (double)result->iterations : NAN);
     cJSON_AddItemToObject(object, "converged",
                           result->converged < 0 ? cJSON_CreateNull()
                                                 : cJSON_CreateBool(result->converged));
-    add_number(object, "residual", result->residual);
-    add_number(object, "setup_ms", result->setup_ms);
-    add_number(object, "factor_ms", result->factor_ms);
-    add_number(object, "buffer_bytes", result->buffer_bytes);
-    add_number(object, "upload_ms", result->upload_ms);
-    add_number(object, "download_ms", result->download_ms);
-    add_number(object, "solve_ms", result->solve_ms);
+    cli_add_number(object, "residual", result->residual);
+    cli_add_number(object, "setup_ms", result->setup_ms);
+    cli_add_number(object, "factor_ms", result->factor_ms);
+    cli_add_number(object, "buffer_bytes", result->buffer_bytes);
+    cli_add_number(object, "upload_ms", result->upload_ms);
+    cli_add_number(object, "download_ms", result->download_ms);
+    cli_add_number(object, "solve_ms", result->solve_ms);
     add_times(object, &result->time);
-    add_number(object, "effective_gb_s", result->effective_gb_s);
-    add_number(object, "moved_gb_s", result->moved_gb_s);
-    add_number(object, "copy_gb_s", result->copy_gb_s);
-    add_number(object, "fraction_of_copy", result->fraction_of_copy);
-    add_number(object, "max_rel_error", result->max_rel_error);
+    cli_add_number(object, "effective_gb_s", result->effective_gb_s);
+    cli_add_number(object, "moved_gb_s", result->moved_gb_s);
+    cli_add_number(object, "copy_gb_s", result->copy_gb_s);
+    cli_add_number(object, "fraction_of_copy", result->fraction_of_copy);
+    cli_add_number(object, "max_rel_error", result->max_rel_error);
     return object;
 }
 

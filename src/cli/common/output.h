@@ -30,6 +30,10 @@ cli_result cli_result_init(const cli_options *options, const gsw_context *contex
                            const gsw_matrix *matrix);
 cJSON *cli_result_json(const cli_result *result);
 
+/* Adds a member: null for a text that is NULL, and for a number that is not finite. */
+void cli_add_text(cJSON *object, const char *name, const char *text);
+void cli_add_number(cJSON *object, const char *name, double value);
+
 /* Text for people: stdout, or stderr where data goes to stdout. NULL with --quiet. */
 FILE *cli_human(const cli_options *options);
 void cli_print(const cli_options *options, const char *format, ...)
