@@ -41,11 +41,8 @@ static PetscErrorCode destroy_data(void *pointer) {
 }
 
 static PetscErrorCode get_data(Mat factor, factor_data **data) {
-    PetscContainer container;
     PetscFunctionBegin;
-    PetscCall(PetscObjectQuery((PetscObject)factor, GSW_PETSC_PACKAGE, (PetscObject *)&container));
-    PetscCheck(container, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "this is no factor of gridsweep");
-    PetscCall(PetscContainerGetPointer(container, (void **)data));
+    PetscCall(gsw_petsc_data((PetscObject)factor, "factor", (void **)data));
     PetscFunctionReturn(0);
 }
 
@@ -299,15 +296,10 @@ static PetscErrorCode create_type(Mat factor) {
         {MATOP_GETINFO, OPERATION(get_info)},
         {MATOP_VIEW, OPERATION(view)},
     };
-    PetscContainer container;
     factor_data *data = calloc(1, sizeof *data);
     PetscFunctionBegin;
     PetscCheck(data, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a factor");
-    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-    PetscCall(PetscContainerSetPointer(container, data));
-    PetscCall(PetscContainerSetUserDestroy(container, destroy_data));
-    PetscCall(PetscObjectCompose((PetscObject)factor, GSW_PETSC_PACKAGE, (PetscObject)container));
-    PetscCall(PetscContainerDestroy(&container));
+    PetscCall(gsw_petsc_attach((PetscObject)factor, data, destroy_data));
 
     for (size_t k = 0; k < sizeof operations / sizeof operations[0]; k++)
         PetscCall(MatSetOperation(factor, operations[k].operation, operations[k].function));

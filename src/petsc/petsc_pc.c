@@ -50,12 +50,8 @@ static PetscErrorCode destroy_data(void *pointer) {
 }
 
 static PetscErrorCode get_data(PC pc, pc_data **data) {
-    PetscContainer container;
     PetscFunctionBegin;
-    PetscCall(PetscObjectQuery((PetscObject)pc, GSW_PETSC_PACKAGE, (PetscObject *)&container));
-    PetscCheck(container, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-               "this is no preconditioner of gridsweep");
-    PetscCall(PetscContainerGetPointer(container, (void **)data));
+    PetscCall(gsw_petsc_data((PetscObject)pc, "preconditioner", (void **)data));
     PetscFunctionReturn(0);
 }
 
@@ -250,16 +246,11 @@ static PetscErrorCode view(PC pc, PetscViewer viewer) {
 
 /* What PCSetType() calls. */
 static PetscErrorCode create_type(PC pc) {
-    PetscContainer container;
     char name[40];
     pc_data *data = calloc(1, sizeof *data);
     PetscFunctionBegin;
     PetscCheck(data, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a preconditioner");
-    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
-    PetscCall(PetscContainerSetPointer(container, data));
-    PetscCall(PetscContainerSetUserDestroy(container, destroy_data));
-    PetscCall(PetscObjectCompose((PetscObject)pc, GSW_PETSC_PACKAGE, (PetscObject)container));
-    PetscCall(PetscContainerDestroy(&container));
+    PetscCall(gsw_petsc_attach((PetscObject)pc, data, destroy_data));
 
     PetscCall(PCSetType(pc, PCSHELL));
     PetscCall(PCShellSetSetUp(pc, set_up));

@@ -1,6 +1,32 @@
-/* petsc_place.c: contexts, matrices and vectors of the plug-in. */
+/* petsc_place.c: data on objects, contexts, matrices and vectors of the plug-in. */
 #include "petsc_place.h"
 #include <string.h>
+
+/* ---- Data on objects --------------------------------------------------------------------------
+ */
+
+PetscErrorCode gsw_petsc_attach(PetscObject object, void *data, PetscErrorCode (*destroy)(void *)) {
+    PetscContainer container;
+    PetscFunctionBegin;
+    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+    PetscCall(PetscContainerSetPointer(container, data));
+    PetscCall(PetscContainerSetUserDestroy(container, destroy));
+    PetscCall(PetscObjectCompose(object, GSW_PETSC_PACKAGE, (PetscObject)container));
+    PetscCall(PetscContainerDestroy(&container));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode gsw_petsc_data(PetscObject object, const char *what, void **data) {
+    PetscContainer container;
+    PetscFunctionBegin;
+    PetscCall(PetscObjectQuery(object, GSW_PETSC_PACKAGE, (PetscObject *)&container));
+    PetscCheck(container, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "this is no %s of gridsweep", what);
+    PetscCall(PetscContainerGetPointer(container, data));
+    PetscFunctionReturn(0);
+}
+
+/* ---- Errors -----------------------------------------------------------------------------------
+ */
 
 PetscErrorCode gsw_petsc_check(const gsw_petsc_place *place, gsw_status status,
                                PetscErrorCode pivot, const char *doing) {

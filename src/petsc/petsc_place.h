@@ -1,5 +1,5 @@
-/* petsc_place.h: what the plug-in's factors and preconditioners share: where they work, the matrix
- * that PETSc holds, vectors, and errors. */
+/* petsc_place.h: what the plug-in's factors and preconditioners share: their data, where they work,
+ * the matrix that PETSc holds, vectors, and errors. */
 #ifndef GSW_PETSC_PLACE_H
 #define GSW_PETSC_PLACE_H
 
@@ -13,6 +13,13 @@ _Static_assert(sizeof(PetscInt) == 4 || sizeof(PetscInt) == 8, "PetscInt must ha
 
 /* The name of the package, of the type of its factors and of its preconditioner. */
 #define GSW_PETSC_PACKAGE "gridsweep"
+
+/* Hangs data on an object of PETSc's, which calls destroy(data) at its own end. */
+PetscErrorCode gsw_petsc_attach(PetscObject object, void *data, PetscErrorCode (*destroy)(void *));
+
+/* *data = what gsw_petsc_attach() hung on the object. `what` names the object that is expected, for
+ * the error where nothing does. */
+PetscErrorCode gsw_petsc_data(PetscObject object, const char *what, void **data);
 
 /* Where work runs, and what the matrix is. All zero: closed. */
 typedef struct gsw_petsc_place {
