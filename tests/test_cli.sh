@@ -1008,9 +1008,10 @@ check "operations and bytes" awk -v rate="$(number bench.json gflops)" \
     function near(a, b) { return a / b - 1 < 1e-6 && a / b - 1 > -1e-6 }
     BEGIN { n[0] = 24 * 17 * 19; n[1] = 12 * 9 * 10; n[2] = 6 * 5 * 5; n[3] = 3 * 3 * 3
         e[0] = entries(24, 17, 19); e[1] = entries(12, 9, 10); e[2] = entries(6, 5, 5)
-        e[3] = entries(3, 3, 3); points = n[0] + n[1] + n[2]
+        e[3] = entries(3, 3, 3)
         flops = 22 * 2 * 2 * n[0] + 8 * 2 * e[0] + 7 * (10 * (e[0] + e[1] + e[2]) + 4 * e[3])
-        bytes = 7 * 8 * (42 * n[0] + 31 * (points + n[3]) + 61 * points + 4 * (n[1] + n[2] + n[3]))
+        bytes = 7 * 8 * (42 * n[0] + (16 + 17 + 8.5 + 34) * n[0] \
+            + (16 + 30 + 8.5 + 60) * (n[1] + n[2]) + (16 + 30) * n[3] + 4 * (n[1] + n[2] + n[3]))
         exit !(near(rate * ms * 1e6, flops) && near(moved * ms * 1e6, bytes)) }'
 expect 0 "HPCG to a tolerance" bench --hpcg --size 16 --backend cpu --rtol 1e-6 --repeats 1 --quiet \
     --json bench.json

@@ -165,25 +165,47 @@ static gsw_status check(bench_worker *worker) {
     return GSW_SUCCESS;
 }
 
-/* Bytes of an iteration on a level of n points, in values per point.
+/* What an iteration moves on a level, in values per point: SymGS from zero, SymGS after the
+ * correction, and the restriction of the residual. An array counts once per pass. */
+typedef struct traffic {
+    double zero, step, restriction;
+} traffic;
+
+/* CUDA sweeps a packed factor.
  *   SymGS from zero   14 coefficients with b and x, then 13 with x read and written
  *   SymGS             13 with b, x and the residual r, 14 with r read and written, x subtracted
  *                     from r (3), 13 with r read and written, r added to x (3)
- *   restriction       27 on the quarter of the lines that hold coarse points, with b; x from all
- *   CG                27 with p and A p; five vector operations as in krylov.h */
-static double moved_bytes(const gsw_grid *finest, double iterations) {
-    const double zero = 16 + 15, step = 16 + 16 + 3 + 15 + 3, transfer = 28.0 / 4 + 1;
+ *   restriction       27 on the quarter of the lines that hold coarse points, with b; x from all */
+static traffic packed_traffic(void) {
+    return (traffic){.zero = 16 + 15, .step = 16 + 16 + 3 + 15 + 3, .restriction = 28.0 / 4 + 1};
+}
+
+/* The CPU sweeps in place, on the level's own arrays. The finest level is stored as a symmetric
+ * matrix: its 13 lower arrays are the upper ones, read from the neighbour. The matrices that
+ * injection makes have both.
+ *   sweep from zero   13 lower couplings, the diagonal's reciprocal and b read, x written
+ *   any other sweep   all couplings, the diagonal's reciprocal, b, x read and written
+ *   restriction       as on CUDA; the residual of the quarter of the lines is written and read */
+static traffic in_place_traffic(bool finest) {
+    const double other = (finest ? 13 : 26) + 4;
+    return (traffic){.zero = 16 + other, .step = 2 * other, .restriction = 30.0 / 4 + 1};
+}
+
+/* Bytes of so many iterations. CG takes 27 coefficients with p and A p, and its five vector
+ * operations as in krylov.h. */
+static double moved_bytes(const gsw_grid *finest, bool in_place, double iterations) {
     const double method = 29 + 13;
     double values = 0;
     gsw_grid grid = *finest;
     for (int i = 0; i < HPCG_LEVELS; i++) {
+        const traffic t = in_place ? in_place_traffic(i == 0) : packed_traffic();
         const double n = (double)grid.nx * (double)grid.ny * (double)grid.nz;
         const gsw_grid next = hpcg_coarser(&grid);
         const double coarse = (double)next.nx * (double)next.ny * (double)next.nz;
-        values += (i == 0 ? method : 0) * n + zero * n;
+        values += (i == 0 ? method : 0) * n + t.zero * n;
         if (i + 1 <
             HPCG_LEVELS) /* the coarse b is written; the correction reads one, and x twice */
-            values += (transfer + step) * n + (1 + 3) * coarse;
+            values += (t.restriction + t.step) * n + (1 + 3) * coarse;
         grid = next;
     }
     return 8 * values * iterations;
@@ -196,7 +218,8 @@ static void finish(bench_worker *worker) {
     const bool repeated = !row->wrong;
     const double flops = hpcg_flops(grid, result->iterations);
     const double share = OVERHEAD_SHARE * result->setup_ms;
-    bench_finish_rates(worker, NAN, moved_bytes(grid, (double)result->iterations));
+    const bool in_place = gsw_context_backend(worker->context) == GSW_BACKEND_CPU;
+    bench_finish_rates(worker, NAN, moved_bytes(grid, in_place, (double)result->iterations));
     row->wrong |= !repeated;
     row->gflops = flops / (result->time.median * 1e6);
     row->rated_gflops = flops / ((result->time.median + share) * 1e6);
