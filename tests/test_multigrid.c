@@ -8,7 +8,9 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
-#include "multigrid_cases.h" /* before the fixture: its functions have a context each */
+/* before the fixture: their functions have a context each */
+#include "multigrid_cases.h"
+#include "multigrid_dense.h"
 
 #include "context_fixture.h"
 #include "cpu/multigrid.h"
@@ -33,25 +35,6 @@ static gsw_multigrid *make(gsw_context *with, const gsw_matrix *matrix,
 }
 
 /* ---- Levels ---- */
-
-/* A stencil matrix as a dense one, by rows. */
-static double *dense_of(const gsw_matrix *m) {
-    const gsw_grid *g = &m->grid;
-    const int64_t n = oracle_points(g);
-    double *a = doubles(n * n);
-    for (int64_t row = 0; row < n; row++)
-        for (int32_t e = 0; e < m->stencil.count; e++) {
-            const gsw_offset o = m->stencil.offsets[e];
-            const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
-                          z = row / g->nx / g->ny + o.dz;
-            const double *values = m->array.values[e];
-            if (x >= 0 && x < g->nx && y >= 0 && y < g->ny && z >= 0 && z < g->nz)
-                a[row * n + gsw_grid_row(g, x, y, z)] += values[row];
-            else if (m->stencil.count <= 27 && !isnan(values[row]))
-                ck_assert_msg(values[row] == 0, "a coupling leaves the grid");
-        }
-    return a;
-}
 
 /* Weights as the reference keeps them, from an extracted P (rows of the fine grid) or, where
  * `transposed`, R. */
@@ -79,34 +62,6 @@ static double *weights_of(const gsw_csr *csr, const gsw_grid *fine, const gsw_gr
     return w;
 }
 
-static void compare(const char *what, int64_t n, const double *x, const double *y) {
-    double most = 0, error = 0;
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs(y[i]));
-        error = fmax(error, fabs(x[i] - y[i]));
-    }
-    ck_assert_msg(error <= 1e-12 * most, "%s: error %g of %g", what, error, most);
-}
-
-/* R A P by dense matrices: rows of the fine grid are n, of the coarse m. */
-static double *dense_triple(const gsw_csr *p, const gsw_csr *r, const double *a, int64_t n,
-                            int64_t m) {
-    double *product = doubles(m * m), *ap = doubles(n * m);
-    const int64_t *p_ptr = p->row_ptr, *p_column = p->columns;
-    const int64_t *r_ptr = r->row_ptr, *r_column = r->columns;
-    const double *p_value = p->values, *r_value = r->values;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t k = p_ptr[j]; a[i * n + j] != 0 && k < p_ptr[j + 1]; k++)
-                ap[i * m + p_column[k]] += a[i * n + j] * p_value[k];
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t k = r_ptr[i]; k < r_ptr[i + 1]; k++)
-            for (int64_t j = 0; j < m; j++)
-                product[i * m + j] += r_value[k] * ap[r_column[k] * m + j];
-    free(ap);
-    return product;
-}
-
 /* Everything between a level and the next one. `fine` is the level's matrix. */
 static void check_level(const gsw_multigrid *mg, int number, const gsw_matrix *fine) {
     const gsw_level *level = mg->level[number], *coarse = mg->level[number + 1];
@@ -126,17 +81,17 @@ static void check_level(const gsw_multigrid *mg, int number, const gsw_matrix *f
     double *pw = weights_of(&p, fg, cg, axes, 0), *rw = weights_of(&r, fg, cg, axes, 1);
     double *p_expected = doubles(8 * n), *r_expected = doubles(8 * n);
     int64_t degenerate = gsw_reference_interpolation(fine, axes, rows, p_expected);
-    compare(what, 8 * n, pw, p_expected);
+    dense_compare(what, 8 * n, pw, p_expected);
     degenerate += mg->symmetric ? 0
                                 : gsw_reference_interpolation(fine, axes, GSW_ROWS_SYMMETRIC_PART,
                                                               r_expected);
-    compare(what, 8 * n, rw, mg->symmetric ? p_expected : r_expected);
+    dense_compare(what, 8 * n, rw, mg->symmetric ? p_expected : r_expected);
     ck_assert_msg(level->degenerate == degenerate, "%s: %lld degenerate points, not %lld", what,
                   (long long)level->degenerate, (long long)degenerate);
 
     double *triple = doubles(m * m), *own = dense_of(&coarse->matrix);
     gsw_reference_triple(fine, axes, rows, pw, rw, triple);
-    compare(what, m * m, own, triple);
+    dense_compare(what, m * m, own, triple);
     int lumped = 0;
     for (int32_t e = 0; e < fine->stencil.count; e++) {
         const gsw_offset o = fine->stencil.offsets[e];
@@ -144,7 +99,7 @@ static void check_level(const gsw_multigrid *mg, int number, const gsw_matrix *f
     }
     if (!lumped && n <= 1500) {
         double *a = dense_of(fine), *dense = dense_triple(&p, &r, a, n, m);
-        compare(what, m * m, own, dense);
+        dense_compare(what, m * m, own, dense);
         free(dense);
         free(a);
     }
@@ -249,6 +204,15 @@ START_TEST(levels_of_problems) {
     gsw_problem *problem;
     ck_assert_int_eq(gsw_problem_parse(context, problems[_i].name, NULL, &problem), GSW_SUCCESS);
     check_levels(gsw_problem_matrix(problem), 0, problems[_i].symmetric);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+START_TEST(coarse_matrices_are_products) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, dense_problems[_i], NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    dense_check_levels(context, m, m, dense_problems[_i]);
     gsw_problem_destroy(problem);
 }
 END_TEST
@@ -551,7 +515,7 @@ static void check_fused(gsw_context *with, const gsw_matrix *m, const double *re
     ck_assert_int_eq(
         ops->smooth_restrict(with, t, m, GSW_F64, reciprocal, weights, b, fused, to_fused),
         GSW_SUCCESS);
-    compare("x of a sweep with restriction", n, fused, apart);
+    dense_compare("x of a sweep with restriction", n, fused, apart);
     for (int64_t i = 0; i < coarse; i++) /* b and the weights are of size 1 */
         ck_assert_double_eq_tol(to_fused[i], to_apart[i], 1e-12);
     memcpy(apart, start, (size_t)n * sizeof *start);
@@ -560,7 +524,7 @@ static void check_fused(gsw_context *with, const gsw_matrix *m, const double *re
     ck_assert_int_eq(ops->smooth(with, m, GSW_F64, reciprocal, 1, 0, b, apart), GSW_SUCCESS);
     ck_assert_int_eq(ops->prolong_smooth(with, t, m, GSW_F64, reciprocal, weights, from, b, fused),
                      GSW_SUCCESS);
-    compare("x of a sweep with prolongation", n, fused, apart);
+    dense_compare("x of a sweep with prolongation", n, fused, apart);
     free(to_fused);
     free(to_apart);
     free(from);
@@ -603,7 +567,7 @@ START_TEST(sweeps_are_gauss_seidel) {
                 plain_sweep(&own, down, zero, b, expected);
                 ck_assert_int_eq(ops->smooth(with, &own, GSW_F64, reciprocal, down, zero, b, x),
                                  GSW_SUCCESS);
-                compare(name, n, x, expected);
+                dense_compare(name, n, x, expected);
             }
             if (reaches_two(stencil))
                 check_fused(with, &own, reciprocal, b, start);
@@ -912,6 +876,7 @@ int main(void) {
     tcase_set_timeout(levels, 300);
     tcase_add_loop_test(levels, levels_of_random_matrices, 0, oracle_stencil_count());
     tcase_add_loop_test(levels, levels_of_problems, 0, LENGTH(problems));
+    tcase_add_loop_test(levels, coarse_matrices_are_products, 0, DENSE_PROBLEMS);
     tcase_add_test(levels, special_rows);
     tcase_add_test(levels, conditions_inside);
     suite_add_tcase(suite, levels);
