@@ -1,4 +1,4 @@
-/* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices. */
+/* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, and cycles in graphs. */
 #include "device_stream.h"
 #include "multigrid_dense.h"
 
@@ -39,10 +39,85 @@ START_TEST(coarse_matrices_are_products) {
 }
 END_TEST
 
+/* ---- Graphs -----------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *problem;
+    gsw_multigrid_options options;
+} captured[] = {
+    {"poisson:24x23x22", {.cycle_type = GSW_F64}},
+    {"poisson:24x23x22", {.cycle_type = GSW_F32}},
+    {"lognormal:61x53", {.cycle_type = GSW_F64, .cycle = GSW_CYCLE_F}},
+    {"convection:20x21x22", {.cycle_type = GSW_F32, .smoother = GSW_SMOOTHER_SYMGS}},
+    {"hpcg:20x21x22", {.cycle_type = GSW_F64, .smoother = GSW_SMOOTHER_MULTICOLOR}},
+    {"hpcg:20x21x22", {.cycle_type = GSW_F32, .smoother = GSW_SMOOTHER_ILU0}},
+};
+#define CAPTURED ((int)(sizeof captured / sizeof captured[0]))
+
+/* One cycle for p->b into the poisoned p->x: queued, or, where there is a graph, replayed. */
+static void run_cycle(problem_pair *p, gsw_multigrid *mg, cudaGraphExec_t exec, cudaStream_t stream,
+                      double *x) {
+    device_poison(p->cuda, &p->x);
+    if (exec == NULL)
+        device_try(p->cuda, gsw_multigrid_apply(p->cuda, mg, (const double *)p->b.values,
+                                                (double *)p->x.values));
+    else
+        ck_assert_int_eq(cudaGraphLaunch(exec, stream), cudaSuccess);
+    device_get(p->cuda, &p->x, x);
+}
+
+START_TEST(cycles_are_captured_in_a_graph) {
+    cudaStream_t stream = make_stream();
+    problem_pair p = pair_open(captured[_i].problem, stream);
+    gsw_multigrid_options options = captured[_i].options;
+    gsw_multigrid_info info = {.size = sizeof info};
+    gsw_multigrid *mg = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    double *expected = hard_doubles(p.n), *x = hard_doubles(p.n), *b = hard_doubles(p.n);
+    options.size = sizeof options;
+    options.coarsest_points = 100;
+    device_try(p.cuda, gsw_multigrid_create(p.cuda, &p.device, &options, &mg));
+    device_try(p.cuda, gsw_multigrid_get_info(mg, &info));
+    ck_assert_int_ge(info.levels, 3);
+    ck_assert_int_eq(info.cycle_type, options.cycle_type);
+    device_put(p.cuda, &p.b, b);
+    run_cycle(&p, mg, NULL, stream, x); /* kernels are loaded outside the graph */
+
+    ck_assert_int_eq(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    device_try(p.cuda,
+               gsw_multigrid_apply(p.cuda, mg, (const double *)p.b.values, (double *)p.x.values));
+    ck_assert_int_eq(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ck_assert_int_eq(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+
+    for (int run = 0; run < 10; run++) {
+        gsw_random_vector((uint64_t)run, p.n, b);
+        device_put(p.cuda, &p.b, b);
+        run_cycle(&p, mg, NULL, stream, expected);
+        run_cycle(&p, mg, exec, stream, x);
+        for (int64_t i = 0; i < p.n; i++)
+            ck_assert_msg(isfinite(x[i]), "%s, run %d: value %lld is %g", captured[_i].problem, run,
+                          (long long)i, x[i]);
+        ck_assert_msg(memcmp(x, expected, (size_t)p.n * sizeof *x) == 0, "%s, run %d",
+                      captured[_i].problem, run);
+    }
+    ck_assert_int_eq(cudaGraphExecDestroy(exec), cudaSuccess);
+    ck_assert_int_eq(cudaGraphDestroy(graph), cudaSuccess);
+    gsw_multigrid_destroy(mg);
+    free(b);
+    free(x);
+    free(expected);
+    pair_close(&p);
+    close_stream(stream);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cuda_multigrid");
     TCase *tc = tcase_create("multigrid");
     tcase_add_loop_test(tc, coarse_matrices_are_products, 0, DENSE_PROBLEMS);
+    tcase_add_loop_test(tc, cycles_are_captured_in_a_graph, 0, CAPTURED);
     suite_add_tcase(suite, tc);
     return device_run_suite(suite);
 }
