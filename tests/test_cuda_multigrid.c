@@ -1,4 +1,5 @@
-/* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, and cycles in graphs. */
+/* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, cycles in graphs, and
+ * what is refused. */
 #include "device_stream.h"
 #include "multigrid_dense.h"
 
@@ -113,11 +114,43 @@ START_TEST(cycles_are_captured_in_a_graph) {
 }
 END_TEST
 
+/* ---- Host arrays ------------------------------------------------------------------------------
+ */
+
+/* Host arrays are refused, or taken where the device pages host memory in: never a broken device. A
+ * refused refactor leaves the hierarchy as it was. */
+START_TEST(host_arrays_are_seen) {
+    problem_pair p = pair_open("poisson:12x11x10", NULL);
+    gsw_multigrid *mg = NULL, *on_host = NULL;
+    double *b = hard_doubles(p.n), *x = hard_doubles(p.n), *expected = hard_doubles(p.n);
+    gsw_random_vector(1, p.n, b);
+    device_put(p.cuda, &p.b, b);
+    device_try(p.cuda, gsw_multigrid_create(p.cuda, &p.device, NULL, &mg));
+    run_cycle(&p, mg, NULL, NULL, expected);
+    if (gsw_multigrid_create(p.cuda, p.host, NULL, &on_host) == GSW_SUCCESS) {
+        gsw_multigrid_destroy(on_host); /* such a device */
+    } else {
+        ck_assert_ptr_null(on_host);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(p.cuda), "array: values is in host"));
+        ck_assert_int_eq(gsw_multigrid_refactor(p.cuda, mg, p.host), GSW_ERROR_INVALID_ARGUMENT);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(p.cuda), "array: values is in host"));
+    }
+    run_cycle(&p, mg, NULL, NULL, x);
+    ck_assert(memcmp(x, expected, (size_t)p.n * sizeof *x) == 0);
+    gsw_multigrid_destroy(mg);
+    free(expected);
+    free(x);
+    free(b);
+    pair_close(&p);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cuda_multigrid");
     TCase *tc = tcase_create("multigrid");
     tcase_add_loop_test(tc, coarse_matrices_are_products, 0, DENSE_PROBLEMS);
     tcase_add_loop_test(tc, cycles_are_captured_in_a_graph, 0, CAPTURED);
+    tcase_add_test(tc, host_arrays_are_seen);
     suite_add_tcase(suite, tc);
     return device_run_suite(suite);
 }
