@@ -13,38 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <gridsweep/gridsweep.h>
+#define PROGRAM "perf_multigrid"
+#include "perf.h"
 
 enum { QUEUE = 20, REPEATS_MAX = 100 };
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS) {                                                              \
-            fprintf(stderr, "perf_multigrid: %s: %s %s\n", #call, gsw_status_text(status_),        \
-                    gsw_context_message(context));                                                 \
-            exit(EXIT_FAILURE);                                                                    \
-        }                                                                                          \
-    } while (0)
-
 static gsw_context *context;
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int count) {
-    qsort(values, (size_t)count, sizeof *values, by_size);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 /* Vectors in the context's memory. */
 typedef struct trial {

@@ -17,20 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <gridsweep/gridsweep.h>
+#define PROGRAM "perf_queue"
+#include "perf.h"
 
 #define QUEUE 20
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS) {                                                              \
-            fprintf(stderr, "perf_queue: %s: %s %s\n", #call, gsw_status_text(status_),            \
-                    gsw_context_message(context));                                                 \
-            exit(EXIT_FAILURE);                                                                    \
-        }                                                                                          \
-    } while (0)
 
 static gsw_context *context;
 static int repeats = 30;
@@ -47,14 +38,7 @@ typedef struct trial {
 } trial;
 
 static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return 1e3 * now_ms();
 }
 
 static void *allocate(size_t bytes) {
@@ -67,9 +51,8 @@ static void *allocate(size_t bytes) {
 }
 
 static void print(const trial *t, const char *what, double *us, int count, double error) {
-    qsort(us, (size_t)count, sizeof *us, by_size);
-    const double median = (us[(count - 1) / 2] + us[count / 2]) / 2;
-    printf("%-24s %-10s %12.3f %12.3f %12.3f", t->name, what, median, us[0], us[count - 1]);
+    const double middle = median(us, count); /* sorts */
+    printf("%-24s %-10s %12.3f %12.3f %12.3f", t->name, what, middle, us[0], us[count - 1]);
     if (error >= 0)
         printf(" %9.1e", error);
     putchar('\n');

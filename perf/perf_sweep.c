@@ -12,20 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <gridsweep/gridsweep.h>
+#define PROGRAM "perf_sweep"
+#include "perf.h"
 #include "petsc_solve.h"
 #include "triad.h"
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        const gsw_status status_ = (call);                                                         \
-        if (status_ != GSW_SUCCESS) {                                                              \
-            fprintf(stderr, "perf_sweep: %s: %s %s\n", #call, gsw_status_text(status_),            \
-                    gsw_context_message(context));                                                 \
-            exit(EXIT_FAILURE);                                                                    \
-        }                                                                                          \
-    } while (0)
 
 /* One matrix and its vectors. */
 typedef struct trial {
@@ -34,22 +25,6 @@ typedef struct trial {
     int64_t points;
     double *b, *x;
 } trial;
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *times, int count) {
-    qsort(times, (size_t)count, sizeof *times, by_size);
-    return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
-}
 
 static double *new_vector(int64_t n) {
     double *v = malloc((size_t)n * sizeof *v);
