@@ -425,19 +425,18 @@ def test_no_leaks():
     assert resident_kib() - before < 10 * packed
 
 
-def test_threads_share_a_factor(A):
-    b = [vectors(60, seed=seed) for seed in range(8)]
-    M = gs.ilu0(A, threads=1)
+def solve_in_threads(M, b, times, make_another):
+    """One thread per b solves with M, and makes another object in its context, `times` times."""
     wanted = [M.solve(v) for v in b]
     wrong = []
 
     def work(i):
-        for _ in range(100):
+        for _ in range(times):
             if not np.array_equal(M.solve(b[i]), wanted[i]):
                 wrong.append(i)
-            gs.jacobi(A, context=M.context)  # collected while others solve
+            make_another(M.context)  # collected while others solve
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(b))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -445,6 +444,11 @@ def test_threads_share_a_factor(A):
     assert not wrong
     M.context.synchronize()
     assert list(M.context._handle.live) == [M._pointer]
+
+
+def test_threads_share_a_factor(A):
+    solve_in_threads(gs.ilu0(A, threads=1), [vectors(60, seed=seed) for seed in range(8)], 100,
+                     lambda context: gs.jacobi(A, context=context))
 
 
 def run_python(code, **variables):
@@ -1598,24 +1602,8 @@ def test_multigrid_leaks_nothing():
 
 def test_multigrid_is_shared_by_threads():
     A = poisson(9, 8, 7)
-    b = [vectors(504, seed=seed) for seed in range(4)]
-    M, wrong = gs.multigrid(A, threads=1), []
-    wanted = [M.solve(v) for v in b]
-
-    def work(i):
-        for _ in range(40):
-            if not np.array_equal(M.solve(b[i]), wanted[i]):
-                wrong.append(i)
-            gs.multigrid(A, context=M.context)  # collected while others solve
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-    M.context.synchronize()
-    assert list(M.context._handle.live) == [M._pointer]
+    solve_in_threads(gs.multigrid(A, threads=1), [vectors(504, seed=seed) for seed in range(4)], 40,
+                     lambda context: gs.multigrid(A, context=context))
 
 
 def test_multigrid_exits_and_does_without_scipy():
