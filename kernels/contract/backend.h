@@ -73,13 +73,18 @@ typedef struct gsw_backend_ops {
      *
      * krylov_pass: see krylov_passes.h. The state is in the backend's memory, and so are the
      * vectors, but not the list of them. Nothing that changes between iterations is passed by
-     * value. */
+     * value.
+     *
+     * multiply_pass: y = A x, and then a pass over x and y that updates nothing; what x and y hold
+     * is not read twice where the backend can help it. */
     gsw_status (*project)(gsw_context *context, int64_t n, int64_t count, const double *x,
                           int64_t stride, const double *y, double *products);
     gsw_status (*subtract)(gsw_context *context, int64_t n, int64_t count, const double *c,
                            const double *x, int64_t stride, double *y, double *square);
-    gsw_status (*krylov_pass)(gsw_context *context, gsw_pass pass, int64_t n,
-                              double *const *vectors, gsw_krylov_state *state);
+    gsw_status (*krylov_pass)(gsw_context *context, gsw_pass pass, int64_t n, void *const *vectors,
+                              gsw_krylov_state *state);
+    gsw_status (*multiply_pass)(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                double *x, double *y, gsw_krylov_state *state);
 
     /* How the host follows a method. krylov_ahead: iterations that it queues beyond the one whose
      * end it waits for; 0 where work is done when a call returns, because they would be wasted.

@@ -28,6 +28,9 @@ typedef enum gsw_coefficient {
     GSW_BETA,
     GSW_OMEGA,
     GSW_MINUS_OMEGA,
+    GSW_NARROW, /* powers of two: by the first an fp64 vector becomes an fp32 one, */
+    GSW_WIDEN,  /* and by the second what has been made of that comes back */
+    GSW_ZERO,
     GSW_COEFFICIENTS
 } gsw_coefficient;
 
@@ -73,7 +76,7 @@ GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
                                          int64_t max_iterations) {
     gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0}, 0, 0,
                           0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0};
-    s.coefficient[GSW_ONE] = 1;
+    s.coefficient[GSW_ONE] = s.coefficient[GSW_NARROW] = s.coefficient[GSW_WIDEN] = 1;
     return s;
 }
 
@@ -87,6 +90,12 @@ typedef enum gsw_pass {
     GSW_CG_PW,          /* p, w:         p'w */
     GSW_CG_UPDATE,      /* x, p, r, w:   x += alpha p, r -= alpha w */
     GSW_CG_UPDATE_NORM, /* the same, then r'r */
+
+    /* With a preconditioner that works in fp32, on vectors r_ and z_ of its own. */
+    GSW_CG_NARROW,          /* r, r_:          r_ = narrow r */
+    GSW_CG_RZ_WIDEN,        /* r, z_:          r'(widen z_) */
+    GSW_CG_DIRECTION_WIDEN, /* p, z_:          p = widen z_ + beta p */
+    GSW_CG_UPDATE_NARROW,   /* x, p, r, w, r_: x += alpha p, r -= alpha w, r_ = narrow r, r'r */
 
     GSW_BICGSTAB_START,     /* r:                     r'r */
     GSW_BICGSTAB_ALPHA,     /* v, shadow:             v'shadow */
@@ -102,9 +111,10 @@ enum { GSW_PASS_VECTORS = 6, GSW_PASS_UPDATES = 3, GSW_PASS_PRODUCTS = 3 };
 
 /* What a pass consists of; `to`, `from`, `left` and `right` are places in its list of vectors.
  * Where b is 0, what `to` held before does not matter. Updates of the same vector are neighbours.
- */
+ * The last `narrow` vectors are fp32 ones: updates write them with b = GSW_ZERO or read them, and
+ * products have them on the right. */
 typedef struct gsw_pass_shape {
-    int32_t vectors, updates, products;
+    int32_t vectors, narrow, updates, products;
     struct {
         int32_t to, from; /* to = a from + b to */
         int32_t a, b;     /* gsw_coefficient */
@@ -121,35 +131,51 @@ static const
 #endif
     gsw_pass_shape gsw_pass_shapes[GSW_PASSES] = {
         /* GSW_CG_NORM */
-        {1, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
+        {1, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
         /* GSW_CG_RZ */
-        {2, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        {2, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
         /* GSW_CG_NORM_RZ */
-        {2, 0, 2, {{0, 0, 0, 0}}, {{1, 1}, {0, 1}}},
+        {2, 0, 0, 2, {{0, 0, 0, 0}}, {{1, 1}, {0, 1}}},
         /* GSW_CG_DIRECTION */
-        {2, 1, 0, {{0, 1, GSW_ONE, GSW_BETA}}, {{0, 0}}},
+        {2, 0, 1, 0, {{0, 1, GSW_ONE, GSW_BETA}}, {{0, 0}}},
         /* GSW_CG_PW */
-        {2, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        {2, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
         /* GSW_CG_UPDATE */
-        {4, 2, 0, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
+        {4, 0, 2, 0, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
         /* GSW_CG_UPDATE_NORM */
-        {4, 2, 1, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{2, 2}}},
+        {4, 0, 2, 1, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{2, 2}}},
+        /* GSW_CG_NARROW */
+        {2, 1, 1, 0, {{1, 0, GSW_NARROW, GSW_ZERO}}, {{0, 0}}},
+        /* GSW_CG_RZ_WIDEN */
+        {2, 1, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        /* GSW_CG_DIRECTION_WIDEN */
+        {2, 1, 1, 0, {{0, 1, GSW_WIDEN, GSW_BETA}}, {{0, 0}}},
+        /* GSW_CG_UPDATE_NARROW */
+        {5,
+         1,
+         3,
+         1,
+         {{0, 1, GSW_ALPHA, GSW_ONE},
+          {2, 3, GSW_MINUS_ALPHA, GSW_ONE},
+          {4, 2, GSW_NARROW, GSW_ZERO}},
+         {{2, 2}}},
         /* GSW_BICGSTAB_START */
-        {1, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
+        {1, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
         /* GSW_BICGSTAB_ALPHA */
-        {2, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
+        {2, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
         /* GSW_BICGSTAB_HALF */
-        {2, 1, 0, {{0, 1, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
+        {2, 0, 1, 0, {{0, 1, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
         /* GSW_BICGSTAB_OMEGA */
-        {2, 0, 3, {{0, 0, 0, 0}}, {{0, 1}, {0, 0}, {1, 1}}},
+        {2, 0, 0, 3, {{0, 0, 0, 0}}, {{0, 1}, {0, 0}, {1, 1}}},
         /* GSW_BICGSTAB_UPDATE */
         {6,
+         0,
          3,
          2,
          {{0, 1, GSW_ALPHA, GSW_ONE}, {0, 2, GSW_OMEGA, GSW_ONE}, {3, 4, GSW_MINUS_OMEGA, GSW_ONE}},
          {{3, 3}, {3, 5}}},
         /* GSW_BICGSTAB_DIRECTION */
-        {3, 2, 0, {{0, 1, GSW_MINUS_OMEGA, GSW_ONE}, {0, 2, GSW_ONE, GSW_BETA}}, {{0, 0}}},
+        {3, 0, 2, 0, {{0, 1, GSW_MINUS_OMEGA, GSW_ONE}, {0, 2, GSW_ONE, GSW_BETA}}, {{0, 0}}},
 };
 
 /* ---- The steps ---- */
@@ -202,6 +228,13 @@ GSW_HD int gsw_vanished_or_turned(double now, double before) {
     return now == 0 || (before != 0 && (now > 0) != (before > 0));
 }
 
+/* The power of two that brings a vector of that norm near length 1, as far as there is one: the
+ * largest entry of n is then between 1 / sqrt(n) and 2, far from the ends of fp32's range. */
+GSW_HD double gsw_krylov_narrowing(double norm) {
+    const int exponent = norm > 0 ? -ilogb(norm) : 0;
+    return ldexp(1.0, exponent > 1000 ? 1000 : exponent);
+}
+
 GSW_HD void gsw_cg_find_beta(gsw_krylov_state *s, double rz) {
     const double before = s->rz;
     s->rz = rz;
@@ -247,12 +280,26 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     if (s->ended != GSW_END_NOT)
         return;
     switch (pass) {
-    case GSW_CG_NORM:
     case GSW_CG_UPDATE_NORM:
         (void)gsw_krylov_complete(s, sum[0]);
         break;
+    case GSW_CG_NORM: /* the residual becomes fp32 after this, if at all */
+        if (gsw_krylov_complete(s, sum[0])) {
+            s->coefficient[GSW_NARROW] = gsw_krylov_narrowing(s->norm);
+            s->coefficient[GSW_WIDEN] = 1 / s->coefficient[GSW_NARROW];
+        }
+        break;
+    case GSW_CG_UPDATE_NARROW: /* it has, by the power of two that was known then */
+        if (gsw_krylov_complete(s, sum[0])) {
+            s->coefficient[GSW_WIDEN] = 1 / s->coefficient[GSW_NARROW];
+            s->coefficient[GSW_NARROW] = gsw_krylov_narrowing(s->norm);
+        }
+        break;
     case GSW_CG_RZ:
         gsw_cg_find_beta(s, sum[0]);
+        break;
+    case GSW_CG_RZ_WIDEN:
+        gsw_cg_find_beta(s, s->coefficient[GSW_WIDEN] * sum[0]);
         break;
     case GSW_CG_NORM_RZ:
         if (gsw_krylov_complete(s, sum[0]))
@@ -277,6 +324,8 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
             gsw_bicgstab_find_beta(s, sum[1]);
         break;
     case GSW_CG_DIRECTION:
+    case GSW_CG_DIRECTION_WIDEN:
+    case GSW_CG_NARROW:
     case GSW_CG_UPDATE:
     case GSW_BICGSTAB_HALF:
     case GSW_BICGSTAB_DIRECTION:

@@ -174,25 +174,38 @@ static gsw_status cpu_subtract(gsw_context *context, int64_t n, int64_t count, c
 }
 
 static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
-                                  double *const *vectors, gsw_krylov_state *state) {
+                                  void *const *vectors, gsw_krylov_state *state) {
     const gsw_pass_shape *shape = &gsw_pass_shapes[which];
+    const int32_t narrow = shape->vectors - shape->narrow; /* the first one that is fp32 */
     gsw_vector_pass pass = {.updates = shape->updates, .products = shape->products};
     double sums[GSW_PASS_PRODUCTS] = {0};
     if (state->ended != GSW_END_NOT)
         return GSW_SUCCESS;
     for (int u = 0; u < shape->updates; u++) {
-        pass.update[u].y = vectors[shape->update[u].to];
-        pass.update[u].x = vectors[shape->update[u].from];
+        const int32_t to = shape->update[u].to, from = shape->update[u].from;
+        pass.update[u].y = to < narrow ? vectors[to] : NULL;
+        pass.update[u].y_f32 = to < narrow ? NULL : vectors[to];
+        pass.update[u].x = from < narrow ? vectors[from] : NULL;
+        pass.update[u].x_f32 = from < narrow ? NULL : vectors[from];
         pass.update[u].a = state->coefficient[shape->update[u].a];
         pass.update[u].b = state->coefficient[shape->update[u].b];
     }
     for (int d = 0; d < shape->products; d++) {
+        const int32_t right = shape->product[d].right;
         pass.product[d].x = vectors[shape->product[d].left];
-        pass.product[d].y = vectors[shape->product[d].right];
+        pass.product[d].y = right < narrow ? vectors[right] : NULL;
+        pass.product[d].y_f32 = right < narrow ? NULL : vectors[right];
     }
     kernels_of(context)->pass(useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
     gsw_krylov_step(state, which, sums);
     return GSW_SUCCESS;
+}
+
+static gsw_status cpu_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                    double *x, double *y, gsw_krylov_state *state) {
+    const gsw_grid *g = &matrix->grid;
+    GSW_TRY(context->ops->spmv(context, matrix, GSW_F64, NULL, x, y));
+    return cpu_krylov_pass(context, pass, g->nx * g->ny * g->nz, (void *[]){x, y}, state);
 }
 
 static gsw_status cpu_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
@@ -573,6 +586,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .project = cpu_project,
         .subtract = cpu_subtract,
         .krylov_pass = cpu_krylov_pass,
+        .multiply_pass = cpu_multiply_pass,
         .krylov_ahead = 0,
         .krylov_post = cpu_krylov_post,
         .krylov_collect = cpu_krylov_collect,

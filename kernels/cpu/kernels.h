@@ -23,7 +23,8 @@ struct gsw_eliminate_job; /* eliminate.h */
 struct gsw_cpu_multigrid; /* multigrid.h */
 
 /* One way through vectors: updates y = a x + b y, one after the other, then dot products of what
- * they leave. Sums are taken of blocks of fixed size in a fixed order. */
+ * they leave. Sums are taken of blocks of fixed size in a fixed order. Where a vector is fp32, the
+ * pointer to an fp64 one is NULL; an fp32 y is written, not read: b is then 0. */
 enum { GSW_VECTOR_PASS_MAX = 8 }; /* updates; products */
 
 typedef struct gsw_vector_pass {
@@ -32,9 +33,12 @@ typedef struct gsw_vector_pass {
         double *y;
         const double *x;
         double a, b; /* where b is 0, y is not read */
+        float *y_f32;
+        const float *x_f32;
     } update[GSW_VECTOR_PASS_MAX];
     struct {
         const double *x, *y;
+        const float *y_f32;
     } product[GSW_VECTOR_PASS_MAX];
 } gsw_vector_pass;
 

@@ -81,6 +81,18 @@ static void update_chunk(int64_t n, double a, const double *x, double b, double 
         y[i] = multiply_add_f64(a, x[i], b * y[i]);
 }
 
+static void widen_chunk(int64_t n, const float *x, double *y) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i];
+}
+
+static void narrow_chunk(int64_t n, double a, const double *x, float *y) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (float)(a * x[i]);
+}
+
 /* Adds products to 32 running sums, except up to 31 behind the last whole group. */
 static void add_products(int64_t n, const double *x, const double *y, vec_f64 sum[4]) {
     vec_f64 own[4] = {sum[0], sum[1], sum[2], sum[3]};
@@ -91,14 +103,37 @@ static void add_products(int64_t n, const double *x, const double *y, vec_f64 su
         sum[k] = own[k];
 }
 
-/* Adds up the running sums in a fixed order, and what is left of the block's products. */
-static double end_products(int64_t n, const double *x, const double *y, const vec_f64 sum[4]) {
+/* Adds up the running sums in a fixed order, and what is left: products i to n - 1. */
+static double end_products(int64_t i, int64_t n, const double *x, const double *y,
+                           const float *y_f32, const vec_f64 sum[4]) {
     vec_f64 lanes = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     double total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
                    ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-    for (int64_t i = n - n % 32; i < n; i++)
-        total = multiply_add_f64(x[i], y[i], total);
+    for (; i < n; i++)
+        total = multiply_add_f64(x[i], y_f32 ? y_f32[i] : y[i], total);
     return total;
+}
+
+/* One update or product of a chunk that begins at value i. */
+static void update_one(const gsw_vector_pass *pass, int u, int64_t i, int64_t length) {
+    const double a = pass->update[u].a, b = pass->update[u].b;
+    double wide[CHUNK];
+    const double *x = pass->update[u].x_f32 ? wide : pass->update[u].x + i;
+    if (pass->update[u].x_f32)
+        widen_chunk(length, pass->update[u].x_f32 + i, wide);
+    if (pass->update[u].y_f32)
+        narrow_chunk(length, a, x, pass->update[u].y_f32 + i);
+    else
+        update_chunk(length, a, x, b, pass->update[u].y + i);
+}
+
+static void product_of_one(const gsw_vector_pass *pass, int d, int64_t i, int64_t length,
+                           vec_f64 sum[4]) {
+    double wide[CHUNK];
+    const double *y = pass->product[d].y_f32 ? wide : pass->product[d].y + i;
+    if (pass->product[d].y_f32)
+        widen_chunk(length, pass->product[d].y_f32 + i, wide);
+    add_products(length, pass->product[d].x + i, y, sum);
 }
 
 /* The whole pass over one block, chunk by chunk: the cache holds a chunk from one update or product
@@ -111,14 +146,13 @@ static void pass_block(const gsw_vector_pass *pass, int64_t begin, int64_t n, do
     for (int64_t i = 0; i < n; i += CHUNK) {
         const int64_t length = n - i < CHUNK ? n - i : CHUNK;
         for (int u = 0; u < pass->updates; u++)
-            update_chunk(length, pass->update[u].a, pass->update[u].x + begin + i,
-                         pass->update[u].b, pass->update[u].y + begin + i);
+            update_one(pass, u, begin + i, length);
         for (int d = 0; d < pass->products; d++)
-            add_products(length, pass->product[d].x + begin + i, pass->product[d].y + begin + i,
-                         sum[d]);
+            product_of_one(pass, d, begin + i, length, sum[d]);
     }
     for (int d = 0; d < pass->products; d++)
-        sums[d] += end_products(n, pass->product[d].x + begin, pass->product[d].y + begin, sum[d]);
+        sums[d] += end_products(begin + n - n % 32, begin + n, pass->product[d].x,
+                                pass->product[d].y, pass->product[d].y_f32, sum[d]);
 }
 
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums) {

@@ -418,6 +418,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .project = entry<gsw_cuda_project>::call,
         .subtract = entry<gsw_cuda_subtract>::call,
         .krylov_pass = entry<gsw_cuda_krylov_pass>::call,
+        .multiply_pass = entry<gsw_cuda_multiply_pass>::call,
         .krylov_ahead = KRYLOV_AHEAD,
         .krylov_post = entry<gsw_cuda_krylov_post>::call,
         .krylov_collect = entry<gsw_cuda_krylov_collect>::call,

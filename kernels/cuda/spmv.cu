@@ -8,6 +8,8 @@
 #include "cuda/launch.cuh"
 #include "cuda/near.cuh"
 #include "cuda/spmv.cuh"
+#include "cuda/sums.cuh"
+#include "cuda/vector.cuh"
 
 namespace {
 
@@ -249,34 +251,59 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     return near;
 }
 
+/* `sum` and the products of a row: added, or subtracted for a residual. */
+template <typename Value, typename Coefficient, bool residual, int batch>
+__device__ __forceinline__ Value near_row(const near_terms<Coefficient> &terms, uint32_t row,
+                                          const Value *x, Value sum) {
+    const uint32_t line = row / terms.nx, pz = line / terms.ny;
+    const uint32_t lacked =
+        all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx, terms.ny, terms.nz);
+    for (int32_t first = 0; first < terms.batches * batch; first += batch) {
+        Value a[batch] = {}, neighbour[batch] = {};
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+            const int32_t e = first + k;
+            if ((lacked & terms.needed[e]) == 0) {
+                a[k] = static_cast<Value>(terms.values[e][row]);
+                neighbour[k] = x[static_cast<int32_t>(row) + terms.distance[e]];
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+            const Value next = multiply_add(residual ? -a[k] : a[k], neighbour[k], sum);
+            sum = (lacked & terms.needed[first + k]) == 0 ? next : sum;
+        }
+    }
+    return sum;
+}
+
 template <typename Value, typename Coefficient, bool residual, int batch>
 __global__ void __launch_bounds__(POINTS)
     near_rows(const near_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
     take_turn();
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
+         row += gridDim.x * POINTS)
+        y[row] =
+            near_row<Value, Coefficient, residual, batch>(terms, row, x, residual ? b[row] : 0);
+}
+
+/* y = A x and x'y, with which the last block does the step of a method. */
+template <typename Coefficient>
+__global__ void __launch_bounds__(POINTS)
+    near_rows_pass(const near_terms<Coefficient> terms, const double *x, double *y, gsw_pass pass,
+                   gsw_krylov_state *state, const sum_scratch scratch) {
+    take_turn();
+    if (state->ended != GSW_END_NOT)
+        return;
+    double sum[1] = {0};
+    for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
-        const uint32_t line = row / terms.nx, pz = line / terms.ny;
-        const uint32_t lacked = all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx,
-                                          terms.ny, terms.nz);
-        Value sum = residual ? b[row] : 0;
-        for (int32_t first = 0; first < terms.batches * batch; first += batch) {
-            Value a[batch] = {}, neighbour[batch] = {};
-#pragma unroll
-            for (int k = 0; k < batch; k++) {
-                const int32_t e = first + k;
-                if ((lacked & terms.needed[e]) == 0) {
-                    a[k] = static_cast<Value>(terms.values[e][row]);
-                    neighbour[k] = x[static_cast<int32_t>(row) + terms.distance[e]];
-                }
-            }
-#pragma unroll
-            for (int k = 0; k < batch; k++) {
-                const Value next = multiply_add(residual ? -a[k] : a[k], neighbour[k], sum);
-                sum = (lacked & terms.needed[first + k]) == 0 ? next : sum;
-            }
-        }
-        y[row] = sum;
+        const double own = near_row<double, Coefficient, false, BATCH>(terms, row, x, 0);
+        y[row] = own;
+        sum[0] = fma(x[row], own, sum[0]);
     }
+    if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
+        gsw_krylov_step(state, pass, sum);
 }
 
 template <typename Value, typename Coefficient>
@@ -301,6 +328,21 @@ cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const
     return launch_kernel(
         cuda, b ? stencil_rows<Value, Coefficient, true> : stencil_rows<Value, Coefficient, false>,
         blocks, POINTS, 0, terms, from_b, from_x, to);
+}
+
+/* Whether the one kernel for both serves; *error is its launch's. */
+template <typename Coefficient>
+bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass, const double *x,
+                   double *y, gsw_krylov_state *state, cudaError_t *error) {
+    const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
+    if (!all_near(terms))
+        return false;
+    unsigned blocks = blocks_for(terms.points, POINTS);
+    if (blocks > GSW_CUDA_PARTIALS)
+        blocks = GSW_CUDA_PARTIALS;
+    *error = launch_kernel(gsw_cuda_of(context), near_rows_pass<Coefficient>, blocks, POINTS, 0,
+                           narrow_terms<BATCH>(terms), x, y, pass, state, scratch_of(context));
+    return true;
 }
 
 /* ---- choosing among them ---- */
@@ -330,4 +372,18 @@ gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dty
     else
         error = multiply<double, double>(cuda, matrix, b, x, y);
     return gsw_cuda_check(context, error, "a product with a matrix");
+}
+
+gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                  double *x, double *y, gsw_krylov_state *state) {
+    const gsw_grid *g = &matrix->grid;
+    void *const vectors[] = {x, y};
+    cudaError_t error;
+    if (matrix->format == GSW_FORMAT_STENCIL &&
+        (matrix->array.value_type == GSW_F32
+             ? launched_pass<float>(context, matrix, pass, x, y, state, &error)
+             : launched_pass<double>(context, matrix, pass, x, y, state, &error)))
+        return gsw_cuda_check(context, error, "a product with a matrix");
+    GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x, y));
+    return gsw_cuda_krylov_pass(context, pass, g->nx * g->ny * g->nz, vectors, state);
 }

@@ -5,6 +5,7 @@
  * same bits on every run and every device. Each block leaves one partial sum. The block that
  * finishes last adds them up in a fixed order and uses the sums. */
 #include "cuda/launch.cuh"
+#include "cuda/sums.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
@@ -12,7 +13,7 @@ namespace {
 /* A tile is what a block works on at a time. Each thread has several loads under way before it
  * needs the first value: that many are needed to use the memory's whole bandwidth. Kernels that
  * read many vectors take fewer values of each. */
-enum { THREADS = 256 };
+enum { THREADS = SUM_THREADS };
 
 __host__ __device__ constexpr int values_of(int vectors) {
     return vectors > 3 ? 2 : 4;
@@ -43,19 +44,19 @@ __device__ int64_t place(int64_t tile, int k) {
 }
 
 /* The thread's values of a tile; 0 behind the end. */
-template <int values>
-__device__ void load(int64_t n, int64_t tile, const double *from, double (&to)[values]) {
+template <int values, typename Value>
+__device__ void load(int64_t n, int64_t tile, const Value *from, double (&to)[values]) {
 #pragma unroll
     for (int k = 0; k < values; k++)
-        to[k] = place(tile, k) < n ? from[place(tile, k)] : 0.0;
+        to[k] = place(tile, k) < n ? static_cast<double>(from[place(tile, k)]) : 0.0;
 }
 
-template <int values>
-__device__ void store(int64_t n, int64_t tile, const double (&from)[values], double *to) {
+template <int values, typename Value>
+__device__ void store(int64_t n, int64_t tile, const double (&from)[values], Value *to) {
 #pragma unroll
     for (int k = 0; k < values; k++)
         if (place(tile, k) < n)
-            to[place(tile, k)] = from[k];
+            to[place(tile, k)] = static_cast<Value>(from[k]);
 }
 
 /* to = a from + b to; what `to` held, a NaN for one, does not come through where b is 0. */
@@ -123,67 +124,6 @@ __global__ void __launch_bounds__(THREADS) change_signs(int64_t n, const double 
 
 /* ---- Sums ---- */
 
-/* What the blocks of a sum share. One sum is under way at a time: all are on one stream. */
-struct sum_scratch {
-    double *partial; /* of sum j: from j * GSW_CUDA_PARTIALS on, one for each block */
-    unsigned *done;  /* blocks that have left theirs; 0 between kernels */
-};
-
-sum_scratch scratch_of(gsw_context *context) {
-    return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
-}
-
-/* Adds up each of the block's values, for all threads: a tree within each warp, then the warps in
- * order. A barrier must lie between two calls. */
-template <int count> __device__ void sum_of_block(double (&value)[count]) {
-    __shared__ double of_warp[count][THREADS / 32];
-#pragma unroll
-    for (int j = 0; j < count; j++) {
-        for (int distance = 16; distance > 0; distance /= 2)
-            value[j] += __shfl_down_sync(0xffffffffU, value[j], distance);
-        if (threadIdx.x % 32 == 0)
-            of_warp[j][threadIdx.x / 32] = value[j];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int j = 0; j < count; j++) {
-        value[j] = 0;
-        for (int warp = 0; warp < THREADS / 32; warp++)
-            value[j] += of_warp[j][warp];
-    }
-}
-
-/* Adds up each thread's values over the whole grid. Returns true in all threads of one block, with
- * the sums; all other blocks have finished their work then. Each block writes its partial sums,
- * fences, and counts itself. The block that counts last fences and reads all partial sums. No block
- * waits for another. */
-template <int count>
-__device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
-    __shared__ bool last;
-    sum_of_block(value);
-    if (threadIdx.x == 0) {
-#pragma unroll
-        for (int j = 0; j < count; j++)
-            scratch.partial[j * GSW_CUDA_PARTIALS + blockIdx.x] = value[j];
-        __threadfence();
-        last = atomicAdd(scratch.done, 1U) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    if (!last)
-        return false;
-#pragma unroll
-    for (int j = 0; j < count; j++) {
-        value[j] = 0;
-        for (unsigned block = threadIdx.x; block < gridDim.x; block += THREADS)
-            value[j] += __ldcg(&scratch.partial[j * GSW_CUDA_PARTIALS + block]);
-    }
-    sum_of_block(value);
-    if (threadIdx.x == 0)
-        *scratch.done = 0;
-    return true;
-}
-
 /* Products of so many vectors, `stride` apart, with y: at most `most` of them. */
 template <int most>
 __global__ void __launch_bounds__(THREADS)
@@ -240,7 +180,7 @@ __global__ void __launch_bounds__(THREADS)
 /* ---- Passes of CG and BiCGSTAB (krylov_passes.h) ---- */
 
 struct pass_vectors {
-    double *of[GSW_PASS_VECTORS];
+    void *of[GSW_PASS_VECTORS];
 };
 
 /* What a thread holds of the vectors of a pass. All indices are known to the compiler, so that it
@@ -252,10 +192,27 @@ template <gsw_pass which> struct pass_tile {
 
     double held[shape.vectors][values];
 
+    __host__ __device__ static constexpr bool is_narrow(int v) {
+        return v >= shape.vectors - shape.narrow;
+    }
+
+    /* An fp32 vector that the pass writes is not read. */
+    template <int v = 0>
     __device__ void load_all(int64_t n, int64_t tile, const pass_vectors &vectors) {
-#pragma unroll
-        for (int v = 0; v < shape.vectors; v++)
-            load(n, tile, vectors.of[v], held[v]);
+        if constexpr (v < shape.vectors) {
+            if constexpr (!is_narrow(v))
+                load(n, tile, static_cast<const double *>(vectors.of[v]), held[v]);
+            else if constexpr (!writes(v))
+                load(n, tile, static_cast<const float *>(vectors.of[v]), held[v]);
+            load_all<v + 1>(n, tile, vectors);
+        }
+    }
+
+    __host__ __device__ static constexpr bool writes(int v) {
+        for (int u = 0; u < shape.updates; u++)
+            if (shape.update[u].to == v)
+                return true;
+        return false;
     }
 
     /* A vector is stored behind the last of its updates. */
@@ -267,8 +224,10 @@ template <gsw_pass which> struct pass_tile {
             constexpr int a = shape.update[u].a, b = shape.update[u].b;
             constexpr bool again = u + 1 < shape.updates && shape.update[u + 1].to == to;
             update(coefficient[a], held[from], coefficient[b], held[to]);
-            if constexpr (!again)
-                store(n, tile, held[to], vectors.of[to]);
+            if constexpr (is_narrow(to))
+                store(n, tile, held[to], static_cast<float *>(vectors.of[to]));
+            else if constexpr (!again)
+                store(n, tile, held[to], static_cast<double *>(vectors.of[to]));
             update_all<u + 1>(n, tile, vectors, coefficient);
         }
     }
@@ -298,7 +257,7 @@ __global__ void __launch_bounds__(THREADS)
     double coefficient[GSW_COEFFICIENTS], sum[sums][values] = {};
 #pragma unroll
     for (int c = 0; c < GSW_COEFFICIENTS; c++)
-        coefficient[c] = c == GSW_ONE ? 1 : state->coefficient[c];
+        coefficient[c] = c == GSW_ONE ? 1 : c == GSW_ZERO ? 0 : state->coefficient[c];
     for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
         tile_type own;
         own.load_all(n, tile, vectors);
@@ -411,7 +370,7 @@ gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, con
 }
 
 gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
-                                double *const *vectors, gsw_krylov_state *state) {
+                                void *const *vectors, gsw_krylov_state *state) {
     pass_vectors list = {};
     cudaError_t error = cudaSuccess;
     for (int v = 0; v < gsw_pass_shapes[which].vectors; v++)
@@ -428,6 +387,10 @@ gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
         LAUNCH(GSW_CG_PW)
         LAUNCH(GSW_CG_UPDATE)
         LAUNCH(GSW_CG_UPDATE_NORM)
+        LAUNCH(GSW_CG_NARROW)
+        LAUNCH(GSW_CG_RZ_WIDEN)
+        LAUNCH(GSW_CG_DIRECTION_WIDEN)
+        LAUNCH(GSW_CG_UPDATE_NARROW)
         LAUNCH(GSW_BICGSTAB_START)
         LAUNCH(GSW_BICGSTAB_ALPHA)
         LAUNCH(GSW_BICGSTAB_HALF)

@@ -29,19 +29,19 @@ static gsw_status start(gsw_krylov_run *run) {
     GSW_TRY(gsw_krylov_side_residual(run, m.r));
     GSW_TRY(gsw_krylov_copy(run, m.r, m.shadow));
     GSW_TRY(gsw_krylov_copy(run, m.r, m.p));
-    return gsw_krylov_pass(run, GSW_BICGSTAB_START, (double *[]){m.r});
+    return gsw_krylov_pass(run, GSW_BICGSTAB_START, (void *[]){m.r});
 }
 
 static gsw_status iterate(gsw_krylov_run *run) {
     const bicgstab m = vectors_of(run);
     GSW_TRY(gsw_krylov_apply(run, m.p, m.p_hat, m.v));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_ALPHA, (double *[]){m.v, m.shadow}));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_HALF, (double *[]){m.r, m.v}));
+    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_ALPHA, (void *[]){m.v, m.shadow}));
+    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_HALF, (void *[]){m.r, m.v}));
     GSW_TRY(gsw_krylov_apply(run, m.r, m.s_hat, m.t));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_OMEGA, (double *[]){m.t, m.r}));
+    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_OMEGA, (void *[]){m.t, m.r}));
     GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_UPDATE,
-                            (double *[]){run->x, m.p_hat, m.s_hat, m.r, m.t, m.shadow}));
-    return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION, (double *[]){m.p, m.v, m.r});
+                            (void *[]){run->x, m.p_hat, m.s_hat, m.r, m.t, m.shadow}));
+    return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION, (void *[]){m.p, m.v, m.r});
 }
 
 /* Finds out whether the product that a scalar was made of is 0: then A is singular. */

@@ -10,6 +10,9 @@ typedef struct cg {
     double *r, *p;
     double *w; /* A p, and then M^-1 r: one is done with before the other is made */
     double *z; /* where M^-1 r lies: w, or r without a preconditioner */
+    /* With a preconditioner that works in fp32: its r and z, scaled. z is not used then. */
+    int narrow;
+    float *r_narrow, *z_narrow;
 } cg;
 
 static cg vectors_of(const gsw_krylov_run *run) {
@@ -17,12 +20,14 @@ static cg vectors_of(const gsw_krylov_run *run) {
             .p = gsw_krylov_vector(run, 1),
             .w = gsw_krylov_vector(run, 2)};
     m.z = run->preconditioner != NULL ? m.w : m.r;
+    m.narrow =
+        run->options.norm == GSW_NORM_TRUE && gsw_krylov_narrow(run, &m.r_narrow, &m.z_narrow);
     return m;
 }
 
 static gsw_status norm_of_z_and_rz(gsw_krylov_run *run, const cg *m) {
     GSW_TRY(gsw_krylov_precondition(run, m->r, m->z));
-    return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (double *[]){m->r, m->z});
+    return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (void *[]){m->r, m->z});
 }
 
 static gsw_status start(gsw_krylov_run *run) {
@@ -30,23 +35,40 @@ static gsw_status start(gsw_krylov_run *run) {
     GSW_TRY(gsw_krylov_residual(run, m.r));
     if (run->options.norm == GSW_NORM_PRECONDITIONED)
         return norm_of_z_and_rz(run, &m);
-    return gsw_krylov_pass(run, GSW_CG_NORM, (double *[]){m.r});
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_NORM, (void *[]){m.r}));
+    return m.narrow ? gsw_krylov_pass(run, GSW_CG_NARROW, (void *[]){m.r, m.r_narrow})
+                    : GSW_SUCCESS;
 }
 
-/* Ends where a norm is checked: of r, or of z where the preconditioned one is asked for. */
+/* An iteration ends where a norm is checked: of r, or of z where the preconditioned one is asked
+ * for. */
+static gsw_status iterate_preconditioned(gsw_krylov_run *run, const cg *m) {
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION, (void *[]){m->p, m->z}));
+    GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m->p, m->w));
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_UPDATE, (void *[]){run->x, m->p, m->r, m->w}));
+    return norm_of_z_and_rz(run, m);
+}
+
+static gsw_status iterate_narrow(gsw_krylov_run *run, const cg *m) {
+    GSW_TRY(gsw_krylov_precondition_narrow(run));
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ_WIDEN, (void *[]){m->r, m->z_narrow}));
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION_WIDEN, (void *[]){m->p, m->z_narrow}));
+    GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m->p, m->w));
+    return gsw_krylov_pass(run, GSW_CG_UPDATE_NARROW,
+                           (void *[]){run->x, m->p, m->r, m->w, m->r_narrow});
+}
+
 static gsw_status iterate(gsw_krylov_run *run) {
     const cg m = vectors_of(run);
-    const int preconditioned = run->options.norm == GSW_NORM_PRECONDITIONED;
-    if (!preconditioned) {
-        GSW_TRY(gsw_krylov_precondition(run, m.r, m.z));
-        GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ, (double *[]){m.r, m.z}));
-    }
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION, (double *[]){m.p, m.z}));
-    GSW_TRY(gsw_krylov_multiply(run, m.p, m.w));
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_PW, (double *[]){m.p, m.w}));
-    GSW_TRY(gsw_krylov_pass(run, preconditioned ? GSW_CG_UPDATE : GSW_CG_UPDATE_NORM,
-                            (double *[]){run->x, m.p, m.r, m.w}));
-    return preconditioned ? norm_of_z_and_rz(run, &m) : GSW_SUCCESS;
+    if (run->options.norm == GSW_NORM_PRECONDITIONED)
+        return iterate_preconditioned(run, &m);
+    if (m.narrow)
+        return iterate_narrow(run, &m);
+    GSW_TRY(gsw_krylov_precondition(run, m.r, m.z));
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ, (void *[]){m.r, m.z}));
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION, (void *[]){m.p, m.z}));
+    GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m.p, m.w));
+    return gsw_krylov_pass(run, GSW_CG_UPDATE_NORM, (void *[]){run->x, m.p, m.r, m.w});
 }
 
 /* ---- what a breakdown means ---- */

@@ -65,6 +65,15 @@ static gsw_status owner_apply(void *self, gsw_context *context, const double *b,
     return gsw_preconditioner_solve(((owner *)self)->inner, b, x);
 }
 
+static int owner_narrow(void *self, float **b, float **x) {
+    return gsw_preconditioner_narrow(((owner *)self)->inner, b, x);
+}
+
+static gsw_status owner_apply_narrow(void *self, gsw_context *context) {
+    (void)context;
+    return gsw_preconditioner_solve_narrow(((owner *)self)->inner);
+}
+
 static const char *owner_name(const void *self) {
     return gsw_preconditioner_name(((const owner *)self)->inner);
 }
@@ -95,6 +104,8 @@ static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
     static const gsw_preconditioner_ops ops = {.in_place = 1,
                                                .costly = owner_costly,
                                                .apply = owner_apply,
+                                               .narrow = owner_narrow,
+                                               .apply_narrow = owner_apply_narrow,
                                                .name = owner_name,
                                                .check = owner_check,
                                                .destroy = owner_destroy};

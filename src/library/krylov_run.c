@@ -17,6 +17,14 @@ gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) 
     return gsw_krylov_project(run, y);
 }
 
+gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *x, double *y) {
+    if (run->op->apply == NULL && run->null_vector == NULL)
+        return run->context->ops->multiply_pass(run->context, &run->op->matrix, pass, x, y,
+                                                run->state);
+    GSW_TRY(gsw_krylov_multiply(run, x, y));
+    return gsw_krylov_pass(run, pass, (void *[]){x, y});
+}
+
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
     GSW_TRY(gsw_krylov_multiply(run, run->x, r));
     return gsw_krylov_axpby(run, 1, run->b, -1, r);
@@ -28,6 +36,18 @@ gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double
     const gsw_status status = gsw_preconditioner_solve(run->preconditioner, in, out);
     run->failed |= status != GSW_SUCCESS;
     return status == GSW_SUCCESS ? gsw_krylov_project(run, out) : status;
+}
+
+int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out) {
+    *in = *out = NULL;
+    return run->preconditioner != NULL && run->null_vector == NULL &&
+           gsw_preconditioner_narrow(run->preconditioner, in, out);
+}
+
+gsw_status gsw_krylov_precondition_narrow(gsw_krylov_run *run) {
+    const gsw_status status = gsw_preconditioner_solve_narrow(run->preconditioner);
+    run->failed |= status != GSW_SUCCESS;
+    return status;
 }
 
 gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
@@ -44,7 +64,7 @@ gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, 
     return gsw_krylov_precondition(run, out, out);
 }
 
-gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, double *const *vectors) {
+gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors) {
     return run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state);
 }
 

@@ -45,7 +45,7 @@ static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t numbe
 }
 
 /* A pass over vectors of a queued method; see krylov_passes.h for the vectors of each. */
-gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, double *const *vectors);
+gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors);
 
 /* Records the norm after run->iterations iterations and shows it to the monitor. On success either
  * run->reached is set or the method goes on. Errors: NON_FINITE, STOPPED, NOT_CONVERGED. */
@@ -64,12 +64,20 @@ gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double va
 /* y = A x; P A x with a null vector. */
 gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y);
 
+/* y = A x, or P A x, and a pass over x and y that updates nothing. */
+gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *x, double *y);
+
 /* r = b - A x. The product is complete before it is subtracted: where it is b that a sum starts
  * with, large terms that cancel would take b's digits with them. */
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r);
 
 /* out = M^-1 in, or P M^-1 in; out may be in. */
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out);
+
+/* Whether the preconditioner takes fp32 vectors as they are: then *in and *out are those, and
+ * gsw_krylov_precondition_narrow() makes *out = M^-1 *in. Else both are NULL. */
+int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out);
+gsw_status gsw_krylov_precondition_narrow(gsw_krylov_run *run);
 
 /* Whether the preconditioner stands to the right of the matrix: then a method needs vectors for
  * M^-1 p beside p. */

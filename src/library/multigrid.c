@@ -236,6 +236,24 @@ static gsw_status apply_cycle(void *self, gsw_context *context, const double *b,
     return gsw_multigrid_apply(context, self, b, x);
 }
 
+/* The finest level's own vectors. */
+static int own_vectors(void *self, float **b, float **x) {
+    const gsw_multigrid *multigrid = self;
+    if (multigrid->options.cycle_type != GSW_F32)
+        return 0;
+    *b = multigrid->own_b;
+    *x = multigrid->own_x;
+    return 1;
+}
+
+static gsw_status cycle_on_own(void *self, gsw_context *context) {
+    gsw_multigrid *multigrid = self;
+    (void)context;
+    multigrid->level[0]->b = multigrid->own_b;
+    multigrid->level[0]->x = multigrid->own_x;
+    return gsw_multigrid_cycle(multigrid);
+}
+
 static const char *name_of(const void *self) {
     (void)self;
     return "mg";
@@ -257,6 +275,8 @@ gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid
     static const gsw_preconditioner_ops ops = {.in_place = 1,
                                                .costly = is_costly,
                                                .apply = apply_cycle,
+                                               .narrow = own_vectors,
+                                               .apply_narrow = cycle_on_own,
                                                .name = name_of,
                                                .check = check_values};
     GSW_REQUIRE(context, context, "context is NULL");

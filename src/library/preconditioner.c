@@ -126,6 +126,15 @@ int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner) {
            preconditioner->ops->costly(preconditioner->self);
 }
 
+int gsw_preconditioner_narrow(const gsw_preconditioner *preconditioner, float **b, float **x) {
+    return preconditioner->ops->narrow != NULL &&
+           preconditioner->ops->narrow(preconditioner->self, b, x);
+}
+
+gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner) {
+    return preconditioner->ops->apply_narrow(preconditioner->self, preconditioner->context);
+}
+
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,
                                     double *x) {
     gsw_context *context = preconditioner->context;

@@ -13,6 +13,10 @@ typedef struct gsw_preconditioner_ops {
      * iteration's end before it queues the next one. NULL: no. */
     int (*costly)(const void *self);
     gsw_status (*apply)(void *self, gsw_context *context, const double *b, double *x);
+    /* Whether the preconditioner works in fp32, and the vectors that `apply_narrow` takes then: it
+     * makes *x = M^-1 *b, whatever power of two b has been scaled by. NULL: it does not. */
+    int (*narrow)(void *self, float **b, float **x);
+    gsw_status (*apply_narrow)(void *self, gsw_context *context);
     const char *(*name)(const void *self);
     /* Refuses, before a solve, what cannot be applied now. NULL: it always can. */
     gsw_status (*check)(const void *self, gsw_context *context);
@@ -32,6 +36,10 @@ gsw_status gsw_preconditioner_check(gsw_context *context, const gsw_precondition
 
 /* As the table of its kind says. NULL, for no preconditioner, is not costly. */
 int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner);
+
+/* As the table of its kind says. */
+int gsw_preconditioner_narrow(const gsw_preconditioner *preconditioner, float **b, float **x);
+gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner);
 
 /* x = M^-1 b with checked arguments; x may be b. */
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b, double *x);

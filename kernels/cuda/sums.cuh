@@ -1,0 +1,77 @@
+/* sums.cuh: sums over a whole grid of blocks, whose bits depend on the number of values alone.
+ *
+ * They are taken in two stages: each block leaves one partial sum, and the block that finishes last
+ * adds them up in a fixed order and uses the sums. */
+#ifndef GSW_CUDA_SUMS_CUH
+#define GSW_CUDA_SUMS_CUH
+
+#include "cuda/vector.cuh"
+
+namespace {
+
+enum { SUM_THREADS = 256 }; /* of a block that takes sums */
+
+/* What the blocks of a sum share. One sum is under way at a time: all are on one stream. */
+struct sum_scratch {
+    double *partial; /* of sum j: from j * GSW_CUDA_PARTIALS on, one for each block */
+    unsigned *done;  /* blocks that have left theirs; 0 between kernels */
+};
+
+sum_scratch scratch_of(gsw_context *context) {
+    return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
+}
+
+/* Adds up each of the block's values, for all threads: a tree within each warp, then the warps in
+ * order. A barrier must lie between two calls. */
+template <int count> __device__ void sum_of_block(double (&value)[count]) {
+    __shared__ double of_warp[count][SUM_THREADS / 32];
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        for (int distance = 16; distance > 0; distance /= 2)
+            value[j] += __shfl_down_sync(0xffffffffU, value[j], distance);
+        if (threadIdx.x % 32 == 0)
+            of_warp[j][threadIdx.x / 32] = value[j];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        value[j] = 0;
+        for (int warp = 0; warp < SUM_THREADS / 32; warp++)
+            value[j] += of_warp[j][warp];
+    }
+}
+
+/* Adds up each thread's values over the whole grid. Returns true in all threads of one block, with
+ * the sums; all other blocks have finished their work then. Each block writes its partial sums,
+ * fences, and counts itself. The block that counts last fences and reads all partial sums. No block
+ * waits for another. */
+template <int count>
+__device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
+    __shared__ bool last;
+    sum_of_block(value);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int j = 0; j < count; j++)
+            scratch.partial[j * GSW_CUDA_PARTIALS + blockIdx.x] = value[j];
+        __threadfence();
+        last = atomicAdd(scratch.done, 1U) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last)
+        return false;
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        value[j] = 0;
+        for (unsigned block = threadIdx.x; block < gridDim.x; block += SUM_THREADS)
+            value[j] += __ldcg(&scratch.partial[j * GSW_CUDA_PARTIALS + block]);
+    }
+    sum_of_block(value);
+    if (threadIdx.x == 0)
+        *scratch.done = 0;
+    return true;
+}
+
+} // namespace
+
+#endif
