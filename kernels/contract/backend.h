@@ -21,6 +21,11 @@ struct gsw_factor {
     int usable; /* holds values */
     gsw_factor_info info;
     struct gsw_packed *packed;
+
+    /* Kinds LOWER and UPPER: planes of a slab. Slabs are solved each by itself, at once: couplings
+     * from one to the next count as zeros. factor_open rounds what is asked for, or makes it 0: all
+     * planes are one slab. No coupling reaches beyond the next plane. */
+    int64_t slab;
 };
 
 /* What a factorisation ends in, from factor->info.first_bad_row and the lowest row of the matrix

@@ -69,9 +69,26 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, double *diagonal);
 
-    /* to = R (b - A x), or -R A x where b is NULL; A is of `type`. `work` is a vector of the fine
-     * level for the backend to use: its contents are undefined before and after. Where the backend
-     * has `smooth` it may be NULL. */
+    /* Planes of a slab of the finest level and of the others, where Gauss-Seidel goes through slabs
+     * of planes at once and takes what lies in other slabs as it is; 0: the level is one slab. */
+    int64_t finest_slab, slab;
+
+    /* y = b - N x, or N x where b is NULL: what a sweep of Gauss-Seidel is to solve for. N is what
+     * the sweep leaves of A: the strictly upper part where it goes upwards, the strictly lower one
+     * where it goes `down`, and the couplings to the slab that it meets before. `slab`: planes of
+     * one, or 0. These two are NULL where the backend has `smooth`. */
+    gsw_status (*sweep_rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                             int down, int64_t slab, const void *b, const void *x, void *y);
+
+    /* to = -R N x with N of a sweep upwards: that is R (b - A x) after one from zero. `work` as
+     * below. */
+    gsw_status (*restrict_rest)(gsw_context *context, const gsw_transfer *transfer,
+                                const gsw_matrix *matrix, gsw_dtype type, int64_t slab,
+                                void *const *weights, const void *x, void *work, void *to);
+
+    /* to = R (b - A x); A is of `type`. `work` is a vector of the fine level for the backend to
+     * use: its contents are undefined before and after. Where the backend has `smooth` it may be
+     * NULL. */
     gsw_status (*restrict_residual)(gsw_context *context, const gsw_transfer *transfer,
                                     const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
                                     const void *b, const void *x, void *work, void *to);

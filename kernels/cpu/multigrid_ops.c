@@ -215,7 +215,7 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
         /* Nothing is taken from the other lines. */
         kernels->spmv_lines(threads, matrix, type, transfer->axes & 2 ? 2 : 1,
                             transfer->axes & 4 ? 2 : 1, b, x, work);
-        inject_vector(transfer, threads, type, 0, b ? 1 : -1, work, to);
+        inject_vector(transfer, threads, type, 0, 1, work, to);
         return GSW_SUCCESS;
     }
     kernels_of(context)->restrict_residual(threads, transfer, matrix, type, weights, b, x, to);

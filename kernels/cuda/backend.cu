@@ -370,6 +370,9 @@ void close_factor(gsw_context *context, gsw_factor *factor) {
 /* A level of so many points takes longer to smooth than to be multiplied by its inverse. */
 constexpr int64_t COARSEST_POINTS = 520;
 
+/* Planes of a slab (multigrid_ops.h). */
+constexpr int64_t FINEST_SLAB = 0, SLAB = 8;
+
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     static const gsw_multigrid_ops multigrid = {
         .shares_mirrored = 1,
@@ -378,6 +381,10 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .interpolate = entry<gsw_cuda_interpolate>::call,
         .triple = entry<gsw_cuda_triple>::call,
         .mend_diagonal = entry<gsw_cuda_mend_diagonal>::call,
+        .finest_slab = FINEST_SLAB,
+        .slab = SLAB,
+        .sweep_rest = entry<gsw_cuda_sweep_rest>::call,
+        .restrict_rest = entry<gsw_cuda_restrict_rest>::call,
         .restrict_residual = entry<gsw_cuda_restrict_residual>::call,
         .prolong_add = entry<gsw_cuda_prolong_add>::call,
         .invert_diagonal = NULL,

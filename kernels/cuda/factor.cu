@@ -38,23 +38,50 @@ gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **d
         "the table of pencils");
 }
 
-int32_t ticket_at(const gsw_tiles *t, const int32_t *ticket, int64_t j, int64_t k) {
-    return j < 0 || k < 0 || j >= t->tiles_y || k >= t->tiles_z ? -1 : ticket[k * t->tiles_y + j];
+/* Tiles of a part in the order of its sweep, in slabs of so many along z; 0: one slab. Both parts
+ * have the same slabs: those of the upper part are counted from its last tile. */
+struct slabs {
+    const gsw_tiles *tiles;
+    bool upper;
+    int64_t of; /* tiles of a slab */
+
+    int64_t number(int64_t k) const {
+        return of == 0 ? 0 : (upper ? tiles->tiles_z - 1 - k : k) / of;
+    }
+    /* The place of tile k in its slab. */
+    int64_t place(int64_t k) const {
+        int64_t first = k;
+        while (first > 0 && number(first - 1) == number(k))
+            first--;
+        return k - first;
+    }
+};
+
+/* The ticket of tile (j, k), as a tile of plane `from` needs it; -1: it has none, or stands in
+ * another slab. */
+int32_t ticket_at(const slabs &s, const int32_t *ticket, int64_t j, int64_t k, int64_t from) {
+    const gsw_tiles *t = s.tiles;
+    if (j < 0 || k < 0 || j >= t->tiles_y || k >= t->tiles_z || s.number(k) != s.number(from))
+        return -1;
+    return ticket[k * t->tiles_y + j];
 }
 
-/* Orders the used tiles of a part by when they can start. Every dependence leads to a tile that is
- * not after in y' or z, so to an earlier start. `ticket` has room for all tiles. */
-gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int32_t *ticket,
+/* Orders the used tiles of a part by when they can start. Every dependence leads to a tile of the
+ * same slab that is not after in y' or z, so to an earlier start. `ticket` has room for all tiles.
+ */
+gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t slab, int32_t *ticket,
                          candidate *list) {
     const gsw_tiles *t = &view->tiles;
     const int64_t later_y = (int64_t)t->skew_y * t->tile_y + HAND_OVER;
     const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
+    const slabs s = {t, view->upper != 0, slab};
     int32_t count = 0;
     for (int64_t k = 0; k < t->tiles_z; k++) {
+        const int64_t place = s.place(k);
         for (int64_t j = 0; j < t->tiles_y; j++) {
             ticket[k * t->tiles_y + j] = -1;
             if (gsw_tile_used(t, view->upper, j, k))
-                list[count++] = {(int32_t)j, (int32_t)k, j * later_y + k * later_z};
+                list[count++] = {(int32_t)j, (int32_t)k, j * later_y + place * later_z};
         }
     }
     qsort(list, (size_t)count, sizeof *list, earlier);
@@ -69,10 +96,10 @@ gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int32_t *t
         const int64_t j = list[i].j, k = list[i].k;
         pencil[i] = {(int32_t)j,
                      (int32_t)k,
-                     {ticket_at(t, ticket, j - 1, k), ticket_at(t, ticket, j, k - 1),
-                      ticket_at(t, ticket, j - 1, k - 1)},
-                     {ticket_at(t, ticket, j + 1, k), ticket_at(t, ticket, j, k + 1),
-                      ticket_at(t, ticket, j + 1, k + 1)}};
+                     {ticket_at(s, ticket, j - 1, k, k), ticket_at(s, ticket, j, k - 1, k),
+                      ticket_at(s, ticket, j - 1, k - 1, k)},
+                     {ticket_at(s, ticket, j + 1, k, k), ticket_at(s, ticket, j, k + 1, k),
+                      ticket_at(s, ticket, j + 1, k + 1, k)}};
         for (int32_t reader : pencil[i].after) {
             if (reader - i > view->distance)
                 view->distance = reader - i;
@@ -105,7 +132,7 @@ gsw_status mirror_pencils(gsw_context *context, gsw_packed_view *view, const int
     return status;
 }
 
-gsw_status make_tables(gsw_context *context, gsw_packed *packed) {
+gsw_status make_tables(gsw_context *context, gsw_packed *packed, int64_t slab) {
     const gsw_tiles *t = &packed->view[0].tiles;
     const size_t tiles = (size_t)(t->tiles_y * t->tiles_z);
     void *ticket[2] = {NULL, NULL}, *list = NULL;
@@ -116,7 +143,7 @@ gsw_status make_tables(gsw_context *context, gsw_packed *packed) {
         GSW_TRY_GOTO(
             gsw_alloc(context, tiles, sizeof(int32_t), "the order of pencils", &ticket[part]),
             cleanup);
-        GSW_TRY_GOTO(order_pencils(context, &packed->view[part],
+        GSW_TRY_GOTO(order_pencils(context, &packed->view[part], slab,
                                    static_cast<int32_t *>(ticket[part]),
                                    static_cast<candidate *>(list)),
                      cleanup);
@@ -169,6 +196,9 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     if (packed->shape != gsw_name_shape(&tiles.part[1]))
         packed->shape = SHAPE_OTHER;
     gsw_tiles_cut(&tiles, gsw_cuda_tile_shape(packed->shape, &tiles));
+    /* Whole tiles, one at least. */
+    const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
+    factor->slab = of_slab < tiles.tiles_z ? of_slab * tiles.tile_z : 0;
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
     packed->layout = gsw_factor_layout(&factor->options);
@@ -202,7 +232,8 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     if (factor->options.kind == GSW_JACOBI)
         return open_jacobi(context, factor);
     GSW_TRY(describe_parts(context, factor));
-    GSW_TRY(make_tables(context, factor->packed));
+    GSW_TRY(
+        make_tables(context, factor->packed, factor->slab / factor->packed->view[0].tiles.tile_z));
     GSW_TRY(allocate_parts(context, factor));
     GSW_TRY(gsw_cuda_eliminate_open(context, factor));
     return gsw_cuda_sweep_open(context, factor);

@@ -26,6 +26,9 @@ gsw_status gsw_cuda_mend_diagonal(gsw_context *context, const gsw_transfer *tran
 gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,
                            const gsw_matrix *matrix, double *const *coarse);
 
+gsw_status gsw_cuda_restrict_rest(gsw_context *context, const gsw_transfer *transfer,
+                                  const gsw_matrix *matrix, gsw_dtype type, int64_t slab,
+                                  void *const *weights, const void *x, void *work, void *to);
 gsw_status gsw_cuda_restrict_residual(gsw_context *context, const gsw_transfer *transfer,
                                       const gsw_matrix *matrix, gsw_dtype type,
                                       void *const *weights, const void *b, const void *x,

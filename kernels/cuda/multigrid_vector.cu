@@ -293,6 +293,16 @@ __global__ void __launch_bounds__(THREADS)
         y[i] = b == 0 ? a * x[i] : a * x[i] + b * y[i];
 }
 
+gsw_status restrict_vector(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
+                           void *const *weights, int scale, const void *from, void *to) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const cudaError_t error =
+        type == GSW_F64
+            ? launch_transfer<double>(cuda, transfer, false, weights, scale, from, to)
+            : launch_transfer<float>(cuda, transfer, false, weights, (float)scale, from, to);
+    return gsw_cuda_check(context, error, "the restriction");
+}
+
 unsigned blocks_of_sum(int64_t n) {
     const unsigned blocks = blocks_for((n + 3) / 4);
     return blocks < BLOCKS_MAX ? blocks : (unsigned)BLOCKS_MAX;
@@ -312,11 +322,14 @@ gsw_status gsw_cuda_restrict_residual(gsw_context *context, const gsw_transfer *
                                   : launch_injected<float>(cuda, transfer, matrix, b, x, to),
                               "the restriction");
     GSW_TRY(gsw_cuda_spmv(context, matrix, type, b, x, work));
-    const cudaError_t error =
-        type == GSW_F64
-            ? launch_transfer<double>(cuda, transfer, false, weights, b ? 1 : -1, work, to)
-            : launch_transfer<float>(cuda, transfer, false, weights, b ? 1 : -1, work, to);
-    return gsw_cuda_check(context, error, "the restriction");
+    return restrict_vector(context, transfer, type, weights, 1, work, to);
+}
+
+gsw_status gsw_cuda_restrict_rest(gsw_context *context, const gsw_transfer *transfer,
+                                  const gsw_matrix *matrix, gsw_dtype type, int64_t slab,
+                                  void *const *weights, const void *x, void *work, void *to) {
+    GSW_TRY(gsw_cuda_sweep_rest(context, matrix, type, 0, slab, nullptr, x, work));
+    return restrict_vector(context, transfer, type, weights, -1, work, to);
 }
 
 gsw_status gsw_cuda_prolong_add(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,

@@ -23,6 +23,14 @@ constexpr uint32_t needs(int32_t d) {
 /* Of a term that fills up a batch, or has no array. */
 constexpr uint32_t NOTHING_HAS = 1u << 15;
 
+/* Of a term that is wanted only where a slab of planes begins, or ends, along z. */
+constexpr uint32_t AT_BEGIN = 1u << 12, AT_END = 1u << 13;
+
+/* Which of these two a plane lacks. */
+__host__ __device__ constexpr uint32_t lacks_edge(uint32_t z, uint32_t slab) {
+    return (z % slab != 0 ? AT_BEGIN : 0u) | ((z + 1) % slab != 0 ? AT_END : 0u);
+}
+
 /* All bits of a point: of x, y and z, and the one that no point has. */
 __host__ __device__ constexpr uint32_t all_lacks(uint32_t x, uint32_t y, uint32_t z, uint32_t nx,
                                                  uint32_t ny, uint32_t nz) {

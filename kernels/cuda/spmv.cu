@@ -218,7 +218,9 @@ constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the gr
 
 template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, points;
-    int32_t batches;
+    uint32_t slab;        /* planes of a slab */
+    int32_t batches;      /* of terms for all points, */
+    int32_t edge_batches; /* and behind them of those for the edges of slabs alone */
     int32_t distance[NEAR_TERMS];
     uint32_t needed[NEAR_TERMS];
     const Coefficient *values[NEAR_TERMS];
@@ -234,6 +236,23 @@ template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &
     return near;
 }
 
+/* Adds the terms as batches from `first` on, each of which needs those bits, too; returns how many
+ * batches. */
+template <int batch, typename Coefficient>
+int32_t add_batches(const stencil_terms<Coefficient> &terms, int32_t first, uint32_t needed,
+                    near_terms<Coefficient> *near) {
+    const int32_t batches = (terms.count + batch - 1) / batch;
+    for (int32_t e = 0; e < batches * batch; e++) {
+        const bool some = e < terms.count;
+        const int32_t to = first * batch + e;
+        near->distance[to] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
+        near->needed[to] =
+            some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) | needed : NOTHING_HAS;
+        near->values[to] = some ? terms.values[e] : nullptr;
+    }
+    return batches;
+}
+
 template <int batch, typename Coefficient>
 near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near_terms<Coefficient> near = {};
@@ -241,24 +260,24 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near.ny = static_cast<uint32_t>(terms.ny);
     near.nz = static_cast<uint32_t>(terms.nz);
     near.points = static_cast<uint32_t>(terms.points);
-    near.batches = (terms.count + batch - 1) / batch;
-    for (int32_t e = 0; e < near.batches * batch; e++) {
-        const bool some = e < terms.count;
-        near.distance[e] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
-        near.needed[e] = some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) : NOTHING_HAS;
-        near.values[e] = some ? terms.values[e] : nullptr;
-    }
+    near.batches = add_batches<batch>(terms, 0, 0, &near);
     return near;
 }
 
 /* `sum` and the products of a row: added, or subtracted for a residual. */
-template <typename Value, typename Coefficient, bool residual, int batch>
+template <typename Value, typename Coefficient, bool residual, int batch, bool slabs = false>
 __device__ __forceinline__ Value near_row(const near_terms<Coefficient> &terms, uint32_t row,
                                           const Value *x, Value sum) {
     const uint32_t line = row / terms.nx, pz = line / terms.ny;
-    const uint32_t lacked =
+    uint32_t lacked =
         all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx, terms.ny, terms.nz);
-    for (int32_t first = 0; first < terms.batches * batch; first += batch) {
+    int32_t batches = terms.batches;
+    if (slabs) {
+        const uint32_t edge = lacks_edge(pz, terms.slab);
+        lacked |= edge;
+        batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
+    }
+    for (int32_t first = 0; first < batches * batch; first += batch) {
         Value a[batch] = {}, neighbour[batch] = {};
 #pragma unroll
         for (int k = 0; k < batch; k++) {
@@ -285,6 +304,16 @@ __global__ void __launch_bounds__(POINTS)
          row += gridDim.x * POINTS)
         y[row] =
             near_row<Value, Coefficient, residual, batch>(terms, row, x, residual ? b[row] : 0);
+}
+
+template <typename Value, bool residual, int batch>
+__global__ void __launch_bounds__(POINTS)
+    rest_rows(const near_terms<Value> terms, const Value *b, const Value *x, Value *y) {
+    take_turn();
+    for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
+         row += gridDim.x * POINTS)
+        y[row] =
+            near_row<Value, Value, residual, batch, true>(terms, row, x, residual ? b[row] : 0);
 }
 
 /* y = A x and x'y, with which the last block does the step of a method. */
@@ -328,6 +357,49 @@ cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const
     return launch_kernel(
         cuda, b ? stencil_rows<Value, Coefficient, true> : stencil_rows<Value, Coefficient, false>,
         blocks, POINTS, 0, terms, from_b, from_x, to);
+}
+
+/* A matrix with those of its arrays alone that lie before the diagonal (side < 0) or behind it, all
+ * or those that lead to another plane. */
+struct part_of_matrix {
+    gsw_matrix matrix;
+    const void *values[GSW_STENCIL_MAX];
+
+    part_of_matrix(const gsw_matrix *whole, int side, bool other_planes)
+        : matrix(*whole), values() {
+        for (int32_t e = 0; e < whole->stencil.count; e++) {
+            const bool wanted = side < 0 ? e < whole->stencil.center : e > whole->stencil.center;
+            const bool there = !other_planes || whole->stencil.offsets[e].dz != 0;
+            values[e] = wanted && there ? whole->array.values[e] : nullptr;
+        }
+        matrix.array.values = values;
+    }
+};
+
+template <typename Value, int batch>
+cudaError_t launch_rest(const gsw_cuda *cuda, const stencil_terms<Value> &ahead,
+                        const stencil_terms<Value> &behind, int down, int64_t slab, const void *b,
+                        const void *x, void *y) {
+    near_terms<Value> terms = narrow_terms<batch>(ahead);
+    terms.slab = static_cast<uint32_t>(slab);
+    terms.edge_batches =
+        add_batches<batch>(behind, terms.batches, down ? AT_END : AT_BEGIN, &terms);
+    return launch_kernel(cuda, b ? rest_rows<Value, true, batch> : rest_rows<Value, false, batch>,
+                         blocks_for(terms.points, POINTS), POINTS, 0, terms,
+                         static_cast<const Value *>(b), static_cast<const Value *>(x),
+                         static_cast<Value *>(y));
+}
+
+/* What is ahead of the sweep, and what is behind in the slab before. */
+template <typename Value>
+cudaError_t subtract_rest(const gsw_cuda *cuda, const part_of_matrix &ahead,
+                          const part_of_matrix &behind, int down, int64_t slab, const void *b,
+                          const void *x, void *y) {
+    const stencil_terms<Value> all = gather_terms<Value>(&ahead.matrix);
+    const stencil_terms<Value> some = gather_terms<Value>(&behind.matrix);
+    return all.count <= SMALL_BATCH
+               ? launch_rest<Value, SMALL_BATCH>(cuda, all, some, down, slab, b, x, y)
+               : launch_rest<Value, BATCH>(cuda, all, some, down, slab, b, x, y);
 }
 
 /* Whether the one kernel for both serves; *error is its launch's. */
@@ -386,4 +458,17 @@ gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix
         return gsw_cuda_check(context, error, "a product with a matrix");
     GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x, y));
     return gsw_cuda_krylov_pass(context, pass, g->nx * g->ny * g->nz, vectors, state);
+}
+
+gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                               int down, int64_t slab, const void *b, const void *x, void *y) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
+    if (slab == 0)
+        return gsw_cuda_spmv(context, &ahead.matrix, type, b, x, y);
+    return gsw_cuda_check(context,
+                          type == GSW_F64
+                              ? subtract_rest<double>(cuda, ahead, behind, down, slab, b, x, y)
+                              : subtract_rest<float>(cuda, ahead, behind, down, slab, b, x, y),
+                          "what a sweep leaves of a matrix");
 }

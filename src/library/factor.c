@@ -9,6 +9,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "factor.h"
 #include "options.h"
 #include "stencil_facts.h"
 
@@ -76,7 +77,7 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
 }
 
 static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
-                         const gsw_factor_options *options, gsw_factor **factor) {
+                         const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
     gsw_status status;
     gsw_factor *made;
     int64_t points;
@@ -94,6 +95,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     memset(made, 0, sizeof *made);
     made->context = context;
     made->options = *options;
+    made->slab = slab;
     made->grid = matrix->grid;
     made->stencil = matrix->stencil;
     made->points = points;
@@ -116,8 +118,9 @@ fail:
     return status;
 }
 
-gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
-                             const gsw_factor_options *options, gsw_factor **factor) {
+gsw_status gsw_factor_create_slabs(gsw_context *context, const gsw_matrix *matrix,
+                                   const gsw_factor_options *options, int64_t slab,
+                                   gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
@@ -126,7 +129,12 @@ gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(resolve(context, options, &resolved));
     GSW_REQUIRE(context, resolved.kind != GSW_FACTOR_LU,
                 "kind LU is made by gsw_factor_create_lu()");
-    return create(context, matrix, NULL, &resolved, factor);
+    return create(context, matrix, NULL, &resolved, slab, factor);
+}
+
+gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_factor_options *options, gsw_factor **factor) {
+    return gsw_factor_create_slabs(context, matrix, options, 0, factor);
 }
 
 gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
@@ -142,7 +150,7 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
     GSW_TRY(gsw_options_take(context, "gsw_factor_options", options, sizeof lu, &lu));
     lu.kind = GSW_FACTOR_LU;
     GSW_TRY(resolve(context, &lu, &resolved));
-    return create(context, lower, upper, &resolved, factor);
+    return create(context, lower, upper, &resolved, 0, factor);
 }
 
 gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,

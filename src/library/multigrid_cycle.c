@@ -13,6 +13,12 @@ static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const 
     return mg->context->ops->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
 }
 
+/* to = b - N x: what a sweep of Gauss-Seidel solves for. */
+static gsw_status rest(const hierarchy *mg, const gsw_level *l, int down, void *to) {
+    return mg->context->ops->multigrid->sweep_rest(mg->context, &l->product, mg->options.cycle_type,
+                                                   down, l->slab, l->b, l->x, to);
+}
+
 static gsw_status sweep(const hierarchy *mg, gsw_factor *factor, int which, const void *b,
                         void *x) {
     return mg->context->ops->factor_sweep(mg->context, factor, which, 1, b, 0, x, 0);
@@ -24,14 +30,16 @@ static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, con
                                                 x, b, y);
 }
 
-/* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with the parts exchanged. */
+/* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with the parts exchanged. Where the
+ * level has slabs, L and U are those inside of slabs, and what lies between two slabs is part of
+ * the right-hand side in both directions. */
 static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
     const void *from = l->b;
     if (l->reciprocal)
         return mg->context->ops->multigrid->smooth(mg->context, &l->product, mg->options.cycle_type,
                                                    l->reciprocal, down, zero, l->b, l->x);
     if (!zero) {
-        GSW_TRY(multiply(mg, down ? &l->lower : &l->upper, l->b, l->x, l->residual));
+        GSW_TRY(rest(mg, l, down, l->residual));
         from = l->residual;
     }
     return sweep(mg, down ? l->second : l->first, 0, from, l->x);
@@ -48,7 +56,7 @@ static gsw_status symmetric_gauss_seidel(const hierarchy *mg, const gsw_level *l
     }
     void *to = zero ? l->x : l->residual;
     if (!zero)
-        GSW_TRY(multiply(mg, &l->upper, l->b, l->x, to));
+        GSW_TRY(rest(mg, l, 0, to));
     GSW_TRY(sweep(mg, l->first, 0, zero ? l->b : to, to));
     if (!zero)
         GSW_TRY(combine(mg, l, -1, l->x, 1, to));
@@ -145,18 +153,21 @@ static int sweeps_once(const gsw_level *l, int sweeps) {
 }
 
 /* Smoothing, and b of the next level. After one sweep upwards from zero (D + L) x = b, so the
- * residual is -U x and half the matrix makes it. */
+ * residual is -U x and half the matrix makes it; with slabs, and what lies between them. */
 static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
                           int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS;
+    const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS &&
+                     !l->reciprocal && !l->transfer->injection;
     if (zero && sweeps_once(l, mg->options.pre_sweeps))
         return ops->smooth_restrict(mg->context, l->transfer, &l->product, mg->options.cycle_type,
                                     l->reciprocal, l->restriction.values, l->b, l->x, next->b);
     GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
-    return ops->restrict_residual(mg->context, l->transfer, half ? &l->upper : &l->product,
-                                  mg->options.cycle_type, l->restriction.values, half ? NULL : l->b,
-                                  l->x, l->residual, next->b);
+    if (half)
+        return ops->restrict_rest(mg->context, l->transfer, &l->product, mg->options.cycle_type,
+                                  l->slab, l->restriction.values, l->x, l->residual, next->b);
+    return ops->restrict_residual(mg->context, l->transfer, &l->product, mg->options.cycle_type,
+                                  l->restriction.values, l->b, l->x, l->residual, next->b);
 }
 
 /* The correction of the next level, and smoothing. */

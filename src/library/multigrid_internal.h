@@ -19,17 +19,16 @@ typedef struct gsw_level_arrays {
 } gsw_level_arrays;
 
 typedef struct gsw_level {
-    gsw_matrix matrix;       /* fp64; on the finest level the user's, valid during set-up only */
-    gsw_matrix product;      /* of the cycle's type */
-    gsw_matrix lower, upper; /* its strict parts */
+    gsw_matrix matrix;  /* fp64; on the finest level the user's, valid during set-up only */
+    gsw_matrix product; /* of the cycle's type */
     gsw_level_arrays setup, cycle;
-    const void *lower_values[GSW_STENCIL_MAX], *upper_values[GSW_STENCIL_MAX];
     int64_t points;
     gsw_survey survey;
     int coarsest;
     gsw_smoother smoother;
     int fell_back;              /* its ILU(0) does not serve as a smoother */
     gsw_factor *first, *second; /* GS: D + L and D + U; else the factor alone. SYMGS: SSOR's */
+    int64_t slab;               /* GS: planes of the slabs that those sweep, or 0 */
     void *reciprocal;           /* GS, SYMGS on the arrays themselves: of the diagonal */
 
     /* To the next level; NULL on the coarsest. */

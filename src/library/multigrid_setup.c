@@ -6,6 +6,7 @@
 #include "contract/allocate.h"
 #include "contract/dense.h"
 #include "contract/stencils.h"
+#include "factor.h"
 #include "multigrid_internal.h"
 #include "quiet.h"
 #include "stencil_facts.h"
@@ -90,14 +91,14 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
  */
 
 static gsw_status fill_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
-                              gsw_factor **factor) {
+                              int64_t slab, gsw_factor **factor) {
     if (*factor)
         return gsw_factor_refactor(mg->context, *factor, &level->matrix, NULL);
     const gsw_factor_options options = {.size = sizeof options,
                                         .kind = kind,
                                         .factor_type = mg->options.cycle_type,
                                         .vector_type = mg->options.cycle_type};
-    return gsw_factor_create(mg->context, &level->matrix, &options, factor);
+    return gsw_factor_create_slabs(mg->context, &level->matrix, &options, slab, factor);
 }
 
 /* ILU(0): a bad pivot is an answer, not an error that anybody is told of. */
@@ -106,7 +107,8 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
                          mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
                          gsw_stencil_is_symmetric(&level->matrix.stencil);
     const gsw_quiet quiet = gsw_quiet_begin(mg->context);
-    const gsw_status status = fill_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, &level->first);
+    const gsw_status status =
+        fill_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
     gsw_quiet_end(mg->context, &quiet, status == GSW_ERROR_ZERO_PIVOT);
     return status;
 }
@@ -114,6 +116,13 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
 /* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
 static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+}
+
+/* Planes of a slab, as the backend wants them. */
+static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int64_t wanted = level == mg->level[0] ? ops->finest_slab : ops->slab;
+    return gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL ? wanted : 0;
 }
 
 /* Gauss-Seidel on the level's own arrays. */
@@ -145,16 +154,19 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     }
     case GSW_SMOOTHER_JACOBI:
     case GSW_SMOOTHER_CHEBYSHEV:
-        return fill_factor(mg, level, GSW_JACOBI, &level->first);
+        return fill_factor(mg, level, GSW_JACOBI, 0, &level->first);
     default:
         break;
     }
     if (mg->context->ops->multigrid->smooth)
         return fill_reciprocal(mg, level);
     if (level->smoother == GSW_SMOOTHER_SYMGS)
-        return fill_factor(mg, level, GSW_SSOR, &level->first);
-    GSW_TRY(fill_factor(mg, level, GSW_FACTOR_LOWER, &level->first));
-    return fill_factor(mg, level, GSW_FACTOR_UPPER, &level->second);
+        return fill_factor(mg, level, GSW_SSOR, 0, &level->first);
+    const int64_t slab = slab_of(mg, level);
+    GSW_TRY(fill_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
+    GSW_TRY(fill_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
+    level->slab = level->first->slab;
+    return GSW_SUCCESS;
 }
 
 /* ---- One level --------------------------------------------------------------------------------
@@ -189,13 +201,7 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
         GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points,
                              mg->symmetric && level->survey.symmetric, type, &level->bytes,
                              &level->cycle));
-    for (int32_t e = 0; e < stencil->count; e++) {
-        level->lower_values[e] = e < stencil->center ? level->cycle.values[e] : NULL;
-        level->upper_values[e] = e > stencil->center ? level->cycle.values[e] : NULL;
-    }
     level->product = view_of(grid, stencil, type, (const void *const *)level->cycle.values);
-    level->lower = view_of(grid, stencil, type, level->lower_values);
-    level->upper = view_of(grid, stencil, type, level->upper_values);
     return GSW_SUCCESS;
 }
 

@@ -1,0 +1,13 @@
+/* factor.h: factors as other parts of the library make them. */
+#ifndef GSW_LIBRARY_FACTOR_H
+#define GSW_LIBRARY_FACTOR_H
+
+#include <gridsweep/factor.h>
+
+/* gsw_factor_create() with slabs of so many planes (struct gsw_factor), for kinds LOWER and UPPER;
+ * 0: all planes are one. factor->slab says what the backend has made of that. */
+gsw_status gsw_factor_create_slabs(gsw_context *context, const gsw_matrix *matrix,
+                                   const gsw_factor_options *options, int64_t slab,
+                                   gsw_factor **factor);
+
+#endif
