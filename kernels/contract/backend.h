@@ -91,6 +91,12 @@ typedef struct gsw_backend_ops {
     gsw_status (*multiply_pass)(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
                                 double *x, double *y, gsw_krylov_state *state);
 
+    /* r = b - A x, each product complete before it is subtracted; and for the host x'x, r'r and t't
+     * with t = A S x, where S changes signs as change_signs does. *done is 0, and nothing has been
+     * done, where the operations above do it as well. NULL: they always do. */
+    gsw_status (*judge)(gsw_context *context, const gsw_matrix *matrix, const double *b,
+                        const double *x, double *r, double sums[3], int *done);
+
     /* How the host follows a method. krylov_ahead: iterations that it queues beyond the one whose
      * end it waits for; 0 where work is done when a call returns, because they would be wasted.
      * krylov_post takes a copy of the state as all that has been queued so far leaves it;
@@ -118,13 +124,16 @@ typedef struct gsw_backend_ops {
     int packs_faster;
 
     /* Packed factors. factor_open allocates factor->packed and fills the sizes in factor->info;
-     * factor_fill (re)computes the values (`upper` for kind LU only); factor_sweep runs sweep 0 or
+     * factor_fill (re)computes the values (`upper` for kind LU only), or queues that, and
+     * factor_await (NULL: nothing is queued) waits for it and reports what it ran into, before the
+     * first sweep; factor_sweep runs sweep 0 or
      * 1 (for JACOBI: the scaling); factor_unpack writes the coefficients of sweep 0 or 1 as
      * stencil arrays in natural order: row-scaled ones in arrays[e], and the reciprocal diagonal
      * in arrays[center] (1 where the sweep stores none). */
     gsw_status (*factor_open)(gsw_context *context, gsw_factor *factor);
     gsw_status (*factor_fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                               const gsw_matrix *upper);
+    gsw_status (*factor_await)(gsw_context *context, gsw_factor *factor);
     gsw_status (*factor_sweep)(gsw_context *context, gsw_factor *factor, int which, int64_t count,
                                const void *b, int64_t ldb, void *x, int64_t ldx);
     gsw_status (*factor_unpack)(gsw_context *context, const gsw_factor *factor, int which,

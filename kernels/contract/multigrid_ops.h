@@ -69,9 +69,10 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, double *diagonal);
 
-    /* Planes of a slab of the finest level and of the others, where Gauss-Seidel goes through slabs
-     * of planes at once and takes what lies in other slabs as it is; 0: the level is one slab. */
-    int64_t finest_slab, slab;
+    /* Planes of a slab of coarse levels, where Gauss-Seidel goes through slabs of planes at once and
+     * takes what lies in other slabs as it is; 0: a level is one slab, as the finest one always is.
+     */
+    int64_t slab;
 
     /* y = b - N x, or N x where b is NULL: what a sweep of Gauss-Seidel is to solve for. N is what
      * the sweep leaves of A: the strictly upper part where it goes upwards, the strictly lower one
@@ -166,8 +167,9 @@ typedef struct gsw_multigrid_ops {
     int named_stencils;
 
     /* Whether a coarse level of that grid, whose stencil reaches one point, is smoothed sooner in
-     * colours, by so much that AUTO takes them. NULL: none is. */
-    int (*prefers_colors)(const gsw_grid *grid);
+     * colours than by sweeps, in slabs of so many planes (0: one slab), by so much that AUTO takes
+     * them. NULL: none is. */
+    int (*prefers_colors)(const gsw_grid *grid, int64_t slab);
 
     /* Largest level that is solved directly where the user leaves it open. */
     int64_t coarsest_points;

@@ -12,6 +12,7 @@
 #include "cuda/multigrid.cuh"
 #include "cuda/spmv.cuh"
 #include "cuda/validate.cuh"
+#include "cuda/sums.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
@@ -181,8 +182,8 @@ gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {
                            "allocating the report of kernels"));
     *cuda->report = {};
     GSW_TRY(gsw_cuda_check(context,
-                           cudaHostAlloc(reinterpret_cast<void **>(&cuda->sum), sizeof *cuda->sum,
-                                         cudaHostAllocMapped),
+                           cudaHostAlloc(reinterpret_cast<void **>(&cuda->sum),
+                                         GSW_CUDA_SUMS * sizeof *cuda->sum, cudaHostAllocMapped),
                            "allocating the result of sums"));
     GSW_TRY(gsw_cuda_check(context,
                            cudaMalloc(reinterpret_cast<void **>(&cuda->partial),
@@ -370,8 +371,8 @@ void close_factor(gsw_context *context, gsw_factor *factor) {
 /* A level of so many points takes longer to smooth than to be multiplied by its inverse. */
 constexpr int64_t COARSEST_POINTS = 520;
 
-/* Planes of a slab (multigrid_ops.h). */
-constexpr int64_t FINEST_SLAB = 0, SLAB = 8;
+/* Planes of a slab of coarse levels: those of one tile of the stencils that they have. */
+constexpr int64_t SLAB = 4;
 
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     static const gsw_multigrid_ops multigrid = {
@@ -381,7 +382,6 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .interpolate = entry<gsw_cuda_interpolate>::call,
         .triple = entry<gsw_cuda_triple>::call,
         .mend_diagonal = entry<gsw_cuda_mend_diagonal>::call,
-        .finest_slab = FINEST_SLAB,
         .slab = SLAB,
         .sweep_rest = entry<gsw_cuda_sweep_rest>::call,
         .restrict_rest = entry<gsw_cuda_restrict_rest>::call,
@@ -426,6 +426,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .subtract = entry<gsw_cuda_subtract>::call,
         .krylov_pass = entry<gsw_cuda_krylov_pass>::call,
         .multiply_pass = entry<gsw_cuda_multiply_pass>::call,
+        .judge = entry<gsw_cuda_judge>::call,
         .krylov_ahead = KRYLOV_AHEAD,
         .krylov_post = entry<gsw_cuda_krylov_post>::call,
         .krylov_collect = entry<gsw_cuda_krylov_collect>::call,
@@ -436,6 +437,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .packs_faster = 1,
         .factor_open = entry<gsw_cuda_factor_open>::call,
         .factor_fill = entry<gsw_cuda_factor_fill>::call,
+        .factor_await = entry<gsw_cuda_factor_await>::call,
         .factor_sweep = entry<gsw_cuda_factor_sweep>::call,
         .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
         .factor_close = close_factor,

@@ -42,7 +42,7 @@ struct gsw_cuda {
 
     double *partial; /* partial sums: device memory */
     unsigned *done;  /* blocks that have left theirs: device memory */
-    double *sum;     /* the result of dot(): pinned */
+    double *sum;     /* results of sums for the host, GSW_CUDA_SUMS of them: pinned */
 
     /* Copies of a Krylov method's state: pinned; and when each of them is there. */
     gsw_krylov_state *state;

@@ -27,6 +27,9 @@ int earlier(const void *left, const void *right) {
 /* Along an axis of the tiles: a pencil's faces are counted in 32 bits. */
 constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 
+/* A factor of more points is one slab. */
+constexpr int64_t SLAB_POINTS = int64_t{1} << 30;
+
 /* Steps that a hand-over between pencils is worth. */
 constexpr int64_t HAND_OVER = 10;
 
@@ -50,10 +53,10 @@ struct slabs {
     }
     /* The place of tile k in its slab. */
     int64_t place(int64_t k) const {
-        int64_t first = k;
-        while (first > 0 && number(first - 1) == number(k))
-            first--;
-        return k - first;
+        const int64_t all = tiles->tiles_z, end = (number(k) + 1) * of;
+        if (of == 0)
+            return k;
+        return upper ? k - (end < all ? all - end : 0) : k % of;
     }
 };
 
@@ -196,9 +199,10 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     if (packed->shape != gsw_name_shape(&tiles.part[1]))
         packed->shape = SHAPE_OTHER;
     gsw_tiles_cut(&tiles, gsw_cuda_tile_shape(packed->shape, &tiles));
-    /* Whole tiles, one at least. */
+    /* Whole tiles. What lies between slabs is multiplied by kernels with rows of 32 bits. */
     const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
-    factor->slab = of_slab < tiles.tiles_z ? of_slab * tiles.tile_z : 0;
+    const bool cut = of_slab < tiles.tiles_z && factor->points <= SLAB_POINTS;
+    factor->slab = cut ? of_slab * tiles.tile_z : 0;
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
     packed->layout = gsw_factor_layout(&factor->options);
@@ -237,22 +241,6 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(allocate_parts(context, factor));
     GSW_TRY(gsw_cuda_eliminate_open(context, factor));
     return gsw_cuda_sweep_open(context, factor);
-}
-
-/* Reports what a factorisation has found. Waits for the stream: sweeps need that, since they read
- * coefficients before the kernels queued before them have ended. */
-gsw_status report(gsw_context *context, gsw_factor *factor) {
-    gsw_cuda_pivots found;
-    cudaStream_t stream = gsw_cuda_of(context)->stream;
-    GSW_TRY(gsw_cuda_check(context,
-                           cudaMemcpyAsync(&found, factor->packed->pivots, sizeof found,
-                                           cudaMemcpyDeviceToHost, stream),
-                           "the report on pivots"));
-    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
-    GSW_TRY(gsw_cuda_reported(context));
-    factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad;
-    factor->info.shifted_pivots = found.shifted;
-    return gsw_factor_report(context, factor, found.misfit == INT64_MAX ? -1 : found.misfit);
 }
 
 } // namespace
@@ -300,7 +288,23 @@ gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const 
         if (gsw_eliminates(factor->options.kind))
             GSW_TRY(gsw_cuda_eliminate(context, factor));
     }
-    return report(context, factor);
+    return GSW_SUCCESS;
+}
+
+/* Waits for the stream: sweeps need that, since they read coefficients before the kernels queued
+ * before them have ended. */
+gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
+    gsw_cuda_pivots found;
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemcpyAsync(&found, factor->packed->pivots, sizeof found,
+                                           cudaMemcpyDeviceToHost, stream),
+                           "the report on pivots"));
+    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
+    GSW_TRY(gsw_cuda_reported(context));
+    factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad;
+    factor->info.shifted_pivots = found.shifted;
+    return gsw_factor_report(context, factor, found.misfit == INT64_MAX ? -1 : found.misfit);
 }
 
 gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,

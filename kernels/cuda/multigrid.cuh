@@ -42,7 +42,7 @@ gsw_status gsw_cuda_widen(gsw_context *context, int64_t n, const float *from, co
 gsw_status gsw_cuda_combine(gsw_context *context, gsw_dtype type, int64_t n, double a,
                             const void *x, double b, void *y);
 
-int gsw_cuda_prefers_colors(const gsw_grid *grid);
+int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t slab);
 gsw_status gsw_cuda_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                 int down, int zero, const void *b, void *x);
 

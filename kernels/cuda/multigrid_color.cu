@@ -115,9 +115,10 @@ constexpr double WORTH_IT = 2.5;
 
 } // namespace
 
-int gsw_cuda_prefers_colors(const gsw_grid *grid) {
+int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t slab) {
     const double nx = (double)grid->nx, ny = (double)grid->ny, nz = (double)grid->nz;
-    return CHAIN_STEP * (nx + 2 * ny + 4 * nz) >
+    const double planes = slab > 0 && slab < grid->nz ? (double)slab : nz;
+    return CHAIN_STEP * (nx + 2 * ny + 4 * planes) >
            WORTH_IT * (COLORS_AT_LEAST + COLORS_POINT * nx * ny * nz);
 }
 

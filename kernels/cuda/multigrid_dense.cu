@@ -75,25 +75,12 @@ __device__ void multiply_tiles(const tile &a, const tile &b, tile &product) {
     }
 }
 
-/* Row with the largest entry of a column, from the diagonal down; all threads get it. */
+/* Row with the largest entry of a column, from the diagonal down, to the 20 bits of a mantissa that
+ * one word holds; by a warp, for all its threads. */
 __device__ int find_pivot(const tile &a, int k) {
-    __shared__ int pivot;
-    if (threadIdx.x < TILE) {
-        double most = (int)threadIdx.x >= k ? fabs(a[threadIdx.x][k]) : -1;
-        int at = (int)threadIdx.x;
-        for (int distance = 16; distance > 0; distance /= 2) {
-            const double other = __shfl_down_sync(0xffffffffU, most, distance);
-            const int there = __shfl_down_sync(0xffffffffU, at, distance);
-            if (other > most) {
-                most = other;
-                at = there;
-            }
-        }
-        if (threadIdx.x == 0)
-            pivot = at;
-    }
-    __syncthreads();
-    return pivot;
+    const int row = (int)threadIdx.x;
+    const unsigned size = row >= k ? (unsigned)__double2hiint(fabs(a[row][k])) + 1 : 0;
+    return __ffs((int)__ballot_sync(0xffffffffU, size == __reduce_max_sync(0xffffffffU, size))) - 1;
 }
 
 /* Inverts a tile in place. False where a pivot has vanished against the diagonal's size, in all
@@ -103,13 +90,13 @@ __device__ bool invert_tile(tile &a, const double *diagonal, int rows) {
     __shared__ double row[TILE], column[TILE];
     bool regular = true;
     for (int k = 0; k < TILE; k++) {
-        const int pivot = find_pivot(a, k);
         if (threadIdx.x < TILE) { /* exchange rows k and pivot, divide, and keep both lines */
-            const int j = (int)threadIdx.x;
+            const int j = (int)threadIdx.x, pivot = find_pivot(a, k);
             const double of_pivot = a[pivot][j], of_k = a[k][j];
-            const double value = __shfl_sync(0xffffffffU, of_pivot, k);
+            const double reciprocal = 1 / a[pivot][k];
+            __syncwarp();
             a[pivot][j] = of_k;
-            row[j] = j == k ? 1 / value : of_pivot / value;
+            row[j] = j == k ? reciprocal : of_pivot * reciprocal;
             __syncwarp();
             column[j] = j == k ? 0 : a[j][k];
             if (j == 0)

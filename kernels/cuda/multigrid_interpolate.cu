@@ -18,37 +18,59 @@ __device__ double &own(double *values, int i) {
     return values[i * THREADS + threadIdx.x];
 }
 
-/* A fine point's row, collapsed over the axes outside its class. */
-struct collapsed {
-    double diagonal, total, coupled;
-    double side[6]; /* before and behind along each axis of the class */
+/* A class of so many axes, in shared memory: for each slot its place among those that differ along
+ * these axes, and on which side it lies along each of them. */
+template <int size> struct class_of_size {
+    static constexpr int slots = size == 1 ? 3 : size == 2 ? 9 : 27;
+    static constexpr int center = slots / 2, subsets = 1 << size;
+    int8_t place[GSW_SLOTS], side[size][GSW_SLOTS];
+
+    /* By the first threads of a block, of the same class all. */
+    __device__ void fill(int class_) {
+        const int slot = (int)threadIdx.x;
+        int at = 0, k = size;
+        if (slot >= GSW_SLOTS)
+            return;
+        for (int axis = 2; axis >= 0; axis--)
+            if (class_ >> axis & 1) {
+                side[--k][slot] = (int8_t)gsw_slot_offset(slot, axis);
+                at = 3 * at + gsw_slot_offset(slot, axis) + 1;
+            }
+        place[slot] = (int8_t)at;
+    }
 };
 
-template <typename Value>
-__device__ collapsed collapse(const gsw_transfer *t, const level_matrix &m, row_view view,
-                              int class_, point p, double *slots) {
-    collapsed sum = {};
-    for (int slot = 0; slot < GSW_SLOTS; slot++)
+/* A fine point's row, collapsed over the axes outside its class. */
+template <int size> struct collapsed {
+    double diagonal, total, coupled;
+    double side[2 * size]; /* before and behind along each axis of the class */
+};
+
+template <int size, typename Value>
+__device__ collapsed<size> collapse(const gsw_transfer *t, const level_matrix &m, row_view view,
+                                    const class_of_size<size> &of, point p, double *slots) {
+    using room = class_of_size<size>;
+    collapsed<size> sum = {};
+#pragma unroll
+    for (int slot = 0; slot < room::slots; slot++)
         own(slots, slot) = 0;
     add_row<Value>(t, m, view, p, [&](int32_t slot, double value) {
-        own(slots, t->project[class_][slot]) += value;
+        own(slots, of.place[slot]) += value;
         sum.total += value;
-        sum.diagonal += slot == GSW_SLOT_CENTER ? value : 0;
-        for (int axis = 0; axis < 3; axis++) {
-            const int side = gsw_slot_offset(slot, axis);
-            sum.side[2 * axis] += side < 0 ? value : 0;
-            sum.side[2 * axis + 1] += side > 0 ? value : 0;
+        if (slot == GSW_SLOT_CENTER)
+            sum.diagonal += value;
+#pragma unroll
+        for (int k = 0; k < size; k++) {
+            const int side = of.side[k][slot];
+            if (side < 0)
+                sum.side[2 * k] += value;
+            if (side > 0)
+                sum.side[2 * k + 1] += value;
         }
     });
-    int count = 0;
-    for (int axis = 0; axis < 3; axis++)
-        if (class_ >> axis & 1) {
-            sum.side[count] = sum.side[2 * axis];
-            sum.side[count + 1] = sum.side[2 * axis + 1];
-            count += 2;
-        }
-    for (int slot = 0; slot < GSW_SLOTS; slot++)
-        sum.coupled += slot != GSW_SLOT_CENTER ? own(slots, slot) : 0;
+#pragma unroll
+    for (int slot = 0; slot < room::slots; slot++)
+        sum.coupled += slot != room::center ? own(slots, slot) : 0;
     return sum;
 }
 
@@ -64,14 +86,19 @@ __device__ void take_mean(const gsw_transfer *t, int class_, point at, double *w
                 gsw_subset_exists(&t->coarse, subset, at.x, at.y, at.z) ? 1.0 / exist : 0;
 }
 
-template <typename Weight, typename Value>
+template <int size, typename Weight, typename Value>
 __global__ void __launch_bounds__(THREADS)
     weigh(const transfer_tables *tables, const __grid_constant__ level_matrix m, row_view view,
           const __grid_constant__ weight_arrays<Weight> weights, const level_grid coarse,
           const class_list classes, int64_t points, unsigned long long *degenerate) {
-    __shared__ double slots[GSW_SLOTS * THREADS], w[8 * THREADS];
+    using room = class_of_size<size>;
+    constexpr int subsets = room::subsets;
+    __shared__ double slots[room::slots * THREADS], w[subsets * THREADS];
+    __shared__ room of;
     const gsw_transfer *t = &tables->transfer;
-    const int class_ = classes.class_[blockIdx.y], subsets = 1 << gsw_class_size(class_);
+    const int class_ = classes.class_[blockIdx.y];
+    of.fill(class_);
+    __syncthreads();
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < points;
          i += (int64_t)gridDim.x * THREADS) {
         const point at = point_of(coarse, i);
@@ -81,9 +108,12 @@ __global__ void __launch_bounds__(THREADS)
         for (int k = 0; k < subsets; k++)
             own(w, k) = 0;
         if (is_inside(m, p)) {
-            const collapsed row = collapse<Value>(t, m, view, class_, p, slots);
+            const collapsed<size> row = collapse<size, Value>(t, m, view, of, p, slots);
             for (int32_t k = t->first_term[class_]; k < t->first_term[class_ + 1]; k++) {
                 const gsw_weight_term term = t->weight_term[k];
+                const double coupling = own(slots, of.place[term.slot]);
+                if (coupling == 0)
+                    continue;
                 const point from = {at.x + term.shift[0], at.y + term.shift[1],
                                     at.z + term.shift[2]};
                 if (!is_inside(coarse, from))
@@ -91,10 +121,10 @@ __global__ void __launch_bounds__(THREADS)
                 const double weight = term.weight == GSW_WEIGHT_ONE
                                           ? 1
                                           : weights.values[term.weight][row_of(coarse, from)];
-                own(w, term.to) = fma(own(slots, term.slot), weight, own(w, term.to));
+                own(w, term.to) = fma(coupling, weight, own(w, term.to));
             }
-            const double divisor = gsw_weight_divisor(row.diagonal, row.total, row.coupled,
-                                                      row.side, 2 * gsw_class_size(class_));
+            const double divisor =
+                gsw_weight_divisor(row.diagonal, row.total, row.coupled, row.side, 2 * size);
             if (gsw_divisor_serves(divisor, row.diagonal)) {
                 for (int k = 0; k < subsets; k++)
                     own(w, k) = -own(w, k) / divisor;
@@ -118,10 +148,13 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
         for (int class_ = 1; class_ < GSW_CLASSES; class_++)
             if (gsw_class_size(class_) == size && !(class_ & ~t->axes))
                 classes.class_[classes.count++] = class_;
-        weigh<Weight, Value><<<dim3((unsigned)blocks, (unsigned)classes.count), THREADS, 0,
-                               gsw_cuda_of(context)->stream>>>(
-            tables_of(t), level_matrix_of(matrix), view, weights_of<Weight>(t, weights),
-            level_grid_of(g), classes, points, degenerate);
+        const auto kernel = size == 1   ? weigh<1, Weight, Value>
+                            : size == 2 ? weigh<2, Weight, Value>
+                                        : weigh<3, Weight, Value>;
+        kernel<<<dim3((unsigned)blocks, (unsigned)classes.count), THREADS, 0,
+                 gsw_cuda_of(context)->stream>>>(tables_of(t), level_matrix_of(matrix), view,
+                                                 weights_of<Weight>(t, weights), level_grid_of(g),
+                                                 classes, points, degenerate);
         GSW_TRY(gsw_cuda_check_launch(context, "interpolating"));
     }
     return GSW_SUCCESS;

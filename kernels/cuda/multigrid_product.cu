@@ -186,18 +186,20 @@ void fill_tables(const gsw_transfer *t, transfer_tables *tables) {
             place[t->lump[e][0].slot] = (int8_t)e;
     for (int32_t j = 0; j < t->rows; j++) {
         const gsw_product_row *row = &t->row[j];
-        int32_t next = row->first;
-        for (int16_t to = 0; to < GSW_SLOTS; to++) {
-            for (int32_t i = row->first; i < row->last; i++) {
-                const gsw_product_term *term = &t->product_term[i];
-                if (term->to == to)
-                    tables->term[next++] = {
-                        (int32_t)gsw_grid_row(g, term->shift[0], term->shift[1], term->shift[2]),
-                        (int8_t)term->weight, (int8_t)to, place[term->slot], 0};
-            }
-            if (next > row->first)
-                tables->term[next - 1].ends = 1;
+        int32_t next[GSW_SLOTS + 1] = {row->first}; /* place of the next term to each slot */
+        for (int32_t i = row->first; i < row->last; i++)
+            next[t->product_term[i].to + 1]++;
+        for (int to = 0; to < GSW_SLOTS; to++)
+            next[to + 1] += next[to];
+        for (int32_t i = row->first; i < row->last; i++) {
+            const gsw_product_term *term = &t->product_term[i];
+            tables->term[next[term->to]++] = {
+                (int32_t)gsw_grid_row(g, term->shift[0], term->shift[1], term->shift[2]),
+                (int8_t)term->weight, (int8_t)term->to, place[term->slot], 0};
         }
+        for (int to = 0; to < GSW_SLOTS; to++)
+            if (next[to] > row->first)
+                tables->term[next[to] - 1].ends = 1;
     }
 }
 

@@ -5,7 +5,7 @@
 #include <float.h>
 
 #include "cuda/multigrid_rows.cuh"
-#include "cuda/vector.cuh"
+#include "cuda/sums.cuh"
 
 namespace {
 
@@ -88,13 +88,14 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
         sum.bad_row = row;
     sum.unbalanced |= !(fabs(total) <= 1e-12 * size);
     sum.isolated |= size == d;
+    const double inverse = 1 / diagonal;
     for (int axis = 0; axis < 3; axis++) {
-        const double share = -along[axis] / diagonal;
+        const double share = -along[axis] * inverse;
         sum.coupling[axis] += share > 0 ? share : 0;
     }
-    const double ratio = size / d;
+    const double ratio = size * fabs(inverse);
     /* Couplings of the diagonal's sign make half of what they add up to with and without signs. */
-    const double off = ratio - 1, same = (off + total / diagonal - 1) / 2;
+    const double off = ratio - 1, same = (off + total * inverse - 1) / 2;
     sum.off_diagonal += off > 0 && d > 0 ? off : 0;
     sum.same_sign += same > 1e-14 * off && d > 0 ? same : 0;
     sum.negative += diagonal < 0;
@@ -117,7 +118,7 @@ __device__ void join_block(tally &own) {
 }
 
 template <typename Value>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 3)
     survey_rows(const __grid_constant__ level_matrix m, const __grid_constant__ mirrors mirror,
                 int64_t rows, tally *of_block) {
     tally own = empty_tally();

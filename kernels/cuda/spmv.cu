@@ -6,7 +6,7 @@
 #include <cuda_pipeline.h>
 
 #include "cuda/launch.cuh"
-#include "cuda/near.cuh"
+#include "cuda/near_terms.cuh"
 #include "cuda/spmv.cuh"
 #include "cuda/sums.cuh"
 #include "cuda/vector.cuh"
@@ -18,14 +18,6 @@ constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
 unsigned blocks_for(int64_t rows, int per_block) {
     int64_t blocks = rows / per_block + (rows % per_block != 0);
     return static_cast<unsigned>(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX);
-}
-
-__device__ float multiply_add(float a, float x, float sum) {
-    return fmaf(a, x, sum);
-}
-
-__device__ double multiply_add(double a, double x, double sum) {
-    return fma(a, x, sum);
 }
 
 /* ---- CSR ---- */
@@ -132,47 +124,7 @@ cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, 
 
 /* ---- stencil arrays ---- */
 
-enum {
-    POINTS = 256, /* of a block, one per thread */
-    BATCH = 7     /* terms whose loads a thread has under way at once */
-};
-
-/* The offsets whose arrays are given and that can stay inside the grid. A parameter of the kernel:
- * all threads read the same entry at a time, which the constant cache serves at once. */
-template <typename Coefficient> struct stencil_terms {
-    int64_t nx, ny, nz;
-    int64_t points;
-    int64_t distance[GSW_STENCIL_MAX]; /* in rows */
-    const Coefficient *values[GSW_STENCIL_MAX];
-    int16_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
-    int32_t count;
-};
-static_assert(GSW_OFFSET_MAX <= INT16_MAX, "components of offsets are kept in 16 bits");
-static_assert(sizeof(stencil_terms<double>) + 3 * sizeof(void *) <= 4096,
-              "a kernel takes at most 4 KiB of parameters on all devices");
-
-template <typename Coefficient> stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix) {
-    const gsw_grid *grid = &matrix->grid;
-    stencil_terms<Coefficient> terms = {};
-    terms.nx = grid->nx;
-    terms.ny = grid->ny;
-    terms.nz = grid->nz;
-    terms.points = grid->nx * grid->ny * grid->nz;
-    for (int32_t e = 0; e < matrix->stencil.count; e++) {
-        const gsw_offset o = matrix->stencil.offsets[e];
-        const Coefficient *values = static_cast<const Coefficient *>(matrix->array.values[e]);
-        if (!values || o.dx <= -grid->nx || o.dx >= grid->nx || o.dy <= -grid->ny ||
-            o.dy >= grid->ny || o.dz <= -grid->nz || o.dz >= grid->nz)
-            continue;
-        terms.distance[terms.count] = gsw_grid_row(grid, o.dx, o.dy, o.dz);
-        terms.values[terms.count] = values;
-        terms.dx[terms.count] = static_cast<int16_t>(o.dx);
-        terms.dy[terms.count] = static_cast<int16_t>(o.dy);
-        terms.dz[terms.count] = static_cast<int16_t>(o.dz);
-        terms.count++;
-    }
-    return terms;
-}
+enum { POINTS = 256 }; /* of a block, one per thread */
 
 __device__ bool within(int64_t i, int64_t extent) {
     return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent);
@@ -211,109 +163,23 @@ __global__ void __launch_bounds__(POINTS)
     }
 }
 
-/* The same for stencils that reach two points or less along each axis, as all named ones do, and
- * grids of so many points: a term takes few instructions, and memory is what takes the time. */
-enum { SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
-constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
-
-template <typename Coefficient> struct near_terms {
-    uint32_t nx, ny, nz, points;
-    uint32_t slab;        /* planes of a slab */
-    int32_t batches;      /* of terms for all points, */
-    int32_t edge_batches; /* and behind them of those for the edges of slabs alone */
-    int32_t distance[NEAR_TERMS];
-    uint32_t needed[NEAR_TERMS];
-    const Coefficient *values[NEAR_TERMS];
-};
-static_assert(sizeof(near_terms<double>) + 3 * sizeof(void *) <= 4096,
-              "a kernel takes at most 4 KiB of parameters on all devices");
-
-template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &terms) {
-    bool near = terms.points <= NEAR_POINTS;
-    for (int32_t e = 0; e < terms.count; e++)
-        near = near && abs(terms.dx[e]) <= NEAR_REACH && abs(terms.dy[e]) <= NEAR_REACH &&
-               abs(terms.dz[e]) <= NEAR_REACH;
-    return near;
-}
-
-/* Adds the terms as batches from `first` on, each of which needs those bits, too; returns how many
- * batches. */
-template <int batch, typename Coefficient>
-int32_t add_batches(const stencil_terms<Coefficient> &terms, int32_t first, uint32_t needed,
-                    near_terms<Coefficient> *near) {
-    const int32_t batches = (terms.count + batch - 1) / batch;
-    for (int32_t e = 0; e < batches * batch; e++) {
-        const bool some = e < terms.count;
-        const int32_t to = first * batch + e;
-        near->distance[to] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
-        near->needed[to] =
-            some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) | needed : NOTHING_HAS;
-        near->values[to] = some ? terms.values[e] : nullptr;
-    }
-    return batches;
-}
-
-template <int batch, typename Coefficient>
-near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
-    near_terms<Coefficient> near = {};
-    near.nx = static_cast<uint32_t>(terms.nx);
-    near.ny = static_cast<uint32_t>(terms.ny);
-    near.nz = static_cast<uint32_t>(terms.nz);
-    near.points = static_cast<uint32_t>(terms.points);
-    near.batches = add_batches<batch>(terms, 0, 0, &near);
-    return near;
-}
-
-/* `sum` and the products of a row: added, or subtracted for a residual. */
+/* y = A x, or b - A x. */
 template <typename Value, typename Coefficient, bool residual, int batch, bool slabs = false>
-__device__ __forceinline__ Value near_row(const near_terms<Coefficient> &terms, uint32_t row,
-                                          const Value *x, Value sum) {
-    const uint32_t line = row / terms.nx, pz = line / terms.ny;
-    uint32_t lacked =
-        all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx, terms.ny, terms.nz);
-    int32_t batches = terms.batches;
-    if (slabs) {
-        const uint32_t edge = lacks_edge(pz, terms.slab);
-        lacked |= edge;
-        batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
-    }
-    for (int32_t first = 0; first < batches * batch; first += batch) {
-        Value a[batch] = {}, neighbour[batch] = {};
-#pragma unroll
-        for (int k = 0; k < batch; k++) {
-            const int32_t e = first + k;
-            if ((lacked & terms.needed[e]) == 0) {
-                a[k] = static_cast<Value>(terms.values[e][row]);
-                neighbour[k] = x[static_cast<int32_t>(row) + terms.distance[e]];
-            }
-        }
-#pragma unroll
-        for (int k = 0; k < batch; k++) {
-            const Value next = multiply_add(residual ? -a[k] : a[k], neighbour[k], sum);
-            sum = (lacked & terms.needed[first + k]) == 0 ? next : sum;
-        }
-    }
-    return sum;
-}
-
-template <typename Value, typename Coefficient, bool residual, int batch>
 __global__ void __launch_bounds__(POINTS)
     near_rows(const near_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
     take_turn();
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
-         row += gridDim.x * POINTS)
-        y[row] =
-            near_row<Value, Coefficient, residual, batch>(terms, row, x, residual ? b[row] : 0);
-}
-
-template <typename Value, bool residual, int batch>
-__global__ void __launch_bounds__(POINTS)
-    rest_rows(const near_terms<Value> terms, const Value *b, const Value *x, Value *y) {
-    take_turn();
-    for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
-         row += gridDim.x * POINTS)
-        y[row] =
-            near_row<Value, Value, residual, batch, true>(terms, row, x, residual ? b[row] : 0);
+         row += gridDim.x * POINTS) {
+        if constexpr (residual) {
+            subtracted<Value> sum = {b[row]};
+            near_row<batch, slabs>(terms, near_point_of(terms, row), x, sum);
+            y[row] = sum.value;
+        } else {
+            added<Value> sum = {0};
+            near_row<batch, slabs>(terms, near_point_of(terms, row), x, sum);
+            y[row] = sum.value;
+        }
+    }
 }
 
 /* y = A x and x'y, with which the last block does the step of a method. */
@@ -327,12 +193,41 @@ __global__ void __launch_bounds__(POINTS)
     double sum[1] = {0};
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
-        const double own = near_row<double, Coefficient, false, BATCH>(terms, row, x, 0);
-        y[row] = own;
-        sum[0] = fma(x[row], own, sum[0]);
+        added<double> own = {0};
+        near_row<BATCH>(terms, near_point_of(terms, row), x, own);
+        y[row] = own.value;
+        sum[0] = fma(x[row], own.value, sum[0]);
     }
     if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
         gsw_krylov_step(state, pass, sum);
+}
+
+/* r = b - A x, and x'x, r'r, t't for t = A S x. */
+template <typename Coefficient>
+__global__ void __launch_bounds__(POINTS)
+    near_rows_judge(const near_terms<Coefficient> terms, const double *b, const double *x,
+                    double *r, const sum_scratch scratch, double *sums) {
+    take_turn();
+    double sum[3] = {0, 0, 0};
+    for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
+         row += gridDim.x * POINTS) {
+        added_twice own = {0, 0};
+        near_row<BATCH>(terms, near_point_of(terms, row), x, own);
+        const double left = b[row] - own.value;
+        r[row] = left;
+        sum[0] = fma(x[row], x[row], sum[0]);
+        sum[1] = fma(left, left, sum[1]);
+        sum[2] = fma(own.turned, own.turned, sum[2]);
+    }
+    if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
+        for (int k = 0; k < 3; k++)
+            sums[k] = sum[k];
+}
+
+/* As many as may be: blocks that stay for long make way for few of the next kernel's. */
+unsigned blocks_of_sums(int64_t points, int sums) {
+    const unsigned blocks = blocks_for(points, POINTS), most = sum_blocks_max(sums);
+    return blocks < most ? blocks : most;
 }
 
 template <typename Value, typename Coefficient>
@@ -359,47 +254,38 @@ cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const
         blocks, POINTS, 0, terms, from_b, from_x, to);
 }
 
-/* A matrix with those of its arrays alone that lie before the diagonal (side < 0) or behind it, all
- * or those that lead to another plane. */
-struct part_of_matrix {
-    gsw_matrix matrix;
-    const void *values[GSW_STENCIL_MAX];
-
-    part_of_matrix(const gsw_matrix *whole, int side, bool other_planes)
-        : matrix(*whole), values() {
-        for (int32_t e = 0; e < whole->stencil.count; e++) {
-            const bool wanted = side < 0 ? e < whole->stencil.center : e > whole->stencil.center;
-            const bool there = !other_planes || whole->stencil.offsets[e].dz != 0;
-            values[e] = wanted && there ? whole->array.values[e] : nullptr;
-        }
-        matrix.array.values = values;
-    }
-};
-
+/* Where `batch` suits the number of terms. */
 template <typename Value, int batch>
-cudaError_t launch_rest(const gsw_cuda *cuda, const stencil_terms<Value> &ahead,
-                        const stencil_terms<Value> &behind, int down, int64_t slab, const void *b,
+cudaError_t launch_rest(const gsw_cuda *cuda, const near_terms<Value> &terms, const void *b,
                         const void *x, void *y) {
-    near_terms<Value> terms = narrow_terms<batch>(ahead);
-    terms.slab = static_cast<uint32_t>(slab);
-    terms.edge_batches =
-        add_batches<batch>(behind, terms.batches, down ? AT_END : AT_BEGIN, &terms);
-    return launch_kernel(cuda, b ? rest_rows<Value, true, batch> : rest_rows<Value, false, batch>,
+    return launch_kernel(cuda,
+                         b ? near_rows<Value, Value, true, batch, true>
+                           : near_rows<Value, Value, false, batch, true>,
                          blocks_for(terms.points, POINTS), POINTS, 0, terms,
                          static_cast<const Value *>(b), static_cast<const Value *>(x),
                          static_cast<Value *>(y));
 }
 
-/* What is ahead of the sweep, and what is behind in the slab before. */
 template <typename Value>
-cudaError_t subtract_rest(const gsw_cuda *cuda, const part_of_matrix &ahead,
-                          const part_of_matrix &behind, int down, int64_t slab, const void *b,
-                          const void *x, void *y) {
-    const stencil_terms<Value> all = gather_terms<Value>(&ahead.matrix);
-    const stencil_terms<Value> some = gather_terms<Value>(&behind.matrix);
-    return all.count <= SMALL_BATCH
-               ? launch_rest<Value, SMALL_BATCH>(cuda, all, some, down, slab, b, x, y)
-               : launch_rest<Value, BATCH>(cuda, all, some, down, slab, b, x, y);
+cudaError_t subtract_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down, int64_t slab,
+                          const void *b, const void *x, void *y) {
+    return rest_is_small(matrix)
+               ? launch_rest<Value, SMALL_BATCH>(
+                     cuda, rest_terms<Value, SMALL_BATCH>(matrix, down, slab), b, x, y)
+               : launch_rest<Value, BATCH>(cuda, rest_terms<Value, BATCH>(matrix, down, slab), b, x,
+                                           y);
+}
+
+template <typename Coefficient>
+bool launched_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,
+                    const double *x, double *r, double *sums, cudaError_t *error) {
+    const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
+    if (!all_near(terms))
+        return false;
+    *error = launch_kernel(gsw_cuda_of(context), near_rows_judge<Coefficient>,
+                           blocks_of_sums(terms.points, 3), POINTS, 0, narrow_terms<BATCH>(terms),
+                           b, x, r, scratch_of(context), sums);
+    return true;
 }
 
 /* Whether the one kernel for both serves; *error is its launch's. */
@@ -409,11 +295,9 @@ bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass
     const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
     if (!all_near(terms))
         return false;
-    unsigned blocks = blocks_for(terms.points, POINTS);
-    if (blocks > GSW_CUDA_PARTIALS)
-        blocks = GSW_CUDA_PARTIALS;
-    *error = launch_kernel(gsw_cuda_of(context), near_rows_pass<Coefficient>, blocks, POINTS, 0,
-                           narrow_terms<BATCH>(terms), x, y, pass, state, scratch_of(context));
+    *error = launch_kernel(gsw_cuda_of(context), near_rows_pass<Coefficient>,
+                           blocks_of_sums(terms.points, 1), POINTS, 0, narrow_terms<BATCH>(terms),
+                           x, y, pass, state, scratch_of(context));
     return true;
 }
 
@@ -463,12 +347,30 @@ gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                int down, int64_t slab, const void *b, const void *x, void *y) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
-    if (slab == 0)
+    if (slab == 0) {
+        const part_of_matrix ahead(matrix, down ? -1 : 1, false);
         return gsw_cuda_spmv(context, &ahead.matrix, type, b, x, y);
+    }
     return gsw_cuda_check(context,
-                          type == GSW_F64
-                              ? subtract_rest<double>(cuda, ahead, behind, down, slab, b, x, y)
-                              : subtract_rest<float>(cuda, ahead, behind, down, slab, b, x, y),
+                          type == GSW_F64 ? subtract_rest<double>(cuda, matrix, down, slab, b, x, y)
+                                          : subtract_rest<float>(cuda, matrix, down, slab, b, x, y),
                           "what a sweep leaves of a matrix");
+}
+
+gsw_status gsw_cuda_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,
+                          const double *x, double *r, double *sums, int *done) {
+    gsw_cuda *cuda = gsw_cuda_of(context);
+    cudaError_t error;
+    *done = matrix->format == GSW_FORMAT_STENCIL &&
+            (matrix->array.value_type == GSW_F32
+                 ? launched_judge<float>(context, matrix, b, x, r, cuda->sum, &error)
+                 : launched_judge<double>(context, matrix, b, x, r, cuda->sum, &error));
+    if (!*done)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_check(context, error, "a residual"));
+    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "a residual"));
+    GSW_TRY(gsw_cuda_reported(context));
+    for (int k = 0; k < 3; k++)
+        sums[k] = cuda->sum[k];
+    return GSW_SUCCESS;
 }

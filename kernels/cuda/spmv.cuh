@@ -10,5 +10,7 @@ gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, g
                                int down, int64_t slab, const void *b, const void *x, void *y);
 gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
                                   double *x, double *y, gsw_krylov_state *state);
+gsw_status gsw_cuda_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,
+                          const double *x, double *r, double *sums, int *done);
 
 #endif

@@ -5,15 +5,25 @@
 #ifndef GSW_CUDA_SUMS_CUH
 #define GSW_CUDA_SUMS_CUH
 
-#include "cuda/vector.cuh"
+#include "cuda/context.cuh"
+
+/* Most blocks of a sum over vectors: a constant, so that the order of the additions, and with it
+ * the result's bits, are the same on every device; and most sums that one kernel takes.
+ * gsw_cuda.partial holds a value for each of both. */
+enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
 
 namespace {
 
 enum { SUM_THREADS = 256 }; /* of a block that takes sums */
 
+/* Blocks of any kernel that takes so many sums, at most. */
+__host__ __device__ constexpr unsigned sum_blocks_max(int sums) {
+    return (unsigned)(GSW_CUDA_SUMS * GSW_CUDA_PARTIALS / sums);
+}
+
 /* What the blocks of a sum share. One sum is under way at a time: all are on one stream. */
 struct sum_scratch {
-    double *partial; /* of sum j: from j * GSW_CUDA_PARTIALS on, one for each block */
+    double *partial; /* of sum j: from j * sum_blocks_max() on, one for each block */
     unsigned *done;  /* blocks that have left theirs; 0 between kernels */
 };
 
@@ -52,7 +62,7 @@ __device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int j = 0; j < count; j++)
-            scratch.partial[j * GSW_CUDA_PARTIALS + blockIdx.x] = value[j];
+            scratch.partial[j * sum_blocks_max(count) + blockIdx.x] = value[j];
         __threadfence();
         last = atomicAdd(scratch.done, 1U) == gridDim.x - 1;
         __threadfence();
@@ -63,8 +73,9 @@ __device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
 #pragma unroll
     for (int j = 0; j < count; j++) {
         value[j] = 0;
+#pragma unroll 8
         for (unsigned block = threadIdx.x; block < gridDim.x; block += SUM_THREADS)
-            value[j] += __ldcg(&scratch.partial[j * GSW_CUDA_PARTIALS + block]);
+            value[j] += __ldcg(&scratch.partial[j * sum_blocks_max(count) + block]);
     }
     sum_of_block(value);
     if (threadIdx.x == 0)

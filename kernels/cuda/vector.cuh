@@ -1,14 +1,8 @@
-/* vector.cuh: operations on vectors, as the table has them, and the scratch that their sums need.
- */
+/* vector.cuh: operations on vectors, as the table has them. */
 #ifndef GSW_CUDA_VECTOR_CUH
 #define GSW_CUDA_VECTOR_CUH
 
 #include "cuda/context.cuh"
-
-/* Most blocks of a sum: a constant, so that the order of the additions, and with it the result's
- * bits, are the same on every device; and most sums that one kernel takes. gsw_cuda.partial holds a
- * value for each of both. */
-enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
 
 gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x);
 gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, double *y);

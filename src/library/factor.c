@@ -71,13 +71,19 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
     else
         GSW_REQUIRE(context, !upper, "upper is for factors of kind LU only");
     factor->usable = 0;
-    GSW_TRY(context->ops->factor_fill(context, factor, matrix, upper));
+    return context->ops->factor_fill(context, factor, matrix, upper);
+}
+
+gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor) {
+    if (context->ops->factor_await != NULL)
+        GSW_TRY(context->ops->factor_await(context, factor));
     factor->usable = 1;
     return GSW_SUCCESS;
 }
 
-static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
-                         const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
+/* Makes a factor and queues its values. */
+static gsw_status begin(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
+                        const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
     gsw_status status;
     gsw_factor *made;
     int64_t points;
@@ -118,9 +124,29 @@ fail:
     return status;
 }
 
-gsw_status gsw_factor_create_slabs(gsw_context *context, const gsw_matrix *matrix,
-                                   const gsw_factor_options *options, int64_t slab,
-                                   gsw_factor **factor) {
+static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
+                         const gsw_factor_options *options, gsw_factor **factor) {
+    gsw_factor *made;
+    GSW_TRY(begin(context, matrix, upper, options, 0, &made));
+    const gsw_status status = gsw_factor_await(context, made);
+    if (status == GSW_SUCCESS)
+        *factor = made;
+    else
+        gsw_factor_destroy(made);
+    return status;
+}
+
+gsw_status gsw_factor_queue(gsw_context *context, const gsw_matrix *matrix,
+                            const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
+    gsw_factor_options resolved;
+    if (*factor)
+        return fill(context, *factor, matrix, NULL);
+    GSW_TRY(resolve(context, options, &resolved));
+    return begin(context, matrix, NULL, &resolved, slab, factor);
+}
+
+gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_factor_options *options, gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
@@ -129,12 +155,7 @@ gsw_status gsw_factor_create_slabs(gsw_context *context, const gsw_matrix *matri
     GSW_TRY(resolve(context, options, &resolved));
     GSW_REQUIRE(context, resolved.kind != GSW_FACTOR_LU,
                 "kind LU is made by gsw_factor_create_lu()");
-    return create(context, matrix, NULL, &resolved, slab, factor);
-}
-
-gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
-                             const gsw_factor_options *options, gsw_factor **factor) {
-    return gsw_factor_create_slabs(context, matrix, options, 0, factor);
+    return create(context, matrix, NULL, &resolved, factor);
 }
 
 gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
@@ -150,7 +171,7 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
     GSW_TRY(gsw_options_take(context, "gsw_factor_options", options, sizeof lu, &lu));
     lu.kind = GSW_FACTOR_LU;
     GSW_TRY(resolve(context, &lu, &resolved));
-    return create(context, lower, upper, &resolved, 0, factor);
+    return create(context, lower, upper, &resolved, factor);
 }
 
 gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
@@ -158,7 +179,8 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
     GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
-    return fill(context, factor, matrix, upper);
+    GSW_TRY(fill(context, factor, matrix, upper));
+    return gsw_factor_await(context, factor);
 }
 
 /* ---- Solving ----------------------------------------------------------------------------------

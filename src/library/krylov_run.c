@@ -26,6 +26,10 @@ gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *
 }
 
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
+    const int zero = run->x_is_zero;
+    run->x_is_zero = 0;
+    if (zero)
+        return gsw_krylov_copy(run, run->b, r);
     GSW_TRY(gsw_krylov_multiply(run, run->x, r));
     return gsw_krylov_axpby(run, 1, run->b, -1, r);
 }

@@ -35,6 +35,7 @@ typedef struct gsw_krylov_run {
     int64_t iterations;
     int64_t reported; /* last iteration that the monitor has seen, or -1 */
     int reached;      /* the method's own norm is at most the target */
+    int x_is_zero;    /* until the first residual has been taken */
     int stopped;      /* the monitor has asked to stop */
     int hopeless; /* NOT_CONVERGED because the method has seen that more iterations do not help */
     int failed;   /* a product or a preconditioner has returned an error, not the method */

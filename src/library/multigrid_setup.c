@@ -90,15 +90,14 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
 /* ---- Smoothers --------------------------------------------------------------------------------
  */
 
-static gsw_status fill_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
-                              int64_t slab, gsw_factor **factor) {
-    if (*factor)
-        return gsw_factor_refactor(mg->context, *factor, &level->matrix, NULL);
+/* Queues the values of a factor. */
+static gsw_status queue_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
+                               int64_t slab, gsw_factor **factor) {
     const gsw_factor_options options = {.size = sizeof options,
                                         .kind = kind,
                                         .factor_type = mg->options.cycle_type,
                                         .vector_type = mg->options.cycle_type};
-    return gsw_factor_create_slabs(mg->context, &level->matrix, &options, slab, factor);
+    return gsw_factor_queue(mg->context, &level->matrix, &options, slab, factor);
 }
 
 /* ILU(0): a bad pivot is an answer, not an error that anybody is told of. */
@@ -107,8 +106,9 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
                          mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
                          gsw_stencil_is_symmetric(&level->matrix.stencil);
     const gsw_quiet quiet = gsw_quiet_begin(mg->context);
-    const gsw_status status =
-        fill_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
+    gsw_status status = queue_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_await(mg->context, level->first);
     gsw_quiet_end(mg->context, &quiet, status == GSW_ERROR_ZERO_PIVOT);
     return status;
 }
@@ -120,9 +120,10 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
 
 /* Planes of a slab, as the backend wants them. */
 static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
-    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    const int64_t wanted = level == mg->level[0] ? ops->finest_slab : ops->slab;
-    return gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL ? wanted : 0;
+    const int coarse = level != mg->level[0];
+    return coarse && gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
+               ? mg->context->ops->multigrid->slab
+               : 0;
 }
 
 /* Gauss-Seidel on the level's own arrays. */
@@ -154,17 +155,17 @@ gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
     }
     case GSW_SMOOTHER_JACOBI:
     case GSW_SMOOTHER_CHEBYSHEV:
-        return fill_factor(mg, level, GSW_JACOBI, 0, &level->first);
+        return queue_factor(mg, level, GSW_JACOBI, 0, &level->first);
     default:
         break;
     }
     if (mg->context->ops->multigrid->smooth)
         return fill_reciprocal(mg, level);
     if (level->smoother == GSW_SMOOTHER_SYMGS)
-        return fill_factor(mg, level, GSW_SSOR, 0, &level->first);
+        return queue_factor(mg, level, GSW_SSOR, 0, &level->first);
     const int64_t slab = slab_of(mg, level);
-    GSW_TRY(fill_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
-    GSW_TRY(fill_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
+    GSW_TRY(queue_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
+    GSW_TRY(queue_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
     level->slab = level->first->slab;
     return GSW_SUCCESS;
 }
@@ -404,10 +405,11 @@ static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     /* couplings that reach one point at most: points of a colour do not depend on each other */
     const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
         if (near && number > 0 && mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
-            ops->prefers_colors && ops->prefers_colors(&level->matrix.grid))
+            ops->prefers_colors && ops->prefers_colors(&level->matrix.grid, slab))
             return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_MULTICOLOR:
@@ -440,6 +442,18 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
         GSW_TRY(ops->survey(mg->context, &level->matrix, 0, found));
     }
     return refuse_numbers(mg, number, found);
+}
+
+/* Waits for the factors of all levels. */
+static gsw_status await_factors(gsw_multigrid *mg) {
+    for (int number = 0; number < mg->levels; number++) {
+        gsw_level *level = mg->level[number];
+        if (level->first)
+            GSW_TRY(gsw_factor_await(mg->context, level->first));
+        if (level->second)
+            GSW_TRY(gsw_factor_await(mg->context, level->second));
+    }
+    return GSW_SUCCESS;
 }
 
 /* The user's arrays are not ours to look at again. */
@@ -491,7 +505,9 @@ static gsw_status build_levels(gsw_multigrid *mg) {
 
 gsw_status gsw_multigrid_build(gsw_multigrid *mg, const gsw_matrix *matrix) {
     GSW_TRY(open_finest(mg, matrix));
-    const gsw_status status = build_levels(mg);
+    gsw_status status = build_levels(mg);
+    if (status == GSW_SUCCESS)
+        status = await_factors(mg);
     forget_matrix(mg);
     return status;
 }
@@ -515,6 +531,8 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *mg, const gsw_matrix *matrix) {
     gsw_status status = take_matrix(mg, matrix);
     if (status == GSW_SUCCESS)
         status = fill_levels(mg);
+    if (status == GSW_SUCCESS)
+        status = await_factors(mg);
     forget_matrix(mg);
     return status;
 }

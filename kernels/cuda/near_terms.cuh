@@ -1,0 +1,215 @@
+/* near_terms.cuh: what of a stencil's arrays a kernel multiplies with, and the products of a row.
+ * spmv.cu has the rule for their order. */
+#ifndef GSW_CUDA_NEAR_TERMS_CUH
+#define GSW_CUDA_NEAR_TERMS_CUH
+
+#include <stdlib.h>
+
+#include "cuda/context.cuh"
+#include "cuda/near.cuh"
+
+namespace {
+
+__device__ float multiply_add(float a, float x, float sum) {
+    return fmaf(a, x, sum);
+}
+
+__device__ double multiply_add(double a, double x, double sum) {
+    return fma(a, x, sum);
+}
+
+/* The offsets whose arrays are given and that can stay inside the grid. A parameter of the kernel:
+ * all threads read the same entry at a time, which the constant cache serves at once. */
+template <typename Coefficient> struct stencil_terms {
+    int64_t nx, ny, nz;
+    int64_t points;
+    int64_t distance[GSW_STENCIL_MAX]; /* in rows */
+    const Coefficient *values[GSW_STENCIL_MAX];
+    int16_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
+    int32_t count;
+};
+static_assert(GSW_OFFSET_MAX <= INT16_MAX, "components of offsets are kept in 16 bits");
+static_assert(sizeof(stencil_terms<double>) + 3 * sizeof(void *) <= 4096,
+              "a kernel takes at most 4 KiB of parameters on all devices");
+
+template <typename Coefficient> stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix) {
+    const gsw_grid *grid = &matrix->grid;
+    stencil_terms<Coefficient> terms = {};
+    terms.nx = grid->nx;
+    terms.ny = grid->ny;
+    terms.nz = grid->nz;
+    terms.points = grid->nx * grid->ny * grid->nz;
+    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+        const gsw_offset o = matrix->stencil.offsets[e];
+        const Coefficient *values = static_cast<const Coefficient *>(matrix->array.values[e]);
+        if (!values || o.dx <= -grid->nx || o.dx >= grid->nx || o.dy <= -grid->ny ||
+            o.dy >= grid->ny || o.dz <= -grid->nz || o.dz >= grid->nz)
+            continue;
+        terms.distance[terms.count] = gsw_grid_row(grid, o.dx, o.dy, o.dz);
+        terms.values[terms.count] = values;
+        terms.dx[terms.count] = static_cast<int16_t>(o.dx);
+        terms.dy[terms.count] = static_cast<int16_t>(o.dy);
+        terms.dz[terms.count] = static_cast<int16_t>(o.dz);
+        terms.count++;
+    }
+    return terms;
+}
+
+/* The same for stencils that reach two points or less along each axis, as all named ones do, and
+ * grids of so many points: a term takes few instructions, and memory is what takes the time. Terms
+ * come in batches: their loads are under way at once. */
+enum { BATCH = 7, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
+constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
+
+template <typename Coefficient> struct near_terms {
+    uint32_t nx, ny, nz, points;
+    uint32_t slab;        /* planes of a slab */
+    int32_t batches;      /* of terms for all points, */
+    int32_t edge_batches; /* and behind them of those for the edges of slabs alone */
+    int32_t distance[NEAR_TERMS];
+    uint32_t needed[NEAR_TERMS];
+    const Coefficient *values[NEAR_TERMS];
+};
+static_assert(sizeof(near_terms<double>) + 3 * sizeof(void *) <= 4096,
+              "a kernel takes at most 4 KiB of parameters on all devices");
+
+template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &terms) {
+    bool near = terms.points <= NEAR_POINTS;
+    for (int32_t e = 0; e < terms.count; e++)
+        near = near && abs(terms.dx[e]) <= NEAR_REACH && abs(terms.dy[e]) <= NEAR_REACH &&
+               abs(terms.dz[e]) <= NEAR_REACH;
+    return near;
+}
+
+/* Adds the terms as batches from `first` on, each of which needs those bits, too; returns how many
+ * batches. */
+template <int batch, typename Coefficient>
+int32_t add_batches(const stencil_terms<Coefficient> &terms, int32_t first, uint32_t needed,
+                    near_terms<Coefficient> *near) {
+    const int32_t batches = (terms.count + batch - 1) / batch;
+    for (int32_t e = 0; e < batches * batch; e++) {
+        const bool some = e < terms.count;
+        const int32_t to = first * batch + e;
+        near->distance[to] = some ? static_cast<int32_t>(terms.distance[e]) : 0;
+        near->needed[to] =
+            some ? all_needs(terms.dx[e], terms.dy[e], terms.dz[e]) | needed : NOTHING_HAS;
+        near->values[to] = some ? terms.values[e] : nullptr;
+    }
+    return batches;
+}
+
+template <int batch, typename Coefficient>
+near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
+    near_terms<Coefficient> near = {};
+    near.nx = static_cast<uint32_t>(terms.nx);
+    near.ny = static_cast<uint32_t>(terms.ny);
+    near.nz = static_cast<uint32_t>(terms.nz);
+    near.points = static_cast<uint32_t>(terms.points);
+    near.batches = add_batches<batch>(terms, 0, 0, &near);
+    return near;
+}
+
+/* What becomes of the products of a row: they are added, or subtracted. */
+template <typename Value> struct added {
+    Value value;
+    __device__ void take(Value a, Value x, int32_t) {
+        value = multiply_add(a, x, value);
+    }
+};
+
+template <typename Value> struct subtracted {
+    Value value;
+    __device__ void take(Value a, Value x, int32_t) {
+        value = multiply_add(-a, x, value);
+    }
+};
+
+/* A x, and A S x where S changes signs at random. */
+struct added_twice {
+    double value, turned;
+    __device__ void take(double a, double x, int32_t row) {
+        value = multiply_add(a, x, value);
+        turned = multiply_add(gsw_changes_sign(row) ? -a : a, x, turned);
+    }
+};
+
+/* A point inside the grid. */
+struct near_point {
+    uint32_t row, x, y, z;
+};
+
+template <typename Coefficient>
+__device__ __forceinline__ near_point near_point_of(const near_terms<Coefficient> &terms,
+                                                    uint32_t row) {
+    const uint32_t line = row / terms.nx, z = line / terms.ny;
+    return {row, row - line * terms.nx, line - z * terms.ny, z};
+}
+
+/* Gives all products of a row to `sum`. */
+template <int batch, bool slabs = false, typename Value, typename Coefficient, typename Sum>
+__device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, const near_point p,
+                                         const Value *x, Sum &sum) {
+    const uint32_t row = p.row;
+    uint32_t lacked = all_lacks(p.x, p.y, p.z, terms.nx, terms.ny, terms.nz);
+    int32_t batches = terms.batches;
+    if (slabs) {
+        const uint32_t edge = lacks_edge(p.z, terms.slab);
+        lacked |= edge;
+        batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
+    }
+    for (int32_t first = 0; first < batches * batch; first += batch) {
+        Value a[batch] = {}, neighbour[batch] = {};
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+            const int32_t e = first + k;
+            if ((lacked & terms.needed[e]) == 0) {
+                a[k] = static_cast<Value>(terms.values[e][row]);
+                neighbour[k] = x[static_cast<int32_t>(row) + terms.distance[e]];
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < batch; k++)
+            if ((lacked & terms.needed[first + k]) == 0)
+                sum.take(a[k], neighbour[k], static_cast<int32_t>(row) + terms.distance[first + k]);
+    }
+}
+
+/* A matrix with those of its arrays alone that lie before the diagonal (side < 0) or behind it, all
+ * or those that lead to another plane. */
+struct part_of_matrix {
+    gsw_matrix matrix;
+    const void *values[GSW_STENCIL_MAX];
+
+    part_of_matrix(const gsw_matrix *whole, int side, bool other_planes)
+        : matrix(*whole), values() {
+        for (int32_t e = 0; e < whole->stencil.count; e++) {
+            const bool wanted = side < 0 ? e < whole->stencil.center : e > whole->stencil.center;
+            const bool there = !other_planes || whole->stencil.offsets[e].dz != 0;
+            values[e] = wanted && there ? whole->array.values[e] : nullptr;
+        }
+        matrix.array.values = values;
+    }
+};
+
+/* Whether the part of a matrix on one side of the diagonal fits a small batch. */
+inline bool rest_is_small(const gsw_matrix *matrix) {
+    const int32_t before = matrix->stencil.center, behind = matrix->stencil.count - 1 - before;
+    return before <= SMALL_BATCH && behind <= SMALL_BATCH;
+}
+
+/* What a sweep leaves of a matrix (multigrid_ops.h), where all is near: what is ahead of it, and at
+ * the edges of slabs, if there are any, what is behind in the slab before. */
+template <typename Value, int batch>
+near_terms<Value> rest_terms(const gsw_matrix *matrix, int down, int64_t slab) {
+    const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
+    near_terms<Value> terms = narrow_terms<batch>(gather_terms<Value>(&ahead.matrix));
+    terms.slab = static_cast<uint32_t>(slab);
+    if (slab > 0)
+        terms.edge_batches = add_batches<batch>(gather_terms<Value>(&behind.matrix), terms.batches,
+                                                down ? AT_END : AT_BEGIN, &terms);
+    return terms;
+}
+
+} // namespace
+
+#endif
