@@ -195,6 +195,13 @@ START_TEST(passes_do_what_they_say) {
 }
 END_TEST
 
+START_TEST(products_end_in_passes) {
+    gsw_context *cuda = device_context(NULL);
+    check_products(cuda);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
 /* However far the host queues a method ahead: the same bits, whether it ends in the middle of the
  * queue by converging or by the limit. */
 START_TEST(queues_end_with_the_same_bits) {
@@ -419,6 +426,7 @@ int main(void) {
     tcase_add_loop_test(tc, preconditioned_iterations_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_loop_test(tc, smoothed_values_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_loop_test(tc, passes_do_what_they_say, 0, KRYLOV_LENGTHS);
+    tcase_add_test(tc, products_end_in_passes);
     tcase_add_loop_test(tc, queues_end_with_the_same_bits, 0, PROBLEMS);
     tcase_add_test(tc, faults_are_those_of_the_cpu);
     tcase_add_test(tc, monitors_see_every_iteration_and_stop);

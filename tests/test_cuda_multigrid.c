@@ -1,5 +1,9 @@
-/* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, cycles in graphs, and
- * what is refused. */
+/* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, cycles in graphs, sweeps
+ * of slabs, and what is refused. */
+#include "../src/library/factor.h"
+#include "../src/library/stencil_facts.h"
+#include "contract/backend.h"
+#include "contract/context.h"
 #include "device_stream.h"
 #include "multigrid_dense.h"
 
@@ -114,6 +118,123 @@ START_TEST(cycles_are_captured_in_a_graph) {
 }
 END_TEST
 
+/* ---- Slabs ------------------------------------------------------------------------------------
+ */
+
+/* Whether a sweep meets the point of a coupling before the row's own, in the same slab. */
+static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down, int64_t slab) {
+    const int before = o.dz != 0 ? o.dz < 0 : o.dy != 0 ? o.dy < 0 : o.dx < 0;
+    const int64_t z = row / (g->nx * g->ny);
+    if (before == down || hard_neighbour(g, row, o) < 0)
+        return 0;
+    return slab == 0 || z / slab == (z + o.dz) / slab;
+}
+
+/* One value after the other: x of a sweep's triangular solve; or y = b - N x, N what that sweep
+ * leaves of the matrix. */
+static void sweep_by_hand(const gsw_matrix *m, int down, int64_t slab, const double *b, double *x) {
+    const int64_t n = oracle_points(&m->grid);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t row = down ? n - 1 - k : k;
+        double sum = b[row];
+        for (int32_t e = 0; e < m->stencil.count; e++) {
+            const gsw_offset o = m->stencil.offsets[e];
+            if (e != m->stencil.center && is_swept(&m->grid, row, o, down, slab))
+                sum -=
+                    ((const double *)m->array.values[e])[row] * x[hard_neighbour(&m->grid, row, o)];
+        }
+        x[row] = sum / ((const double *)m->array.values[m->stencil.center])[row];
+    }
+}
+
+static void rest_by_hand(const gsw_matrix *m, int down, int64_t slab, const double *b,
+                         const double *x, double *y) {
+    const int64_t n = oracle_points(&m->grid);
+    for (int64_t row = 0; row < n; row++) {
+        y[row] = b[row];
+        for (int32_t e = 0; e < m->stencil.count; e++) {
+            const gsw_offset o = m->stencil.offsets[e];
+            const int64_t there = hard_neighbour(&m->grid, row, o);
+            if (e != m->stencil.center && there >= 0 && !is_swept(&m->grid, row, o, down, slab))
+                y[row] -= ((const double *)m->array.values[e])[row] * x[there];
+        }
+    }
+}
+
+/* Both, on a device, in both directions. `slab` is what is asked for. */
+static void check_slabs(gsw_context *cuda, const gsw_grid *g, const gsw_stencil *s, gsw_dtype type,
+                        int64_t slab, int *cut) {
+    oracle_matrix *exact = oracle_random(g, s, 7, ORACLE_ANY_SIGN);
+    oracle_matrix *typed =
+        oracle_convert(exact, &(oracle_layout){.format = GSW_FORMAT_STENCIL, .value_type = type});
+    const int64_t n = oracle_points(g);
+    gsw_matrix there;
+    device_try(cuda, gsw_matrix_upload(cuda, &typed->view, &there));
+    device_vector b = device_vector_make(cuda, type, n), x = device_vector_make(cuda, type, n);
+    device_vector y = device_vector_make(cuda, type, n);
+    double *given = oracle_vector(GSW_F64, 8, n), *expected = hard_doubles(n);
+    double *rest = hard_doubles(n), *found = hard_doubles(n);
+    for (int64_t i = 0; i < n && type == GSW_F32; i++)
+        given[i] = (float)given[i];
+    device_put(cuda, &b, given);
+    for (int down = 0; down < 2; down++) {
+        const gsw_factor_options options = {.size = sizeof options,
+                                            .kind = down ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
+                                            .factor_type = type,
+                                            .vector_type = type};
+        gsw_factor *factor = NULL;
+        device_try(cuda, gsw_factor_queue(cuda, &there, &options, slab, &factor));
+        device_try(cuda, gsw_factor_await(cuda, factor));
+        ck_assert(factor->slab == 0 || (factor->slab >= slab && factor->slab < g->nz));
+        *cut += factor->slab > 0;
+        sweep_by_hand(&exact->view, down, factor->slab, given, expected);
+        rest_by_hand(&exact->view, down, factor->slab, given, expected, rest);
+        device_poison(cuda, &x);
+        device_try(cuda, gsw_factor_solve(cuda, factor, 1, b.values, n, x.values, n));
+        device_get(cuda, &x, found);
+        const double error = oracle_error(GSW_F64, n, found, expected);
+        device_poison(cuda, &y);
+        device_try(cuda, cuda->ops->multigrid->sweep_rest(cuda, &there, type, down, factor->slab,
+                                                          b.values, x.values, y.values));
+        device_get(cuda, &y, found);
+        const double rest_error = oracle_error(GSW_F64, n, found, rest);
+        ck_assert_msg(error <= oracle_tolerance(type) && rest_error <= oracle_tolerance(type),
+                      "%lldx%lldx%lld, %d points, slab %lld, down %d: %g, rest %g",
+                      (long long)g->nx, (long long)g->ny, (long long)g->nz, (int)s->count,
+                      (long long)factor->slab, down, error, rest_error);
+        gsw_factor_destroy(factor);
+    }
+    free(found);
+    free(rest);
+    free(expected);
+    free(given);
+    device_vector_free(cuda, &y);
+    device_vector_free(cuda, &x);
+    device_vector_free(cuda, &b);
+    gsw_matrix_release(cuda, &there);
+    oracle_free(typed);
+    oracle_free(exact);
+}
+
+/* Stencils that reach one point; each lower part also meets the upper one of the same slabs. */
+START_TEST(slabs_are_swept_by_themselves) {
+    gsw_context *cuda = open_cuda(NULL);
+    int cut = 0;
+    for (int g = 0; g < oracle_grid_count(); g += device_stride()) {
+        const gsw_grid grid = oracle_grid(g);
+        for (int s = 0; s < oracle_stencil_count(); s++) {
+            const gsw_stencil *stencil = oracle_stencil(s, NULL);
+            if (gsw_stencil_beyond(stencil, 1) != NULL)
+                continue;
+            check_slabs(cuda, &grid, stencil, GSW_F64, 1 + g % 9, &cut);
+            check_slabs(cuda, &grid, stencil, GSW_F32, 1 + (g + 4) % 9, &cut);
+        }
+    }
+    ck_assert_int_gt(cut, 20);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
 /* ---- Host arrays ------------------------------------------------------------------------------
  */
 
@@ -150,6 +271,7 @@ int main(void) {
     TCase *tc = tcase_create("multigrid");
     tcase_add_loop_test(tc, coarse_matrices_are_products, 0, DENSE_PROBLEMS);
     tcase_add_loop_test(tc, cycles_are_captured_in_a_graph, 0, CAPTURED);
+    tcase_add_test(tc, slabs_are_swept_by_themselves);
     tcase_add_test(tc, host_arrays_are_seen);
     suite_add_tcase(suite, tc);
     return device_run_suite(suite);

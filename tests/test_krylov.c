@@ -731,6 +731,11 @@ START_TEST(passes_do_what_they_say) {
 }
 END_TEST
 
+START_TEST(products_end_in_passes) {
+    check_products(context);
+}
+END_TEST
+
 /* ---- the same bits ---- */
 
 static void check_threads(const char *text, gsw_method first_method, gsw_method last_method) {
@@ -856,6 +861,7 @@ static Suite *krylov_suite(void) {
     tcase_set_timeout(vectors, 120);
     tcase_add_checked_fixture(vectors, open_context, close_context);
     tcase_add_loop_test(vectors, passes_do_what_they_say, 0, KRYLOV_LENGTHS);
+    tcase_add_test(vectors, products_end_in_passes);
     suite_add_tcase(suite, vectors);
     return suite;
 }
