@@ -161,62 +161,95 @@ static void rest_by_hand(const gsw_matrix *m, int down, int64_t slab, const doub
     }
 }
 
-/* Both, on a device, in both directions. `slab` is what is asked for. */
+/* What lies in a vector of either type. */
+static void get_values(gsw_context *cuda, const device_vector *v, double *to) {
+    void *typed = malloc((size_t)v->count * gsw_dtype_size(v->type));
+    ck_assert_ptr_nonnull(typed);
+    device_get(cuda, v, typed);
+    for (int64_t i = 0; i < v->count; i++)
+        to[i] = oracle_get(v->type, typed, i);
+    free(typed);
+}
+
+/* A matrix of either type on the host and on a device, and vectors there. */
+typedef struct slab_case {
+    oracle_matrix *exact;
+    gsw_matrix there;
+    device_vector b, x, y;
+    int64_t n;
+    double *given, *expected, *rest, *found;
+} slab_case;
+
+static slab_case slab_case_open(gsw_context *cuda, const gsw_grid *g, const gsw_stencil *s,
+                                gsw_dtype type) {
+    slab_case c = {.exact = oracle_random(g, s, 7, ORACLE_ANY_SIGN), .n = oracle_points(g)};
+    oracle_matrix *typed =
+        oracle_convert(c.exact, &(oracle_layout){.format = GSW_FORMAT_STENCIL, .value_type = type});
+    void *b = oracle_vector(type, 8, c.n);
+    device_try(cuda, gsw_matrix_upload(cuda, &typed->view, &c.there));
+    c.b = device_vector_make(cuda, type, c.n);
+    c.x = device_vector_make(cuda, type, c.n);
+    c.y = device_vector_make(cuda, type, c.n);
+    c.given = hard_doubles(c.n);
+    c.expected = hard_doubles(c.n);
+    c.rest = hard_doubles(c.n);
+    c.found = hard_doubles(c.n);
+    for (int64_t i = 0; i < c.n; i++)
+        c.given[i] = oracle_get(type, b, i);
+    device_put(cuda, &c.b, b);
+    free(b);
+    oracle_free(typed);
+    return c;
+}
+
+static void slab_case_close(gsw_context *cuda, slab_case *c) {
+    free(c->found);
+    free(c->rest);
+    free(c->expected);
+    free(c->given);
+    device_vector_free(cuda, &c->y);
+    device_vector_free(cuda, &c->x);
+    device_vector_free(cuda, &c->b);
+    gsw_matrix_release(cuda, &c->there);
+    oracle_free(c->exact);
+}
+
+/* A sweep and what it leaves, on a device, in both directions. `slab` is what is asked for. Counts
+ * the factors that were cut. */
 static void check_slabs(gsw_context *cuda, const gsw_grid *g, const gsw_stencil *s, gsw_dtype type,
                         int64_t slab, int *cut) {
-    oracle_matrix *exact = oracle_random(g, s, 7, ORACLE_ANY_SIGN);
-    oracle_matrix *typed =
-        oracle_convert(exact, &(oracle_layout){.format = GSW_FORMAT_STENCIL, .value_type = type});
-    const int64_t n = oracle_points(g);
-    gsw_matrix there;
-    device_try(cuda, gsw_matrix_upload(cuda, &typed->view, &there));
-    device_vector b = device_vector_make(cuda, type, n), x = device_vector_make(cuda, type, n);
-    device_vector y = device_vector_make(cuda, type, n);
-    double *given = oracle_vector(GSW_F64, 8, n), *expected = hard_doubles(n);
-    double *rest = hard_doubles(n), *found = hard_doubles(n);
-    for (int64_t i = 0; i < n && type == GSW_F32; i++)
-        given[i] = (float)given[i];
-    device_put(cuda, &b, given);
+    slab_case c = slab_case_open(cuda, g, s, type);
     for (int down = 0; down < 2; down++) {
         const gsw_factor_options options = {.size = sizeof options,
                                             .kind = down ? GSW_FACTOR_UPPER : GSW_FACTOR_LOWER,
                                             .factor_type = type,
                                             .vector_type = type};
         gsw_factor *factor = NULL;
-        device_try(cuda, gsw_factor_queue(cuda, &there, &options, slab, &factor));
+        device_try(cuda, gsw_factor_queue(cuda, &c.there, &options, slab, &factor));
         device_try(cuda, gsw_factor_await(cuda, factor));
         ck_assert(factor->slab == 0 || (factor->slab >= slab && factor->slab < g->nz));
         *cut += factor->slab > 0;
-        sweep_by_hand(&exact->view, down, factor->slab, given, expected);
-        rest_by_hand(&exact->view, down, factor->slab, given, expected, rest);
-        device_poison(cuda, &x);
-        device_try(cuda, gsw_factor_solve(cuda, factor, 1, b.values, n, x.values, n));
-        device_get(cuda, &x, found);
-        const double error = oracle_error(GSW_F64, n, found, expected);
-        device_poison(cuda, &y);
-        device_try(cuda, cuda->ops->multigrid->sweep_rest(cuda, &there, type, down, factor->slab,
-                                                          b.values, x.values, y.values));
-        device_get(cuda, &y, found);
-        const double rest_error = oracle_error(GSW_F64, n, found, rest);
+        sweep_by_hand(&c.exact->view, down, factor->slab, c.given, c.expected);
+        rest_by_hand(&c.exact->view, down, factor->slab, c.given, c.expected, c.rest);
+        device_poison(cuda, &c.x);
+        device_try(cuda, gsw_factor_solve(cuda, factor, 1, c.b.values, c.n, c.x.values, c.n));
+        get_values(cuda, &c.x, c.found);
+        const double error = oracle_error(GSW_F64, c.n, c.found, c.expected);
+        device_poison(cuda, &c.y);
+        device_try(cuda, cuda->ops->multigrid->sweep_rest(cuda, &c.there, type, down, factor->slab,
+                                                          c.b.values, c.x.values, c.y.values));
+        get_values(cuda, &c.y, c.found);
+        const double rest_error = oracle_error(GSW_F64, c.n, c.found, c.rest);
         ck_assert_msg(error <= oracle_tolerance(type) && rest_error <= oracle_tolerance(type),
-                      "%lldx%lldx%lld, %d points, slab %lld, down %d: %g, rest %g",
+                      "%lldx%lldx%lld, %d points, type %d, slab %lld, down %d: %g, rest %g",
                       (long long)g->nx, (long long)g->ny, (long long)g->nz, (int)s->count,
-                      (long long)factor->slab, down, error, rest_error);
+                      (int)type, (long long)factor->slab, down, error, rest_error);
         gsw_factor_destroy(factor);
     }
-    free(found);
-    free(rest);
-    free(expected);
-    free(given);
-    device_vector_free(cuda, &y);
-    device_vector_free(cuda, &x);
-    device_vector_free(cuda, &b);
-    gsw_matrix_release(cuda, &there);
-    oracle_free(typed);
-    oracle_free(exact);
+    slab_case_close(cuda, &c);
 }
 
-/* Stencils that reach one point; each lower part also meets the upper one of the same slabs. */
+/* Stencils that reach one point, on all grids. */
 START_TEST(slabs_are_swept_by_themselves) {
     gsw_context *cuda = open_cuda(NULL);
     int cut = 0;

@@ -118,10 +118,11 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
 }
 
-/* Planes of a slab, as the backend wants them. */
+/* Planes of a slab, as the backend wants them where it has the choice. */
 static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
     const int coarse = level != mg->level[0];
-    return coarse && gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
+    return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
+                   gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
                ? mg->context->ops->multigrid->slab
                : 0;
 }
