@@ -20,9 +20,12 @@
  *
  * A point's colour is the parity of its indices. MULTICOLOR does both directions in each step where
  * the matrix is not symmetric. A level whose stencil reaches farther than one point uses GS or
- * SYMGS instead. AUTO is GS for a symmetric matrix and SYMGS for others; on CUDA it smooths coarse
- * levels that are long in z for their size with MULTICOLOR: a sweep in natural order mostly waits
- * for itself there.
+ * SYMGS instead. AUTO is GS for a symmetric matrix and SYMGS for others. On CUDA AUTO does not make
+ * coarse levels wait for themselves, as a sweep in natural order does there: where the matrix is
+ * symmetric it sweeps slabs of four planes at once, each in natural order, with what lies between
+ * two slabs on the right-hand side. That has cost no iteration in anything that has been tried.
+ * Levels that are long in x or y for their size get MULTICOLOR. The finest level is always swept as
+ * a whole, and with GS every level is.
  *
  * INJECTION is HPCG's interpolation, far cheaper and far weaker: P copies a coarse value to the one
  * fine point at its place, R = P^T, and the coarse matrix takes the fine one's coefficients as they
@@ -66,7 +69,7 @@ extern "C" {
 #endif
 
 typedef enum gsw_smoother {
-    GSW_SMOOTHER_AUTO = 0, /* GS for a symmetric matrix, SYMGS for others */
+    GSW_SMOOTHER_AUTO = 0, /* GS for a symmetric matrix, SYMGS for others; see above for CUDA */
     GSW_SMOOTHER_GS = 1,
     GSW_SMOOTHER_SYMGS = 2,
     GSW_SMOOTHER_ILU0 = 3,
