@@ -134,7 +134,7 @@ static gsw_status cpu_change_signs(gsw_context *context, int64_t n, const double
 
 static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                           double *result) {
-    const gsw_vector_pass pass = {.products = 1, .product = {{x, y}}};
+    const gsw_vector_pass pass = {.products = 1, .product = {{.x = x, .y = y}}};
     kernels_of(context)->pass(useful_threads(context, n, VECTOR_GRAIN), n, &pass, result);
     return GSW_SUCCESS;
 }
@@ -160,7 +160,7 @@ static gsw_status cpu_subtract(gsw_context *context, int64_t n, int64_t count, c
                                const double *x, int64_t stride, double *y, double *square) {
     const int threads = useful_threads(context, n, VECTOR_GRAIN);
     for (int64_t j = 0; j < count; j += GSW_VECTOR_PASS_MAX) {
-        gsw_vector_pass pass = {.product = {{y, y}}};
+        gsw_vector_pass pass = {.product = {{.x = y, .y = y}}};
         for (; pass.updates < GSW_VECTOR_PASS_MAX && j + pass.updates < count; pass.updates++) {
             pass.update[pass.updates].y = y;
             pass.update[pass.updates].x = x + (j + pass.updates) * stride;

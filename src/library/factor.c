@@ -75,6 +75,7 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
 }
 
 gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor) {
+    GSW_REQUIRE(context, factor, "factor is NULL");
     if (context->ops->factor_await != NULL)
         GSW_TRY(context->ops->factor_await(context, factor));
     factor->usable = 1;
@@ -126,7 +127,7 @@ fail:
 
 static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
                          const gsw_factor_options *options, gsw_factor **factor) {
-    gsw_factor *made;
+    gsw_factor *made = NULL;
     GSW_TRY(begin(context, matrix, upper, options, 0, &made));
     const gsw_status status = gsw_factor_await(context, made);
     if (status == GSW_SUCCESS)
