@@ -69,8 +69,9 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, double *diagonal);
 
-    /* Planes of a slab of coarse levels, where Gauss-Seidel goes through slabs of planes at once and
-     * takes what lies in other slabs as it is; 0: a level is one slab, as the finest one always is.
+    /* Planes of a slab of coarse levels, where Gauss-Seidel goes through slabs of planes at once
+     * and takes what lies in other slabs as it is; 0: a level is one slab, as the finest one always
+     * is.
      */
     int64_t slab;
 
