@@ -75,12 +75,25 @@ __device__ void multiply_tiles(const tile &a, const tile &b, tile &product) {
     }
 }
 
+/* The largest value of a warp's threads, for all of them. */
+__device__ unsigned largest_of_warp(unsigned value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xffffffffU, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const unsigned other = __shfl_xor_sync(0xffffffffU, value, distance);
+        value = other > value ? other : value;
+    }
+    return value;
+#endif
+}
+
 /* Row with the largest entry of a column, from the diagonal down, to the 20 bits of a mantissa that
  * one word holds; by a warp, for all its threads. */
 __device__ int find_pivot(const tile &a, int k) {
     const int row = (int)threadIdx.x;
     const unsigned size = row >= k ? (unsigned)__double2hiint(fabs(a[row][k])) + 1 : 0;
-    return __ffs((int)__ballot_sync(0xffffffffU, size == __reduce_max_sync(0xffffffffU, size))) - 1;
+    return __ffs((int)__ballot_sync(0xffffffffU, size == largest_of_warp(size))) - 1;
 }
 
 /* Inverts a tile in place. False where a pivot has vanished against the diagonal's size, in all
