@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(THREADS)
         const point p = {at.x * (1 + (axes & 1)), at.y * (1 + (axes >> 1 & 1)),
                          at.z * (1 + (axes >> 2 & 1))};
         const int64_t row = row_of(m, p);
-        Value sum = b ? b[row] : 0;
+        Value sum = b[row];
 #pragma unroll 9
         for (int32_t e = 0; e < m.count; e++) {
             const point there = p + offset_of(m, e);

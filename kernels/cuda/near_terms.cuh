@@ -133,27 +133,16 @@ struct added_twice {
     }
 };
 
-/* A point inside the grid. */
-struct near_point {
-    uint32_t row, x, y, z;
-};
-
-template <typename Coefficient>
-__device__ __forceinline__ near_point near_point_of(const near_terms<Coefficient> &terms,
-                                                    uint32_t row) {
-    const uint32_t line = row / terms.nx, z = line / terms.ny;
-    return {row, row - line * terms.nx, line - z * terms.ny, z};
-}
-
 /* Gives all products of a row to `sum`. */
 template <int batch, bool slabs = false, typename Value, typename Coefficient, typename Sum>
-__device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, const near_point p,
+__device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, uint32_t row,
                                          const Value *x, Sum &sum) {
-    const uint32_t row = p.row;
-    uint32_t lacked = all_lacks(p.x, p.y, p.z, terms.nx, terms.ny, terms.nz);
+    const uint32_t line = row / terms.nx, pz = line / terms.ny;
+    uint32_t lacked =
+        all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx, terms.ny, terms.nz);
     int32_t batches = terms.batches;
     if (slabs) {
-        const uint32_t edge = lacks_edge(p.z, terms.slab);
+        const uint32_t edge = lacks_edge(pz, terms.slab);
         lacked |= edge;
         batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
     }
@@ -191,22 +180,15 @@ struct part_of_matrix {
     }
 };
 
-/* Whether the part of a matrix on one side of the diagonal fits a small batch. */
-inline bool rest_is_small(const gsw_matrix *matrix) {
-    const int32_t before = matrix->stencil.center, behind = matrix->stencil.count - 1 - before;
-    return before <= SMALL_BATCH && behind <= SMALL_BATCH;
-}
-
-/* What a sweep leaves of a matrix (multigrid_ops.h), where all is near: what is ahead of it, and at
- * the edges of slabs, if there are any, what is behind in the slab before. */
-template <typename Value, int batch>
+/* What a sweep of slabs leaves of a matrix (multigrid_ops.h), all of which is near: what is ahead
+ * of it, and at the edges of slabs what is behind in the slab before. */
+template <typename Value>
 near_terms<Value> rest_terms(const gsw_matrix *matrix, int down, int64_t slab) {
     const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
-    near_terms<Value> terms = narrow_terms<batch>(gather_terms<Value>(&ahead.matrix));
+    near_terms<Value> terms = narrow_terms<BATCH>(gather_terms<Value>(&ahead.matrix));
     terms.slab = static_cast<uint32_t>(slab);
-    if (slab > 0)
-        terms.edge_batches = add_batches<batch>(gather_terms<Value>(&behind.matrix), terms.batches,
-                                                down ? AT_END : AT_BEGIN, &terms);
+    terms.edge_batches = add_batches<BATCH>(gather_terms<Value>(&behind.matrix), terms.batches,
+                                            down ? AT_END : AT_BEGIN, &terms);
     return terms;
 }
 

@@ -172,11 +172,11 @@ __global__ void __launch_bounds__(POINTS)
          row += gridDim.x * POINTS) {
         if constexpr (residual) {
             subtracted<Value> sum = {b[row]};
-            near_row<batch, slabs>(terms, near_point_of(terms, row), x, sum);
+            near_row<batch, slabs>(terms, row, x, sum);
             y[row] = sum.value;
         } else {
             added<Value> sum = {0};
-            near_row<batch, slabs>(terms, near_point_of(terms, row), x, sum);
+            near_row<batch, slabs>(terms, row, x, sum);
             y[row] = sum.value;
         }
     }
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(POINTS)
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         added<double> own = {0};
-        near_row<BATCH>(terms, near_point_of(terms, row), x, own);
+        near_row<BATCH>(terms, row, x, own);
         y[row] = own.value;
         sum[0] = fma(x[row], own.value, sum[0]);
     }
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(POINTS)
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         added_twice own = {0, 0};
-        near_row<BATCH>(terms, near_point_of(terms, row), x, own);
+        near_row<BATCH>(terms, row, x, own);
         const double left = b[row] - own.value;
         r[row] = left;
         sum[0] = fma(x[row], x[row], sum[0]);
@@ -254,28 +254,19 @@ cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const
         blocks, POINTS, 0, terms, from_b, from_x, to);
 }
 
-/* Where `batch` suits the number of terms. */
-template <typename Value, int batch>
-cudaError_t launch_rest(const gsw_cuda *cuda, const near_terms<Value> &terms, const void *b,
-                        const void *x, void *y) {
+template <typename Value>
+cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down, int64_t slab,
+                        const void *b, const void *x, void *y) {
+    const near_terms<Value> terms = rest_terms<Value>(matrix, down, slab);
     return launch_kernel(cuda,
-                         b ? near_rows<Value, Value, true, batch, true>
-                           : near_rows<Value, Value, false, batch, true>,
+                         b ? near_rows<Value, Value, true, BATCH, true>
+                           : near_rows<Value, Value, false, BATCH, true>,
                          blocks_for(terms.points, POINTS), POINTS, 0, terms,
                          static_cast<const Value *>(b), static_cast<const Value *>(x),
                          static_cast<Value *>(y));
 }
 
-template <typename Value>
-cudaError_t subtract_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down, int64_t slab,
-                          const void *b, const void *x, void *y) {
-    return rest_is_small(matrix)
-               ? launch_rest<Value, SMALL_BATCH>(
-                     cuda, rest_terms<Value, SMALL_BATCH>(matrix, down, slab), b, x, y)
-               : launch_rest<Value, BATCH>(cuda, rest_terms<Value, BATCH>(matrix, down, slab), b, x,
-                                           y);
-}
-
+/* Whether the one kernel for all of it serves; *error is its launch's. */
 template <typename Coefficient>
 bool launched_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,
                     const double *x, double *r, double *sums, cudaError_t *error) {
@@ -352,8 +343,8 @@ gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, g
         return gsw_cuda_spmv(context, &ahead.matrix, type, b, x, y);
     }
     return gsw_cuda_check(context,
-                          type == GSW_F64 ? subtract_rest<double>(cuda, matrix, down, slab, b, x, y)
-                                          : subtract_rest<float>(cuda, matrix, down, slab, b, x, y),
+                          type == GSW_F64 ? launch_rest<double>(cuda, matrix, down, slab, b, x, y)
+                                          : launch_rest<float>(cuda, matrix, down, slab, b, x, y),
                           "what a sweep leaves of a matrix");
 }
 
