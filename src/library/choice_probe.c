@@ -15,13 +15,14 @@
 
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
     int64_t points;
-    size_t values = INT64_MAX; /* stays, and is refused below, where the product overflows */
+    size_t values;
     void *arrays[GSW_STENCIL_MAX];
     *taken = (gsw_probe_matrix){.view = *matrix};
     if (matrix->format == GSW_FORMAT_STENCIL)
         return GSW_SUCCESS;
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    (void)gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values);
+    if (!gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values))
+        values = INT64_MAX; /* which is refused like any number too large */
     GSW_TRY(gsw_reserve_vector(context, (int64_t)values, &taken->block));
     for (int32_t e = 0; e < matrix->stencil.count; e++)
         taken->values[e] = arrays[e] = taken->block + points * e;

@@ -118,6 +118,15 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
 /* ---- Applying ---------------------------------------------------------------------------------
  */
 
+/* x = M^-1 b for the finest level's own vectors. */
+static gsw_status cycle_on_own(void *self, gsw_context *context) {
+    gsw_multigrid *multigrid = self;
+    (void)context;
+    multigrid->level[0]->b = multigrid->own_b;
+    multigrid->level[0]->x = multigrid->own_x;
+    return gsw_multigrid_cycle(multigrid);
+}
+
 gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, const double *b,
                                double *x) {
     GSW_REQUIRE(context, context, "context is NULL");
@@ -131,10 +140,8 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
     GSW_TRY(gsw_check_vectors(context, n, GSW_F64, 1, vectors, 2));
     if (multigrid->options.cycle_type == GSW_F32) {
         const gsw_multigrid_ops *ops = context->ops->multigrid;
-        finest->b = multigrid->own_b;
-        finest->x = multigrid->own_x;
         GSW_TRY(ops->narrow(context, n, b, multigrid->own_b, multigrid->scale));
-        GSW_TRY(gsw_multigrid_cycle(multigrid));
+        GSW_TRY(cycle_on_own(multigrid, context));
         return ops->widen(context, n, multigrid->own_x, multigrid->scale, x);
     }
     finest->b = (void *)(uintptr_t)b; /* only read */
@@ -244,14 +251,6 @@ static int own_vectors(void *self, float **b, float **x) {
     *b = multigrid->own_b;
     *x = multigrid->own_x;
     return 1;
-}
-
-static gsw_status cycle_on_own(void *self, gsw_context *context) {
-    gsw_multigrid *multigrid = self;
-    (void)context;
-    multigrid->level[0]->b = multigrid->own_b;
-    multigrid->level[0]->x = multigrid->own_x;
-    return gsw_multigrid_cycle(multigrid);
 }
 
 static const char *name_of(const void *self) {
