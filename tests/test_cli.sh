@@ -537,6 +537,10 @@ expect 0 "relaxation" solve --problem poisson:12x9x7 --precond ssor --omega 1.4 
 expect 0 "one thread" solve --problem poisson:12x9x7 --threads 1 --backend cpu --json r.json
 says r.json '"threads":[[:space:]]*1'
 expect 0 "as many threads as any machine may have" solve poisson.mtx --threads 64 --backend cpu
+OMP_NUM_THREADS=1000000 expect 0 "no more threads than --threads takes" solve poisson.mtx \
+    --backend cpu --json r.json
+check "OMP_NUM_THREADS is capped" \
+    test "$(sed -n 's/.*"threads":[[:space:]]*\([0-9]*\).*/\1/p' r.json)" -le $((64 + 8 * $(nproc)))
 expect 0 "random problem on a stencil" solve --stencil D3N27 --problem random:3:9x9x9
 expect 0 "options first" solve --rtol 1e-4 --method cg poisson.mtx
 expect 0 "options with =" solve poisson.mtx --rtol=1e-4 --method=cg

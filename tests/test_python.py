@@ -8,11 +8,13 @@ import contextlib
 import ctypes
 import gc
 import inspect
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -423,6 +425,31 @@ def test_no_leaks():
         once(i)
     gc.collect()
     assert resident_kib() - before < 10 * packed
+
+
+SYSTEM = {}
+
+
+def solve_in_child(_):
+    """Solves with a new factor and with the parent's; whether the bits are the parent's, seconds."""
+    started = time.monotonic()
+    A, b, M = SYSTEM["A"], SYSTEM["b"], SYSTEM["M"]
+    equal = [np.array_equal(gs.cg(A, b, M=F)[0], SYSTEM["x"]) for F in (gs.ic0(A, threads=2), M)]
+    return all(equal), time.monotonic() - started
+
+
+def test_children_of_a_pool_solve():
+    """OpenMP's threads do not live on in forked children, where GNU's runtime would wait for them."""
+    A = matrix_of("D3N7", (24, 23, 22), symmetric=True)
+    b = np.random.default_rng(5).standard_normal(A.shape[0])
+    M = gs.ic0(A, threads=2)
+    SYSTEM.update(A=A, b=b, M=M, x=gs.cg(A, b, M=M)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Python, on forks with threads
+        with multiprocessing.get_context("fork").Pool(4, maxtasksperchild=1) as pool:
+            results = pool.map_async(solve_in_child, [None] * 100, chunksize=1).get(timeout=120)
+    assert all(equal for equal, _ in results)
+    assert max(seconds for _, seconds in results) < 1
 
 
 def solve_in_threads(M, b, times, make_another):

@@ -28,7 +28,8 @@ typedef void (*gsw_log_fn)(void *user, gsw_status status, const char *message);
 typedef struct gsw_context_options {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_backend backend;
-    int threads;  /* CPU threads; 0: as many as OpenMP offers */
+    int threads;  /* CPU threads; 0: as many as OpenMP offers, but at most 8 for each processor,
+                     or 64 where that is more */
     int device;   /* CUDA device number */
     void *stream; /* CUDA stream (a cudaStream_t); NULL: the default stream */
     gsw_log_fn log;
@@ -89,7 +90,10 @@ gsw_status gsw_context_set_row_base(gsw_context *context, int base);
 GSW_API
 gsw_backend gsw_context_backend(const gsw_context *context);
 
-/* Number of CPU threads that this context uses; at least 1. */
+/* Number of CPU threads that this context uses; at least 1. While other processes take cores away,
+ * kernels run with fewer: threads that wait for one without a core would be slower. A process that
+ * was forked from one with threads computes with one thread, in contexts of the parent, too, and
+ * this function says 1: an OpenMP runtime may hang there otherwise. */
 GSW_API
 int gsw_context_threads(const gsw_context *context);
 

@@ -8,13 +8,14 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/forked.h"
 #include "cpu/backend.h"
+#include "cpu/cores.h"
 #include "cpu/eliminate.h"
 #include "cpu/isa.h"
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
-#include "cpu/threads.h"
 
 enum {
     SKEW_SLACK = 2,       /* see derive_chains */
@@ -48,14 +49,8 @@ static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
     return (const gsw_cpu_kernels *)context->backend_data;
 }
 
-/* Threads that some work is worth: one for each `grain` of `size`. */
-static int useful_threads(const gsw_context *context, int64_t size, int64_t grain) {
-    const int64_t worth = 1 + size / grain;
-    return worth < context->threads ? (int)worth : context->threads;
-}
-
 static int sweep_threads(const gsw_context *context, const gsw_chains *g) {
-    const int threads = useful_threads(context, g->points, SWEEP_GRAIN);
+    const int threads = gsw_useful_threads(context, g->points, SWEEP_GRAIN);
     return threads < g->pencils ? threads : (int)g->pencils;
 }
 
@@ -64,6 +59,7 @@ static int sweep_threads(const gsw_context *context, const gsw_chains *g) {
 
 static gsw_status cpu_open(gsw_context *context, const gsw_context_options *options) {
     const gsw_cpu_kernels *kernels = gsw_cpu_best_kernels();
+    gsw_watch_forks();
     context->threads = options->threads > 0 ? options->threads : gsw_thread_limit();
     context->backend_data = (void *)(uintptr_t)kernels;
     char name[96];
@@ -87,7 +83,7 @@ static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) 
     GSW_TRY(gsw_alloc(context, bytes, 1, "a vector", pointer));
     volatile char *memory = *pointer;
     const int64_t pages = (int64_t)bytes / TOUCH_STEP;
-    const int threads = useful_threads(context, pages, 2);
+    const int threads = gsw_useful_threads(context, pages, 2);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t page = 0; page < pages; page++)
         memory[page * TOUCH_STEP] = 0;
@@ -112,30 +108,30 @@ static gsw_status cpu_set(gsw_context *context, void *pointer, int value, size_t
 }
 
 static gsw_status cpu_fill(gsw_context *context, int64_t n, double a, double *x) {
-    kernels_of(context)->fill(useful_threads(context, n, VECTOR_GRAIN), n, a, x);
+    kernels_of(context)->fill(gsw_useful_threads(context, n, VECTOR_GRAIN), n, a, x);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_copy(gsw_context *context, int64_t n, const double *x, double *y) {
-    kernels_of(context)->copy(useful_threads(context, n, VECTOR_GRAIN), n, x, y);
+    kernels_of(context)->copy(gsw_useful_threads(context, n, VECTOR_GRAIN), n, x, y);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
                             double *y) {
-    kernels_of(context)->axpby(useful_threads(context, n, VECTOR_GRAIN), n, a, x, b, y);
+    kernels_of(context)->axpby(gsw_useful_threads(context, n, VECTOR_GRAIN), n, a, x, b, y);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_change_signs(gsw_context *context, int64_t n, const double *x, double *y) {
-    kernels_of(context)->change_signs(useful_threads(context, n, VECTOR_GRAIN), n, x, y);
+    kernels_of(context)->change_signs(gsw_useful_threads(context, n, VECTOR_GRAIN), n, x, y);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                           double *result) {
     const gsw_vector_pass pass = {.products = 1, .product = {{.x = x, .y = y}}};
-    kernels_of(context)->pass(useful_threads(context, n, VECTOR_GRAIN), n, &pass, result);
+    kernels_of(context)->pass(gsw_useful_threads(context, n, VECTOR_GRAIN), n, &pass, result);
     return GSW_SUCCESS;
 }
 
@@ -144,7 +140,7 @@ static gsw_status cpu_dot(gsw_context *context, int64_t n, const double *x, cons
 
 static gsw_status cpu_project(gsw_context *context, int64_t n, int64_t count, const double *x,
                               int64_t stride, const double *y, double *products) {
-    const int threads = useful_threads(context, n, VECTOR_GRAIN);
+    const int threads = gsw_useful_threads(context, n, VECTOR_GRAIN);
     for (int64_t j = 0; j < count; j += GSW_VECTOR_PASS_MAX) {
         gsw_vector_pass pass = {0};
         for (; pass.products < GSW_VECTOR_PASS_MAX && j + pass.products < count; pass.products++) {
@@ -158,7 +154,7 @@ static gsw_status cpu_project(gsw_context *context, int64_t n, int64_t count, co
 
 static gsw_status cpu_subtract(gsw_context *context, int64_t n, int64_t count, const double *c,
                                const double *x, int64_t stride, double *y, double *square) {
-    const int threads = useful_threads(context, n, VECTOR_GRAIN);
+    const int threads = gsw_useful_threads(context, n, VECTOR_GRAIN);
     for (int64_t j = 0; j < count; j += GSW_VECTOR_PASS_MAX) {
         gsw_vector_pass pass = {.product = {{.x = y, .y = y}}};
         for (; pass.updates < GSW_VECTOR_PASS_MAX && j + pass.updates < count; pass.updates++) {
@@ -196,7 +192,7 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
         pass.product[d].y = right < narrow ? vectors[right] : NULL;
         pass.product[d].y_f32 = right < narrow ? NULL : vectors[right];
     }
-    kernels_of(context)->pass(useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
+    kernels_of(context)->pass(gsw_useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
     gsw_krylov_step(state, which, sums);
     return GSW_SUCCESS;
 }
@@ -228,8 +224,8 @@ static gsw_status cpu_krylov_collect(gsw_context *context, int slot, gsw_krylov_
 
 static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                            const void *b, const void *x, void *y) {
-    const int threads =
-        useful_threads(context, matrix->grid.nx * matrix->grid.ny * matrix->grid.nz, PRODUCT_GRAIN);
+    const int threads = gsw_useful_threads(
+        context, matrix->grid.nx * matrix->grid.ny * matrix->grid.nz, PRODUCT_GRAIN);
     kernels_of(context)->spmv(threads, matrix, vector_type, b, x, y);
     return GSW_SUCCESS;
 }

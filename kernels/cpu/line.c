@@ -26,7 +26,6 @@
  * finished lines only, so it always goes on.
  * When a row does not fit the stencil, its finder raises `stop`; waiting threads see it and leave.
  */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -36,23 +35,17 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
+#include "cpu/cores.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
 
 #define LINE_BLOCK      64 /* most points solved between two publications */
 #define LINE_BLOCK_MIN  8  /* fewest, unless the line is shorter */
 #define LINE_GRAIN      2048
-#define LINE_SPINS      256 /* reads of a counter before the processor is given away */
 #define LINE_SAFE_SMALL 1e-18
 #define LINE_SAFE_LARGE 1e18 /* diagonals between these have a reciprocal in full precision */
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-#if defined(__x86_64__)
-#define LINE_PAUSE() __builtin_ia32_pause()
-#else
-#define LINE_PAUSE() ((void)0)
-#endif
 
 /* What all threads share. Offsets are those of the part in sweep coordinates, farthest first: `far`
  * of them lead to other lines, the rest stay in the line. */
@@ -207,14 +200,11 @@ static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_ty
 
 /* Waits until `needed` points of a line are solved; false when the solve stops instead. */
 static bool await_progress(struct plan *plan, int64_t number, int64_t needed) {
-    for (int spins = 0;
-         atomic_load_explicit(&plan->progress[number], memory_order_acquire) < needed; spins++) {
+    gsw_wait wait = {0};
+    while (atomic_load_explicit(&plan->progress[number], memory_order_acquire) < needed) {
         if (atomic_load_explicit(&plan->stop, memory_order_relaxed))
             return false;
-        if (spins < LINE_SPINS)
-            LINE_PAUSE();
-        else
-            sched_yield();
+        gsw_wait_turn(&wait);
     }
     return true;
 }
@@ -333,9 +323,8 @@ static int64_t choose_block(const struct plan *plan, int threads) {
 static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
     const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
     /* Waking a thread costs about as much as solving LINE_GRAIN points. */
-    const int64_t worth = 1 + plan->points / LINE_GRAIN;
-    const int64_t most = worth < context->threads ? worth : context->threads;
-    const int threads = (int)(plan->lines < most ? plan->lines : most);
+    const int useful = gsw_useful_threads(context, plan->points, LINE_GRAIN);
+    const int threads = plan->lines < useful ? (int)plan->lines : useful;
     const size_t lines = (size_t)plan->lines;
     void *progress = NULL, *order = NULL;
     gsw_status status;

@@ -8,6 +8,7 @@
 #include "contract/dense.h"
 #include "contract/error.h"
 #include "contract/line_stencil.h"
+#include "cpu/cores.h"
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 
@@ -17,19 +18,13 @@ static const gsw_cpu_multigrid *kernels_of(const gsw_context *context) {
     return ((const gsw_cpu_kernels *)context->backend_data)->multigrid;
 }
 
-/* Threads that so many points are worth. */
-static int threads_for(const gsw_context *context, int64_t points, int64_t grain) {
-    const int64_t worth = 1 + points / grain;
-    return worth < context->threads ? (int)worth : context->threads;
-}
-
 static int64_t points_of(const gsw_grid *grid) {
     return grid->nx * grid->ny * grid->nz;
 }
 
 static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, int mirror,
                              gsw_survey *survey) {
-    const int threads = threads_for(context, points_of(&matrix->grid), SETUP_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(&matrix->grid), SETUP_GRAIN);
     kernels_of(context)->survey(threads, matrix, mirror, survey);
     return GSW_SUCCESS;
 }
@@ -77,7 +72,7 @@ static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const
 static gsw_status cpu_copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   void *const *arrays) {
     const gsw_grid *g = &matrix->grid;
-    const int threads = threads_for(context, points_of(g), SETUP_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(g), SETUP_GRAIN);
     if (matrix->format == GSW_FORMAT_STENCIL) {
         kernels_of(context)->copy_lines(threads, matrix, type, arrays);
         return GSW_SUCCESS;
@@ -100,7 +95,7 @@ static gsw_status cpu_copy_arrays(gsw_context *context, const gsw_matrix *matrix
 static gsw_status cpu_interpolate(gsw_context *context, const gsw_transfer *transfer,
                                   const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                                   void *const *weights, int64_t *degenerate) {
-    const int threads = threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(&transfer->coarse), SETUP_GRAIN);
     *degenerate = kernels_of(context)->interpolate(threads, transfer, matrix, rows, type, weights);
     return GSW_SUCCESS;
 }
@@ -108,7 +103,7 @@ static gsw_status cpu_interpolate(gsw_context *context, const gsw_transfer *tran
 static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
                              const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                              void *const *restriction, double *const *coarse) {
-    const int threads = threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(&transfer->coarse), SETUP_GRAIN);
     kernels_of(context)->triple(threads, transfer, matrix, type, prolongation, restriction, coarse);
     return GSW_SUCCESS;
 }
@@ -136,8 +131,8 @@ static void mend_lines(int threads, const gsw_transfer *t, const gsw_matrix *mat
 
 static gsw_status cpu_mend_diagonal(gsw_context *context, const gsw_transfer *transfer,
                                     const gsw_matrix *matrix, double *diagonal) {
-    mend_lines(threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN), transfer, matrix,
-               diagonal);
+    mend_lines(gsw_useful_threads(context, points_of(&transfer->coarse), SETUP_GRAIN), transfer,
+               matrix, diagonal);
     return GSW_SUCCESS;
 }
 
@@ -177,8 +172,8 @@ static void inject_lines(int threads, const gsw_transfer *t, const gsw_matrix *m
 
 static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
                              const gsw_matrix *matrix, double *const *coarse) {
-    inject_lines(threads_for(context, points_of(&transfer->coarse), SETUP_GRAIN), transfer, matrix,
-                 coarse);
+    inject_lines(gsw_useful_threads(context, points_of(&transfer->coarse), SETUP_GRAIN), transfer,
+                 matrix, coarse);
     return GSW_SUCCESS;
 }
 
@@ -209,7 +204,7 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
                                         const gsw_matrix *matrix, gsw_dtype type,
                                         void *const *weights, const void *b, const void *x,
                                         void *work, void *to) {
-    const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(&transfer->fine), TRANSFER_GRAIN);
     if (transfer->injection) {
         const gsw_cpu_kernels *kernels = context->backend_data;
         /* Nothing is taken from the other lines. */
@@ -225,7 +220,7 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
 static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *matrix,
                                       gsw_dtype type, void *reciprocal) {
     const int64_t n = points_of(&matrix->grid);
-    const int threads = threads_for(context, n, VECTOR_GRAIN);
+    const int threads = gsw_useful_threads(context, n, VECTOR_GRAIN);
     const void *diagonal = matrix->array.values[matrix->stencil.center];
     const gsw_dtype from = matrix->array.value_type;
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (threads > 1)
@@ -240,7 +235,7 @@ static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *ma
 }
 
 static gsw_status run_smooth(gsw_context *context, gsw_smooth_job job) {
-    job.threads = threads_for(context, points_of(&job.matrix->grid), SMOOTH_GRAIN);
+    job.threads = gsw_useful_threads(context, points_of(&job.matrix->grid), SMOOTH_GRAIN);
     kernels_of(context)->smooth(&job);
     return GSW_SUCCESS;
 }
@@ -288,7 +283,7 @@ static gsw_status cpu_prolong_smooth(gsw_context *context, const gsw_transfer *t
 
 static gsw_status cpu_prolong(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                               void *const *weights, const void *from, void *to) {
-    const int threads = threads_for(context, points_of(&transfer->fine), TRANSFER_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(&transfer->fine), TRANSFER_GRAIN);
     if (transfer->injection)
         inject_vector(transfer, threads, type, 1, 1, from, to);
     else
@@ -298,19 +293,19 @@ static gsw_status cpu_prolong(gsw_context *context, const gsw_transfer *transfer
 
 static gsw_status cpu_narrow(gsw_context *context, int64_t n, const double *from, float *to,
                              double *scale) {
-    kernels_of(context)->narrow(threads_for(context, n, VECTOR_GRAIN), n, from, to, scale);
+    kernels_of(context)->narrow(gsw_useful_threads(context, n, VECTOR_GRAIN), n, from, to, scale);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_widen(gsw_context *context, int64_t n, const float *from, const double *scale,
                             double *to) {
-    kernels_of(context)->widen(threads_for(context, n, VECTOR_GRAIN), n, from, *scale, to);
+    kernels_of(context)->widen(gsw_useful_threads(context, n, VECTOR_GRAIN), n, from, *scale, to);
     return GSW_SUCCESS;
 }
 
 static gsw_status cpu_combine(gsw_context *context, gsw_dtype type, int64_t n, double a,
                               const void *x, double b, void *y) {
-    kernels_of(context)->combine(threads_for(context, n, VECTOR_GRAIN), type, n, a, x, b, y);
+    kernels_of(context)->combine(gsw_useful_threads(context, n, VECTOR_GRAIN), type, n, a, x, b, y);
     return GSW_SUCCESS;
 }
 
@@ -344,7 +339,7 @@ static void relax_line(const gsw_matrix *matrix, const gsw_line_stencil *line, g
 static gsw_status cpu_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   int down, int zero, const void *b, void *x) {
     const gsw_grid *g = &matrix->grid;
-    const int threads = threads_for(context, points_of(g), TRANSFER_GRAIN);
+    const int threads = gsw_useful_threads(context, points_of(g), TRANSFER_GRAIN);
     for (int k = 0; k < 8; k++) {
         const int color = down ? 7 - k : k;
         const int64_t first_y = color >> 1 & 1, first_z = color >> 2 & 1;

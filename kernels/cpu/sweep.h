@@ -6,10 +6,10 @@
 #ifndef GSW_CPU_SWEEP_H
 #define GSW_CPU_SWEEP_H
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include "geometry/chains.h"
+#include "cpu/cores.h"
 #include <gridsweep/matrix.h>
 
 enum {
@@ -55,14 +55,9 @@ static inline void gsw_progress_wait(gsw_progress *progress, int64_t pencil, int
         return;
     const int64_t aim = pencil * progress->span + (step < progress->span ? step : progress->span);
     _Atomic int64_t *value = &progress->slot[pencil % progress->slots].value;
-    for (unsigned spins = 1; atomic_load_explicit(value, memory_order_acquire) < aim; spins++) {
-        if (spins % 1024 == 0)
-            sched_yield(); /* more threads than processors: let the other one work */
-#if defined(__x86_64__)
-        else
-            __builtin_ia32_pause();
-#endif
-    }
+    gsw_wait wait = {0};
+    while (atomic_load_explicit(value, memory_order_acquire) < aim)
+        gsw_wait_turn(&wait);
 }
 
 /* Rows of a ring that keeps `reach` steps while a chunk is written: a power of two. */

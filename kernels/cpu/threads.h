@@ -7,14 +7,15 @@
 static inline int gsw_thread_index(void) {
     return omp_get_thread_num();
 }
-static inline int gsw_thread_limit(void) {
+/* Threads that OpenMP offers. */
+static inline int gsw_thread_offer(void) {
     return omp_get_max_threads();
 }
 #else
 static inline int gsw_thread_index(void) {
     return 0;
 }
-static inline int gsw_thread_limit(void) {
+static inline int gsw_thread_offer(void) {
     return 1;
 }
 #endif

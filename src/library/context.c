@@ -6,6 +6,7 @@
 
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/forked.h"
 #include "backends.h"
 #include "options.h"
 
@@ -174,7 +175,7 @@ gsw_backend gsw_context_backend(const gsw_context *context) {
 }
 
 int gsw_context_threads(const gsw_context *context) {
-    return context == NULL || context->threads < 1 ? 1 : context->threads;
+    return context == NULL || context->threads < 1 || gsw_forked_from_threads() ? 1 : context->threads;
 }
 
 const char *gsw_context_device(const gsw_context *context) {

@@ -1,0 +1,15 @@
+/* forked.h: whether this process is a fork of one that ran threads. */
+#ifndef GSW_FORKED_H
+#define GSW_FORKED_H
+
+#include <stdbool.h>
+
+/* Begins to watch for forks; any number of calls. Forks before the first one are not noticed. */
+void gsw_watch_forks(void);
+
+/* Whether this process was forked from one that had more than one thread at that moment. Only the
+ * forking thread lives on in the child; a pool of threads that OpenMP remembers is gone, and some
+ * runtimes (GNU's) would wait for it for ever. Such a child computes with one thread. */
+bool gsw_forked_from_threads(void);
+
+#endif

@@ -1,0 +1,98 @@
+/* cores.c: the state behind cores.h. It is advice about speed: threads change it without a lock,
+ * and one that reads an old value loses some time and nothing else. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "contract/context.h"
+#include "contract/forked.h"
+#include "cpu/cores.h"
+#include "cpu/threads.h"
+
+#define MS INT64_C(1000000) /* ns */
+
+enum {
+    LONG_WAIT = 2 * MS,  /* schedulers take a core away for 3 to 4 ms */
+    SAME_EVENT = 5 * MS, /* waits that become long so soon after each other have one cause */
+    WHILE_MIN = 50 * MS,
+    WHILE_MAX = 1000 * MS,
+    TRIAL = 500 * MS, /* all threads are known to be of use after so long without a long wait */
+    THREADS_EACH = 8, /* most threads for each processor, */
+    THREADS_MIN = 64  /* or so many, where that is more */
+};
+
+static struct {
+    _Atomic int lost;         /* cores */
+    _Atomic int64_t until;    /* when all threads are tried again */
+    _Atomic int64_t last;     /* when a core was lost last */
+    _Atomic int64_t since;    /* when all threads were tried last */
+    _Atomic int64_t patience; /* how long a lost core counts */
+} cores;
+
+#define GET(member)        atomic_load_explicit(&cores.member, memory_order_relaxed)
+#define SET(member, value) atomic_store_explicit(&cores.member, (value), memory_order_relaxed)
+
+static int64_t clock_ns(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static int lost_cores(void) {
+    const int lost = GET(lost);
+    if (lost == 0)
+        return 0;
+    const int64_t now = clock_ns();
+    if (now < GET(until))
+        return lost;
+    SET(since, now);
+    SET(lost, 0);
+    return 0;
+}
+
+/* One of the threads that compute lost its core. */
+static void lose_core(int64_t now) {
+    int64_t last = GET(last);
+    if (getenv("GSW_KEEP_THREADS") != NULL)
+        return;
+    if (now - last < SAME_EVENT || !atomic_compare_exchange_strong(&cores.last, &last, now))
+        return;
+    int64_t patience = GET(patience);
+    if (GET(lost) == 0) {
+        const int failed = now - GET(since) < TRIAL;
+        patience = !failed ? WHILE_MIN : 2 * patience < WHILE_MAX ? 2 * patience : WHILE_MAX;
+        SET(patience, patience);
+    }
+    SET(until, now + patience);
+    atomic_fetch_add_explicit(&cores.lost, 1, memory_order_relaxed);
+}
+
+void gsw_wait_long(gsw_wait *wait) {
+    const int64_t now = clock_ns();
+    if (wait->began == 0)
+        wait->began = now;
+    if (now - wait->began >= LONG_WAIT && !wait->reported) {
+        wait->reported = 1;
+        lose_core(now);
+    }
+    (void)sched_yield();
+}
+
+int gsw_useful_threads(const gsw_context *context, int64_t size, int64_t grain) {
+    const int64_t worth = 1 + size / grain;
+    int threads = context->threads;
+    if (worth == 1 || threads == 1 || gsw_forked_from_threads())
+        return 1;
+    threads -= lost_cores();
+    threads = threads < 1 ? 1 : threads;
+    return worth < threads ? (int)worth : threads;
+}
+
+int gsw_thread_limit(void) {
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const long most =
+        processors > THREADS_MIN / THREADS_EACH ? processors * THREADS_EACH : THREADS_MIN;
+    const int offered = gsw_forked_from_threads() ? 1 : gsw_thread_offer();
+    return offered < most ? offered : (int)most;
+}

@@ -1,0 +1,109 @@
+/* test_cores.c: how many threads a kernel gets on a machine that others use as well. */
+#include <stdlib.h>
+#include <time.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+#include "contract/context.h"
+#include "cpu/cores.h"
+#define CONTEXT_THREADS 4
+#include "context_fixture.h"
+
+enum { MUCH = 1 << 20 };
+
+static int threads_now(void) {
+    return gsw_useful_threads(context, MUCH, 1);
+}
+
+static void wait_until_long(void) {
+    gsw_wait wait = {0};
+    while (!wait.reported)
+        gsw_wait_turn(&wait);
+}
+
+static void nap(int ms) {
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
+/* ms until all threads are tried again; at most 5 s are waited for. */
+static int ms_until_tried(void) {
+    int ms = 0;
+    for (; ms < 5000 && threads_now() < CONTEXT_THREADS; ms++)
+        nap(1);
+    return ms;
+}
+
+START_TEST(work_gets_the_threads_it_is_worth) {
+    ck_assert_int_eq(gsw_useful_threads(context, 0, 100), 1);
+    ck_assert_int_eq(gsw_useful_threads(context, 99, 100), 1);
+    ck_assert_int_eq(gsw_useful_threads(context, 100, 100), 2);
+    ck_assert_int_eq(gsw_useful_threads(context, 1000, 100), CONTEXT_THREADS);
+}
+END_TEST
+
+/* A core is lost for a while. A machine that stops this test for as long makes it say nothing. */
+START_TEST(a_long_wait_takes_a_thread_for_a_while) {
+    int fewer = CONTEXT_THREADS;
+    for (int attempt = 0; attempt < 20 && fewer == CONTEXT_THREADS; attempt++) {
+        wait_until_long();
+        fewer = threads_now();
+    }
+    ck_assert_int_eq(fewer, CONTEXT_THREADS - 1);
+    ck_assert_int_lt(ms_until_tried(), 5000);
+    ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
+}
+END_TEST
+
+START_TEST(a_short_wait_takes_nothing) {
+    gsw_wait wait = {0};
+    for (int turn = 0; turn < 3 * GSW_WAIT_PAUSES; turn++)
+        gsw_wait_turn(&wait);
+    if (!wait.reported) /* this thread has kept its core itself */
+        ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
+}
+END_TEST
+
+START_TEST(one_thread_is_always_left) {
+    for (int i = 0; i < 3 * CONTEXT_THREADS; i++) {
+        wait_until_long();
+        nap(6); /* or it would count as the same event */
+        ck_assert_int_ge(threads_now(), 1);
+    }
+    ck_assert_int_eq(threads_now(), 1);
+    ck_assert_int_lt(ms_until_tried(), 5000);
+}
+END_TEST
+
+/* Trials that fail become rare; one that succeeds makes them frequent again. */
+START_TEST(patience_grows_and_is_forgotten) {
+    wait_until_long();
+    const int first = ms_until_tried();
+    wait_until_long();
+    const int second = ms_until_tried();
+    wait_until_long();
+    const int third = ms_until_tried();
+    ck_assert_int_gt(third, first + first / 2);
+    ck_assert_int_gt(third, second);
+    nap(600);
+    wait_until_long();
+    ck_assert_int_lt(ms_until_tried(), third);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cores");
+    TCase *group = tcase_create("cores");
+    tcase_add_checked_fixture(group, open_context, close_context);
+    tcase_set_timeout(group, 60);
+    tcase_add_test(group, work_gets_the_threads_it_is_worth);
+    tcase_add_test(group, a_long_wait_takes_a_thread_for_a_while);
+    tcase_add_test(group, a_short_wait_takes_nothing);
+    tcase_add_test(group, one_thread_is_always_left);
+    tcase_add_test(group, patience_grows_and_is_forgotten);
+    suite_add_tcase(suite, group);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
