@@ -13,7 +13,8 @@ Installs what is missing to build (Debian, Ubuntu), builds in build/default and 
 FILE.mtx is a matrix in Matrix Market format whose rows are the points of a regular grid. Without
 it a pressure equation on a 60 x 220 x 85 reservoir grid is generated and solved.
 
-GSW_CUDA=OFF in the environment leaves the GPU part out; building it takes some minutes.
+The GPU part, which takes some minutes to build, is built where a GPU answers. GSW_CUDA=OFF in the
+environment leaves it out, GSW_CUDA=ON builds it in any case.
 END
 }
 
@@ -52,7 +53,13 @@ quietly() {
     }
 }
 
-quietly cmake --preset default -DGSW_CUDA="${GSW_CUDA:-AUTO}"
+# Without a GPU there is no hurry to build the part for it.
+if nvidia-smi --query-gpu=name --format=csv,noheader >/dev/null 2>&1; then
+    cuda=AUTO
+else
+    cuda=OFF
+fi
+quietly cmake --preset default -DGSW_CUDA="${GSW_CUDA:-$cuda}"
 if grep -q '^--   CUDA .* yes' "$log"; then
     echo "quickstart: building in build/default with CUDA, which was found; this takes some minutes"
     echo "quickstart: (GSW_CUDA=OFF sh src/quickstart.sh leaves the GPU part out)"

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Tests on a machine with a GPU: builds everything there, runs every test that needs a device, runs
-# some of them under compute-sanitizer, and writes a report.
+# some of them under compute-sanitizer, and writes a report. All tests run twice: with the kernels
+# for this device, and with those for the oldest ones (compiled as for compute capability 7.5, in
+# DIR-portable, with 64 KiB of shared memory a block: see GSW_CUDA_AS in CONTRIBUTING.md).
 #
-#   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--no-sanitizers]
+#   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--no-sanitizers] [--no-portable]
 #   tests/gpu.sh --hash          prints the hash of the kernels' sources, nothing else
 #
 #   --build DIR      where to build (build/gpu); all else in the checkout may be read-only if the
 #   --report FILE    report goes elsewhere too (tests/gpu-report.json)
 #   --deps DIR       packages that are unpacked, not installed (below)
 #   --no-sanitizers  leaves compute-sanitizer out
+#   --no-portable    leaves the kernels for the oldest devices out
 #
 # Folders and files are named from the top of the checkout.
 #
@@ -49,6 +52,7 @@ build=build/gpu
 report=tests/gpu-report.json
 deps=
 sanitizers="memcheck leakcheck racecheck synccheck"
+ways="native portable"
 while [ $# -gt 0 ]; do
     case $1 in
     --hash)
@@ -56,6 +60,7 @@ while [ $# -gt 0 ]; do
         exit
         ;;
     --no-sanitizers) sanitizers= ;;
+    --no-portable) ways=native ;;
     --build | --report | --deps)
         [ $# -ge 2 ] || usage "$1 needs a value"
         case $1 in
@@ -103,23 +108,37 @@ fi
 
 # ---- Build and test --------------------------------------------------------------------------------
 
-options=(-DCMAKE_BUILD_TYPE=Release -DGSW_CUDA=ON -DGSW_BUILD_TESTS=ON -DGSW_BUILD_PERF=ON)
-[ -z "${CMAKE_CUDA_ARCHITECTURES:-}" ] ||
-    options+=("-DCMAKE_CUDA_ARCHITECTURES=$CMAKE_CUDA_ARCHITECTURES")
-if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then
-    options+=(-G Ninja)
-fi
-cmake -S . -B "$build" "${options[@]}"
-cmake --build "$build" --parallel "$(nproc)"
-
-junit=$PWD/$build/junit.xml
-[ "${build#/}" = "$build" ] || junit=$build/junit.xml
-rm -f "$junit"
+[ "${build#/}" != "$build" ] || build=$PWD/$build
 failed=0
-begin=$SECONDS
-GSW_TEST_REPEATS=10000 ctest --test-dir "$build" -L '^gpu$' --no-tests=error --output-on-failure \
-    --test-output-size-passed 100000 --output-junit "$junit" || failed=1
-test_seconds=$((SECONDS - begin))
+
+# build_and_test WAY FOLDER OPTION...: leaves FOLDER/junit.xml and FOLDER/seconds.
+build_and_test() {
+    local way=$1 folder=$2 begin
+    local options=(-DCMAKE_BUILD_TYPE=Release -DGSW_CUDA=ON -DGSW_BUILD_TESTS=ON -DGSW_BUILD_PERF=ON)
+    shift 2
+    options+=("$@")
+    [ -z "${CMAKE_CUDA_ARCHITECTURES:-}" ] ||
+        options+=("-DCMAKE_CUDA_ARCHITECTURES=$CMAKE_CUDA_ARCHITECTURES")
+    if [ ! -f "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then
+        options+=(-G Ninja)
+    fi
+    cmake -S . -B "$folder" "${options[@]}"
+    cmake --build "$folder" --parallel "$(nproc)"
+    rm -f "$folder/junit.xml"
+    begin=$SECONDS
+    GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -L '^gpu$' --no-tests=error \
+        --output-on-failure --test-output-size-passed 100000 \
+        --output-junit "$folder/junit.xml" || {
+        echo "gpu.sh: tests failed, $way way" >&2
+        failed=1
+    }
+    echo $((SECONDS - begin)) >"$folder/seconds"
+}
+
+build_and_test native "$build"
+if [ "$ways" != native ]; then
+    GSW_CUDA_SHARED_KIB=64 build_and_test portable "$build-portable" -DGSW_CUDA_AS=75
+fi
 
 # complain LOG WHAT...: what went wrong, what the tool says, and the end of the log.
 complain() {
@@ -203,7 +222,7 @@ sanitize() {
 
 # ---- Report ----------------------------------------------------------------------------------------
 
-# One line a test: name, status, checks, failed checks, seconds.
+# suites JUNIT: one line a test: name, status, checks, failed checks, seconds.
 suites() {
     awk '
         /<testcase / {
@@ -222,7 +241,7 @@ suites() {
         /<\/testcase>/ {
             said = status == "run" ? "passed" : status == "fail" ? "failed" : "skipped"
             print name, said, checks, bad, time
-        }' "$junit"
+        }' "$1"
 }
 
 quoted() {
@@ -236,9 +255,22 @@ members() {
         END { if (sep) print "" }'
 }
 
-write_report() {
-    local lines=$1
+# tested FOLDER: the members "tests" and "suites" of what ran there.
+tested() {
+    local lines seconds
+    lines=$(suites "$1/junit.xml")
+    seconds=$(cat "$1/seconds")
     number() { grep -c " $1 " <<<"$lines" || true; }
+    echo "  \"tests\": {\"run\": $(($(number passed) + $(number failed)))," \
+        "\"passed\": $(number passed), \"failed\": $(number failed)," \
+        "\"skipped\": $(number skipped), \"seconds\": $seconds},"
+    echo "  \"suites\": ["
+    members '{"name": "%s", "status": "%s", "checks": %d, "failures": %d, "seconds": %.1f}' \
+        <<<"$lines"
+    echo "  ]"
+}
+
+write_report() {
     echo "{"
     echo "  \"date\": \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\","
     echo "  \"device\": $(quoted "$device"),"
@@ -246,36 +278,39 @@ write_report() {
     echo "  \"toolkit\": $(quoted "$toolkit"),"
     echo "  \"commit\": $(quoted "$commit"),"
     echo "  \"kernels\": \"$(hash_kernels)\","
-    echo "  \"tests\": {\"run\": $(($(number passed) + $(number failed)))," \
-        "\"passed\": $(number passed), \"failed\": $(number failed)," \
-        "\"skipped\": $(number skipped), \"seconds\": $test_seconds},"
-    echo "  \"suites\": ["
-    members '{"name": "%s", "status": "%s", "checks": %d, "failures": %d, "seconds": %.1f}' \
-        <<<"$lines"
-    echo "  ],"
-    echo "  \"sanitizers\": {"
+    tested "$build"
+    if [ "$ways" != native ]; then
+        echo '  ,"portable": {'
+        tested "$build-portable"
+        echo "  }"
+    fi
+    echo '  ,"sanitizers": {'
     members '"%s": "%s"' <<<"$results"
     echo "  }"
     echo "}"
 }
 
-lines=$(suites)
 # On a machine with a device a skipped test is a failure.
-if [ -z "$lines" ] || grep -q ' skipped ' <<<"$lines"; then
-    echo "gpu.sh: not every test ran" >&2
-    failed=1
-fi
+for way in $ways; do
+    folder=$build
+    [ "$way" = native ] || folder=$build-portable
+    lines=$(suites "$folder/junit.xml")
+    if [ -z "$lines" ] || grep -q ' skipped ' <<<"$lines"; then
+        echo "gpu.sh: not every test ran, $way way" >&2
+        failed=1
+    fi
+done
 
 # The report is written after every stage: where this is cut off it says how far it came.
 results=$(for tool in $sanitizers; do echo "$tool not_run"; done)
-write_report "$lines" >"$report"
+write_report >"$report"
 for tool in $sanitizers; do
     begin=$SECONDS
     result=$(sanitize "$tool")
     echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
     [ "$result" != failed ] || failed=1
     results=${results/$tool not_run/$tool $result}
-    write_report "$lines" >"$report"
+    write_report >"$report"
 done
 cat "$report"
 [ $failed -eq 0 ] || echo "gpu.sh: something failed" >&2

@@ -130,9 +130,12 @@ template <scope at> __device__ __forceinline__ void raise_release(int64_t *count
 /* ---- Cache policies -----------------------------------------------------------------------------
  *
  * What the L2 cache keeps: streams leave it first, what another block will read again leaves it
- * last. */
+ * last. Before compute capability 8.0 there are no policies, and a policy says nothing. */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+#define ACCESS_HINT             ".L2::cache_hint"
+#define ACCESS_POLICY(register) ", " register
 
 __device__ __forceinline__ uint64_t evict_first(void) {
     uint64_t policy;
@@ -146,9 +149,20 @@ __device__ __forceinline__ uint64_t evict_last(void) {
     return policy;
 }
 
+#else
+
+#define ACCESS_HINT             ""
+#define ACCESS_POLICY(register) ""
+
+__device__ __forceinline__ uint64_t evict_last(void) {
+    return 0;
+}
+
 #endif
 
-/* Brings what lies at an address of global memory into the L2 cache. */
+enum { L2_LINE = 128 }; /* bytes */
+
+/* Brings the line of an address of global memory into the L2 cache. */
 __device__ __forceinline__ void prefetch_to_l2(const void *global) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
@@ -158,6 +172,7 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
  * load_shared, store_shared   volatile accesses to shared memory, which take effect in the order of
  *                             the thread's program
  * load_kept, store_kept       relaxed accesses to global memory with a cache policy
+ * load_global                 loads from global memory, in the order of the thread's program
  * store_now_if                volatile stores to global memory, which the compiler does not put
  *                             off; `wanted` is a predicate, not a branch */
 #define ACCESS_SHARED(Real, type, letter)                                                          \
@@ -185,27 +200,41 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
 
 #define ACCESS_KEPT_LOAD(type, letter, level)                                                      \
     if constexpr (n == 2)                                                                          \
-        asm volatile("ld.relaxed." level ".global.L2::cache_hint.v2." type " {%0, %1}, [%2], %3;"  \
+        asm volatile("ld.relaxed." level ".global" ACCESS_HINT ".v2." type                         \
+                     " {%0, %1}, [%2]" ACCESS_POLICY("%3") ";"                                     \
                      : "=" letter(v[0]), "=" letter(v[1])                                          \
                      : "l"(from), "l"(policy));                                                    \
     else                                                                                           \
-        asm volatile("ld.relaxed." level ".global.L2::cache_hint." type " %0, [%1], %2;"           \
+        asm volatile("ld.relaxed." level ".global" ACCESS_HINT "." type                            \
+                     " %0, [%1]" ACCESS_POLICY("%2") ";"                                           \
                      : "=" letter(v[0])                                                            \
                      : "l"(from), "l"(policy));
 
 #define ACCESS_KEPT_STORE(type, letter, level)                                                     \
     if constexpr (n == 2)                                                                          \
-        asm volatile("st.relaxed." level ".global.L2::cache_hint.v2." type                         \
-                     " [%0], {%1, %2}, %3;" ::"l"(to),                                             \
+        asm volatile("st.relaxed." level ".global" ACCESS_HINT ".v2." type                         \
+                     " [%0], {%1, %2}" ACCESS_POLICY("%3") ";" ::"l"(to),                          \
                      letter(v[0]), letter(v[1]), "l"(policy)                                       \
                      : "memory");                                                                  \
     else                                                                                           \
-        asm volatile("st.relaxed." level ".global.L2::cache_hint." type                            \
-                     " [%0], %1, %2;" ::"l"(to),                                                   \
+        asm volatile("st.relaxed." level ".global" ACCESS_HINT "." type                            \
+                     " [%0], %1" ACCESS_POLICY("%2") ";" ::"l"(to),                                \
                      letter(v[0]), "l"(policy)                                                     \
                      : "memory");
 
 #define ACCESS_GLOBAL(Real, type, letter)                                                          \
+    template <int n> __device__ __forceinline__ void load_global(Real *v, const Real *from) {      \
+        if constexpr (n == 4)                                                                      \
+            asm volatile("ld.global.v4." type " {%0, %1, %2, %3}, [%4];"                           \
+                         : "=" letter(v[0]), "=" letter(v[1]), "=" letter(v[2]), "=" letter(v[3])  \
+                         : "l"(from));                                                             \
+        else if constexpr (n == 2)                                                                 \
+            asm volatile("ld.global.v2." type " {%0, %1}, [%2];"                                   \
+                         : "=" letter(v[0]), "=" letter(v[1])                                      \
+                         : "l"(from));                                                             \
+        else                                                                                       \
+            asm volatile("ld.global." type " %0, [%1];" : "=" letter(v[0]) : "l"(from));           \
+    }                                                                                              \
     template <scope at, int n>                                                                     \
     __device__ __forceinline__ void load_kept(Real *v, const Real *from, uint64_t policy) {        \
         static_assert(at != scope::block, "the values are in global memory");                      \
@@ -245,6 +274,8 @@ ACCESS_GLOBAL(float, "f32", "f")
 #undef ACCESS_KEPT_STORE
 #undef ACCESS_KEPT_LOAD
 #undef ACCESS_SHARED
+#undef ACCESS_POLICY
+#undef ACCESS_HINT
 
 } // namespace
 

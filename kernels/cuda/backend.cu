@@ -121,6 +121,15 @@ gsw_status find_device(gsw_context *context, int device) {
     return error == cudaSuccess ? GSW_SUCCESS : refuse_device(context, device, error);
 }
 
+/* For tests of what older devices can hold: GSW_CUDA_SHARED_KIB in the environment says how much
+ * shared memory a block may have at most. */
+void limit_shared_memory(gsw_cuda *cuda) {
+    const char *limit = getenv("GSW_CUDA_SHARED_KIB");
+    const int bytes = limit ? atoi(limit) * 1024 : 0;
+    if (bytes > 0 && bytes < cuda->shared_per_block)
+        cuda->shared_per_block = bytes;
+}
+
 /* Fills what is known of the current device. */
 gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
     const struct {
@@ -138,6 +147,7 @@ gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
             error = cudaDeviceGetAttribute(attribute.value, attribute.attribute, cuda->device);
     if (error != cudaSuccess)
         return refuse_device(context, cuda->device, error);
+    limit_shared_memory(cuda);
     cuda->capability = 10 * properties.major + properties.minor;
     snprintf(context->device, sizeof context->device, "%.120s (sm_%d)", properties.name,
              cuda->capability);

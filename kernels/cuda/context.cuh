@@ -21,6 +21,10 @@ struct gsw_cuda_report {
     int64_t row; /* NOT_A_GRID: the first row found, 0-based. TIMEOUT: what waited or was awaited */
 };
 
+/* Since which compute capability devices copy to shared memory in bulk, or single values while the
+ * thread does other work: movers.cuh. */
+constexpr int BULK_COPIES_SINCE = 90, ASYNC_COPIES_SINCE = 80;
+
 /* context->backend_data of the CUDA backend. */
 struct gsw_cuda {
     int device;

@@ -252,8 +252,11 @@ gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor) {
     plan.report = cuda->report;
     plan.wait_limit_ns = cuda->wait_limit_ns;
     plan.withheld = cuda->withheld_line;
+    /* The kernels for named shapes move records by bulk copies. On older devices the one for any
+     * shape serves; its arithmetic is the same. */
     eliminate_kernel kernel = kernel_of(factor, factor->packed->shape);
-    if (kernel.row_bytes > 0 && !cut_ring(cuda, factor->packed, kernel.row_bytes, &plan))
+    if (kernel.row_bytes > 0 && (cuda->capability < BULK_COPIES_SINCE ||
+                                 !cut_ring(cuda, factor->packed, kernel.row_bytes, &plan)))
         kernel = kernel_of(factor, SHAPE_OTHER);
     const int shared = kernel.row_bytes * ELIMINATE_STEPS * plan.stages;
     const dim3 threads = kernel.row_bytes > 0 ? dim3(ELIMINATE_THREADS)

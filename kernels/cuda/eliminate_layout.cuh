@@ -7,8 +7,6 @@
 #include "cuda/movers.cuh"
 #include "cuda/shape.cuh"
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 namespace {
 
 /* In shared memory. Each counter and barrier names the role that writes it; counters count chunks.
@@ -120,7 +118,5 @@ template <class Real, int Name, bool Dilu, int Members> struct named_layout {
 };
 
 } // namespace
-
-#endif
 
 #endif

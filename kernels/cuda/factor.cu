@@ -182,7 +182,24 @@ gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
     return GSW_SUCCESS;
 }
 
-/* The tiles and what follows from them, the same for both parts. */
+/* The tiles that suit a shape, and what follows from them, the same for both parts. */
+void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape) {
+    gsw_packed *packed = factor->packed;
+    packed->shape = shape;
+    gsw_tiles_cut(&tiles, gsw_cuda_tile_shape(shape, &tiles));
+    packed->layout = gsw_factor_layout(&factor->options);
+    for (int part = 0; part < 2; part++) {
+        gsw_packed_view *view = &packed->view[part];
+        view->tiles = tiles;
+        view->upper = part;
+        view->terms = tiles.part[part].count;
+        view->diagonal = packed->layout.part[part].diagonal != 0;
+        view->scale = packed->layout.part[part].scale != 0;
+        view->members = tiles.tile.lines_y * tiles.tile.lines_z;
+        view->vector = 16 / (int32_t)gsw_dtype_size(factor->options.factor_type);
+    }
+}
+
 gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     gsw_packed *packed = factor->packed;
     const gsw_stencil stencil =
@@ -195,27 +212,18 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
                         "%lld",
                         (long long)factor->grid.nx, (long long)factor->grid.ny,
                         (long long)factor->grid.nz);
-    packed->shape = gsw_name_shape(&tiles.part[0]);
-    if (packed->shape != gsw_name_shape(&tiles.part[1]))
-        packed->shape = SHAPE_OTHER;
-    gsw_tiles_cut(&tiles, gsw_cuda_tile_shape(packed->shape, &tiles));
+    const gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
+    cut_parts(factor, tiles, shape == gsw_name_shape(&tiles.part[1]) ? shape : SHAPE_OTHER);
+    /* Where the device has little shared memory, the smaller tiles of other shapes may fit. */
+    if (packed->shape != SHAPE_OTHER && !gsw_cuda_sweep_fits(context, factor))
+        cut_parts(factor, tiles, SHAPE_OTHER);
+    tiles = packed->view[0].tiles;
     /* Whole tiles. What lies between slabs is multiplied by kernels with rows of 32 bits. */
     const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
     const bool cut = of_slab < tiles.tiles_z && factor->points <= SLAB_POINTS;
     factor->slab = cut ? of_slab * tiles.tile_z : 0;
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
-    packed->layout = gsw_factor_layout(&factor->options);
-    for (int part = 0; part < 2; part++) {
-        gsw_packed_view *view = &packed->view[part];
-        view->tiles = tiles;
-        view->upper = part;
-        view->terms = tiles.part[part].count;
-        view->diagonal = packed->layout.part[part].diagonal != 0;
-        view->scale = packed->layout.part[part].scale != 0;
-        view->members = tiles.tile.lines_y * tiles.tile.lines_z;
-        view->vector = 16 / (int32_t)gsw_dtype_size(factor->options.factor_type);
-    }
     if (gsw_eliminates(factor->options.kind))
         gsw_find_updates(tiles.part, factor->options.kind, &packed->updates);
     return GSW_SUCCESS;

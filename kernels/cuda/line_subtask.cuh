@@ -1,5 +1,7 @@
 /* line_subtask.cuh: a worker's line, and how the coefficients of its subtasks come to the lanes of
- * their rows: by asynchronous copies to scratch, one subtask ahead. */
+ * their rows: by asynchronous copies to scratch, one subtask ahead. Where the device has none,
+ * entries that are staged wait in registers, as in the published scheme; others are copied at once.
+ */
 #ifndef GSW_CUDA_LINE_SUBTASK_CUH
 #define GSW_CUDA_LINE_SUBTASK_CUH
 
@@ -31,6 +33,27 @@ template <typename Value, typename Real> struct subtask {
     Real b;
     uint32_t have;    /* terms that the lane's row has, by bit */
     uint32_t missing; /* entries of whole rows that this row lacks, by bit */
+};
+
+/* A lane's staged entries on their way: at most `n`. */
+template <typename Value, int n> struct entry_queue {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    __device__ __forceinline__ void start(int, Value *shared, const Value *global) {
+        start_copy(shared, global);
+    }
+    __device__ __forceinline__ void await(void) {
+        await_copies();
+    }
+#else
+    register_queue<Value, n> queue;
+
+    __device__ __forceinline__ void start(int i, Value *shared, const Value *global) {
+        queue.start(i, shared_address(shared), global);
+    }
+    __device__ __forceinline__ void await(void) {
+        queue.store();
+    }
+#endif
 };
 
 __device__ __forceinline__ int32_t padded(int32_t i) {
@@ -100,7 +123,8 @@ __device__ uint32_t read_lists(const line_plan &plan, uint32_t present, int64_t 
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shared,
                                          const worker<Value, Real> &at, int32_t rows, int32_t x0,
-                                         int32_t end, Value *stage, subtask<Value, Real> *q) {
+                                         int32_t end, Value *stage, subtask<Value, Real> *q,
+                                         entry_queue<Value, TERMS> *copies) {
     const int32_t lane = threadIdx.x & 31, x = x0 + lane;
     q->stage = stage;
     q->have = 0;
@@ -123,7 +147,7 @@ __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shar
                 const int32_t at_entry =
                     gap == 0 ? 32 * k : e + ((e * at.row_of_entry) >> 16) * gap;
                 if (e < entries)
-                    start_copy(&to[34 * k], first + plan.step * at_entry);
+                    copies->start(k, &to[34 * k], first + plan.step * at_entry);
             }
         } else if (x < end) {
             const uint64_t inside = inside_along_x(plan, shared, x);
@@ -136,8 +160,16 @@ __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shar
                 at.across - __popc(q->missing & (uint32_t)((1ull << plan.part) - 1));
             const Value *first =
                 (const Value *)plan.first + plan.step * row_begin(plan, shared, any, x);
-            for (int32_t k = 0; k < count; k++)
-                start_copy(&stage[padded(lane * at.across + k)], first + plan.step * k);
+            if constexpr (ASYNC_COPIES) {
+                for (int32_t k = 0; k < count; k++)
+                    copies->start(k, &stage[padded(lane * at.across + k)], first + plan.step * k);
+            } else { /* unrolled: registers have no addresses */
+#pragma unroll
+                for (int32_t k = 0; k < TERMS; k++)
+                    if (k < count)
+                        copies->start(k, &stage[padded(lane * at.across + k)],
+                                      first + plan.step * k);
+            }
         }
     } else if (x < end && !at.lists) {
         read_row<Value, Real>(plan, shared, at, rows, x, q);
@@ -149,10 +181,11 @@ __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shar
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ uint32_t arrange(const line_plan &plan, const worker<Value, Real> &at,
                                             int32_t rows, int32_t x, bool valid,
-                                            const subtask<Value, Real> &q, Real (&a)[TERMS]) {
+                                            const subtask<Value, Real> &q,
+                                            entry_queue<Value, TERMS> &copies, Real (&a)[TERMS]) {
     const int32_t lane = threadIdx.x & 31;
     uint32_t have = valid ? q.have : 0;
-    await_copies();
+    copies.await();
     __syncwarp();
     if (!STAGED && at.lists && valid)
         have = read_lists<Value>(plan, at.present, at.line * plan.nx + x, x, at.y, at.z, rows,

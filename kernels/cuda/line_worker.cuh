@@ -151,6 +151,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
         watched = lane - 16;
     const int32_t ahead = for_source ? plan.group[lane].x : 0;
     subtask<Value, Real> q;
+    entry_queue<Value, TERMS> copies;
     Value *stage = at.stage, *next_stage = at.stage + tiling.stage_values;
     const int64_t shift =
         tiling.skew_y * (at.y + (int64_t)plan.shear * at.z) + tiling.skew_z * (int64_t)at.z;
@@ -159,7 +160,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
         start += stride;
     if (start < plan.nx)
         prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, max(start, 0),
-                                             min(start + tiling.rows, plan.nx), stage, &q);
+                                             min(start + tiling.rows, plan.nx), stage, &q, &copies);
     /* The copies that have started are harmless if the test fails. */
     if (STAGED && !__all_sync(FULL_WARP, passes(test)))
         return false;
@@ -169,7 +170,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
         const bool valid = x < end;
         Real a[TERMS];
         const uint32_t have =
-            arrange<Value, Real, TERMS, STAGED>(plan, at, tiling.rows, x, valid, q, a);
+            arrange<Value, Real, TERMS, STAGED>(plan, at, tiling.rows, x, valid, q, copies, a);
         Real c = q.b;
         Value *const scratch = stage;
         stage = next_stage;
@@ -177,7 +178,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
         if (start + stride < plan.nx)
             prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, start + stride,
                                                  min(start + stride + tiling.rows, plan.nx), stage,
-                                                 &q);
+                                                 &q, &copies);
         const along way = choose_along<Real, TERMS>(plan, x, valid, a, have);
         if (way != ALONG_ONE_BY_ONE && !plan.unit && valid) {
             const Real inverse = (Real)1 / a[0];

@@ -1,14 +1,27 @@
-/* movers.cuh: copies between global and shared memory that go on while the thread does other work.
+/* movers.cuh: copies between global and shared memory that go on while the thread does other work,
+ * and barriers that count phases.
  *
- * Copies of single values need compute capability 8.0; older devices copy at once. Bulk copies and
- * the mbarriers that count them need 9.0. A bulk copy moves a multiple of 16 bytes between
- * addresses that are multiples of 16. Shared addresses are those of shared_address(). */
+ * Bulk copies need compute capability 9.0, asynchronous copies of single values 8.0; before 8.0
+ * values wait in registers. A bulk copy moves a multiple of 16 bytes between addresses that are
+ * multiples of 16. Shared addresses are those of shared_address(). */
 #ifndef GSW_CUDA_MOVERS_CUH
 #define GSW_CUDA_MOVERS_CUH
 
 #include "cuda/access.cuh"
 
 namespace {
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+constexpr bool BULK_COPIES = true;
+#else
+constexpr bool BULK_COPIES = false;
+#endif
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+constexpr bool ASYNC_COPIES = true;
+#else
+constexpr bool ASYNC_COPIES = false;
+#endif
 
 /* ---- Copies of single values --------------------------------------------------------------------
  *
@@ -48,6 +61,59 @@ template <int pending> __device__ __forceinline__ void await_copy_groups(void) {
 
 #endif
 
+/* Up to `n` copies of a thread whose values wait in registers until they are stored. */
+template <typename Value, int n> struct register_queue {
+    Value value[n];
+    uint32_t to[n];
+    uint32_t started = 0; /* bits */
+    static_assert(n <= 32, "a bit for each copy");
+
+    __device__ __forceinline__ void start(int i, uint32_t shared, const Value *global) {
+        load_global<1>(value + i, global);
+        to[i] = shared;
+        started |= 1u << i;
+    }
+    __device__ __forceinline__ void store(void) {
+#pragma unroll
+        for (int i = 0; i < n; i++) {
+            if (started >> i & 1u)
+                store_shared<1>(to[i], value + i);
+        }
+        started = 0;
+    }
+};
+
+/* Groups of `n` copies of a stream that a thread starts, `Ahead` groups at a time. Without
+ * asynchronous copies one group waits in registers. */
+template <typename Value, int n, int Ahead> struct copy_queue {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    static constexpr int ahead = Ahead;
+
+    __device__ __forceinline__ void start(int, uint32_t shared, const Value *global) {
+        start_stream_copy_of<sizeof(Value)>(shared, global);
+    }
+    __device__ __forceinline__ void end_group(void) {
+        commit_copies();
+    }
+    /* The oldest group has come. */
+    __device__ __forceinline__ void await_group(void) {
+        await_copy_groups<Ahead - 1>();
+    }
+#else
+    static constexpr int ahead = 1;
+    register_queue<Value, n> queue;
+
+    __device__ __forceinline__ void start(int i, uint32_t shared, const Value *global) {
+        queue.start(i, shared, global);
+    }
+    __device__ __forceinline__ void end_group(void) {
+    }
+    __device__ __forceinline__ void await_group(void) {
+        queue.store();
+    }
+#endif
+};
+
 template <typename Value>
 __device__ __forceinline__ void start_copy(Value *shared, const Value *global) {
 #if __CUDA_ARCH__ >= 800
@@ -64,12 +130,13 @@ __device__ __forceinline__ void await_copies(void) {
 #endif
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
-/* ---- mbarriers ----------------------------------------------------------------------------------
+/* ---- Barriers -----------------------------------------------------------------------------------
  *
  * A phase ends when `count` arrivals and all expected bytes have come. Arriving releases, waiting
- * acquires, in the block. */
+ * acquires, in the block. From 9.0 on they are mbarriers; before, a count of arrivals and the
+ * logarithm of `count`, a power of two. */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t count) {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
@@ -96,11 +163,37 @@ __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity
                  : "memory");
     return passed;
 }
+
+#else
+
+__device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t count) {
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(barrier), "r"(0u),
+                 "r"(31u - (uint32_t)__clz((int)count))
+                 : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+    asm volatile("red.release.cta.shared.add.u32 [%0], 1;" ::"r"(barrier) : "memory");
+}
+/* True when the phase of that parity is over; sleeps for a moment otherwise. */
+__device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
+    uint32_t arrived, shift;
+    asm volatile("ld.acquire.cta.shared.u32 %0, [%1];" : "=r"(arrived) : "r"(barrier) : "memory");
+    asm volatile("ld.shared.u32 %0, [%1+4];" : "=r"(shift) : "r"(barrier) : "memory");
+    const bool passed = (arrived >> shift & 1u) != parity;
+    if (!passed)
+        __nanosleep(20);
+    return passed;
+}
+
+#endif
+
 /* Only for what the block does itself: see WAITS in handover.cuh. */
 __device__ __forceinline__ void await_phase(uint32_t barrier, uint32_t parity) {
     while (!barrier_passed(barrier, parity))
         ;
 }
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 /* ---- Bulk copies --------------------------------------------------------------------------------
  */
@@ -130,6 +223,11 @@ __device__ __forceinline__ void await_bulk_stores(void) {
 /* Between a thread's accesses to shared memory and bulk copies of the same memory. */
 __device__ __forceinline__ void fence_bulk(void) {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+#else
+
+__device__ __forceinline__ void fence_bulk(void) {
 }
 
 #endif

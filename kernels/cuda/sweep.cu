@@ -5,7 +5,13 @@
 
 namespace {
 
-constexpr int OLDEST_CAPABILITY = 90; /* bulk copies into shared memory */
+/* Kernels for less than 9.0 keep records out of shared memory (sweep_block.cuh). They have not run
+ * on a device yet: only test builds use them. */
+#ifdef GSW_CUDA_AS
+constexpr int OLDEST_CAPABILITY = 70;
+#else
+constexpr int OLDEST_CAPABILITY = 90;
+#endif
 
 /* ---- Launch shapes ----------------------------------------------------------------------------
  */
@@ -34,32 +40,43 @@ constexpr int32_t PENCILS_FOR_TWO = 4;
  * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
+/* Chunks of b's ring that are neither on their way nor read by compute, at least. */
+constexpr int32_t FEWEST_SLACK = 2;
+
+/* Chunks of b's ring beyond a pencil's delay. */
+template <int Rhs> int32_t chunks_of_b(int capability) {
+    /* Without asynchronous copies one chunk is on its way, in registers. */
+    return capability >= ASYNC_COPIES_SINCE ? sweep_warps<Rhs>::ahead + sweep_warps<Rhs>::slack
+                                            : 1 + FEWEST_SLACK;
+}
+
 /* Cuts the rings of a block with `rhs` right-hand sides and `most` bytes. False where not even the
  * smallest rings fit. */
-bool cut_rings_to(int32_t most, int32_t real, int32_t rhs, sweep_plan *plan, int32_t *shared) {
+bool cut_rings_to(int capability, int32_t most, int32_t real, int32_t rhs, sweep_plan *plan,
+                  int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
     const int32_t of_row =
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values;
-    const int32_t stage = SWEEP_CHUNK * plan->record_bytes;
-    using several = sweep_warps<SWEEP_RHS>;
-    using single = sweep_warps<1>;
+    const int32_t stage = capability >= BULK_COPIES_SINCE ? SWEEP_CHUNK * plan->record_bytes : 0;
     plan->x_stride = sweep_row_stride(of_row, real);
     plan->b_stride = sweep_row_stride(values, real);
     plan->x_pitch = sweep_row_pitch(of_row, real, rhs);
     plan->b_pitch = sweep_row_pitch(values, real, rhs);
     plan->staged =
-        lag + (rhs > 1 ? several::ahead + several::slack : single::ahead + single::slack);
+        lag + (rhs > 1 ? chunks_of_b<SWEEP_RHS>(capability) : chunks_of_b<1>(capability));
     plan->polled_rows = plan->chunks > MANY_CHUNKS ? SWEEP_POLLED_ROWS : 1;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
             SWEEP_CHUNK * (plan->ring * plan->x_pitch + plan->staged * plan->b_pitch);
+        if (rings >= most)
+            continue;
         plan->stages = MOST_STAGES;
         if (rings + MOST_STAGES * stage > most)
             plan->stages = (most - rings) / stage;
-        if (rings < most && plan->stages >= FEWEST_STAGES && (plan->stages >= 4 || spare == 2)) {
+        if (plan->stages >= FEWEST_STAGES && (plan->stages >= 4 || spare == 2)) {
             plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
             plan->x_offset = plan->b_offset + SWEEP_CHUNK * plan->staged * plan->b_pitch;
             *shared = plan->x_offset + SWEEP_CHUNK * plan->ring * plan->x_pitch;
@@ -81,14 +98,15 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
                int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
     if (rhs == 1 && two_blocks(cuda, factor) &&
-        cut_rings_to(cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, plan,
-                     shared) &&
+        cut_rings_to(cuda->capability, cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real,
+                     rhs, plan, shared) &&
         plan->stages >= STAGES_FOR_TWO) {
         if (factor->packed->view[0].members > 1)
             plan->polled_rows = SWEEP_POLLED_ROWS;
         return true;
     }
-    return cut_rings_to(cuda->shared_per_block - RESERVED_SHARED, real, rhs, plan, shared);
+    return cut_rings_to(cuda->capability, cuda->shared_per_block - RESERVED_SHARED, real, rhs, plan,
+                        shared);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -277,20 +295,27 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) 
     return gsw_tile_shape{lanes_y, 1, 1};
 }
 
+bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
+    const gsw_tiles *t = &factor->packed->view[0].tiles;
+    sweep_plan plan;
+    int32_t shared;
+    make_plan(gsw_cuda_of(context), factor, 0, 1, &plan);
+    return t->halo_y <= t->tile_y && t->halo_z <= t->tile_z &&
+           cut_rings(gsw_cuda_of(context), factor, 1, &plan, &shared);
+}
+
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     gsw_packed *packed = factor->packed;
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_tiles *t = &packed->view[0].tiles;
     sweep_plan plan;
-    int32_t shared;
     if (cuda->capability < OLDEST_CAPABILITY)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA need compute capability %d.%d or newer; %s, or the code "
                         "that this build has for it, has less",
                         OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
     make_plan(cuda, factor, 0, 1, &plan);
-    if (t->halo_y > t->tile_y || t->halo_z > t->tile_z ||
-        !cut_rings(cuda, factor, 1, &plan, &shared))
+    if (!gsw_cuda_sweep_fits(context, factor))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold a stencil whose couplings reach %d lines and "
                         "%d planes",

@@ -63,8 +63,6 @@ __device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, const pencil_
     return plan.face[2].cell + (ly + halo_y) * halo_z + lz + halo_z;
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 /* ---- A block ------------------------------------------------------------------------------------
  */
 
@@ -87,17 +85,43 @@ struct sweep_control {
     uint64_t last; /* nobody reads it: see begin_next_epoch() */
 };
 
+/* Where compute finds a record. With bulk copies: in the ring of stages, by a shared address.
+ * Without: in device memory; the loader sees to it that it is in the L2 cache. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+typedef uint32_t record_place;
+#else
+typedef const char *record_place;
+#endif
+
 /* What every role knows. */
 struct sweep_block {
     const sweep_plan *plan;
     sweep_control *control;
-    uint32_t coefficients, b, x; /* shared addresses */
-    int32_t y0, z0;              /* y' and z of the pencil's first line */
+    record_place coefficients; /* the first record */
+    uint32_t b, x;             /* shared addresses */
+    int32_t y0, z0;            /* y' and z of the pencil's first line */
     int32_t lane;
     int32_t rhs;    /* first right-hand side of the block's group */
     uint32_t *done; /* of the group, as in the plan */
     void *faces;
 };
+
+/* ---- Records ------------------------------------------------------------------------------------
+ */
+
+template <int n, typename Value>
+__device__ __forceinline__ void load_record(Value *v, uint32_t from) {
+    load_shared<n>(v, from);
+}
+template <int n, typename Value>
+__device__ __forceinline__ void load_record(Value *v, const char *from) {
+    load_global<n>(v, reinterpret_cast<const Value *>(from));
+}
+
+/* The records that lie one after the other from block.coefficients on; then they begin again. */
+__device__ __forceinline__ int32_t records_in_a_row(const sweep_plan &plan) {
+    return BULK_COPIES ? plan.stages * SWEEP_CHUNK : plan.records;
+}
 
 /* ---- Waits inside the block ---------------------------------------------------------------------
  */
@@ -119,8 +143,6 @@ __device__ __forceinline__ void complete_chunk(sweep_control *control, int rhs, 
     barrier_arrive(shared_address(control->completed + chunk % SWEEP_BARRIERS));
     *(volatile int32_t *)&control->steps_completed[rhs] = (chunk + 1) * SWEEP_CHUNK;
 }
-
-#endif
 
 } // namespace
 

@@ -6,15 +6,13 @@
 
 #include "cuda/sweep_block.cuh"
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 namespace {
 
-/* Computes one line's point of a step. `record`, `b` and `x` are the shared addresses of the step's
- * record, of the lane's b, and of the ring's first row. */
+/* Computes one line's point of a step. `record` is where the step's record is, `b` and `x` are the
+ * shared addresses of the lane's b, and of the ring's first row. */
 template <typename Real, typename Value>
 __device__ __forceinline__ Real careful_row(const sweep_block *block, int32_t ring_row,
-                                            uint32_t record, uint32_t b, uint32_t x,
+                                            record_place record, uint32_t b, uint32_t x,
                                             int32_t member) {
     const sweep_plan &plan = *block->plan;
     const int32_t members = plan.lines_y * plan.lines_z;
@@ -26,7 +24,7 @@ __device__ __forceinline__ Real careful_row(const sweep_block *block, int32_t ri
     const int32_t lz = block->lane / plan.lanes_y * plan.lines_z + (plan.lines_z == 2 ? member : 0);
     auto coefficient = [&](int32_t term) {
         Value c;
-        load_shared<1>(&c, record + (uint32_t)sizeof(Value) *
+        load_record<1>(&c, record + (uint32_t)sizeof(Value) *
                                         (uint32_t)gsw_packed_value(plan.terms, members,
                                                                    16 / (int32_t)sizeof(Value),
                                                                    term, member, block->lane));
@@ -70,7 +68,8 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
     Real *slot = (Real *)block.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
     for (int32_t s = first; s < plan.chunks * SWEEP_CHUNK; s++) {
         const int32_t c = s / SWEEP_CHUNK;
-        const int32_t stage_row = c % plan.stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
+        const int32_t kept = records_in_a_row(plan) / SWEEP_CHUNK;
+        const int32_t record = c % kept * SWEEP_CHUNK + s % SWEEP_CHUNK;
         await_ready(control->ready + rhs / sweep_warps<Rhs>::rhs_per_mover, c);
         for (int32_t m = 0; m < members; m++) {
             const int32_t ly =
@@ -83,7 +82,7 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
                 y >= 0 && y < plan.ny && z >= 0 && z < plan.nz && x >= 0 && x < plan.nx;
             const uint32_t cell = (uint32_t)(block.lane * members * (int)sizeof(Real));
             const Real made = careful_row<Real, Value>(
-                &block, s % rows, block.coefficients + (uint32_t)(stage_row * plan.record_bytes),
+                &block, s % rows, block.coefficients + (uint32_t)(record * plan.record_bytes),
                 b_begin + (uint32_t)(s % staged_rows * plan.b_pitch) + cell, x_begin, m);
             const Real r = inside ? made : (Real)0;
             store_shared<1>(x_begin + (uint32_t)(s % rows * plan.x_pitch) + cell +
@@ -110,7 +109,5 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
 }
 
 } // namespace
-
-#endif
 
 #endif

@@ -11,13 +11,15 @@
 
 #include "cuda/sweep_block.cuh"
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 namespace {
 
 /* Keeps the compiler from loading a constant of the plan again and again. */
 __device__ __forceinline__ uint32_t in_register(uint32_t value) {
     asm volatile("mov.u32 %0, %0;" : "+r"(value));
+    return value;
+}
+__device__ __forceinline__ const char *in_register(const char *value) {
+    asm volatile("mov.u64 %0, %0;" : "+l"(value));
     return value;
 }
 
@@ -66,12 +68,14 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     Real h[NEIGHBOURS][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};        /* the lane's own */
     Real scaled[M], sum[M];     /* b times the reciprocal diagonal; what is known of a step */
-    /* Shared addresses: rows of the chunk before and of this one, records, b, diagonal. */
-    uint32_t before = 0, here = 0;
-    uint32_t record, next_record, b_here, b_next, d_here, d_next;
+    /* Shared addresses: rows of the chunk before and of this one, b. Records, and their diagonals.
+     */
+    uint32_t before = 0, here = 0, b_here, b_next;
+    record_place record, next_record, d_here, d_next;
 
     /* Constants of the rings. */
-    uint32_t record_bytes, records_begin, records_end, x_begin, x_end, b_begin, b_bytes;
+    record_place records_begin, records_end;
+    uint32_t record_bytes, x_begin, x_end, b_begin, b_bytes;
     uint32_t d_offset, d_bytes;
     bool diagonal; /* the reciprocal diagonal is stored */
     int32_t chunks;
@@ -153,7 +157,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         record_bytes = in_register((uint32_t)plan.record_bytes);
         records_begin = block.coefficients;
         records_end = in_register(block.coefficients +
-                                  (uint32_t)(plan.stages * SWEEP_CHUNK * plan.record_bytes));
+                                  (uint32_t)(records_in_a_row(plan) * plan.record_bytes));
         x_begin = in_register(block.x + (uint32_t)rhs * X_STRIDE);
         x_end = in_register(x_begin + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
         b_bytes = in_register((uint32_t)(plan.staged * SWEEP_CHUNK) * B_PITCH);
@@ -165,21 +169,30 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     /* ---- Loads */
 
     /* Coefficients of the step whose record is at `at`. */
-    __device__ __forceinline__ void load_coefficients_of(int p, uint32_t at) {
+    __device__ __forceinline__ void load_coefficients_of(int p, record_place at) {
         repeat<WHOLE / VECTOR>([&](auto i) {
             constexpr int k = decltype(i)::v;
-            load_shared<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
+            load_record<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
         });
         repeat<T * M - WHOLE>([&](auto i) {
             constexpr int k = WHOLE + decltype(i)::v;
-            load_shared<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
+            load_record<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
         });
     }
 
     /* b and the reciprocal diagonal of a step, two steps ahead; and their product, one ahead. */
-    __device__ __forceinline__ void load_right_side(int p, uint32_t d_at, uint32_t b_at) {
-        load_shared<M>(d[p], d_at);
+    __device__ __forceinline__ void load_right_side(int p, record_place d_at, uint32_t b_at) {
+        load_diagonal(d[p], d_at);
         load_shared<M>(b[p], b_at);
+    }
+    __device__ __forceinline__ void load_diagonal(Value *v, uint32_t at) const {
+        load_shared<M>(v, at);
+    }
+    __device__ __forceinline__ void load_diagonal(Value *v, const char *at) const {
+        if (diagonal)
+            load_record<M>(v, at);
+        else
+            v[0] = v[M - 1] = 1;
     }
     __device__ __forceinline__ void scale_right_side(int p) {
 #pragma unroll
@@ -390,6 +403,14 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         return wrong;
     }
 
+    /* Where a diagonal of ones is read from; in device memory there is none, nor is it read. */
+    __device__ __forceinline__ uint32_t place_of_ones(uint32_t) const {
+        return shared_address(control->ones);
+    }
+    __device__ __forceinline__ const char *place_of_ones(const char *anywhere) const {
+        return anywhere;
+    }
+
     /* Loads what the first steps need. */
     __device__ __forceinline__ void begin() {
         await_ready(ready, 0);
@@ -401,7 +422,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         d_offset = (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value));
         diagonal = in_register((uint32_t)plan.diagonal) != 0;
         d_bytes = diagonal ? record_bytes : 0;
-        d_here = diagonal ? record + d_offset : shared_address(control->ones);
+        d_here = diagonal ? record + d_offset : place_of_ones(record);
         load_coefficients_of(0, record);
         load_coefficients_of(1, record + record_bytes);
         load_right_side(0, d_here, b_here);
@@ -482,7 +503,5 @@ __device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
 }
 
 } // namespace
-
-#endif
 
 #endif

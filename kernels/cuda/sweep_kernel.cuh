@@ -78,12 +78,19 @@
  * all blocks run to their end. The next solve finds the mark of this one, and its first block
  * resets all faces before any block polls or writes them.
  *
- * THE KERNEL BEFORE. Blocks may start while the kernel before this one ends (launch.cuh). Tickets
- * are safe: all blocks of that kernel have theirs then, and those of each kernel before it had
- * theirs when the next one started. The loader does not wait for that kernel's end: coefficients
- * and the table have been there since gsw_cuda_factor_fill(), which waits for the stream. All other
- * roles wait for it before they read b or touch faces or x. The mark of an abandoned solve may be
- * read too early: see maybe_dirty. */
+ * BEFORE 9.0 there are no bulk copies. Then the loader only brings the next chunks' records into
+ * the L2 cache, and compute loads each record from there into the same registers, two steps ahead.
+ * Nobody waits for the loader: a chunk is ready when its b is there and the rows of its x are free.
+ * Before 8.0, b of one chunk waits in the stager's registers on its way to shared memory
+ * (movers.cuh). Barriers are counters in shared memory. Everything else is the same code, so
+ * results are the same bits.
+ *
+ * THE KERNEL BEFORE. From 9.0 on, blocks may start while the kernel before this one ends
+ * (launch.cuh). Tickets are safe: all blocks of that kernel have theirs then, and those of each
+ * kernel before it had theirs when the next one started. The loader does not wait for that kernel's
+ * end: coefficients and the table have been there since gsw_cuda_factor_fill(), which waits for the
+ * stream. All other roles wait for it before they read b or touch faces or x. The mark of an
+ * abandoned solve may be read too early: see maybe_dirty. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -94,8 +101,6 @@
 #include "cuda/sweep_receivers.cuh"
 
 namespace {
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 /* One thread takes a ticket. */
 __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_control *control) {
@@ -211,18 +216,25 @@ __device__ __forceinline__ void receive(const sweep_block &block, int side) {
     }
 }
 
+/* The pencil's first record. */
+__device__ __forceinline__ record_place first_record(const sweep_plan &plan, int32_t ticket,
+                                                     const char *stages) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    return shared_address(stages);
+#else
+    return (const char *)plan.values + (int64_t)ticket * plan.records * plan.record_bytes;
 #endif
+}
 
 template <int name, typename Real, typename Value, int Rhs>
 __global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 && Rhs == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
-#if __CUDA_ARCH__ >= 900 /* the host launches it on no other device */
     extern __shared__ __align__(128) char memory[];
     __shared__ sweep_control control;
     begin_block<Real, Value, Rhs>(plan, &control, memory + plan.x_offset);
     const sweep_block block = {&plan,
                                &control,
-                               shared_address(memory),
+                               first_record(plan, control.ticket, memory),
                                shared_address(memory + plan.b_offset),
                                shared_address(memory + plan.x_offset),
                                control.pencil.j * plan.tile_y - plan.pad_y,
@@ -243,7 +255,7 @@ __global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 
     if (warp < Rhs) {
         compute<name, Real, Value, Rhs>(block, warp, warp == opener);
     } else if (warp == loader) {
-        if (block.lane == 0)
+        if (!BULK_COPIES || block.lane == 0)
             load_coefficients(block);
     } else if (warp < storer) {
         stage_b<name, Real, members, Rhs>(block, warp - stager);
@@ -254,7 +266,6 @@ __global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 
     } else {
         receive<name, Real, Rhs>(block, warp - first_receiver);
     }
-#endif
 }
 
 } // namespace

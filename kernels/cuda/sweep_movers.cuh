@@ -5,12 +5,12 @@
 
 #include "cuda/sweep_block.cuh"
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 namespace {
 
 /* ---- Loader -------------------------------------------------------------------------------------
  */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
@@ -36,6 +36,25 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
         from_chunk = from_chunk + 1 == kept ? 0 : from_chunk + 1;
     }
 }
+
+#else
+
+/* Brings the records of the next chunks into the L2 cache: compute loads them from there. */
+__device__ __forceinline__ void load_coefficients(const sweep_block &block) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t bytes = SWEEP_CHUNK * plan.record_bytes, kept = plan.records / SWEEP_CHUNK;
+    int32_t from_chunk = 0;
+    for (int32_t c = 0; c < plan.chunks; c++) {
+        if (c >= plan.stages)
+            await_chunk(block.control->completed, SWEEP_BARRIERS, c - plan.stages);
+        const char *from = block.coefficients + (int64_t)from_chunk * bytes;
+        for (int32_t i = block.lane * L2_LINE; i < bytes; i += 32 * L2_LINE)
+            prefetch_to_l2(from + i);
+        from_chunk = from_chunk + 1 == kept ? 0 : from_chunk + 1;
+    }
+}
+
+#endif
 
 /* ---- Between natural order and steps ------------------------------------------------------------
  */
@@ -132,8 +151,9 @@ __device__ __forceinline__ int64_t rhs_of_block(const sweep_block &block, int k)
 
 template <int name, typename Real, int members, int Rhs>
 __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
-    constexpr int AHEAD = sweep_warps<Rhs>::ahead;
     constexpr int COUNT = sweep_warps<Rhs>::rhs_per_mover;
+    using queue = copy_queue<Real, COUNT * movements<members>::count, sweep_warps<Rhs>::ahead>;
+    constexpr int AHEAD = queue::ahead;
     const int first = COUNT * mover;
     const sweep_plan &plan = *block.plan;
     sweep_control *control = block.control;
@@ -144,6 +164,7 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     const uint32_t ring = block.b + (uint32_t)(first * plan.b_stride), ring_end = ring + ring_bytes;
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
     movements<members> m;
+    queue copies;
     plan_movements<name, Real>(block, ring, plan.b_pitch, m);
     const Real *b[COUNT];
 #pragma unroll
@@ -154,11 +175,13 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     for (int32_t c = 0; c < plan.chunks + AHEAD; c++) {
         const int32_t ready = c - AHEAD;
         if (ready >= 0) {
-            await_copy_groups<AHEAD - 1>();
-            await_phase(shared_address(control->full + stage), phase);
-            if (++stage == plan.stages) {
-                stage = 0;
-                phase ^= 1;
+            copies.await_group();
+            if constexpr (BULK_COPIES) {
+                await_phase(shared_address(control->full + stage), phase);
+                if (++stage == plan.stages) {
+                    stage = 0;
+                    phase ^= 1;
+                }
             }
             if (ready >= plan.ring)
                 await_chunk(control->stored, SWEEP_BARRIERS, ready - plan.ring);
@@ -180,15 +203,15 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
 #pragma unroll
                 for (int k = 0; k < COUNT; k++) {
                     if (wanted >> i & 1u)
-                        start_stream_copy_of<sizeof(Real)>(cell + (uint32_t)(k * plan.b_stride),
-                                                           b[k] + m.value[i]);
+                        copies.start(i * COUNT + k, cell + (uint32_t)(k * plan.b_stride),
+                                     b[k] + m.value[i]);
                 }
             }
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
                 b[k] += advance;
         }
-        commit_copies();
+        copies.end_group();
     }
 }
 
@@ -240,7 +263,5 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
 }
 
 } // namespace
-
-#endif
 
 #endif

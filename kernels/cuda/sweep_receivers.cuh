@@ -10,8 +10,6 @@
 
 #include "cuda/sweep_block.cuh"
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 namespace {
 
 /* ---- Slots --------------------------------------------------------------------------------------
@@ -261,7 +259,5 @@ __device__ __forceinline__ void receive_halo(const sweep_block &block, int side)
 }
 
 } // namespace
-
-#endif
 
 #endif
