@@ -1268,6 +1268,39 @@ if [ -c /dev/full ]; then
     check "full disk on stdout" test $? -eq 3
     says err 'cannot write to standard output: No space'
 fi
+# Files beyond the limit on sizes are written as on a full disk; what fails is not written to a file.
+limited() { # limited NAME ARGUMENTS...: the file is named, and what was there before is there
+    name=$1
+    shift
+    echo old >"$name"
+    (
+        ulimit -f 1
+        "$program" "$@" --quiet
+        echo $? | cat
+    ) 2>&1 | cat >err
+    says err "^gridsweep $1: cannot write $name: File too large$"
+    says err '^3$'
+    check "the old file" test "$(cat "$name")" = old
+}
+limited full.mtx generate --problem poisson:20x20x20 --out full.mtx
+limited full.mtx solve --problem poisson:20x20x20 --out full.mtx
+limited full.json solve --problem poisson:20x20x20 --json full.json
+limited U.mtx factor --problem poisson:20x20x20 --precond ilu0 --out-l /dev/null --out-u U.mtx
+(
+    ulimit -f 1
+    "$program" generate --problem poisson:20x20x20 --out - 2>&1 >full.mtx | cat
+) | cat >err
+says err 'cannot write to standard output: File too large'
+mkdir small
+# shellcheck disable=SC2016 # for the inner shell
+in_small='mount -t tmpfs -o size=64k none small 2>/dev/null || exit 77
+    echo old >small/full.mtx
+    "$1" generate --problem poisson:20x20x20 --out small/full.mtx 2>err
+    echo $? $(ls -A small) $(cat small/full.mtx) >out'
+if unshare --mount --map-root-user sh -c "$in_small" sh "$program" 2>/dev/null; then
+    says err '^gridsweep generate: cannot write small/full.mtx: No space left on device$'
+    says out '^3 full.mtx old$'
+fi
 expect 3 "no such folder" solve poisson.mtx --out missing/x.mtx
 expect 3 "no such folder" solve poisson.mtx --json missing/r.json
 expect 3 "a folder as output" generate --problem poisson:3x3x3 --out folder

@@ -8,6 +8,7 @@
 #include "measure.h"
 #include "options.h"
 #include "place.h"
+#include "signals.h"
 
 /* What a JSON object holds. Texts that are NULL, numbers that are NaN or negative where that has
  * no meaning become null. */
@@ -51,12 +52,13 @@ void cli_print_transfer(const cli_options *options, const cli_arrays *arrays);
 /* Files that are replaced all together or not at all: stage each, then commit. "-" is standard
  * output, and devices are written in place, both when staged. All return exit codes. */
 typedef struct cli_file {
-    char *target, *temporary, *backup;
+    const char *path;                  /* as the user gave it, for messages */
+    char *target, *temporary, *backup; /* NULL: not there */
     bool renamed;
 } cli_file;
 
 typedef struct cli_outputs {
-    cli_file files[4];
+    cli_file files[CLI_TEMPORARY_MAX];
     int count;
 } cli_outputs;
 
