@@ -1,5 +1,5 @@
 /* output.c: text for people, and files that are replaced whole or left as they were. */
-#define _XOPEN_SOURCE 700
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -15,15 +15,11 @@
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
-static bool is_stdout(const char *path) {
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
 FILE *cli_human(const cli_options *options) {
     if (options->quiet)
         return NULL;
-    return is_stdout(options->out) || is_stdout(options->json) || is_stdout(options->out_l) ||
-                   is_stdout(options->out_u)
+    return cli_is_stdout(options->out) || cli_is_stdout(options->json) ||
+                   cli_is_stdout(options->out_l) || cli_is_stdout(options->out_u)
                ? stderr
                : stdout;
 }
@@ -186,76 +182,6 @@ cJSON *cli_result_json(const cli_result *result) {
     return object;
 }
 
-/* ---- Paths ---------------------------------------------------------------------------------- */
-
-/* What is written in place because renaming over it would destroy it: devices, pipes, and names of
- * descriptors such as /dev/stdout. */
-static bool is_special(const char *path) {
-    struct stat info;
-    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
-        return true;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-static int check_output(const cli_options *options, const char *path) {
-    struct stat info;
-    if (path == NULL || is_stdout(path))
-        return CLI_OK;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        cli_error(options, "%s: is a directory", path);
-        return CLI_INPUT;
-    }
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL   ? strdup(".")
-                   : slash == path ? strdup("/")
-                                   : strndup(path, (size_t)(slash - path));
-    int code = CLI_OK;
-    if (folder == NULL || (!is_special(path) && access(folder, W_OK | X_OK) != 0)) {
-        cli_error(options, "cannot write %s: %s", path, cli_reason(errno));
-        code = CLI_INPUT;
-    }
-    free(folder);
-    return code;
-}
-
-/* Asks for what a path names; "-" is the descriptor given for it. */
-static bool look_at(const char *path, int descriptor, struct stat *info) {
-    return (is_stdout(path) ? fstat(descriptor, info) : stat(path, info)) == 0;
-}
-
-/* Refuses to write over what is read. Devices and pipes may be both. */
-static int check_inputs(const cli_options *options, const char *name, const char *output) {
-    const char *inputs[] = {options->command->operand != NULL ? options->file : NULL,
-                            cli_rhs_is_file(options->rhs) ? options->rhs : NULL};
-    struct stat from, to;
-    if (output == NULL || !look_at(output, STDOUT_FILENO, &to) || !S_ISREG(to.st_mode))
-        return CLI_OK;
-    for (int i = 0; i < 2; i++)
-        if (inputs[i] != NULL && look_at(inputs[i], STDIN_FILENO, &from) &&
-            from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-            return cli_usage(options,
-                             "--%s is the same file as the input '%s', which would be lost", name,
-                             inputs[i]);
-    return CLI_OK;
-}
-
-int cli_check_outputs(const cli_options *options) {
-    const char *names[] = {"out", "json", "out-l", "out-u"};
-    const char *paths[] = {options->out, options->json, options->out_l, options->out_u};
-    for (int i = 0; i < 4; i++) {
-        int code = check_output(options, paths[i]);
-        if (code == CLI_OK)
-            code = check_inputs(options, names[i], paths[i]);
-        if (code != CLI_OK)
-            return code;
-        for (int j = 0; j < i; j++)
-            if (paths[i] != NULL && paths[j] != NULL && strcmp(paths[i], paths[j]) == 0 &&
-                (is_stdout(paths[i]) || !is_special(paths[i])))
-                return cli_usage(options, "two outputs have the same name '%s'", paths[i]);
-    }
-    return CLI_OK;
-}
-
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 /* What is to be written: the one that is not NULL. */
@@ -267,12 +193,6 @@ typedef struct content {
     const char *comment;
     gsw_context *context;
 } content;
-
-static int write_error(const cli_options *options, const char *path, int problem) {
-    cli_error(options, "cannot write %s: %s", strcmp(path, "-") == 0 ? "to standard output" : path,
-              cli_reason(problem));
-    return CLI_INPUT;
-}
 
 /* Where bytes go, and the errno of the first write that failed, or 0. */
 typedef struct sink {
@@ -321,7 +241,7 @@ static int write_content(const cli_options *options, const char *path, int descr
         status = gsw_mm_print_vector(what->context, path, write_bytes, &to, what->values,
                                      what->count, what->comment);
     if (to.problem != 0)
-        return write_error(options, path, to.problem);
+        return cli_write_error(options, path, to.problem);
     return status == GSW_SUCCESS ? CLI_OK
                                  : cli_status(options, what->context, status, CLI_FROM_FILE);
 }
@@ -367,25 +287,27 @@ static int open_temporary(cli_file *file) {
 
 static int stage(const cli_options *options, cli_outputs *outputs, const char *path,
                  const content *what) {
-    int descriptor = -1;
-    if (is_stdout(path)) { /* what is in the stream's buffer goes first */
+    cli_file file = {.path = path, .target = cli_follow_links(path)};
+    if (file.target == NULL)
+        return cli_write_error(options, path, errno);
+    const bool dash = cli_is_dash(file.target);
+    int descriptor;
+    if (dash) /* what is in the stream's buffer goes first */
         descriptor = fflush(stdout) == 0 ? STDOUT_FILENO : -1;
-    } else if (is_special(path)) {
-        descriptor = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+    else if (cli_is_special(file.target))
+        descriptor = open(file.target, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+    else
+        descriptor = open_temporary(&file);
+    int code = descriptor >= 0 ? write_content(options, path, descriptor, what)
+                               : cli_write_error(options, path, errno);
+    if (descriptor >= 0 && !dash && close(descriptor) != 0 && code == CLI_OK)
+        code = cli_write_error(options, path, errno);
+    if (file.temporary != NULL) {
+        outputs->files[outputs->count++] = file;
     } else {
-        /* Through a symbolic link, the file that it points to is replaced, not the link. */
-        cli_file *file = &outputs->files[outputs->count++];
-        *file = (cli_file){.path = path, .target = realpath(path, NULL)};
-        if (file->target == NULL)
-            file->target = strdup(path);
-        if (file->target != NULL)
-            descriptor = open_temporary(file);
+        free(file.backup);
+        free(file.target);
     }
-    if (descriptor < 0)
-        return write_error(options, path, errno);
-    int code = write_content(options, path, descriptor, what);
-    if (!is_stdout(path) && close(descriptor) != 0 && code == CLI_OK)
-        code = write_error(options, path, errno);
     return code;
 }
 
@@ -420,12 +342,10 @@ static void roll_back(cli_outputs *outputs) {
 static void remove_rest(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
-        if (file->temporary != NULL) {
-            if (!file->renamed)
-                unlink(file->temporary);
-            unlink(file->backup);
-            cli_signals_drop(file->temporary);
-        }
+        if (!file->renamed)
+            unlink(file->temporary);
+        unlink(file->backup);
+        cli_signals_drop(file->temporary);
         free(file->backup);
         free(file->temporary);
         free(file->target);
@@ -474,9 +394,10 @@ int cli_write_json(const cli_options *options, const cJSON *json) {
 }
 
 int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped, bool last) {
-    bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
-                        strncmp(options->json, "/dev/", 5) != 0);
-    if (options->json == NULL || !now)
+    char *target = options->json != NULL ? cli_follow_links(options->json) : NULL;
+    const bool now = options->json != NULL && (last || (target != NULL && !cli_is_special(target)));
+    free(target);
+    if (!now)
         return CLI_OK;
     cJSON *json = cJSON_CreateObject();
     cJSON_AddItemReferenceToObject(json, "results", results);
