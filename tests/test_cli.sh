@@ -738,7 +738,7 @@ says out '"file":[[:space:]]*"poisson.mtx"'
 expect 0 "device as output" solve poisson.mtx --out /dev/null --json /dev/null
 check "/dev/null is still a device" test -c /dev/null
 
-# What is read is never replaced, whatever it is called.
+# What is read is never replaced, whatever it is called: a slip would lose the matrix.
 cp poisson.mtx A.mtx
 ln -s A.mtx symbolic.mtx
 ln A.mtx hard.mtx
@@ -1272,6 +1272,39 @@ if [ -c /dev/full ]; then
     check "full disk on stdout" test $? -eq 3
     says err 'cannot write to standard output: No space'
 fi
+# Files beyond the limit on sizes are written as on a full disk; what fails is not written to a file.
+limited() { # limited NAME ARGUMENTS...: the file is named, and what was there before is there
+    name=$1
+    shift
+    echo old >"$name"
+    (
+        ulimit -f 1
+        "$program" "$@" --quiet
+        echo $? | cat
+    ) 2>&1 | cat >err
+    says err "^gridsweep $1: cannot write $name: File too large$"
+    says err '^3$'
+    check "the old file" test "$(cat "$name")" = old
+}
+limited full.mtx generate --problem poisson:20x20x20 --out full.mtx
+limited full.mtx solve --problem poisson:20x20x20 --out full.mtx
+limited full.json solve --problem poisson:20x20x20 --json full.json
+limited U.mtx factor --problem poisson:20x20x20 --precond ilu0 --out-l /dev/null --out-u U.mtx
+(
+    ulimit -f 1
+    "$program" generate --problem poisson:20x20x20 --out - 2>&1 >full.mtx | cat
+) | cat >err
+says err 'cannot write to standard output: File too large'
+mkdir small
+# shellcheck disable=SC2016 # for the inner shell
+in_small='mount -t tmpfs -o size=64k none small 2>/dev/null || exit 77
+    echo old >small/full.mtx
+    "$1" generate --problem poisson:20x20x20 --out small/full.mtx 2>err
+    echo $? $(ls -A small) $(cat small/full.mtx) >out'
+if unshare --mount --map-root-user sh -c "$in_small" sh "$program" 2>/dev/null; then
+    says err '^gridsweep generate: cannot write small/full.mtx: No space left on device$'
+    says out '^3 full.mtx old$'
+fi
 expect 3 "no such folder" solve poisson.mtx --out missing/x.mtx
 expect 3 "no such folder" solve poisson.mtx --json missing/r.json
 expect 3 "a folder as output" generate --problem poisson:3x3x3 --out folder
@@ -1280,7 +1313,107 @@ echo old >target.mtx
 expect 0 "a link as output" generate --problem poisson:3x3x3 --out link.mtx
 check "the link stays" test -h link.mtx
 says target.mtx '^%%MatrixMarket'
-refuse "no temporary files are left" sh -c "ls -A | grep -e '\.tmp' -e gridsweep-"
+chmod 640 target.mtx
+expect 0 "the same once more" generate --problem poisson:3x3x3 --out link.mtx
+check "the mode stays" sh -c "ls -l target.mtx | grep '^-rw-r-----'"
+
+# What another process left behind under a temporary name is not touched, and does no harm.
+# shellcheck disable=SC2016 # for the inner shell
+sh -c 'echo theirs >mine.mtx.gridsweep-$$-0.tmp && exec "$@"' sh \
+    "$program" generate --problem poisson:5x4x3 --out mine.mtx >out 2>err
+check "a temporary name that is taken" cmp mine.mtx poisson.mtx
+check "it stays" grep -q theirs mine.mtx.gridsweep-*-0.tmp
+rm -f mine.mtx.gridsweep-*
+
+# A link to what is not there yet, also through other links and folders: the target is made.
+mkdir far
+rm -f made.mtx
+ln -s far/second chain.mtx
+ln -s ../made.mtx far/second
+for command in "generate --problem poisson:3x3x3 --out" "solve poisson.mtx --out" \
+    "detect poisson.mtx --json"; do
+    # shellcheck disable=SC2086 # words of a command
+    expect 0 "a dangling link as output" $command chain.mtx
+    check "the links stay" test -h chain.mtx -a -h far/second
+    check "the target is made" test -f made.mtx -a -s made.mtx
+    rm -f made.mtx
+done
+ln -s missing/x.mtx nowhere.mtx
+ln -s loop.mtx loop.mtx
+for link in nowhere loop; do
+    expect 3 "a link that leads nowhere" solve poisson.mtx --out $link.mtx
+    says err "^gridsweep solve: cannot write $link.mtx: "
+    check "the link stays" test -h $link.mtx
+done
+
+# Links to devices, to standard output and to pipes are written through.
+ln -s /dev/null null.mtx
+ln -s /dev/stdout stdout.mtx
+mkfifo pipe
+ln -s pipe pipe.mtx
+expect 0 "a link to a device" generate --problem poisson:5x4x3 --out null.mtx
+check "it stays" test -h null.mtx -a -c /dev/null
+for output in stdout.mtx /dev/stdout /dev/fd/1; do
+    expect 0 "standard output by a name" generate --problem poisson:5x4x3 --out $output --quiet
+    check "the same as in a file" cmp out poisson.mtx
+done
+expect 0 "standard output by a name" generate --problem poisson:5x4x3 --out /dev/stdout
+check "nothing else goes there" cmp out poisson.mtx
+exec 3<>pipe # so that nothing waits for the other end
+expect 0 "a link to a pipe" generate --problem poisson:5x4x3 --out pipe.mtx
+echo trailer >&3
+dd bs=65536 count=1 <&3 >through 2>/dev/null
+{ cat poisson.mtx && echo trailer; } >wanted
+check "the same through a pipe" cmp through wanted
+check "they stay" test -h pipe.mtx -a -p pipe
+if [ -c /dev/full ]; then
+    ln -s /dev/full full
+    expect 3 "a link to a full disk" generate --problem poisson:5x4x3 --out full
+    says err '^gridsweep generate: cannot write full: No space left on device$'
+fi
+if shared=$(mktemp -d /dev/shm/gridsweep-test.XXXXXX 2>/dev/null); then
+    expect 0 "a file below /dev" generate --problem poisson:5x4x3 --out "$shared/x.mtx"
+    expect 0 "once more" generate --problem poisson:5x4x3 --out "$shared/x.mtx"
+    check "it is replaced" cmp "$shared/x.mtx" poisson.mtx
+    rm -r "$shared"
+fi
+
+# ---- Two outputs, one file ----------------------------------------------------------------------
+
+# one_file A B: refused for all options that name outputs, in both orders, with both names.
+one_file() {
+    misuse factor poisson.mtx --precond ilu0 --out-l "$1" --out-u "$2"
+    says err "^gridsweep factor: --out-l $1 and --out-u $2 name the same file$"
+    misuse factor poisson.mtx --precond ilu0 --out-l "$2" --out-u "$1"
+    misuse solve poisson.mtx --json "$2" --out "$1"
+    says err "^gridsweep solve: --out $1 and --json $2 name the same file$"
+}
+ln -s far alias
+ln -s y.mtx to_y
+for state in missing there; do
+    one_file y.mtx ./y.mtx
+    one_file y.mtx "$work/y.mtx"
+    one_file y.mtx far/../y.mtx
+    one_file y.mtx to_y
+    one_file alias/z.mtx far/z.mtx
+    one_file chain.mtx made.mtx
+    [ $state = there ] || touch y.mtx made.mtx far/z.mtx
+done
+one_file - /dev/stdout
+one_file - stdout.mtx
+one_file pipe ./pipe
+exec 3>&-
+"$program" solve poisson.mtx --out y.mtx --json - >y.mtx 2>err
+check "standard output is a file that is replaced" test $? -eq 2
+says err "^gridsweep solve: --out y.mtx and --json - name the same file$"
+expect 0 "the same name in two folders" \
+    factor poisson.mtx --precond ilu0 --out-l y.mtx --out-u far/y.mtx
+ln y.mtx hard.mtx
+expect 0 "two names that are replaced each" \
+    factor poisson.mtx --precond ilu0 --out-l y.mtx --out-u hard.mtx
+refuse "two files then" cmp y.mtx hard.mtx
+
+refuse "no temporary files are left" sh -c "ls -A . far | grep -e '\.tmp' -e gridsweep-"
 
 echo "$passed checks passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -466,6 +466,96 @@ START_TEST(a_written_matrix) {
 }
 END_TEST
 
+/* What a callback receives: a text, which ends early where `reason` is not 0. */
+typedef struct receiver {
+    char *text;
+    size_t size, limit;
+    int reason, failures;
+} receiver;
+
+static int receive(void *user, const char *bytes, size_t size) {
+    receiver *to = user;
+    if (to->reason != 0 && to->size + size > to->limit) {
+        to->failures++;
+        return to->reason;
+    }
+    to->text = realloc(to->text, to->size + size + 1);
+    ck_assert_ptr_nonnull(to->text);
+    memcpy(to->text + to->size, bytes, size);
+    to->size += size;
+    to->text[to->size] = '\0';
+    return 0;
+}
+
+START_TEST(text_for_a_callback) {
+    enum { COUNT = 20000 };
+    char comment[1000] = "";
+    double values[COUNT];
+    gsw_csr csr = chain3();
+    receiver to = {0};
+    ck_assert_int_eq(gsw_mm_print_matrix(context, "the chain", receive, &to, &csr, "chain"),
+                     GSW_SUCCESS);
+    ck_assert_str_eq(to.text, REAL "% chain\n3 3 7\n1 1 2\n1 2 -1\n2 1 -0.5\n2 2 2.5\n2 3 0\n"
+                                   "3 2 0.001\n3 3 4\n");
+    free(to.text);
+
+    /* More than fits any buffer, and a comment of any length, as in a file. */
+    memset(comment, 'c', sizeof comment - 1);
+    for (int i = 0; i < COUNT; i++)
+        values[i] = i / 7.0;
+    to = (receiver){0};
+    ck_assert_int_eq(gsw_mm_print_vector(context, "x", receive, &to, values, COUNT, comment),
+                     GSW_SUCCESS);
+    static const char after[] = "ccc\n20000 1\n0\n0.14285714285714285\n";
+    const char *end = to.text + strlen(ARRAY "% ") + strlen(comment);
+    ck_assert_int_eq(memcmp(to.text, ARRAY "% ccc", strlen(ARRAY "% ccc")), 0);
+    ck_assert_int_eq(memcmp(end - 3, after, strlen(after)), 0);
+    const char *path = path_of("x.mtx");
+    put_file(path, to.text, to.size);
+    double *found = NULL;
+    int64_t count = 0;
+    ck_assert_int_eq(gsw_mm_read_vector(context, path, &found, &count), GSW_SUCCESS);
+    ck_assert_int_eq(count, COUNT);
+    ck_assert_int_eq(memcmp(found, values, sizeof values), 0);
+    free(found);
+    free(to.text);
+}
+END_TEST
+
+/* A callback that fails is not called again, and the message has its reason. */
+START_TEST(a_callback_that_fails) {
+    static const double values[20000];
+    gsw_csr csr = chain3();
+    receiver to = {.reason = ENOSPC};
+    ck_assert_int_eq(gsw_mm_print_matrix(context, "the chain", receive, &to, &csr, NULL),
+                     GSW_ERROR_IO);
+    assert_message("cannot write the chain: No space left");
+    ck_assert_int_eq(to.failures, 1);
+    to = (receiver){.reason = EIO, .limit = 20000};
+    ck_assert_int_eq(gsw_mm_print_vector(context, "x", receive, &to, values, 20000, NULL),
+                     GSW_ERROR_IO);
+    assert_message("cannot write x: Input/output error");
+    ck_assert_int_eq(to.failures, 1);
+    ck_assert_uint_gt(to.size, 0);
+    free(to.text);
+
+    to = (receiver){0};
+    csr.columns = (const int32_t[]){0, 1, 0, 1, 9, 1, 2};
+    ck_assert_int_eq(gsw_mm_print_matrix(context, "A", receive, &to, &csr, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    assert_message("row 1 (0-based): column 9");
+    ck_assert_int_eq(gsw_mm_print_matrix(context, NULL, receive, &to, &csr, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_print_matrix(context, "A", NULL, &to, &csr, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_print_vector(context, NULL, receive, &to, values, 1, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_print_vector(context, "x", NULL, &to, values, 1, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(to.text);
+}
+END_TEST
+
 START_TEST(unreadable_files) {
     gsw_csr csr;
     double *values;
@@ -593,6 +683,36 @@ START_TEST(replacing_keeps_links_and_modes) {
 }
 END_TEST
 
+/* A link to what is not there yet: the target is made, through links in other folders as well. */
+START_TEST(dangling_links_are_followed) {
+    const double value = 1;
+    struct stat info;
+    ck_assert_int_eq(mkdir(path_of("sub"), 0755), 0);
+    ck_assert_int_eq(symlink("sub/second", path_of("first")), 0);
+    ck_assert_int_eq(symlink("../target.mtx", path_of("sub/second")), 0);
+    ck_assert_int_eq(gsw_mm_write_vector(context, path_of("first"), &value, 1, NULL), GSW_SUCCESS);
+    assert_file_is(path_of("target.mtx"), ARRAY "1 1\n1\n");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(lstat(path_of(i == 0 ? "first" : "sub/second"), &info), 0);
+        ck_assert(S_ISLNK(info.st_mode));
+    }
+    ck_assert_int_eq(count_files(), 3);
+    ck_assert_int_eq(unlink(path_of("sub/second")), 0);
+    ck_assert_int_eq(rmdir(path_of("sub")), 0);
+
+    ck_assert_int_eq(symlink("loop", path_of("loop")), 0);
+    ck_assert_int_eq(gsw_mm_write_vector(context, path_of("loop"), &value, 1, NULL), GSW_ERROR_IO);
+    assert_message("loop: Too many levels of symbolic links");
+    /* A failure makes no target. */
+    const double *none = NULL;
+    ck_assert_int_eq(symlink("missing", path_of("dangling")), 0);
+    ck_assert_int_eq(gsw_mm_write_vector(context, path_of("dangling"), none, 1, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(access(path_of("missing"), F_OK), -1);
+    ck_assert_int_eq(count_files(), 4);
+}
+END_TEST
+
 START_TEST(files_of_the_field) {
     static const struct {
         const char *file;
@@ -636,12 +756,15 @@ int main(void) {
     tcase_add_test(tests, vectors);
     tcase_add_test(tests, matrices_come_back);
     tcase_add_test(tests, a_written_matrix);
+    tcase_add_test(tests, text_for_a_callback);
+    tcase_add_test(tests, a_callback_that_fails);
     tcase_add_test(tests, unreadable_files);
     tcase_add_test(tests, long_files_and_pipes);
     tcase_add_test(tests, open_descriptors_are_appended_to);
     tcase_add_test(tests, unwritable_places);
     tcase_add_test(tests, an_old_file_survives_failures);
     tcase_add_test(tests, replacing_keeps_links_and_modes);
+    tcase_add_test(tests, dangling_links_are_followed);
     tcase_add_test(tests, files_of_the_field);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -1,8 +1,8 @@
 /* gridsweep/io.h: Matrix Market files (host arrays).
  *
  * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
- * Writers write to a temporary file beside the target and rename it, so an existing file is either
- * replaced whole or left as it was. */
+ * What writes to a path writes to a temporary file beside the target and renames it, so an existing
+ * file is either replaced whole or left as it was. Symbolic links are followed. */
 #ifndef GRIDSWEEP_IO_H
 #define GRIDSWEEP_IO_H
 
@@ -44,6 +44,21 @@ gsw_status gsw_mm_write_matrix(gsw_context *context, const char *path, const gsw
 GSW_API
 gsw_status gsw_mm_write_vector(gsw_context *context, const char *path, const double *values,
                                int64_t count, const char *comment);
+
+/* Takes the next `size` bytes of a text. Returns 0, or an errno value, which ends the writing. */
+typedef int (*gsw_write_fn)(void *user, const char *bytes, size_t size);
+
+/* The same text to a callback: into a stream, a buffer, a file that the program makes in its own
+ * way. `name` stands for the file in messages; `user` is passed to each call. After an error the
+ * callback may have received a part of the text. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, IO where
+ * the callback fails. */
+GSW_API
+gsw_status gsw_mm_print_matrix(gsw_context *context, const char *name, gsw_write_fn write,
+                               void *user, const gsw_csr *csr, const char *comment);
+GSW_API
+gsw_status gsw_mm_print_vector(gsw_context *context, const char *name, gsw_write_fn write,
+                               void *user, const double *values, int64_t count,
+                               const char *comment);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "commands.h"
+#include "common/signals.h"
 #include "help.h"
 
 static int run_command(const cli_command *command, int argc, char **argv) {
@@ -42,6 +43,7 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    cli_signals_prepare();
     int code = dispatch(argc, argv);
     /* Output that did not reach its reader (a full disk, say) must not look like success. */
     bool lost = ferror(stdout) != 0;

@@ -1,10 +1,9 @@
 /* output.c: text for people, and files that are replaced whole or left as they were. */
-#define _XOPEN_SOURCE 700
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +11,15 @@
 #include <unistd.h>
 #include "output.h"
 
-/* ---- Text ----------------------------------------------------------------------------------- */
+#define TEMPORARY_TRIES 100
 
-static bool is_stdout(const char *path) {
-    return path != NULL && strcmp(path, "-") == 0;
-}
+/* ---- Text ----------------------------------------------------------------------------------- */
 
 FILE *cli_human(const cli_options *options) {
     if (options->quiet)
         return NULL;
-    return is_stdout(options->out) || is_stdout(options->json) || is_stdout(options->out_l) ||
-                   is_stdout(options->out_u)
+    return cli_is_stdout(options->out) || cli_is_stdout(options->json) ||
+                   cli_is_stdout(options->out_l) || cli_is_stdout(options->out_u)
                ? stderr
                : stdout;
 }
@@ -185,76 +182,6 @@ cJSON *cli_result_json(const cli_result *result) {
     return object;
 }
 
-/* ---- Paths ---------------------------------------------------------------------------------- */
-
-/* What is written in place because renaming over it would destroy it: devices, pipes, and names of
- * descriptors such as /dev/stdout. */
-static bool is_special(const char *path) {
-    struct stat info;
-    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
-        return true;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-static int check_output(const cli_options *options, const char *path) {
-    struct stat info;
-    if (path == NULL || is_stdout(path))
-        return CLI_OK;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        cli_error(options, "%s: is a directory", path);
-        return CLI_INPUT;
-    }
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL   ? strdup(".")
-                   : slash == path ? strdup("/")
-                                   : strndup(path, (size_t)(slash - path));
-    int code = CLI_OK;
-    if (folder == NULL || (!is_special(path) && access(folder, W_OK | X_OK) != 0)) {
-        cli_error(options, "cannot write %s: %s", path, cli_reason(errno));
-        code = CLI_INPUT;
-    }
-    free(folder);
-    return code;
-}
-
-/* Asks for what a path names; "-" is the descriptor given for it. */
-static bool look_at(const char *path, int descriptor, struct stat *info) {
-    return (is_stdout(path) ? fstat(descriptor, info) : stat(path, info)) == 0;
-}
-
-/* Refuses to write over what is read. Devices and pipes may be both. */
-static int check_inputs(const cli_options *options, const char *name, const char *output) {
-    const char *inputs[] = {options->command->operand != NULL ? options->file : NULL,
-                            cli_rhs_is_file(options->rhs) ? options->rhs : NULL};
-    struct stat from, to;
-    if (output == NULL || !look_at(output, STDOUT_FILENO, &to) || !S_ISREG(to.st_mode))
-        return CLI_OK;
-    for (int i = 0; i < 2; i++)
-        if (inputs[i] != NULL && look_at(inputs[i], STDIN_FILENO, &from) &&
-            from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-            return cli_usage(options,
-                             "--%s is the same file as the input '%s', which would be lost", name,
-                             inputs[i]);
-    return CLI_OK;
-}
-
-int cli_check_outputs(const cli_options *options) {
-    const char *names[] = {"out", "json", "out-l", "out-u"};
-    const char *paths[] = {options->out, options->json, options->out_l, options->out_u};
-    for (int i = 0; i < 4; i++) {
-        int code = check_output(options, paths[i]);
-        if (code == CLI_OK)
-            code = check_inputs(options, names[i], paths[i]);
-        if (code != CLI_OK)
-            return code;
-        for (int j = 0; j < i; j++)
-            if (paths[i] != NULL && paths[j] != NULL && strcmp(paths[i], paths[j]) == 0 &&
-                (is_stdout(paths[i]) || !is_special(paths[i])))
-                return cli_usage(options, "two outputs have the same name '%s'", paths[i]);
-    }
-    return CLI_OK;
-}
-
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 /* What is to be written: the one that is not NULL. */
@@ -267,57 +194,23 @@ typedef struct content {
     gsw_context *context;
 } content;
 
-static int write_error(const cli_options *options, const char *path, int problem) {
-    cli_error(options, "cannot write %s: %s", is_stdout(path) ? "to standard output" : path,
-              cli_reason(problem));
-    return CLI_INPUT;
-}
+/* Where bytes go, and the errno of the first write that failed, or 0. */
+typedef struct sink {
+    int descriptor;
+    int problem;
+} sink;
 
-static bool print_json(FILE *stream, const cJSON *json) {
-    char *text = cJSON_Print(json);
-    errno = text != NULL ? errno : ENOMEM;
-    bool ok = text != NULL && fprintf(stream, "%s\n", text) > 0 && fflush(stream) == 0;
-    cJSON_free(text);
-    return ok;
-}
-
-/* Writes JSON to standard output, to a file that is made for it or, with other flags, to one that
- * is opened as it is. */
-static int write_json(const cli_options *options, const char *path, int flags, const cJSON *json) {
-    if (is_stdout(path))
-        return print_json(stdout, json) ? CLI_OK : write_error(options, path, errno);
-    int descriptor = open(path, O_WRONLY | flags, 0666);
-    FILE *stream = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (stream == NULL)
-        return write_error(options, path, errno);
-    bool ok = print_json(stream, json);
-    int problem = errno;
-    if (fclose(stream) != 0 || !ok)
-        return write_error(options, path, ok ? errno : problem);
-    return CLI_OK;
-}
-
-static gsw_status write_numbers(const char *path, const content *what) {
-    return what->csr != NULL
-               ? gsw_mm_write_matrix(what->context, path, what->csr, what->comment)
-               : gsw_mm_write_vector(what->context, path, what->values, what->count, what->comment);
-}
-
-/* The library writes to paths, but a path of standard output, /dev/stdout, is opened anew: with an
- * offset of its own where it is a file, and not at all where it is a socket. So the library writes
- * into a pipe, and a thread hands on what comes out of it. */
-typedef struct relay {
-    int from;
-    int problem; /* errno of the first call that failed, or 0 */
-} relay;
-
-static int write_all(int descriptor, const char *bytes, size_t size) {
+/* A gsw_write_fn. */
+static int write_bytes(void *user, const char *bytes, size_t size) {
+    sink *to = user;
     while (size > 0) {
-        ssize_t written = write(descriptor, bytes, size);
-        if (written < 0 && errno == EAGAIN)
-            (void)poll(&(struct pollfd){.fd = descriptor, .events = POLLOUT}, 1, -1);
-        else if (written < 0 && errno != EINTR)
-            return errno;
+        ssize_t written = write(to->descriptor, bytes, size);
+        if (written < 0 && errno == EAGAIN) {
+            (void)poll(&(struct pollfd){.fd = to->descriptor, .events = POLLOUT}, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
+            to->problem = errno;
+            return to->problem;
+        }
         if (written > 0) {
             bytes += written;
             size -= (size_t)written;
@@ -326,103 +219,95 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
     return 0;
 }
 
-/* Reads to the end whatever fails, since the writer would wait for a full pipe. */
-static void *hand_on(void *user) {
-    relay *line = user;
-    char buffer[16384];
-    ssize_t size;
-    while ((size = read(line->from, buffer, sizeof buffer)) != 0) {
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0) {
-            line->problem = errno;
-            break;
-        }
-        if (line->problem == 0)
-            line->problem = write_all(STDOUT_FILENO, buffer, (size_t)size);
-    }
-    close(line->from);
-    return NULL;
+static void write_json(sink *to, const cJSON *json) {
+    char *text = cJSON_Print(json);
+    if (text == NULL)
+        to->problem = ENOMEM;
+    else if (write_bytes(to, text, strlen(text)) == 0)
+        (void)write_bytes(to, "\n", 1);
+    cJSON_free(text);
 }
 
-/* What is in the stream's buffer goes first. Where standard output is closed, the pipe must not
- * take its place. */
-static int write_stdout(const cli_options *options, const content *what) {
-    int ends[2];
-    char name[32];
-    pthread_t thread;
-    if (fflush(stdout) != 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0 || pipe(ends) != 0)
-        return write_error(options, "-", errno);
-    relay line = {.from = ends[0]};
-    (void)snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
-    int problem = pthread_create(&thread, NULL, hand_on, &line);
-    if (problem != 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return write_error(options, "-", problem);
-    }
-    gsw_status status = write_numbers(name, what);
-    close(ends[1]);
-    pthread_join(thread, NULL);
-    if (line.problem != 0)
-        return write_error(options, "-", line.problem);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : cli_status(options, what->context, status, CLI_FROM_FILE);
-}
-
-/* `flags` are those of open(), for JSON; the library's writers choose their own in the same way. */
-static int write_content(const cli_options *options, const char *path, int flags,
+static int write_content(const cli_options *options, const char *path, int descriptor,
                          const content *what) {
+    sink to = {.descriptor = descriptor};
+    gsw_status status = GSW_SUCCESS;
     if (what->json != NULL)
-        return write_json(options, path, flags, what->json);
-    if (is_stdout(path))
-        return write_stdout(options, what);
-    gsw_status status = write_numbers(path, what);
+        write_json(&to, what->json);
+    else if (what->csr != NULL)
+        status =
+            gsw_mm_print_matrix(what->context, path, write_bytes, &to, what->csr, what->comment);
+    else
+        status = gsw_mm_print_vector(what->context, path, write_bytes, &to, what->values,
+                                     what->count, what->comment);
+    if (to.problem != 0)
+        return cli_write_error(options, path, to.problem);
     return status == GSW_SUCCESS ? CLI_OK
                                  : cli_status(options, what->context, status, CLI_FROM_FILE);
 }
 
 /* ---- Staging and committing ----------------------------------------------------------------- */
 
-/* "PATH.gridsweep-PID.SUFFIX", newly allocated; NULL without memory. */
-static char *beside(const char *path, const char *suffix) {
-    size_t size = strlen(path) + strlen(suffix) + 48;
+/* Makes a new file beside the target, with the target's permissions or the usual ones, and names
+ * for it and for the old file. Returns its descriptor, or -1 where errno says why not. */
+static int open_temporary(cli_file *file) {
+    struct stat info;
+    bool exists = stat(file->target, &info) == 0;
+    size_t size = strlen(file->target) + 64;
     char *name = malloc(size);
-    if (name != NULL)
-        (void)snprintf(name, size, "%s.gridsweep-%ld.%s", path, (long)getpid(), suffix);
-    return name;
-}
-
-static void release_file(cli_file *file) {
-    free(file->backup);
-    free(file->temporary);
-    free(file->target);
-    *file = (cli_file){0};
+    file->backup = malloc(size);
+    if (name == NULL || file->backup == NULL) {
+        free(name);
+        return -1;
+    }
+    int descriptor = -1;
+    cli_signals_hold();
+    for (int i = 0; i < TEMPORARY_TRIES && descriptor < 0; i++) {
+        (void)snprintf(name, size, "%s.gridsweep-%ld-%d.tmp", file->target, (long)getpid(), i);
+        (void)snprintf(file->backup, size, "%s.gridsweep-%ld-%d.old", file->target, (long)getpid(),
+                       i);
+        descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno != EEXIST)
+            break;
+    }
+    if (descriptor >= 0) {
+        file->temporary = name;
+        cli_signals_add(name);
+    }
+    cli_signals_release();
+    if (descriptor < 0) {
+        int problem = errno;
+        free(name);
+        errno = problem;
+    } else if (exists) {
+        (void)fchmod(descriptor, info.st_mode & 07777); /* the content matters more than the mode */
+    }
+    return descriptor;
 }
 
 static int stage(const cli_options *options, cli_outputs *outputs, const char *path,
                  const content *what) {
-    if (is_stdout(path) || is_special(path))
-        return write_content(options, path, O_APPEND | O_NOCTTY, what);
-
-    /* Through a symbolic link, the file that it points to is replaced, not the link. */
-    cli_file file = {.target = realpath(path, NULL)};
+    cli_file file = {.path = path, .target = cli_follow_links(path)};
     if (file.target == NULL)
-        file.target = strdup(path);
-    if (file.target != NULL) {
-        file.temporary = beside(file.target, "tmp");
-        file.backup = beside(file.target, "old");
+        return cli_write_error(options, path, errno);
+    const bool dash = cli_is_dash(file.target);
+    int descriptor;
+    if (dash) /* what is in the stream's buffer goes first */
+        descriptor = fflush(stdout) == 0 ? STDOUT_FILENO : -1;
+    else if (cli_is_special(file.target))
+        descriptor = open(file.target, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+    else
+        descriptor = open_temporary(&file);
+    int code = descriptor >= 0 ? write_content(options, path, descriptor, what)
+                               : cli_write_error(options, path, errno);
+    if (descriptor >= 0 && !dash && close(descriptor) != 0 && code == CLI_OK)
+        code = cli_write_error(options, path, errno);
+    if (file.temporary != NULL) {
+        outputs->files[outputs->count++] = file;
+    } else {
+        free(file.backup);
+        free(file.target);
     }
-    if (file.temporary == NULL || file.backup == NULL) {
-        cli_error(options, "out of memory for the name of %s", path);
-        release_file(&file);
-        return CLI_INPUT;
-    }
-    int code = write_content(options, file.temporary, O_CREAT | O_EXCL, what);
-    struct stat info;
-    if (stat(file.target, &info) == 0)
-        (void)chmod(file.temporary, info.st_mode & 07777); /* the content matters more */
-    outputs->files[outputs->count++] = file;
     return code;
 }
 
@@ -453,34 +338,50 @@ static void roll_back(cli_outputs *outputs) {
     }
 }
 
-int cli_commit(const cli_options *options, cli_outputs *outputs) {
-    int code = CLI_OK;
-    for (int i = 0; i < outputs->count && code == CLI_OK; i++) {
-        cli_file *file = &outputs->files[i];
-        bool last = i == outputs->count - 1;
-        /* A second name keeps the old file until all are in place. */
-        if ((!last && link(file->target, file->backup) != 0 && errno != ENOENT) ||
-            rename(file->temporary, file->target) != 0) {
-            cli_error(options, "cannot replace %s: %s", file->target, cli_reason(errno));
-            roll_back(outputs);
-            code = CLI_INPUT;
-        } else {
-            file->renamed = true;
-        }
-    }
-    cli_discard(outputs);
-    return code;
-}
-
-void cli_discard(cli_outputs *outputs) {
+/* Removes what was not renamed, and old files. */
+static void remove_rest(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
         if (!file->renamed)
             unlink(file->temporary);
         unlink(file->backup);
-        release_file(file);
+        cli_signals_drop(file->temporary);
+        free(file->backup);
+        free(file->temporary);
+        free(file->target);
     }
     outputs->count = 0;
+}
+
+int cli_commit(const cli_options *options, cli_outputs *outputs) {
+    const char *path = NULL; /* of the one that failed */
+    int problem = 0;
+    cli_signals_hold();
+    for (int i = 0; i < outputs->count && path == NULL; i++) {
+        cli_file *file = &outputs->files[i];
+        bool last = i == outputs->count - 1;
+        /* A second name keeps the old file until all are in place. */
+        if ((!last && link(file->target, file->backup) != 0 && errno != ENOENT) ||
+            rename(file->temporary, file->target) != 0) {
+            problem = errno;
+            path = file->path;
+            roll_back(outputs);
+        } else {
+            file->renamed = true;
+        }
+    }
+    remove_rest(outputs);
+    cli_signals_release();
+    if (path == NULL)
+        return CLI_OK;
+    cli_error(options, "cannot replace %s: %s", path, cli_reason(problem));
+    return CLI_INPUT;
+}
+
+void cli_discard(cli_outputs *outputs) {
+    cli_signals_hold();
+    remove_rest(outputs);
+    cli_signals_release();
 }
 
 int cli_write_json(const cli_options *options, const cJSON *json) {
@@ -493,9 +394,10 @@ int cli_write_json(const cli_options *options, const cJSON *json) {
 }
 
 int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped, bool last) {
-    bool now = last || (options->json != NULL && strcmp(options->json, "-") != 0 &&
-                        strncmp(options->json, "/dev/", 5) != 0);
-    if (options->json == NULL || !now)
+    char *target = options->json != NULL ? cli_follow_links(options->json) : NULL;
+    const bool now = options->json != NULL && (last || (target != NULL && !cli_is_special(target)));
+    free(target);
+    if (!now)
         return CLI_OK;
     cJSON *json = cJSON_CreateObject();
     cJSON_AddItemReferenceToObject(json, "results", results);

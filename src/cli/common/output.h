@@ -7,7 +7,9 @@
 #include "input.h"
 #include "measure.h"
 #include "options.h"
+#include "paths.h"
 #include "place.h"
+#include "signals.h"
 
 /* What a JSON object holds. Texts that are NULL, numbers that are NaN or negative where that has
  * no meaning become null. */
@@ -48,21 +50,21 @@ void cli_print_matrix(const cli_options *options, const cli_input *input);
 void cli_print_backend(const cli_options *options, const cli_place *place);
 void cli_print_transfer(const cli_options *options, const cli_arrays *arrays);
 
-/* Files that are replaced all together or not at all: stage each, then commit. "-" is standard
- * output, and devices are written in place, both when staged. All return exit codes. */
+/* Files that are replaced all together or not at all: stage each, then commit. "-" and /dev/stdout
+ * are standard output, and devices are written in place, both when staged. Symbolic links are
+ * followed, also to a file that does not exist yet. All return exit codes. */
 typedef struct cli_file {
-    char *target, *temporary, *backup;
+    const char *path; /* as the user gave it, for messages */
+    char *target;     /* links followed */
+    char *temporary, *backup;
     bool renamed;
 } cli_file;
 
 typedef struct cli_outputs {
-    cli_file files[4];
+    cli_file files[CLI_TEMPORARY_MAX];
     int count;
 } cli_outputs;
 
-/* Refuses targets that cannot be written, before any work: a directory, a missing folder, the same
- * file twice, a file that is also an input. */
-int cli_check_outputs(const cli_options *options);
 int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
                    const cJSON *json);
 int cli_stage_vector(const cli_options *options, gsw_context *context, cli_outputs *outputs,
