@@ -415,6 +415,23 @@ expect 3 "right-hand side missing" solve poisson.mtx --rhs missing.mtx
 printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n' >short.mtx
 expect 3 "right-hand side too short" solve poisson.mtx --rhs short.mtx
 says err '3 values.*60 rows'
+# Values that are not finite, in a matrix and in a right-hand side: file, line and value.
+expect 0 "three rows" generate --problem poisson:3x1 --out three.mtx
+for value in nan NaN -inf Infinity 1e999; do
+    printf '%s\n2 2 2\n1 1 1\n2 2 %s\n' "$banner" "$value" >wild.mtx
+    printf '%%%%MatrixMarket matrix array real general\n%% b\n3 1\n1\n\n%s\n3\n' "$value" >b.mtx
+    for command in "detect wild.mtx" "solve wild.mtx"; do
+        # shellcheck disable=SC2086 # words of a command
+        expect 3 "matrix with $value" $command
+        says err "wild.mtx: line 4: value '$value' is not a finite number"
+    done
+    for command in solve "sptrsv --part lower"; do
+        # shellcheck disable=SC2086 # words of a command
+        expect 3 "right-hand side with $value" $command three.mtx --rhs b.mtx --out kept
+        says err "b.mtx: line 6: value '$value' is not a finite number"
+        check "an existing file is kept" test "$(cat kept)" = old
+    done
+done
 expect 3 "right-hand side is a matrix" solve poisson.mtx --rhs poisson.mtx
 
 # Entries far from the diagonal here and there: no grid has them.
@@ -771,10 +788,10 @@ says r.json '"status":[[:space:]]*"GSW_ERROR_NOT_CONVERGED"'
 says r.json '"message":[[:space:]]*"after 3 iterations'
 check "the last iterate is written" test "$(wc -l <x.mtx)" -gt 8000
 
-# Of the method itself, the JSON tells how it failed: p'Ap = 0, and a b that is not finite.
+# Of the method itself, the JSON tells how it failed: p'Ap = 0, and a b whose norm overflows.
 printf '%s\n2 2 4\n1 1 0\n1 2 1\n2 1 1\n2 2 0\n' "$banner" >swap.mtx
 printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n0\n' >first.mtx
-printf '%%%%MatrixMarket matrix array real general\n2 1\n1\nnan\n' >bad.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1e300\n' >bad.mtx
 for failure in first.mtx:BREAKDOWN bad.mtx:NON_FINITE; do
     rm -f x.mtx r.json
     expect 4 "the method fails" solve swap.mtx --method cg --precond none --rhs "${failure%:*}" \
