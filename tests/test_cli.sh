@@ -415,6 +415,23 @@ expect 3 "right-hand side missing" solve poisson.mtx --rhs missing.mtx
 printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n' >short.mtx
 expect 3 "right-hand side too short" solve poisson.mtx --rhs short.mtx
 says err '3 values.*60 rows'
+# Values that are not finite, in a matrix and in a right-hand side: file, line and value.
+expect 0 "three rows" generate --problem poisson:3x1 --out three.mtx
+for value in nan NaN -inf Infinity 1e999; do
+    printf '%s\n2 2 2\n1 1 1\n2 2 %s\n' "$banner" "$value" >wild.mtx
+    printf '%%%%MatrixMarket matrix array real general\n%% b\n3 1\n1\n\n%s\n3\n' "$value" >b.mtx
+    for command in "detect wild.mtx" "solve wild.mtx"; do
+        # shellcheck disable=SC2086 # words of a command
+        expect 3 "matrix with $value" $command
+        says err "wild.mtx: line 4: value '$value' is not a finite number"
+    done
+    for command in solve "sptrsv --part lower"; do
+        # shellcheck disable=SC2086 # words of a command
+        expect 3 "right-hand side with $value" $command three.mtx --rhs b.mtx --out kept
+        says err "b.mtx: line 6: value '$value' is not a finite number"
+        check "an existing file is kept" test "$(cat kept)" = old
+    done
+done
 expect 3 "right-hand side is a matrix" solve poisson.mtx --rhs poisson.mtx
 
 # Entries far from the diagonal here and there: no grid has them.
@@ -427,6 +444,91 @@ awk -v banner="$banner" 'BEGIN {
 }' >scattered.mtx
 expect 3 "not a grid" detect scattered.mtx
 says err 'row [0-9]* (1-based)'
+says err 'the matrix is not a regular grid, or its rows are not in natural order (x fastest, '
+# torus NX NY NZ AXES FOLD: the 7-point matrix of a grid that is periodic along AXES, such as xz. FOLD
+# is 1 where the points along these are stored in the order 0, n-1, 1, n-2, ...
+torus() {
+    awk -v banner="$banner" -v nx="$1" -v ny="$2" -v nz="$3" -v axes="$4" -v fold="$5" '
+        function place(p, n, axis) {
+            return fold && index(axes, axis) ? (2 * p < n ? 2 * p : 2 * (n - p) - 1) : p
+        }
+        function row(x, y, z) {
+            return 1 + place(x, nx, "x") + nx * (place(y, ny, "y") + ny * place(z, nz, "z"))
+        }
+        function couple(i, x, y, z) {
+            if (index(axes, "x")) x = (x + nx) % nx
+            if (index(axes, "y")) y = (y + ny) % ny
+            if (index(axes, "z")) z = (z + nz) % nz
+            if (x >= 0 && y >= 0 && z >= 0 && x < nx && y < ny && z < nz && row(x, y, z) != i)
+                entry[count++] = i " " row(x, y, z) " -1"
+        }
+        BEGIN {
+            for (z = 0; z < nz; z++) for (y = 0; y < ny; y++) for (x = 0; x < nx; x++) {
+                i = row(x, y, z)
+                entry[count++] = i " " i " 6.5"
+                couple(i, x - 1, y, z); couple(i, x + 1, y, z)
+                if (ny > 1) { couple(i, x, y - 1, z); couple(i, x, y + 1, z) }
+                if (nz > 1) { couple(i, x, y, z - 1); couple(i, x, y, z + 1) }
+            }
+            print banner; print nx * ny * nz, nx * ny * nz, count
+            for (k = 0; k < count; k++) print entry[k]
+        }'
+}
+for case in "30 1 1 x:x" "12 9 1 y:y" "12 9 1 xy:x and y" "9 8 7 x:x" "9 8 7 yz:y and z" \
+    "9 8 7 xyz:x, y and z"; do
+    # shellcheck disable=SC2086 # four words
+    set -- ${case%:*}
+    torus "$@" 0 >torus.mtx
+    for command in detect "sptrsv --part lower" solve \
+        "factor --precond ilu0 --out-l L.mtx --out-u U.mtx"; do
+        # shellcheck disable=SC2086 # words of a command
+        expect 3 "periodic along $4" $command torus.mtx
+        says err "the matrix is periodic in ${case#*:}: row 1 (1-based), .* $1 x $2 x $3 grid; give "
+        says err "(--grid $1x$2x$3, extents)"
+    done
+    expect 0 "periodic, grid given" detect torus.mtx --grid "$1x$2x$3"
+    says out '^stencil custom'
+    for part in lower upper; do
+        for algorithm in reference line pencil; do
+            expect 0 "periodic, grid given" sptrsv torus.mtx --grid "$1x$2x$3" --part $part \
+                --algorithm $algorithm --backend cpu --json r.json
+            check "the error of $algorithm" less "$(number r.json max_rel_error)" 1e-13
+        done
+    done
+    for precond in auto ilu0 ic0 dilu ssor; do
+        expect 0 "periodic, grid given" solve torus.mtx --grid "$1x$2x$3" --precond $precond \
+            --rhs random:1 --backend cpu
+    done
+    expect 3 "no multigrid on a torus" solve torus.mtx --grid "$1x$2x$3" --precond mg --backend cpu
+    says err 'multigrid: offset .* of the stencil reaches farther than'
+    torus "$@" 1 >folded.mtx
+    expect 0 "periodic, folded" detect folded.mtx
+    refuse "a named stencil" grep -q custom out
+    for precond in auto ic0 mg; do
+        expect 0 "periodic, folded" solve folded.mtx --precond $precond --rhs random:1 --backend cpu
+    done
+done
+torus 1025 2 1 x 0 >torus.mtx
+expect 0 "the longest periodic axis" detect torus.mtx --grid 1025x2
+torus 1026 2 1 x 0 >torus.mtx
+for grid in "" "--grid 1026x2"; do
+    # shellcheck disable=SC2086 # no word, or an option and its value
+    expect 3 "a longer one" detect torus.mtx $grid
+    says err 'periodic in x: .*; a stencil reaches at most 1024 points, so number the points along x'
+done
+# The rows of a grid in random order, and the same points by z first.
+"$program" generate --problem poisson:9x8x7 --out - --quiet >natural.mtx
+awk 'BEGIN { srand(3); for (i = 1; i <= 504; i++) p[i] = i
+             for (i = 504; i > 1; i--) { j = 1 + int(rand() * i); t = p[i]; p[i] = p[j]; p[j] = t } }
+     /^%/ { print; next } !n++ { print; next } { print p[$1], p[$2], $3 }' natural.mtx >shuffled.mtx
+awk 'function p(i) { i--; return 1 + int(i / 72) + 7 * (int(i / 9) % 8 + 8 * (i % 9)) }
+     /^%/ { print; next } !n++ { print; next } { print p($1), p($2), $3 }' natural.mtx >swapped.mtx
+for command in detect "sptrsv --part lower" solve "solve --grid 9x8x7"; do
+    # shellcheck disable=SC2086 # words of a command
+    expect 3 "rows in random order" $command shuffled.mtx
+    says err 'the rows are not in natural order (x fastest, then y, then z): .* D3N7 on a 9 x 8 x 7 grid'
+done
+detects swapped.mtx "7 8 9" D3N7
 # The centre of a 3 x 3 grid, entry (5, 5) of the file, is missing.
 awk -v banner="$banner" 'BEGIN {
     print banner; print 9, 9, 32
@@ -775,10 +877,10 @@ says r.json '"status":[[:space:]]*"GSW_ERROR_NOT_CONVERGED"'
 says r.json '"message":[[:space:]]*"after 3 iterations'
 check "the last iterate is written" test "$(wc -l <x.mtx)" -gt 8000
 
-# Of the method itself, the JSON tells how it failed: p'Ap = 0, and a b that is not finite.
+# Of the method itself, the JSON tells how it failed: p'Ap = 0, and a b whose norm overflows.
 printf '%s\n2 2 4\n1 1 0\n1 2 1\n2 1 1\n2 2 0\n' "$banner" >swap.mtx
 printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n0\n' >first.mtx
-printf '%%%%MatrixMarket matrix array real general\n2 1\n1\nnan\n' >bad.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1e300\n' >bad.mtx
 for failure in first.mtx:BREAKDOWN bad.mtx:NON_FINITE; do
     rm -f x.mtx r.json
     expect 4 "the method fails" solve swap.mtx --method cg --precond none --rhs "${failure%:*}" \

@@ -300,6 +300,7 @@ START_TEST(a_coupling_elsewhere_is_named) {
                            ? "row 334 (1-based), (x, y, z) = (3, 6, 3): offset +137 (column 471)"
                            : "row 333 (0-based), (x, y, z) = (3, 6, 3): offset +137 (column 470)");
         assert_message("10 x 9 x 8");
+        ck_assert_ptr_null(strstr(gsw_context_message(context), "natural order"));
         gsw_csr_free(&csr);
     }
 }
@@ -314,6 +315,305 @@ START_TEST(a_coupling_around_the_boundary_is_named) {
                    "row 49 (0-based), (x, y, z) = (9, 4, 0): offset +1 (column 50)");
     assert_message("10 x 9 x 1");
     gsw_csr_free(&csr);
+}
+END_TEST
+
+/* ---- periodic grids and rows in another order
+ * --------------------------------------------------*/
+
+/* A grid's matrix whose row k is point order[k] (NULL: k); bit d of `periodic`: axis d is. */
+static gsw_csr make_wrapped(const csr_recipe *r, int periodic, const int64_t *order) {
+    const gsw_grid *g = &r->grid;
+    const int64_t points = g->nx * g->ny * g->nz;
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    gsw_csr csr = {.rows = points,
+                   .row_ptr = malloc(((size_t)points + 1) * 8),
+                   .columns = malloc((size_t)points * (size_t)r->stencil.count * 8),
+                   .values = calloc((size_t)points * (size_t)r->stencil.count, 8),
+                   .index_type = r->index_type,
+                   .base = r->base};
+    int64_t *row_of = malloc((size_t)points * sizeof *row_of);
+    ck_assert(csr.row_ptr && csr.columns && csr.values && row_of);
+    for (int64_t k = 0; k < points; k++)
+        row_of[order ? order[k] : k] = k;
+    set_index(csr.row_ptr, r->index_type, 0, r->base);
+    int64_t next = 0;
+    for (int64_t row = 0; row < points; row++) {
+        const int64_t begin = next, point = order ? order[row] : row;
+        for (int e = 0; e < r->stencil.count; e++) {
+            gsw_offset o = r->stencil.offsets[e];
+            int64_t p[3] = {point % g->nx + o.dx, point / g->nx % g->ny + o.dy,
+                            point / g->nx / g->ny + o.dz};
+            for (int d = 0; d < 3; d++)
+                if (periodic >> d & 1)
+                    p[d] = (p[d] + extent[d]) % extent[d];
+            if (!is_inside(g, p[0], p[1], p[2]))
+                continue;
+            const int64_t column = row_of[gsw_grid_row(g, p[0], p[1], p[2])];
+            if ((r->part == GSW_UPPER && column < row) || (r->part == GSW_LOWER && column > row))
+                continue;
+            int64_t k = next++;
+            for (; k > begin && index_of(csr.columns, r->index_type, k - 1) > column + r->base; k--)
+                set_index(csr.columns, r->index_type, k,
+                          index_of(csr.columns, r->index_type, k - 1));
+            set_index(csr.columns, r->index_type, k, column + r->base);
+        }
+        set_index(csr.row_ptr, r->index_type, row + 1, next + r->base);
+    }
+    csr.nonzeros = next;
+    free(row_of);
+    return csr;
+}
+
+static const char *const axes[] = {"",  "x",       "y",       "x and y",
+                                   "z", "x and z", "y and z", "x, y and z"};
+
+/* The message names the axes and the grid; with that grid given, the matrix is taken. */
+static void assert_periodic(const csr_recipe *recipe, int periodic) {
+    char text[128];
+    gsw_grid grid;
+    gsw_stencil stencil;
+    const gsw_grid *g = &recipe->grid;
+    gsw_csr csr = make_wrapped(recipe, periodic, NULL);
+    snprintf(text, sizeof text, "the matrix is periodic in %s: row ", axes[periodic]);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, text);
+    snprintf(text, sizeof text, " around the %d x %d x %d grid; give this grid (--grid %dx%dx%d, ",
+             (int)g->nx, (int)g->ny, (int)g->nz, (int)g->nx, (int)g->ny, (int)g->nz);
+    assert_message(text);
+    ck_assert_int_eq(gsw_detect(context, &csr, g, &grid, &stencil), GSW_SUCCESS);
+    assert_explains(&csr, &grid, &stencil);
+    gsw_csr_free(&csr);
+}
+
+START_TEST(periodic_grids_are_named) {
+    static const gsw_grid grids[] = {{5, 5, 5},   {6, 5, 7},  {9, 8, 7},   {8, 8, 8},
+                                     {40, 30, 1}, {12, 9, 1}, {300, 1, 1}, {5, 7, 60}};
+    static const char *const names[] = {"D3N7", "D3N15", "D3N19", "D3N27"};
+    for (int g = 0; g < 8; g++)
+        for (int periodic = 1; periodic < 8; periodic++)
+            for (int variant = 0; variant < 12; variant++) {
+                csr_recipe recipe = plain(grids[g], names[variant % 4]);
+                recipe.part = (gsw_part)(variant % 3);
+                recipe.index_type = variant & 1 ? GSW_I64 : GSW_I32;
+                recipe.base = variant >= 6;
+                if ((grids[g].ny == 1 && periodic & 2) || (grids[g].nz == 1 && periodic & 4))
+                    continue;
+                assert_periodic(&recipe, periodic);
+            }
+    /* Couplings in one direction alone. */
+    const gsw_offset upwind[] = {{0, 0, 0}, {-1, 0, 0}, {0, -1, 0}, {0, 0, 1}};
+    csr_recipe recipe = {.grid = {9, 8, 7}, .part = GSW_FULL};
+    ck_assert_int_eq(gsw_stencil_from_offsets(upwind, 4, &recipe.stencil), GSW_SUCCESS);
+    assert_periodic(&recipe, 7);
+}
+END_TEST
+
+/* An axis that is longer than a stencil reaches, whether the grid is given or not. */
+START_TEST(long_periodic_axes_are_named) {
+    csr_recipe recipe = plain((gsw_grid){20, 1100, 1}, "D2N5");
+    gsw_csr csr = make_wrapped(&recipe, 3, NULL);
+    gsw_grid grid;
+    gsw_stencil stencil;
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "the matrix is periodic in x and y: row 0 ");
+    assert_message("; a stencil reaches at most 1024 points, so number the points along x and y");
+    ck_assert_int_eq(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil),
+                     GSW_ERROR_NOT_A_GRID);
+    assert_message("the matrix is periodic in x and y: row 0 ");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* 0, n-1, 1, n-2, ... along each axis, as the message advises: points along it at each place. */
+static int64_t folded(int64_t place, int64_t extent) {
+    return place % 2 ? extent - 1 - place / 2 : place / 2;
+}
+
+START_TEST(folded_periodic_grids_are_found) {
+    csr_recipe recipe = plain((gsw_grid){12, 11, 9}, "D3N7");
+    const gsw_grid *g = &recipe.grid;
+    int64_t order[12 * 11 * 9];
+    for (int64_t k = 0; k < 12 * 11 * 9; k++)
+        order[k] =
+            gsw_grid_row(g, folded(k % 12, 12), folded(k / 12 % 11, 11), folded(k / 12 / 11, 9));
+    gsw_csr csr = make_wrapped(&recipe, 7, order);
+    assert_found(&csr, 12, 11, 9, "D3N13");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* Lines that go on in the next line are not periodic: their offset occurs at the boundary alone. */
+START_TEST(helical_grids_are_not_periodic) {
+    const gsw_offset offsets[] = {{0, 0, 0}, {-12, 0, 0}, {-1, 0, 0}, {1, 0, 0}, {12, 0, 0}};
+    csr_recipe recipe = {.grid = {120, 1, 1}, .part = GSW_FULL};
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 5, &recipe.stencil), GSW_SUCCESS);
+    gsw_csr csr = make_wrapped(&recipe, 1, NULL);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "on the nearest grid, 12 x 10 x 1");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+enum { SHUFFLED, RED_BLACK, SNAKE, BREADTH, ORDERS };
+
+/* The points of a grid in an order that is not natural. */
+static int64_t *make_order(const gsw_grid *g, int kind) {
+    const int64_t points = g->nx * g->ny * g->nz;
+    int64_t *order = malloc((size_t)points * sizeof *order);
+    int64_t count = 0;
+    uint64_t seed = 11;
+    ck_assert_ptr_nonnull(order);
+    for (int64_t k = 0; k < points; k++) {
+        int64_t x = k % g->nx, y = k / g->nx % g->ny, z = k / g->nx / g->ny;
+        order[k] = kind == SNAKE && y % 2 ? gsw_grid_row(g, g->nx - 1 - x, y, z) : k;
+    }
+    for (int pass = 0; pass < 2 && kind == RED_BLACK; pass++)
+        for (int64_t k = 0; k < points; k++)
+            if ((k % g->nx + k / g->nx % g->ny + k / g->nx / g->ny) % 2 == pass)
+                order[count++] = k;
+    /* By the distance from a corner, as Cuthill and McKee number an axis-neighbour stencil. */
+    for (int64_t d = 0; d < g->nx + g->ny + g->nz && kind == BREADTH; d++)
+        for (int64_t k = 0; k < points; k++)
+            if (k % g->nx + k / g->nx % g->ny + k / g->nx / g->ny == d)
+                order[count++] = k;
+    for (int64_t k = points - 1; k > 0 && kind == SHUFFLED; k--) {
+        int64_t other = (int64_t)(next_random(&seed) % (uint64_t)(k + 1)), held = order[k];
+        order[k] = order[other];
+        order[other] = held;
+    }
+    return order;
+}
+
+START_TEST(other_orders_are_named) {
+    static const gsw_grid grids[] = {{13, 9, 1}, {12, 10, 9}, {30, 20, 1}, {17, 16, 15}};
+    static const char *const names[] = {"D3N7", "D3N27", "D3N13", "D3N33"};
+    for (int g = 0; g < 4; g++)
+        for (int kind = 0; kind < ORDERS; kind++)
+            for (int n = 0; n < 4; n++) {
+                char text[200];
+                csr_recipe recipe = plain(grids[g], names[n]);
+                const int flat = grids[g].nz == 1;
+                recipe.index_type = n & 1 ? GSW_I64 : GSW_I32;
+                recipe.base = n & 1;
+                /* The red points of a plane of even lines are a grid, and so are the black ones. */
+                if (kind == RED_BLACK && (flat || n > 0))
+                    continue;
+                int64_t *order = make_order(&grids[g], kind);
+                gsw_csr csr = make_wrapped(&recipe, 0, order);
+                static const char *const plane[] = {"D2N5", "D2N9", "D3N13", "D3N33"};
+                snprintf(text, sizeof text,
+                         "the rows are not in natural order (x fastest, then y, then z): they are "
+                         "as long as those of %s on a %d x %d x %d grid, but row ",
+                         flat ? plane[n] : names[n], (int)grids[g].nx, (int)grids[g].ny,
+                         (int)grids[g].nz);
+                assert_refused(&csr, GSW_ERROR_NOT_A_GRID, text);
+                gsw_csr_free(&csr);
+                free(order);
+            }
+}
+END_TEST
+
+/* On small grids most offsets are short, once they are taken around. */
+START_TEST(small_grids_in_another_order_are_not_periodic) {
+    for (int nx = 4; nx < 8; nx++)
+        for (int ny = 4; ny < 8; ny++)
+            for (int nz = 1; nz < 6; nz += 2) {
+                csr_recipe recipe = plain((gsw_grid){nx, ny, nz}, "D3N7");
+                int64_t *order = make_order(&recipe.grid, SHUFFLED);
+                gsw_csr csr = make_wrapped(&recipe, 0, order);
+                assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "the rows are not in natural order");
+                gsw_csr_free(&csr);
+                free(order);
+            }
+}
+END_TEST
+
+/* Axes in another order are natural order of another grid. */
+START_TEST(swapped_axes_are_found) {
+    csr_recipe recipe = plain((gsw_grid){12, 10, 9}, "D3N7");
+    int64_t order[12 * 10 * 9];
+    for (int64_t k = 0; k < 12 * 10 * 9; k++)
+        order[k] = gsw_grid_row(&recipe.grid, k / 9 / 10, k / 9 % 10, k % 9);
+    gsw_csr csr = make_wrapped(&recipe, 0, order);
+    assert_found(&csr, 9, 10, 12, "D3N7");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* A given grid does not help rows in another order. */
+START_TEST(other_orders_are_named_on_a_given_grid) {
+    csr_recipe recipe = plain((gsw_grid){12, 10, 9}, "D3N7");
+    int64_t *order = make_order(&recipe.grid, SHUFFLED);
+    gsw_csr csr = make_wrapped(&recipe, 0, order);
+    gsw_grid grid;
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil),
+                     GSW_ERROR_NOT_A_GRID);
+    assert_message("the rows are not in natural order");
+    gsw_csr_free(&csr);
+    free(order);
+}
+END_TEST
+
+/* `bits`: n x n, 1 where i and j are coupled or j and i. */
+static void assert_no_order(const unsigned char *bits, int32_t n) {
+    int32_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
+    int32_t *columns = malloc((size_t)n * (size_t)n * sizeof *columns);
+    ck_assert(row_ptr && columns);
+    int32_t next = 0;
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t j = 0; j < n; j++)
+            if (i == j || bits[i * n + j] || bits[j * n + i])
+                columns[next++] = j;
+        row_ptr[i + 1] = next;
+    }
+    gsw_csr csr = {.rows = n, .nonzeros = next, .row_ptr = row_ptr, .columns = columns};
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID,
+                   "; the matrix is not a regular grid, or its rows are not in natural order "
+                   "(x fastest, then y, then z)");
+    free(columns);
+    free(row_ptr);
+}
+
+/* A binary tree, a random graph, a random tree, and a mesh of triangles: nothing is claimed of the
+ * order of their rows. */
+START_TEST(matrices_without_a_grid_are_told_as_such) {
+    enum { N = 600 };
+    static unsigned char bits[N * N];
+    uint64_t seed = 4;
+    for (int kind = 0; kind < 4; kind++) {
+        memset(bits, 0, sizeof bits);
+        for (int i = 1; i < N; i++) {
+            int parent = kind == 0 ? (i - 1) / 2 : (int)(next_random(&seed) % (uint64_t)i);
+            bits[i * N + parent] = 1;
+            for (int k = 0; k < 2 && kind == 1; k++)
+                bits[i * N + (int)(next_random(&seed) % N)] = 1;
+            /* A point in a triangle: coupled to its corners, which are coupled. */
+            for (int j = 0; j < parent && kind == 3; j++)
+                if (bits[parent * N + j]) {
+                    bits[i * N + j] = 1;
+                    break;
+                }
+        }
+        assert_no_order(bits, N);
+    }
+}
+END_TEST
+
+/* Where couplings are missing, or one triangle, the order cannot be told from the rows' lengths. */
+START_TEST(other_orders_that_cannot_be_told) {
+    csr_recipe recipe = plain((gsw_grid){17, 16, 15}, "D3N7");
+    int64_t *order = make_order(&recipe.grid, SHUFFLED);
+    recipe.part = GSW_LOWER;
+    gsw_csr csr = make_wrapped(&recipe, 0, order);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "or its rows are not in natural order");
+    gsw_csr_free(&csr);
+    /* As long as those of a grid, but not symmetric: one entry is elsewhere. */
+    recipe.part = GSW_FULL;
+    csr = make_wrapped(&recipe, 0, order);
+    const int64_t last = index_of(csr.row_ptr, GSW_I32, 7) - 1;
+    set_index(csr.columns, GSW_I32, last, index_of(csr.columns, GSW_I32, last) + 1);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "or its rows are not in natural order");
+    gsw_csr_free(&csr);
+    free(order);
 }
 END_TEST
 
@@ -468,6 +768,16 @@ int main(void) {
     tcase_add_test(tests, bad_extents_are_refused);
     tcase_add_test(tests, a_coupling_elsewhere_is_named);
     tcase_add_test(tests, a_coupling_around_the_boundary_is_named);
+    tcase_add_test(tests, periodic_grids_are_named);
+    tcase_add_test(tests, long_periodic_axes_are_named);
+    tcase_add_test(tests, folded_periodic_grids_are_found);
+    tcase_add_test(tests, helical_grids_are_not_periodic);
+    tcase_add_test(tests, other_orders_are_named);
+    tcase_add_test(tests, small_grids_in_another_order_are_not_periodic);
+    tcase_add_test(tests, swapped_axes_are_found);
+    tcase_add_test(tests, other_orders_are_named_on_a_given_grid);
+    tcase_add_test(tests, matrices_without_a_grid_are_told_as_such);
+    tcase_add_test(tests, other_orders_that_cannot_be_told);
     tcase_add_test(tests, too_many_offsets_are_refused);
     tcase_add_test(tests, too_many_coordinate_offsets_are_refused);
     tcase_add_test(tests, random_matrices_are_refused);

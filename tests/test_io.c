@@ -403,6 +403,17 @@ START_TEST(vectors) {
     for (int i = 0; i < 6; i++)
         ck_assert(i == 2 ? isnan(found[i]) : memcmp(&found[i], &values[i], sizeof(double)) == 0);
     free(found);
+    found = NULL;
+    count = 77;
+    ck_assert_int_eq(gsw_mm_read_finite_vector(context, path, &found, &count), GSW_ERROR_FORMAT);
+    assert_message("x.mtx: line 6: value 'nan' is not a finite number");
+    ck_assert_ptr_null(found);
+    ck_assert_int_eq(count, 77);
+    ck_assert_int_eq(gsw_mm_write_vector(context, path, values, 2, NULL), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_mm_read_finite_vector(context, path, &found, &count), GSW_SUCCESS);
+    ck_assert_int_eq(count, 2);
+    ck_assert_int_eq(memcmp(found, values, 2 * sizeof *values), 0);
+    free(found);
     assert_vector_refused(ARRAY "3 1\n1\n2\n", GSW_ERROR_FORMAT, "truncated");
     assert_vector_refused(ARRAY "3 1\n1\n2\n\n\n\n", GSW_ERROR_FORMAT, "after 2 of 3");
     assert_vector_refused(ARRAY "2 1\n1\n2\n3\n", GSW_ERROR_FORMAT, "surplus '3'");

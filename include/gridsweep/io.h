@@ -36,6 +36,12 @@ GSW_API
 gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **values,
                               int64_t *count);
 
+/* The same for data that must be finite, such as a right-hand side. NaN, infinity, and numbers
+ * beyond the range of fp64 are FORMAT errors, with the line in the message, as in a matrix. */
+GSW_API
+gsw_status gsw_mm_read_finite_vector(gsw_context *context, const char *path, double **values,
+                                     int64_t *count);
+
 /* Write a CSR matrix (general, real, %.17g) or a vector (dense array). `comment` (one line, may be
  * NULL) follows the banner. Errors: INVALID_ARGUMENT, IO. */
 GSW_API

@@ -104,7 +104,12 @@ gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
  * is taken, named stencils first, then the larger nx. `extents` given: that grid is used (this
  * overrides an ambiguous axis order) and only the stencil is found. The stencil is the smallest
  * named one that holds all couplings, else exactly the offsets that occur (and the centre).
- * Errors: INVALID_ARGUMENT; NOT_A_GRID with the first offending row and offset in the message. */
+ *
+ * Couplings around a periodic grid are taken only where `extents` is given, as the long offsets
+ * that they are; the extents of periodic axes are at most GSW_OFFSET_MAX + 1 then. Errors:
+ * INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
+ * message. The message says so where the matrix is a periodic grid, or a grid whose rows are in
+ * another order. To tell costs a few passes more. */
 GSW_API
 gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
                       gsw_grid *grid, gsw_stencil *stencil);

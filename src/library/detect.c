@@ -18,10 +18,16 @@
  * A custom stencil is inferred only where no distance has two short offsets: a grid three points
  * wide would explain every banded matrix.
  *
+ * Where no grid explains the matrix, the message says what the matrix looks like: a periodic grid,
+ * whose couplings around the boundary are short once they are taken around; a grid whose rows are
+ * in another order, by their lengths (row_lengths.h); or neither.
+ *
  * Of several explanations the smallest named stencil wins, then the custom stencil with the fewest
  * offsets, then the larger nx, then the larger ny. Hence a diagonal or tridiagonal matrix is an
  * n x 1 x 1 grid with D2N5, and a 5-point matrix in the plane has nz = 1. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <gridsweep/matrix.h>
 #include "contract/allocate.h"
 #include "contract/check.h"
@@ -29,6 +35,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "contract/stencils.h"
+#include "row_lengths.h"
 
 /* The longest component of an offset that is taken for a neighbour when the grid is inferred: that
  * of the named stencils. With longer ones nearly any small matrix would be some grid. */
@@ -44,6 +51,14 @@ _Static_assert(1 GSW_NAMED_STENCILS(REACHES, WITHIN_REACH), "a named stencil rea
 
 /* How many rows are read to tell which of the grids that do not fit comes nearest. */
 #define SAMPLE_ROWS 65536
+
+/* Fewer unexplained entries than one in so many rows are exceptions in a grid that fits otherwise.
+ */
+#define ROWS_PER_EXCEPTION 8
+
+/* How a message ends where neither is known. */
+static const char no_grid[] = "; the matrix is not a regular grid, or its rows are not in natural "
+                              "order (x fastest, then y, then z)";
 
 /* The distinct distances column - row, ascending, 0 among them. One place more holds a sentinel. */
 typedef struct distance_set {
@@ -85,6 +100,10 @@ typedef struct search {
     gsw_context *context;
     const gsw_csr *csr;
     distance_set set;
+    int64_t surplus_row; /* the first row with a distance that is one too many, or -1 */
+    int64_t surplus;     /* that distance */
+    int64_t *divisors;   /* of the number of rows, descending */
+    int64_t divisor_count;
     gsw_stencil named[GSW_NAMED_COUNT]; /* ascending count */
     witness refutations[REFUTATIONS];
     int refutation_count;
@@ -92,6 +111,9 @@ typedef struct search {
     choice best;           /* where found */
     gsw_grid nearest;      /* of the grids that do not fit, once there is none that does */
     int64_t nearest_count; /* entries it leaves unexplained */
+    gsw_row_lengths lengths;
+    gsw_grid shuffled; /* a grid with rows of these lengths; nx is 0 where there is none */
+    int shuffled_name; /* its stencil, in `named` */
     reading reading;
 } search;
 
@@ -105,22 +127,13 @@ static int insert_distance(distance_set *set, int at, int64_t distance) {
     return 1;
 }
 
-static gsw_status refuse_distance(const search *s, int64_t row, int64_t distance) {
-    char text[GSW_ROW_TEXT];
-    return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
-                    "row %s: offset %+lld (column %lld): more than %d distinct offsets, which is "
-                    "all a stencil can hold",
-                    gsw_row_text(s->context, s->csr->base, NULL, row, text), (long long)distance,
-                    (long long)(row + distance) + gsw_row_base(s->context, s->csr->base),
-                    GSW_STENCIL_MAX);
-}
-
 /* The pass over all entries. `type` is a constant at each call, so that the compiler makes a loop
  * for each. */
 static inline gsw_status collect(search *s, gsw_itype type) {
     const gsw_csr *csr = s->csr;
     distance_set *set = &s->set;
     *set = (distance_set){.count = 1, .distance = {0, INT64_MAX}};
+    s->surplus_row = -1;
     int64_t begin = 0;
     for (int64_t row = 0; row < csr->rows; row++) {
         int64_t end = begin;
@@ -136,9 +149,12 @@ static inline gsw_status collect(search *s, gsw_itype type) {
             int64_t distance = column - csr->base - row;
             while (set->distance[i] < distance)
                 i++;
-            if (set->distance[i] != distance && !insert_distance(set, i, distance))
-                return refuse_distance(s, row, distance);
-            i++;
+            if (set->distance[i] == distance || insert_distance(set, i, distance)) {
+                i++;
+            } else if (s->surplus_row < 0) {
+                s->surplus_row = row;
+                s->surplus = distance;
+            }
         }
         begin = end;
     }
@@ -379,24 +395,25 @@ static gsw_status load_named(search *s) {
     return GSW_SUCCESS;
 }
 
-/* All divisors of n in descending order, in a new array. */
-static gsw_status make_divisors(gsw_context *context, int64_t n, int64_t **divisors,
-                                int64_t *count) {
+/* All divisors of the number of rows in descending order, in a new array. */
+static gsw_status make_divisors(search *s) {
+    const int64_t n = s->csr->rows;
     int64_t pairs = 0;
     for (int64_t d = 1; d <= n / d; d++)
         pairs += n % d == 0;
     void *array = NULL;
-    GSW_TRY(gsw_alloc(context, (size_t)(2 * pairs), sizeof(int64_t), "divisors", &array));
-    *divisors = array;
-    *count = 0;
+    GSW_TRY(gsw_alloc(s->context, (size_t)(2 * pairs), sizeof(int64_t), "divisors", &array));
+    s->divisors = array;
+    int64_t count = 0;
     for (int64_t d = 1; d <= n / d; d++)
         if (n % d == 0)
-            (*divisors)[(*count)++] = n / d;
-    for (int64_t i = *count - 1; i >= 0; i--) {
-        int64_t d = n / (*divisors)[i];
-        if (d != (*divisors)[i])
-            (*divisors)[(*count)++] = d;
+            s->divisors[count++] = n / d;
+    for (int64_t i = count - 1; i >= 0; i--) {
+        int64_t d = n / s->divisors[i];
+        if (d != s->divisors[i])
+            s->divisors[count++] = d;
     }
+    s->divisor_count = count;
     return GSW_SUCCESS;
 }
 
@@ -441,25 +458,166 @@ static gsw_status try_nearest(search *s, const gsw_grid *grid) {
 
 /* Visits the grids with as many points as the matrix has rows in the order of preference: larger nx
  * first, then larger ny. */
-static gsw_status visit_grids(search *s, const int64_t *divisors, int64_t count,
-                              gsw_status (*visit)(search *s, const gsw_grid *grid)) {
-    for (int64_t i = 0; i < count; i++) {
-        int64_t lines = s->csr->rows / divisors[i];
-        for (int64_t j = 0; j < count; j++) {
-            if (lines % divisors[j] != 0)
+static gsw_status visit_grids(search *s, gsw_status (*visit)(search *s, const gsw_grid *grid)) {
+    for (int64_t i = 0; i < s->divisor_count; i++) {
+        int64_t lines = s->csr->rows / s->divisors[i];
+        for (int64_t j = 0; j < s->divisor_count; j++) {
+            if (lines % s->divisors[j] != 0)
                 continue;
-            gsw_grid grid = {divisors[i], divisors[j], lines / divisors[j]};
+            gsw_grid grid = {s->divisors[i], s->divisors[j], lines / s->divisors[j]};
             GSW_TRY(visit(s, &grid));
         }
     }
     return GSW_SUCCESS;
 }
 
-/* Refuses with the first entry that s->reading leaves unexplained. */
-static gsw_status refuse_grid(search *s, const char *which) {
-    reading *r = &s->reading;
+/* ---- what a matrix is that no grid explains ---------------------------------------------------*/
+
+/* What the couplings around a grid are. */
+typedef struct wrapping {
+    int axes;        /* bit d: some go around along axis d */
+    int64_t longest; /* component of an offset */
+} wrapping;
+
+static void variant_components(const reading *r, int i, int v, int64_t d[3]) {
+    d[0] = variant_x(r, i, v);
+    d[1] = variant_y(r, i, v);
+    d[2] = variant_z(r, i, v);
+}
+
+/* Takes an offset around the axes along which it is too long. */
+static void take_around(const reading *r, int64_t d[3], wrapping *around) {
+    const int64_t extent[3] = {r->grid.nx, r->grid.ny, r->grid.nz};
+    for (int axis = 0; axis < 3; axis++)
+        if (llabs(d[axis]) > r->limit) {
+            around->axes |= 1 << axis;
+            around->longest = llabs(d[axis]) > around->longest ? llabs(d[axis]) : around->longest;
+            d[axis] -= d[axis] > 0 ? extent[axis] : -extent[axis];
+        }
+}
+
+/* Whether an offset, or its mirror image, is a short one that was seen. */
+static int is_seen(const search *s, const reading *r, const int64_t d[3]) {
+    for (int i = 0; i < s->set.count; i++)
+        for (int v = 0; v < 4; v++) {
+            int64_t c[3];
+            variant_components(r, i, v, c);
+            const int same = c[0] == d[0] && c[1] == d[1] && c[2] == d[2];
+            const int mirrored = c[0] == -d[0] && c[1] == -d[1] && c[2] == -d[2];
+            if ((same || mirrored) && (r->seen[i] & r->allowed[i]) >> v & 1)
+                return 1;
+        }
+    return 0;
+}
+
+/* Whether all entries that a strict reading does not allow are couplings around the grid: taken
+ * around, they are offsets that also stay inside it elsewhere. (Lines that go on in the next line
+ * are not: their offsets occur at the boundary alone.) The triangle of a matrix has half of them,
+ * so the mirror image serves as well. On a small grid any offset is short, once it is taken around:
+ * rows must hold at least half of all offsets. */
+static int is_periodic(const search *s, const reading *strict, wrapping *around) {
+    reading r = *strict;
+    *around = (wrapping){0};
+    memset(r.allowed, 15, sizeof r.allowed);
+    r.ambiguous = 1; /* all rows are read */
+    if (read_entries(s, &r).row >= 0)
+        return 0;
+    memcpy(r.allowed, strict->allowed, sizeof r.allowed);
+    int64_t short_offsets = 0;
+    for (int i = 0; i < s->set.count; i++)
+        for (int v = 0; v < 4; v++) {
+            int64_t d[3];
+            if (!(r.seen[i] >> v & 1))
+                continue;
+            if (r.allowed[i] >> v & 1) {
+                short_offsets++;
+                continue;
+            }
+            variant_components(&r, i, v, d);
+            take_around(&r, d, around);
+            if (!is_seen(s, &r, d))
+                return 0;
+        }
+    return around->axes != 0 && 2 * s->csr->nonzeros / s->csr->rows >= short_offsets;
+}
+
+/* Refuses with the first entry that s->reading does not allow. */
+static gsw_status refuse_periodic(search *s, const wrapping *around) {
+    static const char *const axes[] = {"",  "x",       "y",       "x and y",
+                                       "z", "x and z", "y and z", "x, y and z"};
+    const gsw_grid *grid = &s->reading.grid;
+    const long long nx = grid->nx, ny = grid->ny, nz = grid->nz;
+    witness bad = read_entries(s, &s->reading);
+    char row[GSW_ROW_TEXT];
+    char way[192];
+    if (around->longest > GSW_OFFSET_MAX)
+        (void)snprintf(way, sizeof way, "a stencil reaches at most %d points, so", GSW_OFFSET_MAX);
+    else
+        (void)snprintf(way, sizeof way,
+                       "give this grid (--grid %lldx%lldx%lld, extents) to solve it as it is, "
+                       "without multigrid, or",
+                       nx, ny, nz);
+    return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
+                    "the matrix is periodic in %s: row %s is coupled to column %lld around the "
+                    "%lld x %lld x %lld grid; %s number the points along %s as 0, n-1, 1, n-2, "
+                    "..., which makes such couplings short",
+                    axes[around->axes], gsw_row_text(s->context, s->csr->base, grid, bad.row, row),
+                    (long long)(bad.row + s->set.distance[bad.index]) +
+                        gsw_row_base(s->context, s->csr->base),
+                    nx, ny, nz, way, axes[around->axes]);
+}
+
+/* Keeps the first grid and named stencil that have rows of the same lengths, extents descending. */
+static gsw_status try_lengths(search *s, const gsw_grid *grid) {
+    if (s->shuffled.nx || grid->nx < grid->ny || grid->ny < grid->nz)
+        return GSW_SUCCESS;
+    for (int n = 0; n < GSW_NAMED_COUNT && !s->shuffled.nx; n++)
+        if (gsw_row_lengths_fit(&s->lengths, grid, &s->named[n])) {
+            s->shuffled = *grid;
+            s->shuffled_name = n;
+        }
+    return GSW_SUCCESS;
+}
+
+/* Whether the rows are those of a grid, so that only their order can be wrong. */
+static int is_shuffled(search *s) {
+    gsw_row_lengths_count(s->csr, &s->lengths);
+    (void)visit_grids(s, try_lengths);
+    return s->shuffled.nx > 0;
+}
+
+/* Refuses with the coupling of a row at some distance. */
+static gsw_status refuse_order(const search *s, int64_t row, int64_t distance) {
+    char text[GSW_ROW_TEXT];
+    return gsw_fail(
+        s->context, GSW_ERROR_NOT_A_GRID,
+        "the rows are not in natural order (x fastest, then y, then z): they are as long as those "
+        "of %s on a %lld x %lld x %lld grid, but row %s is coupled to column %lld; renumber them",
+        gsw_stencil_name(&s->named[s->shuffled_name]), (long long)s->shuffled.nx,
+        (long long)s->shuffled.ny, (long long)s->shuffled.nz,
+        gsw_row_text(s->context, s->csr->base, NULL, row, text),
+        (long long)(row + distance) + gsw_row_base(s->context, s->csr->base));
+}
+
+/* Refuses a matrix with too many distances for any grid. */
+static gsw_status refuse_distances(search *s) {
+    char text[GSW_ROW_TEXT];
+    if (is_shuffled(s))
+        return refuse_order(s, s->surplus_row, s->surplus);
+    return gsw_fail(
+        s->context, GSW_ERROR_NOT_A_GRID,
+        "row %s: offset %+lld (column %lld): more than %d distinct offsets, which is all a stencil "
+        "can hold%s",
+        gsw_row_text(s->context, s->csr->base, NULL, s->surplus_row, text), (long long)s->surplus,
+        (long long)(s->surplus_row + s->surplus) + gsw_row_base(s->context, s->csr->base),
+        GSW_STENCIL_MAX, no_grid);
+}
+
+/* Refuses with an entry that s->reading leaves unexplained. */
+static gsw_status refuse_coupling(const search *s, witness bad, const char *which,
+                                  const char *remark) {
+    const reading *r = &s->reading;
     const gsw_grid *grid = &r->grid;
-    witness bad = read_entries(s, r);
     int64_t plane = grid->nx * grid->ny;
     int64_t column = bad.row + s->set.distance[bad.index];
     int64_t x = bad.row % grid->nx;
@@ -469,38 +627,49 @@ static gsw_status refuse_grid(search *s, const char *which) {
     return gsw_fail(
         s->context, GSW_ERROR_NOT_A_GRID,
         "row %s: offset %+lld (column %lld) is the coupling (%lld, %lld, %lld) on "
-        "the %s grid, %lld x %lld x %lld: %s",
+        "the %s grid, %lld x %lld x %lld: %s%s",
         gsw_row_text(s->context, s->csr->base, grid, bad.row, text),
         (long long)s->set.distance[bad.index],
         (long long)column + gsw_row_base(s->context, s->csr->base),
         (long long)(column % grid->nx - x), (long long)(column / grid->nx % grid->ny - y),
         (long long)(column / plane - bad.row / plane), which, (long long)grid->nx,
         (long long)grid->ny, (long long)grid->nz,
-        too_many ? "one offset more than a stencil can hold" : "too long for a stencil");
+        too_many ? "one offset more than a stencil can hold" : "too long for a stencil", remark);
+}
+
+/* Refuses a matrix that no grid explains. */
+static gsw_status refuse_all_grids(search *s) {
+    const int64_t rows = s->csr->rows < SAMPLE_ROWS ? s->csr->rows : SAMPLE_ROWS;
+    wrapping around;
+    s->nearest_count = INT64_MAX;
+    GSW_TRY(visit_grids(s, try_nearest));
+    make_strict_reading(s, &s->nearest, &s->reading);
+    if (is_periodic(s, &s->reading, &around))
+        return refuse_periodic(s, &around);
+    witness bad = read_entries(s, &s->reading);
+    if (is_shuffled(s))
+        return refuse_order(s, bad.row, s->set.distance[bad.index]);
+    return refuse_coupling(s, bad, "nearest",
+                           s->nearest_count > rows / ROWS_PER_EXCEPTION ? no_grid : "");
 }
 
 static gsw_status infer_grid(search *s) {
-    int64_t *divisors = NULL;
-    int64_t count = 0;
-    gsw_status status;
-    GSW_TRY(make_divisors(s->context, s->csr->rows, &divisors, &count));
-    GSW_TRY_GOTO(visit_grids(s, divisors, count, try_grid), cleanup);
-    if (!s->found) {
-        s->nearest_count = INT64_MAX;
-        GSW_TRY_GOTO(visit_grids(s, divisors, count, try_nearest), cleanup);
-        make_strict_reading(s, &s->nearest, &s->reading);
-        status = refuse_grid(s, "nearest");
-    }
-cleanup:
-    free(divisors);
-    return status;
+    GSW_TRY(visit_grids(s, try_grid));
+    return s->found ? GSW_SUCCESS : refuse_all_grids(s);
 }
 
 static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
     make_reading(&s->set, extents, GSW_OFFSET_MAX, &s->reading);
-    if (read_entries(s, &s->reading).row >= 0)
-        return refuse_grid(s, "given");
-    return make_choice(s, &s->reading, &s->best);
+    witness bad = read_entries(s, &s->reading);
+    if (bad.row < 0)
+        return make_choice(s, &s->reading, &s->best);
+    reading strict;
+    wrapping around;
+    make_strict_reading(s, extents, &strict);
+    if (!is_periodic(s, &strict, &around))
+        return refuse_coupling(s, bad, "given", "");
+    s->reading = strict;
+    return refuse_periodic(s, &around);
 }
 
 gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
@@ -519,7 +688,12 @@ gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *
     search s = {.context = context, .csr = csr};
     GSW_TRY(load_named(&s));
     GSW_TRY(csr->index_type == GSW_I32 ? collect(&s, GSW_I32) : collect(&s, GSW_I64));
-    GSW_TRY(extents ? read_given_grid(&s, extents) : infer_grid(&s));
+    GSW_TRY(make_divisors(&s));
+    gsw_status status = s.surplus_row >= 0 ? refuse_distances(&s)
+                        : extents          ? read_given_grid(&s, extents)
+                                           : infer_grid(&s);
+    free(s.divisors);
+    GSW_TRY(status);
     *grid = s.best.grid;
     *stencil = s.best.stencil;
     return GSW_SUCCESS;

@@ -589,11 +589,13 @@ cleanup:
 typedef struct vector {
     double *values;
     int64_t count;
+    int any_value; /* NaN and infinity are accepted; set before the call */
 } vector;
 
-/* `result` receives a vector. */
+/* `result` receives a vector's values and their count. */
 static gsw_status parse_vector(reader *r, void *result) {
     header h = {0};
+    vector *out = result;
     void *memory = NULL;
     gsw_status status;
     GSW_TRY(read_banner(r, &h));
@@ -610,11 +612,12 @@ static gsw_status parse_vector(reader *r, void *result) {
     double *v = memory;
     for (int64_t k = 0; k < h.rows; k++) {
         GSW_TRY_GOTO(next_entry(r, &h, k), cleanup);
-        GSW_TRY_GOTO(read_value(r, h.integer, 1, &v[k]), cleanup);
+        GSW_TRY_GOTO(read_value(r, h.integer, out->any_value, &v[k]), cleanup);
         GSW_TRY_GOTO(end_line(r), cleanup);
     }
     GSW_TRY_GOTO(end_file(r, &h), cleanup);
-    *(vector *)result = (vector){v, h.rows};
+    out->values = v;
+    out->count = h.rows;
     return GSW_SUCCESS;
 cleanup:
     free(v);
@@ -701,8 +704,8 @@ gsw_status gsw_mm_read_matrix(gsw_context *context, const char *path, gsw_csr *c
     return status;
 }
 
-gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **values,
-                              int64_t *count) {
+static gsw_status read_vector(gsw_context *context, const char *path, int any_value,
+                              double **values, int64_t *count) {
     GSW_REQUIRE(context, path, "path must not be NULL");
     GSW_REQUIRE(context, values, "values must not be NULL");
     GSW_REQUIRE(context, count, "count must not be NULL");
@@ -710,7 +713,7 @@ gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **v
     size_t size = 0;
     GSW_TRY(read_file(context, path, &text, &size));
     reader r = open_text(context, path, text, size);
-    vector v = {0};
+    vector v = {.any_value = any_value};
     gsw_status status = in_c_locale(&r, parse_vector, &v);
     free(text);
     if (status != GSW_SUCCESS)
@@ -718,4 +721,14 @@ gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **v
     *values = v.values;
     *count = v.count;
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **values,
+                              int64_t *count) {
+    return read_vector(context, path, 1, values, count);
+}
+
+gsw_status gsw_mm_read_finite_vector(gsw_context *context, const char *path, double **values,
+                                     int64_t *count) {
+    return read_vector(context, path, 0, values, count);
 }

@@ -341,7 +341,7 @@ bool cli_rhs_is_file(const char *rhs) {
 static int read_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
                     double **b) {
     int64_t count;
-    gsw_status status = gsw_mm_read_vector(context, options->rhs, b, &count);
+    gsw_status status = gsw_mm_read_finite_vector(context, options->rhs, b, &count);
     if (status != GSW_SUCCESS)
         return read_failed(options, context, options->rhs, status, is_gzip(options->rhs));
     if (count == input->rows)

@@ -54,11 +54,14 @@ static const cli_option table[OPT_COUNT] = {
                      "stencil of a random problem: " CLI_STENCILS ", or "
                      "a list of offsets 'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
                      TEXT(stencil)},
-    [OPT_GRID] = {"grid", "XxYxZ", "the grid of FILE.mtx, instead of finding it", TEXT(grid)},
-    [OPT_RHS] = {"rhs", "FILE|ones|random:SEED",
-                 "right-hand side: a Matrix Market dense array, all ones, or uniform random values "
-                 "in [-1, 1] (default: ones)",
-                 TEXT(rhs)},
+    [OPT_GRID] = {"grid", "XxYxZ",
+                  "the grid of FILE.mtx, instead of finding it; a periodic grid needs it",
+                  TEXT(grid)},
+    [OPT_RHS] =
+        {"rhs", "FILE|ones|random:SEED",
+         "right-hand side: a Matrix Market dense array of finite values, all ones, or uniform "
+         "random values in [-1, 1] (default: ones)",
+         TEXT(rhs)},
     [OPT_METHOD] = {"method", "cg|bicgstab|gmres",
                     "Krylov method; cg needs a symmetric positive definite matrix (default: "
                     "bicgstab)",

@@ -1,0 +1,25 @@
+/* row_lengths.h: tells a grid whose rows are in another order from a matrix that is no grid.
+ *
+ * The order of the rows changes neither how many rows have k entries nor the symmetry of the
+ * pattern. Rows near the boundary of a grid are shorter, so the counts belong to one grid and one
+ * stencil; a mesh, a tree or a random matrix has others. */
+#ifndef GSW_ROW_LENGTHS_H
+#define GSW_ROW_LENGTHS_H
+
+#include <gridsweep/matrix.h>
+
+/* Entries off the diagonal. */
+typedef struct gsw_row_lengths {
+    int64_t entries;
+    int64_t rows[GSW_STENCIL_MAX]; /* how many rows hold k of them */
+    int symmetric;                 /* the pattern is, and no row is too long for `rows` */
+} gsw_row_lengths;
+
+/* Reads a CSR that has been checked, in one pass. */
+void gsw_row_lengths_count(const gsw_csr *csr, gsw_row_lengths *lengths);
+
+/* 1 where a grid with this stencil, in whatever order, has such rows. */
+int gsw_row_lengths_fit(const gsw_row_lengths *lengths, const gsw_grid *grid,
+                        const gsw_stencil *stencil);
+
+#endif
