@@ -182,11 +182,11 @@ gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
     return GSW_SUCCESS;
 }
 
-/* The tiles that suit a shape, and what follows from them, the same for both parts. */
-void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape) {
+/* The tiles, and what follows from them, the same for both parts. */
+void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape, gsw_tile_shape tile) {
     gsw_packed *packed = factor->packed;
     packed->shape = shape;
-    gsw_tiles_cut(&tiles, gsw_cuda_tile_shape(shape, &tiles));
+    gsw_tiles_cut(&tiles, tile);
     packed->layout = gsw_factor_layout(&factor->options);
     for (int part = 0; part < 2; part++) {
         gsw_packed_view *view = &packed->view[part];
@@ -197,6 +197,22 @@ void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape) {
         view->scale = packed->layout.part[part].scale != 0;
         view->members = tiles.tile.lines_y * tiles.tile.lines_z;
         view->vector = 16 / (int32_t)gsw_dtype_size(factor->options.factor_type);
+    }
+}
+
+/* The tiles that suit the shape. On a device with little shared memory they may not fit; then tiles
+ * for other shapes do, the widest that fit. */
+void choose_tiles(gsw_context *context, gsw_factor *factor, const gsw_tiles &tiles) {
+    gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
+    if (shape != gsw_name_shape(&tiles.part[1]))
+        shape = SHAPE_OTHER;
+    cut_parts(factor, tiles, shape, gsw_cuda_tile_shape(shape, &tiles));
+    if (gsw_cuda_of(context)->capability >= BULK_COPIES_SINCE)
+        return;
+    gsw_tile_shape tile = gsw_cuda_tile_shape(SHAPE_OTHER, &tiles);
+    while (!gsw_cuda_sweep_fits(context, factor) && tile.lanes_y > tiles.halo_y) {
+        cut_parts(factor, tiles, SHAPE_OTHER, tile);
+        tile.lanes_y /= 2;
     }
 }
 
@@ -212,11 +228,7 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
                         "%lld",
                         (long long)factor->grid.nx, (long long)factor->grid.ny,
                         (long long)factor->grid.nz);
-    const gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
-    cut_parts(factor, tiles, shape == gsw_name_shape(&tiles.part[1]) ? shape : SHAPE_OTHER);
-    /* Where the device has little shared memory, the smaller tiles of other shapes may fit. */
-    if (packed->shape != SHAPE_OTHER && !gsw_cuda_sweep_fits(context, factor))
-        cut_parts(factor, tiles, SHAPE_OTHER);
+    choose_tiles(context, factor, tiles);
     tiles = packed->view[0].tiles;
     /* Whole tiles. What lies between slabs is multiplied by kernels with rows of 32 bits. */
     const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);

@@ -40,6 +40,9 @@ constexpr int32_t PENCILS_FOR_TWO = 4;
  * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
+/* The same in slices, without bulk copies: one that compute loads, and some that come. */
+constexpr int32_t FEWEST_SLICES = 3, MOST_SLICES = 12;
+
 /* Chunks of b's ring that are neither on their way nor read by compute, at least. */
 constexpr int32_t FEWEST_SLACK = 2;
 
@@ -52,14 +55,19 @@ template <int Rhs> int32_t chunks_of_b(int capability) {
 
 /* Cuts the rings of a block with `rhs` right-hand sides and `most` bytes. False where not even the
  * smallest rings fit. */
-bool cut_rings_to(int capability, int32_t most, int32_t real, int32_t rhs, sweep_plan *plan,
-                  int32_t *shared) {
+bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t real, int32_t rhs,
+                  sweep_plan *plan, int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
     const int32_t of_row =
         values + plan->face[0].values + plan->face[1].values + plan->face[2].values;
-    const int32_t stage = capability >= BULK_COPIES_SINCE ? SWEEP_CHUNK * plan->record_bytes : 0;
+    const bool slices = capability < BULK_COPIES_SINCE;
+    /* Without bulk copies only named shapes keep records in shared memory. */
+    const int32_t stage_steps = !slices ? SWEEP_CHUNK : shape != SHAPE_OTHER ? SWEEP_SLICE : 0;
+    const int32_t stage = stage_steps * plan->record_bytes;
+    const int32_t most_stages = slices ? MOST_SLICES : MOST_STAGES;
+    const int32_t fewest_stages = slices ? FEWEST_SLICES : FEWEST_STAGES;
     plan->x_stride = sweep_row_stride(of_row, real);
     plan->b_stride = sweep_row_stride(values, real);
     plan->x_pitch = sweep_row_pitch(of_row, real, rhs);
@@ -73,10 +81,10 @@ bool cut_rings_to(int capability, int32_t most, int32_t real, int32_t rhs, sweep
             SWEEP_CHUNK * (plan->ring * plan->x_pitch + plan->staged * plan->b_pitch);
         if (rings >= most)
             continue;
-        plan->stages = MOST_STAGES;
-        if (rings + MOST_STAGES * stage > most)
+        plan->stages = most_stages;
+        if (rings + most_stages * stage > most)
             plan->stages = (most - rings) / stage;
-        if (plan->stages >= FEWEST_STAGES && (plan->stages >= 4 || spare == 2)) {
+        if (plan->stages >= fewest_stages && (plan->stages >= 4 || spare == 2)) {
             plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
             plan->x_offset = plan->b_offset + SWEEP_CHUNK * plan->staged * plan->b_pitch;
             *shared = plan->x_offset + SWEEP_CHUNK * plan->ring * plan->x_pitch;
@@ -89,7 +97,7 @@ bool cut_rings_to(int capability, int32_t most, int32_t real, int32_t rhs, sweep
 /* With one line a lane and fp32 throughout, one block is faster. */
 bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
     const gsw_packed_view *view = &factor->packed->view[0];
-    return factor->options.factor_type == GSW_F32 &&
+    return factor->options.factor_type == GSW_F32 && cuda->capability >= BULK_COPIES_SINCE &&
            (view->members > 1 || factor->options.vector_type == GSW_F64) &&
            view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
@@ -98,15 +106,16 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
                int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
     if (rhs == 1 && two_blocks(cuda, factor) &&
-        cut_rings_to(cuda->capability, cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real,
-                     rhs, plan, shared) &&
+        cut_rings_to(cuda->capability, factor->packed->shape,
+                     cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, plan,
+                     shared) &&
         plan->stages >= STAGES_FOR_TWO) {
         if (factor->packed->view[0].members > 1)
             plan->polled_rows = SWEEP_POLLED_ROWS;
         return true;
     }
-    return cut_rings_to(cuda->capability, cuda->shared_per_block - RESERVED_SHARED, real, rhs, plan,
-                        shared);
+    return cut_rings_to(cuda->capability, factor->packed->shape,
+                        cuda->shared_per_block - RESERVED_SHARED, real, rhs, plan, shared);
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -295,13 +304,24 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) 
     return gsw_tile_shape{lanes_y, 1, 1};
 }
 
+static unsigned threads_of(const gsw_cuda *cuda, bool several) {
+    using single = sweep_warps<1>;
+    using many = sweep_warps<SWEEP_RHS>;
+    if (cuda->capability >= BULK_COPIES_SINCE)
+        return several ? many::threads : single::threads;
+    return several ? many::threads_of_slices : single::threads_of_slices;
+}
+
 bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
     const gsw_tiles *t = &factor->packed->view[0].tiles;
-    sweep_plan plan;
-    int32_t shared;
-    make_plan(gsw_cuda_of(context), factor, 0, 1, &plan);
-    return t->halo_y <= t->tile_y && t->halo_z <= t->tile_z &&
-           cut_rings(gsw_cuda_of(context), factor, 1, &plan, &shared);
+    bool fits = t->halo_y <= t->tile_y && t->halo_z <= t->tile_z;
+    for (int i = 0; i < factor->packed->layout.sweeps; i++) {
+        sweep_plan plan;
+        int32_t shared;
+        make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], 1, &plan);
+        fits = fits && cut_rings(gsw_cuda_of(context), factor, 1, &plan, &shared);
+    }
+    return fits;
 }
 
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
@@ -343,7 +363,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const sweep_kernels *kernels = kernels_of(factor);
     const bool several = area->rhs > 1;
     const void *kernel = several ? kernels->several[packed->shape] : kernels->kernel[packed->shape];
-    const unsigned threads = several ? sweep_warps<SWEEP_RHS>::threads : sweep_warps<1>::threads;
+    const unsigned threads = threads_of(cuda, several);
     sweep_plan plan;
     int32_t shared;
     make_plan(cuda, factor, part, area->rhs, &plan);

@@ -68,7 +68,13 @@ __device__ __forceinline__ int32_t cell_of(const sweep_plan &plan, const pencil_
 
 /* In shared memory. Each counter and barrier names the role that writes it. */
 struct sweep_control {
-    uint64_t full[SWEEP_STAGES_MAX];    /* loader: the stage's records are there */
+    union {
+        uint64_t full[SWEEP_STAGES_MAX]; /* loader: the stage's records are there */
+        struct {                         /* the same without bulk copies: counts of slices */
+            int32_t slices_filled[SWEEP_LOADERS]; /* loaders, each of its own */
+            int32_t slices_read[SWEEP_RHS];       /* compute, by right-hand side */
+        };
+    };
     uint64_t completed[SWEEP_BARRIERS]; /* compute, all of its warps: the chunk is completed */
     uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
     int32_t ready[2];                   /* stagers: chunks whose records, b and room are there */
@@ -85,42 +91,22 @@ struct sweep_control {
     uint64_t last; /* nobody reads it: see begin_next_epoch() */
 };
 
-/* Where compute finds a record. With bulk copies: in the ring of stages, by a shared address.
- * Without: in device memory; the loader sees to it that it is in the L2 cache. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-typedef uint32_t record_place;
-#else
-typedef const char *record_place;
-#endif
-
 /* What every role knows. */
 struct sweep_block {
     const sweep_plan *plan;
     sweep_control *control;
-    record_place coefficients; /* the first record */
-    uint32_t b, x;             /* shared addresses */
-    int32_t y0, z0;            /* y' and z of the pencil's first line */
+    uint32_t coefficients, b, x; /* shared addresses */
+    int32_t y0, z0;              /* y' and z of the pencil's first line */
     int32_t lane;
     int32_t rhs;    /* first right-hand side of the block's group */
     uint32_t *done; /* of the group, as in the plan */
     void *faces;
 };
 
-/* ---- Records ------------------------------------------------------------------------------------
- */
-
-template <int n, typename Value>
-__device__ __forceinline__ void load_record(Value *v, uint32_t from) {
-    load_shared<n>(v, from);
-}
-template <int n, typename Value>
-__device__ __forceinline__ void load_record(Value *v, const char *from) {
-    load_global<n>(v, reinterpret_cast<const Value *>(from));
-}
-
-/* The records that lie one after the other from block.coefficients on; then they begin again. */
-__device__ __forceinline__ int32_t records_in_a_row(const sweep_plan &plan) {
-    return BULK_COPIES ? plan.stages * SWEEP_CHUNK : plan.records;
+/* The pencil's records in device memory. */
+__device__ __forceinline__ const char *records_of(const sweep_block &block) {
+    return (const char *)block.plan->values +
+           (int64_t)block.control->ticket * block.plan->records * (int64_t)block.plan->record_bytes;
 }
 
 /* ---- Waits inside the block ---------------------------------------------------------------------
@@ -136,6 +122,14 @@ __device__ __forceinline__ void await_chunk(const uint64_t *barriers, int32_t co
 __device__ __forceinline__ void await_ready(const int32_t *ready, int32_t chunk) {
     while (__any_sync(~0u, *(volatile const int32_t *)ready <= chunk))
         ;
+}
+
+/* Waits, with all lanes, until every loader has filled a slice. */
+__device__ __forceinline__ void await_first_slices(const sweep_control *control) {
+    for (int i = 0; i < SWEEP_LOADERS; i++) {
+        while (__any_sync(~0u, *(volatile const int32_t *)&control->slices_filled[i] == 0))
+            ;
+    }
 }
 
 /* One lane of a compute warp publishes that a chunk is completed. */

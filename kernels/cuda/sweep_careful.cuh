@@ -8,6 +8,33 @@
 
 namespace {
 
+/* Where a step's record is: with bulk copies in the ring of stages, else in device memory, since
+ * slices do not stay until their chunk is completed. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+typedef uint32_t record_place;
+
+__device__ __forceinline__ record_place record_of(const sweep_block &block, int32_t s) {
+    const int32_t c = s / SWEEP_CHUNK;
+    const int32_t stage_row = c % block.plan->stages * SWEEP_CHUNK + s % SWEEP_CHUNK;
+    return block.coefficients + (uint32_t)(stage_row * block.plan->record_bytes);
+}
+#else
+typedef const char *record_place;
+
+__device__ __forceinline__ record_place record_of(const sweep_block &block, int32_t s) {
+    return records_of(block) + (int64_t)(s % block.plan->records) * block.plan->record_bytes;
+}
+#endif
+
+template <typename Value>
+__device__ __forceinline__ void load_coefficient(Value *c, uint32_t from) {
+    load_shared<1>(c, from);
+}
+template <typename Value>
+__device__ __forceinline__ void load_coefficient(Value *c, const char *from) {
+    load_global<1>(c, reinterpret_cast<const Value *>(from));
+}
+
 /* Computes one line's point of a step. `record` is where the step's record is, `b` and `x` are the
  * shared addresses of the lane's b, and of the ring's first row. */
 template <typename Real, typename Value>
@@ -24,10 +51,10 @@ __device__ __forceinline__ Real careful_row(const sweep_block *block, int32_t ri
     const int32_t lz = block->lane / plan.lanes_y * plan.lines_z + (plan.lines_z == 2 ? member : 0);
     auto coefficient = [&](int32_t term) {
         Value c;
-        load_record<1>(&c, record + (uint32_t)sizeof(Value) *
-                                        (uint32_t)gsw_packed_value(plan.terms, members,
-                                                                   16 / (int32_t)sizeof(Value),
-                                                                   term, member, block->lane));
+        load_coefficient(&c, record + (uint32_t)sizeof(Value) *
+                                          (uint32_t)gsw_packed_value(plan.terms, members,
+                                                                     16 / (int32_t)sizeof(Value),
+                                                                     term, member, block->lane));
         return c;
     };
     Real r;
@@ -66,10 +93,11 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
     const uint32_t x_begin = block.x + (uint32_t)(rhs * plan.x_stride);
     const uint32_t b_begin = block.b + (uint32_t)(rhs * plan.b_stride);
     Real *slot = (Real *)block.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    if (!BULK_COPIES && block.lane == 0) /* loaders need not wait any more */
+        *(volatile int32_t *)&control->slices_read[rhs] = INT32_MAX;
     for (int32_t s = first; s < plan.chunks * SWEEP_CHUNK; s++) {
         const int32_t c = s / SWEEP_CHUNK;
-        const int32_t kept = records_in_a_row(plan) / SWEEP_CHUNK;
-        const int32_t record = c % kept * SWEEP_CHUNK + s % SWEEP_CHUNK;
+        const record_place record = record_of(block, s);
         await_ready(control->ready + rhs / sweep_warps<Rhs>::rhs_per_mover, c);
         for (int32_t m = 0; m < members; m++) {
             const int32_t ly =
@@ -82,7 +110,7 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
                 y >= 0 && y < plan.ny && z >= 0 && z < plan.nz && x >= 0 && x < plan.nx;
             const uint32_t cell = (uint32_t)(block.lane * members * (int)sizeof(Real));
             const Real made = careful_row<Real, Value>(
-                &block, s % rows, block.coefficients + (uint32_t)(record * plan.record_bytes),
+                &block, s % rows, record,
                 b_begin + (uint32_t)(s % staged_rows * plan.b_pitch) + cell, x_begin, m);
             const Real r = inside ? made : (Real)0;
             store_shared<1>(x_begin + (uint32_t)(s % rows * plan.x_pitch) + cell +

@@ -18,10 +18,6 @@ __device__ __forceinline__ uint32_t in_register(uint32_t value) {
     asm volatile("mov.u32 %0, %0;" : "+r"(value));
     return value;
 }
-__device__ __forceinline__ const char *in_register(const char *value) {
-    asm volatile("mov.u64 %0, %0;" : "+l"(value));
-    return value;
-}
 
 /* The value is computed before the asm statements that follow. */
 __device__ __forceinline__ void compute_here(double &v) {
@@ -46,6 +42,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     /* The step of a chunk that asks whether the next chunk is ready. The step after it loads the
      * next chunk's records. */
     static constexpr int ASKS_READY = SWEEP_CHUNK - 3;
+    static constexpr int STAGE_STEPS = BULK_COPIES ? (int)SWEEP_CHUNK : (int)SWEEP_SLICE;
 
     const sweep_plan &plan;
     sweep_control *control;
@@ -68,23 +65,26 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     Real h[NEIGHBOURS][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};        /* the lane's own */
     Real scaled[M], sum[M];     /* b times the reciprocal diagonal; what is known of a step */
-    /* Shared addresses: rows of the chunk before and of this one, b. Records, and their diagonals.
-     */
-    uint32_t before = 0, here = 0, b_here, b_next;
-    record_place record, next_record, d_here, d_next;
+    /* Shared addresses: rows of the chunk before and of this one, records, b, diagonal. */
+    uint32_t before = 0, here = 0;
+    uint32_t record, next_record, b_here, b_next, d_here, d_next;
 
     /* Constants of the rings. */
-    record_place records_begin, records_end;
-    uint32_t record_bytes, x_begin, x_end, b_begin, b_bytes;
+    uint32_t record_bytes, records_begin, records_end, x_begin, x_end, b_begin, b_bytes;
     uint32_t d_offset, d_bytes;
     bool diagonal; /* the reciprocal diagonal is stored */
     int32_t chunks;
+
+    /* Where records come in slices. */
+    int32_t slice = 0;    /* the first one of this chunk */
+    int32_t *slices_read; /* those that this warp has loaded */
 
     /* ---- Places */
 
     __device__ __forceinline__ compute_warp(const sweep_block &block, int rhs)
         : plan(*block.plan), control(block.control),
-          ready(block.control->ready + rhs / sweep_warps<Rhs>::rhs_per_mover), lane(block.lane) {
+          ready(block.control->ready + rhs / sweep_warps<Rhs>::rhs_per_mover), lane(block.lane),
+          slices_read(block.control->slices_read + rhs) {
         const int32_t ly = lane % S::lanes_y * S::lines_y, lz = lane / S::lanes_y * S::lines_z;
         find_lines(block, ly, lz);
         find_faces(block, rhs, ly, lz);
@@ -157,7 +157,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         record_bytes = in_register((uint32_t)plan.record_bytes);
         records_begin = block.coefficients;
         records_end = in_register(block.coefficients +
-                                  (uint32_t)(records_in_a_row(plan) * plan.record_bytes));
+                                  (uint32_t)(plan.stages * STAGE_STEPS * plan.record_bytes));
         x_begin = in_register(block.x + (uint32_t)rhs * X_STRIDE);
         x_end = in_register(x_begin + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
         b_bytes = in_register((uint32_t)(plan.staged * SWEEP_CHUNK) * B_PITCH);
@@ -169,30 +169,21 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     /* ---- Loads */
 
     /* Coefficients of the step whose record is at `at`. */
-    __device__ __forceinline__ void load_coefficients_of(int p, record_place at) {
+    __device__ __forceinline__ void load_coefficients_of(int p, uint32_t at) {
         repeat<WHOLE / VECTOR>([&](auto i) {
             constexpr int k = decltype(i)::v;
-            load_record<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
+            load_shared<VECTOR>(&a[p][k * VECTOR], at + (uint32_t)(k * 512 + lane * 16));
         });
         repeat<T * M - WHOLE>([&](auto i) {
             constexpr int k = WHOLE + decltype(i)::v;
-            load_record<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
+            load_shared<1>(&a[p][k], at + (uint32_t)((k * 32 + lane) * (int)sizeof(Value)));
         });
     }
 
     /* b and the reciprocal diagonal of a step, two steps ahead; and their product, one ahead. */
-    __device__ __forceinline__ void load_right_side(int p, record_place d_at, uint32_t b_at) {
-        load_diagonal(d[p], d_at);
+    __device__ __forceinline__ void load_right_side(int p, uint32_t d_at, uint32_t b_at) {
+        load_shared<M>(d[p], d_at);
         load_shared<M>(b[p], b_at);
-    }
-    __device__ __forceinline__ void load_diagonal(Value *v, uint32_t at) const {
-        load_shared<M>(v, at);
-    }
-    __device__ __forceinline__ void load_diagonal(Value *v, const char *at) const {
-        if (diagonal)
-            load_record<M>(v, at);
-        else
-            v[0] = v[M - 1] = 1;
     }
     __device__ __forceinline__ void scale_right_side(int p) {
 #pragma unroll
@@ -200,8 +191,37 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
             scaled[m] = b[p][m] * (Real)d[p][m];
     }
 
+    /* ---- Slices: steps u + 2 and u + 3 of a chunk, for even u, are in one */
+
+    /* Whether the slice is there that step u + 1 begins to load; asked by odd steps. */
+    __device__ __forceinline__ bool is_slice_late(int u) const {
+        const int next =
+            (u + 1) / SWEEP_SLICE + 1; /* slices of a chunk are a multiple of loaders */
+        const int32_t filled =
+            *(const volatile int32_t *)&control->slices_filled[next % SWEEP_LOADERS];
+        return filled <= (slice + next) / SWEEP_LOADERS;
+    }
+
+    __device__ __forceinline__ void load_slice_ahead(int u) {
+        if (u % SWEEP_SLICE == 0) {
+            record += SWEEP_SLICE * record_bytes;
+            record = record == records_end ? records_begin : record;
+        }
+        const uint32_t at = record + (uint32_t)(u % SWEEP_SLICE) * record_bytes;
+        load_coefficients_of(u & 1, at);
+        load_right_side(u & 1, diagonal ? at + d_offset : d_here,
+                        u < SWEEP_CHUNK - 2 ? b_here + (uint32_t)(u + 2) * B_PITCH
+                                            : b_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * B_PITCH);
+        if (u % SWEEP_SLICE == SWEEP_SLICE - 1 && lane == 0)
+            *(volatile int32_t *)slices_read = slice + (u + 1) / SWEEP_SLICE + 1;
+    }
+
     /* What step u + 2 needs, which may be in the next chunk. */
     __device__ __forceinline__ void load_ahead(int u) {
+        if constexpr (!BULK_COPIES) {
+            load_slice_ahead(u);
+            return;
+        }
         if (u < SWEEP_CHUNK - 2) {
             load_coefficients_of(u & 1, record + (uint32_t)(u + 2) * record_bytes);
             load_right_side(u & 1, d_here + (uint32_t)(u + 2) * d_bytes,
@@ -365,6 +385,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         late = is_neighbour_late(u);
         if (u == ASKS_READY)
             late |= chunks_ready < needed;
+        if (!BULK_COPIES && u % SWEEP_SLICE == SWEEP_SLICE - 1)
+            late |= is_slice_late(u);
         if (__any_sync(~0u, late)) {
             do {
                 load_neighbours<true>(u);
@@ -372,6 +394,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
                 late = is_neighbour_late(u);
                 if (u == ASKS_READY)
                     late |= *(const volatile int32_t *)ready < needed;
+                if (!BULK_COPIES && u % SWEEP_SLICE == SWEEP_SLICE - 1)
+                    late |= is_slice_late(u);
             } while (__any_sync(~0u, late));
             add_near(u, near, r);
         }
@@ -403,17 +427,11 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         return wrong;
     }
 
-    /* Where a diagonal of ones is read from; in device memory there is none, nor is it read. */
-    __device__ __forceinline__ uint32_t place_of_ones(uint32_t) const {
-        return shared_address(control->ones);
-    }
-    __device__ __forceinline__ const char *place_of_ones(const char *anywhere) const {
-        return anywhere;
-    }
-
     /* Loads what the first steps need. */
     __device__ __forceinline__ void begin() {
         await_ready(ready, 0);
+        if constexpr (!BULK_COPIES)
+            await_first_slices(control);
         before = x_begin + (uint32_t)((plan.ring - 1) * SWEEP_CHUNK) * X_PITCH;
         here = x_begin;
         record = records_begin;
@@ -422,7 +440,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         d_offset = (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value));
         diagonal = in_register((uint32_t)plan.diagonal) != 0;
         d_bytes = diagonal ? record_bytes : 0;
-        d_here = diagonal ? record + d_offset : place_of_ones(record);
+        d_here = diagonal ? record + d_offset : shared_address(control->ones);
         load_coefficients_of(0, record);
         load_coefficients_of(1, record + record_bytes);
         load_right_side(0, d_here, b_here);
@@ -432,7 +450,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         find_cells();
     }
 
-    /* Where the next chunk's records and b are. */
+    /* Where the next chunk's records (unless they come in slices) and b are. */
     __device__ __forceinline__ void find_next() {
         next_record = record + SWEEP_CHUNK * record_bytes;
         next_record = next_record == records_end ? records_begin : next_record;
@@ -448,8 +466,12 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
             face_z[m] += SWEEP_CHUNK * Rhs * S::face_z;
             face_c[m] += SWEEP_CHUNK * Rhs * S::face_c;
         }
-        record = next_record;
-        d_here = d_next;
+        if constexpr (BULK_COPIES) {
+            record = next_record;
+            d_here = d_next;
+        } else {
+            slice += SWEEP_CHUNK / SWEEP_SLICE;
+        }
         b_here = b_next;
         before = here;
         here += SWEEP_CHUNK * X_PITCH;

@@ -78,12 +78,14 @@
  * all blocks run to their end. The next solve finds the mark of this one, and its first block
  * resets all faces before any block polls or writes them.
  *
- * BEFORE 9.0 there are no bulk copies. Then the loader only brings the next chunks' records into
- * the L2 cache, and compute loads each record from there into the same registers, two steps ahead.
- * Nobody waits for the loader: a chunk is ready when its b is there and the rows of its x are free.
- * Before 8.0, b of one chunk waits in the stager's registers on its way to shared memory
- * (movers.cuh). Barriers are counters in shared memory. Everything else is the same code, so
- * results are the same bits.
+ * BEFORE 9.0 there are no bulk copies. Then two loaders bring the records through registers, in
+ * turns, in stages of a SLICE: two steps. Compute asks for each slice a step before it loads it,
+ * and says when it has; the loader of slice k waits until slice k - stages has been loaded, so its
+ * wait leads to an earlier step, and compute's to a loader that waits for nothing else. The
+ * stager's chunk is ready when its b is there and the rows of its x are free. Careful steps read
+ * records from device memory, because a slice is gone before its chunk is completed. Before 8.0, b
+ * of one chunk waits in the stager's registers on its way to shared memory (movers.cuh). Barriers
+ * are counters in shared memory. Everything else is the same code, so results are the same bits.
  *
  * THE KERNEL BEFORE. From 9.0 on, blocks may start while the kernel before this one ends
  * (launch.cuh). Tickets are safe: all blocks of that kernel have theirs then, and those of each
@@ -101,6 +103,10 @@
 #include "cuda/sweep_receivers.cuh"
 
 namespace {
+
+template <int Rhs> constexpr __host__ __device__ int sweep_threads(void) {
+    return BULK_COPIES ? sweep_warps<Rhs>::threads : sweep_warps<Rhs>::threads_of_slices;
+}
 
 /* One thread takes a ticket. */
 __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_control *control) {
@@ -128,7 +134,7 @@ __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_contro
 template <typename Real, int Rhs>
 __device__ __forceinline__ void empty_halos(const sweep_plan &plan, sweep_control *control,
                                             char *x_ring) {
-    constexpr int THREADS = sweep_warps<Rhs>::threads;
+    constexpr int THREADS = sweep_threads<Rhs>();
     const int thread = (int)threadIdx.x;
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     for (int side = 0; side < 3; side++) {
@@ -154,11 +160,11 @@ __device__ __forceinline__ void empty_halos(const sweep_plan &plan, sweep_contro
 template <typename Real, typename Value, int Rhs>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_control *control,
                                             char *x_ring) {
-    constexpr int THREADS = sweep_warps<Rhs>::threads;
+    constexpr int THREADS = sweep_threads<Rhs>();
     const int thread = (int)threadIdx.x;
     if (thread == 0)
         take_pencil(plan, control);
-    if (thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
+    if (BULK_COPIES && thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
         barrier_init(shared_address(control->full + thread - 32), 1);
     if (thread >= 64 && thread < 64 + SWEEP_BARRIERS) {
         barrier_init(shared_address(control->completed + thread - 64), Rhs);
@@ -169,6 +175,12 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_contro
     if (thread == 96) {
         for (int i = 0; i < Rhs; i++)
             control->steps_completed[i] = 0;
+        if constexpr (!BULK_COPIES) {
+            for (int i = 0; i < Rhs; i++)
+                control->slices_read[i] = 0;
+            for (int i = 0; i < SWEEP_LOADERS; i++)
+                control->slices_filled[i] = 0;
+        }
         control->ready[0] = control->ready[1] = 0;
         control->faces_clean = control->faces_open = 0;
         control->face_users = 1;
@@ -216,25 +228,27 @@ __device__ __forceinline__ void receive(const sweep_block &block, int side) {
     }
 }
 
-/* The pencil's first record. */
-__device__ __forceinline__ record_place first_record(const sweep_plan &plan, int32_t ticket,
-                                                     const char *stages) {
+/* Brings the pencil's records. */
+template <int name, typename Value, int Rhs>
+__device__ __forceinline__ void load(const sweep_block &block, int turn) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    return shared_address(stages);
+    if (block.lane == 0)
+        load_coefficients(block);
 #else
-    return (const char *)plan.values + (int64_t)ticket * plan.records * plan.record_bytes;
+    load_slices<name, Value, Rhs>(block, turn);
 #endif
 }
 
 template <int name, typename Real, typename Value, int Rhs>
-__global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 && Rhs == 1 ? 2 : 1)
+__global__ void __launch_bounds__(sweep_threads<Rhs>(),
+                                  BULK_COPIES && sizeof(Value) == 4 && Rhs == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
     extern __shared__ __align__(128) char memory[];
     __shared__ sweep_control control;
     begin_block<Real, Value, Rhs>(plan, &control, memory + plan.x_offset);
     const sweep_block block = {&plan,
                                &control,
-                               first_record(plan, control.ticket, memory),
+                               shared_address(memory),
                                shared_address(memory + plan.b_offset),
                                shared_address(memory + plan.x_offset),
                                control.pencil.j * plan.tile_y - plan.pad_y,
@@ -247,16 +261,17 @@ __global__ void __launch_bounds__(sweep_warps<Rhs>::threads, sizeof(Value) == 4 
     /* Uniform for the compiler, so that a role's branches are. */
     const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
     constexpr int members = lines_of_a_lane(name), movers = sweep_warps<Rhs>::movers;
-    constexpr int loader = Rhs, stager = loader + 1, storer = stager + movers;
+    constexpr int loader = Rhs, stager = loader + (BULK_COPIES ? 1 : (int)SWEEP_LOADERS);
+    constexpr int storer = stager + movers;
     constexpr int opener = Rhs == 1 ? storer + movers : 0;
     constexpr int first_receiver = storer + movers + (Rhs == 1);
-    if (warp != loader)
+    const bool loads = BULK_COPIES ? warp == loader : warp >= loader && warp < stager;
+    if (!loads)
         await_kernels_before();
     if (warp < Rhs) {
         compute<name, Real, Value, Rhs>(block, warp, warp == opener);
-    } else if (warp == loader) {
-        if (!BULK_COPIES || block.lane == 0)
-            load_coefficients(block);
+    } else if (loads) {
+        load<name, Value, Rhs>(block, warp - loader);
     } else if (warp < storer) {
         stage_b<name, Real, members, Rhs>(block, warp - stager);
     } else if (warp < storer + movers) {

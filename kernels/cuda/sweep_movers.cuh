@@ -37,24 +37,82 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
     }
 }
 
-#else
+#endif
 
-/* Brings the records of the next chunks into the L2 cache: compute loads them from there. */
-__device__ __forceinline__ void load_coefficients(const sweep_block &block) {
+/* ---- Loaders without bulk copies ----------------------------------------------------------------
+ *
+ * They take slices of records in turns, through registers. How much a slice and the next ones lag
+ * does not matter much, since the records are brought into the L2 cache long before. */
+
+enum { SLICES_PREFETCHED = 32 }; /* before they are loaded */
+
+__device__ __forceinline__ void prefetch_slice(const sweep_block &block, int32_t slice) {
     const sweep_plan &plan = *block.plan;
-    const int32_t bytes = SWEEP_CHUNK * plan.record_bytes, kept = plan.records / SWEEP_CHUNK;
-    int32_t from_chunk = 0;
-    for (int32_t c = 0; c < plan.chunks; c++) {
-        if (c >= plan.stages)
-            await_chunk(block.control->completed, SWEEP_BARRIERS, c - plan.stages);
-        const char *from = block.coefficients + (int64_t)from_chunk * bytes;
-        for (int32_t i = block.lane * L2_LINE; i < bytes; i += 32 * L2_LINE)
-            prefetch_to_l2(from + i);
-        from_chunk = from_chunk + 1 == kept ? 0 : from_chunk + 1;
+    const int32_t bytes = SWEEP_SLICE * plan.record_bytes, kept = plan.records / SWEEP_SLICE;
+    const char *from = records_of(block) + (int64_t)(slice % kept) * bytes;
+    for (int32_t i = block.lane * L2_LINE; i < bytes; i += 32 * L2_LINE)
+        prefetch_to_l2(from + i);
+}
+
+/* Waits until every compute warp has read more than `slice` slices. */
+template <int Rhs>
+__device__ __forceinline__ void await_slice_read(const sweep_block &block, int32_t slice) {
+#pragma unroll
+    for (int rhs = 0; rhs < Rhs; rhs++) {
+        while (*(volatile const int32_t *)&block.control->slices_read[rhs] <= slice)
+            __nanosleep(20);
     }
 }
 
-#endif
+template <int name, typename Value, int Rhs>
+__device__ __forceinline__ void load_slices(const sweep_block &block, int turn) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t slices = plan.chunks * (SWEEP_CHUNK / SWEEP_SLICE);
+    int32_t *filled = &block.control->slices_filled[turn];
+    if constexpr (name == SHAPE_OTHER) {
+        /* Careful steps read device memory. */
+        for (int32_t k = turn; k < slices; k += SWEEP_LOADERS) {
+            if (k >= SLICES_PREFETCHED)
+                await_chunk(block.control->completed, SWEEP_BARRIERS,
+                            (k - SLICES_PREFETCHED) / (SWEEP_CHUNK / SWEEP_SLICE));
+            prefetch_slice(block, k);
+        }
+    } else {
+        using S = shape_of<name>;
+        constexpr int most = SWEEP_SLICE * (S::terms + 1) * S::members * 32 * (int)sizeof(Value);
+        constexpr int pieces = (most + 511) / 512; /* of 16 bytes a lane */
+        const int32_t bytes = SWEEP_SLICE * plan.record_bytes, kept = plan.records / SWEEP_SLICE;
+        const char *records = records_of(block) + block.lane * 16;
+        uint32_t to = block.coefficients + (uint32_t)(turn * bytes + block.lane * 16);
+        const uint32_t end = block.coefficients + (uint32_t)(plan.stages * bytes);
+        for (int32_t k = turn; k < min(SLICES_PREFETCHED, slices); k += SWEEP_LOADERS)
+            prefetch_slice(block, k);
+        for (int32_t k = turn; k < slices; k += SWEEP_LOADERS) {
+            double v[pieces][2];
+            const char *from = records + (int64_t)(k % kept) * bytes;
+#pragma unroll
+            for (int i = 0; i < pieces; i++) {
+                if (block.lane * 16 + i * 512 < bytes)
+                    load_global<2>(v[i], (const double *)(from + i * 512));
+            }
+            if (k + SLICES_PREFETCHED < slices)
+                prefetch_slice(block, k + SLICES_PREFETCHED);
+            await_slice_read<Rhs>(block, k - plan.stages);
+#pragma unroll
+            for (int i = 0; i < pieces; i++) {
+                if (block.lane * 16 + i * 512 < bytes)
+                    store_shared<2>(to + (uint32_t)(i * 512), v[i]);
+            }
+            __syncwarp();
+            if (block.lane == 0)
+                *(volatile int32_t *)filled = k / SWEEP_LOADERS + 1;
+            to += (uint32_t)(SWEEP_LOADERS * bytes);
+            to -= to >= end ? (uint32_t)(plan.stages * bytes) : 0;
+        }
+    }
+    if (block.lane == 0)
+        *(volatile int32_t *)filled = INT32_MAX;
+}
 
 /* ---- Between natural order and steps ------------------------------------------------------------
  */
@@ -149,6 +207,22 @@ __device__ __forceinline__ int64_t rhs_of_block(const sweep_block &block, int k)
     return min(block.rhs + k, block.plan->rhs - 1);
 }
 
+enum { B_PREFETCHED = 3 }; /* chunks before it is loaded, without asynchronous copies */
+
+/* Brings the values of a later chunk into the L2 cache. */
+template <int Count, typename Real, int members>
+__device__ __forceinline__ void prefetch_b(const movements<members> &m, const Real *const *b,
+                                           uint32_t wanted, int64_t later) {
+#pragma unroll
+    for (int i = 0; i < m.count; i++) {
+#pragma unroll
+        for (int k = 0; k < Count; k++) {
+            if (wanted >> i & 1u)
+                prefetch_to_l2(b[k] + m.value[i] + later);
+        }
+    }
+}
+
 template <int name, typename Real, int members, int Rhs>
 __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     constexpr int COUNT = sweep_warps<Rhs>::rhs_per_mover;
@@ -210,6 +284,9 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
                 b[k] += advance;
+            if constexpr (!ASYNC_COPIES)
+                prefetch_b<COUNT>(m, b, c + 1 + B_PREFETCHED < line_chunks ? wanted : 0,
+                                  B_PREFETCHED * advance);
         }
         copies.end_group();
     }

@@ -10,6 +10,8 @@ enum {
     SWEEP_BARRIERS = 16,    /* of each kind that count chunks */
     SWEEP_STAGES_MAX = 12,  /* chunks of coefficients in shared memory */
     SWEEP_STAGES_FIRST = 3, /* of these, so many are loaded before the block waits for the first */
+    SWEEP_SLICE = 2,        /* steps of a stage without bulk copies, */
+    SWEEP_LOADERS = 4,      /* and warps that fill such stages in turns */
     SWEEP_POLLED_ROWS = 3   /* rows at most that a receiver's lane polls at once */
 };
 
@@ -20,6 +22,7 @@ template <int Rhs> struct sweep_warps {
     static constexpr int rhs_per_mover = Rhs / movers;
     /* Compute, loader, stagers, storers, receivers; and an opener, where compute is not it. */
     static constexpr int threads = 32 * (Rhs + 1 + 2 * movers + 3 + (Rhs == 1));
+    static constexpr int threads_of_slices = threads + 32 * (SWEEP_LOADERS - 1);
     static constexpr int ahead = Rhs > 1 ? 1 : 4; /* chunks of b on their way from memory */
     static constexpr int slack = Rhs > 1 ? 2 : 3; /* chunks of b's ring beyond these */
     static constexpr int polled_rows = Rhs > 1 ? 4 : (int)SWEEP_POLLED_ROWS;
