@@ -221,7 +221,8 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     const gsw_stencil stencil =
         factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
     gsw_tiles tiles;
-    gsw_tiles_derive(&tiles, &factor->grid, &stencil, 1);
+    /* Slabs are planes of z, so the axes stay where they are. */
+    gsw_tiles_derive(&tiles, &factor->grid, &stencil, factor->slab == 0);
     if (tiles.nx > EXTENT_MAX || tiles.width > EXTENT_MAX || tiles.nz > EXTENT_MAX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA take at most 2^25 points along an axis, not %lld x %lld x "

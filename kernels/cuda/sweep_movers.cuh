@@ -44,7 +44,7 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
  * They take slices of records in turns, through registers. How much a slice and the next ones lag
  * does not matter much, since the records are brought into the L2 cache long before. */
 
-enum { SLICES_PREFETCHED = 32 }; /* before they are loaded */
+enum { SLICES_PREFETCHED = 12 }; /* before they are loaded */
 
 __device__ __forceinline__ void prefetch_slice(const sweep_block &block, int32_t slice) {
     const sweep_plan &plan = *block.plan;
