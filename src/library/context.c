@@ -175,7 +175,8 @@ gsw_backend gsw_context_backend(const gsw_context *context) {
 }
 
 int gsw_context_threads(const gsw_context *context) {
-    return context == NULL || context->threads < 1 || gsw_forked_from_threads() ? 1 : context->threads;
+    return context == NULL || context->threads < 1 || gsw_forked_from_threads() ? 1
+                                                                                : context->threads;
 }
 
 const char *gsw_context_device(const gsw_context *context) {
