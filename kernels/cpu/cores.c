@@ -54,6 +54,7 @@ static int lost_cores(void) {
 /* One of the threads that compute lost its core. */
 static void lose_core(int64_t now) {
     int64_t last = GET(last);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): unsafe only while somebody changes the environment */
     if (getenv("GSW_KEEP_THREADS") != NULL)
         return;
     if (now - last < SAME_EVENT || !atomic_compare_exchange_strong(&cores.last, &last, now))

@@ -11,6 +11,10 @@
 
 enum { GRAIN = 16384 }; /* rows: waking a thread costs about as much as scaling so many */
 
+static inline int useful_threads(const gsw_context *context, const gsw_factor *factor) {
+    return gsw_useful_threads(context, factor->points, GRAIN);
+}
+
 static double diagonal_at(const gsw_matrix *matrix, int64_t row) {
     if (matrix->format == GSW_FORMAT_STENCIL) {
         const void *values = matrix->array.values[matrix->stencil.center];
@@ -28,9 +32,9 @@ static double diagonal_at(const gsw_matrix *matrix, int64_t row) {
 gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                void *reciprocal) {
     const double shift = factor->options.pivot_shift;
-    const int threads = gsw_useful_threads(context, factor->points, GRAIN);
     int64_t bad = INT64_MAX, shifted = 0;
-#pragma omp parallel for num_threads(threads) reduction(min : bad) reduction(+ : shifted)
+#pragma omp parallel for num_threads(useful_threads(context, factor)) reduction(min : bad)         \
+    reduction(+ : shifted)
     for (int64_t row = 0; row < factor->points; row++) {
         double d = diagonal_at(matrix, row);
         const double size = fabs(d);
@@ -59,19 +63,18 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
 
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,
                           int64_t count, const void *b, int64_t ldb, void *x, int64_t ldx) {
-    const int threads = gsw_useful_threads(context, factor->points, GRAIN);
     const int f32 = factor->options.factor_type == GSW_F32;
     for (int64_t r = 0; r < count; r++) {
         if (factor->options.vector_type == GSW_F32) {
             const float *from = (const float *)b + r * ldb, *d = reciprocal;
             float *to = (float *)x + r * ldx;
-#pragma omp parallel for num_threads(threads)
+#pragma omp parallel for num_threads(useful_threads(context, factor))
             for (int64_t i = 0; i < factor->points; i++)
                 to[i] = from[i] * d[i];
         } else {
             const double *from = (const double *)b + r * ldb;
             double *to = (double *)x + r * ldx;
-#pragma omp parallel for num_threads(threads)
+#pragma omp parallel for num_threads(useful_threads(context, factor))
             for (int64_t i = 0; i < factor->points; i++)
                 to[i] = from[i] * (f32 ? (double)((const float *)reciprocal)[i]
                                        : ((const double *)reciprocal)[i]);
