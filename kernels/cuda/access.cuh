@@ -175,19 +175,22 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
  * load_global                 loads from global memory, in the order of the thread's program
  * store_now_if                volatile stores to global memory, which the compiler does not put
  *                             off; `wanted` is a predicate, not a branch */
-#define ACCESS_SHARED(Real, type, letter)                                                          \
-    template <int n> __device__ __forceinline__ void load_shared(Real *v, uint32_t from) {         \
+#define ACCESS_LOADS(name, From, instruction, place, Real, type, letter)                           \
+    template <int n> __device__ __forceinline__ void name(Real *v, From from) {                    \
         if constexpr (n == 4)                                                                      \
-            asm volatile("ld.volatile.shared.v4." type " {%0, %1, %2, %3}, [%4];"                  \
+            asm volatile(instruction ".v4." type " {%0, %1, %2, %3}, [%4];"                        \
                          : "=" letter(v[0]), "=" letter(v[1]), "=" letter(v[2]), "=" letter(v[3])  \
-                         : "r"(from));                                                             \
+                         : place(from));                                                           \
         else if constexpr (n == 2)                                                                 \
-            asm volatile("ld.volatile.shared.v2." type " {%0, %1}, [%2];"                          \
+            asm volatile(instruction ".v2." type " {%0, %1}, [%2];"                                \
                          : "=" letter(v[0]), "=" letter(v[1])                                      \
-                         : "r"(from));                                                             \
+                         : place(from));                                                           \
         else                                                                                       \
-            asm volatile("ld.volatile.shared." type " %0, [%1];" : "=" letter(v[0]) : "r"(from));  \
-    }                                                                                              \
+            asm volatile(instruction "." type " %0, [%1];" : "=" letter(v[0]) : place(from));      \
+    }
+
+#define ACCESS_SHARED(Real, type, letter)                                                          \
+    ACCESS_LOADS(load_shared, uint32_t, "ld.volatile.shared", "r", Real, type, letter)             \
     template <int n> __device__ __forceinline__ void store_shared(uint32_t to, const Real *v) {    \
         if constexpr (n == 2)                                                                      \
             asm volatile("st.volatile.shared.v2." type " [%0], {%1, %2};" ::"r"(to), letter(v[0]), \
@@ -223,18 +226,7 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
                      : "memory");
 
 #define ACCESS_GLOBAL(Real, type, letter)                                                          \
-    template <int n> __device__ __forceinline__ void load_global(Real *v, const Real *from) {      \
-        if constexpr (n == 4)                                                                      \
-            asm volatile("ld.global.v4." type " {%0, %1, %2, %3}, [%4];"                           \
-                         : "=" letter(v[0]), "=" letter(v[1]), "=" letter(v[2]), "=" letter(v[3])  \
-                         : "l"(from));                                                             \
-        else if constexpr (n == 2)                                                                 \
-            asm volatile("ld.global.v2." type " {%0, %1}, [%2];"                                   \
-                         : "=" letter(v[0]), "=" letter(v[1])                                      \
-                         : "l"(from));                                                             \
-        else                                                                                       \
-            asm volatile("ld.global." type " %0, [%1];" : "=" letter(v[0]) : "l"(from));           \
-    }                                                                                              \
+    ACCESS_LOADS(load_global, const Real *, "ld.global", "l", Real, type, letter)                  \
     template <scope at, int n>                                                                     \
     __device__ __forceinline__ void load_kept(Real *v, const Real *from, uint64_t policy) {        \
         static_assert(at != scope::block, "the values are in global memory");                      \
@@ -274,6 +266,7 @@ ACCESS_GLOBAL(float, "f32", "f")
 #undef ACCESS_KEPT_STORE
 #undef ACCESS_KEPT_LOAD
 #undef ACCESS_SHARED
+#undef ACCESS_LOADS
 #undef ACCESS_POLICY
 #undef ACCESS_HINT
 

@@ -5,8 +5,8 @@
 
 namespace {
 
-/* Kernels for less than 9.0 keep records out of shared memory (sweep_block.cuh). They have not run
- * on a device yet: only test builds use them. */
+/* Kernels for less than 9.0 bring records in slices (sweep_kernel.cuh). Not all tests have passed
+ * with them yet: only test builds use them. */
 #ifdef GSW_CUDA_AS
 constexpr int OLDEST_CAPABILITY = 70;
 #else

@@ -6,7 +6,7 @@
  * Its warps have roles. They hand work on through shared memory, chunk by chunk (8 steps):
  *
  *   compute    solves: a warp per right-hand side, one point of each of a lane's lines per step
- *   loader     copies packed records into a ring of stages (one thread)
+ *   loader     copies packed records into a ring of stages (one thread; BEFORE 9.0: several warps)
  *   stager     copies b, from lines in natural order to steps; publishes the chunks that are ready:
  *              their records and b are there, and the rows of their x are free
  *   storer     copies x, from steps to lines in natural order

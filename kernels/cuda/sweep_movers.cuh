@@ -41,8 +41,9 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
 
 /* ---- Loaders without bulk copies ----------------------------------------------------------------
  *
- * They take slices of records in turns, through registers. How much a slice and the next ones lag
- * does not matter much, since the records are brought into the L2 cache long before. */
+ * They take slices of records in turns, through registers. Records are in the L2 cache before they
+ * are loaded, but not long before: what all blocks have there at a time must fit (perf/NOTES.md).
+ */
 
 enum { SLICES_PREFETCHED = 12 }; /* before they are loaded */
 
