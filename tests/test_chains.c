@@ -125,8 +125,9 @@ START_TEST(known_coordinates) {
     static const struct {
         const char *name;
         int32_t shear, skew, halo;
-    } known[] = {{"D2N5", 0, 1, 1},  {"D2N9", 0, 2, 1},  {"D3N7", 0, 1, 1},  {"D3N13", 0, 1, 2},
-                 {"D3N15", 1, 1, 2}, {"D3N19", 1, 2, 2}, {"D3N27", 1, 2, 2}, {"D3N33", 1, 2, 2}};
+    } known[] = {{"D2N5", 0, 1, 1},  {"D2N9", 0, 2, 1},   {"D3N7", 0, 1, 1},   {"D3N13", 0, 1, 2},
+                 {"D3N15", 1, 1, 2}, {"D3N15X", 0, 2, 1}, {"D3N15Y", 1, 2, 2}, {"D3N15Z", 1, 1, 2},
+                 {"D3N19", 1, 2, 2}, {"D3N27", 1, 2, 2},  {"D3N33", 1, 2, 2}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const gsw_grid grid = {30, 20, known[i].name[1] == '2' ? 1 : 10};
         gsw_stencil stencil;

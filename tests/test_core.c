@@ -193,8 +193,8 @@ static int stencils_known(void) {
 }
 
 START_TEST(the_known_stencils_are_these) {
-    static const char *const known[] = {"D2N5",  "D2N9",  "D3N7",  "D3N13",
-                                        "D3N15", "D3N19", "D3N27", "D3N33"};
+    static const char *const known[] = {"D2N5",   "D2N9",   "D3N7",  "D3N13", "D3N15", "D3N15X",
+                                        "D3N15Y", "D3N15Z", "D3N19", "D3N27", "D3N33"};
     const int count = (int)(sizeof known / sizeof known[0]);
     ck_assert_int_eq(stencils_known(), count);
     for (int k = 0; k < count; k++)
@@ -204,14 +204,19 @@ START_TEST(the_known_stencils_are_these) {
 }
 END_TEST
 
-/* A name says the dimensions and the points; a stencil of the plane stays in it. */
+/* A name says the dimensions and the points, and at most an axis; a stencil of the plane stays in
+ * it.
+ */
 START_TEST(named_stencils_are_whole_and_sorted) {
     const char *name = gsw_stencil_known(_i);
     gsw_stencil stencil;
     ck_assert_int_eq(gsw_stencil_named(name, &stencil), GSW_SUCCESS);
     char derived[32];
     snprintf(derived, sizeof derived, "D%dN%d", stencil.offsets[0].dz < 0 ? 3 : 2, stencil.count);
-    ck_assert_str_eq(derived, name);
+    ck_assert_msg(strncmp(name, derived, strlen(derived)) == 0, "%s is a %s", name, derived);
+    const char *axis = name + strlen(derived);
+    ck_assert_msg(axis[0] == '\0' || (strchr("XYZ", axis[0]) != NULL && axis[1] == '\0'), "%s",
+                  name);
     ck_assert_int_eq(stencil.center, stencil.count / 2);
     ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){-1, 0, 0}), 0);
     for (int k = 0; k < stencil.count; k++) {
@@ -246,6 +251,17 @@ START_TEST(named_stencils_hold_what_they_say) {
             for (int dx = -1; dx <= 1; dx++)
                 ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){dx, dy, dz}) >= 0,
                                  abs(dx) + abs(dy) + abs(dz) != 2);
+    for (int axis = 0; axis < 3; axis++) {
+        const char name[] = {'D', '3', 'N', '1', '5', (char)('X' + axis), '\0'};
+        ck_assert_int_eq(gsw_stencil_named(name, &s), GSW_SUCCESS);
+        ck_assert_int_eq(s.count, 15);
+        for (int k = 0; k < s.count; k++) {
+            const gsw_offset o = s.offsets[k];
+            const int along = abs(axis == 0 ? o.dx : axis == 1 ? o.dy : o.dz);
+            ck_assert_int_le(along, 1);
+            ck_assert_int_le(abs(o.dx) + abs(o.dy) + abs(o.dz) - along, 1);
+        }
+    }
     ck_assert_int_eq(gsw_stencil_named("D3N19", &s), GSW_SUCCESS);
     ck_assert_int_ge(gsw_stencil_find(&s, (gsw_offset){-1, 0, 1}), 0);
     ck_assert_int_eq(gsw_stencil_find(&s, (gsw_offset){1, 1, 1}), -1);

@@ -37,12 +37,19 @@ OFFSETS = {
              if abs(dx) + abs(dy) + abs(dz) <= 1],
     "D3N15": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)
               if abs(dx) + abs(dy) + abs(dz) != 2],
+    "D3N15X": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)
+               if abs(dy) + abs(dz) <= 1],
+    "D3N15Y": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)
+               if abs(dx) + abs(dz) <= 1],
+    "D3N15Z": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)
+               if abs(dx) + abs(dy) <= 1],
     "D3N27": [(dx, dy, dz) for dx in (-1, 0, 1) for dy in (-1, 0, 1) for dz in (-1, 0, 1)],
 }
 CASES = [
     ("D2N5", (7, 5, 1)), ("D2N5", (1, 13, 1)), ("D2N5", (17, 1, 1)), ("D2N9", (11, 3, 1)),
     ("D2N9", (8, 8, 1)), ("D3N7", (5, 4, 3)), ("D3N7", (13, 1, 5)), ("D3N7", (1, 1, 9)),
-    ("D3N7", (9, 10, 2)), ("D3N15", (6, 7, 5)), ("D3N27", (4, 3, 5)),
+    ("D3N7", (9, 10, 2)), ("D3N15", (6, 7, 5)), ("D3N15X", (6, 7, 5)),
+    ("D3N15Y", (5, 9, 4)), ("D3N15Z", (9, 4, 6)), ("D3N27", (4, 3, 5)),
     ("D3N27", (7, 2, 2)), ("D3N27", (1, 6, 4)),
 ]
 
@@ -338,7 +345,7 @@ def test_grid_and_stencil():
     assert gs.Stencil(OFFSETS["D3N27"]) == gs.Stencil("d3n27")
     assert set(OFFSETS) <= set(gs.Stencil.known())
     for name in gs.Stencil.known():
-        assert gs.Stencil(name).name == name and name.endswith(f"N{len(gs.Stencil(name))}")
+        assert gs.Stencil(name).name == name and name.rstrip("XYZ").endswith(f"N{len(gs.Stencil(name))}")
     assert len({stencil, gs.Stencil(stencil.offsets)}) == 1
 
 

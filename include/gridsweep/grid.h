@@ -49,7 +49,11 @@ static inline int64_t gsw_grid_row(const gsw_grid *grid, int64_t x, int64_t y, i
 /* A stencil by its name, in any case:
  *   D2N5  centre and 4 axis neighbours in the plane     D2N9  the 3 x 3 square
  *   D3N7  centre and 6 axis neighbours                  D3N13 D3N7 and the 6 at distance two
- *   D3N15 D3N7 and the 8 corners of the cube            D3N19 the 3 x 3 x 3 cube without corners
+ *   D3N15 D3N7 and the 8 corners of the cube
+ *   D3N15X  3 points along x, at the centre and at its 4 neighbours across x: what multigrid
+ *           makes of D3N7 when it coarsens x
+ *   D3N15Y  the same along y                            D3N15Z  the same along z
+ *   D3N19 the 3 x 3 x 3 cube without corners
  *   D3N27 the 3 x 3 x 3 cube                            D3N33 D3N27 and the 6 at distance two
  * Errors: INVALID_ARGUMENT (NULL, unknown name). */
 GSW_API

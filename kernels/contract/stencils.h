@@ -8,14 +8,17 @@
 /* ROW(name, lower): `lower` is O(dx, dy, dz) for each offset of the lower part, in ascending
  * (dz, dy, dx) order. Every stencil also holds (-1, 0, 0), the last offset of the lower part, which
  * is not listed; and the centre; and the upper part, which is the lower part's mirror image. The
- * name is D, the dimensions, N, the number of points. No row overruns an array: static assertions
- * refuse a row that its users cannot hold. */
+ * name is D, the dimensions, N, the number of points, and an axis where that is not all. No row
+ * overruns an array: static assertions refuse a row that its users cannot hold. */
 #define GSW_NAMED_STENCILS(ROW, O)                                                                 \
     ROW(D2N5, O(0, -1, 0))                                                                         \
     ROW(D2N9, O(-1, -1, 0) O(0, -1, 0) O(1, -1, 0))                                                \
     ROW(D3N7, O(0, 0, -1) O(0, -1, 0))                                                             \
     ROW(D3N13, O(0, 0, -2) O(0, 0, -1) O(0, -2, 0) O(0, -1, 0) O(-2, 0, 0))                        \
     ROW(D3N15, O(-1, -1, -1) O(1, -1, -1) O(0, 0, -1) O(-1, 1, -1) O(1, 1, -1) O(0, -1, 0))        \
+    ROW(D3N15X, O(-1, 0, -1) O(0, 0, -1) O(1, 0, -1) O(-1, -1, 0) O(0, -1, 0) O(1, -1, 0))         \
+    ROW(D3N15Y, O(0, -1, -1) O(0, 0, -1) O(0, 1, -1) O(-1, -1, 0) O(0, -1, 0) O(1, -1, 0))         \
+    ROW(D3N15Z, O(0, -1, -1) O(-1, 0, -1) O(0, 0, -1) O(1, 0, -1) O(0, 1, -1) O(0, -1, 0))         \
     ROW(D3N19, O(0, -1, -1) O(-1, 0, -1) O(0, 0, -1) O(1, 0, -1) O(0, 1, -1) O(-1, -1, 0)          \
                    O(0, -1, 0) O(1, -1, 0))                                                        \
     ROW(D3N27, O(-1, -1, -1) O(0, -1, -1) O(1, -1, -1) O(-1, 0, -1) O(0, 0, -1) O(1, 0, -1)        \

@@ -6,7 +6,7 @@
  * inside the grid are dropped. Then the grid is sheared:
  *
  *   y' = y + shear * z   with the smallest shear >= 0 that gives every dependence dy' <= 0:
- *                        0 for D3N7 and D3N13, 1 for D3N15, D3N19, D3N27 and D3N33
+ *                        0 for D3N7, D3N13 and D3N15X, 1 for the other named stencils of 3D
  *
  * The neighbour at (dx, dy, dz) is found dl = dy + shear*dz values of y' away. How many *steps*
  * back it was computed depends on how lines form pencils: chains.h (CPU) and tiles.h (CUDA). */
