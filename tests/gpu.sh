@@ -2,7 +2,8 @@
 # Tests on a machine with a GPU: builds everything there, runs every test that needs a device, runs
 # some of them under compute-sanitizer, and writes a report. All tests run twice: with the kernels
 # for this device, and with those for the oldest ones (compiled as for compute capability 7.5, in
-# DIR-portable, with 64 KiB of shared memory a block: see GSW_CUDA_AS in CONTRIBUTING.md).
+# DIR-portable, with 64 KiB of shared memory a block: see GSW_CUDA_AS in CONTRIBUTING.md). Then
+# tests/same_bits.sh compares what both compute.
 #
 #   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--no-sanitizers] [--no-portable]
 #   tests/gpu.sh --hash          prints the hash of the kernels' sources, nothing else
@@ -135,9 +136,20 @@ build_and_test() {
     echo $((SECONDS - begin)) >"$folder/seconds"
 }
 
+# Leaves what it says in DIR-portable/same_bits.log.
+compare_bits() {
+    bash tests/same_bits.sh "$build/gridsweep" "$build-portable/gridsweep" \
+        >"$build-portable/same_bits.log" || {
+        echo "gpu.sh: the two ways differ" >&2
+        failed=1
+    }
+    cat "$build-portable/same_bits.log"
+}
+
 build_and_test native "$build"
 if [ "$ways" != native ]; then
     GSW_CUDA_SHARED_KIB=64 build_and_test portable "$build-portable" -DGSW_CUDA_AS=75
+    compare_bits
 fi
 
 # complain LOG WHAT...: what went wrong, what the tool says, and the end of the log.
@@ -282,6 +294,8 @@ write_report() {
     if [ "$ways" != native ]; then
         echo '  ,"portable": {'
         tested "$build-portable"
+        sed -n '$s/\([0-9]*\) the same, \([0-9]*\) different/  ,"same_bits": {"same": \1, "different": \2}/p' \
+            "$build-portable/same_bits.log"
         echo "  }"
     fi
     echo '  ,"sanitizers": {'

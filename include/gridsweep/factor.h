@@ -20,8 +20,8 @@
  * the context's stream and return at once; they allocate nothing and can be captured in a CUDA
  * graph, which stays good when the factor gets new values. What a kernel runs into (TIMEOUT) comes
  * from the next call that takes the context, or from gsw_context_synchronize(). All kinds but
- * JACOBI need a device of compute capability 9.0 or newer and couplings that reach no farther than
- * one tile of lines; else making the factor ends in UNSUPPORTED. An extraction copies to the host.
+ * JACOBI need couplings that reach no farther than one tile of lines; else making the factor ends
+ * in UNSUPPORTED. An extraction copies to the host.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.2-10.3 (ILU(0),
  * IKJ variant; SSOR); Pommerell and Fichtner (1991) for DILU; the skewed wavefront is Lamport's

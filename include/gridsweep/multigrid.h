@@ -53,9 +53,8 @@
  * Both backends make and apply a hierarchy where the matrix is. On CUDA the set-up runs on the
  * device: the host reads each level's survey, which decides what the next level is, and inverts the
  * coarsest matrix where that is nearly singular. An application is queued on the context's stream,
- * allocates nothing and does not wait. CUDA needs compute capability 9.0. Iterations on the two
- * differ by one at most in what has been tried: CUDA solves larger levels directly, and extends
- * coarse stencils to named ones.
+ * allocates nothing and does not wait. Iterations on the two differ by one at most in what
+ * has been tried: CUDA solves larger levels directly, and extends coarse stencils to named ones.
  *
  * Sources: Dendy, Black box multigrid, J. Comput. Phys. 48 (1982), and Appl. Math. Comput. 13
  * (1983); Trottenberg, Oosterlee and Schueller, Multigrid (2001), for cycles. */

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(ELIMINATE_THREADS, Members)
  */
 
 template <class Real, int Name> eliminate_kernel named_kernel(int dilu) {
-    constexpr int members = lines_of_a_lane(Name);
+    constexpr int members = lines_of_a_lane(Name, true);
     using ilu = named_layout<Real, Name, false, members>;
     using diagonal = named_layout<Real, Name, true, members>;
     return dilu

@@ -206,10 +206,10 @@ void choose_tiles(gsw_context *context, gsw_factor *factor, const gsw_tiles &til
     gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
     if (shape != gsw_name_shape(&tiles.part[1]))
         shape = SHAPE_OTHER;
-    cut_parts(factor, tiles, shape, gsw_cuda_tile_shape(shape, &tiles));
+    cut_parts(factor, tiles, shape, gsw_cuda_tile_shape(context, shape, &tiles));
     if (gsw_cuda_of(context)->capability >= BULK_COPIES_SINCE)
         return;
-    gsw_tile_shape tile = gsw_cuda_tile_shape(SHAPE_OTHER, &tiles);
+    gsw_tile_shape tile = gsw_cuda_tile_shape(context, SHAPE_OTHER, &tiles);
     while (!gsw_cuda_sweep_fits(context, factor) && tile.lanes_y > tiles.halo_y) {
         cut_parts(factor, tiles, SHAPE_OTHER, tile);
         tile.lanes_y /= 2;

@@ -11,17 +11,6 @@ extern "C" {
 #include "geometry/tiles.h"
 }
 
-/* Lines of a lane in the tile of a shape: two in stars, whose lines have few coefficients. */
-static constexpr __host__ __device__ int lines_of_a_lane(int name) {
-    int lines = 1;
-#define SHAPE_LINES(shape, lower)                                                                  \
-    if (name == SHAPE_##shape && SHAPE_STAR_##shape)                                               \
-        lines = 2;
-    GSW_NAMED_STENCILS(SHAPE_LINES, GSW_NO_OFFSET)
-#undef SHAPE_LINES
-    return lines;
-}
-
 /* Do all couplings of a shape lie in one plane? */
 static constexpr __host__ __device__ bool is_flat(int name) {
     bool flat = false;
@@ -31,10 +20,22 @@ static constexpr __host__ __device__ bool is_flat(int name) {
     return flat;
 }
 
+/* Lines of a lane in the tile of a shape: two in stars, whose lines have few coefficients; but one
+ * in the plane on devices without bulk copies, whose shared memory holds no more. */
+static constexpr __host__ __device__ int lines_of_a_lane(int name, bool bulk_copies) {
+    int lines = 1;
+#define SHAPE_LINES(shape, lower)                                                                  \
+    if (name == SHAPE_##shape && SHAPE_STAR_##shape)                                               \
+        lines = 2;
+    GSW_NAMED_STENCILS(SHAPE_LINES, GSW_NO_OFFSET)
+#undef SHAPE_LINES
+    return is_flat(name) && !bulk_copies ? 1 : lines;
+}
+
 /* The tile of a named shape. */
-static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name) {
-    return {is_flat(name) ? 32 : 8, is_flat(name) ? lines_of_a_lane(name) : 1,
-            is_flat(name) ? 1 : lines_of_a_lane(name)};
+static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name, bool bulk_copies) {
+    const int lines = lines_of_a_lane(name, bulk_copies);
+    return is_flat(name) ? gsw_tile_shape{32, lines, 1} : gsw_tile_shape{8, 1, lines};
 }
 
 /* One pencil of a part. Pencils are stored, and blocks take them, in an order in which each one

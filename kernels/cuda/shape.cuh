@@ -3,6 +3,7 @@
 #ifndef GSW_CUDA_SHAPE_CUH
 #define GSW_CUDA_SHAPE_CUH
 
+#include "cuda/movers.cuh"
 #include "cuda/packed.cuh"
 
 namespace {
@@ -47,7 +48,7 @@ struct source {
 template <int name> struct shape_of {
     using table = couplings_of<name>;
     static constexpr int terms = table::count();
-    static constexpr gsw_tile_shape tile = tile_of_shape(name);
+    static constexpr gsw_tile_shape tile = tile_of_shape(name, BULK_COPIES);
     static constexpr int lanes_y = tile.lanes_y, lanes_z = 32 / lanes_y;
     static constexpr int lines_y = tile.lines_y, lines_z = tile.lines_z;
     static constexpr int members = lines_y * lines_z;

@@ -5,14 +5,6 @@
 
 namespace {
 
-/* Kernels for less than 9.0 bring records in slices (sweep_kernel.cuh). Not all tests have passed
- * with them yet: only test builds use them. */
-#ifdef GSW_CUDA_AS
-constexpr int OLDEST_CAPABILITY = 70;
-#else
-constexpr int OLDEST_CAPABILITY = 90;
-#endif
-
 /* ---- Launch shapes ----------------------------------------------------------------------------
  */
 
@@ -43,20 +35,19 @@ constexpr int32_t FEWEST_STAGES = 2;
 /* The same in slices, without bulk copies: one that compute loads, and some that come. */
 constexpr int32_t FEWEST_SLICES = 3, MOST_SLICES = 12;
 
-/* Chunks of b's ring that are neither on their way nor read by compute, at least. */
-constexpr int32_t FEWEST_SLACK = 2;
-
-/* Chunks of b's ring beyond a pencil's delay. */
-template <int Rhs> int32_t chunks_of_b(int capability) {
+/* Chunks of b's ring beyond a pencil's delay: those on their way from memory, and slack, which is
+ * neither that nor read by compute; only one chunk of slack where the ring is `tight`. */
+template <int Rhs> int32_t chunks_of_b(int capability, bool tight) {
+    using warps = sweep_warps<Rhs>;
     /* Without asynchronous copies one chunk is on its way, in registers. */
-    return capability >= ASYNC_COPIES_SINCE ? sweep_warps<Rhs>::ahead + sweep_warps<Rhs>::slack
-                                            : 1 + FEWEST_SLACK;
+    const bool queued = capability < ASYNC_COPIES_SINCE;
+    return (queued ? 1 : warps::ahead) + (tight ? 1 : queued ? 2 : warps::slack);
 }
 
 /* Cuts the rings of a block with `rhs` right-hand sides and `most` bytes. False where not even the
  * smallest rings fit. */
 bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t real, int32_t rhs,
-                  sweep_plan *plan, int32_t *shared) {
+                  bool tight, sweep_plan *plan, int32_t *shared) {
     const int32_t lag = (plan->delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t reach = (plan->lead + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
     const int32_t values = plan->tile_y * plan->tile_z;
@@ -72,8 +63,8 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
     plan->b_stride = sweep_row_stride(values, real);
     plan->x_pitch = sweep_row_pitch(of_row, real, rhs);
     plan->b_pitch = sweep_row_pitch(values, real, rhs);
-    plan->staged =
-        lag + (rhs > 1 ? chunks_of_b<SWEEP_RHS>(capability) : chunks_of_b<1>(capability));
+    plan->staged = lag + (rhs > 1 ? chunks_of_b<SWEEP_RHS>(capability, tight)
+                                  : chunks_of_b<1>(capability, tight));
     plan->polled_rows = plan->chunks > MANY_CHUNKS ? SWEEP_POLLED_ROWS : 1;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
@@ -107,15 +98,19 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
     if (rhs == 1 && two_blocks(cuda, factor) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
-                     cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, plan,
+                     cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,
                      shared) &&
         plan->stages >= STAGES_FOR_TWO) {
         if (factor->packed->view[0].members > 1)
             plan->polled_rows = SWEEP_POLLED_ROWS;
         return true;
     }
-    return cut_rings_to(cuda->capability, factor->packed->shape,
-                        cuda->shared_per_block - RESERVED_SHARED, real, rhs, plan, shared);
+    bool fits = false;
+    for (int tight = 0; !fits && tight <= (rhs == 1); tight++)
+        fits =
+            cut_rings_to(cuda->capability, factor->packed->shape,
+                         cuda->shared_per_block - RESERVED_SHARED, real, rhs, tight, plan, shared);
+    return fits;
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -292,9 +287,10 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
 
 } // namespace
 
-gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles) {
+gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
+                                   const gsw_tiles *tiles) {
     if (name != SHAPE_OTHER)
-        return tile_of_shape(name);
+        return tile_of_shape(name, gsw_cuda_of(context)->capability >= BULK_COPIES_SINCE);
     /* A pencil reads the tiles next to it only. */
     int32_t lanes_y = tiles->nz == 1 ? 32 : 8;
     while (lanes_y > 1 && lanes_y / 2 >= tiles->halo_y && GSW_TILE_LANES / lanes_y < tiles->halo_z)
@@ -329,11 +325,6 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_tiles *t = &packed->view[0].tiles;
     sweep_plan plan;
-    if (cuda->capability < OLDEST_CAPABILITY)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "factors on CUDA need compute capability %d.%d or newer; %s, or the code "
-                        "that this build has for it, has less",
-                        OLDEST_CAPABILITY / 10, OLDEST_CAPABILITY % 10, context->device);
     make_plan(cuda, factor, 0, 1, &plan);
     if (!gsw_cuda_sweep_fits(context, factor))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,

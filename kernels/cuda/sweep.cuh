@@ -12,8 +12,9 @@ void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed);
 /* Whether pencils of the factor's tiles, which may have no tables yet, fit the device. */
 bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor);
 
-/* The tile that the sweep's kernels want for a shape. */
-gsw_tile_shape gsw_cuda_tile_shape(gsw_shape_name name, const gsw_tiles *tiles);
+/* The tile that the sweep's kernels on the context's device want for a shape. */
+gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
+                                   const gsw_tiles *tiles);
 
 /* One sweep with part `part`, asynchronous; b and x are device vectors in natural order. The first
  * one with several right-hand sides allocates. */

@@ -124,9 +124,9 @@ __device__ __forceinline__ void await_ready(const int32_t *ready, int32_t chunk)
         ;
 }
 
-/* Waits, with all lanes, until every loader has filled a slice. */
+/* Waits, with all lanes, for the two slices that compute loads before it asks for one. */
 __device__ __forceinline__ void await_first_slices(const sweep_control *control) {
-    for (int i = 0; i < SWEEP_LOADERS; i++) {
+    for (int i = 0; i < 2; i++) {
         while (__any_sync(~0u, *(volatile const int32_t *)&control->slices_filled[i] == 0))
             ;
     }

@@ -311,12 +311,13 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         });
     }
 
-    /* The lane's own values of the step before step u. */
+    /* The lane's own values of the step before step u: x - 1, then the one of its other line, if it
+     * has two. So a sum's order does not depend on how many lines a lane has. */
     __device__ __forceinline__ void add_own(int u) {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
             repeat<T>([&](auto term) {
-                constexpr int j = decltype(term)::v;
+                constexpr int j = T - 1 - decltype(term)::v;
                 constexpr source from = S::of(j, m);
                 if constexpr (S::back(j) == 1 && S::own(from))
                     sum[m] = fma(-(Real)a[u & 1][j * M + m], own[from.member][(u - 1) & 7], sum[m]);

@@ -78,7 +78,7 @@
  * all blocks run to their end. The next solve finds the mark of this one, and its first block
  * resets all faces before any block polls or writes them.
  *
- * BEFORE 9.0 there are no bulk copies. Then two loaders bring the records through registers, in
+ * BEFORE 9.0 there are no bulk copies. Then several loaders bring the records through registers, in
  * turns, in stages of a SLICE: two steps. Compute asks for each slice a step before it loads it,
  * and says when it has; the loader of slice k waits until slice k - stages has been loaded, so its
  * wait leads to an earlier step, and compute's to a loader that waits for nothing else. The
@@ -260,7 +260,8 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
                                    (int64_t)control.group * plan.slots * plan.slot_values};
     /* Uniform for the compiler, so that a role's branches are. */
     const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
-    constexpr int members = lines_of_a_lane(name), movers = sweep_warps<Rhs>::movers;
+    constexpr int members = lines_of_a_lane(name, BULK_COPIES);
+    constexpr int movers = sweep_warps<Rhs>::movers;
     constexpr int loader = Rhs, stager = loader + (BULK_COPIES ? 1 : (int)SWEEP_LOADERS);
     constexpr int storer = stager + movers;
     constexpr int opener = Rhs == 1 ? storer + movers : 0;

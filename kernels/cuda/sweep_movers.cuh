@@ -84,8 +84,8 @@ __device__ __forceinline__ void load_slices(const sweep_block &block, int turn) 
         constexpr int pieces = (most + 511) / 512; /* of 16 bytes a lane */
         const int32_t bytes = SWEEP_SLICE * plan.record_bytes, kept = plan.records / SWEEP_SLICE;
         const char *records = records_of(block) + block.lane * 16;
-        uint32_t to = block.coefficients + (uint32_t)(turn * bytes + block.lane * 16);
-        const uint32_t end = block.coefficients + (uint32_t)(plan.stages * bytes);
+        uint32_t to = block.coefficients + (uint32_t)(turn % plan.stages * bytes + block.lane * 16);
+        const uint32_t ring = (uint32_t)(plan.stages * bytes), end = block.coefficients + ring;
         for (int32_t k = turn; k < min(SLICES_PREFETCHED, slices); k += SWEEP_LOADERS)
             prefetch_slice(block, k);
         for (int32_t k = turn; k < slices; k += SWEEP_LOADERS) {
@@ -108,7 +108,8 @@ __device__ __forceinline__ void load_slices(const sweep_block &block, int turn) 
             if (block.lane == 0)
                 *(volatile int32_t *)filled = k / SWEEP_LOADERS + 1;
             to += (uint32_t)(SWEEP_LOADERS * bytes);
-            to -= to >= end ? (uint32_t)(plan.stages * bytes) : 0;
+            while (to >= end) /* there may be fewer stages than loaders */
+                to -= ring;
         }
     }
     if (block.lane == 0)

@@ -73,7 +73,6 @@ if(NOT GSW_CUDA STREQUAL "OFF")
                     " -gencode arch=compute_${GSW_CUDA_AS},code=sm_${device}")
             endforeach()
             set(CMAKE_CUDA_ARCHITECTURES OFF)
-            add_compile_definitions(GSW_CUDA_AS=${GSW_CUDA_AS})
         endif()
     elseif(GSW_CUDA STREQUAL "ON")
         message(FATAL_ERROR
