@@ -47,7 +47,7 @@ with gridsweep.ilu0(A, grid) as M:
             raise SystemExit("the solver failed")
 
 # The same with the library's own GMRES, which does not return to Python in between.
-x, result = gridsweep.gmres(A, u, M=gridsweep.ilu0(A, grid))
-print(result.iterations, "iterations, residual", f"{result.residual:.1e}")
-if not result.converged:
-    raise SystemExit(result.message)
+x, info = gridsweep.gmres(A, u, M=gridsweep.ilu0(A, grid))
+print(info.iterations, "iterations, residual", f"{info.residual:.1e}")
+if info:
+    raise SystemExit(info.message)

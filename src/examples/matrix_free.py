@@ -36,9 +36,9 @@ b = np.random.RandomState(1).uniform(-1, 1, grid.points)
 
 x, plain = gridsweep.cg(apply, b, rtol=1e-10)
 with gridsweep.ic0(near, grid) as M:
-    x, result = gridsweep.cg(apply, b, M=M, rtol=1e-10)
-print(f"{plain.iterations} iterations, {result.iterations} with IC(0); "
-      f"residual {result.residual:.1e}")
+    x, info = gridsweep.cg(apply, b, M=M, rtol=1e-10)
+print(f"{plain.iterations} iterations, {info.iterations} with IC(0); "
+      f"residual {info.residual:.1e}")
 error = np.linalg.norm(b - apply(x)) / np.linalg.norm(b)
-if not result.converged or error > 1e-9 or result.iterations >= plain.iterations:
-    raise SystemExit(result.message or "the preconditioner does not help")
+if info or error > 1e-9 or info.iterations >= plain.iterations:
+    raise SystemExit(info.message or "the preconditioner does not help")

@@ -1,15 +1,16 @@
 """gridsweep: exact sparse triangular solves on regular grids, and preconditioners made of them.
 
     factor = gridsweep.ilu0(A)                     # grid and stencil are found
-    x, result = gridsweep.bicgstab(A, b, M=factor)
+    x, info = gridsweep.bicgstab(A, b, M=factor)   # if info: it did not converge
     x, info = scipy.sparse.linalg.gmres(A, b, M=factor)
-    x, result = gridsweep.cg(A, b, M=gridsweep.multigrid(A))   # A symmetric
+    x, info = gridsweep.cg(A, b, M=gridsweep.multigrid(A))   # A symmetric
     y = gridsweep.sptrsv(A, b, lower=True)         # one triangular solve on A itself
 
     gridsweep.smooth(A, factor, b, x, sweeps=2)    # x = x + M^-1 (b - A x), twice
 
-Rows are grid points in natural order, x fastest. This package calls the C library libgridsweep
-through ctypes; the environment variable GRIDSWEEP_LIBRARY names it where it is not installed.
+Rows are grid points in natural order, x fastest. This package calls the C library libgridsweep,
+which pip builds with it, through ctypes. The environment variable GRIDSWEEP_LIBRARY names another
+one.
 """
 
 from ._arrays import detect

@@ -1,13 +1,14 @@
 """Vectors and matrices as addresses: what is used in place, what is copied, what is refused."""
 
 from ctypes import byref, c_double, c_float, c_int32, c_int64
+from typing import Any, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _dlpack
 from . import _types as t
 from ._context import Context
-from ._grid import find, grid_argument, stencil_argument
+from ._grid import Grid, Stencil, find, grid_argument, stencil_argument
 from ._library import library
 
 _INTERFACE = "__cuda_array_interface__"
@@ -288,7 +289,7 @@ def copy_csr(csr):
             copy(csr.row_ptr, index, csr.rows + 1))
 
 
-def detect(A, grid=None):
+def detect(A: Any, grid: Optional[Union[Grid, Tuple[int, ...]]] = None) -> Tuple[Grid, Stencil]:
     """Finds grid and stencil of a square matrix in natural order: (Grid, Stencil).
 
     A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of

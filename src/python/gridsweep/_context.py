@@ -1,10 +1,13 @@
 """Contexts: where work runs, and whose turn it is."""
 
+from __future__ import annotations
+
 import threading
 import weakref
 from collections import deque
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
+from typing import Any
 
 from ._errors import GridsweepError, choice, integer, status_of, text_of
 from ._library import library
@@ -79,12 +82,16 @@ class Context:
     reference. Errors: TypeError, ValueError, GridsweepError (NO_BACKEND, OUT_OF_MEMORY).
     """
 
-    def __init__(self, backend="cpu", *, threads=0, device=0, stream=0):
+    backend: str
+    threads: int
+    device: str
+
+    def __init__(self, backend: str = "cpu", *, threads: int = 0, device: int = 0, stream: int = 0):
         options = gsw_context_options(
             backend=choice("backend", backend, BACKENDS), threads=integer("threads", threads, 0),
             device=integer("device", device, 0),
             stream=integer("stream", stream, 0, 2**64 - 1) or None)
-        said = []  # what went wrong in gsw_context_create, which leaves no context to ask
+        said: list[bytes] = []  # what went wrong in gsw_context_create, which leaves no context to ask
         options.log = LOG_FN(lambda user, status, text: said.__setitem__(slice(None), [text]))
         pointer = c_void_p()
         status = status_of(library.gsw_context_create(byref(options), byref(pointer)))
@@ -102,30 +109,30 @@ class Context:
         state = "" if self._close.alive else ", closed"
         return f"<gridsweep.Context {self.backend}, threads={self.threads}{state}>"
 
-    def __enter__(self):
+    def __enter__(self) -> Context:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.close()
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         """True after close()."""
         return not self._close.alive
 
-    def close(self):
+    def close(self) -> None:
         """Frees the context and all that was made with it. A second call does nothing."""
         self._refuse_nesting()
         self._close()
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all that was started is done and raises what it ran into (CUDA)."""
         with self._turn():
             self._check(library.gsw_context_synchronize(self._handle.pointer))
 
     def _refuse_nesting(self):
         if self._handle.owner == threading.get_ident():
-            raise RuntimeError("context: it is at work in this thread (a monitor cannot use it)")
+            raise RuntimeError("context: it is at work in this thread (a callback cannot use it)")
 
     @contextmanager
     def _turn(self):

@@ -14,6 +14,9 @@ class GridsweepError(RuntimeError):
     message  str: the sentence that names the argument, the row or the device
     """
 
+    status: Status
+    message: str
+
     def __init__(self, status, message):
         super().__init__(status, message)
         self.status = status

@@ -1,7 +1,10 @@
 """Packed triangular factors: the preconditioners, and repeated triangular solves."""
 
+from __future__ import annotations
+
+import weakref
 from ctypes import byref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -11,7 +14,11 @@ from ._context import context_for
 from ._errors import known_options, real
 from ._grid import Grid, Stencil
 from ._library import library
+from ._options import FactorOptions, GridLike, TriangularOptions, names_of
 from ._preconditioner import Preconditioner
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _DTYPES = tuple(t.DTYPES)  # by their numbers in the library
 
@@ -38,6 +45,7 @@ class Factor(Preconditioner):
 
     shape, dtype  (points, points) and the vector_type
     grid, stencil, kind, context
+    T, H          the factor of M^T, as transposed() gives it
     closed        True after close()
 
     With SciPy it is a scipy.sparse.linalg.LinearOperator, to be handed on as M to scipy's cg, gmres
@@ -46,19 +54,26 @@ class Factor(Preconditioner):
     or with its context, whichever comes first; after that solving raises ValueError.
     """
 
+    kind: str
+    if TYPE_CHECKING:
+        T: Factor
+        H: Factor
     _noun = "factor"
     _make_preconditioner = library.gsw_preconditioner_from_factor
 
-    def __init__(self, context, matrix, options):
+    def __init__(self, context, matrix, options, create=library.gsw_factor_create):
         self.kind = next(kind for kind, number in t.KINDS.items() if number == options.kind)
-        super().__init__(context, matrix, _DTYPES[options.vector_type], library.gsw_factor_create,
-                         options, library.gsw_factor_destroy)
+        self._options = options
+        self._mate = lambda: None  # gives the transposed factor, where it has been made
+        super().__init__(context, matrix, _DTYPES[options.vector_type], create, options,
+                         library.gsw_factor_destroy)
 
     def __repr__(self):
-        state = ", closed" if self.closed else ""
+        state = (", transposed" if self._options.transpose else "") + (
+            ", closed" if self.closed else "")
         return f"<gridsweep.Factor {self.kind} {self.grid} {self.stencil.name}{state}>"
 
-    def solve(self, b, out=None):
+    def solve(self, b: Any, out: Any = None) -> Any:
         """Solves M x = b (M^T x = b for a factor made with transpose); gives x.
 
         b    shape (points,), or (points, count) for several right-hand sides at once, which are
@@ -80,7 +95,26 @@ class Factor(Preconditioner):
         self._address()
         return solve_into(self.context, b, out, self.shape[0], self.dtype, solve)
 
-    def refactor(self, A):
+    def transposed(self) -> Factor:
+        """The Factor of M^T, so that f.T @ b, f.rmatvec(b) and f.transposed().solve(b) are the x with
+        M^T x = b. It is made with the first call, from what extract() gives, and kept until the
+        next refactor(); for ic0 and jacobi, which are symmetric, it is the factor itself.
+        Errors: ValueError (closed), NotImplementedError (ssor, and factors made with transpose:
+        make one with transpose=True, or without), GridsweepError (OUT_OF_MEMORY, DEVICE).
+        """
+        self._address()
+        if self.kind in ("ic0", "jacobi"):
+            return self
+        if self._mate() is None:
+            if self.kind == "ssor" or self._options.transpose:
+                other = "without transpose" if self._options.transpose else "with transpose=True"
+                raise NotImplementedError(f"factor: of kind {self.kind} it cannot be transposed "
+                                          f"afterwards; make another one {other}")
+            mate = _transposed_of(self)
+            mate._mate, self._mate = weakref.ref(self), lambda: mate
+        return self._mate()
+
+    def refactor(self, A: Any) -> Factor:
         """Takes the values of another matrix on the same grid and stencil; gives the factor itself.
 
         Nothing is allocated by the library. After a GridsweepError (ZERO_PIVOT, NOT_A_GRID) every
@@ -88,13 +122,15 @@ class Factor(Preconditioner):
         """
         self._address()
         matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
+        if self._mate() is not None:
+            self._mate()._mate = self._mate = lambda: None
         with self.context._turn() as c:
             self.context._check(library.gsw_factor_refactor(c, self._address(),
                                                             byref(matrix.struct), None), "A")
         return self
 
     @property
-    def info(self):
+    def info(self) -> FactorInfo:
         """What the factor is, a FactorInfo."""
         info = t.gsw_factor_info()
         with self.context._turn():
@@ -104,7 +140,7 @@ class Factor(Preconditioner):
                           info.work_bytes, info.moved_bytes, info.shifted_pivots,
                           info.first_bad_row)
 
-    def extract(self):
+    def extract(self) -> Tuple[Optional[Tuple[Any, Any, Any]], Optional[Tuple[Any, Any, Any]]]:
         """The factors L and U with M = L U as (values, columns, row_ptr) of CSR each, new arrays in
         float64 with indices from 0; scipy.sparse.csr_matrix takes such a tuple. IC0 gives U = L^T,
         DILU L = E + L_A and U = I + E^-1 U_A; a triangular factor gives None for the part that it
@@ -112,22 +148,65 @@ class Factor(Preconditioner):
         Errors: ValueError (closed), GridsweepError (UNSUPPORTED: jacobi, ssor, transposed).
         """
         parts = [t.gsw_csr(), t.gsw_csr()]
-        wanted = [byref(part) for part in parts]
-        if self.kind in ("lower", "upper"):
-            wanted[self.kind == "lower"] = None
+        missing = {"lower": 1, "upper": 0}.get(self.kind)
+        wanted = [None if i == missing else byref(parts[i]) for i in range(2)]
         with self.context._turn() as c:
             self.context._check(library.gsw_factor_extract(c, self._address(), t.ITYPES["int64"],
                                                            *wanted))
         try:
-            return tuple(copy_csr(part) if want else None for part, want in zip(parts, wanted))
+            lower, upper = (copy_csr(part) if want else None for part, want in zip(parts, wanted))
+            return lower, upper
         finally:
             for part in parts:
                 library.gsw_csr_free(byref(part))
 
 
+class _Uploaded:
+    """A matrix of host arrays (values, columns, row_ptr), copied to where the context works."""
+
+    def __init__(self, like, parts):
+        self.context, self.grid, self.stencil, self.rows = like.context, like.grid, like.stencil, \
+            like.shape[0]
+        host, self.struct = t.gsw_matrix(), t.gsw_matrix()
+        values, columns, row_ptr = parts
+        csr = t.gsw_csr(self.rows, values.size, row_ptr.ctypes.data, columns.ctypes.data,
+                        values.ctypes.data, t.ITYPES["int64"], t.DTYPES["float64"], 0)
+        with self.context._turn() as c:
+            self.context._check(library.gsw_matrix_from_csr(
+                c, byref(self.grid._c()), byref(self.stencil._struct), byref(csr), byref(host)))
+            self.context._check(library.gsw_matrix_upload(c, byref(host), byref(self.struct)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        with self.context._turn() as c:
+            library.gsw_matrix_release(c, byref(self.struct))
+
+
+def _transposed_of(factor):
+    """A new Factor of M^T, from the L and U of a factor that can be extracted."""
+    lower, upper = factor.extract()
+    options = t.gsw_factor_options.from_buffer_copy(factor._options)
+    options.transpose, options.pivot_shift = 1, 0.0
+    if factor.kind == "dilu":  # M = (E + L_A) E^-1 (E + U_A): E goes from the left to the right
+        rows = np.repeat(np.arange(factor.shape[0]), np.diff(lower[2]))
+        diagonal = lower[0][lower[1] == rows]
+        upper_rows = np.repeat(np.arange(factor.shape[0]), np.diff(upper[2]))
+        lower = (lower[0] / diagonal[lower[1]], *lower[1:])
+        upper = (upper[0] * diagonal[upper_rows], *upper[1:])
+    if lower is None or upper is None:
+        with _Uploaded(factor, lower or upper) as matrix:
+            return Factor(factor.context, matrix, options)
+    with _Uploaded(factor, lower) as first, _Uploaded(factor, upper) as second:
+        def create(c, matrix, options, pointer):
+            return library.gsw_factor_create_lu(c, matrix, byref(second.struct), options, pointer)
+        return Factor(factor.context, first, options, create)
+
+
 # What the functions below take by name. A triangular part takes any pivot, so it has no pivot_shift.
-_TRIANGULAR = ("grid", "stencil", "factor_type", "vector_type", "transpose", "threads", "context")
-_OPTIONS = (*_TRIANGULAR, "pivot_shift")
+_TRIANGULAR = names_of(TriangularOptions, "grid")
+_OPTIONS = names_of(FactorOptions, "grid")
 
 
 def _factor(kind, A, grid=None, *, stencil=None, factor_type="float64", vector_type="float64",
@@ -144,7 +223,7 @@ def _factor(kind, A, grid=None, *, stencil=None, factor_type="float64", vector_t
     return Factor(context, Matrix(context, "A", A, grid, stencil), options)
 
 
-def ilu0(A, grid=None, **options):
+def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """ILU(0) of A: M = L U, no fill-in, L with unit diagonal. Gives a Factor.
 
     A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
@@ -170,32 +249,34 @@ def ilu0(A, grid=None, **options):
     return _factor("ilu0", A, grid, **options)
 
 
-def ic0(A, grid=None, **options):
+def ic0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """IC(0) of a symmetric A, of which only the lower part is read: M = L L^T. As ilu0()."""
     known_options("ic0", options, _OPTIONS)
     return _factor("ic0", A, grid, **options)
 
 
-def dilu(A, grid=None, **options):
+def dilu(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """DILU of A: M = (E + L_A) E^-1 (E + U_A) with diag(M) = diag(A). As ilu0()."""
     known_options("dilu", options, _OPTIONS)
     return _factor("dilu", A, grid, **options)
 
 
-def ssor(A, grid=None, *, omega=1.0, **options):
+def ssor(A: Any, grid: Optional[GridLike] = None, *, omega: float = 1.0,
+         **options: Unpack[FactorOptions]) -> Factor:
     """SSOR of A: M = (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w), 0 < omega < 2. As ilu0()."""
     known_options("ssor", options, (*_OPTIONS, "omega"))
     omega = real("omega", omega, lambda v: 0 < v < 2, "between 0 and 2")
     return _factor("ssor", A, grid, omega=omega, **options)
 
 
-def jacobi(A, grid=None, **options):
+def jacobi(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
     """The diagonal of A. As ilu0()."""
     known_options("jacobi", options, _OPTIONS)
     return _factor("jacobi", A, grid, **options)
 
 
-def triangular(A, grid=None, *, lower=True, unit_diagonal=False, **options):
+def triangular(A: Any, grid: Optional[GridLike] = None, *, lower: bool = True,
+               unit_diagonal: bool = False, **options: Unpack[TriangularOptions]) -> Factor:
     """The lower (or upper) part of A with its diagonal, packed for repeated solves. As ilu0(),
     without pivot_shift: a zero on the diagonal divides. unit_diagonal=True takes the diagonal as 1
     whatever is stored."""

@@ -1,7 +1,10 @@
 """Grids, stencils, and finding both from a matrix."""
 
+from __future__ import annotations
+
 from ctypes import byref
 from dataclasses import dataclass
+from typing import Any, Iterable, Tuple, Union
 
 from . import _types as t
 from ._errors import integer
@@ -27,20 +30,20 @@ class Grid:
         if self.points > 2**62:
             raise ValueError(f"nx, ny, nz: {self} has more than 2^62 points")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.nx}x{self.ny}x{self.nz}"
 
     @property
-    def points(self):
+    def points(self) -> int:
         """Number of points, nx*ny*nz: the rows of the matrix."""
         return self.nx * self.ny * self.nz
 
     @property
-    def shape(self):
+    def shape(self) -> Tuple[int, int, int]:
         """(nz, ny, nx): the shape of a field in NumPy's order."""
         return (self.nz, self.ny, self.nx)
 
-    def row(self, x, y=0, z=0):
+    def row(self, x: int, y: int = 0, z: int = 0) -> int:
         """Row of point (x, y, z). Nothing is checked."""
         return x + self.nx * (y + self.ny * z)
 
@@ -58,7 +61,10 @@ class Stencil:
     Errors: TypeError, ValueError (unknown name, no centre, a duplicate, more than 128 offsets).
     """
 
-    def __init__(self, offsets):
+    offsets: Tuple[Tuple[int, int, int], ...]
+    name: str
+
+    def __init__(self, offsets: Union[str, Iterable[Tuple[int, int, int]]]):
         made = t.gsw_stencil()
         if isinstance(offsets, str):
             if library.gsw_stencil_named(offsets.encode(), byref(made)):
@@ -67,7 +73,7 @@ class Stencil:
             triples = [tuple(integer("offsets", v, -2**31) for v in o) for o in offsets]
             if any(len(o) != 3 for o in triples):
                 raise ValueError("offsets: must be triples (dx, dy, dz)")
-            array = (t.gsw_offset * max(len(triples), 1))(*triples)
+            array = (t.gsw_offset * max(len(triples), 1))(*(t.gsw_offset(*o) for o in triples))
             if library.gsw_stencil_from_offsets(array, len(triples), byref(made)):
                 raise ValueError("offsets: must be 1 to 128 different offsets, (0, 0, 0) among "
                                  "them, no component beyond 1024")
@@ -80,9 +86,9 @@ class Stencil:
         return self
 
     @staticmethod
-    def known():
+    def known() -> Tuple[str, ...]:
         """The names of all named stencils (tuple of str)."""
-        names = []
+        names: list[str] = []
         while name := library.gsw_stencil_known(len(names)):
             names.append(name.decode())
         return tuple(names)
@@ -94,13 +100,13 @@ class Stencil:
     def __repr__(self):
         return f"Stencil({self.name!r})" if self.name != "custom" else f"Stencil({self.offsets})"
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.offsets)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, Stencil) and self.offsets == other.offsets
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.offsets)
 
 

@@ -1,9 +1,11 @@
 """The library's own preconditioned Krylov solvers. Between iterations they return to Python only for
 functions of the user."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from ctypes import byref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Tuple
 
 import numpy as np
 
@@ -13,7 +15,11 @@ from ._callback import Callback, function_of, made
 from ._context import context_for
 from ._errors import choice, integer, known_options, real, status_of
 from ._library import library
+from ._options import KrylovOptions, names_of
 from ._preconditioner import Preconditioner
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Ends of an iteration that leave an iterate and a report.
 _ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
@@ -21,7 +27,8 @@ _ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status
 
 
 class KrylovResult(NamedTuple):
-    """How a solve ended (gsw_krylov_result)."""
+    """How a solve ended (gsw_krylov_result). As a truth value it says, like SciPy's info, whether
+    something went wrong: `if info:` means that x does not meet the tolerance."""
 
     converged: bool    # the true residual of x meets the tolerance
     iterations: int
@@ -34,10 +41,14 @@ class KrylovResult(NamedTuple):
     replacements: int  # how often the recurrence was replaced by the true residual
     removed: float     # the part of b along the null vector, left out: between 0 and 1
 
+    def __bool__(self):
+        return not self.converged
+
+
+Solution = Tuple[Any, KrylovResult]  # x and how the solve ended
 
 # What the functions below take by name.
-_OPTIONS = ("M", "x", "rtol", "atol", "max_iterations", "norm", "nullspace", "monitor", "grid",
-            "stencil", "threads", "context")
+_OPTIONS = names_of(KrylovOptions, "x0")
 
 
 def _rows(context, A, b):
@@ -53,6 +64,18 @@ def _rows(context, A, b):
     return int(shape[0])
 
 
+def _guess(context, x0, out, result):
+    """x0 as a view to copy into `result`, or None where nothing is to be copied."""
+    if x0 is None or x0 is out:
+        return None
+    if context.backend == "cuda":
+        raise ValueError("x0: on a device it must be None or the same array as out")
+    guess = source(context, "x0", x0, result.shape[0], np.float64)
+    if guess.shape != result.shape:
+        raise ValueError(f"x0: has shape {guess.shape}, must have {result.shape}")
+    return guess
+
+
 def _nullspace(context, nullspace, shape, x, options):
     """Sets the options' null vector. What it returns keeps the vector's memory for the solve."""
     if nullspace is None or isinstance(nullspace, str):
@@ -62,7 +85,7 @@ def _nullspace(context, nullspace, shape, x, options):
     if null.shape != shape:
         raise ValueError(f"nullspace: has shape {null.shape}, must have {shape}")
     if null.overlaps(x):
-        raise ValueError("x: overlaps nullspace")
+        raise ValueError("out: overlaps nullspace")
     options.nullspace, options.null_vector = 2, null.address
     return null
 
@@ -94,13 +117,13 @@ def _preconditioner(context, M, rows, like, raised):
             yield address
 
 
-def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iterations=10000, restart=30,
-           norm="true", nullspace=None, monitor=None, grid=None, stencil=None, threads=0,
+def _solve(function, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None, callback=None,
+           out=None, restart=30, norm="true", nullspace=None, grid=None, stencil=None, threads=0,
            context=None):
     options = t.gsw_krylov_options(
         rtol=real("rtol", rtol, lambda v: v >= 0, "0 or more"),
         atol=real("atol", atol, lambda v: v >= 0, "0 or more"),
-        max_iterations=integer("max_iterations", max_iterations, 1, 2**62),
+        max_iterations=integer("maxiter", maxiter, 1, 2**62),
         restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS))
     if options.rtol == 0 and options.atol == 0:
         raise ValueError("rtol, atol: one of the two must be above 0")
@@ -126,29 +149,33 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
         raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
     given = source(context, "b", b, rows, np.float64)
     if len(given.shape) != 1:
-        raise ValueError(f"b: has shape {given.shape}, must have ({rows},)")
-    result_x = target(context, "x", x, given.shape, np.float64)
-    if x is None:
-        result_x.array[:] = 0
-    elif given.overlaps(result_x):
-        raise ValueError("x: overlaps b")
-    null = _nullspace(context, nullspace, given.shape, result_x, options)
+        raise ValueError(f"b: has shape {given.shape}, must have ({rows},); a Krylov method takes one "
+                         "right-hand side, Factor.solve() and sptrsv() take several")
+    result = target(context, "out", out, given.shape, np.float64)
+    if given.overlaps(result):
+        raise ValueError("out: overlaps b")
+    guess = _guess(context, x0, out, result)
+    null = _nullspace(context, nullspace, given.shape, result, options)
 
     raised = []
 
     def watch(user, iteration, residual):
         try:
-            return bool(monitor(iteration, residual))
+            return bool(callback(iteration, residual))
         except BaseException as error:  # goes on in the caller's frame
             raised.append(error)
             return 1
 
-    if monitor is not None:
+    if callback is not None:
         options.monitor = t.MONITOR_FN(watch)
     report = t.gsw_krylov_result()
+    if guess is not None:
+        np.copyto(result.host(), guess.host())
     with context._turn() as c, _operator(context, A, matrix, rows, given.array, raised) as op, \
             _preconditioner(context, M, rows, given.array, raised) as preconditioner:
-        code = function(c, op, preconditioner, byref(options), given.address, result_x.address,
+        if x0 is None:
+            context._check(library.gsw_memory_set(c, result.address, 0, 8 * rows))
+        code = function(c, op, preconditioner, byref(options), given.address, result.address,
                         byref(report))
         if raised:
             raise raised[0]
@@ -157,31 +184,33 @@ def _solve(function, A, b, M=None, x=None, *, rtol=1e-8, atol=0.0, max_iteration
             context._check(code)
         message = context._message(status) if status else ""
     del null
-    return result_x.array, KrylovResult(bool(report.converged), report.iterations, report.residual,
+    return result.array, KrylovResult(bool(report.converged), report.iterations, report.residual,
                                         report.recurrence, report.solve_ms, status, message,
                                         bool(report.stagnated), report.replacements, report.removed)
 
 
-def cg(A, b, M=None, x=None, **options):
-    """Solves A x = b with conjugate gradients in float64; gives (x, KrylovResult).
+def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
+    """Solves A x = b with conjugate gradients in float64; gives (x, info), info a KrylovResult.
 
-    A  as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
-       Symmetric and positive definite for cg
-    b  shape (points,)
-    M  the preconditioner, or None: a Factor of vector_type float64 or a Multigrid, in whose context
-       the solve then runs; or a LinearOperator or a function that takes b and returns M^-1 b
-    x  array with the first guess, which is overwritten with the solution and returned: float64,
-       contiguous, apart from b. None: a new one, from 0. With CUDA it must be given.
+    A   as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
+        Symmetric and positive definite for cg
+    b   shape (points,)
+    x0  the first guess, shape (points,), which stays as it is unless it is `out`; None: zeros
 
     Options, by keyword:
-    rtol, atol      stop where the residual norm is at most max(rtol * reference, atol); 1e-8 and 0
-    max_iterations  10000
-    norm            "true": ||b - A x|| against ||b||; "preconditioned": ||M^-1 (b - A x)||
-    nullspace       "constant": A maps constant vectors to 0, as with pure Neumann conditions; or an
-                    array of shape (points,) that A maps to 0. The solve leaves out that part of b
-                    and x; the residual is that of the rest. None: A is regular
-    monitor         function of (iteration, residual), which gives True to stop; it must not use the
-                    context. What it raises is raised here.
+    M           the preconditioner, or None: a Factor of vector_type float64 or a Multigrid, in
+                whose context the solve then runs; or a LinearOperator or a function that takes b
+                and returns M^-1 b
+    rtol, atol  stop where the residual norm is at most max(rtol * reference, atol); 1e-8 and 0
+    maxiter     10000
+    callback    function of (iteration, residual), which gives True to stop; it must not use the
+                context. What it raises is raised here. (SciPy's callbacks get x instead.)
+    out         array for x: float64, contiguous, apart from b. It is returned. None: a new one.
+                With CUDA it must be given, and x0 is None or the same array.
+    norm        "true": ||b - A x|| against ||b||; "preconditioned": ||M^-1 (b - A x)||
+    nullspace   "constant": A maps constant vectors to 0, as with pure Neumann conditions; or an
+                array of shape (points,) that A maps to 0. The solve leaves out that part of b
+                and x; the residual is that of the rest. None: A is regular
     grid, stencil, threads, context  as for ilu0(); those of M where there is one
 
     Functions get a vector of shape (points,) that is the library's own memory: read it, keep no
@@ -189,30 +218,31 @@ def cg(A, b, M=None, x=None, **options):
     CUDA it is one of CuPy or PyTorch, as b is, and the context's stream is current. They may use
     the context, except for another solve of this kind. What they raise is raised here.
 
-    An iteration that ends without convergence raises nothing: look at KrylovResult.converged. x is
-    the last iterate then, which need not be the best one: a method may diverge, such as cg with a
-    matrix that is not symmetric, and max_iterations is what bounds that.
+    An iteration that ends without convergence raises nothing: `if info:` finds it. x is the last
+    iterate then, which need not be the best one: a method may diverge, such as cg with a matrix
+    that is not symmetric, and maxiter is what bounds that.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID, UNSUPPORTED, OUT_OF_MEMORY, DEVICE).
     """
     known_options("cg", options, _OPTIONS)
-    return _solve(library.gsw_cg, A, b, M, x, **options)
+    return _solve(library.gsw_cg, A, b, x0, **options)
 
 
-def bicgstab(A, b, M=None, x=None, **options):
+def bicgstab(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with BiCGSTAB for any regular A. As cg()."""
     known_options("bicgstab", options, _OPTIONS)
-    return _solve(library.gsw_bicgstab, A, b, M, x, **options)
+    return _solve(library.gsw_bicgstab, A, b, x0, **options)
 
 
-def gmres(A, b, M=None, x=None, *, restart=30, **options):
+def gmres(A: Any, b: Any, x0: Any = None, *, restart: int = 30,
+          **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. As cg()."""
     known_options("gmres", options, (*_OPTIONS, "restart"))
-    return _solve(library.gsw_gmres, A, b, M, x, restart=restart, **options)
+    return _solve(library.gsw_gmres, A, b, x0, restart=restart, **options)
 
 
-def richardson(A, b, M=None, x=None, **options):
+def richardson(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with the stationary iteration x += M^-1 (b - A x), for any A to which M is close
     enough: sweeps, or a multigrid cycle as a function. As cg(). A solve that diverges, or that no
     longer gains, ends with `stagnated` set."""
     known_options("richardson", options, _OPTIONS)
-    return _solve(library.gsw_richardson, A, b, M, x, **options)
+    return _solve(library.gsw_richardson, A, b, x0, **options)

@@ -11,8 +11,8 @@ from ._types import PROTOTYPES, gsw_stencil
 VERSION = "0.2.0"
 VARIABLE = "GRIDSWEEP_LIBRARY"
 
-_HELP = (f"Build and install the C library, or set the environment variable {VARIABLE} to the path "
-         "of the shared library, such as build/src/libgridsweep.so.")
+_HELP = (f"Install the package with pip, which builds the library as well, or set the environment "
+         f"variable {VARIABLE} to the path of a library, such as build/src/libgridsweep.so.")
 
 
 def _names():
@@ -79,6 +79,6 @@ def _load():
 path, library = _load()
 
 
-def build_info():
+def build_info() -> str:
     """How the loaded library was built, one "key: value" a line (str)."""
     return library.gsw_build_info().decode()

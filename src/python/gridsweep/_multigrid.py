@@ -1,7 +1,9 @@
 """Structured multigrid around exact sweeps."""
 
+from __future__ import annotations
+
 from ctypes import byref
-from typing import NamedTuple, Tuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -11,7 +13,11 @@ from ._context import context_for
 from ._errors import choice, integer, known_options, real
 from ._grid import Grid, Stencil
 from ._library import library
+from ._options import GridLike, MultigridOptions, names_of
 from ._preconditioner import Preconditioner
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _DTYPES = tuple(t.DTYPES)  # by their numbers in the library
 _SMOOTHERS = tuple(t.SMOOTHERS)
@@ -85,6 +91,13 @@ class Multigrid(Preconditioner):
     or with its context, whichever comes first; after that solving raises ValueError.
     """
 
+    levels: int
+    smoother: str
+    cycle: str
+    cycle_type: str
+    if TYPE_CHECKING:
+        T: Multigrid
+        H: Multigrid
     _noun = "multigrid"
     _make_preconditioner = library.gsw_preconditioner_from_multigrid
 
@@ -96,6 +109,8 @@ class Multigrid(Preconditioner):
             self._points = [self._level(number).points for number in range(made.levels)]
         self.levels, self.smoother = made.levels, _SMOOTHERS[made.smoother]
         self.cycle, self.cycle_type = _CYCLES[made.cycle], _DTYPES[made.cycle_type]
+        self._own_transpose = (bool(made.symmetric) and self.cycle != "F"
+                               and options.pre_sweeps == options.post_sweeps)
 
     def __repr__(self):
         state = ", closed" if self.closed else ""
@@ -112,7 +127,7 @@ class Multigrid(Preconditioner):
         self.context._check(library.gsw_multigrid_get_level(self._address(), number, byref(made)))
         return made
 
-    def solve(self, b, out=None):
+    def solve(self, b: Any, out: Any = None) -> Any:
         """One cycle for A x = b from x = 0; gives x.
 
         b    shape (points,), or (points, count) for several right-hand sides, which are columns and
@@ -131,7 +146,16 @@ class Multigrid(Preconditioner):
         self._address()
         return solve_into(self.context, b, out, self.shape[0], self.dtype, apply)
 
-    def refactor(self, A):
+    def transposed(self) -> Multigrid:
+        """The hierarchy itself where a cycle is a symmetric operator: for a symmetric matrix, a V or
+        W cycle and as many sweeps before as after. Others raise NotImplementedError."""
+        self._address()
+        if not self._own_transpose:
+            raise NotImplementedError("multigrid: this cycle is not symmetric, and its transpose is "
+                                      "not available; make a hierarchy of the transposed matrix")
+        return self
+
+    def refactor(self, A: Any) -> Multigrid:
         """Takes the values of another matrix on the same grid and stencil; gives the hierarchy
         itself.
 
@@ -148,7 +172,7 @@ class Multigrid(Preconditioner):
         return self
 
     @property
-    def info(self):
+    def info(self) -> MultigridInfo:
         """What the hierarchy is, a MultigridInfo; print it for a table of the levels."""
         with self.context._turn():
             made = self._about()
@@ -163,7 +187,7 @@ class Multigrid(Preconditioner):
             bool(made.singular), made.smoother_fallbacks, made.operator_complexity,
             made.grid_complexity, made.bytes, made.degenerate_points)
 
-    def extract(self, part, level):
+    def extract(self, part: str, level: int) -> Any:
         """A matrix of the hierarchy as a scipy.sparse.csr_matrix in float64, a copy.
 
         part   "A": the matrix of a level, 1 or more; "P": the interpolation from level + 1 to
@@ -189,8 +213,7 @@ class Multigrid(Preconditioner):
 
 
 # What multigrid() takes by name.
-_OPTIONS = ("grid", "smoother", "cycle", "pre_sweeps", "post_sweeps", "theta", "cycle_type",
-            "coarsest_points", "stencil", "threads", "context")
+_OPTIONS = names_of(MultigridOptions, "grid")
 
 
 def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, theta=0.25,
@@ -207,7 +230,7 @@ def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_s
     return Multigrid(context, Matrix(context, "A", A, grid, stencil), options)
 
 
-def multigrid(A, grid=None, **options):
+def multigrid(A: Any, grid: Optional[GridLike] = None, **options: Unpack[MultigridOptions]) -> Multigrid:
     """A multigrid hierarchy of A: black-box interpolation, Galerkin products, and sweeps in natural
     order as smoothers. Gives a Multigrid, for M of cg() and bicgstab() or of SciPy's solvers.
 

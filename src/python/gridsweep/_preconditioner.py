@@ -1,15 +1,23 @@
 """What factors and multigrid hierarchies have in common: their life, and being an operator."""
 
+from __future__ import annotations
+
 import weakref
 from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, Tuple, TypeVar
 
 import numpy as np
+
+from ._context import Context
+from ._grid import Grid, Stencil
+
+_Self = TypeVar("_Self", bound="Preconditioner")
 
 try:
     from scipy.sparse.linalg import LinearOperator as _Operator
 except ImportError:
 
-    class _Operator:
+    class _Operator:  # type: ignore[no-redef]
         """The part of SciPy's LinearOperator that a preconditioner has without SciPy."""
 
         def __init__(self, dtype, shape):
@@ -21,19 +29,36 @@ except ImportError:
         def matmat(self, X):
             return self._matmat(X)
 
+        def rmatvec(self, x):
+            return self._adjoint().matvec(x)
+
+        def rmatmat(self, X):
+            return self._adjoint().matmat(X)
+
         def __matmul__(self, x):
             return self._matvec(x)
 
         __call__ = dot = __matmul__
+        T = property(lambda self: self._transpose())
+        H = property(lambda self: self._adjoint())
 
 
 class Preconditioner(_Operator):
     """An object of the library that stands for M^-1, made from a matrix in a context.
 
-    A subclass has solve(b, out=None) and
+    A subclass has solve(b, out=None), transposed() and
     _noun                 what messages call it
     _make_preconditioner  the C function that makes a gsw_preconditioner of it
     """
+
+    context: Context
+    grid: Grid
+    stencil: Stencil
+    if TYPE_CHECKING:
+        shape: Tuple[int, int]
+        dtype: np.dtype
+
+        def __matmul__(self, x: Any) -> Any: ...
 
     def __init__(self, context, matrix, dtype, create, options, destroy):
         """`create` is gsw_factor_create() or its like, `destroy` its counterpart."""
@@ -46,17 +71,17 @@ class Preconditioner(_Operator):
         self.context, self.grid, self.stencil = context, matrix.grid, matrix.stencil
         super().__init__(np.dtype(dtype), (matrix.rows, matrix.rows))
 
-    def __enter__(self):
+    def __enter__(self: _Self) -> _Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.close()
 
     @property
-    def closed(self):
+    def closed(self) -> bool:
         return self._pointer not in self.context._handle.live or not self._close.alive
 
-    def close(self):
+    def close(self) -> None:
         """Frees what the library keeps. A second call does nothing."""
         self._close()
 
@@ -66,7 +91,7 @@ class Preconditioner(_Operator):
             raise ValueError(f"{self._noun}: it is closed")
         return self._pointer
 
-    def matvec(self, x):
+    def matvec(self, x: Any) -> Any:
         """solve(x) as SciPy's operators do it. With CUDA the result is a new array of x's kind
         (x.copy(), or x.clone()), finished when this returns: cupyx's solvers take the object as M.
         """
@@ -84,3 +109,8 @@ class Preconditioner(_Operator):
 
     def _matmat(self, X):
         return self.solve(X)
+
+    def _transpose(self):
+        return self.transposed()
+
+    _adjoint = _transpose  # values are real

@@ -1,6 +1,9 @@
 """Stationary iterations with a factor, for smoothers of multigrid methods."""
 
+from __future__ import annotations
+
 from ctypes import byref
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +14,8 @@ from ._factor import Factor
 from ._library import library
 
 
-def smooth(A, M, b, x=None, *, sweeps=1, zero_guess=False, work=None):
+def smooth(A: Any, M: Factor, b: Any, x: Any = None, *, sweeps: int = 1, zero_guess: bool = False,
+           work: Any = None) -> Any:
     """`sweeps` times x = x + M^-1 (b - A x), exactly in natural order; gives x.
 
     A           as for ilu0(), on the grid and the stencil of M; read again in every sweep

@@ -1,18 +1,24 @@
 """One triangular solve on the matrix where it lies."""
 
+from __future__ import annotations
+
 from ctypes import byref
+from typing import Any, Optional
 
 import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, adopt, solve_into
-from ._context import context_for
+from ._context import Context, context_for
 from ._errors import choice
 from ._library import library
+from ._options import GridLike, StencilLike
 
 
-def sptrsv(A, b, lower=True, unit_diagonal=False, transpose=False, out=None, grid=None, *,
-           stencil=None, algorithm="auto", threads=0, context=None):
+def sptrsv(A: Any, b: Any, lower: bool = True, unit_diagonal: bool = False, transpose: bool = False,
+           out: Any = None, grid: Optional[GridLike] = None, *,
+           stencil: Optional[StencilLike] = None, algorithm: str = "auto", threads: int = 0,
+           context: Optional[Context] = None) -> Any:
     """Solves T x = b, where T is the lower or the upper part of A with its diagonal; gives x.
 
     A              as for ilu0(); entries outside the part are skipped. Keep the grid (and the

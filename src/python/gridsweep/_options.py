@@ -1,0 +1,56 @@
+"""What functions take by name. The docstrings of the functions explain it."""
+
+from typing import Any, Callable, Optional, Sequence, Tuple, TypedDict, Union
+
+from ._context import Context
+from ._grid import Grid, Stencil
+
+GridLike = Union[Grid, Tuple[int, ...]]
+StencilLike = Union[Stencil, str, Sequence[Tuple[int, int, int]]]
+
+
+class _Place(TypedDict, total=False):
+    stencil: Optional[StencilLike]
+    threads: int
+    context: Optional[Context]
+
+
+class TriangularOptions(_Place, total=False):
+    """Of triangular(), and of all factors."""
+
+    factor_type: Any
+    vector_type: Any
+    transpose: bool
+
+
+class FactorOptions(TriangularOptions, total=False):
+    """Of factors that have pivots."""
+
+    pivot_shift: float
+
+
+class MultigridOptions(_Place, total=False):
+    smoother: str
+    cycle: str
+    pre_sweeps: int
+    post_sweeps: int
+    theta: float
+    cycle_type: Any
+    coarsest_points: Optional[int]
+
+
+class KrylovOptions(_Place, total=False):
+    rtol: float
+    atol: float
+    maxiter: int
+    M: Any
+    callback: Optional[Callable[[int, float], Any]]
+    out: Any
+    norm: str
+    nullspace: Any
+    grid: Optional[GridLike]
+
+
+def names_of(options, *others):
+    """The words of one of these classes, and others."""
+    return (*others, *options.__annotations__)
