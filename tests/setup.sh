@@ -59,6 +59,7 @@ want_ci() {
     want clang-tidy have clang-tidy
     want shellcheck have shellcheck
     want doxygen have doxygen
+    want doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
     want petsc-dev pkg-config --exists petsc
     want python3-pytest /usr/bin/python3 -c 'import pytest'
     want python3-yaml /usr/bin/python3 -c 'import yaml' # for the recipes' test

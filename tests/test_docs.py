@@ -168,6 +168,17 @@ def test_links_lead_somewhere():
                 assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def test_the_sidebar_of_the_manual_is_whole():
+    """It leads to each public header and to each page."""
+    targets = set(re.findall(r'url="([^"]+)\.html"', (ROOT / "src/manual.xml").read_text()))
+    headers = {f"{path.stem}_8h" for path in (ROOT / "include/gridsweep").glob("*.h")} - {"export_8h"}
+    assert headers <= targets, headers - targets
+    pages = {"md_" + str(page.relative_to(ROOT).with_suffix("")).replace("/", "_").replace("-", "_")
+             for page in [*PAGES[1:], ROOT / "src/from-cusparse.md", ROOT / "src/packaging/README.md",
+                          ROOT / "src/examples/README.md", ROOT / "CONTRIBUTING.md"]}
+    assert pages <= targets, pages - targets
+
+
 # ---- Figures ----
 
 
