@@ -87,14 +87,19 @@ __global__ void __launch_bounds__(ELIMINATE_THREADS, Members)
  */
 
 template <class Real, int Name> eliminate_kernel named_kernel(int dilu) {
-    constexpr int members = lines_of_a_lane(Name, true);
-    using ilu = named_layout<Real, Name, false, members>;
-    using diagonal = named_layout<Real, Name, true, members>;
-    return dilu
-               ? eliminate_kernel{(const void *)eliminate_named_pencils<Real, Name, true, members>,
-                                  diagonal::row_bytes}
-               : eliminate_kernel{(const void *)eliminate_named_pencils<Real, Name, false, members>,
-                                  ilu::row_bytes};
+    if constexpr (is_coarse(Name)) {
+        return {(const void *)eliminate_pencils<Real>, 0};
+    } else {
+        constexpr int members = lines_of_a_lane(Name, true);
+        using ilu = named_layout<Real, Name, false, members>;
+        using diagonal = named_layout<Real, Name, true, members>;
+        return dilu ? eliminate_kernel{(const void *)
+                                           eliminate_named_pencils<Real, Name, true, members>,
+                                       diagonal::row_bytes}
+                    : eliminate_kernel{
+                          (const void *)eliminate_named_pencils<Real, Name, false, members>,
+                          ilu::row_bytes};
+    }
 }
 
 template <class Real> eliminate_kernel kernel_for(gsw_shape_name shape, int dilu) {

@@ -32,6 +32,12 @@ static constexpr __host__ __device__ int lines_of_a_lane(int name, bool bulk_cop
     return is_flat(name) && !bulk_copies ? 1 : lines;
 }
 
+/* The shapes that coarse levels of multigrid have. Only what multigrid does with them has kernels of
+ * their own, because kernels take long to compile. */
+static constexpr __host__ __device__ bool is_coarse(int name) {
+    return name == SHAPE_D3N15X || name == SHAPE_D3N15Y || name == SHAPE_D3N15Z;
+}
+
 /* The tile of a named shape. */
 static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name, bool bulk_copies) {
     const int lines = lines_of_a_lane(name, bulk_copies);

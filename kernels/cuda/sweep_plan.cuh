@@ -109,7 +109,7 @@ constexpr __host__ __device__ int32_t sweep_row_pitch(int32_t values, int32_t si
 }
 
 /* Kernels of one pair of types, by gsw_shape_name: for one right-hand side, and for SWEEP_RHS
- * (NULL: their rings would be too large). */
+ * (NULL: there is none). */
 struct sweep_kernels {
     const void *kernel[SHAPE_COUNT], *several[SHAPE_COUNT];
 };

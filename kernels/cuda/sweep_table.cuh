@@ -10,9 +10,10 @@ template <int name, class Real, class Value> constexpr const void *single_kernel
     return (const void *)sweep_pencils<name, Real, Value, 1>;
 }
 
-/* NULL in the plane, where the rings of several right-hand sides would be too large. */
+/* NULL in the plane, where the rings of several right-hand sides would be too large, and for coarse
+ * shapes. */
 template <int name, class Real, class Value> constexpr const void *several_kernel() {
-    if constexpr (is_flat(name))
+    if constexpr (is_flat(name) || is_coarse(name))
         return NULL;
     else
         return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS>;
