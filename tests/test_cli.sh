@@ -69,7 +69,7 @@ misuse() {
     refuse "stdout stays empty" test -s out
 }
 
-json_keys="command version commit backend device driver toolkit threads grid stencil part kind
+json_keys="schema command version commit backend device driver toolkit threads grid stencil part kind
 algorithm cache dtype factor_dtype method precond iterations converged residual setup_ms factor_ms
 buffer_bytes upload_ms download_ms solve_ms time_ms effective_gb_s moved_gb_s copy_gb_s
 fraction_of_copy max_rel_error"
@@ -98,7 +98,9 @@ says out '^Usage: gridsweep COMMAND'
 expect 0 "help command" help
 expect 2 "no command"
 expect 2 "unknown command" sovle
-says err "unknown command 'sovle'"
+says err "unknown command 'sovle'; did you mean 'solve'?"
+expect 2 "no command is near" frobnicate
+says err "unknown command 'frobnicate'$"
 expect 2 "unknown option" --frobnicate
 for command in info detect solve sptrsv factor generate bench help; do
     expect 0 "help of $command" "$command" --help
@@ -125,6 +127,29 @@ END
     bash complete.bash "$sources" "$program" | sort >out
     echo "$stencils" | sort >wanted
     check "stencils are completed" cmp out wanted
+    # offer WORD...: what the shell offers for the last word.
+    offer() {
+        cat >complete.bash <<'END'
+. "$1/src/gridsweep.bash-completion"
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_gridsweep
+printf '%s\n' "${COMPREPLY[@]}"
+END
+        bash complete.bash "$sources" "$program" "$@" >out
+    }
+    offer help ""
+    says out '^sptrsv$'
+    says out '^--man$'
+    offer solve --precond = i
+    printf 'ilu0\nic0\n' >wanted
+    check "values after = are completed" cmp out wanted
+    offer solve --problem po
+    echo poisson: >wanted
+    check "problems are completed" cmp out wanted
+    offer solve --o
+    printf '%s\n' --omega --out >wanted
+    check "options with a letter are completed" cmp out wanted
 fi
 expect 2 "help of nothing" help sovle
 says err "^gridsweep help: there is no command 'sovle'"
@@ -148,6 +173,43 @@ refuse "no spaces in keys" grep -q '^[[:space:]]*"[^"]* [^"]*":' info.json
 expect 0 "generate" generate --problem poisson:5x4x3 --out poisson.mtx
 misuse solve
 misuse solve poisson.mtx --problem poisson:4x4x4
+for word in rtoll=3 rtl=3 trol; do
+    misuse solve poisson.mtx "--$word"
+    says err "unknown option '--${word%=*}'; did you mean --r[a-z]*?"
+done
+misuse solve poisson.mtx --frobnicate
+says err "unknown option '--frobnicate'$"
+misuse solve poisson.mtx --mg 3
+says err "option '--mg' is ambiguous: 5 options begin with it"
+misuse solve poisson.mtx --precond ilu
+says err "not 'ilu'; did you mean 'ilu0'?"
+misuse solve poisson.mtx --precond amg2023
+says err "not 'amg2023'$"
+misuse solve - --rhs -
+says err "only one of FILE.mtx, --rhs and --x0 can be standard input"
+misuse solve poisson.mtx -x 3
+says err "unknown option '-x'"
+misuse solve poisson.mtx -o
+says err "-o needs a value"
+
+# ---- First guess, right-hand side from standard input -------------------------------------------
+
+expect 0 "a letter for --out" solve poisson.mtx --rtol 1e-12 -o x0.mtx
+expect 0 "first guess" solve poisson.mtx --x0 x0.mtx --rtol 1e-10 --out again.mtx
+says out "^converged in 0 iterations"
+check "the guess is the solution" cmp x0.mtx again.mtx
+check "a solution on standard input" sh -c "'$program' solve poisson.mtx --rhs - <x0.mtx >out"
+says out "^converged in"
+check "the same from a file" "$program" solve poisson.mtx --rhs x0.mtx --out by_file.mtx
+check "and from standard input" sh -c "'$program' solve poisson.mtx --rhs - -oby_input.mtx <x0.mtx"
+check "are the same bits" cmp by_file.mtx by_input.mtx
+cp x0.mtx both.mtx
+expect 0 "the guess is replaced" solve poisson.mtx --x0 both.mtx --out both.mtx
+check "by the solution" cmp x0.mtx both.mtx
+expect 0 "another grid" solve --problem poisson:3x3x3 --out short.mtx
+expect 3 "a guess for another grid" solve poisson.mtx --x0 short.mtx
+says err "short.mtx has 27 values, but the matrix has 60 rows"
+expect 3 "no such guess" solve poisson.mtx --x0 absent.mtx
 misuse solve poisson.mtx poisson.mtx
 misuse solve poisson.mtx --frobnicate
 misuse solve poisson.mtx -x

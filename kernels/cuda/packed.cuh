@@ -32,8 +32,8 @@ static constexpr __host__ __device__ int lines_of_a_lane(int name, bool bulk_cop
     return is_flat(name) && !bulk_copies ? 1 : lines;
 }
 
-/* The shapes that coarse levels of multigrid have. Only what multigrid does with them has kernels of
- * their own, because kernels take long to compile. */
+/* The shapes that coarse levels of multigrid have. Only what multigrid does with them has kernels
+ * of their own, because kernels take long to compile. */
 static constexpr __host__ __device__ bool is_coarse(int name) {
     return name == SHAPE_D3N15X || name == SHAPE_D3N15Y || name == SHAPE_D3N15Z;
 }

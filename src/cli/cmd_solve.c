@@ -151,6 +151,8 @@ static int set_up(const cli_options *options, solve_job *job) {
     int code = cli_load(options, job->place.host, &job->input);
     if (code == CLI_OK)
         code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
+    if (code == CLI_OK)
+        code = cli_load_guess(options, job->place.host, &job->input, &job->x);
     job->setup_ms = cli_now_ms() - start;
     return code;
 }
@@ -161,11 +163,6 @@ static int prepare(const cli_options *options, solve_job *job) {
         code = set_up(options, job);
     if (code != CLI_OK)
         return code;
-    job->x = calloc((size_t)job->input.rows, sizeof *job->x);
-    if (job->x == NULL) {
-        cli_error(options, "out of memory for the solution");
-        return CLI_INPUT;
-    }
     cli_print_matrix(options, &job->input);
     cli_print_backend(options, &job->place);
     cli_warn_if_not_symmetric(options, &job->input, cli_solve_precond(options));

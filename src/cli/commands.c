@@ -45,11 +45,11 @@ static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
 static const cli_option_id solve_options[] = {
-    OPT_PROBLEM,  OPT_STENCIL,       OPT_GRID,     OPT_RHS,          OPT_SOLVE_METHOD,
-    OPT_RESTART,  OPT_SOLVE_PRECOND, OPT_OMEGA,    OPT_PIVOT_SHIFT,  OPT_FACTOR_PRECISION,
-    OPT_MG_CYCLE, OPT_MG_SMOOTHER,   OPT_MG_THETA, OPT_MG_PRECISION, OPT_MG_INFO,
-    OPT_RTOL,     OPT_MAX_ITER,      OPT_NORM,     OPT_NULLSPACE,    BACKEND_OPTIONS,
-    OPT_OUT,      OPT_JSON,          OPT_QUIET,    OPT_END};
+    OPT_PROBLEM,          OPT_STENCIL,  OPT_GRID,          OPT_RHS,      OPT_X0,
+    OPT_SOLVE_METHOD,     OPT_RESTART,  OPT_SOLVE_PRECOND, OPT_OMEGA,    OPT_PIVOT_SHIFT,
+    OPT_FACTOR_PRECISION, OPT_MG_CYCLE, OPT_MG_SMOOTHER,   OPT_MG_THETA, OPT_MG_PRECISION,
+    OPT_MG_INFO,          OPT_RTOL,     OPT_MAX_ITER,      OPT_NORM,     OPT_NULLSPACE,
+    BACKEND_OPTIONS,      OPT_OUT,      OPT_JSON,          OPT_QUIET,    OPT_END};
 static const cli_option_id sptrsv_options[] = {
     OPT_PROBLEM,       OPT_STENCIL, OPT_GRID,      OPT_PART,    OPT_TRANSPOSE,
     OPT_UNIT_DIAGONAL, OPT_RHS,     OPT_ALGORITHM, OPT_REPEATS, OPT_NO_CHECK,
@@ -87,7 +87,7 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_QUIET,
                                               OPT_END};
 
-const cli_command cli_commands[] = {
+const cli_command cli_commands[CLI_COMMANDS_MAX + 1] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
      "Shows the version, how the library was built, and what it finds to run on.",
      "gridsweep info\n", NULL, info_options, cmd_info},
@@ -104,7 +104,8 @@ const cli_command cli_commands[] = {
      "FILE.mtx", detect_options, cmd_detect},
     {"solve", "solve A x = b with a preconditioned Krylov method",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
-     "Solves A x = b, starting from x = 0, and prints the convergence and the times: a live line "
+     "Solves A x = b, starting from x = 0 or from --x0, and prints the convergence and the times: "
+     "a live line "
      "on "
      "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
      "||b - A x|| / ||b||. The line 'choice' says which preconditioner and which method were "

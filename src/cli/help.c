@@ -45,8 +45,10 @@ static const char *option_help(const cli_option *option, char *text, size_t size
 
 static void print_option(FILE *stream, const cli_option *option) {
     char text[1024];
-    int column = fprintf(stream, "  --%s%s%s", option->name, option->argument != NULL ? " " : "",
-                         option->argument != NULL ? option->argument : "");
+    int column =
+        option->letter != 0 ? fprintf(stream, "  -%c, ", option->letter) : fprintf(stream, "  ");
+    column += fprintf(stream, "--%s%s%s", option->name, option->argument != NULL ? " " : "",
+                      option->argument != NULL ? option->argument : "");
     if (column + 2 > HELP_INDENT) {
         fputc('\n', stream);
         column = 0;
@@ -140,7 +142,10 @@ static void print_roff(FILE *stream, const char *text) {
 
 static void print_man_option(FILE *stream, const cli_option *option) {
     char text[1024];
-    fputs(".TP\n.B \\-\\-", stream);
+    fputs(".TP\n.B ", stream);
+    if (option->letter != 0)
+        fprintf(stream, "\\-%c, ", option->letter);
+    fputs("\\-\\-", stream);
     print_roff(stream, option->name);
     if (option->argument != NULL) {
         fputc(' ', stream);

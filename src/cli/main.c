@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "commands.h"
+#include "common/nearest.h"
 #include "common/signals.h"
 #include "help.h"
 
@@ -17,6 +18,17 @@ static int run_command(const cli_command *command, int argc, char **argv) {
         return CLI_OK;
     }
     return command->run(&options);
+}
+
+static int reject(const char *name) {
+    const char *names[CLI_COMMANDS_MAX + 1] = {NULL};
+    for (int i = 0; cli_commands[i].name != NULL && i < CLI_COMMANDS_MAX; i++)
+        names[i] = cli_commands[i].name;
+    const char *meant = cli_nearest(name, names);
+    fprintf(stderr, "gridsweep: unknown %s '%s'%s%s%s\nTry 'gridsweep --help'.\n",
+            name[0] == '-' ? "option" : "command", name, meant != NULL ? "; did you mean '" : "",
+            meant != NULL ? meant : "", meant != NULL ? "'?" : "");
+    return CLI_USAGE;
 }
 
 static int dispatch(int argc, char **argv) {
@@ -34,12 +46,7 @@ static int dispatch(int argc, char **argv) {
         return CLI_OK;
     }
     const cli_command *command = cli_find_command(name);
-    if (command == NULL) {
-        fprintf(stderr, "gridsweep: unknown %s '%s'\nTry 'gridsweep --help'.\n",
-                name[0] == '-' ? "option" : "command", name);
-        return CLI_USAGE;
-    }
-    return run_command(command, argc - 1, argv + 1);
+    return command != NULL ? run_command(command, argc - 1, argv + 1) : reject(name);
 }
 
 int main(int argc, char **argv) {

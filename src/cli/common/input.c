@@ -99,6 +99,12 @@ static int check_sources(const cli_options *options) {
         return cli_usage(options, "--grid is for a file; a problem has its grid in its name");
     if (options->file != NULL && options->stencil != NULL)
         return cli_usage(options, "--stencil is for random problems; a file has its own stencil");
+    const char *inputs[] = {options->file, options->rhs, options->x0};
+    int standard = 0;
+    for (int i = 0; i < 3; i++)
+        standard += inputs[i] != NULL && strcmp(inputs[i], "-") == 0;
+    if (standard > 1)
+        return cli_usage(options, "only one of FILE.mtx, --rhs and --x0 can be standard input");
     return CLI_OK;
 }
 
@@ -338,18 +344,32 @@ bool cli_rhs_is_file(const char *rhs) {
     return rhs != NULL && strcmp(rhs, "ones") != 0 && !is_random(rhs);
 }
 
-static int read_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
-                    double **b) {
+/* A vector with a value for each row; "-" is standard input. */
+static int read_vector(const cli_options *options, gsw_context *context, const char *path,
+                       const cli_input *input, double **vector) {
     int64_t count;
-    gsw_status status = gsw_mm_read_finite_vector(context, options->rhs, b, &count);
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    gsw_status status = gsw_mm_read_finite_vector(context, path, vector, &count);
     if (status != GSW_SUCCESS)
-        return read_failed(options, context, options->rhs, status, is_gzip(options->rhs));
+        return read_failed(options, context, path, status, is_gzip(path));
     if (count == input->rows)
         return CLI_OK;
-    cli_error(options, "%s has %lld values, but the matrix has %lld rows", options->rhs,
-              (long long)count, (long long)input->rows);
-    free(*b);
-    *b = NULL;
+    cli_error(options, "%s has %lld values, but the matrix has %lld rows", path, (long long)count,
+              (long long)input->rows);
+    free(*vector);
+    *vector = NULL;
+    return CLI_INPUT;
+}
+
+int cli_load_guess(const cli_options *options, gsw_context *context, const cli_input *input,
+                   double **x) {
+    if (options->x0 != NULL)
+        return read_vector(options, context, options->x0, input, x);
+    *x = calloc((size_t)input->rows, sizeof **x);
+    if (*x != NULL)
+        return CLI_OK;
+    cli_error(options, "out of memory for the solution");
     return CLI_INPUT;
 }
 
@@ -366,7 +386,7 @@ int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_inp
                  double **b) {
     const char *rhs = options->rhs != NULL ? options->rhs : "ones";
     if (cli_rhs_is_file(rhs))
-        return read_rhs(options, context, input, b);
+        return read_vector(options, context, rhs, input, b);
     bool random = is_random(rhs);
     uint64_t seed = 0;
     if (random && !parse_seed(rhs + strlen(random_prefix), &seed))

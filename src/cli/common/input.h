@@ -37,6 +37,10 @@ bool cli_rhs_is_file(const char *rhs);
 int cli_load_rhs(const cli_options *options, gsw_context *context, const cli_input *input,
                  double **b);
 
+/* Reads the first guess that --x0 names, or makes one of zeros; free() it. Returns an exit code. */
+int cli_load_guess(const cli_options *options, gsw_context *context, const cli_input *input,
+                   double **x);
+
 /* A stencil by its name or as offsets "DX,DY,DZ;DX,DY,DZ;...". */
 bool cli_parse_stencil(const char *text, gsw_stencil *stencil);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "nearest.h"
 #include "options.h"
 
 /* Most threads: so many for each processor, but at least so many. */
@@ -57,11 +58,14 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_GRID] = {"grid", "XxYxZ",
                   "the grid of FILE.mtx, instead of finding it; a periodic grid needs it",
                   TEXT(grid)},
-    [OPT_RHS] =
-        {"rhs", "FILE|ones|random:SEED",
-         "right-hand side: a Matrix Market dense array of finite values, all ones, or uniform "
-         "random values in [-1, 1] (default: ones)",
-         TEXT(rhs)},
+    [OPT_RHS] = {"rhs", "FILE|ones|random:SEED",
+                 "right-hand side: a Matrix Market dense array of finite values (- is standard "
+                 "input), all ones, or uniform random values in [-1, 1] (default: ones)",
+                 TEXT(rhs)},
+    [OPT_X0] = {"x0", "FILE",
+                "first guess: a Matrix Market dense array of finite values; - is standard input "
+                "(default: zeros)",
+                TEXT(x0)},
     [OPT_METHOD] = {"method", "cg|bicgstab|gmres",
                     "Krylov method; cg needs a symmetric positive definite matrix (default: "
                     "bicgstab)",
@@ -215,9 +219,9 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_OUT] = {"out", "FILE",
                  "write the solution as a Matrix Market dense array; - is standard "
                  "output",
-                 TEXT(out)},
+                 TEXT(out), .letter = 'o'},
     [OPT_OUT_MATRIX] = {"out", "FILE.mtx", "where to write the matrix; - is standard output",
-                        TEXT(out)},
+                        TEXT(out), .letter = 'o'},
     [OPT_OUT_L] = {"out-l", "L.mtx", "where to write the lower factor", TEXT(out_l)},
     [OPT_OUT_U] = {"out-u", "U.mtx", "where to write the upper factor", TEXT(out_u)},
     [OPT_JSON] = {"json", "FILE", "write the results as JSON; - is standard output", TEXT(json)},
@@ -364,6 +368,10 @@ static int set_choice(const cli_options *options, const cli_option *option, cons
             return CLI_OK;
         }
     }
+    const char *meant = cli_nearest(text, option->choices);
+    if (meant != NULL)
+        return cli_usage(options, "--%s takes %s, not '%s'; did you mean '%s'?", option->name,
+                         option->argument, text, meant);
     return cli_usage(options, "--%s takes %s, not '%s'", option->name, option->argument, text);
 }
 
@@ -408,14 +416,48 @@ static const char *value_of(const cli_option *option, int argc, char **argv) {
     return optarg;
 }
 
-/* Fills getopt's array from the subcommand's list and --help. */
-static void make_getopt_table(const cli_command *command, struct option *options) {
+/* Fills getopt's arrays from the subcommand's list and --help. */
+static void make_getopt_tables(const cli_command *command, struct option *options, char *letters) {
     int count = 0;
-    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
+    letters += sprintf(letters, ":h");
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++) {
+        const cli_option *option = &table[*id];
         options[count++] =
-            (struct option){table[*id].name, argument_kind(&table[*id]), NULL, (int)*id + 256};
+            (struct option){option->name, argument_kind(option), NULL, (int)*id + 256};
+        if (option->letter != 0)
+            letters += sprintf(letters, "%c%s", option->letter, option->argument ? ":" : "");
+    }
     options[count++] = (struct option){"help", no_argument, NULL, 'h'};
     options[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* The option that getopt's code stands for; NULL: none. */
+static const cli_option *option_of(const cli_command *command, int code) {
+    if (code >= 256)
+        return &table[code - 256];
+    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
+        if (table[*id].letter != 0 && table[*id].letter == code)
+            return &table[*id];
+    return NULL;
+}
+
+/* An option that getopt does not know, or takes for several: their names begin with it. */
+static int reject_name(const cli_options *options, const char *text) {
+    char word[64];
+    const char *names[OPT_COUNT + 1] = {"help"};
+    int count = 1, longer = 0;
+    for (const cli_option_id *id = options->command->options; *id != OPT_END; id++)
+        names[count++] = table[*id].name;
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
+    for (int i = 0; i < count; i++)
+        longer += strncmp(word, names[i], strlen(word)) == 0;
+    if (longer > 1)
+        return cli_usage(options, "option '--%s' is ambiguous: %d options begin with it", word,
+                         longer);
+    const char *meant = cli_nearest(word, names);
+    if (meant != NULL)
+        return cli_usage(options, "unknown option '--%s'; did you mean --%s?", word, meant);
+    return cli_usage(options, "unknown option '--%s'", word);
 }
 
 static int reject_option(const cli_options *options, int code, char **argv) {
@@ -425,7 +467,7 @@ static int reject_option(const cli_options *options, int code, char **argv) {
         return cli_usage(options, "--%s takes no value", table[optopt - 256].name);
     if (optopt != 0)
         return cli_usage(options, "unknown option '-%c'", optopt);
-    return cli_usage(options, "unknown or ambiguous option '%s'", argv[optind - 1]);
+    return reject_name(options, argv[optind - 1]);
 }
 
 static int take_operand(cli_options *options, int argc, char **argv) {
@@ -450,16 +492,17 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
                              .max_iter = 10000,
                              .rtol = 1e-8};
     struct option known[OPT_COUNT + 1];
-    make_getopt_table(command, known);
+    char letters[2 * OPT_COUNT + 3];
+    make_getopt_tables(command, known, letters);
     int code;
     opterr = 0;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
-    while ((code = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, letters, known, NULL)) != -1) {
         if (code == 'h') {
             *help = true;
             return CLI_OK;
         }
-        const cli_option *option = code >= 256 ? &table[code - 256] : NULL;
+        const cli_option *option = option_of(command, code);
         int result = option != NULL ? set_option(options, option, value_of(option, argc, argv))
                                     : reject_option(options, code, argv);
         if (result != CLI_OK)

@@ -39,7 +39,7 @@ typedef struct cli_options {
     const cli_command *command;
     uint64_t given; /* bit i: the option whose cli_option_id is i */
     const char *file;
-    const char *problem, *stencil, *grid, *rhs, *preconds;
+    const char *problem, *stencil, *grid, *rhs, *x0, *preconds;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches;
@@ -60,6 +60,7 @@ typedef enum cli_option_id {
     OPT_STENCIL,
     OPT_GRID,
     OPT_RHS,
+    OPT_X0,
     OPT_METHOD,
     OPT_SOLVE_METHOD,
     OPT_RESTART,
@@ -131,6 +132,7 @@ typedef struct cli_option {
     size_t offset; /* of the field in cli_options */
     double minimum, maximum;
     const char *const *choices; /* ends with NULL */
+    char letter;                /* -o for --out; 0: none */
 } cli_option;
 
 struct cli_command {

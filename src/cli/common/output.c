@@ -143,6 +143,7 @@ static void add_times(cJSON *object, const cli_times *times) {
 
 cJSON *cli_result_json(const cli_result *result) {
     cJSON *object = cJSON_CreateObject();
+    cli_add_number(object, "schema", CLI_JSON_SCHEMA);
     cli_add_text(object, "command", result->command);
     cli_add_text(object, "version", gsw_version());
     cli_add_text(object, "commit", gsw_commit());
@@ -400,6 +401,7 @@ int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped
     if (!now)
         return CLI_OK;
     cJSON *json = cJSON_CreateObject();
+    cli_add_number(json, "schema", CLI_JSON_SCHEMA);
     cJSON_AddItemReferenceToObject(json, "results", results);
     if (skipped != NULL)
         cJSON_AddItemReferenceToObject(json, "skipped", skipped);

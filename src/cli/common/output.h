@@ -11,6 +11,10 @@
 #include "place.h"
 #include "signals.h"
 
+/* Version of what the JSON holds. It changes where a key goes away or changes its meaning; new keys
+ * may come without. */
+#define CLI_JSON_SCHEMA 1
+
 /* What a JSON object holds. Texts that are NULL, numbers that are NaN or negative where that has
  * no meaning become null. */
 typedef struct cli_result {
