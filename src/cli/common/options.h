@@ -129,10 +129,10 @@ typedef struct cli_option {
     const char *argument; /* as shown in the help; NULL for a flag */
     const char *help;
     cli_option_type type;
+    char letter;   /* -o for --out; 0: none */
     size_t offset; /* of the field in cli_options */
     double minimum, maximum;
     const char *const *choices; /* ends with NULL */
-    char letter;                /* -o for --out; 0: none */
 } cli_option;
 
 struct cli_command {
