@@ -8,6 +8,7 @@
 #include "cmd_info.h"
 #include "cmd_solve.h"
 #include "cmd_sptrsv.h"
+#include "common/nearest.h"
 #include "help.h"
 
 const cli_command *cli_find_command(const char *name) {
@@ -87,7 +88,7 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_QUIET,
                                               OPT_END};
 
-const cli_command cli_commands[CLI_COMMANDS_MAX + 1] = {
+const cli_command cli_commands[] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
      "Shows the version, how the library was built, and what it finds to run on.",
      "gridsweep info\n", NULL, info_options, cmd_info},
@@ -231,3 +232,10 @@ const cli_command cli_commands[CLI_COMMANDS_MAX + 1] = {
     {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",
      "gridsweep help solve\n", "COMMAND", help_options, cmd_help},
     {NULL, NULL, NULL, NULL, NULL, NULL, no_options, NULL}};
+
+const char *cli_nearest_command(const char *name) {
+    const char *names[sizeof cli_commands / sizeof *cli_commands];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        names[i] = cli_commands[i].name; /* the last one is NULL */
+    return cli_nearest(name, names);
+}

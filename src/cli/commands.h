@@ -5,10 +5,12 @@
 #include "common/options.h"
 
 /* The subcommands, ended by an entry whose name is NULL. */
-#define CLI_COMMANDS_MAX 15
-extern const cli_command cli_commands[CLI_COMMANDS_MAX + 1];
+extern const cli_command cli_commands[];
 
 /* The one of that name, or NULL. */
 const cli_command *cli_find_command(const char *name);
+
+/* The name of a command that may have been meant, or NULL. */
+const char *cli_nearest_command(const char *name);
 
 #endif

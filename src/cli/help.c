@@ -45,8 +45,9 @@ static const char *option_help(const cli_option *option, char *text, size_t size
 
 static void print_option(FILE *stream, const cli_option *option) {
     char text[1024];
-    int column =
-        option->letter != 0 ? fprintf(stream, "  -%c, ", option->letter) : fprintf(stream, "  ");
+    int column = fprintf(stream, "  ");
+    if (option->letter != 0)
+        column += fprintf(stream, "-%c, ", option->letter);
     column += fprintf(stream, "--%s%s%s", option->name, option->argument != NULL ? " " : "",
                       option->argument != NULL ? option->argument : "");
     if (column + 2 > HELP_INDENT) {

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "commands.h"
-#include "common/nearest.h"
 #include "common/signals.h"
 #include "help.h"
 
@@ -21,10 +20,7 @@ static int run_command(const cli_command *command, int argc, char **argv) {
 }
 
 static int reject(const char *name) {
-    const char *names[CLI_COMMANDS_MAX + 1] = {NULL};
-    for (int i = 0; cli_commands[i].name != NULL && i < CLI_COMMANDS_MAX; i++)
-        names[i] = cli_commands[i].name;
-    const char *meant = cli_nearest(name, names);
+    const char *meant = cli_nearest_command(name);
     fprintf(stderr, "gridsweep: unknown %s '%s'%s%s%s\nTry 'gridsweep --help'.\n",
             name[0] == '-' ? "option" : "command", name, meant != NULL ? "; did you mean '" : "",
             meant != NULL ? meant : "", meant != NULL ? "'?" : "");

@@ -1,7 +1,7 @@
 """Vectors and matrices as addresses: what is used in place, what is copied, what is refused."""
 
 from ctypes import byref, c_double, c_float, c_int32, c_int64
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from . import _types as t
 from ._context import Context
 from ._grid import Grid, Stencil, find, grid_argument, stencil_argument
 from ._library import library
+from ._options import GridLike
 
 _INTERFACE = "__cuda_array_interface__"
 
@@ -289,7 +290,7 @@ def copy_csr(csr):
             copy(csr.row_ptr, index, csr.rows + 1))
 
 
-def detect(A: Any, grid: Optional[Union[Grid, Tuple[int, ...]]] = None) -> Tuple[Grid, Stencil]:
+def detect(A: Any, grid: Optional[GridLike] = None) -> Tuple[Grid, Stencil]:
     """Finds grid and stencil of a square matrix in natural order: (Grid, Stencil).
 
     A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of

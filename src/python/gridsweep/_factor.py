@@ -190,11 +190,11 @@ def _transposed_of(factor):
     options = t.gsw_factor_options.from_buffer_copy(factor._options)
     options.transpose, options.pivot_shift = 1, 0.0
     if factor.kind == "dilu":  # M = (E + L_A) E^-1 (E + U_A): E goes from the left to the right
-        rows = np.repeat(np.arange(factor.shape[0]), np.diff(lower[2]))
-        diagonal = lower[0][lower[1] == rows]
-        upper_rows = np.repeat(np.arange(factor.shape[0]), np.diff(upper[2]))
+        def rows_of(part):
+            return np.repeat(np.arange(factor.shape[0]), np.diff(part[2]))
+        diagonal = lower[0][lower[1] == rows_of(lower)]
         lower = (lower[0] / diagonal[lower[1]], *lower[1:])
-        upper = (upper[0] * diagonal[upper_rows], *upper[1:])
+        upper = (upper[0] * diagonal[rows_of(upper)], *upper[1:])
     if lower is None or upper is None:
         with _Uploaded(factor, lower or upper) as matrix:
             return Factor(factor.context, matrix, options)
