@@ -1915,13 +1915,12 @@ def test_gpu_functions(cuda, A, name):
             for run in (gs.bicgstab, gs.gmres):
                 for M in (None, factor, solve, lambda r: diagonal * r):
                     x = to_device(np.zeros(60))
-                    _, result = run(lambda x: dense @ x, to_device(b), M, x, rtol=1e-11,
+                    _, result = run(lambda x: dense @ x, to_device(b), M=M, out=x, rtol=1e-11,
                                     context=None if M is factor else context)
                     assert result.converged
                     close_to(A @ to_host(x), b, 1e-9)
                 with pytest.raises(ZeroDivisionError):
-                    run(lambda x: 1 / 0, to_device(b), None, to_device(np.zeros(60)),
-                        context=context)
+                    run(lambda x: 1 / 0, to_device(b), out=to_device(np.zeros(60)), context=context)
 
 
 def test_matvec_on_a_device_makes_an_array_of_the_same_kind(A, monkeypatch):
