@@ -5,12 +5,13 @@
 # DIR-portable, with 64 KiB of shared memory a block: see GSW_CUDA_AS in CONTRIBUTING.md). Then
 # tests/same_bits.sh compares what both compute.
 #
-#   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--no-sanitizers] [--no-portable]
+#   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--resume] [--no-sanitizers] [--no-portable]
 #   tests/gpu.sh --hash          prints the hash of the kernels' sources, nothing else
 #
 #   --build DIR      where to build (build/gpu); all else in the checkout may be read-only if the
 #   --report FILE    report goes elsewhere too (tests/gpu-report.json)
 #   --deps DIR       packages that are unpacked, not installed (below)
+#   --resume         runs no tests that have passed in DIR before, for the same sources
 #   --no-sanitizers  leaves compute-sanitizer out
 #   --no-portable    leaves the kernels for the oldest devices out
 #
@@ -52,6 +53,7 @@ usage() {
 build=build/gpu
 report=tests/gpu-report.json
 deps=
+resume=
 sanitizers="memcheck leakcheck racecheck synccheck"
 ways="native portable"
 while [ $# -gt 0 ]; do
@@ -60,6 +62,7 @@ while [ $# -gt 0 ]; do
         hash_kernels
         exit
         ;;
+    --resume) resume=yes ;;
     --no-sanitizers) sanitizers= ;;
     --no-portable) ways=native ;;
     --build | --report | --deps)
@@ -112,27 +115,46 @@ fi
 [ "${build#/}" != "$build" ] || build=$PWD/$build
 failed=0
 
-# build_and_test WAY FOLDER OPTION...: leaves FOLDER/junit.xml and FOLDER/seconds.
-build_and_test() {
-    local way=$1 folder=$2 begin
+# build FOLDER OPTION...: leaves FOLDER/build.log.
+build() {
+    local folder=$1
     local options=(-DCMAKE_BUILD_TYPE=Release -DGSW_CUDA=ON -DGSW_BUILD_TESTS=ON -DGSW_BUILD_PERF=ON)
-    shift 2
+    shift
     options+=("$@")
     [ -z "${CMAKE_CUDA_ARCHITECTURES:-}" ] ||
         options+=("-DCMAKE_CUDA_ARCHITECTURES=$CMAKE_CUDA_ARCHITECTURES")
     if [ ! -f "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then
         options+=(-G Ninja)
     fi
-    cmake -S . -B "$folder" "${options[@]}"
-    cmake --build "$folder" --parallel "$(nproc)"
-    rm -f "$folder/junit.xml"
-    begin=$SECONDS
-    GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -L '^gpu$' --no-tests=error \
+    mkdir -p "$folder"
+    {
+        cmake -S . -B "$folder" "${options[@]}" &&
+            cmake --build "$folder" --parallel "$(nproc)"
+    } >"$folder/build.log" 2>&1 || {
+        tail -n 40 "$folder/build.log" >&2
+        return 1
+    }
+}
+
+# run_tests WAY FOLDER: leaves FOLDER/junit.xml and FOLDER/seconds, and in FOLDER/passed what was
+# tested.
+run_tests() {
+    local way=$1 folder=$2 begin=$SECONDS sources
+    sources=$(find include src kernels baselines tests -type f ! -name '*.pyc' ! -name '*.json' |
+        LC_ALL=C sort | xargs sha256sum | sha256sum)
+    if [ -n "$resume" ] && [ "$(cat "$folder/passed" 2>/dev/null)" = "$sources" ]; then
+        echo "gpu.sh: tests passed before, $way way"
+        return
+    fi
+    rm -f "$folder/junit.xml" "$folder/passed"
+    if GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -L '^gpu$' --no-tests=error \
         --output-on-failure --test-output-size-passed 100000 \
-        --output-junit "$folder/junit.xml" || {
+        --output-junit "$folder/junit.xml"; then
+        echo "$sources" >"$folder/passed"
+    else
         echo "gpu.sh: tests failed, $way way" >&2
         failed=1
-    }
+    fi
     echo $((SECONDS - begin)) >"$folder/seconds"
 }
 
@@ -146,9 +168,16 @@ compare_bits() {
     cat "$build-portable/same_bits.log"
 }
 
-build_and_test native "$build"
+if [ "$ways" = native ]; then
+    build "$build"
+else
+    build "$build-portable" -DGSW_CUDA_AS=75 &
+    build "$build"
+    wait $!
+fi
+run_tests native "$build"
 if [ "$ways" != native ]; then
-    GSW_CUDA_SHARED_KIB=64 build_and_test portable "$build-portable" -DGSW_CUDA_AS=75
+    GSW_CUDA_SHARED_KIB=64 run_tests portable "$build-portable"
     compare_bits
 fi
 
