@@ -1,14 +1,14 @@
 /* handover.cuh: how work passes from block to block: tickets, epochs, values that are not written
- * yet, bounded waits, and the end of a solve that waits in vain.
+ * yet, bounded waits, and how a solve is abandoned.
  *
  * TICKETS. The pieces of a solve (tiles, pencils, lines) are numbered in an order in which each one
  * comes after those it depends on. A worker takes the next number from a counter in device memory
  * and waits only for pieces with smaller numbers.
  *
  * PROGRESS. The worker of a smaller ticket has taken it earlier. So it runs now or has finished,
- * and the unfinished piece with the smallest ticket waits for nobody. The solve goes on whatever
- * the number of resident blocks: no cooperative launch, no barrier of the grid. This breaks if a
- * worker waits for a larger ticket, or takes a ticket and does not run.
+ * and the unfinished piece with the smallest ticket waits for nobody. So the solve makes progress
+ * with any number of resident blocks: it needs no cooperative launch and no barrier of the grid.
+ * This breaks if a worker waits for a larger ticket, or takes a ticket and does not run.
  *
  * PUBLISHING. There are two protocols. Each kernel states which values follow which one.
  *   Counters  The producer stores data, then publishes how far it is: a release, which only grows.
@@ -18,16 +18,16 @@
  *             published value has. One relaxed atomic word suffices: its arrival says nothing about
  *             other data.
  *
- * EPOCHS. What an earlier solve has left must not look published. A solve's number in the upper
- * half of the ticket counter (sweep), a base that grows from solve to solve (line), or counters
- * that the host resets (elimination) distinguish the solves.
+ * EPOCHS. A value that an earlier solve has left must not count as published. Three means
+ * distinguish the solves: a solve's number in the upper half of the ticket counter (sweep), a base
+ * that grows from solve to solve (line), and counters that the host resets (elimination).
  *
  * WAITS. A wait for another block reads the clock. It ends when the solve is abandoned: the first
- * worker that has waited too long writes the report, and all others find the mark. Then nobody
- * waits for other blocks any more, and all blocks end. A wait inside a block leads, step by step,
- * to a wait for another block or to no wait at all. So it needs no clock where the roles that wait
- * for other blocks go on after the solve is abandoned (packed sweep, elimination). In the direct
- * sweep they leave, so its workers watch the clock and the mark, too. */
+ * worker that has waited too long writes the report, and all others find the mark. After that no
+ * worker waits for other blocks, and all blocks end. A wait inside a block leads, step by step, to
+ * a wait for another block or to no wait at all. So it needs no clock where the roles that wait for
+ * other blocks go on after the solve is abandoned (packed sweep, elimination). In the direct sweep
+ * those roles leave, so its workers watch the clock and the mark, too. */
 #ifndef GSW_CUDA_HANDOVER_CUH
 #define GSW_CUDA_HANDOVER_CUH
 
@@ -43,7 +43,7 @@ template <typename Count> __device__ __forceinline__ Count take_ticket(Count *ne
     return atomicAdd(next, (Count)1);
 }
 
-/* A counter that starts again by itself: solves begun << 32 | the next ticket. */
+/* A counter that needs no reset between solves: solves begun << 32 | the next ticket. */
 struct epoch_ticket {
     uint32_t ticket;
     uint32_t epoch; /* from 1 on */
@@ -54,17 +54,17 @@ __device__ __forceinline__ epoch_ticket take_epoch_ticket(uint64_t *next) {
     return {(uint32_t)taken, (uint32_t)(taken >> 32) + 1};
 }
 
-/* For the worker that has taken the last of `tickets`. Returns what the counter held: a thread that
- * stores this value waits until the counter has changed. */
+/* The worker that has taken the last of `tickets` calls this. Returns what the counter held: a
+ * thread that stores this value waits until the counter has changed. */
 __device__ __forceinline__ uint64_t begin_next_epoch(uint64_t *next, int32_t tickets) {
     return atomicAdd((unsigned long long *)next, (1ull << 32) - (uint64_t)tickets);
 }
 
 /* ---- Sentinels ----------------------------------------------------------------------------------
  *
- * Words that mean "not there yet". Arithmetic yields quiet NaNs only, so no result is a signalling
- * one. Where a sentinel is a quiet NaN, a result that could be taken for it is replaced by another
- * NaN before it is published. */
+ * Words that mean "not there yet". Every NaN that arithmetic yields is quiet, so no result is a
+ * signalling NaN. Where a sentinel is a quiet NaN, a result that could be taken for it is replaced
+ * by another NaN before it is published. */
 template <typename Real> struct sentinel;
 template <> struct sentinel<double> {
     /* The direct sweep's x before it is solved: only these bits. */
@@ -159,7 +159,7 @@ __device__ __forceinline__ void abandon(const abandonment<Word> &solve, int32_t 
 /* ---- Bounded waits ------------------------------------------------------------------------------
  */
 
-/* Nanoseconds since some moment. */
+/* Nanoseconds since a fixed moment. */
 __device__ __forceinline__ int64_t device_clock(void) {
     int64_t time;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
@@ -196,8 +196,8 @@ __device__ __forceinline__ bool is_over(bounded_wait *wait, const abandonment<Wo
 /* ---- Waits inside a block -----------------------------------------------------------------------
  */
 
-/* Waits until a counter in shared memory has reached `least`; sleeps between two polls where other
- * warps have better use for the multiprocessor. */
+/* Waits until a counter in shared memory has reached `least`. Sleeps for `nap_ns` between two polls
+ * where other warps need the multiprocessor. */
 template <unsigned nap_ns = 0>
 __device__ __forceinline__ void await_counter(const int32_t *shared, int32_t least) {
     while (load_acquire<scope::block>(shared) < least) {

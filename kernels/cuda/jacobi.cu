@@ -106,10 +106,10 @@ template <typename Value, typename Stored>
 __global__ void __launch_bounds__(THREADS)
     apply_reciprocal(int64_t points, int64_t count, const Stored *__restrict__ reciprocal,
                      const Value *b, int64_t ldb, Value *x, int64_t ldx) {
-    constexpr int64_t TILE = THREADS * BATCH;
-    for (int64_t tile = int64_t{blockIdx.x} * TILE; tile < points;
-         tile += int64_t{gridDim.x} * TILE) {
-        const int64_t first = tile + threadIdx.x;
+    constexpr int64_t SEGMENT = THREADS * BATCH;
+    for (int64_t segment = int64_t{blockIdx.x} * SEGMENT; segment < points;
+         segment += int64_t{gridDim.x} * SEGMENT) {
+        const int64_t first = segment + threadIdx.x;
         Value scale[BATCH], value[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {

@@ -1,9 +1,9 @@
-/* line.cu: the direct triangular sweep: makes the plan, chooses kernel and launch shape, launches.
+/* line.cu: the direct triangular sweep: fills the plan, chooses kernel and launch shape, launches.
  *
- * Bytes moved: of a CSR that holds the full box, or one part of it, the values of the part's rows
- * (no row pointers, no columns); of any other CSR row pointers and columns as well; of stencil
- * arrays the part's arrays; b and x. Nothing is analysed. Between solves only the progress
- * counters are kept: 8 bytes per line. */
+ * Bytes moved: b and x, and the matrix. A CSR that holds the full box, or one part of it, is read
+ * for the values of the part's rows (no row pointers, no columns). Any other CSR is read for row
+ * pointers and columns as well. Of stencil arrays, the part's arrays are read. There is no
+ * analysis. Between solves only the progress counters are kept: 8 bytes per line. */
 #include "cuda/line.cuh"
 #include "cuda/line_plan.cuh"
 #include "cuda/test_hooks.h"
@@ -13,10 +13,10 @@ const int line_direct_terms[2] = {4, 18};
 
 #define SMALL_MATRIX 4096 /* points */
 
-/* Launch shapes: the first row that fits is taken. tile_y * tile_z <= 16; rows 8, 16 or 32; the
- * block has tile_y * tile_z * workers + receivers warps. The comments give the measurements behind
- * a row: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3. perf/NOTES.md has
- * the others. */
+/* Launch shapes: make_tiling() takes the first row that fits. tile_y * tile_z <= 16; rows is 8, 16
+ * or 32; the block has tile_y * tile_z * workers + receivers warps. The comments give the
+ * measurements behind a row: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3.
+ * perf/NOTES.md has the others. */
 struct launch_shape {
     int capability; /* at least */
     int terms;      /* at most */
@@ -43,8 +43,8 @@ static line_offset narrow(gsw_offset o) {
     return narrowed;
 }
 
-/* Terms: the diagonal, the own line's from the nearest, the other lines' in ascending order. The
- * offsets of the shape ascend, so the own line's are its last. */
+/* Terms: the diagonal, those of the own line from the nearest, then those of other lines in
+ * ascending order. The offsets of the shape ascend, so those of the own line are its last. */
 static void plan_terms(const gsw_shape *shape, line_plan *plan) {
     plan->own = 0;
     plan->groups = 0;
@@ -80,8 +80,8 @@ static int64_t box_entries(const line_plan *plan, line_offset o) {
     return x * y * z;
 }
 
-/* Makes the pattern of a CSR that holds the whole box, in sweep order, and counts its `entries`.
- * `before` and `after` say which parts are stored besides the diagonal. */
+/* Fills the pattern of a CSR that holds the whole box, in sweep order, and counts its `entries`.
+ * `before` and `after`: the parts that are stored besides the diagonal. */
 static void plan_pattern(const gsw_sheared *g, bool mirrored, bool before, bool after,
                          line_plan *plan, int64_t *entries) {
     const gsw_shape *low = &g->part[mirrored ? 1 : 0], *high = &g->part[mirrored ? 0 : 1];
@@ -104,7 +104,7 @@ static void plan_pattern(const gsw_sheared *g, bool mirrored, bool before, bool 
     plan->diagonal_ends = before && after ? 0 : before ? 1 : -1;
 }
 
-/* Where the pattern keeps the entry of each term; `patterns` where it does not. A transposed solve
+/* Finds where the pattern keeps the entry of each term; `patterns`: nowhere. A transposed solve
  * reads a coupling where the other row stores it: at the opposite offset. */
 static void locate_terms(line_plan *plan) {
     plan->part = 0;
@@ -122,12 +122,12 @@ static void locate_terms(line_plan *plan) {
     }
 }
 
-/* Decides, by the number of entries, whether the CSR holds the whole box, or the whole part that is
- * solved with. Where both parts are stored, no row holds more than the box has. So the number
- * proves it, line by line (box_test), if the matrix fits its stencil at all. Where one part is
- * expected, a matrix could deceive: it holds more than the part, but lacks just as many entries, in
- * all and per line, and its lines still end with a diagonal. In small matrices that could happen by
- * chance; so their columns are read. */
+/* Decides by the number of entries whether the CSR holds the whole box, or the whole part that the
+ * solve uses. If both parts are stored, no row holds more entries than the box has. So the number
+ * proves it, line by line (box_test), if the matrix fits its stencil at all. If one part is
+ * expected, a matrix can pass this test wrongly. Then it holds entries beyond the part but lacks as
+ * many others, in all and per line, and its lines still end with a diagonal. In small matrices this
+ * could happen by chance, so the solve reads their columns. */
 static void plan_csr(const gsw_sheared *g, const gsw_matrix *matrix, gsw_part part, bool mirrored,
                      line_plan *plan) {
     const bool before = (part == GSW_UPPER) == mirrored; /* the part comes first in sweep order */
@@ -230,7 +230,8 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 /* Finds by how much subtasks must be shifted so that a line reads no farther than the same subtask
- * of another line: then x + skew_y y' + skew_z z of what is read is not larger. */
+ * of another line. Then x + skew_y y' + skew_z z of a point that is read is not larger than the
+ * reader's. */
 static void choose_skew(const line_plan *plan, line_tiling *tiling) {
     tiling->skew_y = tiling->skew_z = 0;
     for (int32_t g = 0; g < plan->groups; g++) {
@@ -247,8 +248,8 @@ static void choose_skew(const line_plan *plan, line_tiling *tiling) {
     }
 }
 
-/* Chooses the smallest ring with which a tile cannot stand still, by the rule of line_kernel.cuh,
- * and with which lines that read each other seldom wait for room. */
+/* Chooses the smallest ring with which a tile cannot deadlock, by the rule of line_kernel.cuh, and
+ * with which lines that read each other seldom wait for room. */
 static void choose_ring(const line_plan *plan, line_tiling *tiling) {
     int64_t ahead = 0, back = 0, own_back = 0, steps = 0;
     const int64_t rows = tiling->rows;
@@ -271,7 +272,8 @@ static void choose_ring(const line_plan *plan, line_tiling *tiling) {
     tiling->back = (int32_t)back;
 }
 
-/* Slot of the line at (ly, lz) of the tile; a new halo where it has none. -1: there is no room. */
+/* Slot of the line at (ly, lz) of the tile; a line without a slot becomes a new halo. -1: there is
+ * no room. */
 static int32_t slot_of(line_tiling *tiling, int32_t ly, int32_t lz) {
     const int32_t own = tiling->tile_y * tiling->tile_z;
     if (ly >= 0 && lz >= 0)
@@ -354,7 +356,7 @@ static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t valu
     tiling->worker_bytes = (int32_t)((plan->terms * sizeof(line_term) +
                                       2 * (size_t)tiling->stage_values * value + 15) /
                                      16 * 16);
-    /* A flat grid gives the tile's lines to the axis that it has. */
+    /* In a flat grid all of the tile's lines lie along the one axis that is left. */
     int32_t y = shape.tile_y, z = shape.tile_z;
     while (y > 1 && y / 2 >= plan->width) {
         y /= 2;
@@ -413,7 +415,8 @@ void gsw_cuda_line_release(gsw_cuda *cuda) {
     cuda->line_workspace_bytes = 0;
 }
 
-/* Launches as many blocks as can run at once, or as there is work for; any number would do. */
+/* Launches as many blocks as can run at once, or fewer if there is less work. The result does not
+ * depend on the number. */
 static gsw_status launch(gsw_context *context, const void *kernel, int threads, size_t shared,
                          int64_t work, line_plan *plan, line_tiling *tiling) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
@@ -457,7 +460,7 @@ static gsw_status launch_tiles(gsw_context *context, const line_kernels *kernels
                   shared_bytes(&tiling, real), tiling.tiles, plan, &tiling);
 }
 
-/* For stencils that no tile can hold: lines as tiles, four per block. */
+/* For stencils that no tile can hold: each line is a tile, and a block sweeps four at a time. */
 static gsw_status launch_lines(gsw_context *context, const line_kernels *kernels, line_plan *plan) {
     line_tiling tiling = {};
     if (plan->source == LINE_BOX)

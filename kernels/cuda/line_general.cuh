@@ -1,5 +1,6 @@
 /* line_general.cuh: the direct sweep for any stencil, without tiles: slow and rare. Tickets,
- * counters between lines and their proof are those of line_kernel.cuh, a tile being one line. */
+ * counters between lines and their proof are those of line_kernel.cuh, where each tile is one line.
+ */
 #ifndef GSW_CUDA_LINE_GENERAL_CUH
 #define GSW_CUDA_LINE_GENERAL_CUH
 

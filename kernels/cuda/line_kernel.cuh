@@ -4,59 +4,61 @@
  * this file once. line_plan.cuh explains coordinates and terms.
  *
  * SOURCE. The scheme is the structured solver of Chen, Yang, Liu and Ma (Journal of Software,
- * 2023). There, lines are task queues, subtasks are runs of consecutive rows, the state is one
- * progress counter per line, and the lanes of a warp read entries of consecutive rows ahead of
- * time. The differences have one reason: on present devices a hand-over between blocks takes longer
- * than the work on a subtask.
+ * 2023). There, lines are task queues and subtasks are runs of consecutive rows. The state is one
+ * progress counter per line. The lanes of a warp read entries of consecutive rows ahead of time.
+ * The differences have one reason: on present devices a hand-over between blocks takes longer than
+ * the work on a subtask.
  * - A block takes a TILE of neighbouring lines, whose hand-overs stay in shared memory.
  * - Asynchronous copies bring entries to shared memory, and from there to the lane of their row. In
  *   the paper a queue of registers holds them and shuffles combine them.
  * - Recursive doubling solves the recurrence along a line.
  * - Where x is not b, values that cross from tile to tile are flags.
  *
- * UNIT OF WORK. A tile: tile_y x tile_z lines in (y', z), y' = y + shear * z. Each line has
+ * UNIT OF WORK. A tile: tile_y x tile_z lines in (y', z), where y' = y + shear * z. Each line has
  * `workers` warps that take its subtasks in turn; lane i solves row i of a subtask. `receivers`
- * warps bring in the lines that the tile reads from other tiles (halos). Blocks take tiles by a
- * ticket, antidiagonal by antidiagonal.
+ * warps bring in the lines that the tile reads from other tiles (halos). Blocks take tiles by
+ * tickets, antidiagonal by antidiagonal.
  *
- * STATE. progress[slot], in shared memory: the number of points of that line in its ring, which
- * holds the last `ring` points of the line's solution. It only grows. Its one writer is the worker
- * whose turn it is (own lines) or the receiver (halos). Lines that other tiles read (exported ones)
- * also have state->progress[line], in device memory: base + the number of points solved. Where x is
- * not b, it is base + 1 as soon as all of the line's x holds the sentinel.
+ * STATE. progress[slot], in shared memory: the number of points of that line that have reached its
+ * ring. The ring holds the last `ring` points of the line's solution. progress[slot] only grows.
+ * Its one writer is the worker whose turn it is (own lines) or the receiver (halos). Lines that
+ * other tiles read (exported ones) also have state->progress[line], in device memory: base + the
+ * number of points solved. Where x is not b, progress[line] is base + 1 as soon as all of the
+ * line's x holds the sentinel.
  *
  * MEMORY ORDER IN THE BLOCK. Progress is a counter (handover.cuh) at block scope. A worker stores
- * its rows to the ring; __syncwarp; lane 0 publishes progress. Readers acquire progress,
- * __syncwarp, read the ring. A ring entry is overwritten only when the progress of all lines that
- * read it shows that they have finished with it.
+ * its rows to the ring, calls __syncwarp, and lane 0 publishes progress. Readers acquire progress,
+ * call __syncwarp, and read the ring. A ring entry is overwritten only when the progress of all
+ * lines that read it shows that they have finished with it.
  *
  * MEMORY ORDER BETWEEN BLOCKS. Two protocols of handover.cuh:
- *   Counters, where x is b. The worker stores x; __syncwarp; lane 0 raises the line's counter. A
- *   receiver's lane acquires it, __syncwarp, all lanes read x. This needs one worker per line;
- *   make_tiling() in line.cu sees to that. A second worker starts when the first has published its
- *   rows in the ring, which is before the first stores x. So the second could raise the counter
- *   past rows that are not visible yet.
- *   Flags, where x is not b. The worker fills its line of x with the sentinel, __syncwarp, lane 0
- *   releases base + 1. After a receiver has acquired that, a relaxed load of x returns the sentinel
- *   or the solution. Where a line has several workers, those that did not fill it store only after
+ *   Counters, where x is b. The worker stores x, calls __syncwarp, and lane 0 raises the line's
+ * counter. A receiver's lane acquires it, calls __syncwarp, and all lanes read x. This needs one
+ * worker per line, which make_tiling() in line.cu guarantees. A second worker would start when the
+ * first has published its rows in the ring, before the first stores x. The second could then raise
+ * the counter past rows that are not visible yet.
+ *   Flags, where x is not b. The worker fills its line of x with the sentinel, calls __syncwarp,
+ * and lane 0 releases base + 1. After a receiver has acquired that, a relaxed load of x returns the
+ * sentinel or the solution. Where a line has several workers, those that did not fill it store only
+ * after
  *   they have acquired the progress of the one that did.
  *
  * PROGRESS. (1) Between tiles. Dependences have dy' <= 0 and dz <= 0, so a tile waits only for
- * tiles of earlier antidiagonals, and tickets are in that order: the rest is in handover.cuh. A
- * block marks its lines before it waits for anything, and nothing is sent back to an earlier tile.
- * (2) In a tile. Suppose that a waiting chain of lines closes, and follow the points solved, p,
- * along it. There are two kinds of waits. A line waits for data of a line at least one step nearer
- * to the tile's corner (y' + z smaller), with p smaller than its own p + rows + ahead; `ahead` is
- * how far it reads. Or, because its ring is full, it waits for a reader at most M steps farther,
- * with p smaller than its own p + rows + back - ring. Around the chain the steps cancel, so there
- * are at most M waits of the first kind per wait of the second. With
- * ring >= (M + 1) * rows + M * ahead + back, p would have fallen along the closed chain: a
- * contradiction. So the tile's work goes on as long as its halos do. line.cu chooses the ring by
- * this rule. (3) When the solve is abandoned, receivers return. A worker that waits in vain finds
- * the mark (await() in line_worker.cuh) and returns too. So all blocks leave, and the last one
- * leaves the state in order.
- * What would break this: two writers of progress[slot] at a time, tickets that are not in the order
- * of antidiagonals, a `base` that does not grow from solve to solve. */
+ * tiles of earlier antidiagonals. Tickets are in that order; the rest of the argument is in
+ * handover.cuh. A block marks its lines before it waits for anything, and no tile waits for a later
+ * one. (2) In a tile. Suppose that the waits form a closed chain of lines. Follow p, the number of
+ * points solved, along the chain. There are two kinds of waits. In the first kind a line waits for
+ * data of a line at least one step nearer to the tile's corner (y' + z smaller). The p of that line
+ * is smaller than its own p + rows + ahead, where `ahead` is how far it reads. In the second kind
+ * the line's ring is full, and it waits for a reader at most M steps farther. The p of that reader
+ * is smaller than its own p + rows + back - ring. Around the chain the steps cancel, so there are
+ * at most M waits of the first kind per wait of the second. With ring >= (M + 1) * rows + M * ahead
+ * + back, p would have fallen along the closed chain: a contradiction. So the tile's work goes on
+ * as long as its halos do. line.cu chooses the ring by this rule. (3) When the solve is abandoned,
+ * receivers return. A worker that waits in vain finds the mark (await() in line_worker.cuh) and
+ * returns too. So all blocks leave, and the last one prepares the state for the next solve. What
+ * would break this: two writers of progress[slot] at a time, tickets that are not in the order of
+ * antidiagonals, a `base` that does not grow from solve to solve. */
 #ifndef GSW_CUDA_LINE_KERNEL_CUH
 #define GSW_CUDA_LINE_KERNEL_CUH
 
@@ -66,7 +68,7 @@
 
 namespace {
 
-/* Sets the table of slots for the tile at (ty, tz). All threads. */
+/* Fills the table of slots for the tile at (ty, tz). Called by all threads. */
 __device__ void open_tile(const line_plan &plan, const line_tiling &tiling, tile *shared) {
     const int32_t own = tiling.tile_y * tiling.tile_z;
     for (int32_t s = threadIdx.x; s < own + tiling.halos; s += blockDim.x) {

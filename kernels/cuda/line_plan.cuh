@@ -2,9 +2,9 @@
  *
  * SWEEP COORDINATES. Extents of 1 are squeezed out, and a sweep that runs downward is an upward
  * sweep of the mirrored grid (row -> points - 1 - row). In sweep coordinates a point depends on
- * points before it, and the stored entries of a CSR stand in ascending order of row and offset, so
- * one set of formulas serves all eight solves. Arrays of the user are reached through a pointer to
- * their first element in sweep order and a step of +1 or -1. */
+ * points before it, and the stored entries of a CSR are in ascending order of row and offset. So
+ * one set of formulas serves all eight solves. The kernels access the user's arrays through a
+ * pointer to the first element in sweep order and a step of +1 or -1. */
 #ifndef GSW_CUDA_LINE_PLAN_CUH
 #define GSW_CUDA_LINE_PLAN_CUH
 
@@ -31,9 +31,9 @@ struct line_offset {
     int16_t x, y, z;
 };
 
-/* Shared by all blocks, in device memory. It is zero before the first solve, and each solve leaves
- * it ready for the next: `base` grows by the length of a line. So what earlier solves have left in
- * `progress` means "nothing solved yet" and need not be cleared. */
+/* All blocks share this state in device memory. It is zero before the first solve, and each solve
+ * prepares it for the next: `base` grows by the length of a line. So values of earlier solves in
+ * `progress` mean "nothing solved yet" and need not be cleared. */
 struct line_state {
     int64_t base;
     uint32_t ticket;    /* next tile (line) to hand out */
@@ -44,8 +44,8 @@ struct line_state {
 };
 
 /* One triangular system in sweep coordinates. A row consists of TERMS: term 0 is the diagonal,
- * terms 1..own lead to the row's own line (nearest first), the rest to other lines, in ascending
- * order. Terms that lead to the same line form a GROUP. */
+ * terms 1..own lead to the row's own line (nearest first), and the rest lead to other lines, in
+ * ascending order. Terms that lead to the same line form a GROUP. */
 struct line_plan {
     int64_t points, lines;
     int32_t nx, ny, nz;
@@ -120,8 +120,8 @@ struct alignas(16) tile {
 
 /* Where a term of a worker's line is stored. A row is WHOLE if it is `reach` or more points away
  * from the ends of the line. Row x of the line that stores the term begins at begin + per_row * x
- * as long as no row from `reach` to x lacks an entry; `begin` allows for what the first rows lack.
- */
+ * as long as no row from `reach` to x lacks an entry; `begin` accounts for the entries that the
+ * first rows lack. */
 struct alignas(16) line_term {
     int64_t begin;
     uint64_t pattern; /* entries of the line's whole rows, by bit */

@@ -28,7 +28,7 @@ __device__ __forceinline__ watched_halo halo_of_lane(const line_tiling &tiling, 
 }
 
 /* The points before this one, at most `room`, fit the halo's ring: its readers have finished with
- * what they replace. */
+ * the values that these points replace. */
 __device__ __forceinline__ int32_t find_room(const line_tiling &tiling, const tile &shared,
                                              uint32_t consumers, int32_t room) {
     for (uint32_t rest = consumers; rest != 0; rest &= rest - 1)
@@ -40,7 +40,7 @@ __device__ __forceinline__ int32_t find_room(const line_tiling &tiling, const ti
 /* A batch of up to three lines at once, so that their loads overlap. */
 enum { RECEIVER_BATCH = 3 };
 
-/* By counters: where x is b. */
+/* The protocol of counters: where x is b. */
 template <typename Real>
 __device__ void receive_counted(const line_plan &plan, const line_tiling &tiling, tile &shared,
                                 Real *rings, int32_t first) {
@@ -111,7 +111,8 @@ __device__ __forceinline__ bool await_marks(const line_plan &plan, const tile &s
     return true;
 }
 
-/* By flags: once a line is marked, its values themselves are polled, without a counter. */
+/* The protocol of flags: once a line is marked, the receiver polls its values, without a counter.
+ */
 template <typename Real>
 __device__ void receive_marked(const line_plan &plan, const line_tiling &tiling, tile &shared,
                                Real *rings, int32_t first) {

@@ -38,8 +38,8 @@ __device__ __forceinline__ Real recur(Real *scratch, int32_t rows, Real c, Real 
 }
 
 /* The same for one term per row by recursive doubling, without a value before row 0: five steps
- * instead of 32. What does not depend on c is computed beforehand. |near| <= 1, so products of many
- * of them stay in range. */
+ * instead of 32. Factors that do not depend on c are computed beforehand. |near| <= 1, so products
+ * of many factors stay in range. */
 template <typename Real> struct doubling {
     Real step[5]; /* factors of the values 1, 2, 4, 8, 16 rows before; 0 before row 0 */
 };
@@ -66,8 +66,8 @@ __device__ __forceinline__ Real run_doubling(const doubling<Real> &d, Real c) {
     return c;
 }
 
-/* Solves rows one after the other, with divisions and with any terms in the own line: for diagonals
- * without a good reciprocal and for missing couplings. */
+/* Solves rows one after the other, with divisions and with any terms in the own line. This serves
+ * diagonals without a good reciprocal, and missing couplings. */
 template <typename Real, int TERMS>
 __device__ Real solve_one_by_one(const line_plan &plan, Real *ring, int32_t ring_mask, int32_t x0,
                                  int32_t rows, Real c, const Real (&a)[TERMS], uint32_t have) {
@@ -100,7 +100,7 @@ enum along {
     ALONG_ONE_BY_ONE /* diagonals without a good reciprocal, missing couplings, any other terms */
 };
 
-/* The same way for all lanes. */
+/* Chooses the same way for all lanes. */
 template <typename Real, int TERMS>
 __device__ __forceinline__ along choose_along(const line_plan &plan, int32_t x, bool valid,
                                               const Real (&a)[TERMS], uint32_t have) {

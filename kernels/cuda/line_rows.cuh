@@ -1,5 +1,5 @@
-/* line_rows.cuh: where the entries of a row lie in the user's arrays, in sweep order: by arithmetic
- * in a CSR that holds the full box; by reading row pointers and columns in any other CSR. */
+/* line_rows.cuh: where the entries of a row lie in the user's arrays, in sweep order. In a CSR that
+ * holds the full box arithmetic finds them; in any other CSR row pointers and columns are read. */
 #ifndef GSW_CUDA_LINE_ROWS_CUH
 #define GSW_CUDA_LINE_ROWS_CUH
 
@@ -122,7 +122,7 @@ __device__ __forceinline__ int64_t distance(const line_plan &plan, line_offset o
     return o.x + (int64_t)plan.nx * (o.y + (int64_t)plan.ny * o.z);
 }
 
-/* Finds entries of one row in the order of their columns. An entry that is passed over does not fit
+/* Finds entries of one row in the order of their columns. An entry that the scan skips does not fit
  * the stencil. */
 struct row_scan {
     csr_row row;

@@ -24,7 +24,7 @@ __device__ __forceinline__ abandonment<uint32_t> abandonment_of(const line_plan 
     return {&plan.state->abandoned, 1u, plan.report, plan.wait_limit_ns, 0};
 }
 
-/* This row shows that the matrix is not one of the grid. */
+/* This row shows that the matrix does not belong to the grid. */
 __device__ void refuse_row(const line_plan &plan, int64_t row) {
     abandon(abandonment_of(plan), GSW_ERROR_NOT_A_GRID, row);
 }

@@ -1,6 +1,6 @@
 /* line_subtask.cuh: a worker's line, and how the coefficients of its subtasks come to the lanes of
- * their rows: by asynchronous copies to scratch, one subtask ahead. Where the device has none,
- * entries that are staged wait in registers, as in the published scheme; others are copied at once.
+ * their rows: by asynchronous copies to scratch, one subtask ahead. On devices without such copies
+ * staged entries wait in registers, as in the published scheme; other entries are copied at once.
  */
 #ifndef GSW_CUDA_LINE_SUBTASK_CUH
 #define GSW_CUDA_LINE_SUBTASK_CUH
@@ -88,8 +88,8 @@ __device__ __forceinline__ void read_row(const line_plan &plan, const tile &shar
     }
 }
 
-/* The same from a CSR by reading its columns, which are checked on the way: term j of lane i comes
- * to scratch[rows * j + i]. Returns the terms that the row has, by bit. */
+/* The same from a CSR by reading its columns, which this checks: term j of lane i comes to
+ * scratch[rows * j + i]. Returns the terms that the row has, by bit. */
 template <typename Value>
 __device__ uint32_t read_lists(const line_plan &plan, uint32_t present, int64_t row, int32_t x,
                                int32_t y, int32_t z, int32_t rows, Value *scratch) {
@@ -176,8 +176,8 @@ __device__ __forceinline__ void prefetch(const line_plan &plan, const tile &shar
     }
 }
 
-/* Brings the coefficients to the lanes of their rows: a[j] is that of term j. Returns the terms
- * that the lane's row has, by bit. */
+/* Brings the coefficients to the lanes of their rows: a[j] is the coefficient of term j. Returns
+ * the terms that the lane's row has, by bit. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ uint32_t arrange(const line_plan &plan, const worker<Value, Real> &at,
                                             int32_t rows, int32_t x, bool valid,
@@ -207,10 +207,10 @@ __device__ __forceinline__ uint32_t arrange(const line_plan &plan, const worker<
     return have;
 }
 
-/* Compares what the arrays of a CSR and the pattern say of a line: its first and last entry, and in
- * a CSR of one part the diagonal at the line's end. Together with the number of all entries this
- * proves that the CSR holds the box where both parts are stored. Where only one is stored, it makes
- * that nearly certain: see plan_csr(). Other work goes on while the values are loaded. */
+/* Compares the arrays of a CSR with the pattern of a line: its first and last entry, and in a CSR
+ * of one part the diagonal at the line's end. If both parts are stored, this and the number of all
+ * entries prove that the CSR holds the box. If only one part is stored, that is nearly certain: see
+ * plan_csr(). Other work continues while the values are loaded. */
 struct box_test {
     int64_t begin, end, column;
     int64_t right_begin, right_end, right_column;

@@ -12,7 +12,7 @@ namespace {
 /* ---- Flags: x that is not solved yet ------------------------------------------------------------
  */
 
-/* A solution whose bits are the sentinel's becomes another NaN. */
+/* Stores a solution. If its bits are the sentinel's, another NaN is stored. */
 template <typename Real> __device__ __forceinline__ void store_solved(Real *global, Real value) {
     store_relaxed<scope::device>(global, is_unsolved(value) ? (Real)NAN : value);
 }
@@ -53,8 +53,8 @@ __device__ __forceinline__ bool await(const line_plan &plan, const tile &shared,
     }
 }
 
-/* Finds where the rings have what each term of row x reads (-1: a zero). Terms of the own line are
- * left to the recurrence, except the one before the first row where the way is doubling. */
+/* Finds the place in the rings that each term of row x reads (-1: a zero). The recurrence handles
+ * terms of the own line, except the value before the first row where the way is doubling. */
 template <typename Value, typename Real, int TERMS>
 __device__ __forceinline__ void find_sources(const line_plan &plan, const line_tiling &tiling,
                                              const worker<Value, Real> &at, int32_t mask, along way,
@@ -75,7 +75,7 @@ __device__ __forceinline__ void find_sources(const line_plan &plan, const line_t
     }
 }
 
-/* Subtracts the terms that find_sources() has found: two chains of sums where there are many. */
+/* Subtracts the terms that find_sources() has found, in two chains of sums where there are many. */
 template <typename Real, int TERMS>
 __device__ __forceinline__ Real subtract_terms(const line_plan &plan, const Real *rings, along way,
                                                const Real (&a)[TERMS], const int32_t (&from)[TERMS],
@@ -129,8 +129,9 @@ __device__ __forceinline__ void publish(const line_plan &plan, tile &shared,
 }
 
 /* Solves every `workers`-th subtask of the worker's line. Subtasks of neighbouring lines are
- * shifted against each other, so that one reads no farther than the other's subtask of the same
- * number. False: the CSR does not hold what its size promised, and nothing has been solved. */
+ * shifted against each other, so that a line reads no farther than the other line's subtask of the
+ * same number. False: the CSR does not hold the entries that its size suggested, and nothing has
+ * been solved. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line_tiling &tiling,
                                                tile &shared, const worker<Value, Real> &at,
@@ -140,8 +141,8 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     const own_ring<Real> own = {at.rings + at.slot * tiling.ring, tiling.ring - 1,
                                 at.line == plan.withheld_line,
                                 (bool)(tiling.exported >> at.slot & 1)};
-    /* The line that the lane watches while the worker waits: one that is read, a reader, or its
-     * own. */
+    /* The line that the lane watches while the worker waits: a line that the worker reads, a
+     * reader, or the worker's own line. */
     const bool for_source = lane < plan.groups;
     const bool for_reader = lane >= 16 && (tiling.consumers[at.slot] >> (lane - 16) & 1);
     int32_t watched = at.slot;
@@ -161,7 +162,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     if (start < plan.nx)
         prefetch<Value, Real, TERMS, STAGED>(plan, shared, at, tiling.rows, max(start, 0),
                                              min(start + tiling.rows, plan.nx), stage, &q, &copies);
-    /* The copies that have started are harmless if the test fails. */
+    /* If the test fails, the copies that have started do no harm. */
     if (STAGED && !__all_sync(FULL_WARP, passes(test)))
         return false;
     for (; start < plan.nx; start += stride) {
@@ -208,7 +209,7 @@ __device__ __forceinline__ bool solve_subtasks(const line_plan &plan, const line
     return true;
 }
 
-/* The same by reading the columns. It is rare in a kernel for boxes; so it is not inlined. */
+/* The same by reading the columns. This is rare in a kernel for boxes, so it is not inlined. */
 template <typename Value, typename Real, int TERMS>
 __device__ __noinline__ void solve_by_lists(const line_plan &plan, const line_tiling &tiling,
                                             tile &shared, worker<Value, Real> at, int32_t turn) {
@@ -216,7 +217,7 @@ __device__ __noinline__ void solve_by_lists(const line_plan &plan, const line_ti
     solve_subtasks<Value, Real, TERMS, false>(plan, tiling, shared, at, turn, box_test{});
 }
 
-/* A worker's part of a tile. */
+/* The work of one worker in a tile. */
 template <typename Value, typename Real, int TERMS, bool STAGED>
 __device__ __forceinline__ void work(const line_plan &plan, const line_tiling &tiling, tile &shared,
                                      worker<Value, Real> at, int32_t turn) {

@@ -1,11 +1,11 @@
 /* multigrid_dense.cu: the coarsest level: the inverse of a small matrix and products with it.
  *
- * INVERSE. Gauss-Jordan elimination in place, by tiles of 32 x 32. Step k inverts tile (k, k),
- * multiplies the tiles of row k by it, and takes from every other tile its product of the old
- * column k and the new row k. Rows are exchanged for larger pivots within a tile only: that serves
+ * INVERSE. Gauss-Jordan elimination in place, in squares of 32 x 32. Step k inverts square (k, k),
+ * multiplies the squares of row k by it, and takes from every other square its product of the old
+ * column k and the new row k. Rows are exchanged for larger pivots within a square only: that serves
  * symmetric definite and diagonally dominant matrices. Where a pivot has nearly vanished against
  * the diagonal that stood there, the host inverts the matrix, with complete pivoting. The last
- * tiles are filled up with ones on the diagonal. */
+ * squares are filled up with ones on the diagonal. */
 #include <stdlib.h>
 
 #include "cuda/launch.cuh"
@@ -16,23 +16,23 @@ extern "C" {
 
 namespace {
 
-enum { TILE = 32, ROWS_AT_ONCE = 8, THREADS = TILE * ROWS_AT_ONCE };
+enum { SIDE = 32, ROWS_AT_ONCE = 8, THREADS = SIDE * ROWS_AT_ONCE };
 
-/* A matrix, by rows, seen as tiles. */
+/* A matrix, by rows, seen as squares. */
 struct dense {
     double *a;
     int32_t n;
 };
 
-/* What the steps share, in device memory: the old tiles of column k, one below the other, the
- * inverse of tile (k, k), the shift, and whether a pivot was missing. */
+/* What the steps share, in device memory: the old squares of column k, one below the other, the
+ * inverse of square (k, k), the shift, and whether a pivot was missing. */
 struct workspace {
     double *column, *inverse, *diagonal, *shift;
     int64_t *failed;
 };
 
 workspace workspace_of(double *work, int64_t n) {
-    double *inverse = work + (n + TILE) * TILE, *diagonal = inverse + TILE * TILE;
+    double *inverse = work + (n + SIDE) * SIDE, *diagonal = inverse + SIDE * SIDE;
     return {work, inverse, diagonal, diagonal + n, reinterpret_cast<int64_t *>(diagonal + n + 1)};
 }
 /* gsw_dense_work() values are enough: (n + 32) 32 + 32^2 + n + 2 <= (n + 64)^2. */
@@ -40,38 +40,38 @@ workspace workspace_of(double *work, int64_t n) {
 /* What a pivot must keep of the diagonal. */
 constexpr double LEAST_PIVOT = 1e-9;
 
-using tile = double[TILE][TILE + 1];
+using square = double[SIDE][SIDE + 1];
 
-__device__ int tile_row() {
-    return (int)threadIdx.x / TILE;
+__device__ int square_row() {
+    return (int)threadIdx.x / SIDE;
 }
 
-__device__ int tile_column() {
-    return (int)threadIdx.x % TILE;
+__device__ int square_column() {
+    return (int)threadIdx.x % SIDE;
 }
 
-__device__ void load_tile(const dense &m, int row, int column, tile &to) {
-    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
-        const int i = row * TILE + r, j = column * TILE + tile_column();
-        to[r][tile_column()] = i < m.n && j < m.n ? m.a[(int64_t)i * m.n + j] : i == j ? 1 : 0;
+__device__ void load_square(const dense &m, int row, int column, square &to) {
+    for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE) {
+        const int i = row * SIDE + r, j = column * SIDE + square_column();
+        to[r][square_column()] = i < m.n && j < m.n ? m.a[(int64_t)i * m.n + j] : i == j ? 1 : 0;
     }
 }
 
-__device__ void store_tile(const dense &m, int row, int column, const tile &from) {
-    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
-        const int i = row * TILE + r, j = column * TILE + tile_column();
+__device__ void store_square(const dense &m, int row, int column, const square &from) {
+    for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE) {
+        const int i = row * SIDE + r, j = column * SIDE + square_column();
         if (i < m.n && j < m.n)
-            m.a[(int64_t)i * m.n + j] = from[r][tile_column()];
+            m.a[(int64_t)i * m.n + j] = from[r][square_column()];
     }
 }
 
 /* product = a b; all three differ. */
-__device__ void multiply_tiles(const tile &a, const tile &b, tile &product) {
-    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
+__device__ void multiply_squares(const square &a, const square &b, square &product) {
+    for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE) {
         double sum = 0;
-        for (int k = 0; k < TILE; k++)
-            sum = fma(a[r][k], b[k][tile_column()], sum);
-        product[r][tile_column()] = sum;
+        for (int k = 0; k < SIDE; k++)
+            sum = fma(a[r][k], b[k][square_column()], sum);
+        product[r][square_column()] = sum;
     }
 }
 
@@ -90,20 +90,20 @@ __device__ unsigned largest_of_warp(unsigned value) {
 
 /* Row with the largest entry of a column, from the diagonal down, to the 20 bits of a mantissa that
  * one word holds; by a warp, for all its threads. */
-__device__ int find_pivot(const tile &a, int k) {
+__device__ int find_pivot(const square &a, int k) {
     const int row = (int)threadIdx.x;
     const unsigned size = row >= k ? (unsigned)__double2hiint(fabs(a[row][k])) + 1 : 0;
     return __ffs((int)__ballot_sync(0xffffffffU, size == largest_of_warp(size))) - 1;
 }
 
-/* Inverts a tile in place. False where a pivot has vanished against the diagonal's size, in all
+/* Inverts a square in place. False where a pivot has vanished against the diagonal's size, in all
  * threads. */
-__device__ bool invert_tile(tile &a, const double *diagonal, int rows) {
-    __shared__ int pivots[TILE];
-    __shared__ double row[TILE], column[TILE];
+__device__ bool invert_square(square &a, const double *diagonal, int rows) {
+    __shared__ int pivots[SIDE];
+    __shared__ double row[SIDE], column[SIDE];
     bool regular = true;
-    for (int k = 0; k < TILE; k++) {
-        if (threadIdx.x < TILE) { /* exchange rows k and pivot, divide, and keep both lines */
+    for (int k = 0; k < SIDE; k++) {
+        if (threadIdx.x < SIDE) { /* exchange rows k and pivot, divide, and keep both lines */
             const int j = (int)threadIdx.x, pivot = find_pivot(a, k);
             const double of_pivot = a[pivot][j], of_k = a[k][j];
             const double reciprocal = 1 / a[pivot][k];
@@ -118,17 +118,17 @@ __device__ bool invert_tile(tile &a, const double *diagonal, int rows) {
         __syncthreads();
         regular = regular && isfinite(row[k]) &&
                   (k >= rows || fabs(row[k]) * LEAST_PIVOT * fabs(diagonal[k]) < 1);
-        for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
-            const int j = tile_column();
+        for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE) {
+            const int j = square_column();
             const double old = j == k ? 0 : a[r][j];
             a[r][j] = r == k ? row[j] : old - column[r] * row[j];
         }
         __syncthreads();
     }
     /* The exchanges of rows are exchanges of the inverse's columns, the last one first. */
-    for (int k = TILE - 1; k >= 0; k--) {
+    for (int k = SIDE - 1; k >= 0; k--) {
         const int r = (int)threadIdx.x;
-        if (r < TILE && pivots[k] != k) {
+        if (r < SIDE && pivots[k] != k) {
             const double left = a[r][k];
             a[r][k] = a[r][pivots[k]];
             a[r][pivots[k]] = left;
@@ -138,54 +138,54 @@ __device__ bool invert_tile(tile &a, const double *diagonal, int rows) {
     return regular;
 }
 
-/* Tile (k, j) for each block j; and a copy of tile (j, k). */
+/* Square (k, j) for each block j; and a copy of square (j, k). */
 __global__ void __launch_bounds__(THREADS) divide_row(dense m, int k, workspace work) {
-    __shared__ tile pivot, other, product;
+    __shared__ square pivot, other, product;
     const int j = (int)blockIdx.x;
-    load_tile(m, j, k, other);
-    load_tile(m, k, k, pivot);
+    load_square(m, j, k, other);
+    load_square(m, k, k, pivot);
     __syncthreads();
-    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
-        work.column[(j * TILE + r) * TILE + tile_column()] = other[r][tile_column()];
-    const bool regular = invert_tile(pivot, work.diagonal + k * TILE, m.n - k * TILE);
+    for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE)
+        work.column[(j * SIDE + r) * SIDE + square_column()] = other[r][square_column()];
+    const bool regular = invert_square(pivot, work.diagonal + k * SIDE, m.n - k * SIDE);
     if (j == k) {
-        for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
-            work.inverse[r * TILE + tile_column()] = pivot[r][tile_column()];
+        for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE)
+            work.inverse[r * SIDE + square_column()] = pivot[r][square_column()];
         if (threadIdx.x == 0 && !regular)
             *work.failed = 1;
         return;
     }
-    load_tile(m, k, j, other);
+    load_square(m, k, j, other);
     __syncthreads();
-    multiply_tiles(pivot, other, product);
+    multiply_squares(pivot, other, product);
     __syncthreads();
-    store_tile(m, k, j, product);
+    store_square(m, k, j, product);
 }
 
-/* All other tiles. */
+/* All other squares. */
 __global__ void __launch_bounds__(THREADS) eliminate_column(dense m, int k, workspace work) {
-    __shared__ tile left, right, product;
+    __shared__ square left, right, product;
     const int i = (int)blockIdx.y, j = (int)blockIdx.x;
-    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE) {
-        left[r][tile_column()] = work.column[(i * TILE + r) * TILE + tile_column()];
-        right[r][tile_column()] = work.inverse[r * TILE + tile_column()];
+    for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE) {
+        left[r][square_column()] = work.column[(i * SIDE + r) * SIDE + square_column()];
+        right[r][square_column()] = work.inverse[r * SIDE + square_column()];
     }
     if (i == k) {
         if (j == k)
-            store_tile(m, k, k, right);
+            store_square(m, k, k, right);
         return;
     }
     if (j != k)
-        load_tile(m, k, j, right);
+        load_square(m, k, j, right);
     __syncthreads();
-    multiply_tiles(left, right, product);
+    multiply_squares(left, right, product);
     __syncthreads();
     if (j != k)
-        load_tile(m, i, j, left);
-    for (int r = tile_row(); r < TILE; r += ROWS_AT_ONCE)
-        product[r][tile_column()] =
-            (j == k ? 0 : left[r][tile_column()]) - product[r][tile_column()];
-    store_tile(m, i, j, product);
+        load_square(m, i, j, left);
+    for (int r = square_row(); r < SIDE; r += ROWS_AT_ONCE)
+        product[r][square_column()] =
+            (j == k ? 0 : left[r][square_column()]) - product[r][square_column()];
+    store_square(m, i, j, product);
 }
 
 /* ---- Filling ---------------------------------------------------------------------------------
@@ -243,16 +243,16 @@ __global__ void __launch_bounds__(THREADS) remove_constants(dense m, workspace w
 template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     multiply(int32_t n, const double *inverse, const Value *b, Value *x) {
-    const int32_t row = (int32_t)(blockIdx.x * ROWS_AT_ONCE) + tile_row();
+    const int32_t row = (int32_t)(blockIdx.x * ROWS_AT_ONCE) + square_row();
     take_turn();
     if (row >= n)
         return;
     double sum = 0;
-    for (int32_t j = tile_column(); j < n; j += TILE)
+    for (int32_t j = square_column(); j < n; j += SIDE)
         sum = fma(inverse[(int64_t)row * n + j], (double)b[j], sum);
     for (int distance = 16; distance > 0; distance /= 2)
         sum += __shfl_down_sync(0xffffffffU, sum, distance);
-    if (tile_column() == 0)
+    if (square_column() == 0)
         x[row] = (Value)sum;
 }
 
@@ -282,7 +282,7 @@ cleanup:
 gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
                                  double *inverse, double *work) {
     const gsw_grid *g = &matrix->grid;
-    const int32_t n = (int32_t)(g->nx * g->ny * g->nz), tiles = (n + TILE - 1) / TILE;
+    const int32_t n = (int32_t)(g->nx * g->ny * g->nz), squares = (n + SIDE - 1) / SIDE;
     const level_matrix m = level_matrix_of(matrix);
     const dense to = {inverse, n};
     const workspace space = workspace_of(work, n);
@@ -292,9 +292,9 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
     int64_t failed;
     begin_with<<<1, THREADS, 0, stream>>>(m, n, space);
     fill_with<<<(unsigned)n, THREADS, 0, stream>>>(m, to, constants, space);
-    for (int k = 0; k < tiles; k++) {
-        divide_row<<<(unsigned)tiles, THREADS, 0, stream>>>(to, k, space);
-        eliminate_column<<<dim3((unsigned)tiles, (unsigned)tiles), THREADS, 0, stream>>>(to, k,
+    for (int k = 0; k < squares; k++) {
+        divide_row<<<(unsigned)squares, THREADS, 0, stream>>>(to, k, space);
+        eliminate_column<<<dim3((unsigned)squares, (unsigned)squares), THREADS, 0, stream>>>(to, k,
                                                                                          space);
     }
     GSW_TRY(gsw_cuda_check_launch(context, "inverting the coarsest matrix"));

@@ -1,5 +1,5 @@
-/* near.cuh: couplings that reach two points or less along each axis: whether one stays inside the
- * grid is asked with bits, which takes few instructions. */
+/* near.cuh: couplings that reach two points or less along each axis. Bits decide in few
+ * instructions whether a coupling stays inside the grid. */
 #ifndef GSW_CUDA_NEAR_CUH
 #define GSW_CUDA_NEAR_CUH
 
@@ -9,7 +9,7 @@ namespace {
 
 enum { NEAR_REACH = 2 };
 
-/* Which neighbours a point lacks along an axis, as bits: 1 and 2 before it, 1 and 2 behind it. */
+/* Which neighbours a point lacks along an axis, as bits: 1 and 2 before it, 1 and 2 after it. */
 __host__ __device__ constexpr uint32_t lacks(uint32_t i, uint32_t extent) {
     return (i < 1 ? 1u : 0u) | (i < 2 ? 2u : 0u) | (i + 1 >= extent ? 4u : 0u) |
            (i + 2 >= extent ? 8u : 0u);
@@ -23,7 +23,7 @@ constexpr uint32_t needs(int32_t d) {
 /* Of a term that fills up a batch, or has no array. */
 constexpr uint32_t NOTHING_HAS = 1u << 15;
 
-/* Of a term that is wanted only where a slab of planes begins, or ends, along z. */
+/* Of a term that is needed only where a slab of planes begins, or ends, along z. */
 constexpr uint32_t AT_BEGIN = 1u << 12, AT_END = 1u << 13;
 
 /* Which of these two a plane lacks. */

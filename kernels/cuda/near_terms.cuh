@@ -1,5 +1,5 @@
-/* near_terms.cuh: what of a stencil's arrays a kernel multiplies with, and the products of a row.
- * spmv.cu has the rule for their order. */
+/* near_terms.cuh: the stencil arrays that a kernel multiplies with, and the products of a row.
+ * spmv.cu has the rule for the order of the products. */
 #ifndef GSW_CUDA_NEAR_TERMS_CUH
 #define GSW_CUDA_NEAR_TERMS_CUH
 
@@ -56,8 +56,8 @@ template <typename Coefficient> stencil_terms<Coefficient> gather_terms(const gs
 }
 
 /* The same for stencils that reach two points or less along each axis, as all named ones do, and
- * grids of so many points: a term takes few instructions, and memory is what takes the time. Terms
- * come in batches: their loads are under way at once. */
+ * for grids of at most NEAR_POINTS points. A term then takes few instructions, and the speed of
+ * memory is the limit. Terms come in batches, whose loads are under way together. */
 enum { BATCH = 7, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / BATCH * BATCH };
 constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
 
@@ -81,7 +81,7 @@ template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &
     return near;
 }
 
-/* Adds the terms as batches from `first` on, each of which needs those bits, too; returns how many
+/* Adds the terms as batches from `first` on; each term needs those bits, too. Returns the number of
  * batches. */
 template <int batch, typename Coefficient>
 int32_t add_batches(const stencil_terms<Coefficient> &terms, int32_t first, uint32_t needed,
@@ -109,7 +109,7 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     return near;
 }
 
-/* What becomes of the products of a row: they are added, or subtracted. */
+/* Adds, or subtracts, the products of a row. */
 template <typename Value> struct added {
     Value value;
     __device__ void take(Value a, Value x, int32_t) {
@@ -163,7 +163,7 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
     }
 }
 
-/* A matrix with those of its arrays alone that lie before the diagonal (side < 0) or behind it, all
+/* A matrix with only those arrays that lie before the diagonal (side < 0) or after it: all of them,
  * or those that lead to another plane. */
 struct part_of_matrix {
     gsw_matrix matrix;
@@ -180,8 +180,8 @@ struct part_of_matrix {
     }
 };
 
-/* What a sweep of slabs leaves of a matrix (multigrid_ops.h), all of which is near: what is ahead
- * of it, and at the edges of slabs what is behind in the slab before. */
+/* The part of a matrix that a sweep of slabs leaves (multigrid_ops.h). All of its terms are near:
+ * those ahead of the sweep, and at the edges of slabs those behind it, in the slab before. */
 template <typename Value>
 near_terms<Value> rest_terms(const gsw_matrix *matrix, int down, int64_t slab) {
     const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);

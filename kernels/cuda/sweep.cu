@@ -8,18 +8,19 @@ namespace {
 /* ---- Launch shapes ----------------------------------------------------------------------------
  */
 
-/* How a pencil's rings are cut. Measured on H200 (perf/NOTES.md); elsewhere the same figures are
- * safe, since rings that do not fit are cut smaller. */
+/* How the rings of a pencil are cut. The figures were measured on an H200 (perf/NOTES.md). They are
+ * safe on other devices, because rings that do not fit are cut smaller. */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
-/* Receivers whose lanes poll one row at a time bring eight rows in the time of a poll. That is
- * enough and causes less traffic. Two kinds of pencils need more rows at once: those with more
- * chunks than this, which run at the speed of memory, and those with two lines per lane in two
- * blocks per multiprocessor. */
+/* Receivers whose lanes poll one row at a time bring eight rows per poll. That is usually enough
+ * and causes less traffic. Two kinds of pencils need more rows at once: those with more chunks than
+ * this, which run at the speed of memory, and those with two lines per lane in two blocks per
+ * multiprocessor. */
 constexpr int32_t MANY_CHUNKS = 40;
 
-/* Static shared memory of the kernels, and what the device keeps for itself of a block's share. */
+/* Static shared memory of the kernels, plus the part of a block's share that the device reserves.
+ */
 constexpr int32_t RESERVED_SHARED = 2048;
 
 /* Coefficients of 4 bytes come faster than one block uses them. So two blocks share a
@@ -32,11 +33,11 @@ constexpr int32_t PENCILS_FOR_TWO = 4;
  * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
-/* The same in slices, without bulk copies: one that compute loads, and some that come. */
+/* The same in slices, without bulk copies: one that compute loads, and some on their way. */
 constexpr int32_t FEWEST_SLICES = 3, MOST_SLICES = 12;
 
-/* Chunks of b's ring beyond a pencil's delay: those on their way from memory, and slack, which is
- * neither that nor read by compute; only one chunk of slack where the ring is `tight`. */
+/* Chunks of b's ring beyond a pencil's delay: those on their way from memory, and slack. Slack is
+ * neither on its way nor read by compute; a `tight` ring has only one chunk of it. */
 template <int Rhs> int32_t chunks_of_b(int capability, bool tight) {
     using warps = sweep_warps<Rhs>;
     /* Without asynchronous copies one chunk is on its way, in registers. */
@@ -146,7 +147,7 @@ void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
         if (t->stride[a] == 1)
             plan->unit = a;
     }
-    /* moved_value() goes along the unit axis in groups of eight lines. */
+    /* moved_value() takes lines along the unit axis in groups of eight. */
     if ((plan->unit == 1 && t->tile_y % 8 != 0) || (plan->unit == 2 && t->tile_z != 8))
         plan->unit = 0;
     plan->stride[0] = direction * t->stride[0];
@@ -215,8 +216,8 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t
 /* ---- State ------------------------------------------------------------------------------------
  */
 
-/* Slots of faces: all that resident blocks can have in use, and more than a reader's distance in
- * tickets. */
+/* Slots of faces: as many as resident blocks can use, plus more than a reader's distance in
+ * tickets; at most one per pencil. */
 int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor) {
     const gsw_packed *packed = factor->packed;
     const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
@@ -255,10 +256,10 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
                           "the sweep's faces");
 }
 
-/* Makes the area for several right-hand sides when they come for the first time. A block sweeps
- * SWEEP_RHS of them where there is a kernel for it and its rings fit, else one. *together is false
- * where they are solved one after the other: there is only one, or a graph is being captured, so
- * that nothing can be allocated. */
+/* Allocates the area for several right-hand sides at their first solve. A block sweeps SWEEP_RHS of
+ * them where there is a kernel for it and its rings fit, else one. *together is false where
+ * right-hand sides are solved one after the other: there is only one, or a graph is being captured,
+ * so that nothing can be allocated. */
 gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count, bool *together) {
     gsw_sweep_area *area = &factor->packed->area[1];
     bool several = kernels_of(factor)->several[factor->packed->shape] != NULL;
@@ -291,7 +292,7 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
                                    const gsw_tiles *tiles) {
     if (name != SHAPE_OTHER)
         return tile_of_shape(name, gsw_cuda_of(context)->capability >= BULK_COPIES_SINCE);
-    /* A pencil reads the tiles next to it only. */
+    /* A pencil reads only the tiles next to its own. */
     int32_t lanes_y = tiles->nz == 1 ? 32 : 8;
     while (lanes_y > 1 && lanes_y / 2 >= tiles->halo_y && GSW_TILE_LANES / lanes_y < tiles->halo_z)
         lanes_y /= 2;

@@ -9,7 +9,7 @@
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor);
 void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed);
 
-/* Whether pencils of the factor's tiles, which may have no tables yet, fit the device. */
+/* Whether pencils of the factor's tiles fit the device. Their tables need not exist yet. */
 bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor);
 
 /* The tile that the sweep's kernels on the context's device want for a shape. */
@@ -17,7 +17,7 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
                                    const gsw_tiles *tiles);
 
 /* One sweep with part `part`, asynchronous; b and x are device vectors in natural order. The first
- * one with several right-hand sides allocates. */
+ * sweep with several right-hand sides allocates. */
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
                           const void *b, int64_t ldb, void *x, int64_t ldx);
 

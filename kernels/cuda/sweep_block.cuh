@@ -28,7 +28,7 @@ __device__ __forceinline__ void repeat(Function &&function) {
 /* ---- Cells of a row of the rings ----------------------------------------------------------------
  */
 
-/* A pencil's tile: for named shapes the compiler knows it. */
+/* A pencil's tile: for named shapes it is a constant. */
 struct pencil_tile {
     int32_t lanes_y, lines_y, lines_z, tile_y, tile_z, skew_y, skew_z;
 };
@@ -91,7 +91,7 @@ struct sweep_control {
     uint64_t last; /* nobody reads it: see begin_next_epoch() */
 };
 
-/* What every role knows. */
+/* The state that all roles share. */
 struct sweep_block {
     const sweep_plan *plan;
     sweep_control *control;
@@ -124,7 +124,7 @@ __device__ __forceinline__ void await_ready(const int32_t *ready, int32_t chunk)
         ;
 }
 
-/* Waits, with all lanes, for the two slices that compute loads before it asks for one. */
+/* Waits, with all lanes, for the two slices that compute loads without asking. */
 __device__ __forceinline__ void await_first_slices(const sweep_control *control) {
     for (int i = 0; i < 2; i++) {
         while (__any_sync(~0u, *(volatile const int32_t *)&control->slices_filled[i] == 0))

@@ -1,6 +1,6 @@
 /* sweep_careful.cuh: the compute role of the packed sweep by the definition, for a tile of any
- * shape: couplings in ascending order, zero coefficients skipped. Shapes without code of their own
- * use it, and so do pencils in which something is infinite or NaN. */
+ * shape: it adds couplings in ascending order and skips zero coefficients. Shapes without code of
+ * their own use it, and so do pencils that meet infinities or NaNs. */
 #ifndef GSW_CUDA_SWEEP_CAREFUL_CUH
 #define GSW_CUDA_SWEEP_CAREFUL_CUH
 
@@ -8,8 +8,8 @@
 
 namespace {
 
-/* Where a step's record is: with bulk copies in the ring of stages, else in device memory, since
- * slices do not stay until their chunk is completed. */
+/* Where a step's record is: with bulk copies in the ring of stages, else in device memory, because
+ * slices are overwritten before their chunk is completed. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 typedef uint32_t record_place;
 
@@ -79,8 +79,8 @@ __device__ __forceinline__ Real careful_row(const sweep_block *block, int32_t ri
     return quiet(r);
 }
 
-/* A compute warp, from step `first` on, every value from the ring. `published` has a bit for each
- * value of the first chunk, [line][step], that has been published already. */
+/* The work of a compute warp from step `first` on. It reads every value from the ring. `published`
+ * has a bit for each value of the first chunk, [line][step], that has been published already. */
 template <typename Real, typename Value, int Rhs>
 __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int rhs, int32_t first,
                                                    uint32_t published) {

@@ -1,11 +1,11 @@
 /* sweep_compute.cuh: the compute role of the packed sweep for named shapes: a warp per right-hand
  * side, one point of each of a lane's lines per step.
  *
- * A step's critical path begins when the step before it is stored: only the values of other lanes
- * from that step are added then. Everything else is ready before: coefficients are loaded two steps
- * ahead, neighbours of earlier steps as soon as they are there, and the lane's own values stay in
- * registers. All loops over steps of a chunk, terms and neighbours are unrolled, so that arrays
- * are registers. */
+ * A step's critical path begins when the step before it is stored: only then are the values of
+ * other lanes from that step added. Everything else is ready earlier. Coefficients are loaded two
+ * steps ahead, neighbours of earlier steps as soon as they are there, and the lane's own values
+ * stay in registers. All loops over steps of a chunk, terms and neighbours are unrolled, so that
+ * arrays are registers. */
 #ifndef GSW_CUDA_SWEEP_COMPUTE_CUH
 #define GSW_CUDA_SWEEP_COMPUTE_CUH
 
@@ -180,7 +180,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         });
     }
 
-    /* b and the reciprocal diagonal of a step, two steps ahead; and their product, one ahead. */
+    /* Loads b and the reciprocal diagonal of a step two steps ahead; computes their product one
+     * step ahead. */
     __device__ __forceinline__ void load_right_side(int p, uint32_t d_at, uint32_t b_at) {
         load_shared<M>(d[p], d_at);
         load_shared<M>(b[p], b_at);
@@ -193,7 +194,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 
     /* ---- Slices: steps u + 2 and u + 3 of a chunk, for even u, are in one */
 
-    /* Whether the slice is there that step u + 1 begins to load; asked by odd steps. */
+    /* Whether the slice that step u + 1 begins to load is still missing. Odd steps ask this. */
     __device__ __forceinline__ bool is_slice_late(int u) const {
         const int next =
             (u + 1) / SWEEP_SLICE + 1; /* slices of a chunk are a multiple of loaders */
@@ -216,7 +217,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
             *(volatile int32_t *)slices_read = slice + (u + 1) / SWEEP_SLICE + 1;
     }
 
-    /* What step u + 2 needs, which may be in the next chunk. */
+    /* Loads what step u + 2 needs. That step may be in the next chunk. */
     __device__ __forceinline__ void load_ahead(int u) {
         if constexpr (!BULK_COPIES) {
             load_slice_ahead(u);
@@ -233,8 +234,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         }
     }
 
-    /* The row that step u loads of a neighbour whose nearest reader is `nearest` steps later: the
-     * one before, where step u itself reads it; else the one that step u + 1 is the first to read.
+    /* The row that step u loads of a neighbour whose nearest reader is `nearest` steps later. If
+     * step u itself reads the row before, it is that row; else the row that step u + 1 reads first.
      */
     static __device__ __forceinline__ int loaded_row(int u, int nearest) {
         return nearest == 1 ? u - 1 : u + 1 - nearest;
@@ -270,7 +271,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         return late;
     }
 
-    /* Of rows -8 .. -1 those that step 0 and the next ones read. */
+    /* Waits for those of rows -8 .. -1 that step 0 and the next steps read. */
     __device__ __forceinline__ void await_rows_before() {
         bool late;
         do {
@@ -290,8 +291,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 
     /* ---- Arithmetic */
 
-    /* What step u needs except values of the step before: two chains of sums where there are many
-     * terms. */
+    /* Adds all terms of step u except values of the step before, in two chains of sums where there
+     * are many terms. */
     __device__ __forceinline__ void begin_sum(int u) {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
@@ -311,8 +312,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         });
     }
 
-    /* The lane's own values of the step before step u: x - 1, then the one of its other line, if it
-     * has two. So a sum's order does not depend on how many lines a lane has. */
+    /* Adds the lane's own values of the step before step u: first that of x - 1, then that of its
+     * other line, if it has two. So a sum's order does not depend on how many lines a lane has. */
     __device__ __forceinline__ void add_own(int u) {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
@@ -325,7 +326,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         });
     }
 
-    /* And those of other lanes, with which step u is complete. */
+    /* Adds the values of other lanes. Then step u is complete. */
     __device__ __forceinline__ void add_near(int u, const Value *near, Real *r) const {
         repeat<M>([&](auto member) {
             constexpr int m = decltype(member)::v;
@@ -342,7 +343,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 
     /* ---- Steps */
 
-    /* Publishes the values of step u. A quiet NaN does not count as published: run() sees to it. */
+    /* Publishes the values of step u. A quiet NaN does not count as published; run() has the chunk
+     * computed again. */
     __device__ __forceinline__ void publish(int u, const Real *r) const {
         if constexpr (M == 2 && S::lines_z == 2) {
             store_now_if<2>(publishes_y[0], face_y[0] + u * Rhs * S::face_y, r);
@@ -363,8 +365,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         }
     }
 
-    /* Step u of chunk c. `masked`: lines may be outside the grid. Sets *wrong where a quiet NaN
-     * has come out. */
+    /* Step u of chunk c. `masked`: lines may be outside the grid. Sets *wrong if a result is a
+     * quiet NaN. */
     template <bool masked>
     __device__ __forceinline__ void make_step(int u, int32_t c, int32_t needed, bool *wrong) {
         Real r[M];
@@ -408,7 +410,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         }
         store_shared<M>(here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real)), r);
         publish(u, r);
-        /* A line that has met a NaN, or infinity with a coefficient 0, is NaN from there on. So
+        /* After a NaN, or infinity with a coefficient 0, all later values of the line are NaN. So
          * the last step shows it, except for lines that have ended. */
 #pragma unroll
         for (int m = 0; m < M; m++) {
@@ -418,7 +420,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         }
     }
 
-    /* True where a quiet NaN has come out. */
+    /* True if a result is a quiet NaN. */
     template <bool masked> __device__ __forceinline__ bool make_chunk(int32_t c) {
         const int32_t needed = min(c + 2, chunks);
         bool wrong = false;
@@ -513,9 +515,9 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     }
 };
 
-/* Makes steps of one right-hand side until something comes out that needs care. Returns the first
- * step that is not complete, or the number of all steps. *published has a bit for each value of
- * that step's chunk, [line][step], that has been published already. */
+/* Computes steps of one right-hand side until a result needs care. Returns the first step that is
+ * not complete, or the number of all steps. *published has a bit for each value of that step's
+ * chunk, [line][step], that has been published already. */
 template <int name, typename Real, typename Value, int Rhs>
 __device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
                                               uint32_t *published) {

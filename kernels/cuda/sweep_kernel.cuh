@@ -3,7 +3,7 @@
  * and sweep_careful.cuh.
  *
  * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket.
- * Its warps have roles. They hand work on through shared memory, chunk by chunk (8 steps):
+ * Its warps have roles, which pass work on through shared memory, chunk by chunk (8 steps):
  *
  *   compute    solves: a warp per right-hand side, one point of each of a lane's lines per step
  *   loader     copies packed records into a ring of stages (one thread; BEFORE 9.0: several warps)
@@ -14,52 +14,53 @@
  *              first compute warp does so before it begins
  *   receivers  a warp per direction: bring the values that the pencils before have published
  *
- * RIGHT-HAND SIDES. A block sweeps one right-hand side or several, which share the records. Rows of
+ * RIGHT-HAND SIDES. A block sweeps one right-hand side, or several that share the records. Rows of
  * rings and faces hold the right-hand sides of a step one after the other; each stager and storer
  * serves some of them. A launch may have several groups of right-hand sides. Then each pencil has a
- * block per group, with successive tickets; each group has faces and done[] of its own, and groups
- * do not touch each other. Below, "ticket" means the pencil's.
+ * block per group, with successive tickets. Each group has its own faces and its own done[], and
+ * groups do not touch each other. Below, "ticket" means the pencil's.
  *
- * THE RING. x of the last steps lies in shared memory, one row per step: first the pencil's own
- * values, lane by lane, then the halo: the lines before it in y', in z, in both. A halo value lies
- * in the row of the step that would compute it if its line belonged to the pencil. So a neighbour
- * `back` steps ago is in row step - back, whichever block computed it, in a cell that depends on
- * the lane only. Lines outside the grid are 0. Couplings that leave the grid have coefficient 0.
+ * THE RING. x of the last steps lies in shared memory, one row per step. A row holds the pencil's
+ * own values, lane by lane, then the halo: the lines before the pencil in y', in z, in both. A halo
+ * value lies in the row of the step that would compute it if its line belonged to the pencil. So a
+ * neighbour that was computed `back` steps ago is in row step - back, whichever block computed it.
+ * Its cell depends on the lane only. Lines outside the grid are 0. Couplings that leave the grid
+ * have coefficient 0.
  *
- * FACES. A pencil publishes its last lines in device memory: [step][line], steps counted by the
- * producer. There is one face for each of the (up to three) pencils that read it, so each value has
- * one reader. Values are flags (handover.cuh): a quiet NaN means "not published", and the reader
- * puts one back. In the ring the sentinel is a signalling NaN, which no arithmetic yields. Between
- * solves every face value that has a reader is a quiet NaN. The reader asks the L2 cache to keep a
- * face longer than the streams.
+ * FACES. A pencil publishes its last lines in device memory: [step][line], where the producer
+ * counts the steps. There is one face for each of the (up to three) pencils that read it, so each
+ * value has one reader. Values are flags (handover.cuh): a quiet NaN means "not published", and the
+ * reader puts one back. In the ring the sentinel is a signalling NaN, which arithmetic never
+ * yields. Between solves every face value that has a reader is a quiet NaN. The reader asks the L2
+ * cache to keep a face longer than the streams.
  *
- * NaN AND INFINITY. A zero coefficient must not meet them: 0 * infinity and 0 * NaN are NaN. A
- * result that is a number, or infinite, has met no such product and is right. A quiet NaN may be
- * right or not; in a face it means "not published" anyway. A line with one has NaNs from there on.
- * So compute checks for quiet NaNs at the end of each chunk. Where it finds one, it leaves that
- * chunk and the rest of the pencil to make_careful_steps(). That skips zeros as the definition
- * does, publishes what has not been published, and writes a NaN that is right as another signalling
- * NaN.
+ * NaN AND INFINITY. A zero coefficient must not be multiplied by them: 0 * infinity and 0 * NaN are
+ * NaN. A result that is a number, or infinite, contains no such product and is right. A quiet NaN
+ * may be right or wrong; in a face it means "not published" in either case. After the first NaN,
+ * all later values of the line are NaN. So compute checks for quiet NaNs at the end of each chunk.
+ * Where it finds one, it leaves that chunk and the rest of the pencil to make_careful_steps(). That
+ * function skips zeros as the definition does, and publishes the values that are not yet published.
+ * It writes a NaN that is right as another signalling NaN.
  *
- * MEMORY ORDER IN THE BLOCK. Rows are written before the counter that publishes them, and read
- * after it. A warp's accesses to shared memory take effect in program order: they are volatile, and
- * the votes of every step keep the compute warp together. One lane empties and fills a halo cell.
- * It empties the cell of its next row, `span` rows later, before it fills this one, and only when
- * compute has completed the steps that read the old value. Compute reads a cell of a row only after
- * the one `span` rows before it, which the lane filled after emptying this one. At first all cells
- * are empty. mbarriers count chunks (arriving releases, waiting acquires) and also order bulk
- * copies.
+ * MEMORY ORDER IN THE BLOCK. Each writer stores rows before the counter that publishes them;
+ * readers read the counter before the rows. A warp's accesses to shared memory take effect in
+ * program order, because the accesses are volatile and the votes of every step keep the compute
+ * warp together. One lane empties and fills a halo cell. Before it fills the cell of one row, it
+ * empties the cell of its next row, `span` rows later. It does so only when compute has completed
+ * the steps that read the old value. Compute reads a cell only after the cell `span` rows before
+ * it. The lane filled that one after it had emptied the later one. At first all cells are empty.
+ * mbarriers count chunks (arriving releases, waiting acquires) and also order bulk copies.
  *
  * MEMORY ORDER BETWEEN BLOCKS. Face values: relaxed loads, and relaxed or volatile stores.
  * done[ticket] is a counter: a fence and a release after the roles concerned, an acquire by the
- * waiting role. The opener's acquire reaches compute through faces_open and ready: volatile, each
- * read before the store that depends on it.
+ * waiting role. The opener's acquire reaches compute through faces_open and ready. Both are
+ * volatile, and each is read before the store that depends on it.
  *
  * SLOTS. Pencils `slots` tickets apart share a slot of faces, so that faces stay in the cache. A
  * slot's next pencil writes a face, and its reader polls it, only when the last reader of the old
- * values has finished. If these have no reader, both wait for the old pencil itself, which has
- * waited for those before it. There are more slots than any reader's distance in tickets, so these
- * waits are for smaller tickets.
+ * values has finished. If the old values have no reader, both wait for the old pencil itself, which
+ * has waited for the pencils before it. There are more slots than any reader's distance in tickets,
+ * so these waits are for smaller tickets.
  *
  * PROGRESS. Between blocks: as in handover.cuh, since tickets are in the order of dependences.
  * Inside a block every wait leads to an earlier chunk:
@@ -74,25 +75,26 @@
  * has completed the one before (sweep.cu).
  *
  * FAULTS. Only receivers and opener wait for other blocks. When the solve is abandoned
- * (handover.cuh), a receiver takes 0 for what has not come, and the opener lets compute begin. So
- * all blocks run to their end. The next solve finds the mark of this one, and its first block
- * resets all faces before any block polls or writes them.
+ * (handover.cuh), a receiver takes 0 for each value that has not arrived, and the opener lets
+ * compute begin. So all blocks run to their end. The next solve finds the mark of this one, and its
+ * first block resets all faces before any block polls or writes them.
  *
  * BEFORE 9.0 there are no bulk copies. Then several loaders bring the records through registers, in
- * turns, in stages of a SLICE: two steps. Compute asks for each slice a step before it loads it,
- * and says when it has; the loader of slice k waits until slice k - stages has been loaded, so its
- * wait leads to an earlier step, and compute's to a loader that waits for nothing else. The
- * stager's chunk is ready when its b is there and the rows of its x are free. Careful steps read
- * records from device memory, because a slice is gone before its chunk is completed. Before 8.0, b
- * of one chunk waits in the stager's registers on its way to shared memory (movers.cuh). Barriers
- * are counters in shared memory. Everything else is the same code, so results are the same bits.
+ * turns, in stages of a SLICE: two steps. Compute asks whether a slice is there one step before it
+ * loads it, and publishes when it has loaded it. The loader of slice k waits until compute has
+ * loaded slice k - stages. So the loader's wait leads to an earlier step, and compute's wait leads
+ * to a loader that waits for nothing else. The stager's chunk is ready when its b is there and the
+ * rows of its x are free. Careful steps read records from device memory, because a slice is gone
+ * before its chunk is completed. Before 8.0, b of one chunk waits in the stager's registers on its
+ * way to shared memory (movers.cuh). Barriers are counters in shared memory. Everything else is the
+ * same code, so results are the same bits.
  *
  * THE KERNEL BEFORE. From 9.0 on, blocks may start while the kernel before this one ends
- * (launch.cuh). Tickets are safe: all blocks of that kernel have theirs then, and those of each
- * kernel before it had theirs when the next one started. The loader does not wait for that kernel's
- * end: coefficients and the table have been there since gsw_cuda_factor_fill(), which waits for the
- * stream. All other roles wait for it before they read b or touch faces or x. The mark of an
- * abandoned solve may be read too early: see maybe_dirty. */
+ * (launch.cuh). Tickets are safe: by then all blocks of that kernel have taken theirs. In the same
+ * way the blocks of each earlier kernel had taken theirs when the kernel after it started. The
+ * loader does not wait for that kernel's end: coefficients and the table have been there since
+ * gsw_cuda_factor_fill(), which waits for the stream. All other roles wait for it before they read
+ * b or touch faces or x. The mark of an abandoned solve may be read too early: see maybe_dirty. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -119,8 +121,8 @@ __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_contro
     control->epoch = taken.epoch;
     control->pencil = ticket == expected ? guess : plan.table[ticket];
     control->ticket = ticket;
-    /* The first blocks may have started before the solve before this one has ended. Others start
-     * when a block of this launch has ended, and then that solve has ended too. */
+    /* The first blocks may start before the previous solve has ended. Each later block starts when
+     * a block of this launch has ended; by then the previous solve has ended too. */
     control->maybe_dirty = (int32_t)taken.ticket < plan.resident ||
                            (abandoned != 0 && abandoned != (SWEEP_ABANDONED | taken.epoch));
     const int32_t blocks = plan.pencils * plan.groups;
@@ -156,7 +158,7 @@ __device__ __forceinline__ void empty_halos(const sweep_plan &plan, sweep_contro
     }
 }
 
-/* Takes a pencil and makes the block's memory ready. */
+/* Takes a pencil and prepares the block's memory. */
 template <typename Real, typename Value, int Rhs>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_control *control,
                                             char *x_ring) {
@@ -258,7 +260,7 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
                                plan.done + (int64_t)control.group * plan.pencils,
                                (Real *)plan.faces +
                                    (int64_t)control.group * plan.slots * plan.slot_values};
-    /* Uniform for the compiler, so that a role's branches are. */
+    /* The compiler sees that `warp` is uniform, so a role's branches are uniform too. */
     const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
     constexpr int members = lines_of_a_lane(name, BULK_COPIES);
     constexpr int movers = sweep_warps<Rhs>::movers;

@@ -22,7 +22,7 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
     const uint64_t policy = evict_first();
     int32_t stage = 0, from_chunk = 0;
     for (int32_t c = 0; c < plan.chunks; c++) {
-        /* The chunks that are needed first come first. */
+        /* First come the chunks that compute needs first. */
         if (c == SWEEP_STAGES_FIRST && plan.stages > SWEEP_STAGES_FIRST)
             await_chunk(control->full, plan.stages, 0);
         if (c >= plan.stages)
@@ -41,9 +41,9 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
 
 /* ---- Loaders without bulk copies ----------------------------------------------------------------
  *
- * They take slices of records in turns, through registers. Records are in the L2 cache before they
- * are loaded, but not long before: what all blocks have there at a time must fit (perf/NOTES.md).
- */
+ * Loaders take slices of records in turns and copy them through registers. They prefetch records
+ * into the L2 cache only shortly before they load them, because the prefetched records of all
+ * blocks must fit there (perf/NOTES.md). */
 
 enum { SLICES_PREFETCHED = 12 }; /* before they are loaded */
 
@@ -132,8 +132,8 @@ __device__ __forceinline__ moved moved_value(const pencil_tile &tile, int32_t i,
     if (unit == 0) {
         x = a;
         line = k;
-        /* Where a lane has two lines along z: both of them, then y. They fall on different banks.
-         */
+        /* Where a lane has two lines along z, both of them come first, then y. They fall on
+         * different banks. */
         if (tile.lines_z == 2)
             line = (k & 1) * tile.tile_y + (k >> 1 & (tile.tile_y - 1)) +
                    k / (2 * tile.tile_y) * (2 * tile.tile_y);
@@ -204,7 +204,7 @@ __device__ __forceinline__ uint32_t next_cell(movements<members> &m, int i, uint
 /* ---- Stager -------------------------------------------------------------------------------------
  */
 
-/* The user's right-hand side that is the block's k-th: the last one where there are no more. */
+/* The user's right-hand side that is the block's k-th. If there are fewer, it is the last one. */
 __device__ __forceinline__ int64_t rhs_of_block(const sweep_block &block, int k) {
     return min(block.rhs + k, block.plan->rhs - 1);
 }

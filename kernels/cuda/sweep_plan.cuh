@@ -15,8 +15,8 @@ enum {
     SWEEP_POLLED_ROWS = 3   /* rows at most that a receiver's lane polls at once */
 };
 
-/* The warps of a block that sweeps `Rhs` right-hand sides. They share what is read of the factor;
- * each right-hand side has a compute warp of its own. */
+/* The warps of a block that sweeps `Rhs` right-hand sides. They share the factor's values; each
+ * right-hand side has a compute warp of its own. */
 template <int Rhs> struct sweep_warps {
     static constexpr int movers = Rhs > 1 ? 2 : 1; /* stagers; and as many storers */
     static constexpr int rhs_per_mover = Rhs / movers;
@@ -34,8 +34,7 @@ enum {
     SWEEP_GROUPS_OF_1 = 8 /* groups per launch where a block has one right-hand side */
 };
 
-/* Counters of a factor's sweeps, in device memory. They advance by themselves from solve to solve.
- */
+/* Counters of a factor's sweeps, in device memory. They need no reset between solves. */
 struct gsw_sweep_state {
     uint64_t next;    /* solves begun << 32 | the next ticket */
     uint64_t abandon; /* SWEEP_ABANDONED | the epoch of an abandoned solve, whose faces are dirty;

@@ -20,7 +20,7 @@ __device__ __forceinline__ abandonment<uint64_t> abandonment_of(const sweep_bloc
             block.plan->wait_limit_ns, 1};
 }
 
-/* Whether a wait for another block is over in vain: the solve is abandoned. Asked when is_due(). */
+/* Whether a wait for another block must end because the solve is abandoned. Asks when is_due(). */
 __device__ __forceinline__ bool is_in_vain(const sweep_block &block, bounded_wait &wait) {
     return is_over(&wait, abandonment_of(block), block.control->ticket);
 }
@@ -89,7 +89,7 @@ template <typename Real> __device__ __forceinline__ void clean_faces(const sweep
         faces[i] = unpublished_value<Real>();
     __threadfence();
     __syncwarp();
-    /* If a block has waited too long for this, its mark stays: the next solve cleans again. */
+    /* If a block has waited too long for this, its mark stays, and the next solve cleans again. */
     if (block.lane == 0) {
         __threadfence();
         atomicCAS((unsigned long long *)&plan.state->abandon, left, 0ull);
@@ -114,9 +114,9 @@ template <typename Real> __device__ __forceinline__ void open_faces(const sweep_
  *
  * A lane polls two neighbouring values of one step (one, where a step has an odd number), then
  * those `span` steps later, and so on, whatever the other lanes do. It empties the cell of its next
- * row before it fills the cell of this one. So compute, which has read this one, does not meet what
- * lay in the next one before. `known_values`: face values per step and right-hand side, 0 where
- * only the plan knows. */
+ * row before it fills the cell of this one. So when compute has read the cell of this row, it does
+ * not find an old value in the cell of the next row. `known_values`: face values per step and
+ * right-hand side; 0: the plan has their number. */
 template <typename Real, int known_values, int Rhs> struct receiver {
     const sweep_block &block;
     const sweep_plan &plan;
@@ -207,7 +207,7 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         return next;
     }
 
-    /* `Rows`: that a lane polls at once. */
+    /* `Rows`: the rows that a lane polls at once. */
     template <int Rows> __device__ __forceinline__ void run() {
         int32_t seen = row;
         while (__any_sync(~0u, row < end)) {

@@ -10,7 +10,7 @@ template <int name, class Real, class Value> constexpr const void *single_kernel
     return (const void *)sweep_pencils<name, Real, Value, 1>;
 }
 
-/* NULL in the plane, where the rings of several right-hand sides would be too large, and for coarse
+/* NULL for flat shapes, whose rings for several right-hand sides would be too large, and for coarse
  * shapes. */
 template <int name, class Real, class Value> constexpr const void *several_kernel() {
     if constexpr (is_flat(name) || is_coarse(name))

@@ -10,7 +10,7 @@
 
 namespace {
 
-/* A tile is what a block works on at a time. Each thread has several loads under way before it
+/* A segment is what a block works on at a time. Each thread has several loads under way before it
  * needs the first value: that many are needed to use the memory's whole bandwidth. Kernels that
  * read many vectors take fewer values of each. */
 enum { THREADS = SUM_THREADS };
@@ -19,44 +19,44 @@ __host__ __device__ constexpr int values_of(int vectors) {
     return vectors > 3 ? 2 : 4;
 }
 
-/* Far more blocks than run at a time; more tiles than these are shared out in rounds. */
+/* Far more blocks than run at a time; more segments than these are shared out in rounds. */
 constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
 
 /* One block at least: a sum over nothing is 0. */
 template <int values> unsigned blocks_for(int64_t n, int64_t most) {
-    constexpr int64_t tile = THREADS * values;
-    const int64_t tiles = n > 0 ? (n - 1) / tile + 1 : 1;
-    return static_cast<unsigned>(tiles < most ? tiles : most);
+    constexpr int64_t segment = THREADS * values;
+    const int64_t segments = n > 0 ? (n - 1) / segment + 1 : 1;
+    return static_cast<unsigned>(segments < most ? segments : most);
 }
 
-/* The block's first tile, and how far it is to its next. */
-template <int values> __device__ int64_t first_tile() {
+/* The block's first segment, and how far it is to its next. */
+template <int values> __device__ int64_t first_segment() {
     return int64_t{blockIdx.x} * THREADS * values;
 }
 
-template <int values> __device__ int64_t next_tile() {
+template <int values> __device__ int64_t next_segment() {
     return int64_t{gridDim.x} * THREADS * values;
 }
 
-/* Where the thread's k-th value of a tile lies. */
-__device__ int64_t place(int64_t tile, int k) {
-    return tile + k * THREADS + threadIdx.x;
+/* Where the thread's k-th value of a segment lies. */
+__device__ int64_t place(int64_t segment, int k) {
+    return segment + k * THREADS + threadIdx.x;
 }
 
-/* The thread's values of a tile; 0 behind the end. */
+/* The thread's values of a segment; 0 behind the end. */
 template <int values, typename Value>
-__device__ void load(int64_t n, int64_t tile, const Value *from, double (&to)[values]) {
+__device__ void load(int64_t n, int64_t segment, const Value *from, double (&to)[values]) {
 #pragma unroll
     for (int k = 0; k < values; k++)
-        to[k] = place(tile, k) < n ? static_cast<double>(from[place(tile, k)]) : 0.0;
+        to[k] = place(segment, k) < n ? static_cast<double>(from[place(segment, k)]) : 0.0;
 }
 
 template <int values, typename Value>
-__device__ void store(int64_t n, int64_t tile, const double (&from)[values], Value *to) {
+__device__ void store(int64_t n, int64_t segment, const double (&from)[values], Value *to) {
 #pragma unroll
     for (int k = 0; k < values; k++)
-        if (place(tile, k) < n)
-            to[place(tile, k)] = static_cast<Value>(from[k]);
+        if (place(segment, k) < n)
+            to[place(segment, k)] = static_cast<Value>(from[k]);
 }
 
 /* to = a from + b to; what `to` held, a NaN for one, does not come through where b is 0. */
@@ -89,8 +89,8 @@ __global__ void __launch_bounds__(THREADS) fill(int64_t n, double a, double *x) 
     take_turn();
     constexpr int values = values_of(1);
     const double all[values] = {a, a, a, a};
-    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>())
-        store(n, tile, all, x);
+    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>())
+        store(n, segment, all, x);
 }
 
 /* y = a x + b y. x may be y, so all loads of a thread come before its stores. */
@@ -99,26 +99,26 @@ __global__ void __launch_bounds__(THREADS)
     axpby(int64_t n, double a, const double *x, double b, double *y) {
     take_turn();
     constexpr int values = values_of(2);
-    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
         double from[values], to[values] = {};
-        load(n, tile, x, from);
+        load(n, segment, x, from);
         if (reads_y)
-            load(n, tile, y, to);
+            load(n, segment, y, to);
         update(a, from, reads_y ? b : 0, to);
-        store(n, tile, to, y);
+        store(n, segment, to, y);
     }
 }
 
 __global__ void __launch_bounds__(THREADS) change_signs(int64_t n, const double *x, double *y) {
     take_turn();
     constexpr int values = values_of(2);
-    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
         double held[values];
-        load(n, tile, x, held);
+        load(n, segment, x, held);
 #pragma unroll
         for (int k = 0; k < values; k++)
-            held[k] = gsw_changes_sign(place(tile, k)) ? -held[k] : held[k];
-        store(n, tile, held, y);
+            held[k] = gsw_changes_sign(place(segment, k)) ? -held[k] : held[k];
+        store(n, segment, held, y);
     }
 }
 
@@ -132,13 +132,13 @@ __global__ void __launch_bounds__(THREADS)
     take_turn();
     constexpr int values = values_of(most + 1);
     double sum[most][values] = {}, total[most];
-    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
         double left[most][values] = {}, right[values];
-        load(n, tile, y, right);
+        load(n, segment, y, right);
 #pragma unroll
         for (int j = 0; j < most; j++)
             if (j < count)
-                load(n, tile, x + j * stride, left[j]);
+                load(n, segment, x + j * stride, left[j]);
 #pragma unroll
         for (int j = 0; j < most; j++)
             add_products(left[j], right, sum[j]);
@@ -160,16 +160,16 @@ __global__ void __launch_bounds__(THREADS)
     take_turn();
     constexpr int values = values_of(2);
     double sum[values] = {};
-    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
         double to[values];
-        load(n, tile, y, to);
+        load(n, segment, y, to);
 #pragma unroll 4
         for (int64_t j = 0; j < count; j++) {
             double from[values];
-            load(n, tile, x + j * stride, from);
+            load(n, segment, x + j * stride, from);
             update(-c[j], from, 1, to);
         }
-        store(n, tile, to, y);
+        store(n, segment, to, y);
         add_products(to, to, sum);
     }
     double total[1] = {sum_of_thread(sum)};
@@ -185,7 +185,7 @@ struct pass_vectors {
 
 /* What a thread holds of the vectors of a pass. All indices are known to the compiler, so that it
  * stays in registers from the load through all updates and products to the store. */
-template <gsw_pass which> struct pass_tile {
+template <gsw_pass which> struct pass_segment {
     static constexpr gsw_pass_shape shape = gsw_pass_shapes[which];
     static constexpr int values = values_of(shape.vectors);
     static constexpr int sums = shape.products > 0 ? shape.products : 1;
@@ -198,13 +198,13 @@ template <gsw_pass which> struct pass_tile {
 
     /* An fp32 vector that the pass writes is not read. */
     template <int v = 0>
-    __device__ void load_all(int64_t n, int64_t tile, const pass_vectors &vectors) {
+    __device__ void load_all(int64_t n, int64_t segment, const pass_vectors &vectors) {
         if constexpr (v < shape.vectors) {
             if constexpr (!is_narrow(v))
-                load(n, tile, static_cast<const double *>(vectors.of[v]), held[v]);
+                load(n, segment, static_cast<const double *>(vectors.of[v]), held[v]);
             else if constexpr (!writes(v))
-                load(n, tile, static_cast<const float *>(vectors.of[v]), held[v]);
-            load_all<v + 1>(n, tile, vectors);
+                load(n, segment, static_cast<const float *>(vectors.of[v]), held[v]);
+            load_all<v + 1>(n, segment, vectors);
         }
     }
 
@@ -217,7 +217,7 @@ template <gsw_pass which> struct pass_tile {
 
     /* A vector is stored behind the last of its updates. */
     template <int u = 0>
-    __device__ void update_all(int64_t n, int64_t tile, const pass_vectors &vectors,
+    __device__ void update_all(int64_t n, int64_t segment, const pass_vectors &vectors,
                                const double (&coefficient)[GSW_COEFFICIENTS]) {
         if constexpr (u < shape.updates) {
             constexpr int to = shape.update[u].to, from = shape.update[u].from;
@@ -225,10 +225,10 @@ template <gsw_pass which> struct pass_tile {
             constexpr bool again = u + 1 < shape.updates && shape.update[u + 1].to == to;
             update(coefficient[a], held[from], coefficient[b], held[to]);
             if constexpr (is_narrow(to))
-                store(n, tile, held[to], static_cast<float *>(vectors.of[to]));
+                store(n, segment, held[to], static_cast<float *>(vectors.of[to]));
             else if constexpr (!again)
-                store(n, tile, held[to], static_cast<double *>(vectors.of[to]));
-            update_all<u + 1>(n, tile, vectors, coefficient);
+                store(n, segment, held[to], static_cast<double *>(vectors.of[to]));
+            update_all<u + 1>(n, segment, vectors, coefficient);
         }
     }
 
@@ -250,21 +250,21 @@ __global__ void __launch_bounds__(THREADS)
     pass(int64_t n, const pass_vectors vectors, gsw_krylov_state *state,
          const sum_scratch scratch) {
     take_turn();
-    using tile_type = pass_tile<which>;
-    constexpr int values = tile_type::values, sums = tile_type::sums;
+    using segment_type = pass_segment<which>;
+    constexpr int values = segment_type::values, sums = segment_type::sums;
     if (state->ended != GSW_END_NOT)
         return;
     double coefficient[GSW_COEFFICIENTS], sum[sums][values] = {};
 #pragma unroll
     for (int c = 0; c < GSW_COEFFICIENTS; c++)
         coefficient[c] = c == GSW_ONE ? 1 : c == GSW_ZERO ? 0 : state->coefficient[c];
-    for (int64_t tile = first_tile<values>(); tile < n; tile += next_tile<values>()) {
-        tile_type own;
-        own.load_all(n, tile, vectors);
-        own.update_all(n, tile, vectors, coefficient);
+    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
+        segment_type own;
+        own.load_all(n, segment, vectors);
+        own.update_all(n, segment, vectors, coefficient);
         own.multiply_all(sum);
     }
-    if constexpr (tile_type::shape.products > 0) {
+    if constexpr (segment_type::shape.products > 0) {
         double total[sums];
 #pragma unroll
         for (int d = 0; d < sums; d++)
@@ -279,7 +279,7 @@ cudaError_t launch_pass(gsw_context *context, int64_t n, const pass_vectors &vec
                         gsw_krylov_state *state) {
     const int64_t most =
         gsw_pass_shapes[which].products > 0 ? int64_t{GSW_CUDA_PARTIALS} : BLOCKS_MAX;
-    const unsigned blocks = blocks_for<pass_tile<which>::values>(n, most);
+    const unsigned blocks = blocks_for<pass_segment<which>::values>(n, most);
     return launch_kernel(gsw_cuda_of(context), pass<which>, blocks, THREADS, 0, n, vectors, state,
                          scratch_of(context));
 }
