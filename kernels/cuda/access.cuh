@@ -1,7 +1,7 @@
 /* access.cuh: loads and stores with a memory order, a scope and a cache policy.
  *
- * An order is part of a function's name, a scope is its template parameter. Values have 4 or 8
- * bytes. At block scope they lie in shared memory, at the other scopes in global memory. The
+ * The memory order is part of a function's name; the scope is its template parameter. Values have 4
+ * or 8 bytes. At block scope they lie in shared memory, at the other scopes in global memory. The
  * functions for several values side by side never order other accesses. */
 #ifndef GSW_CUDA_ACCESS_CUH
 #define GSW_CUDA_ACCESS_CUH
@@ -11,8 +11,8 @@
 
 namespace {
 
-/* Who sees an access in its order: the threads of the block, of the device, of all devices and the
- * host. */
+/* The threads that see an access in its order: those of the block, of the device, of all devices
+ * and the host. */
 enum class scope { block, device, system };
 
 __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ typename word_of<sizeof(Value)>::type bits_of(Value v
 
 ACCESS_LOAD(load_acquire, "acquire")
 ACCESS_STORE(store_release, "release")
-/* Relaxed accesses are atomic and nothing else: for values that bring no other data with them. */
+/* Relaxed accesses are only atomic: for values that publish no other data. */
 ACCESS_LOAD(load_relaxed, "relaxed")
 ACCESS_STORE(store_relaxed, "relaxed")
 
@@ -129,8 +129,8 @@ template <scope at> __device__ __forceinline__ void raise_release(int64_t *count
 
 /* ---- Cache policies -----------------------------------------------------------------------------
  *
- * What the L2 cache keeps: streams leave it first, what another block will read again leaves it
- * last. Before compute capability 8.0 there are no policies, and a policy says nothing. */
+ * What the L2 cache keeps: it drops streams first, and values that another block will read again
+ * last. Before compute capability 8.0 there are no policies, and a policy has no effect. */
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 

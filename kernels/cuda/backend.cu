@@ -25,19 +25,20 @@ constexpr int64_t WAIT_LIMIT_NS = INT64_C(10000000000);
 constexpr int FIRST_OVERLAPPING = 90;
 constexpr int FIRST_OVERLAPPING_DRIVER = 12030;
 
-/* To queue an iteration takes the host less time than the device needs for one, so one at hand
- * keeps it busy. Each more would be one more in vain at the end of a solve. */
+/* The host queues an iteration in less time than the device needs to compute one. So one queued
+ * iteration keeps the device busy. Each further one would be wasted at the end of a solve. */
 constexpr int KRYLOV_AHEAD = 1;
 
-/* Asked for when a context opens: whether this build holds code for the device. */
+/* A context asks for its attributes when it opens: they show whether this build holds code for the
+ * device. */
 __global__ void probe() {
 }
 
 /* ---- The device of the calling thread ---------------------------------------------------------
  */
 
-/* Whether a device has its context already. Only the driver knows. It is reached through the
- * runtime, because a program must start where no driver is installed. */
+/* Whether a device has its context already. Only the driver can answer this. It is called through
+ * the runtime, because a program must start where no driver is installed. */
 bool has_context(int device) {
     using get_state = CUresult (*)(CUdevice, unsigned *, int *);
     const char *name = "cuDevicePrimaryCtxGetState";
@@ -58,10 +59,9 @@ bool has_context(int device) {
     return reinterpret_cast<get_state>(function)(device, &flags, &active) == CUDA_SUCCESS && active;
 }
 
-/* Puts the calling thread's current device back when the scope ends: a program that works with
- * several devices does not notice that ours was current in between. A device without a context is
- * left alone: it is current only because nobody chose another, and making it so again would take
- * memory on it. */
+/* Restores the calling thread's current device when the scope ends, so that nothing changes for a
+ * program with several devices. A device without a context is not restored: it is current only by
+ * default, and setting it again would take memory on it. */
 class device_scope {
   public:
     device_scope() {
@@ -83,7 +83,7 @@ class device_scope {
     int device;
 };
 
-/* An operation as the table holds it: entered, done, and left. */
+/* An operation as the table holds it: it enters the device, runs, and leaves. */
 template <auto operation> struct entry;
 template <typename... Arguments, gsw_status (*operation)(gsw_context *, Arguments...)>
 struct entry<operation> {
@@ -121,8 +121,8 @@ gsw_status find_device(gsw_context *context, int device) {
     return error == cudaSuccess ? GSW_SUCCESS : refuse_device(context, device, error);
 }
 
-/* For tests of what older devices can hold: GSW_CUDA_SHARED_KIB in the environment says how much
- * shared memory a block may have at most. */
+/* For tests of devices with less shared memory: the environment variable GSW_CUDA_SHARED_KIB limits
+ * the shared memory of a block. */
 void limit_shared_memory(gsw_cuda *cuda) {
     const char *limit = getenv("GSW_CUDA_SHARED_KIB");
     const int bytes = limit ? atoi(limit) * 1024 : 0;
@@ -130,7 +130,7 @@ void limit_shared_memory(gsw_cuda *cuda) {
         cuda->shared_per_block = bytes;
 }
 
-/* Fills what is known of the current device. */
+/* Fills the properties of the current device. */
 gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
     const struct {
         cudaDeviceAttr attribute;
@@ -154,8 +154,8 @@ gsw_status describe_device(gsw_context *context, gsw_cuda *cuda) {
     return GSW_SUCCESS;
 }
 
-/* Refuses devices that are too old for the kernels or for which none were compiled; finds out what
- * those there can do. */
+/* Refuses devices that are too old for the kernels or that no kernel was compiled for. Finds the
+ * capability of the compiled code. */
 gsw_status check_capability(gsw_context *context, gsw_cuda *cuda) {
     if (cuda->capability < OLDEST_CAPABILITY)
         return gsw_fail(context, GSW_ERROR_NO_BACKEND,
@@ -178,7 +178,7 @@ gsw_status check_capability(gsw_context *context, gsw_cuda *cuda) {
         error = cudaDriverGetVersion(&driver);
     if (error != cudaSuccess)
         return refuse_device(context, cuda->device, error);
-    /* The driver compiles code for an older architecture, which then lacks what is newer. */
+    /* The driver may compile code for an older architecture, which then lacks newer features. */
     if (attributes.ptxVersion < cuda->capability)
         cuda->capability = attributes.ptxVersion;
     cuda->overlaps = cuda->capability >= FIRST_OVERLAPPING && driver >= FIRST_OVERLAPPING_DRIVER;
@@ -206,8 +206,8 @@ gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {
                           "setting the counter of sums");
 }
 
-/* A pool that keeps what is released until the context closes: the system takes longer to hand out
- * memory than a hierarchy takes to be made. */
+/* A pool that keeps released memory until the context closes. The system takes longer to allocate
+ * memory than the set-up of a hierarchy takes. */
 gsw_status make_pool(gsw_context *context, gsw_cuda *cuda) {
     int supported = 0;
     GSW_TRY(gsw_cuda_check(
@@ -227,7 +227,7 @@ gsw_status make_pool(gsw_context *context, gsw_cuda *cuda) {
         "making a memory pool");
 }
 
-/* What the host follows a Krylov method with. */
+/* The host's means of following a Krylov method. */
 gsw_status allocate_slots(gsw_context *context, gsw_cuda *cuda) {
     GSW_TRY(
         gsw_cuda_check(context,
@@ -240,7 +240,7 @@ gsw_status allocate_slots(gsw_context *context, gsw_cuda *cuda) {
     return GSW_SUCCESS;
 }
 
-/* Whatever is left of a context, also of one that could not be opened. */
+/* Frees all that a context holds, also after a failed open(). */
 void free_all(gsw_cuda *cuda) {
     gsw_cuda_line_release(cuda);
     for (cudaEvent_t event : cuda->posted)
@@ -322,7 +322,7 @@ gsw_status reserve(gsw_context *context, size_t bytes, void **pointer) {
     return gsw_fail(context, status, "no device memory for %zu bytes", bytes);
 }
 
-/* Cannot fail: what the device has run into comes back from the next operation. */
+/* Cannot fail: the next operation returns the device's error. */
 void release(gsw_context *context, void *pointer) {
     device_scope scope;
     (void)cudaSetDevice(gsw_cuda_of(context)->device);
@@ -378,10 +378,10 @@ void close_factor(gsw_context *context, gsw_factor *factor) {
 
 } // namespace
 
-/* A level of so many points takes longer to smooth than to be multiplied by its inverse. */
+/* Up to this number of points, a level takes longer to smooth than to multiply by its inverse. */
 constexpr int64_t COARSEST_POINTS = 520;
 
-/* Planes of a slab of coarse levels: those of one tile of the stencils that they have. */
+/* Planes of a slab of coarse levels: those of one tile of their stencils. */
 constexpr int64_t SLAB = 4;
 
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {

@@ -36,8 +36,8 @@ void gsw_cuda_unreserve(gsw_context *context, void *pointer) {
 }
 
 gsw_status gsw_cuda_enter(gsw_context *context) {
-    /* What the program's own calls left behind is not ours to report. An error that has broken the
-     * device's context stays, and comes back from the next call. */
+    /* Earlier errors of the program's own calls are not reported here. An error that has broken the
+     * device's context stays, and the next call returns it again. */
     (void)cudaGetLastError();
     GSW_TRY(gsw_cuda_check(context, cudaSetDevice(gsw_cuda_of(context)->device),
                            "making the device current"));

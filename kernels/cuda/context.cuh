@@ -1,4 +1,4 @@
-/* context.cuh: what the files of the CUDA backend share: the device side of a context, and how CUDA
+/* context.cuh: shared by the files of the CUDA backend: the device side of a context, and how CUDA
  * errors become statuses. */
 #ifndef GSW_CUDA_CONTEXT_CUH
 #define GSW_CUDA_CONTEXT_CUH
@@ -13,16 +13,16 @@ extern "C" {
 #include "contract/error.h"
 }
 
-/* What a kernel leaves for the host when it cannot finish: written once, by the first block that
- * fails, into host memory that the device maps. `status` is written last. */
+/* The report of a kernel that cannot finish. The first block that fails writes it, once, into host
+ * memory that the device maps. `status` is written last. */
 struct gsw_cuda_report {
     int32_t status; /* a gsw_status; GSW_SUCCESS (0): nothing to report */
     int32_t pencil; /* TIMEOUT: `row` is a pencil, not a line */
     int64_t row; /* NOT_A_GRID: the first row found, 0-based. TIMEOUT: what waited or was awaited */
 };
 
-/* Since which compute capability devices copy to shared memory in bulk, or single values while the
- * thread does other work: movers.cuh. */
+/* The first compute capabilities with bulk copies to shared memory, and with asynchronous copies of
+ * single values: movers.cuh. */
 constexpr int BULK_COPIES_SINCE = 90, ASYNC_COPIES_SINCE = 80;
 
 /* context->backend_data of the CUDA backend. */
@@ -40,7 +40,7 @@ struct gsw_cuda {
 
     cudaMemPool_t pool; /* of what is reserved; NULL: the device has no pools */
 
-    /* Scratch of the direct sweep (line.cu): grown when a larger grid comes, never shrunk. */
+    /* Scratch of the direct sweep (line.cu): it grows for a larger grid and never shrinks. */
     void *line_workspace;
     size_t line_workspace_bytes;
 
@@ -52,9 +52,9 @@ struct gsw_cuda {
     gsw_krylov_state *state;
     cudaEvent_t posted[GSW_KRYLOV_SLOTS];
 
-    /* For tests: how long a kernel waits for what makes no progress, a line whose progress (in
-     * sweeps of factors: a pencil, by its ticket, whose faces) is never published (-1: none), and
-     * the number of blocks of algorithm line (0: as many as fit). */
+    /* For tests: how long a kernel waits without progress; a line whose progress is never
+     * published, or in sweeps of factors a pencil, by its ticket, whose faces are not (-1: none);
+     * and the number of blocks of algorithm line (0: as many as fit). */
     int64_t wait_limit_ns;
     int64_t withheld_line;
     int blocks;
@@ -74,17 +74,17 @@ static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char 
     return gsw_cuda_check(context, cudaGetLastError(), what);
 }
 
-/* Device memory for work on the context's stream alone, from the context's pool, and its end, in
- * the order of the stream; NULL is allowed there. Errors: OUT_OF_MEMORY, with `what` in the
- * message. */
+/* Reserves and releases device memory from the context's pool, in the order of the context's
+ * stream, for work on that stream only. Releasing NULL is allowed. Errors: OUT_OF_MEMORY, with
+ * `what` in the message. */
 gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what, void **pointer);
 void gsw_cuda_unreserve(gsw_context *context, void *pointer);
 
-/* Makes the context's device the calling thread's current one. Every entry of the table begins with
- * it. */
+/* Sets the calling thread's current device to the context's. Every entry of the table begins with
+ * this. */
 gsw_status gsw_cuda_enter(gsw_context *context);
 
-/* Reports what a kernel has left in ->report, and forgets it. Does not wait. */
+/* Reports what a kernel has written into ->report, and clears it. Does not wait. */
 gsw_status gsw_cuda_reported(gsw_context *context);
 
 #endif

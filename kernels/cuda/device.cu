@@ -5,8 +5,8 @@
 
 #include "cuda/device.h"
 
-/* A failed call leaves its code behind as the runtime's last error, where the next launch check
- * would find it; reading that error clears it. */
+/* A failed call leaves its code as the runtime's last error, where the next launch check would find
+ * it. Reading that error clears it. */
 static bool succeeded(cudaError_t error) {
     if (error != cudaSuccess)
         (void)cudaGetLastError();

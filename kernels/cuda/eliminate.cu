@@ -1,18 +1,19 @@
 /* eliminate.cu: ILU(0), IC(0) and DILU on packed factors, in place, by the skewed wavefront.
  *
- * METHOD. That of the CPU's eliminate.c, operation by operation: a row reads the scaled upper rows
- * u' = U / d of its neighbours and their reciprocal pivots, and computes its own. Nobody reads
- * anything else of a row. So the factor's values can replace a row's values at once, and one pass
- * over both parts does everything. It reads and writes each coefficient and diagonal once: 2 (lower
- * + 1 + upper) values per point. Arithmetic is in double; values kept between rows are rounded to
- * the factor's type.
+ * METHOD. The same as the CPU's eliminate.c, operation by operation. A row reads the scaled upper
+ * rows u' = U / d of its neighbours and their reciprocal pivots, and computes its own. No other row
+ * reads anything else of it. So the factor's values can replace a row's values at once, and one
+ * pass over both parts is enough. The pass reads and writes each coefficient and diagonal once: 2
+ * (lower + 1 + upper) values per point. Arithmetic is in double; values kept between rows are
+ * rounded to the factor's type.
  *
  * eliminate_named.cuh explains the kernels for named shapes. The rest of this comment explains the
  * generic kernel (eliminate_kernel.cuh), which favours clarity over speed.
  *
  * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket and
- * eliminates it step by step. Roles: compute, a thread per line; a receiver warp, which polls how
- * far other pencils are; a publisher thread, which publishes how far this one is.
+ * eliminates it step by step. Roles: compute, a thread per line; a receiver warp, which polls the
+ * steps that other pencils have completed; a publisher thread, which publishes those of this
+ * pencil.
  *
  * WHY THE NEIGHBOUR IS THERE. The block's own pencil computed it in an earlier step (back >= 1),
  * before the block's barrier. A pencil ny tiles before in y' and nz in z computes a point
@@ -22,11 +23,11 @@
  * then to the receivers of other blocks, then to compute there.
  *
  * PROGRESS. As in handover.cuh, since tickets are in the order of dependences. When the elimination
- * is abandoned, no receiver waits any more, so all blocks run to their end.
+ * is abandoned, receivers stop waiting, so all blocks run to their end.
  *
  * A pencil reads other lines' values only from the upper part, and only where the neighbour lies in
  * the grid along x and in a pencil that is used. Other places that it may read belong to no point,
- * and nobody writes them; the row's coefficient for such a neighbour is zero. */
+ * and no block writes them. The row's coefficient for such a neighbour is zero. */
 #include <stdlib.h>
 
 #include "cuda/eliminate.cuh"
@@ -187,11 +188,12 @@ eliminate_kernel kernel_of(const gsw_factor *factor, gsw_shape_name shape) {
 /* Shared memory that the kernels and the device take besides the ring. */
 constexpr int32_t RESERVED_SHARED = 2048;
 
-/* Chunks beyond those that are still read: compute works on one and one comes. A block that shares
- * its multiprocessor with another needs more. */
+/* Chunks beyond those that are still read: compute works on one, and another is on its way. A block
+ * that shares its multiprocessor with another needs more. */
 constexpr int32_t FEWEST_FREE = 2, FREE_FOR_TWO = 4;
 
-/* Cuts the ring of a kernel for a named shape, which reads one tile far. False: it does not fit. */
+/* Cuts the ring of a kernel for a named shape, which reads only neighbouring tiles. False: it does
+ * not fit. */
 bool cut_ring(const gsw_cuda *cuda, const gsw_packed *packed, int32_t row_bytes,
               eliminate_plan *plan) {
     const gsw_shape *shape = &packed->view[0].tiles.part[0];
@@ -252,8 +254,8 @@ gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor) {
     plan.report = cuda->report;
     plan.wait_limit_ns = cuda->wait_limit_ns;
     plan.withheld = cuda->withheld_line;
-    /* The kernels for named shapes move records by bulk copies. On older devices the one for any
-     * shape serves; its arithmetic is the same. */
+    /* The kernels for named shapes move records by bulk copies. Older devices use the kernel for
+     * any shape; its arithmetic is the same. */
     eliminate_kernel kernel = kernel_of(factor, factor->packed->shape);
     if (kernel.row_bytes > 0 && (cuda->capability < BULK_COPIES_SINCE ||
                                  !cut_ring(cuda, factor->packed, kernel.row_bytes, &plan)))

@@ -31,7 +31,8 @@ __device__ __forceinline__ bool has_plain_reciprocal(double v) {
     const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
     return size >= 0x00300000u && size < 0x7fb00000u;
 }
-/* For such values, without a branch: Newton's iteration from an approximation of 20 bits. */
+/* The reciprocal of such a value, without a branch: Newton's iteration from an approximation of 20
+ * bits. */
 __device__ __forceinline__ double plain_reciprocal(double v) {
     double r;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v));
@@ -85,8 +86,8 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         return near;
     }
 
-    /* Careful: a zero coefficient is not multiplied by what lies in the neighbour's place. That may
-     * be anything where there is no neighbour; but 0 times a number changes nothing. */
+    /* Careful: a zero coefficient is not multiplied by the value in the neighbour's place. Where
+     * there is no neighbour, that value may be anything; 0 times a number changes nothing. */
     template <bool Careful, int K, int U>
     static __device__ __forceinline__ void update(const Real *neighbour, const place &p, double a,
                                                   values &row) {
@@ -162,7 +163,8 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         }
     }
 
-    /* A sum that is NaN if any value is; in halves, so that the chain of additions is short. */
+    /* A sum that is NaN if any value is NaN. It adds two halves, so that the chain of additions is
+     * short. */
     template <int Begin, int End>
     static __device__ __forceinline__ double sum_of(const values &row,
                                                     const double (&multipliers)[terms]) {
@@ -223,7 +225,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         }
     }
 
-    /* One step in the usual way. False: some lane needs care, and nothing has been written. */
+    /* One step in the usual way. False: a lane needs care, and nothing has been written. */
     static __device__ __forceinline__ bool make(const eliminate_plan &plan, const lines &own,
                                                 const neighbours &near, rings ring, int32_t number,
                                                 int32_t step) {

@@ -107,7 +107,7 @@ struct eliminate_block {
 };
 
 /* The receiver, a warp: polls the counters of the pencils that this one reads, until they have
- * completed all that it needs. */
+ * completed all steps that it needs. */
 __device__ __forceinline__ void receive_steps(const eliminate_plan &plan, eliminate_block *block) {
     const int32_t lane = (int32_t)threadIdx.x, all = plan.nx + plan.delay;
     const int32_t y = lane % plan.near_y, z = lane / plan.near_y;
@@ -139,7 +139,7 @@ __device__ __forceinline__ void receive_steps(const eliminate_plan &plan, elimin
     }
 }
 
-/* The publisher, a thread: publishes to other pencils how many steps this one has completed. */
+/* The publisher, a thread: publishes the number of steps that this pencil has completed. */
 __device__ __forceinline__ void publish_steps(const eliminate_plan &plan,
                                               const eliminate_block *block) {
     const int32_t all = plan.nx + plan.delay;

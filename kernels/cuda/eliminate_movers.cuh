@@ -145,7 +145,7 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
         return {side, at + from * values, at + to * values, values * (int32_t)sizeof(Real)};
     }
 
-    /* Where what a lane copies comes from, and how far the pencils there are. */
+    /* The sources of a lane's copies, and the steps that their pencils have published. */
     struct source {
         share mine[items];     /* of a step: the halo has at most 32 lanes */
         const Real *pencil[3]; /* by side: its upper part, where there is one */
@@ -183,7 +183,8 @@ struct named_movers : named_layout<Real, Name, Dilu, Members> {
         return from;
     }
 
-    /* Waits until all watched pencils have published what this one's steps before `end` read. */
+    /* Waits until all watched pencils have published the values that this one's steps before `end`
+     * read. */
     static __device__ __forceinline__ void await_steps(const eliminate_plan &plan,
                                                        const named_control *control, source &from,
                                                        int32_t end) {

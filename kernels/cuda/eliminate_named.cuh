@@ -1,12 +1,12 @@
 /* eliminate_named.cuh: elimination for named shapes: a pencil's records pass through shared memory.
- * Here are the proof, the kernel and the choice of kernels; the roles are in eliminate_movers.cuh
- * and eliminate_compute.cuh, and eliminate_layout.cuh says which value lies where.
+ * Here are the proof, the kernel and the choice of kernels. The roles are in eliminate_movers.cuh
+ * and eliminate_compute.cuh; eliminate_layout.cuh describes the layout of the values.
  *
  * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket.
- * Bulk copies bring the records of both parts, some steps ahead. One warp makes the steps in place,
- * and bulk copies take the records back. The upper part's record of step s is record (nx - 1 +
- * delay - s) mod records. It holds the same points as the lower part's, mirrored within the record.
- * Warps have roles:
+ * Bulk copies bring the records of both parts, some steps ahead. One warp computes the steps in
+ * place, and bulk copies take the records back. The upper part's record of step s is record (nx - 1
+ * + delay - s) mod records. It holds the same points as the lower part's record, mirrored within
+ * the record. Warps have roles:
  *
  *   compute    eliminates the rows; a lane takes one point of each of its lines per step
  *   loader     bulk copies from device memory (one thread)
@@ -16,28 +16,29 @@
  * Storers take chunks (some steps) in turns, and so do receivers.
  *
  * THE RING. A row of the ring is a step: the record of the lower part, that of the upper part, and
- * the halo. The halo is a record of its own. It holds lanes of the upper part's records of pencils
- * before, in the row of the step that would compute them if their lines belonged to this
- * pencil. So a neighbour `back` steps ago is in row step - back, in the upper record or in the
- * halo; which one depends on the lane only. The ring keeps the rows that are still read.
+ * the halo. The halo is a record of its own. It holds lanes of the upper part's records of the
+ * pencils before, in the row of the step that would compute them if their lines belonged to this
+ * pencil. So a neighbour that was computed `back` steps ago is in row step - back, in the upper
+ * record or in the halo. The lane alone determines which one. The ring keeps the rows that are
+ * still read.
  *
  * WHY THE NEIGHBOUR IS THERE. The pencil's own warp computed it in an earlier step (back >= 1).
  * The pencil before in y' (z) computes a point tile_y * skew_y (tile_z * skew_z) steps
  * later; so a receiver copies a row once that pencil has published so many steps more.
  * steps[] are counters (handover.cuh): a storer publishes after its copies have ended, and a
- * receiver polls relaxed, then acquires by a fence. A record is written twice: the lines that a
- * pencil ends later share it with those that it began earlier. It is loaded again only after the
- * first copy has ended, and a line's values are the same bytes in both.
+ * receiver polls relaxed, then acquires by a fence. A record is written twice, because the lines
+ * that a pencil ends later share it with the lines that it began earlier. It is loaded again only
+ * after the first copy has ended. A line's values are the same bytes in both copies.
  *
  * PROGRESS. Between blocks: as in handover.cuh, since tickets are in the order of dependences.
- * Inside a block, receivers and loader wait for free rows. The storers free these in order, after
+ * Inside a block, receivers and loader wait for free rows. The storers free rows in order, after
  * compute has completed the `held` chunks that read them. The loader also waits until an earlier
  * chunk with the same records has been written; its storers wait only for compute and each other.
- * When the elimination is abandoned, no receiver waits any more, so all blocks run to their end.
+ * When the elimination is abandoned, receivers stop waiting, so all blocks run to their end.
  *
  * NOT A NUMBER. A zero coefficient must not be multiplied by NaN or infinity. A coupling that
- * leaves the grid has coefficient zero and reads any place. Compute ignores that at first; a step
- * that yields a NaN is computed again by the definition. */
+ * leaves the grid has coefficient zero, and its read may go to any place. Compute does not check
+ * for this at first; a step that yields a NaN is computed again by the definition. */
 #ifndef GSW_CUDA_ELIMINATE_NAMED_CUH
 #define GSW_CUDA_ELIMINATE_NAMED_CUH
 
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(ELIMINATE_THREADS, Members)
         control.ticket = take_ticket(&plan.state->next);
     }
     fence_bulk();
-    /* Where there is no neighbour, a number is read. */
+    /* Where there is no neighbour, compute must still read a number. */
     for (int32_t i = thread; i < plan.stages * layout::steps * layout::upper_values;
          i += ELIMINATE_THREADS)
         ring.halo[i] = 0;

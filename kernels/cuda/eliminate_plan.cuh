@@ -57,7 +57,7 @@ struct eliminate_plan {
     const eliminate_near *near; /* [ticket][z][y]: the pencils that many tiles before it */
     int32_t near_y, near_z;     /* extents of that: 2 x 2 or more, at most 32 in all */
     /* Named shapes: lanes before the pencil that it reads; chunks in all, chunks in the ring, and
-     * chunks there that later steps still read. */
+     * chunks in the ring that later steps still read. */
     int32_t halo_lanes_y, halo_lanes_z;
     int32_t chunks, stages, held;
     int32_t dilu;

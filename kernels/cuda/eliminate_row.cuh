@@ -81,9 +81,8 @@ __device__ __forceinline__ int32_t tiles_before(int32_t line, int32_t tile) {
     return line >= -tile ? 1 : (-line - 1) / tile + 1;
 }
 
-/* Where the neighbour's values are in the upper part. If there is no such point, the row's
- * coefficient for it is zero and nothing depends on what is read: then it is the row's own place.
- */
+/* Where the neighbour's values are in the upper part. If there is no such point, it is the row's
+ * own place: the row's coefficient is then zero, and nothing depends on the value that is read. */
 __device__ __forceinline__ eliminate_spot neighbour_spot(const eliminate_plan &plan,
                                                          const eliminate_line &line, int32_t x,
                                                          eliminate_coupling to) {

@@ -30,7 +30,7 @@ constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 /* A factor of more points is one slab. */
 constexpr int64_t SLAB_POINTS = int64_t{1} << 30;
 
-/* Steps that a hand-over between pencils is worth. */
+/* The time of a hand-over between pencils, in steps. */
 constexpr int64_t HAND_OVER = 10;
 
 gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **device) {
@@ -41,8 +41,8 @@ gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **d
         "the table of pencils");
 }
 
-/* Tiles of a part in the order of its sweep, in slabs of so many along z; 0: one slab. Both parts
- * have the same slabs: those of the upper part are counted from its last tile. */
+/* Tiles of a part in the order of its sweep, in slabs of `of` tiles along z; 0: one slab. Both
+ * parts have the same slabs; the upper part counts them from its last tile. */
 struct slabs {
     const gsw_tiles *tiles;
     bool upper;
@@ -60,8 +60,8 @@ struct slabs {
     }
 };
 
-/* The ticket of tile (j, k), as a tile of plane `from` needs it; -1: it has none, or stands in
- * another slab. */
+/* The ticket of tile (j, k), as a tile of plane `from` needs it; -1: it has none, or is in another
+ * slab. */
 int32_t ticket_at(const slabs &s, const int32_t *ticket, int64_t j, int64_t k, int64_t from) {
     const gsw_tiles *t = s.tiles;
     if (j < 0 || k < 0 || j >= t->tiles_y || k >= t->tiles_z || s.number(k) != s.number(from))
@@ -69,9 +69,9 @@ int32_t ticket_at(const slabs &s, const int32_t *ticket, int64_t j, int64_t k, i
     return ticket[k * t->tiles_y + j];
 }
 
-/* Orders the used tiles of a part by when they can start. Every dependence leads to a tile of the
- * same slab that is not after in y' or z, so to an earlier start. `ticket` has room for all tiles.
- */
+/* Orders the used tiles of a part by the time at which they can start. Every dependence leads to a
+ * tile of the same slab that is not after this one in y' or z, so to an earlier start. `ticket` has
+ * room for all tiles. */
 gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t slab, int32_t *ticket,
                          candidate *list) {
     const gsw_tiles *t = &view->tiles;
@@ -114,7 +114,7 @@ gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t sl
     return status;
 }
 
-/* Where the pencils of `view` stand in the order of the other part. */
+/* The places of the pencils of `view` in the order of the other part. */
 gsw_status mirror_pencils(gsw_context *context, gsw_packed_view *view, const int32_t *ticket,
                           const int32_t *other) {
     const gsw_tiles *t = &view->tiles;
@@ -182,7 +182,7 @@ gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
     return GSW_SUCCESS;
 }
 
-/* The tiles, and what follows from them, the same for both parts. */
+/* Sets the tiles, which are the same for both parts, and all that follows from them. */
 void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape, gsw_tile_shape tile) {
     gsw_packed *packed = factor->packed;
     packed->shape = shape;
@@ -200,8 +200,8 @@ void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape, gsw_ti
     }
 }
 
-/* The tiles that suit the shape. On a device with little shared memory they may not fit; then tiles
- * for other shapes do, the widest that fit. */
+/* Chooses the tiles for the shape. On a device with little shared memory they may not fit. Then it
+ * takes the widest tiles for any shape that fit. */
 void choose_tiles(gsw_context *context, gsw_factor *factor, const gsw_tiles &tiles) {
     gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
     if (shape != gsw_name_shape(&tiles.part[1]))
@@ -231,7 +231,8 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
                         (long long)factor->grid.nz);
     choose_tiles(context, factor, tiles);
     tiles = packed->view[0].tiles;
-    /* Whole tiles. What lies between slabs is multiplied by kernels with rows of 32 bits. */
+    /* Slabs consist of whole tiles. The kernels that multiply by couplings between slabs have rows
+     * of 32 bits. */
     const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
     const bool cut = of_slab < tiles.tiles_z && factor->points <= SLAB_POINTS;
     factor->slab = cut ? of_slab * tiles.tile_z : 0;
@@ -312,7 +313,7 @@ gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const 
     return GSW_SUCCESS;
 }
 
-/* Waits for the stream: sweeps need that, since they read coefficients before the kernels queued
+/* Waits for the stream. Sweeps need that, because they read coefficients before the kernels queued
  * before them have ended. */
 gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_pivots found;

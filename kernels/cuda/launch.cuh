@@ -1,14 +1,14 @@
-/* launch.cuh: kernels that begin while the one before them in the stream still ends.
+/* launch.cuh: kernels that begin before the previous kernel in the stream has ended.
  *
  * A kernel that is launched from here may start once every block of the kernel before it has called
  * let_next_kernel_start() or has ended. Its work before await_kernels_before() overlaps with that
  * kernel. So that work may only touch memory that nothing queued before it writes: its own shared
  * memory, a factor's coefficients, and counters that the previous kernel no longer changes
  * (sweep_kernel.cuh). Every such kernel calls await_kernels_before() in each block; otherwise the
- * next one would not wait for those before it. The same holds for kernels that others launch in
- * this way on a context's stream. Ordinary launches, copies and events keep their order. The calls
- * are in code for compute capability 9.0 and newer. Code for less does not overlap, whatever the
- * device (gsw_cuda.overlaps). */
+ * next kernel would not wait for the kernels before it. The same rule holds for the caller's own
+ * kernels that are launched in this way on a context's stream. Ordinary launches, copies and events
+ * keep their order. Only code for compute capability 9.0 and newer contains these calls. Code for
+ * older devices does not overlap on any device (gsw_cuda.overlaps). */
 #ifndef GSW_CUDA_LAUNCH_CUH
 #define GSW_CUDA_LAUNCH_CUH
 
@@ -29,7 +29,7 @@ __device__ __forceinline__ void let_next_kernel_start(void) {
 #endif
 }
 
-/* Both at once: for kernels with nothing to do before. */
+/* Both calls in one: for kernels without any work before. */
 __device__ __forceinline__ void take_turn(void) {
     let_next_kernel_start();
     await_kernels_before();

@@ -356,7 +356,7 @@ static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t valu
     tiling->worker_bytes = (int32_t)((plan->terms * sizeof(line_term) +
                                       2 * (size_t)tiling->stage_values * value + 15) /
                                      16 * 16);
-    /* In a flat grid all of the tile's lines lie along the one axis that is left. */
+    /* Where the grid is narrower than the tile along one axis, more lines go to the other axis. */
     int32_t y = shape.tile_y, z = shape.tile_z;
     while (y > 1 && y / 2 >= plan->width) {
         y /= 2;

@@ -1,4 +1,4 @@
-/* shape.cuh: the named shapes as the compiler knows them: couplings, tile, skew, and what follows
+/* shape.cuh: the named shapes as constants of the compiler: couplings, tile, skew, and what follows
  * from these. */
 #ifndef GSW_CUDA_SHAPE_CUH
 #define GSW_CUDA_SHAPE_CUH

@@ -124,7 +124,8 @@ __device__ __forceinline__ void await_ready(const int32_t *ready, int32_t chunk)
         ;
 }
 
-/* Waits, with all lanes, for the two slices that compute loads without asking. */
+/* Waits, with all lanes, for the first two slices. Compute asks for the later ones as it goes on.
+ */
 __device__ __forceinline__ void await_first_slices(const sweep_control *control) {
     for (int i = 0; i < 2; i++) {
         while (__any_sync(~0u, *(volatile const int32_t *)&control->slices_filled[i] == 0))
