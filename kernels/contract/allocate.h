@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <gridsweep/context.h>
 
-/* a * b of sizes. Returns 0 and leaves *out alone on overflow. */
+/* Computes a * b of sizes. On overflow returns 0 and does not change *out. */
 static inline int gsw_mul_size(size_t a, size_t b, size_t *out) {
     size_t result;
     if (__builtin_mul_overflow(a, b, &result))

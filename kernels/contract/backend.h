@@ -22,13 +22,13 @@ struct gsw_factor {
     gsw_factor_info info;
     struct gsw_packed *packed;
 
-    /* Kinds LOWER and UPPER: planes of a slab. Slabs are solved each by itself, at once: couplings
-     * from one to the next count as zeros. factor_open rounds what is asked for, or makes it 0: all
-     * planes are one slab. No coupling reaches beyond the next plane. */
+    /* Kinds LOWER and UPPER: planes of a slab. All slabs are solved at once and independently:
+     * couplings from one to the next count as zeros. factor_open rounds the requested number, or
+     * sets it to 0: all planes are one slab. No coupling reaches beyond the next plane. */
     int64_t slab;
 };
 
-/* What a factorisation ends in, from factor->info.first_bad_row and the lowest row of the matrix
+/* The status of a factorisation, from factor->info.first_bad_row and the lowest row of the matrix
  * that does not fit the stencil (-1: none). */
 gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
 
@@ -40,15 +40,15 @@ typedef struct gsw_backend_ops {
     gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
     void (*close)(gsw_context *context);
 
-    /* Waits for all that was started and reports what it ran into. */
+    /* Waits for all work that was started and returns its first error. */
     gsw_status (*synchronize)(gsw_context *context);
 
     /* Memory for vectors. upload and download copy between host and backend memory. */
     gsw_status (*alloc)(gsw_context *context, size_t bytes, void **pointer);
     void (*release)(gsw_context *context, void *pointer);
-    /* The same for memory that only this context's operations use: it is theirs, and free again, in
-     * the order of what has been queued. The backend may keep what is free and give it out again
-     * without asking the system. */
+    /* The same for memory that only this context's operations use. It is reserved and released in
+     * the order of the queued work. The backend may keep released memory and reuse it without
+     * asking the system. */
     gsw_status (*reserve)(gsw_context *context, size_t bytes, void **pointer);
     void (*unreserve)(gsw_context *context, void *pointer);
     gsw_status (*upload)(gsw_context *context, void *to, const void *from_host, size_t bytes);
@@ -58,8 +58,8 @@ typedef struct gsw_backend_ops {
     /* Refuses the array `name` where kernels cannot reach it. NULL: they reach all memory. */
     gsw_status (*check_place)(gsw_context *context, const char *name, const void *pointer);
 
-    /* fp64 vector operations. Sums are taken in an order that does not depend on the number of
-     * threads. axpby with b == 0 does not read y, which may then be x. */
+    /* fp64 vector operations. The order of sums does not depend on the number of threads. axpby
+     * with b == 0 does not read y, which may then be x. */
     gsw_status (*fill)(gsw_context *context, int64_t n, double a, double *x);
     gsw_status (*copy)(gsw_context *context, int64_t n, const double *x, double *y);
     gsw_status (*axpby)(gsw_context *context, int64_t n, double a, const double *x, double b,
@@ -70,7 +70,8 @@ typedef struct gsw_backend_ops {
     /* y_i = x_i or -x_i, as gsw_changes_sign(i) says. */
     gsw_status (*change_signs)(gsw_context *context, int64_t n, const double *x, double *y);
 
-    /* What the Krylov methods do between products and solves; sums are taken as those of dot.
+    /* The operations of the Krylov methods between products and solves; sums have the order of
+     * those of dot.
      *
      * project: products[j] = x_j'y; subtract: y -= sum of c[j] x_j and *square = y'y; both for
      * j < count, at least 1, where x_j = x + j stride. products, c and square are in the backend's
@@ -80,8 +81,8 @@ typedef struct gsw_backend_ops {
      * vectors, but not the list of them. Nothing that changes between iterations is passed by
      * value.
      *
-     * multiply_pass: y = A x, and then a pass over x and y that updates nothing; what x and y hold
-     * is not read twice where the backend can help it. */
+     * multiply_pass: y = A x, and then a pass over x and y that updates nothing. If the backend
+     * can, it reads x and y only once. */
     gsw_status (*project)(gsw_context *context, int64_t n, int64_t count, const double *x,
                           int64_t stride, const double *y, double *products);
     gsw_status (*subtract)(gsw_context *context, int64_t n, int64_t count, const double *c,
@@ -91,23 +92,23 @@ typedef struct gsw_backend_ops {
     gsw_status (*multiply_pass)(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
                                 double *x, double *y, gsw_krylov_state *state);
 
-    /* r = b - A x, each product complete before it is subtracted; and for the host x'x, r'r and t't
-     * with t = A S x, where S changes signs as change_signs does. *done is 0, and nothing has been
-     * done, where the operations above do it as well. NULL: they always do. */
+    /* r = b - A x, where each product is complete before it is subtracted. Also computes for the
+     * host x'x, r'r and t't with t = A S x, where S changes signs as change_signs does. *done = 0:
+     * nothing has been done, because the operations above are as fast. NULL: they always are. */
     gsw_status (*judge)(gsw_context *context, const gsw_matrix *matrix, const double *b,
                         const double *x, double *r, double sums[3], int *done);
 
     /* How the host follows a method. krylov_ahead: iterations that it queues beyond the one whose
-     * end it waits for; 0 where work is done when a call returns, because they would be wasted.
-     * krylov_post takes a copy of the state as all that has been queued so far leaves it;
-     * krylov_collect waits for that copy and brings it to *to, which is the same in both calls. A
-     * slot, one of GSW_KRYLOV_SLOTS, holds one copy at a time. */
+     * end it waits for. It is 0 where work is done when a call returns, because further iterations
+     * would be wasted. krylov_post takes a copy of the state after all work that has been queued so
+     * far. krylov_collect waits for that copy and brings it to *to, which is the same in both
+     * calls. A slot, one of GSW_KRYLOV_SLOTS, holds one copy at a time. */
     int krylov_ahead;
     gsw_status (*krylov_post)(gsw_context *context, int slot, const gsw_krylov_state *state,
                               gsw_krylov_state *to);
     gsw_status (*krylov_collect)(gsw_context *context, int slot, gsw_krylov_state *to);
 
-    /* Refuses a matrix as gsw_matrix_validate() says. */
+    /* Refuses a matrix as documented for gsw_matrix_validate(). */
     gsw_status (*validate)(gsw_context *context, const gsw_matrix *matrix);
 
     /* y = A x where b is NULL, else y = b - A x. */
@@ -124,12 +125,11 @@ typedef struct gsw_backend_ops {
     int packs_faster;
 
     /* Packed factors. factor_open allocates factor->packed and fills the sizes in factor->info;
-     * factor_fill (re)computes the values (`upper` for kind LU only), or queues that, and
-     * factor_await (NULL: nothing is queued) waits for it and reports what it ran into, before the
-     * first sweep; factor_sweep runs sweep 0 or
-     * 1 (for JACOBI: the scaling); factor_unpack writes the coefficients of sweep 0 or 1 as
-     * stencil arrays in natural order: row-scaled ones in arrays[e], and the reciprocal diagonal
-     * in arrays[center] (1 where the sweep stores none). */
+     * factor_fill (re)computes the values (`upper` for kind LU only), or queues that. factor_await
+     * (NULL: nothing is queued) waits for it before the first sweep and returns its error.
+     * factor_sweep runs sweep 0 or 1 (for JACOBI: the scaling). factor_unpack writes the
+     * coefficients of sweep 0 or 1 as stencil arrays in natural order: row-scaled ones in
+     * arrays[e], and the reciprocal diagonal in arrays[center] (1 where the sweep stores none). */
     gsw_status (*factor_open)(gsw_context *context, gsw_factor *factor);
     gsw_status (*factor_fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                               const gsw_matrix *upper);

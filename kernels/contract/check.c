@@ -41,13 +41,13 @@ static gsw_status refuse_pointers(gsw_context *context, const gsw_csr *csr, int6
                     (long long)last, csr->base, (long long)csr->nonzeros + csr->base);
 }
 
-/* The `count` columns of a row start at `columns`. */
+/* Refuses a row, whose `count` columns start at `columns`. */
 static gsw_status refuse_columns(gsw_context *context, const gsw_csr *csr, int64_t row,
                                  const void *columns, int64_t count) {
     char text[GSW_ROW_TEXT];
     const char *name = gsw_row_text(context, csr->base, NULL, row, text);
     int64_t previous = csr->base - 1;
-    /* What columns and row are counted from in the message. */
+    /* The base of columns and rows in the message, less that of the arrays. */
     int shift = gsw_row_base(context, csr->base) - csr->base;
     for (int64_t k = 0; k < count; k++) {
         int64_t column = gsw_index_at(columns, csr->index_type, k);
@@ -93,7 +93,7 @@ static int offset_in_reach(gsw_offset d) {
            d.dy <= GSW_OFFSET_MAX && d.dz >= -GSW_OFFSET_MAX && d.dz <= GSW_OFFSET_MAX;
 }
 
-/* A stencil may have been filled by hand, so its promises are checked too. */
+/* The caller may have filled the stencil by hand, so its invariants are checked too. */
 static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil) {
     GSW_REQUIRE(context, stencil, "stencil must not be NULL");
     GSW_REQUIRE(context, stencil->count >= 1 && stencil->count <= GSW_STENCIL_MAX,
@@ -173,7 +173,7 @@ static gsw_status refuse_coupling(gsw_context *context, const gsw_matrix *matrix
 }
 
 /* Matches the entries of one row, whose columns start at `columns`, with the offsets of its line.
- * `type` is a constant where the loop is hot, so that the compiler makes a loop for each. */
+ * `type` is a constant where the loop is hot, so that the compiler generates one loop per type. */
 static inline gsw_status validate_columns(gsw_context *context, const gsw_matrix *matrix,
                                           const gsw_line_stencil *line, gsw_itype type, int64_t row,
                                           int64_t x, const void *columns, int64_t count) {
@@ -243,7 +243,8 @@ static int64_t distance_of(const gsw_vector *v, int64_t count) {
     return count > 1 ? v->ld : 0;
 }
 
-/* NULL, alignment, leading dimension, and whether the end of the last column has an address. */
+/* Checks NULL, alignment, leading dimension, and whether the end of the last right-hand side has an
+ * address. */
 static gsw_status check_vector(gsw_context *context, int64_t points, size_t size, int64_t count,
                                const gsw_vector *v) {
     int64_t bytes;
@@ -263,8 +264,8 @@ static gsw_status check_vector(gsw_context *context, int64_t points, size_t size
     return GSW_SUCCESS;
 }
 
-/* Whether a column of one vector shares a value with a column of the other: both ascend, so the two
- * are merged. */
+/* Whether a right-hand side of one vector shares a value with one of the other. Both ascend, so one
+ * merge decides. */
 static int share_values(int64_t points, size_t size, int64_t count, const gsw_vector *a,
                         const gsw_vector *b) {
     const uintptr_t length = (uintptr_t)points * size;

@@ -1,7 +1,7 @@
 /* csr.h: reading a user's CSR arrays without trusting them.
  *
- * Host arrays. Loops over rows test each row cheaply where they stand and call gsw_csr_refuse_row()
- * when something is wrong; that function checks again, slowly, and names what it found. */
+ * Host arrays. Loops over rows test each row cheaply in place and call gsw_csr_refuse_row() when
+ * something is wrong. That function checks again, slowly, and names the fault. */
 #ifndef GSW_CSR_H
 #define GSW_CSR_H
 
@@ -26,7 +26,7 @@ static inline double gsw_value_at(const void *array, gsw_dtype type, int64_t i) 
 }
 
 /* The end of `row`, which begins at entry `begin`, as an entry number in *end. Returns 0 where the
- * row pointer descends or leaves the arrays. Walk the rows in order: begin is 0 for row 0, and the
+ * row pointer descends or leaves the arrays. Visit the rows in order: begin is 0 for row 0, and the
  * end of the row before for every other row. */
 static inline int gsw_csr_row_end(const gsw_csr *csr, gsw_itype type, int64_t row, int64_t begin,
                                   int64_t *end) {

@@ -17,8 +17,8 @@ static double bring_pivot(int64_t n, int64_t k, double *a, double *inverse, int6
             own = fabs(a[i * n + j]) > own ? fabs(a[i * n + j]) : own;
         if (!(own > most))
             continue;
-        /* A semidefinite matrix has its largest entry on the diagonal: of equal ones that is taken,
-         * which keeps the inverse symmetric. */
+        /* A semidefinite matrix has its largest entry on the diagonal. Of equal entries the
+         * diagonal one is taken, which keeps the inverse symmetric. */
         const double bound = (1 - 1e-12) * own;
         most = own;
         row = column = i;
@@ -44,7 +44,7 @@ static double bring_pivot(int64_t n, int64_t k, double *a, double *inverse, int6
 }
 
 /* Gauss-Jordan elimination of [a | inverse] with complete pivoting. Where the pivots vanish, the
- * unknowns that are left become 0. Returns the rank; row k of `inverse` then belongs to unknown
+ * remaining unknowns become 0. Returns the rank; row k of `inverse` then belongs to unknown
  * order[k]. */
 static int64_t invert(int64_t n, double *a, double *inverse, int64_t *order) {
     double first = 0;
@@ -76,8 +76,8 @@ static int64_t invert(int64_t n, double *a, double *inverse, int64_t *order) {
     return n;
 }
 
-/* Rows and columns divided by the roots of the diagonal, so that the size of a pivot means
- * something: sizes of equations and unknowns are arbitrary. */
+/* Divides rows and columns by the roots of the diagonal, so that pivots are comparable: the scales
+ * of equations and unknowns are arbitrary. */
 static void equilibrate(int64_t n, double *a, double *scale) {
     for (int64_t i = 0; i < n; i++)
         scale[i] = a[i * n + i] != 0 ? 1 / sqrt(fabs(a[i * n + i])) : 1;

@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include <gridsweep/context.h>
 
-/* Values of the workspace that the inverse of an n x n matrix takes. */
+/* Number of values in the workspace for the inverse of an n x n matrix. */
 static inline size_t gsw_dense_work(size_t n) {
     return (n + 64) * (n + 64);
 }
 
-/* The inverse of the n x n matrix in `work`, by rows, which has gsw_dense_work(n) values and is
- * overwritten. Where the matrix is singular a generalised inverse G, A G A = A, that is symmetric
- * and semidefinite where the matrix is. Errors: ZERO_PIVOT (nothing is left of the matrix, or it is
+/* Computes the inverse of the n x n matrix in `work`, by rows. `work` has gsw_dense_work(n) values
+ * and is overwritten. If the matrix is singular, the result is a generalised inverse G, A G A = A,
+ * which is symmetric and semidefinite if the matrix is. Errors: ZERO_PIVOT (the matrix is zero or
  * not finite). */
 gsw_status gsw_dense_invert(gsw_context *context, int64_t n, double *work, double *inverse);
 

@@ -6,7 +6,7 @@
 #include <gridsweep/context.h>
 
 /* Keeps the text (printf format) in the context, hands it to the log callback and returns `status`.
- * The context may be NULL: then only the status travels. */
+ * The context may be NULL: then only the status is returned. */
 gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format, va_list arguments)
@@ -27,7 +27,7 @@ gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format
             return gsw_try_status_;                                                                \
     } while (0)
 
-/* The same where there is something to free: needs a variable `status` and the label. */
+/* The same for functions with something to free: needs a variable `status` and the label. */
 #define GSW_TRY_GOTO(call, label)                                                                  \
     do {                                                                                           \
         status = (call);                                                                           \

@@ -1,4 +1,4 @@
-/* factor.c: what a factorisation ends in, in words. */
+/* factor.c: the status of a factorisation, and its message. */
 #include "contract/backend.h"
 #include "contract/error.h"
 #include "contract/row.h"

@@ -1,4 +1,4 @@
-/* forked.c: see forked.h. Where the system does not tell the number of threads (Linux does), a fork
+/* forked.c: see forked.h. If the system does not report the number of threads (Linux does), a fork
  * counts as one of a process with threads. */
 #include <pthread.h>
 #include <sys/stat.h>

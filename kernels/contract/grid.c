@@ -19,7 +19,7 @@ gsw_status gsw_grid_points(const gsw_grid *grid, int64_t *points) {
     return GSW_SUCCESS;
 }
 
-/* Reads decimal digits from *cursor and moves it behind them. strtoll would also take blanks and
+/* Reads decimal digits from *cursor and moves it past them. strtoll would also accept blanks and
  * signs. */
 static gsw_status read_extent(const char **cursor, int64_t *value) {
     const char *c = *cursor;

@@ -1,17 +1,17 @@
 /* krylov_passes.h: what CG and BiCGSTAB do to vectors and scalars between products with the matrix
  * and solves with the preconditioner, once for host and device alike.
  *
- * The scalars of a method live where its vectors do, in a gsw_krylov_state, and the host need not
- * see them for the method to go on. The method queues passes. A pass
+ * The scalars of a method are in a gsw_krylov_state, in the same memory as its vectors. The method
+ * can continue without the host reading them. The method queues passes. A pass
  *   1. updates vectors, y = a x + b y, one update after the other, with coefficients of the state,
  *   2. takes dot products of what it then finds, and
  *   3. does its step: computes the next coefficients from the sums, and checks them.
  * It reads each of its vectors from memory once and writes those that it updates once. A pass
  * without products has no step.
  *
- * The step that finds a method at its end writes the reason into `ended`. From then on passes leave
- * vectors and state as they are, so x is the iterate at which the method has ended, however many
- * passes the host has queued before it learns of that. */
+ * The step that finds a method at its end writes the reason into `ended`. After that, passes do not
+ * change vectors or state. So x is the iterate at which the method has ended, however many passes
+ * the host has queued before it reads the state. */
 #ifndef GSW_KRYLOV_PASSES_H
 #define GSW_KRYLOV_PASSES_H
 
@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include "contract/host_device.h"
 
-/* Factors of updates. The signs are kept apart: x and r take the same step in opposite directions.
- */
+/* Factors of updates. Both signs have entries, because x and r take the same step in opposite
+ * directions. */
 typedef enum gsw_coefficient {
     GSW_ONE,
     GSW_ALPHA,
@@ -70,8 +70,8 @@ typedef struct gsw_krylov_state {
     double offender;          /* and its value */
 } gsw_krylov_state;
 
-/* Before the first norm is checked, which completes iteration `iterations`: 0, or the last one
- * where a method begins again from its x. */
+/* The state before the first norm is checked. That check completes iteration `iterations`: 0, or
+ * the last one if a method begins again from its x. */
 GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
                                          int64_t max_iterations) {
     gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0}, 0, 0,
@@ -184,7 +184,7 @@ GSW_HD int gsw_is_finite(double value) {
     return value - value == 0; /* NaN for NaN and both infinities */
 }
 
-/* What a norm after so many iterations means for a method. */
+/* Whether and how a norm after so many iterations ends a method. */
 GSW_HD gsw_krylov_end gsw_krylov_judge(double norm, double tolerance, int64_t iterations,
                                        int64_t max_iterations) {
     if (!gsw_is_finite(norm))
@@ -194,7 +194,7 @@ GSW_HD gsw_krylov_end gsw_krylov_judge(double norm, double tolerance, int64_t it
     return iterations >= max_iterations ? GSW_END_LIMIT : GSW_END_NOT;
 }
 
-/* Completes an iteration. Returns whether the method goes on, as the two that follow do. */
+/* Completes an iteration. Returns whether the method goes on; the next two functions do so, too. */
 GSW_HD int gsw_krylov_complete(gsw_krylov_state *s, double square) {
     s->iterations++;
     s->norm = sqrt(square);
@@ -228,8 +228,8 @@ GSW_HD int gsw_vanished_or_turned(double now, double before) {
     return now == 0 || (before != 0 && (now > 0) != (before > 0));
 }
 
-/* The power of two that brings a vector of that norm near length 1, as far as there is one: the
- * largest entry of n is then between 1 / sqrt(n) and 2, far from the ends of fp32's range. */
+/* The power of two that brings a vector of that norm near length 1, if there is one. Its largest
+ * entry of n is then between 1 / sqrt(n) and 2, far from the ends of fp32's range. */
 GSW_HD double gsw_krylov_narrowing(double norm) {
     const int exponent = norm > 0 ? -ilogb(norm) : 0;
     return ldexp(1.0, exponent > 1000 ? 1000 : exponent);
@@ -256,7 +256,7 @@ GSW_HD void gsw_bicgstab_find_alpha(gsw_krylov_state *s, double v_shadow) {
         gsw_krylov_set_alpha(s, s->rho / v_shadow);
 }
 
-/* omega = t's / t't, the factor that makes s - omega t shortest. t = 0 is fine where s is 0. */
+/* omega = t's / t't, the factor that makes s - omega t shortest. t = 0 is allowed where s is 0. */
 GSW_HD void gsw_bicgstab_find_omega(gsw_krylov_state *s, double ts, double tt, double ss) {
     const double omega = tt > 0 ? ts / tt : 0;
     if (gsw_krylov_accept(s, GSW_SCALAR_TT, tt, tt == 0 && ss != 0) &&
@@ -337,7 +337,8 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
 /* ---- Signs at random ---- */
 
 /* Whether place i of a vector changes its sign: a bit of a hash (the finaliser of splitmix64), the
- * same on every backend. Neighbours along any axis of a grid are as good as independent. */
+ * same on every backend. The signs of neighbours along any axis of a grid are nearly independent.
+ */
 GSW_HD int gsw_changes_sign(int64_t i) {
     uint64_t h = ((uint64_t)i + 1) * 0x9E3779B97F4A7C15U;
     h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9U;

@@ -1,9 +1,9 @@
 /* line_stencil.h: which couplings of a stencil the points of one line have.
  *
- * An entry's offset is decided by the coordinates of its row and column, never by column - row:
- * on a grid that is narrower than the stencil several offsets share one linear distance. In one
- * row, however, the neighbours inside the grid have ascending columns when the stencil's offsets
- * ascend in (dz, dy, dx), so entries and offsets of a row are matched in one merge. */
+ * The coordinates of an entry's row and column determine its offset. The difference column - row
+ * does not: on a grid that is narrower than the stencil several offsets share one linear distance.
+ * The stencil's offsets ascend in (dz, dy, dx). Then the neighbours of one row inside the grid have
+ * ascending columns, so one merge matches its entries with the offsets. */
 #ifndef GSW_LINE_STENCIL_H
 #define GSW_LINE_STENCIL_H
 
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <gridsweep/grid.h>
 
-/* The offsets whose neighbour lies inside the grid for the points of one line (constant y and z),
- * as far as y and z say: what remains to be asked of each row is 0 <= x + dx < nx. Distances are in
- * rows; those of the neighbours inside ascend. */
+/* The offsets whose neighbour lies inside the grid along y and z, for the points of one line
+ * (constant y and z). Each row must still check 0 <= x + dx < nx. Distances are in rows; those of
+ * the neighbours inside ascend. */
 typedef struct gsw_line_stencil {
     int count;
     int32_t dx[GSW_STENCIL_MAX];

@@ -1,5 +1,5 @@
 /* multigrid_ops.h: the operations of a backend that only multigrid needs: set-up of a level and
- * transfers between levels. All else is done with products and packed factors.
+ * transfers between levels. Everything else uses products and packed factors.
  *
  * Matrices are stencil arrays in the backend's memory. Arrays of weights are those of
  * gsw_transfer, of the cycle's type. Results do not depend on the number of threads. */
@@ -11,7 +11,7 @@
 
 typedef struct gsw_transfer gsw_transfer; /* geometry/multigrid.h */
 
-/* What is to be known of a level's matrix before it is coarsened. */
+/* Properties of a level's matrix, found before it is coarsened. */
 typedef struct gsw_survey {
     double coupling[3]; /* mean of max(0, -(couplings along the axis) / diagonal) */
     double row_ratio;   /* largest sum of |a| / |diagonal| */
@@ -29,9 +29,9 @@ typedef struct gsw_survey {
     int64_t negative;    /* rows whose diagonal is negative */
 } gsw_survey;
 
-/* The rows that weights are made from: those of A; of (A + A^T) / 2; of the same, where a coupling
- * to a row that has none itself counts as none. Such a row is a condition x_i = b_i: its scale
- * means nothing, and nobody else's equation is part of it. */
+/* The rows from which weights are computed: those of A; of (A + A^T) / 2; or of the latter without
+ * couplings to rows that have no couplings themselves. Such a row is a condition x_i = b_i: its
+ * scale is arbitrary, and it contains no other unknown. */
 typedef enum gsw_rows {
     GSW_ROWS_OF_MATRIX = 0,
     GSW_ROWS_OF_SYMMETRIC_PART = 1,
@@ -42,48 +42,47 @@ typedef struct gsw_multigrid_ops {
     /* Whether arrays of the lower part may be later ones, shifted, where a level is symmetric: not
      * aligned, and not to be written. copy_arrays and triple then receive NULL for them. */
     int shares_mirrored;
-    /* Result in host memory. `mirror`: look for symmetry; else the answer is yes. */
+    /* The result is in host memory. `mirror`: test for symmetry; else the answer is yes. */
     gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, int mirror,
                          gsw_survey *survey);
 
     /* A copy of a matrix of either format as arrays of `type`; arrays[e] may be NULL where entry e
-     * is not wanted. Couplings that leave the grid become zeros. Errors: NOT_A_GRID. */
+     * is not needed. Couplings that leave the grid become zeros. Errors: NOT_A_GRID. */
     gsw_status (*copy_arrays)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                               void *const *arrays);
 
-    /* Weights of all classes, of the rows that `rows` says. *degenerate: points whose divisor
-     * vanished and which got the mean of their coarse neighbours. */
+    /* Weights of all classes, from the rows that `rows` names. *degenerate: number of points whose
+     * divisor vanished; they interpolate the mean of their coarse neighbours. */
     gsw_status (*interpolate)(gsw_context *context, const gsw_transfer *transfer,
                               const gsw_matrix *matrix, gsw_rows rows, gsw_dtype type,
                               void *const *weights, int64_t *degenerate);
 
-    /* The triple product R A P as fp64 arrays of the coarse stencil, zeros where a coupling leaves
-     * the coarse grid; arrays that are NULL are not wanted. */
+    /* The triple product R A P as fp64 arrays of the coarse stencil, with zeros where a coupling
+     * leaves the coarse grid. Arrays that are NULL are not computed. */
     gsw_status (*triple)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, gsw_dtype type, void *const *prolongation,
                          void *const *restriction, double *const *coarse);
 
-    /* Coarse points of a region that is coupled to nothing else, and whose rows add up to 0, end as
-     * rows of rounding errors. Gives coarse points whose diagonal has cancelled, to 64 roundings of
-     * that of the fine point there, the fine one's. */
+    /* Coarse rows of a region without couplings to the rest, whose rows add up to 0, consist of
+     * rounding errors. If a coarse diagonal has cancelled, to 64 roundings of the fine point's
+     * diagonal there, it becomes the fine one. */
     gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, double *diagonal);
 
-    /* Planes of a slab of coarse levels, where Gauss-Seidel goes through slabs of planes at once
-     * and takes what lies in other slabs as it is; 0: a level is one slab, as the finest one always
-     * is.
-     */
+    /* Planes of a slab of coarse levels. There Gauss-Seidel sweeps all slabs at once and uses the
+     * old values of other slabs. 0: a level is one slab, as the finest one always is. */
     int64_t slab;
 
-    /* y = b - N x, or N x where b is NULL: what a sweep of Gauss-Seidel is to solve for. N is what
-     * the sweep leaves of A: the strictly upper part where it goes upwards, the strictly lower one
-     * where it goes `down`, and the couplings to the slab that it meets before. `slab`: planes of
-     * one, or 0. These two are NULL where the backend has `smooth`. */
+    /* y = b - N x, or N x where b is NULL: the right-hand side of a Gauss-Seidel sweep. N is the
+     * part of A that the sweep does not solve with. It is the strictly upper part if the sweep goes
+     * upwards, the strictly lower part if it goes `down`, and the couplings to the slab before, in
+     * the sweep's direction. `slab`: planes of a slab, or 0. This and restrict_rest are NULL where
+     * the backend has `smooth`. */
     gsw_status (*sweep_rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                              int down, int64_t slab, const void *b, const void *x, void *y);
 
-    /* to = -R N x with N of a sweep upwards: that is R (b - A x) after one from zero. `work` as
-     * below. */
+    /* to = -R N x with N of a sweep upwards. That equals R (b - A x) after a sweep from zero.
+     * `work` as below. */
     gsw_status (*restrict_rest)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, gsw_dtype type, int64_t slab,
                                 void *const *weights, const void *x, void *work, void *to);
@@ -105,9 +104,9 @@ typedef struct gsw_multigrid_ops {
      * grid are zeros.
      *
      * invert_diagonal: the reciprocals of the diagonal, for what follows.
-     * smooth: one sweep, upwards or `down`; `zero`: x is 0, whatever it holds.
-     * smooth_restrict: one sweep upwards from zero, then to = R (b - A x).
-     * prolong_smooth: x += P from, then one sweep downwards. */
+     * smooth: one sweep, upwards or `down`; `zero`: x counts as 0, whatever it holds.
+     * smooth_restrict: one sweep upwards from zero, then to = R (b - A x). prolong_smooth: x += P
+     * from, then one sweep downwards. */
     gsw_status (*invert_diagonal)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   void *reciprocal);
     gsw_status (*smooth)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
@@ -132,47 +131,47 @@ typedef struct gsw_multigrid_ops {
                           double b, void *y);
 
     /* The inverse of a small matrix as a dense n x n array, by rows. `constants`: the matrix is
-     * singular, its null space holds the constants, and the inverse is that on their complement.
-     * Where it is singular in another way, a generalised inverse G, A G A = A, that is symmetric
-     * and semidefinite where the matrix is. `work` holds gsw_dense_work(n) values. Errors:
-     * ZERO_PIVOT (nothing is left of the matrix, or it is not finite). */
+     * singular, its null space holds the constants, and the result is the inverse on their
+     * complement. If the matrix is singular in another way, the result is a generalised inverse G,
+     * A G A = A, which is symmetric and semidefinite if the matrix is. `work` holds
+     * gsw_dense_work(n) values. Errors: ZERO_PIVOT (the matrix is zero or not finite). */
     gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix, int constants,
                                double *inverse, double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,
                               gsw_dtype type, const void *b, void *x);
 
-    /* Of a transfer with `injection`: the coarse matrix as fp64 arrays of the coarse stencil, which
-     * is the fine one. With f(I) the fine point of coarse point I (2 I along coarsened axes, I
-     * along the others), coarse[e] at I is entry e of row f(I) where I + offset e lies inside the
+    /* For a transfer with `injection`: the coarse matrix as fp64 arrays of the coarse stencil,
+     * which is the fine one. With f(I) the fine point of coarse point I (2 I along coarsened axes,
+     * I along the others), coarse[e] at I is entry e of row f(I) where I + offset e lies inside the
      * coarse grid, and 0 where it does not. `matrix` is fp64 or fp32; where it has no array for
      * entry e, coarse[e] is 0. Every array is written whole. */
     gsw_status (*inject)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, double *const *coarse);
 
     /* A Gauss-Seidel sweep in eight colours: the colour of a point is the parity of its indices, x
-     * lowest. Colours ascend, or descend with `down`. `zero`: x is 0 before, whatever it holds. No
-     * coupling reaches farther than one point. Matrix and vectors are of `type`. */
+     * lowest. Colours ascend, or descend with `down`. `zero`: x counts as 0 before, whatever it
+     * holds. No coupling reaches farther than one point. Matrix and vectors are of `type`. */
     gsw_status (*color_sweep)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                               int down, int zero, const void *b, void *x);
 
-    /* Copies of the transfer's tables for the kernels, in transfer->tables; NULL where they use the
-     * host's. Made when the transfer is complete, before any of the above. */
+    /* Copies the transfer's tables for the kernels to transfer->tables. NULL where kernels use the
+     * host's tables. Called when the transfer is complete, before any of the above. */
     gsw_status (*transfer_open)(gsw_context *context, gsw_transfer *transfer);
     void (*transfer_close)(gsw_context *context, gsw_transfer *transfer);
 
-    /* Whether kernels read what lies beside arrays of weights and matrices: then zeros do. */
+    /* Whether kernels read beyond arrays of weights and matrices. Then zeros lie there. */
     int reads_margins;
 
     /* Whether sweeps are fast with named stencils only: coarse stencils are then extended to one.
      */
     int named_stencils;
 
-    /* Whether a coarse level of that grid, whose stencil reaches one point, is smoothed sooner in
-     * colours than by sweeps, in slabs of so many planes (0: one slab), by so much that AUTO takes
-     * them. NULL: none is. */
+    /* Whether AUTO smooths a coarse level of that grid, whose stencil reaches one point, in
+     * colours, because that is much faster than sweeps in slabs of `slab` planes (0: one slab).
+     * NULL: never. */
     int (*prefers_colors)(const gsw_grid *grid, int64_t slab);
 
-    /* Largest level that is solved directly where the user leaves it open. */
+    /* Largest level that is solved directly by default, in points. */
     int64_t coarsest_points;
 } gsw_multigrid_ops;
 

@@ -1,4 +1,4 @@
-/* row.c: how messages name rows: as the user counts them, and as points of the grid. */
+/* row.c: how messages name rows: in the user's numbering, and as points of the grid. */
 #include "contract/row.h"
 #include <stdio.h>
 #include "contract/context.h"

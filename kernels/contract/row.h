@@ -11,13 +11,13 @@ extern "C" {
 
 #define GSW_ROW_TEXT 128
 
-/* What follows "row" in a message: "17 (0-based), (x, y, z) = (1, 2, 0)"; without the grid point
- * where `grid` is NULL. `row` is counted from 0, `base` is that of the user's CSR, or 0 where there
- * is none; gsw_context_set_row_base() comes first. Returns `text`. */
+/* Writes the text after "row" in a message: "17 (0-based), (x, y, z) = (1, 2, 0)"; without the grid
+ * point if `grid` is NULL. `row` is counted from 0. `base` is that of the user's CSR, or 0 if there
+ * is none; gsw_context_set_row_base() overrides it. Returns `text`. */
 const char *gsw_row_text(const gsw_context *context, int base, const gsw_grid *grid, int64_t row,
                          char text[GSW_ROW_TEXT]);
 
-/* The base that messages count rows and columns from. */
+/* The base from which messages count rows and columns. */
 int gsw_row_base(const gsw_context *context, int base);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* stencils.h: the named stencils, one row each. Whatever else is known of a named stencil follows
- * from its row: points, detection, couplings in sweep coordinates, tiles, and kernels. */
+/* stencils.h: the named stencils, one row each. All other facts about a named stencil follow from
+ * its row: points, detection, couplings in sweep coordinates, tiles, and kernels. */
 #ifndef GSW_STENCILS_H
 #define GSW_STENCILS_H
 
@@ -7,9 +7,9 @@
 
 /* ROW(name, lower): `lower` is O(dx, dy, dz) for each offset of the lower part, in ascending
  * (dz, dy, dx) order. Every stencil also holds (-1, 0, 0), the last offset of the lower part, which
- * is not listed; and the centre; and the upper part, which is the lower part's mirror image. The
- * name is D, the dimensions, N, the number of points, and an axis where that is not all. No row
- * overruns an array: static assertions refuse a row that its users cannot hold. */
+ * is not listed; the centre; and the upper part, which is the lower part's mirror image. The name
+ * is D, the dimensions, N, the number of points, and an axis if the name needs one. No row overruns
+ * an array: static assertions refuse a row that its users cannot hold. */
 #define GSW_NAMED_STENCILS(ROW, O)                                                                 \
     ROW(D2N5, O(0, -1, 0))                                                                         \
     ROW(D2N9, O(-1, -1, 0) O(0, -1, 0) O(1, -1, 0))                                                \

@@ -29,8 +29,8 @@ constexpr int FIRST_OVERLAPPING_DRIVER = 12030;
  * iteration keeps the device busy. Each further one would be wasted at the end of a solve. */
 constexpr int KRYLOV_AHEAD = 1;
 
-/* A context asks for its attributes when it opens: they show whether this build holds code for the
- * device. */
+/* A context reads this kernel's attributes when it opens: they show whether this build holds code
+ * for the device. */
 __global__ void probe() {
 }
 

@@ -2,21 +2,21 @@
  *
  * A *chain* is all lines of one y' (shape.h): the lines (y' - shear z, z) for z = 0, 1, ... where
  * that y is in the grid. A *pencil* is a bundle of `chains` neighbouring chains. It is swept in
- * *steps*: at step s chain l of the pencil stands at position p = s - skew*l, which is point x = p
- * mod nx in plane z = z0 + p div nx, where z0 is the pencil's first plane. So a chain goes from the
- * end of one line straight to the start of the next, and nothing is padded along x.
+ * *steps*: at step s chain l of the pencil is at position p = s - skew*l, which is point x = p mod
+ * nx in plane z = z0 + p div nx. Here z0 is the pencil's first plane. So a chain continues from the
+ * end of one line to the start of the next, without padding along x.
  *
  * DEPENDENCES. The neighbour at (dx, dy, dz) is found dl chains away, in the step s - back with
- * back = -(dx + skew*dl + nx*dz). `skew` is chosen so that back >= 1 for every dependence: then all
- * that a step needs was computed in an earlier step of the same pencil or in chains of the pencils
- * before it (dl <= 0). The wavefront of one step is a piece of the hyperplane
- * x + skew*y' + nx*z = const (Lamport, 1974).
+ * back = -(dx + skew*dl + nx*dz). `skew` is chosen so that back >= 1 for every dependence. Then all
+ * values that a step needs were computed in an earlier step of the same pencil or in chains of the
+ * pencils before it (dl <= 0). The wavefront of one step is a piece of the hyperplane x + skew*y' +
+ * nx*z = const (Lamport, 1974).
  *
  * PACKING. Coefficients are stored as records, one per step, pencil after pencil: record =
  * [reciprocal diagonal, if stored][coefficients in ascending order of offset], each `chains`
- * values. The upper part uses the same pencils, steps and chains in reverse order; its shear and
- * skew are common with the lower part. Hence record r, chain l of the lower part and record R-1-r,
- * chain chains-1-l of the upper part belong to the same point. */
+ * values. The upper part uses the same pencils, steps and chains in reverse order; both parts have
+ * the same shear and skew. Hence record r, chain l of the lower part and record R-1-r, chain
+ * chains-1-l of the upper part belong to the same point. */
 #ifndef GSW_CHAINS_H
 #define GSW_CHAINS_H
 
@@ -34,16 +34,15 @@ typedef struct gsw_chains {
     gsw_shape part[2]; /* lower, upper */
 } gsw_chains;
 
-/* Where a chain stands. `inside` says whether that is a point of the grid; only then is `row` one.
- */
+/* Where a chain is. `inside`: that is a point of the grid; only then is `row` one of its rows. */
 typedef struct gsw_place {
     int64_t x, y, z;
     int64_t row; /* of x = 0 in this line */
     int32_t inside;
 } gsw_place;
 
-/* First y' of a pencil. The chains that fill up the last pencil lie behind the last y' in a lower
- * sweep; in the mirrored sweep the same chains lie before the first one. */
+/* First y' of a pencil. The chains that fill up the last pencil lie after the last y' in a lower
+ * sweep. In the mirrored sweep the same chains lie before the first y'. */
 GSW_HD int64_t gsw_first_chain(const gsw_chains *g, int mirrored, int64_t pencil) {
     return pencil * g->chains - (mirrored ? g->pencils * g->chains - g->width : 0);
 }
@@ -111,9 +110,9 @@ GSW_HD void gsw_place_advance(const gsw_chains *g, gsw_place *place, int64_t ste
     }
 }
 
-/* Derives everything but `chains`, `pencils` and `records` from extents and stencil. `slack` steps
- * are added to the smallest possible skew: they keep values of neighbouring chains off the critical
- * path. */
+/* Derives everything except `chains`, `pencils` and `records` from extents and stencil. `slack`
+ * steps are added to the smallest possible skew. They keep values of neighbouring chains off the
+ * critical path. */
 GSW_HD void gsw_chains_derive(gsw_chains *g, const gsw_grid *grid, const gsw_stencil *stencil,
                               int32_t slack) {
     gsw_sheared s;

@@ -1,5 +1,5 @@
-/* layout.h: what a factor of each kind consists of, and the arithmetic of its elimination, for
- * every backend. */
+/* layout.h: the parts of a factor of each kind, and the arithmetic of its elimination, for every
+ * backend. */
 #ifndef GSW_LAYOUT_H
 #define GSW_LAYOUT_H
 
@@ -7,7 +7,7 @@
 #include "geometry/shape.h"
 #include <gridsweep/factor.h>
 
-/* How a part is written; nothing is where `packed` is NULL. */
+/* How a part is written; a part whose `packed` is NULL is not written. */
 typedef struct gsw_packed_part {
     void *packed;
     int diagonal; /* the reciprocal diagonal is stored with each record */
@@ -87,8 +87,8 @@ typedef struct gsw_updates {
     gsw_update update[GSW_STENCIL_MAX * GSW_STENCIL_MAX / 4 + 1];
 } gsw_updates;
 
-/* Which updates a row makes, from the offsets of its lower and upper part: for lower offset k and
- * upper offset u of the neighbour, the coefficient at k + u, if the stencil has it. Targets count
+/* The updates of a row, from the offsets of its lower and upper part. Lower offset k and upper
+ * offset u of the neighbour update the coefficient at k + u, if the stencil has it. Targets count
  * the lower part, the diagonal, the upper part. */
 static inline void gsw_find_updates(const gsw_shape part[2], gsw_factor_kind kind,
                                     gsw_updates *updates) {

@@ -1,4 +1,4 @@
-/* multigrid.h: what lies between two levels of a structured multigrid method, as tables and
+/* multigrid.h: the transfer between two levels of a structured multigrid method, as tables and
  * arithmetic for every backend.
  *
  * COARSENING. Any set of axes may be coarsened. Coarse points are the even indices along these
@@ -9,17 +9,17 @@
  * two coarse points, two bits a face, three bits the centre of eight.
  *
  * WEIGHTS. A fine point of class c at 2 I + c interpolates from the coarse points I + d, where d is
- * any subset of c: 2^|c| weights. One array over the coarse grid holds the weight of one pair
- * (c, d) at I, so that neighbours along a line lie side by side; class 0 has the weight 1 and no
- * array. Weights of fine points or coarse points outside the grids are zero. Before each array and
- * behind the last one lie GSW_WEIGHTS_PAD zeros, so that a block of lanes at the edge of the grid
- * can be read whole: what is read beyond a line meets couplings that are zero.
+ * any subset of c: 2^|c| weights. One array over the coarse grid holds the weight of one pair (c,
+ * d) at I, so that neighbours along a line lie side by side. Class 0 has the weight 1 and no array.
+ * Weights of fine points or coarse points outside the grids are zero. GSW_WEIGHTS_PAD zeros lie
+ * before each array and after the last one, so that kernels can read a whole block of lanes at the
+ * edge of the grid. Values beyond a line are multiplied by couplings that are zero.
  *
- * COUPLINGS. Interpolation and triple product see a stencil of radius 1: a *slot* is one of its 27
+ * COUPLINGS. Interpolation and triple product use a stencil of radius 1: a *slot* is one of its 27
  * places, dx fastest. Couplings of radius 2 are lumped into slots: c at +-2 becomes 4 c at +-1 and
- * -3 c at 0, axis by axis, which keeps the row's sum and its second moments. Where the matrix is
- * symmetric each lump is the mean of its own and its mirror image's, and the diagonal keeps the
- * row's sum: the lumped matrix is then symmetric, too.
+ * -3 c at 0, axis by axis. This keeps the row's sum and its second moments. If the matrix is
+ * symmetric, each lump is the mean of its own value and that of its mirror image, and the diagonal
+ * keeps the row's sum. Then the lumped matrix is symmetric, too.
  *
  * INJECTION. A transfer of this kind has class 0 alone: P copies a coarse value to its own fine
  * point and leaves the other fine points 0, and R = P^T. It has no weights. The coarse stencil is
@@ -151,8 +151,8 @@ GSW_HD int32_t gsw_weight_of(const gsw_transfer *t, int class_, int subset) {
     return class_ == 0 ? GSW_WEIGHT_ONE : t->first[class_] + gsw_subset_index(class_, subset);
 }
 
-/* Which axes to coarsen, from each one's mean share of a row's couplings: those with at least theta
- * times the largest share, among the axes of more than two points. 0: none is left. */
+/* Which axes to coarsen, by their mean share of a row's couplings. Among the axes of more than two
+ * points these are the ones with at least theta times the largest share. 0: there is none. */
 GSW_HD int gsw_choose_axes(const gsw_grid *grid, const double coupling[3], double theta) {
     double most = 0;
     int axes = 0;
@@ -184,9 +184,9 @@ GSW_HD gsw_grid gsw_coarse_grid(const gsw_grid *fine, int axes) {
 /* ---- Arithmetic of the weights ----------------------------------------------------------------
  */
 
-/* What a point's couplings are divided by. `total` is the sum of its whole row; `sides` holds, for
- * both sides of each axis of its class, the sum of the couplings on that side. The zero-sum switch:
- * a row that dominates its couplings keeps its sum, so that a point beside a Dirichlet edge
+/* The divisor of a point's couplings. `total` is the sum of its whole row; `sides` holds, for both
+ * sides of each axis of its class, the sum of the couplings on that side. The zero-sum switch: a
+ * row that dominates its couplings keeps its sum, so that a point beside a Dirichlet edge
  * interpolates less than 1; a row whose sum vanishes interpolates constants exactly. */
 GSW_HD double gsw_weight_divisor(double diagonal, double total, double coupled, const double *sides,
                                  int count) {
@@ -201,13 +201,13 @@ GSW_HD double gsw_weight_divisor(double diagonal, double total, double coupled, 
     return size > (1 + least) * off ? total - coupled : -coupled;
 }
 
-/* Whether a divisor serves: not where it vanishes or has the wrong sign; false for NaN, too. */
+/* Whether a divisor can be used. False where it vanishes or has the wrong sign, or is NaN. */
 GSW_HD int gsw_divisor_serves(double divisor, double diagonal) {
     return diagonal < 0 ? divisor < 1e-14 * diagonal : divisor > 1e-14 * diagonal;
 }
 
-/* Whether coarse point I + subset exists for the fine point at I: the mean of these is what a
- * degenerate point interpolates. */
+/* Whether coarse point I + subset exists for the fine point at I. A degenerate point interpolates
+ * the mean of these. */
 GSW_HD int gsw_subset_exists(const gsw_grid *coarse, int subset, int64_t x, int64_t y, int64_t z) {
     return x + (subset & 1) < coarse->nx && y + (subset >> 1 & 1) < coarse->ny &&
            z + (subset >> 2 & 1) < coarse->nz;
@@ -277,7 +277,8 @@ static inline void gsw_transfer_weights(gsw_transfer *t) {
         for (int32_t slot = 0; c != 0 && (c & ~t->axes) == 0 && slot < GSW_SLOTS; slot++) {
             if (slot == GSW_SLOT_CENTER || gsw_slot_project(slot, c) != slot)
                 continue;
-            /* The neighbour's class, and which coarse point beside it counts from its own I. */
+            /* The neighbour's class, and the coarse point beside it, counted from the neighbour's
+             * own I. */
             int class_ = 0, shift = 0;
             for (int axis = 0; axis < 3; axis++) {
                 if ((c >> axis & 1) && gsw_slot_offset(slot, axis) == 0)
@@ -391,8 +392,8 @@ static inline void gsw_transfer_make(gsw_transfer *t, const gsw_grid *grid,
     }
 }
 
-/* Fills a transfer by injection. Of its tables it has `row`: R takes one fine point, with weight 1.
- */
+/* Fills a transfer by injection. The only table that it has is `row`: R takes one fine point, with
+ * weight 1. */
 static inline void gsw_transfer_inject(gsw_transfer *t, const gsw_grid *grid,
                                        const gsw_stencil *stencil, int axes) {
     memset(t, 0, sizeof *t);

@@ -1,6 +1,5 @@
-/* named_shapes.h: the lower parts of the named stencils in sweep coordinates, as kernels are
- * specialised for them. Everything is derived from the rows of contract/stencils.h by the compiler.
- */
+/* named_shapes.h: the lower parts of the named stencils in sweep coordinates, for which kernels are
+ * specialised. The compiler derives everything from the rows of contract/stencils.h. */
 #ifndef GSW_NAMED_SHAPES_H
 #define GSW_NAMED_SHAPES_H
 
@@ -16,8 +15,8 @@ typedef enum gsw_shape_name {
         SHAPE_COUNT
 } gsw_shape_name;
 
-/* What the offsets of a shape need, as bits. Of a shear and, for each shear, of a halo there is a
- * bit for "above 0", "above 1" and "above 2". */
+/* What the offsets of a shape need, as bits. The shear has a bit each for "above 0", "above 1" and
+ * "above 2"; so has the halo, for each shear. */
 enum {
     SHAPE_SHEAR_BIT = 0,
     SHAPE_HALO_BIT = 3,

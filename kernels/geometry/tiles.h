@@ -1,24 +1,23 @@
 /* tiles.h: tiles of lines, which CUDA sweeps.
  *
- * Where many pencils are to run at once, a pencil is a tile of tile_y values of y' (shape.h) by
+ * On CUDA many pencils run at once. There a pencil is a tile of tile_y values of y' (shape.h) by
  * tile_z planes: tile_y * tile_z lines, each one line long.
  *
- * STEPS. At step s the line (ly, lz) of a pencil stands at x = s - skew_y*ly - skew_z*lz, if that
- * is in the grid. The neighbour at (dx, dl, dz) is found `back` = -(dx + skew_y*dl + skew_z*dz) >=
- * 1 steps earlier, in this pencil or in one whose tile lies before it in y', in z, or in both. A
- * point of the neighbouring tile stands tile_y*skew_y (tile_z*skew_z) steps later in its own
- * pencil.
+ * STEPS. At step s the line (ly, lz) of a pencil is at x = s - skew_y*ly - skew_z*lz, if that is in
+ * the grid. The neighbour at (dx, dl, dz) is found `back` = -(dx + skew_y*dl + skew_z*dz) >= 1
+ * steps earlier, in this pencil or in one whose tile lies before it in y', in z, or in both. A
+ * point of the neighbouring tile comes tile_y*skew_y (tile_z*skew_z) steps later in its own pencil.
  *
- * AXES. Lines run along x. Where no offset points forward along any axis (D2N5, D3N7, D3N13), the
- * axes may change places, so that lines run along the longest one: stride[] says how many rows lie
- * between neighbours along the tiles' own three axes.
+ * AXES. Lines run along x. If no offset points forward along any axis (D2N5, D3N7, D3N13), the axes
+ * may change places, so that lines run along the longest one. stride[] is the number of rows
+ * between neighbours along each of the tiles' own three axes.
  *
- * PACKING. A pencil keeps `records` >= nx records. The point that line (ly, lz) has at step s
- * lies in record s mod records: each line meets every x once, so the steps in which the first lines
+ * PACKING. A pencil keeps `records` >= nx records. The point that line (ly, lz) has at step s lies
+ * in record s mod records. Each line visits every x once. So the steps in which the first lines
  * wait for the last ones share the records of the steps in which the last ones waited. Within a
  * record see gsw_packed_value().
  *
- * MIRROR. The tiles of the upper part are those of the lower part seen in the mirror: its first
+ * MIRROR. The tiles of the upper part are the mirror image of those of the lower part: its first
  * tile is the one that may be ragged. Line l of a pencil, record r and the upper part's line last -
  * l, record (nx - 1 + delay - r) mod records, belong to the same point. */
 #ifndef GSW_TILES_H
@@ -111,10 +110,10 @@ GSW_HD int32_t gsw_tile_member(const gsw_tiles *t, int32_t ly, int32_t lz) {
     return ly % t->tile.lines_y + t->tile.lines_y * (lz % t->tile.lines_z);
 }
 
-/* Where the coefficient `term` of one of a lane's lines lies in a record, in values. Of the lane's
- * terms * members coefficients, as many as fill whole vectors of `vector` values lie vector by
- * vector, lane by lane; the rest value by value. The reciprocal diagonal is term `terms`; it lies
- * behind all that, lane by lane, where it is stored. */
+/* Where the coefficient `term` of one of a lane's lines lies in a record, in values. A lane has
+ * terms * members coefficients. As many as fill whole vectors of `vector` values lie vector by
+ * vector, lane by lane; the rest lie value by value. The reciprocal diagonal is term `terms`; where
+ * it is stored, it lies after all of these, lane by lane. */
 GSW_HD int32_t gsw_packed_value(int32_t terms, int32_t members, int32_t vector, int32_t term,
                                 int32_t member, int32_t lane) {
     const int32_t count = terms * members;
@@ -157,7 +156,7 @@ GSW_HD void gsw_tiles_skew(gsw_tiles *t) {
     }
 }
 
-/* Puts the couplings of a part into ascending order of offset again. */
+/* Restores the ascending order of a part's couplings by offset. */
 GSW_HD void gsw_shape_sort(gsw_shape *shape) {
     for (int32_t i = 1; i < shape->count; i++) {
         const gsw_offset o = shape->offset[i];
