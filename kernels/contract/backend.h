@@ -94,7 +94,7 @@ typedef struct gsw_backend_ops {
 
     /* r = b - A x, where each product is complete before it is subtracted. Also computes for the
      * host x'x, r'r and t't with t = A S x, where S changes signs as change_signs does. *done = 0:
-     * nothing has been done, because the operations above are as fast. NULL: they always are. */
+     * nothing has been done, and the operations above serve as well. NULL: they always do. */
     gsw_status (*judge)(gsw_context *context, const gsw_matrix *matrix, const double *b,
                         const double *x, double *r, double sums[3], int *done);
 

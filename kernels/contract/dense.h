@@ -13,8 +13,8 @@ static inline size_t gsw_dense_work(size_t n) {
 
 /* Computes the inverse of the n x n matrix in `work`, by rows. `work` has gsw_dense_work(n) values
  * and is overwritten. If the matrix is singular, the result is a generalised inverse G, A G A = A,
- * which is symmetric and semidefinite if the matrix is. Errors: ZERO_PIVOT (the matrix is zero or
- * not finite). */
+ * which is symmetric and semidefinite if the matrix is. Errors: ZERO_PIVOT (the matrix has rank 0
+ * or is not finite). */
 gsw_status gsw_dense_invert(gsw_context *context, int64_t n, double *work, double *inverse);
 
 #endif

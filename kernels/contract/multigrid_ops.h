@@ -134,7 +134,7 @@ typedef struct gsw_multigrid_ops {
      * singular, its null space holds the constants, and the result is the inverse on their
      * complement. If the matrix is singular in another way, the result is a generalised inverse G,
      * A G A = A, which is symmetric and semidefinite if the matrix is. `work` holds
-     * gsw_dense_work(n) values. Errors: ZERO_PIVOT (the matrix is zero or not finite). */
+     * gsw_dense_work(n) values. Errors: ZERO_PIVOT (the matrix has rank 0 or is not finite). */
     gsw_status (*dense_invert)(gsw_context *context, const gsw_matrix *matrix, int constants,
                                double *inverse, double *work);
     gsw_status (*dense_apply)(gsw_context *context, int64_t n, const double *inverse,

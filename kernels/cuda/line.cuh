@@ -1,4 +1,4 @@
-/* line.cuh: the direct sweep, as the table has it, and the end of its workspace. */
+/* line.cuh: the direct sweep, for the table of operations, and the release of its workspace. */
 #ifndef GSW_CUDA_LINE_CUH
 #define GSW_CUDA_LINE_CUH
 

@@ -1,4 +1,4 @@
-/* multigrid.cuh: multigrid's operations on the device, as the table has them. */
+/* multigrid.cuh: multigrid's operations on the device, for the table of operations. */
 #ifndef GSW_CUDA_MULTIGRID_CUH
 #define GSW_CUDA_MULTIGRID_CUH
 

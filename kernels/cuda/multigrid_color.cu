@@ -1,9 +1,9 @@
-/* multigrid_color.cu: Gauss-Seidel sweeps in eight colours, for levels so small that the sweep in
- * natural order waits for itself most of the time.
+/* multigrid_color.cu: Gauss-Seidel sweeps in eight colours. They serve levels so small that a sweep
+ * in natural order spends most of its time waiting.
  *
  * A point's colour is the parity of its indices. Couplings reach one point at most, so points of a
- * colour do not depend on each other. A small level is swept by one block, others by a launch for
- * each colour. */
+ * colour do not depend on each other. One block sweeps a small level; other levels take one launch
+ * per colour. */
 #include "cuda/launch.cuh"
 #include "cuda/multigrid_rows.cuh"
 
@@ -106,11 +106,13 @@ gsw_status launch(gsw_context *context, const gsw_matrix *matrix, bool down, boo
     return GSW_SUCCESS;
 }
 
-/* Microseconds, measured on H200: a sweep in natural order of a level takes its longest chain of
- * dependent steps, one in colours eight launches and the bytes. */
+/* Microseconds, measured on an H200. A level's sweep in natural order takes the time of its longest
+ * chain of dependent steps. A sweep in colours takes eight launches and the time to move the bytes.
+ */
 constexpr double CHAIN_STEP = 0.17, COLORS_AT_LEAST = 35, COLORS_POINT = 7e-5;
 
-/* Colours cost iterations where coefficients vary much, so they must be faster by this. */
+/* Colours take more iterations where coefficients vary much, so they must be faster by this factor.
+ */
 constexpr double WORTH_IT = 2.5;
 
 } // namespace

@@ -1,11 +1,11 @@
 /* multigrid_dense.cu: the coarsest level: the inverse of a small matrix and products with it.
  *
  * INVERSE. Gauss-Jordan elimination in place, in squares of 32 x 32. Step k inverts square (k, k),
- * multiplies the squares of row k by it, and takes from every other square its product of the old
- * column k and the new row k. Rows are exchanged for larger pivots within a square only: that serves
- * symmetric definite and diagonally dominant matrices. Where a pivot has nearly vanished against
- * the diagonal that stood there, the host inverts the matrix, with complete pivoting. The last
- * squares are filled up with ones on the diagonal. */
+ * multiplies the squares of row k by it, and subtracts from every other square the product of its
+ * squares in the old column k and the new row k. Rows are exchanged for larger pivots only within a
+ * square: that is enough for symmetric definite and diagonally dominant matrices. If a pivot is
+ * nearly zero compared with the original diagonal there, the host inverts the matrix, with complete
+ * pivoting. The last squares are padded with ones on the diagonal. */
 #include <stdlib.h>
 
 #include "cuda/launch.cuh"
@@ -18,14 +18,14 @@ namespace {
 
 enum { SIDE = 32, ROWS_AT_ONCE = 8, THREADS = SIDE * ROWS_AT_ONCE };
 
-/* A matrix, by rows, seen as squares. */
+/* A matrix, by rows, divided into squares. */
 struct dense {
     double *a;
     int32_t n;
 };
 
-/* What the steps share, in device memory: the old squares of column k, one below the other, the
- * inverse of square (k, k), the shift, and whether a pivot was missing. */
+/* Shared by the steps, in device memory: the old squares of column k, one below the other, the
+ * inverse of square (k, k), the original diagonal, the shift, and whether a pivot was missing. */
 struct workspace {
     double *column, *inverse, *diagonal, *shift;
     int64_t *failed;
@@ -37,7 +37,7 @@ workspace workspace_of(double *work, int64_t n) {
 }
 /* gsw_dense_work() values are enough: (n + 32) 32 + 32^2 + n + 2 <= (n + 64)^2. */
 
-/* What a pivot must keep of the diagonal. */
+/* The least ratio of a pivot to the original diagonal. */
 constexpr double LEAST_PIVOT = 1e-9;
 
 using square = double[SIDE][SIDE + 1];
@@ -75,7 +75,7 @@ __device__ void multiply_squares(const square &a, const square &b, square &produ
     }
 }
 
-/* The largest value of a warp's threads, for all of them. */
+/* The largest value of a warp's threads, in all of them. */
 __device__ unsigned largest_of_warp(unsigned value) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_max_sync(0xffffffffU, value);
@@ -88,16 +88,16 @@ __device__ unsigned largest_of_warp(unsigned value) {
 #endif
 }
 
-/* Row with the largest entry of a column, from the diagonal down, to the 20 bits of a mantissa that
- * one word holds; by a warp, for all its threads. */
+/* Row with the largest entry of a column, from the diagonal down. A warp compares the 20 bits of
+ * the mantissa that one word holds; all its threads get the result. */
 __device__ int find_pivot(const square &a, int k) {
     const int row = (int)threadIdx.x;
     const unsigned size = row >= k ? (unsigned)__double2hiint(fabs(a[row][k])) + 1 : 0;
     return __ffs((int)__ballot_sync(0xffffffffU, size == largest_of_warp(size))) - 1;
 }
 
-/* Inverts a square in place. False where a pivot has vanished against the diagonal's size, in all
- * threads. */
+/* Inverts a square in place. Returns false in all threads if a pivot is nearly zero compared with
+ * the diagonal. */
 __device__ bool invert_square(square &a, const double *diagonal, int rows) {
     __shared__ int pivots[SIDE];
     __shared__ double row[SIDE], column[SIDE];
@@ -125,7 +125,7 @@ __device__ bool invert_square(square &a, const double *diagonal, int rows) {
         }
         __syncthreads();
     }
-    /* The exchanges of rows are exchanges of the inverse's columns, the last one first. */
+    /* Exchanges of rows become exchanges of the inverse's columns, the last one first. */
     for (int k = SIDE - 1; k >= 0; k--) {
         const int r = (int)threadIdx.x;
         if (r < SIDE && pivots[k] != k) {
@@ -138,7 +138,7 @@ __device__ bool invert_square(square &a, const double *diagonal, int rows) {
     return regular;
 }
 
-/* Square (k, j) for each block j; and a copy of square (j, k). */
+/* Block j computes square (k, j) and copies square (j, k). */
 __global__ void __launch_bounds__(THREADS) divide_row(dense m, int k, workspace work) {
     __shared__ square pivot, other, product;
     const int j = (int)blockIdx.x;
@@ -214,7 +214,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* A row for each block; where the null space holds the constants, with shift / n in all places. */
+/* Each block fills a row. If the null space holds the constants, shift / n is added in all places.
+ */
 template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     fill(const __grid_constant__ level_matrix m, dense to, int constants, workspace work) {
@@ -229,8 +230,8 @@ __global__ void __launch_bounds__(THREADS)
             row[r.row + distance_of(m, e)] += value_of<Value>(m, e, r.row);
 }
 
-/* With v the normalised constants and A v = 0: (A + shift v v^T)^-1 maps v to v / shift; without
- * that it is the inverse on the complement. */
+/* With v the normalised constants and A v = 0: (A + shift v v^T)^-1 maps v to v / shift. Without
+ * that part it is the inverse on the complement. */
 __global__ void __launch_bounds__(THREADS) remove_constants(dense m, workspace work) {
     for (int j = (int)threadIdx.x; j < m.n; j += THREADS)
         m.a[(int64_t)blockIdx.x * m.n + j] -= 1 / (*work.shift * m.n);
@@ -239,7 +240,7 @@ __global__ void __launch_bounds__(THREADS) remove_constants(dense m, workspace w
 /* ---- Products --------------------------------------------------------------------------------
  */
 
-/* A warp for each row; the sums' order is fixed. */
+/* One warp per row; the order of the sums is fixed. */
 template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     multiply(int32_t n, const double *inverse, const Value *b, Value *x) {
@@ -256,7 +257,7 @@ __global__ void __launch_bounds__(THREADS)
         x[row] = (Value)sum;
 }
 
-/* Replaces a matrix by its inverse, or a generalised one. */
+/* Replaces a matrix by its inverse, or by a generalised inverse. */
 gsw_status invert_on_host(gsw_context *context, const dense &m) {
     const size_t bytes = sizeof(double) * (size_t)m.n * (size_t)m.n;
     void *work = NULL, *inverse = NULL;
@@ -295,7 +296,7 @@ gsw_status gsw_cuda_dense_invert(gsw_context *context, const gsw_matrix *matrix,
     for (int k = 0; k < squares; k++) {
         divide_row<<<(unsigned)squares, THREADS, 0, stream>>>(to, k, space);
         eliminate_column<<<dim3((unsigned)squares, (unsigned)squares), THREADS, 0, stream>>>(to, k,
-                                                                                         space);
+                                                                                             space);
     }
     GSW_TRY(gsw_cuda_check_launch(context, "inverting the coarsest matrix"));
     GSW_TRY(context->ops->download(context, &failed, space.failed, sizeof failed));

@@ -1,13 +1,13 @@
-/* multigrid_interpolate.cu: weights of the interpolation between two levels. A thread makes the
- * weights of one fine point; edges come first, then faces, then centres, because each class rests
- * on smaller ones. */
+/* multigrid_interpolate.cu: weights of the interpolation between two levels. A thread computes the
+ * weights of one fine point. Edges come first, then faces, then centres, because each class uses
+ * the weights of smaller ones. */
 #include "cuda/multigrid_tables.cuh"
 
 namespace {
 
 enum { THREADS = 128 };
 
-/* The classes of a launch, one for each row of blocks. */
+/* The classes of a launch, one per row of blocks. */
 struct class_list {
     int count;
     int class_[3];
@@ -18,14 +18,14 @@ __device__ double &own(double *values, int i) {
     return values[i * THREADS + threadIdx.x];
 }
 
-/* A class of so many axes, in shared memory: for each slot its place among those that differ along
- * these axes, and on which side it lies along each of them. */
+/* A class of `size` axes, in shared memory. It has for each slot its place among those that differ
+ * along these axes, and its side along each of them. */
 template <int size> struct class_of_size {
     static constexpr int slots = size == 1 ? 3 : size == 2 ? 9 : 27;
     static constexpr int center = slots / 2, subsets = 1 << size;
     int8_t place[GSW_SLOTS], side[size][GSW_SLOTS];
 
-    /* By the first threads of a block, of the same class all. */
+    /* Called by the threads of a block, all of the same class; the first ones fill the tables. */
     __device__ void fill(int class_) {
         const int slot = (int)threadIdx.x;
         int at = 0, k = size;

@@ -1,14 +1,14 @@
 /* multigrid_product.cu: the triple product R A P. The threads of a coarse point share the fine rows
- * that restrict to it. Each goes through its rows, and through the products of each of their slots;
- * then their sums are added in a fixed order. */
+ * that restrict to it. Each thread adds the products of all slots of its rows; then the threads'
+ * sums are added in a fixed order. */
 #include <stdlib.h>
 
 #include "cuda/multigrid_tables.cuh"
 
 namespace {
 
-/* A block serves so many coarse points, with one warp for each share of the fine rows: 3 x 3 x 3
- * rows are nine shares of three. Small levels get threads enough in this way. */
+/* A block serves POINTS coarse points, with one warp per share of the fine rows: 3 x 3 x 3 rows are
+ * nine shares of three. In this way small levels have enough threads. */
 enum { POINTS = 32, SHARES = 9, PRODUCTS = 8 };
 
 /* A thread's values in shared memory lie a block's width apart. */
@@ -53,9 +53,9 @@ __device__ void fetch_row(const gsw_transfer *t, const level_matrix &m, row_view
     }
 }
 
-/* The products of a fine row's couplings with the weights of P. Weights are asked for in batches.
- * Where a coupling leaves the grid it is 0, and any weight serves. Terms are in the order of where
- * they go to. */
+/* The products of a fine row's couplings with the weights of P. Weights are loaded in batches.
+ * Where a coupling leaves the grid it is 0, and any weight serves. Terms are in the order of their
+ * targets. */
 template <typename Weight>
 __device__ void add_products(const product<Weight> &s, const gsw_product_row &row, int64_t i,
                              const double *couplings, double *sum) {
@@ -173,7 +173,7 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     return gsw_cuda_check_launch(context, "the triple product");
 }
 
-/* What the device keeps of a transfer. */
+/* Fills the device's tables of a transfer. */
 void fill_tables(const gsw_transfer *t, transfer_tables *tables) {
     const gsw_grid *g = &t->coarse;
     tables->transfer = *t;

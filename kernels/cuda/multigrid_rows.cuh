@@ -10,10 +10,10 @@
 
 namespace {
 
-/* Couplings that a thread asks for at once. */
+/* Couplings that a thread loads at once. */
 enum { ROW_BATCH = 9, ROW_ENTRIES = (GSW_STENCIL_MAX + ROW_BATCH - 1) / ROW_BATCH * ROW_BATCH };
 
-/* Stencil arrays on a grid. A parameter of kernels, most of which are made for either type of the
+/* Stencil arrays on a grid. A parameter of kernels; most kernels exist for either type of the
  * values. */
 struct level_matrix {
     int32_t nx, ny, nz;
@@ -75,7 +75,7 @@ template <typename Matrix> __device__ int64_t row_of(const Matrix &m, point p) {
     return p.x + (int64_t)m.nx * (p.y + (int64_t)m.ny * p.z);
 }
 
-/* Division of 64 bits takes many times as long. */
+/* Uses 32 bits if the row fits: division of 64 bits takes many times as long. */
 template <typename Matrix> __device__ point point_of(const Matrix &m, int64_t row) {
     if (row <= UINT32_MAX) {
         const uint32_t line = (uint32_t)row / (uint32_t)m.nx, plane = line / (uint32_t)m.ny;
@@ -105,7 +105,7 @@ __device__ inline level_row level_row_at(const level_matrix &m, point p) {
                                     (uint32_t)m.ny, (uint32_t)m.nz)};
 }
 
-/* Whether the row has entry e, which may lie behind the last one. */
+/* Whether the row has entry e, which may lie beyond the last one. */
 __device__ inline bool has_entry(const level_matrix &m, int32_t e, const level_row &r) {
     return (r.lacked & m.needed[e]) == 0;
 }
@@ -129,7 +129,7 @@ template <typename Value> __device__ double entry_at(const level_matrix &m, int3
     return is_inside(m, p) ? entry_of<Value>(m, e, level_row_at(m, p)) : 0;
 }
 
-/* How far in rows the entry's column is. */
+/* The distance in rows to the entry's column. */
 __device__ inline int64_t distance_of(const level_matrix &m, int32_t e) {
     return m.dx[e] + (int64_t)m.nx * (m.dy[e] + (int64_t)m.ny * m.dz[e]);
 }

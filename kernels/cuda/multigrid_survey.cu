@@ -1,4 +1,4 @@
-/* multigrid_survey.cu: what is to be known of a level's matrix, and copies of it.
+/* multigrid_survey.cu: the properties of a level's matrix, and copies of it.
  *
  * Sums are taken in two stages whose shape depends on the number of rows alone: the same bits on
  * every run and every device. */
@@ -63,7 +63,7 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
         if (mirror.compare) {
 #pragma unroll
             for (int k = 0; k < ROW_BATCH; k++) {
-                /* One of each pair is enough, and that which has no mirror image. */
+                /* One of each pair is enough, besides the entries without mirror image. */
                 const int32_t e = first + k, image = mirror.of[e];
                 other[k] = e > m.center || image < 0 ? 0 : value[k];
                 if (e > m.center && image >= 0 && has_entry(m, e, r) && m.values[image])
@@ -94,7 +94,7 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
         sum.coupling[axis] += share > 0 ? share : 0;
     }
     const double ratio = size * fabs(inverse);
-    /* Couplings of the diagonal's sign make half of what they add up to with and without signs. */
+    /* Couplings of the diagonal's sign: half of the sum of all couplings and all |couplings|. */
     const double off = ratio - 1, same = (off + total * inverse - 1) / 2;
     sum.off_diagonal += off > 0 && d > 0 ? off : 0;
     sum.same_sign += same > 1e-14 * off && d > 0 ? same : 0;
@@ -211,7 +211,7 @@ __device__ int64_t index_of(const csr_source &csr, const void *array, int64_t i)
                     : (int64_t) static_cast<const int32_t *>(array)[i];
 }
 
-/* A row whose columns are not the stencil's in ascending order goes to *misfit, the lowest one. */
+/* *misfit: the lowest row whose columns are not the stencil's in ascending order. */
 template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     copy_csr(const __grid_constant__ level_matrix m, const csr_source csr,

@@ -1,5 +1,5 @@
-/* multigrid_tables.cuh: a transfer's tables on the device, and the rows of a fine matrix as
- * interpolation and triple product see them. */
+/* multigrid_tables.cuh: a transfer's tables on the device, and the rows of a fine matrix in the
+ * form that interpolation and triple product use. */
 #ifndef GSW_CUDA_MULTIGRID_TABLES_CUH
 #define GSW_CUDA_MULTIGRID_TABLES_CUH
 
@@ -54,7 +54,7 @@ inline row_view view_of_rows(const gsw_transfer *t, gsw_rows rows) {
                                                   : ROW_LUMPED;
 }
 
-/* Whether the row of a point inside the grid has an entry beside its diagonal. */
+/* Whether the row of a point inside the grid has an entry besides its diagonal. */
 template <typename Value> __device__ bool is_coupled(const level_matrix &m, point p) {
     const level_row r = level_row_at(m, p);
     for (int32_t e = 0; e < m.count; e++)

@@ -14,7 +14,7 @@ unsigned blocks_for(int64_t n) {
 }
 
 /* A thread serves one coarse point: in the prolongation the fine points of its cell, in the
- * restriction the fine points around it. `axes` is known to the compiler, which unrolls all loops.
+ * restriction the fine points around it. `axes` is a constant, so the compiler unrolls all loops.
  */
 
 struct grids {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(THREADS)
         Value corner[GSW_CLASSES];
 #pragma unroll
         for (int d = 0; d < GSW_CLASSES; d++) {
-            /* Where a corner is missing, its weights are 0: any value serves that is finite where
+            /* Where a corner is missing, its weights are 0. Any value serves that is finite where
              * the others are. */
             const point there = {at.x + (d & 1) < g.nx ? at.x + (d & 1) : at.x,
                                  at.y + (d >> 1 & 1) < g.ny ? at.y + (d >> 1 & 1) : at.y,
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* By injection: the residual is needed at the coarse points alone. */
+/* By injection: the residual is needed only at the coarse points. */
 template <typename Value>
 __global__ void __launch_bounds__(THREADS)
     restrict_injected(const grids g, int axes, const __grid_constant__ level_matrix m,

@@ -1,5 +1,5 @@
-/* multigrid_vector.cu: what a cycle does with vectors: changes of type, sums. Everything is queued
- * on the stream and can be captured in a graph. */
+/* multigrid_vector.cu: the vector operations of a cycle: changes of type, sums. Everything is
+ * queued on the stream and can be captured in a graph. */
 #include "cuda/launch.cuh"
 #include "cuda/multigrid.cuh"
 #include "cuda/sums.cuh"
@@ -16,7 +16,7 @@ unsigned blocks_for(int64_t n) {
 /* ---- Changes of type --------------------------------------------------------------------------
  */
 
-/* Vectors whose largest entry has an exponent of that size at most become fp32 as they are. */
+/* Vectors whose largest entry has an exponent of at most this size become fp32 without a factor. */
 constexpr int CALM_EXPONENT = 60;
 
 /* The largest of all the threads' values, for all of them. */
@@ -32,7 +32,7 @@ __device__ double largest_of_block(double most) {
     return of[0];
 }
 
-/* Copies, and finds the largest |from[i]| of each block, NaN left out. */
+/* Copies, and finds the largest |from[i]| of each block, except NaN. */
 __global__ void __launch_bounds__(THREADS)
     narrow_to(int64_t n, const double *from, float *to, double *of_block) {
     double most = 0;
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(THREADS)
         of_block[blockIdx.x] = most;
 }
 
-/* Copies again with a factor, a power of two, where the largest entry is not near 1. Each block
- * finds it by itself. NaN and infinity go through as they are. */
+/* If the largest entry is not near 1, copies again with a factor, a power of two. Each block finds
+ * the factor by itself. NaN and infinity do not change. */
 __global__ void __launch_bounds__(THREADS)
     scale_to(int64_t n, const double *from, const double *of_block, int blocks, float *to,
              double *scale) {

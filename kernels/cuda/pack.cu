@@ -1,19 +1,20 @@
 /* pack.cu: from the user's matrix to packed factors and back.
  *
  * UNIT OF WORK. A block fills a run of records of one pencil of one part. No block waits for
- * another; every place of the records is written once, by the block that they belong to.
+ * another. Each block writes every place of its records once.
  *
  * ORDER. A record holds the lines of a pencil at different x; the matrix holds the x of one line
- * side by side. So a block brings coefficients in the order of the matrix into a tile in shared
- * memory, and writes whole records from it. Of a run of records starting with record r, each line's
- * points are an interval of x, or two where the line ends in it. They are read in the order of x
- * modulo the run's length: that lets reads begin where sectors of memory do, and where the axes are
- * turned and the neighbours in memory are neighbouring lines, these are read together.
+ * side by side. So a block brings coefficients in the order of the matrix into a buffer in shared
+ * memory, and writes whole records from it. In a run of records each line's points are an interval
+ * of x, or two intervals where the line ends in the run. The block reads them in the order of x
+ * modulo the run's length. So reads begin at the start of memory sectors. If the axes are turned,
+ * so that the neighbours in memory are neighbouring lines, the block reads these together.
  *
  * SOURCES. Stencil arrays, and CSR that is packed transposed, are gathered coefficient by
- * coefficient (pack_gathered). A row of a CSR with as many entries as its place in the grid lets
- * one expect is read entry by entry, as it lies in memory, and its columns are compared with those
- * expected; any other row is merged with the stencil by one thread (pack_csr_rows). */
+ * coefficient (pack_gathered). Other CSR is read by rows (pack_csr_rows). Normally a row has the
+ * number of entries that its place in the grid implies. It is then read entry by entry, as it lies
+ * in memory, and its columns are compared with those expected. One thread merges any other row with
+ * the stencil. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +86,7 @@ void plan_taps(pack_plan *plan, const gsw_tiles *tiles) {
     }
 }
 
-/* Everything but run_bits, pass and jobs. */
+/* Fills everything except run_bits, pass and jobs. */
 void plan_part(pack_plan *plan, const gsw_factor *factor, int part) {
     const gsw_packed_view *view = &factor->packed->view[part];
     const gsw_tiles *t = &view->tiles;
@@ -163,8 +164,8 @@ uint64_t entries_of_couplings(const pack_plan *plan, bool transposed, int32_t fi
     return entries;
 }
 
-/* Guesses from the number of entries which couplings a CSR holds: all, or one part, first the one
- * that is wanted, with or without the diagonal. */
+/* Guesses from the number of entries which couplings a CSR holds: all, or one part, with or without
+ * the diagonal. It tries the part that is needed first. */
 void guess_couplings(const pack_plan *plan, const gsw_csr *matrix, bool transposed, int32_t *first,
                      int32_t *last) {
     const int32_t all = plan->taps, center = transposed ? all - 1 - plan->center : plan->center;
@@ -206,17 +207,17 @@ void plan_csr(pack_csr<Index, Value> *csr, const gsw_factor *factor, const pack_
 /* ---- Launching --------------------------------------------------------------------------------
  */
 
-/* Shared memory that leaves room for several blocks on a multiprocessor, and what a kernel may have
- * without being asked. */
+/* Shared memory that leaves room for several blocks on a multiprocessor, and the limit that needs
+ * no attribute of the kernel. */
 enum { COMFORTABLE_BYTES = 44 * 1024, ANY_BYTES = 48 * 1024 };
 
-/* Records of a run: 1 << these. Gathering wants runs of whole cache lines; the entries of a CSR's
- * rows follow each other anyway. */
+/* Records of a run: 1 << these. Gathering needs runs of whole cache lines; the entries of a CSR's
+ * rows are contiguous in any case. */
 enum { GATHER_RUN_BITS = 4, CSR_RUN_BITS = 5, LEAST_RUN_BITS = 3 };
 
-/* Chooses the run's length and how many coefficients are brought at a time; returns the bytes of
- * shared memory. Where all do not fit, gathering brings fewer, and rows of a CSR, which are
- * checked once for all, make the run shorter. */
+/* Chooses the run's length and the number of coefficients per pass; returns the bytes of shared
+ * memory. If not all coefficients fit, gathering brings fewer at a time. Rows of a CSR are checked
+ * only once, so there the run is shorter instead. */
 template <typename Stored> size_t plan_runs(pack_plan *plan, bool csr_rows) {
     const int32_t total = (int32_t)coefficients_of(*plan), vector = plan->vector;
     plan->run_bits = csr_rows ? CSR_RUN_BITS : GATHER_RUN_BITS;

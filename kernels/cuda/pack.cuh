@@ -4,15 +4,15 @@
 
 #include "cuda/packed.cuh"
 
-/* Writes the parts' coefficients from the user's matrix (`upper`: kind LU only). Kinds that do not
- * eliminate are finished then. For those that do, both parts hold the matrix's own coefficients,
- * not yet scaled, and the place of the reciprocal diagonal holds the diagonal. Reports into
+/* Writes the parts' coefficients from the user's matrix (`upper`: kind LU only). Kinds without
+ * elimination are then finished. For the others both parts hold the matrix's own coefficients, not
+ * yet scaled, and the place of the reciprocal diagonal holds the diagonal. Reports into
  * packed->pivots, which has been reset. Places of a record that belong to no point of the grid, and
  * coefficients of couplings that leave the grid, are 0. Asynchronous. */
 gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                          const gsw_matrix *upper);
 
-/* As gsw_backend_ops.factor_unpack: `arrays` are host arrays of all points, waits for the stream.
+/* As gsw_backend_ops.factor_unpack: `arrays` are host arrays of all points. Waits for the stream.
  */
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,
                            double *const *arrays);

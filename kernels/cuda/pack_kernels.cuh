@@ -1,5 +1,5 @@
 /* pack_kernels.cuh: the kernels that pack: pack_gathered, coefficient by coefficient, and
- * pack_csr_rows, by rows of a CSR. pack.cu says which sources each one takes. */
+ * pack_csr_rows, by rows of a CSR. pack.cu lists the sources of each. */
 #ifndef GSW_CUDA_PACK_KERNELS_CUH
 #define GSW_CUDA_PACK_KERNELS_CUH
 
@@ -136,9 +136,9 @@ GSW_HD void examine_rows(const pack_plan &plan, const Source &csr, const pack_bl
 }
 
 /* How the threads of a block share `rows` times `width` values, row by row: a thread always works
- * on the same place of a row (`column`), in rows first, first + every, ... */
+ * on the same entry of a row, in rows first, first + every, ... */
 struct pack_share {
-    int32_t column, first, every;
+    int32_t entry, first, every;
 };
 
 GSW_HD pack_share share_rows(int32_t rows, int32_t width, int32_t thread) {
@@ -147,13 +147,13 @@ GSW_HD pack_share share_rows(int32_t rows, int32_t width, int32_t thread) {
     return {thread % width, thread / width, THREADS / width};
 }
 
-/* Are the columns those expected? Read as they lie in memory. */
+/* Are the columns those expected? Reads them as they lie in memory. */
 template <typename Stored, typename Source>
 GSW_HD void check_columns(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
                           int32_t thread) {
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, csr.last - csr.first, thread);
-    const int32_t t = csr.first + share.column;
+    const int32_t t = csr.first + share.entry;
     for (int32_t i = share.first; i < rows; i += BATCH * share.every) {
         int64_t differs[BATCH];
         for (int32_t k = 0; k < BATCH; k++) {
@@ -192,8 +192,8 @@ GSW_HD void fetch_diagonals(const pack_plan &plan, const Source &csr,
     }
 }
 
-/* Merges the columns of one row with the couplings that stay in the grid, both ascending; reports
- * the row where a column is none of them. Brings coefficients first..last-1. */
+/* Merges the columns of one row with the couplings that stay in the grid, both ascending. Reports
+ * the row if a column belongs to none of them. Brings coefficients first..last-1. */
 template <typename Stored, typename Source>
 GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
                       int32_t i, int32_t first, int32_t last) {
@@ -217,7 +217,7 @@ GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block
         pack_lower(&plan.pivots->misfit, point.row);
 }
 
-/* Coefficients first..last-1 of the rows whose columns are not those expected. */
+/* Brings coefficients first..last-1 of the rows whose columns are not those expected. */
 template <typename Stored, typename Source>
 GSW_HD void merge_rows(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
                        int32_t first, int32_t last, int32_t thread) {
@@ -227,14 +227,14 @@ GSW_HD void merge_rows(const pack_plan &plan, const Source &csr, const pack_bloc
     }
 }
 
-/* Coefficients first..last-1 of the other rows, and zeros where there is no point: the entries are
- * read as they lie in memory. */
+/* Brings coefficients first..last-1 of the other rows, and zeros where there is no point. Reads the
+ * entries as they lie in memory. */
 template <typename Stored, typename Source>
 GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
                        int32_t first, int32_t last, int32_t thread) {
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, plan.terms, thread);
-    const int32_t t = (plan.upper ? plan.center + 1 : 0) + share.column;
+    const int32_t t = (plan.upper ? plan.center + 1 : 0) + share.entry;
     const int32_t term = plan.term_of[t];
     for (int32_t i = share.first; i < rows; i += BATCH * share.every) {
         double value[BATCH];

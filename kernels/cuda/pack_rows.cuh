@@ -17,7 +17,7 @@ struct pack_point {
     int64_t row;
 };
 
-/* What the packing of one part needs to know; passed by value, so it is kept small. */
+/* The parameters for packing one part. They are passed by value, so they are kept small. */
 struct pack_plan {
     int32_t upper;
     int32_t nx, ny, nz;
@@ -67,13 +67,14 @@ GSW_HD bool pack_exists(const pack_plan &plan, const pack_point &point, const pa
            (int)pack_within(point.z + tap.dz, plan.nz);
 }
 
-/* Do all couplings? */
+/* Do all couplings stay in the grid? */
 GSW_HD bool pack_is_deep(const pack_plan &plan, int32_t x, int32_t y, int32_t z) {
     return x >= plan.margin[0] && x < plan.nx - plan.margin[0] && y >= plan.margin[1] &&
            y < plan.ny - plan.margin[1] && z >= plan.margin[2] && z < plan.nz - plan.margin[2];
 }
 
-/* Loads what nobody changes while a kernel runs, so that loads may be under way together. */
+/* Loads a value that does not change while a kernel runs, so that loads may be under way together.
+ */
 template <typename Value> GSW_HD Value pack_load(const Value *from) {
 #ifdef __CUDA_ARCH__
     return __ldg(from);

@@ -125,8 +125,8 @@ struct pack_place {
     pack_point point;
 };
 
-/* Point i of one member's lines, in the order of reading: neighbouring i are neighbours in memory.
- */
+/* Point i of one member's lines, in the order of reading: neighbouring i are neighbouring points in
+ * memory. */
 template <typename Stored>
 GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
                            int32_t i) {
@@ -160,8 +160,8 @@ GSW_HD int32_t diagonal_place(const pack_block<Stored> &block, int32_t member, i
     return member * GSW_TILE_LANES * block.pitch + place;
 }
 
-/* Puts `value` into the tile as its coefficient `slot`, as it is to be stored: scaled, if the part
- * is; what is zero stays so whatever the diagonal. */
+/* Puts `value` into the tile as its coefficient `slot`, in the form in which it is stored: scaled,
+ * if the part is scaled. Zero stays zero with any diagonal. */
 template <typename Stored>
 GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
                 int32_t place, int32_t slot, double value) {
@@ -176,7 +176,7 @@ GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t 
 /* ---- Diagonals --------------------------------------------------------------------------------
  */
 
-/* SSOR: a diagonal that cannot be divided by. */
+/* SSOR: a diagonal that is not a valid divisor. */
 template <typename Source>
 GSW_HD double mend_pivot(const pack_plan &plan, const Source &source, const pack_point &point,
                          double d) {
@@ -196,7 +196,7 @@ GSW_HD double mend_pivot(const pack_plan &plan, const Source &source, const pack
     return d < 0 ? -shift : shift;
 }
 
-/* What is kept of a diagonal: itself before an elimination, else its reciprocal. */
+/* The value that is kept for a diagonal: itself before an elimination, else its reciprocal. */
 template <typename Source>
 GSW_HD double finish_diagonal(const pack_plan &plan, const Source &source, const pack_point &point,
                               double d) {

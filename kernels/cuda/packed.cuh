@@ -20,8 +20,9 @@ static constexpr __host__ __device__ bool is_flat(int name) {
     return flat;
 }
 
-/* Lines of a lane in the tile of a shape: two in stars, whose lines have few coefficients; but one
- * in the plane on devices without bulk copies, whose shared memory holds no more. */
+/* Lines of a lane in the tile of a shape. Usually one; two in stars, whose lines have few
+ * coefficients. Flat stars have one on devices without bulk copies, whose shared memory holds no
+ * more. */
 static constexpr __host__ __device__ int lines_of_a_lane(int name, bool bulk_copies) {
     int lines = 1;
 #define SHAPE_LINES(shape, lower)                                                                  \
@@ -32,8 +33,8 @@ static constexpr __host__ __device__ int lines_of_a_lane(int name, bool bulk_cop
     return is_flat(name) && !bulk_copies ? 1 : lines;
 }
 
-/* The shapes that coarse levels of multigrid have. Only what multigrid does with them has kernels
- * of their own, because kernels take long to compile. */
+/* The shapes of multigrid's coarse levels. They have kernels of their own only for the operations
+ * of multigrid, because kernels take long to compile. */
 static constexpr __host__ __device__ bool is_coarse(int name) {
     return name == SHAPE_D3N15X || name == SHAPE_D3N15Y || name == SHAPE_D3N15Z;
 }
@@ -53,8 +54,8 @@ struct gsw_pencil {
     int32_t after[3]; /* of those after it */
 };
 
-/* What the kernels of a part need to know. On the host: it is too large to be an argument of every
- * kernel. Addresses are in device memory. */
+/* The description of a part for its kernels. It is on the host, because it is too large to be an
+ * argument of every kernel. Addresses are in device memory. */
 struct gsw_packed_view {
     gsw_tiles tiles;
     int32_t upper;           /* which part */
@@ -86,7 +87,7 @@ GSW_HD int64_t gsw_packed_index(const gsw_packed_view *view, int64_t ticket, int
                             gsw_tile_member(t, ly, lz), gsw_tile_lane(t, ly, lz));
 }
 
-/* What a factorisation leaves in packed->pivots. Row numbers are those of the user, 0-based;
+/* The result of a factorisation in packed->pivots. Row numbers are those of the user, 0-based;
  * INT64_MAX: none. */
 struct gsw_cuda_pivots {
     int64_t bad;     /* lowest row with a bad pivot */

@@ -1,8 +1,8 @@
 /* spmv.cu: products with a matrix: y = A x, or the residual y = b - A x.
  *
- * A row's products are added by one thread, in ascending order of the columns, one fused
- * multiply-add each, starting from 0 or b: the same bits as on the CPU. So lanes do not share a
- * row's sum, but they share the loads of its entries. */
+ * One thread adds a row's products, in ascending order of the columns, with one fused multiply-add
+ * each, starting from 0 or b. So the bits are the same as on the CPU. Lanes do not share a row's
+ * sum, but they share the loads of its entries. */
 #include <cuda_pipeline.h>
 
 #include "cuda/launch.cuh"
@@ -35,8 +35,9 @@ template <typename Coefficient, typename Index> struct csr_arrays {
     int capacity; /* entries in shared memory: a multiple of 32 */
 };
 
-/* Copies `count` entries from entry `first` on into shared memory, neighbouring threads reading
- * neighbouring entries, all under way at once; returns when they are there for the whole block. */
+/* Copies `count` entries from entry `first` on into shared memory. Neighbouring threads read
+ * neighbouring entries, and all copies are under way at once. Returns when the whole block can read
+ * them. */
 template <typename Coefficient, typename Index>
 __device__ void stage(const csr_arrays<Coefficient, Index> &csr, int64_t first, int count,
                       Coefficient *values, Index *columns) {
@@ -53,9 +54,9 @@ __device__ int clamp(int64_t value, int most) {
     return value < 0 ? 0 : value > most ? most : static_cast<int>(value);
 }
 
-/* A block stages the entries of its rows, in several pieces where they are too many, and each
- * thread adds up the part of its own row that lies in the piece. Then the lanes of a warp read
- * neighbouring values of x for rows of one stencil. x is read as what no kernel changes meanwhile,
+/* A block stages the entries of its rows, in several pieces if there are too many, and each thread
+ * adds up the part of its own row that lies in the piece. So the lanes of a warp read neighbouring
+ * values of x for rows of one stencil. The loads of x assume that no kernel changes it meanwhile,
  * so the launch is an ordinary one. */
 template <typename Value, typename Coefficient, typename Index, bool residual>
 __global__ void __launch_bounds__(ROWS)
@@ -130,7 +131,7 @@ __device__ bool within(int64_t i, int64_t extent) {
     return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent);
 }
 
-/* x = i mod nx, returns i div nx; in 32 bits where the grid allows, which is far quicker. */
+/* x = i mod nx, returns i div nx; in 32 bits where the grid allows, which is much faster. */
 __device__ int64_t split(int64_t i, int64_t nx, bool narrow, int64_t *x) {
     int64_t rest = narrow ? static_cast<uint32_t>(i) / static_cast<uint32_t>(nx) : i / nx;
     *x = i - rest * nx;
@@ -182,7 +183,7 @@ __global__ void __launch_bounds__(POINTS)
     }
 }
 
-/* y = A x and x'y, with which the last block does the step of a method. */
+/* y = A x and x'y. The last block uses x'y for the step of a method. */
 template <typename Coefficient>
 __global__ void __launch_bounds__(POINTS)
     near_rows_pass(const near_terms<Coefficient> terms, const double *x, double *y, gsw_pass pass,
@@ -224,7 +225,8 @@ __global__ void __launch_bounds__(POINTS)
             sums[k] = sum[k];
 }
 
-/* As many as may be: blocks that stay for long make way for few of the next kernel's. */
+/* As many blocks as allowed: long-running blocks would delay the start of the next kernel's blocks.
+ */
 unsigned blocks_of_sums(int64_t points, int sums) {
     const unsigned blocks = blocks_for(points, POINTS), most = sum_blocks_max(sums);
     return blocks < most ? blocks : most;
@@ -266,7 +268,7 @@ cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down
                          static_cast<Value *>(y));
 }
 
-/* Whether the one kernel for all of it serves; *error is its launch's. */
+/* Whether one kernel can compute all of it; *error is that of its launch. */
 template <typename Coefficient>
 bool launched_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,
                     const double *x, double *r, double *sums, cudaError_t *error) {
@@ -279,7 +281,7 @@ bool launched_judge(gsw_context *context, const gsw_matrix *matrix, const double
     return true;
 }
 
-/* Whether the one kernel for both serves; *error is its launch's. */
+/* Whether one kernel can compute both; *error is that of its launch. */
 template <typename Coefficient>
 bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass, const double *x,
                    double *y, gsw_krylov_state *state, cudaError_t *error) {

@@ -1,4 +1,4 @@
-/* spmv.cuh: products with a matrix, as the table has them. */
+/* spmv.cuh: products with a matrix, for the table of operations. */
 #ifndef GSW_CUDA_SPMV_CUH
 #define GSW_CUDA_SPMV_CUH
 

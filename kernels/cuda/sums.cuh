@@ -1,4 +1,4 @@
-/* sums.cuh: sums over a whole grid of blocks, whose bits depend on the number of values alone.
+/* sums.cuh: sums over a whole grid of blocks, whose bits depend only on the number of values.
  *
  * They are taken in two stages: each block leaves one partial sum, and the block that finishes last
  * adds them up in a fixed order and uses the sums. */
@@ -7,16 +7,16 @@
 
 #include "cuda/context.cuh"
 
-/* Most blocks of a sum over vectors: a constant, so that the order of the additions, and with it
- * the result's bits, are the same on every device; and most sums that one kernel takes.
- * gsw_cuda.partial holds a value for each of both. */
+/* Most blocks of a sum over vectors, and most sums of one kernel. The first is a constant, so that
+ * the order of the additions, and the bits of the result, are the same on every device.
+ * gsw_cuda.partial holds a value per block and sum. */
 enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
 
 namespace {
 
 enum { SUM_THREADS = 256 }; /* of a block that takes sums */
 
-/* Blocks of any kernel that takes so many sums, at most. */
+/* Most blocks of any kernel that takes `sums` sums. */
 __host__ __device__ constexpr unsigned sum_blocks_max(int sums) {
     return (unsigned)(GSW_CUDA_SUMS * GSW_CUDA_PARTIALS / sums);
 }
@@ -31,7 +31,7 @@ sum_scratch scratch_of(gsw_context *context) {
     return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
 }
 
-/* Adds up each of the block's values, for all threads: a tree within each warp, then the warps in
+/* Adds up each of the block's values, in all threads: a tree within each warp, then the warps in
  * order. A barrier must lie between two calls. */
 template <int count> __device__ void sum_of_block(double (&value)[count]) {
     __shared__ double of_warp[count][SUM_THREADS / 32];

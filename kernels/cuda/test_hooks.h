@@ -1,4 +1,4 @@
-/* test_hooks.h: what tests may set and ask of a CUDA context, beyond the public interface. */
+/* test_hooks.h: settings and queries of a CUDA context for tests, beyond the public interface. */
 #ifndef GSW_CUDA_TEST_HOOKS_H
 #define GSW_CUDA_TEST_HOOKS_H
 
@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* For the solves to come: how long a kernel waits for a line that makes no progress; a line (y + ny
- * * z in the order of the sweep; in sweeps of factors a pencil's ticket) whose progress is never
- * published, or -1; the number of blocks, or 0 for as many as fit (of algorithm line; a sweep of a
- * factor has a block for each pencil). A new context has 10 s, -1 and 0. */
+/* For the following solves: how long a kernel waits for a line without progress; a line whose
+ * progress is never published, or -1; and the number of blocks of algorithm line, or 0 for as many
+ * as fit. The line is y + ny * z in the order of the sweep; in sweeps of factors it is a pencil's
+ * ticket. A sweep of a factor always has one block per pencil. A new context has 10 s, -1 and 0. */
 void gsw_cuda_test_hooks(gsw_context *context, int64_t wait_limit_ns, int64_t withheld_line,
                          int blocks);
 

@@ -1,4 +1,4 @@
-/* validate.cu: finds rows of a CSR matrix that the solvers could not take.
+/* validate.cu: finds rows of a CSR matrix that the solvers cannot handle.
  *
  * A thread checks a row and only reports whether it is wrong. The host then downloads the lowest
  * wrong row, and the CPU's code explains it. Waits for the device. */
@@ -34,8 +34,8 @@ __device__ bool within(int64_t i, int64_t extent) {
     return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent);
 }
 
-/* The pointers' own promises. Where a row's first pointer is wrong, the row before it is refused
- * too, or it is row 0: so the lowest row is the same as in a walk from row to row. */
+/* Checks a row's pointers. If a row's first pointer is wrong, the row before it is refused too, or
+ * it is row 0. So the lowest row is the same as in a loop from row to row. */
 template <typename Index>
 __device__ bool pointers_fit(const csr_view<Index> &csr, int64_t row, int64_t first, int64_t last) {
     return first >= csr.base && last >= first && last <= csr.nonzeros + csr.base &&
@@ -43,7 +43,7 @@ __device__ bool pointers_fit(const csr_view<Index> &csr, int64_t row, int64_t fi
            (row + 1 < csr.rows || last == csr.nonzeros + csr.base);
 }
 
-/* Matches the entries of a row with the offsets of the stencil: the columns of the neighbours
+/* Matches the entries of a row with the offsets of the stencil. The columns of the neighbours
  * inside the grid ascend with the offsets, so one merge decides. */
 template <typename Index>
 __device__ bool columns_fit(const csr_view<Index> &csr, const gsw_grid &grid,
@@ -101,8 +101,8 @@ void launch(cudaStream_t stream, const gsw_matrix *matrix, row_number *lowest) {
                                                                         matrix->stencil, lowest);
 }
 
-/* Finds the lowest row that is refused, or NO_ROW. The scratch of the sums serves here too:
- * setting memory and ordinary launches wait until all that was queued before has ended. */
+/* Finds the lowest row that is refused, or NO_ROW. It can share the scratch of the sums, because
+ * setting memory and ordinary launches wait until all earlier work in the stream has ended. */
 gsw_status find(gsw_context *context, const gsw_matrix *matrix, row_number *row) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     static_assert(sizeof(row_number) == sizeof *cuda->partial, "the scratch holds a row's number");
@@ -121,7 +121,7 @@ const void *entry_of(const void *array, gsw_itype type, int64_t i) {
     return static_cast<const char *>(array) + static_cast<size_t>(i) * gsw_itype_size(type);
 }
 
-/* Downloads a row and says what is wrong with it. */
+/* Downloads a row and reports what is wrong with it. */
 gsw_status refuse(gsw_context *context, const gsw_matrix *matrix, int64_t row) {
     const gsw_csr *csr = &matrix->csr;
     const size_t size = gsw_itype_size(csr->index_type);
@@ -151,7 +151,7 @@ cleanup:
     return status;
 }
 
-/* Whether CUDA does not know an array: then it is plain host memory. */
+/* Whether an array is plain host memory, which CUDA has not registered. */
 gsw_status is_on_host(gsw_context *context, const void *array, bool *on_host) {
     cudaPointerAttributes attributes;
     GSW_TRY(gsw_cuda_check(context, cudaPointerGetAttributes(&attributes, array),
@@ -160,7 +160,7 @@ gsw_status is_on_host(gsw_context *context, const void *array, bool *on_host) {
     return GSW_SUCCESS;
 }
 
-/* Whether the matrix is in host memory, as it is after reading a file. */
+/* Whether the matrix is in host memory, as after reading a file. */
 gsw_status matrix_is_on_host(gsw_context *context, const gsw_csr *csr, bool *on_host) {
     bool columns_on_host;
     GSW_TRY(is_on_host(context, csr->row_ptr, on_host));
@@ -184,7 +184,7 @@ gsw_status gsw_cuda_validate(gsw_context *context, const gsw_matrix *matrix) {
     return row == NO_ROW ? GSW_SUCCESS : refuse(context, matrix, static_cast<int64_t>(row));
 }
 
-/* Devices that page host memory in read all of it. */
+/* Devices that can page host memory in can read all of it. */
 gsw_status gsw_cuda_check_place(gsw_context *context, const char *name, const void *pointer) {
     bool on_host;
     int pages = 0;

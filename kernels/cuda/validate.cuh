@@ -1,4 +1,4 @@
-/* validate.cuh: checks of arguments that lie on the device, as the table has them. */
+/* validate.cuh: checks of arguments in device memory, for the table of operations. */
 #ifndef GSW_CUDA_VALIDATE_CUH
 #define GSW_CUDA_VALIDATE_CUH
 

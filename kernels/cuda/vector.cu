@@ -1,17 +1,17 @@
 /* vector.cu: fp64 vector operations for the Krylov solvers.
  *
- * All but dot() only queue work on the stream: nothing is allocated and nobody waits, so they can
- * be captured in a graph. Sums are taken in two stages whose shape depends on the length alone: the
- * same bits on every run and every device. Each block leaves one partial sum. The block that
- * finishes last adds them up in a fixed order and uses the sums. */
+ * All functions except dot() only queue work on the stream. They allocate nothing and do not wait,
+ * so they can be captured in a graph. Sums have two stages whose shape depends only on the length.
+ * So the bits are the same in every run and on every device. Each block leaves one partial sum. The
+ * block that finishes last adds them up in a fixed order and uses the sums. */
 #include "cuda/launch.cuh"
 #include "cuda/sums.cuh"
 #include "cuda/vector.cuh"
 
 namespace {
 
-/* A segment is what a block works on at a time. Each thread has several loads under way before it
- * needs the first value: that many are needed to use the memory's whole bandwidth. Kernels that
+/* A segment is the piece of a vector that a block works on at a time. Each thread starts several
+ * loads before it needs the first value, in order to use the memory's whole bandwidth. Kernels that
  * read many vectors take fewer values of each. */
 enum { THREADS = SUM_THREADS };
 
@@ -19,17 +19,18 @@ __host__ __device__ constexpr int values_of(int vectors) {
     return vectors > 3 ? 2 : 4;
 }
 
-/* Far more blocks than run at a time; more segments than these are shared out in rounds. */
+/* Far more blocks than can run at a time. If there are more segments, blocks take them in rounds.
+ */
 constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
 
-/* One block at least: a sum over nothing is 0. */
+/* At least one block: a sum over nothing is 0. */
 template <int values> unsigned blocks_for(int64_t n, int64_t most) {
     constexpr int64_t segment = THREADS * values;
     const int64_t segments = n > 0 ? (n - 1) / segment + 1 : 1;
     return static_cast<unsigned>(segments < most ? segments : most);
 }
 
-/* The block's first segment, and how far it is to its next. */
+/* The beginning of the block's first segment, and the distance to its next one. */
 template <int values> __device__ int64_t first_segment() {
     return int64_t{blockIdx.x} * THREADS * values;
 }
@@ -43,7 +44,7 @@ __device__ int64_t place(int64_t segment, int k) {
     return segment + k * THREADS + threadIdx.x;
 }
 
-/* The thread's values of a segment; 0 behind the end. */
+/* The thread's values of a segment; 0 beyond the end. */
 template <int values, typename Value>
 __device__ void load(int64_t n, int64_t segment, const Value *from, double (&to)[values]) {
 #pragma unroll
@@ -59,7 +60,7 @@ __device__ void store(int64_t n, int64_t segment, const double (&from)[values], 
             to[place(segment, k)] = static_cast<Value>(from[k]);
 }
 
-/* to = a from + b to; what `to` held, a NaN for one, does not come through where b is 0. */
+/* to = a from + b to. Where b is 0, the old value of `to` has no effect, even if it is NaN. */
 template <int values>
 __device__ void update(double a, const double (&from)[values], double b, double (&to)[values]) {
 #pragma unroll
@@ -99,7 +100,8 @@ __global__ void __launch_bounds__(THREADS)
     axpby(int64_t n, double a, const double *x, double b, double *y) {
     take_turn();
     constexpr int values = values_of(2);
-    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n;
+         segment += next_segment<values>()) {
         double from[values], to[values] = {};
         load(n, segment, x, from);
         if (reads_y)
@@ -112,7 +114,8 @@ __global__ void __launch_bounds__(THREADS)
 __global__ void __launch_bounds__(THREADS) change_signs(int64_t n, const double *x, double *y) {
     take_turn();
     constexpr int values = values_of(2);
-    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n;
+         segment += next_segment<values>()) {
         double held[values];
         load(n, segment, x, held);
 #pragma unroll
@@ -132,7 +135,8 @@ __global__ void __launch_bounds__(THREADS)
     take_turn();
     constexpr int values = values_of(most + 1);
     double sum[most][values] = {}, total[most];
-    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n;
+         segment += next_segment<values>()) {
         double left[most][values] = {}, right[values];
         load(n, segment, y, right);
 #pragma unroll
@@ -152,15 +156,16 @@ __global__ void __launch_bounds__(THREADS)
                 products[j] = total[j];
 }
 
-/* Takes multiples of so many vectors from y, one after the other, and y'y. A thread keeps its
- * values of y until all are taken. */
+/* Subtracts multiples of `count` vectors from y, one after the other, and computes y'y. A thread
+ * keeps its values of y until all are subtracted. */
 __global__ void __launch_bounds__(THREADS)
     subtract(int64_t n, int64_t count, const double *c, const double *x, int64_t stride, double *y,
              const sum_scratch scratch, double *square) {
     take_turn();
     constexpr int values = values_of(2);
     double sum[values] = {};
-    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n;
+         segment += next_segment<values>()) {
         double to[values];
         load(n, segment, y, to);
 #pragma unroll 4
@@ -183,8 +188,8 @@ struct pass_vectors {
     void *of[GSW_PASS_VECTORS];
 };
 
-/* What a thread holds of the vectors of a pass. All indices are known to the compiler, so that it
- * stays in registers from the load through all updates and products to the store. */
+/* A thread's values of the vectors of a pass. All indices are constants, so the values stay in
+ * registers from the load through all updates and products to the store. */
 template <gsw_pass which> struct pass_segment {
     static constexpr gsw_pass_shape shape = gsw_pass_shapes[which];
     static constexpr int values = values_of(shape.vectors);
@@ -215,7 +220,7 @@ template <gsw_pass which> struct pass_segment {
         return false;
     }
 
-    /* A vector is stored behind the last of its updates. */
+    /* A vector is stored after the last of its updates. */
     template <int u = 0>
     __device__ void update_all(int64_t n, int64_t segment, const pass_vectors &vectors,
                                const double (&coefficient)[GSW_COEFFICIENTS]) {
@@ -243,8 +248,8 @@ template <gsw_pass which> struct pass_segment {
 
 /* Vectors of the list may be the same one: all loads of a thread come before its stores.
  *
- * Where the method has ended, all blocks leave at once: only a step changes the state, and it runs
- * when all blocks have read it. */
+ * If the method has ended, all blocks leave at once. Only a step changes the state, and a step runs
+ * when all blocks have read the state. */
 template <gsw_pass which>
 __global__ void __launch_bounds__(THREADS)
     pass(int64_t n, const pass_vectors vectors, gsw_krylov_state *state,
@@ -258,7 +263,8 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int c = 0; c < GSW_COEFFICIENTS; c++)
         coefficient[c] = c == GSW_ONE ? 1 : c == GSW_ZERO ? 0 : state->coefficient[c];
-    for (int64_t segment = first_segment<values>(); segment < n; segment += next_segment<values>()) {
+    for (int64_t segment = first_segment<values>(); segment < n;
+         segment += next_segment<values>()) {
         segment_type own;
         own.load_all(n, segment, vectors);
         own.update_all(n, segment, vectors, coefficient);
@@ -284,7 +290,7 @@ cudaError_t launch_pass(gsw_context *context, int64_t n, const pass_vectors &vec
                          scratch_of(context));
 }
 
-/* Leaves a copy of the state in memory of the host, which is read when the kernel has ended. */
+/* Writes a copy of the state into host memory. The host reads it when the kernel has ended. */
 __global__ void post(const gsw_krylov_state *state, gsw_krylov_state *to) {
     take_turn();
     *to = *state;
@@ -407,7 +413,7 @@ gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
 gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
                                 gsw_krylov_state *to) {
     gsw_cuda *cuda = gsw_cuda_of(context);
-    (void)to; /* collect's: a device cannot write there */
+    (void)to; /* only for krylov_collect: a device cannot write there */
     GSW_TRY(gsw_cuda_check(context, launch_kernel(cuda, post, 1, 1, 0, state, &cuda->state[slot]),
                            "reading the state of a solver"));
     return gsw_cuda_check(context, cudaEventRecord(cuda->posted[slot], cuda->stream),

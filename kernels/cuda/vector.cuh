@@ -1,4 +1,4 @@
-/* vector.cuh: operations on vectors, as the table has them. */
+/* vector.cuh: operations on vectors, for the table of operations. */
 #ifndef GSW_CUDA_VECTOR_CUH
 #define GSW_CUDA_VECTOR_CUH
 

@@ -277,8 +277,7 @@ static inline void gsw_transfer_weights(gsw_transfer *t) {
         for (int32_t slot = 0; c != 0 && (c & ~t->axes) == 0 && slot < GSW_SLOTS; slot++) {
             if (slot == GSW_SLOT_CENTER || gsw_slot_project(slot, c) != slot)
                 continue;
-            /* The neighbour's class, and the coarse point beside it, counted from the neighbour's
-             * own I. */
+            /* The neighbour's class, and the shift from I to the neighbour's own I. */
             int class_ = 0, shift = 0;
             for (int axis = 0; axis < 3; axis++) {
                 if ((c >> axis & 1) && gsw_slot_offset(slot, axis) == 0)
