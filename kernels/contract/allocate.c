@@ -19,7 +19,7 @@ gsw_status gsw_alloc(gsw_context *context, size_t count, size_t size, const char
     /* Large arrays start on a huge page and ask for huge ones: a sweep streams through them, and
      * small pages would stop the hardware's prefetching every 4 KiB. */
     const size_t alignment = bytes >= 2 * GSW_HUGE_PAGE ? GSW_HUGE_PAGE : GSW_ALIGNMENT;
-    /* aligned_alloc wants a multiple of the alignment; one unit at least keeps the pointer valid.
+    /* aligned_alloc needs a multiple of the alignment; at least one unit keeps the pointer valid.
      */
     size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void *memory = aligned_alloc(alignment, rounded > 0 ? rounded : alignment);

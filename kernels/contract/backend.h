@@ -40,7 +40,7 @@ typedef struct gsw_backend_ops {
     gsw_status (*open)(gsw_context *context, const gsw_context_options *options);
     void (*close)(gsw_context *context);
 
-    /* Waits for all work that was started and returns its first error. */
+    /* Waits for all work that was started and returns its error, if any. */
     gsw_status (*synchronize)(gsw_context *context);
 
     /* Memory for vectors. upload and download copy between host and backend memory. */

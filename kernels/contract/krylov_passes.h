@@ -28,8 +28,8 @@ typedef enum gsw_coefficient {
     GSW_BETA,
     GSW_OMEGA,
     GSW_MINUS_OMEGA,
-    GSW_NARROW, /* powers of two: by the first an fp64 vector becomes an fp32 one, */
-    GSW_WIDEN,  /* and by the second what has been made of that comes back */
+    GSW_NARROW, /* powers of two: the first turns an fp64 vector into an fp32 one, */
+    GSW_WIDEN,  /* and the second turns the preconditioned fp32 vector back */
     GSW_ZERO,
     GSW_COEFFICIENTS
 } gsw_coefficient;
@@ -228,8 +228,8 @@ GSW_HD int gsw_vanished_or_turned(double now, double before) {
     return now == 0 || (before != 0 && (now > 0) != (before > 0));
 }
 
-/* The power of two that brings a vector of that norm near length 1, if there is one. Its largest
- * entry of n is then between 1 / sqrt(n) and 2, far from the ends of fp32's range. */
+/* The power of two that brings a vector of that norm near length 1, if there is one. The largest of
+ * its n entries is then between 1 / sqrt(n) and 2, far from the ends of fp32's range. */
 GSW_HD double gsw_krylov_narrowing(double norm) {
     const int exponent = norm > 0 ? -ilogb(norm) : 0;
     return ldexp(1.0, exponent > 1000 ? 1000 : exponent);

@@ -74,10 +74,10 @@ typedef struct gsw_multigrid_ops {
     int64_t slab;
 
     /* y = b - N x, or N x where b is NULL: the right-hand side of a Gauss-Seidel sweep. N is the
-     * part of A that the sweep does not solve with. It is the strictly upper part if the sweep goes
-     * upwards, the strictly lower part if it goes `down`, and the couplings to the slab before, in
-     * the sweep's direction. `slab`: planes of a slab, or 0. This and restrict_rest are NULL where
-     * the backend has `smooth`. */
+     * part of A that the sweep does not solve with. It is the strictly upper part, or with `down`
+     * the strictly lower part. It also holds the couplings to the slab before, in the sweep's
+     * direction. `slab`: planes of a slab, or 0. This and restrict_rest are NULL where the backend
+     * has `smooth`. */
     gsw_status (*sweep_rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                              int down, int64_t slab, const void *b, const void *x, void *y);
 
@@ -105,8 +105,8 @@ typedef struct gsw_multigrid_ops {
      *
      * invert_diagonal: the reciprocals of the diagonal, for what follows.
      * smooth: one sweep, upwards or `down`; `zero`: x counts as 0, whatever it holds.
-     * smooth_restrict: one sweep upwards from zero, then to = R (b - A x). prolong_smooth: x += P
-     * from, then one sweep downwards. */
+     * smooth_restrict: one sweep upwards from zero, then to = R (b - A x).
+     * prolong_smooth: x += P from, then one sweep downwards. */
     gsw_status (*invert_diagonal)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                   void *reciprocal);
     gsw_status (*smooth)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
@@ -141,10 +141,10 @@ typedef struct gsw_multigrid_ops {
                               gsw_dtype type, const void *b, void *x);
 
     /* For a transfer with `injection`: the coarse matrix as fp64 arrays of the coarse stencil,
-     * which is the fine one. With f(I) the fine point of coarse point I (2 I along coarsened axes,
-     * I along the others), coarse[e] at I is entry e of row f(I) where I + offset e lies inside the
-     * coarse grid, and 0 where it does not. `matrix` is fp64 or fp32; where it has no array for
-     * entry e, coarse[e] is 0. Every array is written whole. */
+     * which is the fine one. f(I) is the fine point of coarse point I: 2 I along coarsened axes, I
+     * along the others. coarse[e] at I is entry e of row f(I) if I + offset e lies inside the
+     * coarse grid, else 0. `matrix` is fp64 or fp32; where it has no array for entry e, coarse[e]
+     * is 0. Every array is written whole. */
     gsw_status (*inject)(gsw_context *context, const gsw_transfer *transfer,
                          const gsw_matrix *matrix, double *const *coarse);
 
@@ -166,9 +166,9 @@ typedef struct gsw_multigrid_ops {
      */
     int named_stencils;
 
-    /* Whether AUTO smooths a coarse level of that grid, whose stencil reaches one point, in
-     * colours, because that is much faster than sweeps in slabs of `slab` planes (0: one slab).
-     * NULL: never. */
+    /* Whether AUTO smooths a coarse level of that grid in colours. It does so if that is much
+     * faster than sweeps in slabs of `slab` planes (0: one slab). The level's stencil reaches one
+     * point. NULL: never. */
     int (*prefers_colors)(const gsw_grid *grid, int64_t slab);
 
     /* Largest level that is solved directly by default, in points. */

@@ -25,9 +25,9 @@
  * PROGRESS. As in handover.cuh, since tickets are in the order of dependences. When the elimination
  * is abandoned, receivers stop waiting, so all blocks run to their end.
  *
- * A pencil reads other lines' values only from the upper part, and only where the neighbour lies in
- * the grid along x and in a pencil that is used. Other places that it may read belong to no point,
- * and no block writes them. The row's coefficient for such a neighbour is zero. */
+ * A pencil reads other lines' values only from the upper part. It uses them only if the neighbour
+ * lies in the grid along x and in a pencil that is used. Other places that it may read belong to no
+ * point, and no block writes them. The row's coefficient for such a neighbour is zero. */
 #include <stdlib.h>
 
 #include "cuda/eliminate.cuh"

@@ -4,9 +4,9 @@
  *
  * UNIT OF WORK. A pencil (tiles.h). A block takes the next one by a ticket.
  * Bulk copies bring the records of both parts, some steps ahead. One warp computes the steps in
- * place, and bulk copies take the records back. The upper part's record of step s is record (nx - 1
- * + delay - s) mod records. It holds the same points as the lower part's record, mirrored within
- * the record. Warps have roles:
+ * place, and bulk copies take the records back. The upper part's record of step s is record
+ * (nx - 1 + delay - s) mod records. It holds the same points as the lower part's record, mirrored
+ * within the record. Warps have roles:
  *
  *   compute    eliminates the rows; a lane takes one point of each of its lines per step
  *   loader     bulk copies from device memory (one thread)
@@ -17,10 +17,10 @@
  *
  * THE RING. A row of the ring is a step: the record of the lower part, that of the upper part, and
  * the halo. The halo is a record of its own. It holds lanes of the upper part's records of the
- * pencils before, in the row of the step that would compute them if their lines belonged to this
- * pencil. So a neighbour that was computed `back` steps ago is in row step - back, in the upper
- * record or in the halo. The lane alone determines which one. The ring keeps the rows that are
- * still read.
+ * pencils before. They are in the row of the step that would compute them if their lines belonged
+ * to this pencil. So a neighbour that was computed `back` steps ago is in row step - back, in the
+ * upper record or in the halo. The lane alone determines which one. The ring keeps the rows that
+ * are still read.
  *
  * WHY THE NEIGHBOUR IS THERE. The pencil's own warp computed it in an earlier step (back >= 1).
  * The pencil before in y' (z) computes a point tile_y * skew_y (tile_z * skew_z) steps

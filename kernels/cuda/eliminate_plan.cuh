@@ -54,8 +54,8 @@ struct eliminate_plan {
     int32_t lower_record, upper_record; /* values of a record */
     void *lower, *upper;
     const gsw_pencil *table;
-    const eliminate_near *near; /* [ticket][z][y]: the pencils that many tiles before it */
-    int32_t near_y, near_z;     /* extents of that: 2 x 2 or more, at most 32 in all */
+    const eliminate_near *near; /* [ticket][z][y]: the pencils z and y tiles before it */
+    int32_t near_y, near_z;     /* extents of `near`: 2 x 2 or more, at most 32 in all */
     /* Named shapes: lanes before the pencil that it reads; chunks in all, chunks in the ring, and
      * chunks in the ring that later steps still read. */
     int32_t halo_lanes_y, halo_lanes_z;

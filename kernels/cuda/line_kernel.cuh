@@ -33,32 +33,34 @@
  *
  * MEMORY ORDER BETWEEN BLOCKS. Two protocols of handover.cuh:
  *   Counters, where x is b. The worker stores x, calls __syncwarp, and lane 0 raises the line's
- * counter. A receiver's lane acquires it, calls __syncwarp, and all lanes read x. This needs one
- * worker per line, which make_tiling() in line.cu guarantees. A second worker would start when the
- * first has published its rows in the ring, before the first stores x. The second could then raise
- * the counter past rows that are not visible yet.
+ *   counter. A receiver's lane acquires it, calls __syncwarp, and all lanes read x. This needs one
+ *   worker per line, which make_tiling() in line.cu guarantees. A second worker would start when
+ *   the first has published its rows in the ring, before the first stores x. The second could then
+ *   raise the counter past rows that are not visible yet.
  *   Flags, where x is not b. The worker fills its line of x with the sentinel, calls __syncwarp,
- * and lane 0 releases base + 1. After a receiver has acquired that, a relaxed load of x returns the
- * sentinel or the solution. Where a line has several workers, those that did not fill it store only
- * after
- *   they have acquired the progress of the one that did.
+ *   and lane 0 releases base + 1. After a receiver has acquired that, a relaxed load of x returns
+ *   the sentinel or the solution. Where a line has several workers, those that did not fill it
+ *   store only after they have acquired the progress of the one that did.
  *
  * PROGRESS. (1) Between tiles. Dependences have dy' <= 0 and dz <= 0, so a tile waits only for
  * tiles of earlier antidiagonals. Tickets are in that order; the rest of the argument is in
  * handover.cuh. A block marks its lines before it waits for anything, and a tile sends nothing back
- * to an earlier one. (2) In a tile. Suppose that the waits form a closed chain of lines. Follow p,
- * the number of points solved, along the chain. There are two kinds of waits. In the first kind a
- * line waits for data of a line at least one step nearer to the tile's corner (y' + z smaller). The
- * p of that line is smaller than its own p + rows + ahead, where `ahead` is how far it reads. In
- * the second kind the line's ring is full, and it waits for a reader at most M steps farther. The p
- * of that reader is smaller than its own p + rows + back - ring. Around the chain the steps cancel,
- * so there are at most M waits of the first kind per wait of the second. With ring >= (M + 1) *
- * rows + M * ahead + back, p would have fallen along the closed chain: a contradiction. So the
- * tile's work goes on as long as its halos do. line.cu chooses the ring by this rule. (3) When the
- * solve is abandoned, receivers return. A worker that waits in vain finds the mark (await() in
- * line_worker.cuh) and returns too. So all blocks leave, and the last one prepares the state for
- * the next solve. What would break this: two writers of progress[slot] at a time, tickets that are
- * not in the order of antidiagonals, a `base` that does not grow from solve to solve. */
+ * to an earlier one.
+ * (2) In a tile. Suppose that the waits form a closed chain of lines. Follow p, the number of
+ * points solved, along the chain. There are two kinds of waits. In the first kind a line waits for
+ * data of a line at least one step nearer to the tile's corner (y' + z smaller). The p of that line
+ * is smaller than the waiting line's p + rows + ahead, where `ahead` is how far the waiting line
+ * reads. In the second kind the line's ring is full, and it waits for a reader at most M steps
+ * farther. The p of that reader is smaller than the waiting line's p + rows + back - ring. Around
+ * the chain the steps cancel, so there are at most M waits of the first kind per wait of the
+ * second. With ring >= (M + 1) * rows + M * ahead + back, p would have fallen along the closed
+ * chain: a contradiction. So the tile's work goes on as long as its halos do. line.cu chooses the
+ * ring by this rule.
+ * (3) When the solve is abandoned, receivers return. A worker that waits in vain finds the mark
+ * (await() in line_worker.cuh) and returns too. So all blocks leave, and the last one prepares the
+ * state for the next solve.
+ * What would break this: two writers of progress[slot] at a time, tickets that are not in the order
+ * of antidiagonals, a `base` that does not grow from solve to solve. */
 #ifndef GSW_CUDA_LINE_KERNEL_CUH
 #define GSW_CUDA_LINE_KERNEL_CUH
 

@@ -54,7 +54,7 @@ struct line_plan {
     int32_t step;  /* 1 upward, -1 downward, in the user's numbering */
     int32_t terms, own, groups;
     int32_t patterns; /* LINE_BOX: offsets that a row of the CSR may hold, */
-    int32_t part;     /* how many of them, the first ones, are read as terms of the row itself, */
+    int32_t part;     /* of these the first ones, so many, are read as terms of the row itself, */
     int32_t reach;    /* and the largest |dx| among them */
     int32_t diagonal_ends; /* a line's rows end (1) or begin (-1) with their diagonal; 0: neither */
     enum line_source source;

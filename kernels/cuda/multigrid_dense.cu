@@ -1,11 +1,11 @@
 /* multigrid_dense.cu: the coarsest level: the inverse of a small matrix and products with it.
  *
- * INVERSE. Gauss-Jordan elimination in place, in squares of 32 x 32. Step k inverts square (k, k),
- * multiplies the squares of row k by it, and subtracts from every other square the product of its
- * squares in the old column k and the new row k. Rows are exchanged for larger pivots only within a
- * square: that is enough for symmetric definite and diagonally dominant matrices. If a pivot is
- * nearly zero compared with the original diagonal there, the host inverts the matrix, with complete
- * pivoting. The last squares are padded with ones on the diagonal. */
+ * INVERSE. Gauss-Jordan elimination in place, in squares of 32 x 32. Step k inverts square (k, k)
+ * and multiplies the squares of row k by the inverse. From every other square it subtracts the
+ * product of the squares in the old column k and the new row k. Rows are exchanged for larger
+ * pivots only within a square: that is enough for symmetric definite and diagonally dominant
+ * matrices. If a pivot is nearly zero compared with the original diagonal there, the host inverts
+ * the matrix, with complete pivoting. The last squares are padded with ones on the diagonal. */
 #include <stdlib.h>
 
 #include "cuda/launch.cuh"

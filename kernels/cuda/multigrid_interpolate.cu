@@ -43,7 +43,7 @@ template <int size> struct class_of_size {
 /* A fine point's row, collapsed over the axes outside its class. */
 template <int size> struct collapsed {
     double diagonal, total, coupled;
-    double side[2 * size]; /* before and behind along each axis of the class */
+    double side[2 * size]; /* before and after along each axis of the class */
 };
 
 template <int size, typename Value>

@@ -19,7 +19,7 @@ struct level_matrix {
     int32_t nx, ny, nz;
     int32_t count, center;
     int16_t dx[ROW_ENTRIES], dy[ROW_ENTRIES], dz[ROW_ENTRIES];
-    uint16_t needed[ROW_ENTRIES]; /* near.cuh; behind the last entry NOTHING_HAS */
+    uint16_t needed[ROW_ENTRIES]; /* near.cuh; NOTHING_HAS after the last entry */
     const void *values[ROW_ENTRIES];
 };
 static_assert(sizeof(level_matrix) <= 2304, "more than half of what a kernel may be given");

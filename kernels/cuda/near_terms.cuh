@@ -65,7 +65,7 @@ template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, points;
     uint32_t slab;        /* planes of a slab */
     int32_t batches;      /* of terms for all points, */
-    int32_t edge_batches; /* and behind them of those for the edges of slabs alone */
+    int32_t edge_batches; /* and, after them, of those for the edges of slabs only */
     int32_t distance[NEAR_TERMS];
     uint32_t needed[NEAR_TERMS];
     const Coefficient *values[NEAR_TERMS];

@@ -54,8 +54,8 @@ __device__ int clamp(int64_t value, int most) {
     return value < 0 ? 0 : value > most ? most : static_cast<int>(value);
 }
 
-/* A block stages the entries of its rows, in several pieces if there are too many, and each thread
- * adds up the part of its own row that lies in the piece. So the lanes of a warp read neighbouring
+/* A block stages the entries of its rows, in several pieces if there are too many. Each thread adds
+ * up the part of its own row that lies in the piece. So the lanes of a warp read neighbouring
  * values of x for rows of one stencil. The loads of x assume that no kernel changes it meanwhile,
  * so the launch is an ordinary one. */
 template <typename Value, typename Coefficient, typename Index, bool residual>

@@ -64,7 +64,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     Real b[2][M];
     Real h[NEIGHBOURS][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};        /* the lane's own */
-    Real scaled[M], sum[M];     /* b times the reciprocal diagonal; what is known of a step */
+    Real scaled[M], sum[M];     /* b times the reciprocal diagonal; a step's sum so far */
     /* Shared addresses: rows of the chunk before and of this one, records, b, diagonal. */
     uint32_t before = 0, here = 0;
     uint32_t record, next_record, b_here, b_next, d_here, d_next;

@@ -112,11 +112,11 @@ template <typename Real> __device__ __forceinline__ void open_faces(const sweep_
 
 /* ---- Receivers ----------------------------------------------------------------------------------
  *
- * A lane polls two neighbouring values of one step (one, where a step has an odd number), then
- * those `span` steps later, and so on, whatever the other lanes do. It empties the cell of its next
- * row before it fills the cell of this one. So when compute has read the cell of this row, it does
- * not find an old value in the cell of the next row. `known_values`: face values per step and
- * right-hand side; 0: the plan has their number. */
+ * A lane polls two neighbouring values of one step, or one value if a step has an odd number. Then
+ * it polls those `span` steps later, and so on, independently of the other lanes. It empties the
+ * cell of its next row before it fills the cell of this one. So when compute has read the cell of
+ * this row, it does not find an old value in the cell of the next row. `known_values`: face values
+ * per step and right-hand side; 0: the plan has their number. */
 template <typename Real, int known_values, int Rhs> struct receiver {
     const sweep_block &block;
     const sweep_plan &plan;

@@ -2,15 +2,15 @@
  *
  * A *chain* is all lines of one y' (shape.h): the lines (y' - shear z, z) for z = 0, 1, ... where
  * that y is in the grid. A *pencil* is a bundle of `chains` neighbouring chains. It is swept in
- * *steps*: at step s chain l of the pencil is at position p = s - skew*l, which is point x = p mod
- * nx in plane z = z0 + p div nx. Here z0 is the pencil's first plane. So a chain continues from the
- * end of one line to the start of the next, without padding along x.
+ * *steps*: at step s chain l of the pencil is at position p = s - skew*l. That is point
+ * x = p mod nx in plane z = z0 + p div nx, where z0 is the pencil's first plane. So a chain
+ * continues from the end of one line to the start of the next, without padding along x.
  *
  * DEPENDENCES. The neighbour at (dx, dy, dz) is found dl chains away, in the step s - back with
  * back = -(dx + skew*dl + nx*dz). `skew` is chosen so that back >= 1 for every dependence. Then all
- * values that a step needs were computed in an earlier step of the same pencil or in chains of the
- * pencils before it (dl <= 0). The wavefront of one step is a piece of the hyperplane x + skew*y' +
- * nx*z = const (Lamport, 1974).
+ * values that a step needs come from an earlier step of the same pencil or from chains of the
+ * pencils before it (dl <= 0). The wavefront of one step is a piece of the hyperplane
+ * x + skew*y' + nx*z = const (Lamport, 1974).
  *
  * PACKING. Coefficients are stored as records, one per step, pencil after pencil: record =
  * [reciprocal diagonal, if stored][coefficients in ascending order of offset], each `chains`

@@ -9,11 +9,11 @@
  * two coarse points, two bits a face, three bits the centre of eight.
  *
  * WEIGHTS. A fine point of class c at 2 I + c interpolates from the coarse points I + d, where d is
- * any subset of c: 2^|c| weights. One array over the coarse grid holds the weight of one pair (c,
- * d) at I, so that neighbours along a line lie side by side. Class 0 has the weight 1 and no array.
- * Weights of fine points or coarse points outside the grids are zero. GSW_WEIGHTS_PAD zeros lie
- * before each array and after the last one, so that kernels can read a whole block of lanes at the
- * edge of the grid. Values beyond a line are multiplied by couplings that are zero.
+ * any subset of c: 2^|c| weights. One array over the coarse grid holds the weight of one pair
+ * (c, d) at I, so that neighbours along a line lie side by side. Class 0 has the weight 1 and no
+ * array. Weights of fine points or coarse points outside the grids are zero. GSW_WEIGHTS_PAD zeros
+ * lie before each array and after the last one, so that kernels can read a whole block of lanes at
+ * the edge of the grid. Values beyond a line are multiplied by couplings that are zero.
  *
  * COUPLINGS. Interpolation and triple product use a stencil of radius 1: a *slot* is one of its 27
  * places, dx fastest. Couplings of radius 2 are lumped into slots: c at +-2 becomes 4 c at +-1 and

@@ -1,9 +1,9 @@
 /* shape.h: a grid and a stencil in sweep coordinates, once, for host and device alike.
  *
- * A lower sweep visits the grid upward. An upper sweep is the lower sweep of the mirrored grid (row
- * -> points - 1 - row), so this file describes lower sweeps only. Extents of 1 are squeezed out
- * first (the order of the rows does not change), and offsets that can never stay inside the grid
- * are dropped. Then the grid is sheared:
+ * A lower sweep visits the grid upward. An upper sweep is the lower sweep of the mirrored grid
+ * (row -> points - 1 - row), so this file describes lower sweeps only. Extents of 1 are squeezed
+ * out first (the order of the rows does not change), and offsets that can never stay inside the
+ * grid are dropped. Then the grid is sheared:
  *
  *   y' = y + shear * z   with the smallest shear >= 0 that gives every dependence dy' <= 0:
  *                        0 for D3N7, D3N13 and D3N15X, 1 for the other named stencils of 3D

@@ -5,8 +5,9 @@
  *
  * STEPS. At step s the line (ly, lz) of a pencil is at x = s - skew_y*ly - skew_z*lz, if that is in
  * the grid. The neighbour at (dx, dl, dz) is found `back` = -(dx + skew_y*dl + skew_z*dz) >= 1
- * steps earlier, in this pencil or in one whose tile lies before it in y', in z, or in both. A
- * point of the neighbouring tile comes tile_y*skew_y (tile_z*skew_z) steps later in its own pencil.
+ * steps earlier. It is in this pencil or in one whose tile lies before it in y', in z, or in both.
+ * A point of the neighbouring tile comes tile_y*skew_y (tile_z*skew_z) steps later in its own
+ * pencil.
  *
  * AXES. Lines run along x. If no offset points forward along any axis (D2N5, D3N7, D3N13), the axes
  * may change places, so that lines run along the longest one. stride[] is the number of rows
@@ -18,8 +19,8 @@
  * record see gsw_packed_value().
  *
  * MIRROR. The tiles of the upper part are the mirror image of those of the lower part: its first
- * tile is the one that may be ragged. Line l of a pencil, record r and the upper part's line last -
- * l, record (nx - 1 + delay - r) mod records, belong to the same point. */
+ * tile is the one that may be ragged. Line l and record r of the lower part belong to the same
+ * point as line last - l and record (nx - 1 + delay - r) mod records of the upper part. */
 #ifndef GSW_TILES_H
 #define GSW_TILES_H
 
