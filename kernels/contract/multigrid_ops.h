@@ -39,8 +39,9 @@ typedef enum gsw_rows {
 } gsw_rows;
 
 typedef struct gsw_multigrid_ops {
-    /* Whether arrays of the lower part may be later ones, shifted, where a level is symmetric: not
-     * aligned, and not to be written. copy_arrays and triple then receive NULL for them. */
+    /* Whether arrays of the lower part of a symmetric level may be those of the upper part,
+     * shifted. They are then not aligned and must not be written; copy_arrays and triple receive
+     * NULL for them. */
     int shares_mirrored;
     /* The result is in host memory. `mirror`: test for symmetry; else the answer is yes. */
     gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, int mirror,
@@ -162,7 +163,7 @@ typedef struct gsw_multigrid_ops {
     /* Whether kernels read beyond arrays of weights and matrices. Then zeros lie there. */
     int reads_margins;
 
-    /* Whether sweeps are fast with named stencils only: coarse stencils are then extended to one.
+    /* Whether sweeps are fast only with named stencils. Coarse stencils are then extended to one.
      */
     int named_stencils;
 

@@ -1,6 +1,7 @@
 /* line_receiver.cuh: the role of the direct sweep's tiles that brings in lines of other tiles
  * (halos). A receiver is a warp. It brings in every `receivers`-th halo: each lane watches one
- * line, and all lanes copy what has come. line_kernel.cuh has the protocols and their proof. */
+ * line, and all lanes copy the points that have arrived. line_kernel.cuh has the protocols and
+ * their proof. */
 #ifndef GSW_CUDA_LINE_RECEIVER_CUH
 #define GSW_CUDA_LINE_RECEIVER_CUH
 

@@ -1,5 +1,5 @@
-/* movers.cuh: copies between global and shared memory that go on while the thread does other work,
- * and barriers that count phases.
+/* movers.cuh: copies between global and shared memory that continue while the thread does other
+ * work, and barriers that count phases.
  *
  * Bulk copies need compute capability 9.0, asynchronous copies of single values 8.0; before 8.0
  * values wait in registers. A bulk copy moves a multiple of 16 bytes between addresses that are

@@ -46,7 +46,7 @@ __device__ __forceinline__ bool await_slot(const sweep_block &block, int32_t tic
 }
 
 /* Each role that has waited for a slot or read faces calls this when it has finished with them. The
- * last one publishes it to the pencils that use those faces next. */
+ * last role then informs the pencils that use those faces next. */
 __device__ __forceinline__ void release_faces(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
     if (plan.slots >= plan.pencils)
@@ -96,8 +96,8 @@ template <typename Real> __device__ __forceinline__ void clean_faces(const sweep
     }
 }
 
-/* Lets compute begin once this pencil's faces may be written. Also lets receivers begin that have
- * found dirty faces. */
+/* Lets compute begin once this pencil's faces may be written. Receivers that have found dirty faces
+ * may then begin, too. */
 template <typename Real> __device__ __forceinline__ void open_faces(const sweep_block &block) {
     if (*(volatile int32_t *)&block.control->maybe_dirty)
         clean_faces<Real>(block);

@@ -1,9 +1,9 @@
 # Decides whether the CUDA parts are built: sets GSW_HAVE_CUDA and enables the language.
 #
-# The default is machine code for the devices of this machine. Where none answers: for compute
-# capability 9.0 and for the oldest one, 7.5, with CUDA 12 and older 7.0. PTX comes with each, which
-# newer devices compile when they load it. CMAKE_CUDA_ARCHITECTURES overrides that. CUDA 11.8 is the
-# first that knows 9.0.
+# The default is machine code for the devices of this machine. If there is none, it is code for
+# compute capability 9.0 and for the oldest one: 7.5, or 7.0 with CUDA 12 and older. Each comes with
+# PTX, which newer devices compile when they load it. CMAKE_CUDA_ARCHITECTURES overrides this
+# default. CUDA 11.8 is the first version that supports 9.0.
 set(GSW_HAVE_CUDA OFF)
 set(gsw_cuda_oldest 11.8)
 

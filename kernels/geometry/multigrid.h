@@ -21,7 +21,7 @@
  * symmetric, each lump is the mean of its own value and that of its mirror image, and the diagonal
  * keeps the row's sum. Then the lumped matrix is symmetric, too.
  *
- * INJECTION. A transfer of this kind has class 0 alone: P copies a coarse value to its own fine
+ * INJECTION. A transfer of this kind has only class 0: P copies a coarse value to its own fine
  * point and leaves the other fine points 0, and R = P^T. It has no weights. The coarse stencil is
  * the fine one, of any reach, and the coarse matrix is not R A P but the fine coefficients at the
  * coarse points.
@@ -187,7 +187,7 @@ GSW_HD gsw_grid gsw_coarse_grid(const gsw_grid *fine, int axes) {
 /* The divisor of a point's couplings. `total` is the sum of its whole row; `sides` holds, for both
  * sides of each axis of its class, the sum of the couplings on that side. The zero-sum switch: a
  * row that dominates its couplings keeps its sum, so that a point beside a Dirichlet edge
- * interpolates less than 1; a row whose sum vanishes interpolates constants exactly. */
+ * interpolates less than 1. A row whose sum vanishes interpolates constants exactly. */
 GSW_HD double gsw_weight_divisor(double diagonal, double total, double coupled, const double *sides,
                                  int count) {
     const double sign = diagonal < 0 ? -1 : 1;
