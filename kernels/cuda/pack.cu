@@ -4,7 +4,7 @@
  * another. Each block writes every place of its records once.
  *
  * ORDER. A record holds the lines of a pencil at different x; the matrix holds the x of one line
- * side by side. So a block brings coefficients in the order of the matrix into a tile in shared
+ * side by side. So a block brings coefficients in the order of the matrix into a buffer in shared
  * memory, and writes whole records from it. In a run of records each line's points are an interval
  * of x, or two intervals where the line ends in the run. The block reads them in the order of x
  * modulo the run's length. So reads begin at the start of memory sectors. If the axes are turned,

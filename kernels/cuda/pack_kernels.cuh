@@ -3,7 +3,7 @@
 #ifndef GSW_CUDA_PACK_KERNELS_CUH
 #define GSW_CUDA_PACK_KERNELS_CUH
 
-#include "cuda/pack_tile.cuh"
+#include "cuda/pack_buffer.cuh"
 
 namespace {
 
@@ -21,12 +21,12 @@ GSW_HD void gather_diagonal(const pack_plan &plan, const Source &source,
                 d = finish_diagonal(plan, source, place.point,
                                     source.at(plan, place.point, plan.center));
             if (place.used)
-                block.diagonal[diagonal_place(block, member, tile_place(block, place))] = d;
+                block.diagonal[diagonal_place(block, member, buffer_place(block, place))] = d;
         }
     }
 }
 
-/* Coefficients first..last-1 to the tile. */
+/* Coefficients first..last-1 to the buffer. */
 template <typename Stored, typename Source>
 GSW_HD void gather(const pack_plan &plan, const Source &source, const pack_block<Stored> &block,
                    int32_t first, int32_t last, int32_t thread) {
@@ -46,8 +46,8 @@ GSW_HD void gather(const pack_plan &plan, const Source &source, const pack_block
                 }
                 for (int32_t k = 0; k < BATCH; k++) {
                     if (v + k * members < last)
-                        put(plan, block, member, tile_place(block, place), v + k * members - first,
-                            value[k]);
+                        put(plan, block, member, buffer_place(block, place),
+                            v + k * members - first, value[k]);
                 }
                 term += BATCH;
             }
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS)
             const int32_t last = first + plan.pass < total ? first + plan.pass : total;
             gather(plan, source, block, first, last, thread);
             __syncthreads();
-            write_tile(plan, block, first, last, thread);
+            write_buffer(plan, block, first, last, thread);
             __syncthreads();
         }
         __syncthreads();
@@ -123,7 +123,7 @@ GSW_HD void examine_rows(const pack_plan &plan, const Source &csr, const pack_bl
         block.step[t] = plan.tap[t].step;
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
         const pack_place place = place_of_row(plan, block, i);
-        pack_row row = {place.point.row, 0, 0, place.used ? tile_place(block, place) : -1, 0};
+        pack_row row = {place.point.row, 0, 0, place.used ? buffer_place(block, place) : -1, 0};
         if (place.real) {
             int64_t end;
             csr.row_entries(plan, row.row, &row.first, &end);
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(THREADS)
             merge_rows(plan, csr, block, first, last, thread);
             fetch_rows(plan, csr, block, first, last, thread);
             __syncthreads();
-            write_tile(plan, block, first, last, thread);
+            write_buffer(plan, block, first, last, thread);
             __syncthreads();
             first = last;
         } while (first < total);

@@ -1,7 +1,7 @@
-/* pack_tile.cuh: the tile in shared memory through which a block packs a run of records: where its
- * values lie, diagonals, and writing whole records from it. pack.cu explains the order. */
-#ifndef GSW_CUDA_PACK_TILE_CUH
-#define GSW_CUDA_PACK_TILE_CUH
+/* pack_buffer.cuh: the buffer in shared memory through which a block packs a run of records: where
+ * its values lie, diagonals, and writing whole records from it. pack.cu explains the order. */
+#ifndef GSW_CUDA_PACK_BUFFER_CUH
+#define GSW_CUDA_PACK_BUFFER_CUH
 
 #include <float.h>
 
@@ -14,7 +14,7 @@ constexpr int WARPS = THREADS / GSW_TILE_LANES;
 constexpr int BATCH = 4; /* loads of a thread that are under way together */
 constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
 
-/* ---- The tile of a block ----------------------------------------------------------------------
+/* ---- The buffer of a block ----------------------------------------------------------------------
  */
 
 /* A line of the pencil. Its point x is row `row` + x * stride[0], not mirrored. */
@@ -31,22 +31,22 @@ struct pack_row {
     int64_t row;
     int64_t first;
     uint64_t mask;     /* 0: no point */
-    int32_t place;     /* in the tile, for coefficient 0; -1: none */
+    int32_t place;     /* in the buffer, for coefficient 0; -1: none */
     int32_t irregular; /* the columns have to be merged with the stencil */
 };
 
 /* Shared memory of a block, and the run of records that it fills. */
 template <typename Stored> struct pack_block {
-    pack_line *line;    /* [member][lane] */
-    double *diagonal;   /* [member][lane][record]: what is stored, or its reciprocal */
-    Stored *tile;       /* [coefficient][lane][record] */
-    int64_t *step;      /* CSR: steps of the plan's couplings */
-    pack_row *row;      /* CSR: [member][lane][record] in the order of reading */
-    int64_t ticket;     /* of the pencil */
-    int32_t first;      /* record of the run */
-    int32_t count;      /* records in the run: fewer than 1 << run_bits in the last one */
-    int32_t pitch;      /* of a lane in `diagonal` and `tile`: odd, against bank conflicts */
-    int32_t tile_pitch; /* of a coefficient in `tile` */
+    pack_line *line;      /* [member][lane] */
+    double *diagonal;     /* [member][lane][record]: what is stored, or its reciprocal */
+    Stored *buffer;       /* [coefficient][lane][record] */
+    int64_t *step;        /* CSR: steps of the plan's couplings */
+    pack_row *row;        /* CSR: [member][lane][record] in the order of reading */
+    int64_t ticket;       /* of the pencil */
+    int32_t first;        /* record of the run */
+    int32_t count;        /* records in the run: fewer than 1 << run_bits in the last one */
+    int32_t pitch;        /* of a lane in `diagonal` and `buffer`: odd, against bank conflicts */
+    int32_t buffer_pitch; /* of a coefficient in `buffer` */
 };
 
 GSW_HD int32_t lines_of(const pack_plan &plan) {
@@ -83,14 +83,14 @@ GSW_HD pack_block<Stored> block_of(const pack_plan &plan, void *shared, bool csr
     block.first = (int32_t)(job % runs) << plan.run_bits;
     block.count = plan.records - block.first < run ? plan.records - block.first : run;
     block.pitch = lane_pitch(plan);
-    block.tile_pitch = GSW_TILE_LANES * block.pitch + 1;
+    block.buffer_pitch = GSW_TILE_LANES * block.pitch + 1;
     block.line = (pack_line *)shared;
     block.diagonal = (double *)(block.line + lines);
     block.step = (int64_t *)block.diagonal;
     if (plan.diagonal || plan.scale)
         block.step += lines * block.pitch;
     block.row = (pack_row *)(block.step + (csr_rows ? plan.taps : 0));
-    block.tile = (Stored *)(block.row + (csr_rows ? lines * run : 0));
+    block.buffer = (Stored *)(block.row + (csr_rows ? lines * run : 0));
     return block;
 }
 
@@ -148,9 +148,9 @@ GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Stored> &bloc
     return place;
 }
 
-/* Where a value lies in the tile, for coefficient 0. */
+/* Where a value lies in the buffer, for coefficient 0. */
 template <typename Stored>
-GSW_HD int32_t tile_place(const pack_block<Stored> &block, const pack_place &place) {
+GSW_HD int32_t buffer_place(const pack_block<Stored> &block, const pack_place &place) {
     return place.lane * block.pitch + place.record;
 }
 
@@ -160,8 +160,8 @@ GSW_HD int32_t diagonal_place(const pack_block<Stored> &block, int32_t member, i
     return member * GSW_TILE_LANES * block.pitch + place;
 }
 
-/* Puts `value` into the tile as its coefficient `slot`, in the form in which it is stored: scaled,
- * if the part is scaled. Zero stays zero with any diagonal. */
+/* Puts `value` into the buffer as its coefficient `slot`, in the form in which it is stored:
+ * scaled, if the part is scaled. Zero stays zero with any diagonal. */
 template <typename Stored>
 GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
                 int32_t place, int32_t slot, double value) {
@@ -170,7 +170,7 @@ GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t 
             plan.scale_factor * block.diagonal[diagonal_place(block, member, place)];
         value = value != 0 ? value * scale : 0;
     }
-    block.tile[slot * block.tile_pitch + place] = (Stored)value;
+    block.buffer[slot * block.buffer_pitch + place] = (Stored)value;
 }
 
 /* ---- Diagonals --------------------------------------------------------------------------------
@@ -220,26 +220,26 @@ GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Stored> &block,
     return (Stored *)plan.values + (block.ticket * plan.records + block.first + record) * values;
 }
 
-/* Writes coefficients first..last-1 of the run's records from the tile, one warp per record: see
+/* Writes coefficients first..last-1 of the run's records from the buffer, one warp per record: see
  * gsw_packed_value(). `first` is a multiple of `vector`. */
 template <typename Stored>
-GSW_HD void write_tile(const pack_plan &plan, const pack_block<Stored> &block, int32_t first,
-                       int32_t last, int32_t thread) {
+GSW_HD void write_buffer(const pack_plan &plan, const pack_block<Stored> &block, int32_t first,
+                         int32_t last, int32_t thread) {
     constexpr int32_t vector = 16 / (int32_t)sizeof(Stored);
     const int32_t whole = (int32_t)coefficients_of(plan) / vector * vector;
     const int32_t lane = thread % GSW_TILE_LANES;
     for (int32_t record = thread / GSW_TILE_LANES; record < block.count; record += WARPS) {
         Stored *to = record_of(plan, block, record);
-        const Stored *from = block.tile + lane * block.pitch + record;
+        const Stored *from = block.buffer + lane * block.pitch + record;
         int32_t v = first;
         for (; v < last && v < whole; v += vector) {
             pack_vector<Stored> out;
             for (int32_t k = 0; k < vector; k++)
-                out.value[k] = from[(v - first + k) * block.tile_pitch];
+                out.value[k] = from[(v - first + k) * block.buffer_pitch];
             ((pack_vector<Stored> *)to)[v / vector * GSW_TILE_LANES + lane] = out;
         }
         for (; v < last; v++)
-            to[v * GSW_TILE_LANES + lane] = from[(v - first) * block.tile_pitch];
+            to[v * GSW_TILE_LANES + lane] = from[(v - first) * block.buffer_pitch];
     }
 }
 
