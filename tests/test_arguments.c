@@ -250,7 +250,7 @@ START_TEST(columns) {
                  entries[e].vectors[k], POINTS - 1, POINTS);
         expect(&o, e, COLUMNS, apart, ld, GSW_ERROR_INVALID_ARGUMENT, message);
         ld[k] = INT64_MAX / 4;
-        snprintf(message, sizeof message, "%d columns of %s exceed 64-bit sizes", COLUMNS,
+        snprintf(message, sizeof message, "%d right-hand sides of %s exceed 64-bit sizes", COLUMNS,
                  entries[e].vectors[k]);
         expect(&o, e, COLUMNS, apart, ld, GSW_ERROR_OVERFLOW, message);
         ld[k] = INT64_MAX / 24; /* the size exists, the address of the end does not */

@@ -259,8 +259,9 @@ static gsw_status check_vector(gsw_context *context, int64_t points, size_t size
         __builtin_add_overflow(bytes, points, &bytes) ||
         __builtin_mul_overflow(bytes, (int64_t)size, &bytes) ||
         __builtin_add_overflow((uintptr_t)v->data, (uintptr_t)bytes, &end))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "%lld columns of %s exceed 64-bit sizes",
-                        (long long)count, v->name);
+        return gsw_fail(context, GSW_ERROR_OVERFLOW,
+                        "%lld right-hand sides of %s exceed 64-bit sizes", (long long)count,
+                        v->name);
     return GSW_SUCCESS;
 }
 
