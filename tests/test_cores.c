@@ -75,7 +75,7 @@ START_TEST(one_thread_is_always_left) {
 END_TEST
 
 /* Trials that fail become rare; one that succeeds makes them frequent again. */
-START_TEST(patience_grows_and_is_forgotten) {
+START_TEST(backoff_grows_and_is_forgotten) {
     wait_until_long();
     const int first = ms_until_tried();
     wait_until_long();
@@ -99,7 +99,7 @@ int main(void) {
     tcase_add_test(group, a_long_wait_takes_a_thread_for_a_while);
     tcase_add_test(group, a_short_wait_takes_nothing);
     tcase_add_test(group, one_thread_is_always_left);
-    tcase_add_test(group, patience_grows_and_is_forgotten);
+    tcase_add_test(group, backoff_grows_and_is_forgotten);
     suite_add_tcase(suite, group);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

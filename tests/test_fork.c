@@ -13,9 +13,9 @@
 #include "context_fixture.h"
 
 #ifdef GSW_SLOW_BUILD
-enum { CHILDREN = 10, PATIENCE = 20000 /* ms */ };
+enum { CHILDREN = 10, LIMIT_MS = 20000 };
 #else
-enum { CHILDREN = 100, PATIENCE = 1000 };
+enum { CHILDREN = 100, LIMIT_MS = 1000 };
 #endif
 
 /* Threads of a child's contexts; without OpenMP the parent has run none. */
@@ -85,11 +85,11 @@ static int be_a_child(int new_context, const double *expected) {
     return differ;
 }
 
-/* Waits for a child; one that takes longer than PATIENCE is killed. */
+/* Waits for a child; one that takes longer than LIMIT_MS is killed. */
 static int status_of(pid_t child) {
     const struct timespec ms = {.tv_nsec = 1000000};
     int status = -1;
-    for (int waited = 0; waited < PATIENCE; waited++) {
+    for (int waited = 0; waited < LIMIT_MS; waited++) {
         if (waitpid(child, &status, WNOHANG) == child)
             return status;
         nanosleep(&ms, NULL);

@@ -1,5 +1,5 @@
-/* backend.c: the CPU's table of operations: picks the instruction set, keeps packed factors, and
- * hands work to the kernels. */
+/* backend.c: the CPU's table of operations. It picks the instruction set, keeps packed factors, and
+ * calls the kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 
 enum {
     SKEW_SLACK = 2,       /* see derive_chains */
-    SWEEP_GRAIN = 2048,   /* points: waking a thread costs about as much as sweeping so many, */
-    PRODUCT_GRAIN = 4096, /* multiplying a matrix with so many, */
-    VECTOR_GRAIN = 16384, /* or running through so many values */
+    SWEEP_GRAIN = 2048,   /* points: sweeping this many takes about as long as waking a thread, */
+    PRODUCT_GRAIN = 4096, /* rows: so does multiplying this many, */
+    VECTOR_GRAIN = 16384, /* values: and so does passing through this many */
     RHS_BATCH = 8         /* right-hand sides that share one pass over the factor */
 };
 
-/* Memory is touched for the first time in steps of a huge page. */
+/* The first touch of memory goes in steps of one huge page. */
 #define TOUCH_STEP ((int64_t)2 << 20)
 
 struct gsw_packed {
@@ -78,7 +78,7 @@ static gsw_status cpu_synchronize(gsw_context *context) {
     return GSW_SUCCESS;
 }
 
-/* The system clears a page when it is first touched: for large blocks all threads share that. */
+/* The system clears a page at its first touch. For large blocks, all threads share this work. */
 static gsw_status cpu_alloc(gsw_context *context, size_t bytes, void **pointer) {
     GSW_TRY(gsw_alloc(context, bytes, 1, "a vector", pointer));
     volatile char *memory = *pointer;
@@ -237,20 +237,21 @@ static gsw_status cpu_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     return kernels_of(context)->line(context, matrix, options, b, x);
 }
 
-/* ---- Making a factor's storage ----------------------------------------------------------------
+/* ---- Allocating a factor ---------------------------------------------------------------------
  */
 
 /* Chooses the skew. Two steps more than the least keep neighbouring chains off the critical path.
- * Where lines are whole tiles long, a skew of one tile makes every chain end its line between two
- * tiles, unless the pencils are so short that the chains' staggered start would show. */
+ * Where nx is a multiple of a square's side, the skew becomes that side. Then every chain ends its
+ * line between two squares. Short pencils keep the small skew, because the chains' staggered start
+ * would cost them more. */
 static void derive_chains(gsw_chains *g, const gsw_grid *grid, const gsw_stencil *stencil) {
-    const int32_t tile = GSW_VECTOR_LANES;
+    const int32_t square = GSW_VECTOR_LANES;
     gsw_chains_derive(g, grid, stencil, SKEW_SLACK);
-    if (g->nx % tile == 0 && g->skew < tile && g->nx * g->nz >= 32 * tile * tile)
-        gsw_chains_derive(g, grid, stencil, SKEW_SLACK + tile - g->skew);
+    if (g->nx % square == 0 && g->skew < square && g->nx * g->nz >= 32 * square * square)
+        gsw_chains_derive(g, grid, stencil, SKEW_SLACK + square - g->skew);
 }
 
-/* The widest pencils whose padding stays within a tenth of the coefficients. */
+/* Cuts the widest pencils whose padding stays within a tenth of the coefficients. */
 static void choose_chains(gsw_chains *g) {
     const double values = g->part[0].count + g->part[1].count + 1;
     const double limit = 1.1 * (values + 1) / values * (double)g->points;
@@ -280,7 +281,7 @@ static void cpu_factor_close(gsw_context *context, gsw_factor *factor) {
     factor->packed = NULL;
 }
 
-/* First record of each pencil, in lower and in upper order. */
+/* Finds the first record of each pencil, in lower and in upper order. */
 static gsw_status index_pencils(gsw_context *context, struct gsw_packed *packed) {
     const gsw_chains *g = &packed->chains;
     for (int part = 0; part < 2; part++) {
@@ -302,7 +303,7 @@ static gsw_status alloc_counted(gsw_context *context, gsw_factor *factor, size_t
     return GSW_SUCCESS;
 }
 
-/* Coefficients of the parts that the kind has. */
+/* Allocates the coefficients of the parts that the kind has. */
 static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const int present[2]) {
     struct gsw_packed *packed = factor->packed;
     const gsw_chains *g = &packed->chains;
@@ -312,7 +313,8 @@ static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const in
         if (!present[part])
             continue;
         const int64_t values = g->part[part].count + packed->part[part].diagonal;
-        /* Kernels load eight values even from narrow pencils: room behind the last record. */
+        /* Kernels load eight values even from narrow pencils, so there is room after the last
+         * record. */
         GSW_TRY(gsw_alloc(context, (size_t)(g->records * g->chains * values + GSW_VECTOR_LANES),
                           (size_t)size, "the packed factor", &packed->part[part].packed));
         memset((char *)packed->part[part].packed + g->records * g->chains * values * size, 0,
@@ -396,7 +398,8 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
 /* ---- Filling a factor -------------------------------------------------------------------------
  */
 
-/* One coefficient of the row: from `set` if it is there to be taken. */
+/* Adds one coefficient of the row. `slot` is -1 where `set` knows the coefficient and the row does
+ * not take it. */
 static void add_tap(gsw_tap_set *set, const gsw_chains *g, gsw_offset offset, int32_t source,
                     int32_t slot) {
     if (set->transposed) /* the mirror image: offsets ascend, so it has the mirrored index */
@@ -408,8 +411,8 @@ static void add_tap(gsw_tap_set *set, const gsw_chains *g, gsw_offset offset, in
     tap->source = source;
 }
 
-/* Collects the taps of a set; the parts with wanted[] = 0 are known but not taken.
- * wanted: lower part, diagonal, upper part. */
+/* Collects the taps of a set. The parts with wanted[] = 0 get the slot -1. wanted: lower part,
+ * diagonal, upper part. */
 static void collect_taps(gsw_tap_set *set, const gsw_chains *g, const gsw_matrix *matrix,
                          int transposed, const int wanted[3]) {
     const gsw_shape *lower = &g->part[0], *upper = &g->part[1];
@@ -427,7 +430,7 @@ static void collect_taps(gsw_tap_set *set, const gsw_chains *g, const gsw_matrix
     }
 }
 
-/* Where each part of the rows comes from, for every kind. */
+/* Chooses, for every kind, which matrix each part of the rows comes from. */
 static void choose_taps(gsw_eliminate_job *job, const gsw_factor_options *options,
                         const gsw_matrix *matrix, const gsw_matrix *upper) {
     static const int all[3] = {1, 1, 1}, lower_only[3] = {1, 0, 0}, upper_only[3] = {0, 0, 1},

@@ -1,5 +1,5 @@
-/* cores.c: the state behind cores.h. It is advice about speed: threads change it without a lock,
- * and one that reads an old value loses some time and nothing else. */
+/* cores.c: the state that cores.h describes. It only affects speed. Threads change it without a
+ * lock: a thread that reads an old value loses some time and nothing else. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 
 enum {
     LONG_WAIT = 2 * MS,  /* schedulers take a core away for 3 to 4 ms */
-    SAME_EVENT = 5 * MS, /* waits that become long so soon after each other have one cause */
+    SAME_EVENT = 5 * MS, /* long waits that begin within this time of each other have one cause */
     WHILE_MIN = 50 * MS,
     WHILE_MAX = 1000 * MS,
-    TRIAL = 500 * MS, /* all threads are known to be of use after so long without a long wait */
-    THREADS_EACH = 8, /* most threads for each processor, */
-    THREADS_MIN = 64  /* or so many, where that is more */
+    TRIAL = 500 * MS, /* after this time without a long wait, all threads count as useful */
+    THREADS_EACH = 8, /* most threads per processor, */
+    THREADS_MIN = 64  /* or this many, where that is more */
 };
 
 static struct {
-    _Atomic int lost;         /* cores */
-    _Atomic int64_t until;    /* when all threads are tried again */
-    _Atomic int64_t last;     /* when a core was lost last */
-    _Atomic int64_t since;    /* when all threads were tried last */
-    _Atomic int64_t patience; /* how long a lost core counts */
+    _Atomic int lost;        /* cores */
+    _Atomic int64_t until;   /* when all threads are tried again */
+    _Atomic int64_t last;    /* when a core was lost last */
+    _Atomic int64_t since;   /* when all threads were tried last */
+    _Atomic int64_t backoff; /* how long a lost core counts as lost */
 } cores;
 
 #define GET(member)        atomic_load_explicit(&cores.member, memory_order_relaxed)
@@ -51,7 +51,7 @@ static int lost_cores(void) {
     return 0;
 }
 
-/* One of the threads that compute lost its core. */
+/* Counts one core as lost. */
 static void lose_core(int64_t now) {
     int64_t last = GET(last);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): unsafe only while somebody changes the environment */
@@ -59,13 +59,13 @@ static void lose_core(int64_t now) {
         return;
     if (now - last < SAME_EVENT || !atomic_compare_exchange_strong(&cores.last, &last, now))
         return;
-    int64_t patience = GET(patience);
+    int64_t backoff = GET(backoff);
     if (GET(lost) == 0) {
         const int failed = now - GET(since) < TRIAL;
-        patience = !failed ? WHILE_MIN : 2 * patience < WHILE_MAX ? 2 * patience : WHILE_MAX;
-        SET(patience, patience);
+        backoff = !failed ? WHILE_MIN : 2 * backoff < WHILE_MAX ? 2 * backoff : WHILE_MAX;
+        SET(backoff, backoff);
     }
-    SET(until, now + patience);
+    SET(until, now + backoff);
     atomic_fetch_add_explicit(&cores.lost, 1, memory_order_relaxed);
 }
 

@@ -1,15 +1,15 @@
-/* cores.h: how many threads are of use, on a machine that others use as well.
+/* cores.h: how many threads are useful on a machine that other processes use as well.
  *
- * Threads of one kernel wait for each other. Where another process takes a core away from one of
- * them, all the others wait for it, and n threads are slower than n - 1. So a wait that lasts long
- * (one that no kernel of this library makes on an idle machine) counts as a lost core: for a while
- * kernels then run with one thread less. After that all threads are tried again. The while is
- * short at first; it doubles whenever the trial fails, so that a busy machine is tried seldom and
- * an idle one that was disturbed once is soon back to speed. Results do not depend on any of this,
- * since they are the same bits for every number of threads.
+ * Threads of one kernel wait for each other. When another process takes a core from one thread, all
+ * the others wait for that thread. Then n threads are slower than n - 1. So a long wait counts as a
+ * lost core; on an idle machine no kernel of this library waits that long. For some time, kernels
+ * then run with one thread less. After that all threads are tried again. The time is short at first
+ * and doubles whenever the trial fails. So a busy machine is tried rarely, and an idle machine soon
+ * uses all its cores again. Results do not depend on any of this: they have the same bits for every
+ * number of threads.
  *
- * What is known about the cores is common to all contexts of the process. With the environment
- * variable GSW_KEEP_THREADS no core counts as lost: for tests that want more threads than cores. */
+ * All contexts of the process share what is known about the cores. With the environment variable
+ * GSW_KEEP_THREADS no core counts as lost. Tests that want more threads than cores set it. */
 #ifndef GSW_CPU_CORES_H
 #define GSW_CPU_CORES_H
 
@@ -17,24 +17,24 @@
 
 struct gsw_context;
 
-/* Threads that some work is worth now: one for each `grain` of `size`, at most those of the context
- * that have a core. At least 1. */
+/* The number of threads that a piece of work is worth now: one per `grain` of `size`, and at most
+ * the context's threads that have a core. At least 1. */
 int gsw_useful_threads(const struct gsw_context *context, int64_t size, int64_t grain);
 
-/* Most threads that a context takes by itself, however many OpenMP offers. */
+/* Most threads that a context takes by default, however many OpenMP offers. */
 int gsw_thread_limit(void);
 
 /* A wait for another thread: {0} before its first turn. */
 typedef struct gsw_wait {
     unsigned turns;
-    int reported;  /* as a lost core */
-    int64_t began; /* ns; 0 before the first look at the clock */
+    int reported;  /* counted as a lost core */
+    int64_t began; /* ns; 0 before the clock is first read */
 } gsw_wait;
 
-enum { GSW_WAIT_PAUSES = 1024 }; /* turns between two looks at the clock: some 10 us */
+enum { GSW_WAIT_PAUSES = 1024 }; /* turns between two readings of the clock: some 10 us */
 
-/* Gives the core to whoever wants it. Counts a core as lost once the wait is long. It does not
- * sleep: a sleeper is late when the wait ends, which costs more than it gives. */
+/* Yields the core to any other thread that is ready. Counts a core as lost once the wait is long.
+ * It does not sleep, because a sleeping thread would continue too late when the wait ends. */
 void gsw_wait_long(gsw_wait *wait);
 
 /* One turn of a wait. */

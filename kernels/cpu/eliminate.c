@@ -1,10 +1,11 @@
-/* eliminate.c: incomplete factorisation by the skewed wavefront, straight into packed factors.
+/* eliminate.c: incomplete factorisation by the skewed wavefront. It writes packed factors directly.
  *
- * UNIT OF WORK, HAND-OVER, PROGRESS. As in sweep.c: pencils by ticket, chunks of steps, each pencil
- * waits for the one before it by the same rule. What travels is the scaled upper row of a point:
- * its reciprocal pivot and its upper coefficients times that. Within a pencil it is kept in a ring;
- * the last chains of a pencil are also written to its *face*, which the pencils after it read.
- * Kinds whose rows do not depend on each other (SSOR, LOWER, UPPER, LU) skip the waits.
+ * UNIT OF WORK, HAND-OVER, PROGRESS. As in sweep.c: threads take pencils by ticket and work in
+ * chunks of steps, and each pencil waits for the one before it by the same rule. Pencils publish
+ * the scaled upper row of each point: its reciprocal pivot, and its upper coefficients times that.
+ * Within a pencil a ring keeps these rows. The last chains of a pencil are also written to its
+ * *face*, which later pencils read. Kinds whose rows do not depend on each other (SSOR, LOWER,
+ * UPPER, LU) skip the waits.
  *
  * METHOD. ILU(0) in the IKJ order (Saad, algorithm 10.4), written with the scaled rows u' = U / d:
  *
@@ -13,9 +14,8 @@
  *         l_ik  = a_ik / d_k
  *
  * IC(0) is the same on a matrix whose upper part is read from the lower one: L = L1 sqrt(D). DILU
- * makes the updates of the diagonal only, from the matrix's own coefficients (Pommerell and
- * Fichtner, 1991). A lower coefficient that is zero makes no update, so values that do not exist
- * are never used. */
+ * updates the diagonal only, from the matrix's own coefficients (Pommerell and Fichtner, 1991). A
+ * lower coefficient that is zero causes no update, so values that do not exist are never used. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -52,8 +52,9 @@ static inline int all_true(vec_mask v) {
     return (v[0] & v[1]) != 0;
 }
 
-/* Stores a vector that nobody reads soon past the caches, if it fills a cache line and the
- * instruction set can. stream_end() orders such stores before what follows. */
+/* Stores a vector past the caches, for data that no thread reads soon. This needs an instruction
+ * set that has such stores and a vector that fills a cache line. stream_end() orders such stores
+ * before later ones. */
 static inline void stream_f64(double *to, vec v) {
 #if defined(__AVX512F__) && defined(__clang__)
     __builtin_nontemporal_store(v, (vec *)to);
@@ -70,7 +71,7 @@ static inline void stream_end(void) {
 #endif
 }
 
-/* What a thread knows of the pencil it works on. */
+/* A thread's view of its pencil. */
 typedef struct pencil {
     int64_t index;
     int64_t first_chain, first_plane;
@@ -88,9 +89,9 @@ typedef struct worker {
     int32_t center; /* slot of the diagonal */
     int64_t row_values;
     int64_t face_chains;
-    int covered;                                /* every slot has a tap with values */
-    int tiles;                                  /* how coefficients are brought: a tiling */
-    int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_TILES */
+    int covered; /* every slot has a tap with values */
+    int staging; /* how coefficients are brought into step order: an enum staging */
+    int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_SQUARES */
     int32_t tap_valid[GSW_STENCIL_MAX + LANES]; /* -1 where there is a tap, else 0 */
     int64_t margin[3];                          /* how far couplings reach along x, y and z */
     int64_t mask;                               /* ring rows - 1 */
@@ -105,7 +106,7 @@ static double *face_of(const gsw_eliminate_job *job, int64_t index) {
     return job->faces + (index % job->progress->slots) * job->face_values + LANES;
 }
 
-/* Pencil `index` and, as its neighbour, the pencil `back` before it (or the first one). */
+/* Pencil `index`, with the pencil `back` before it as its neighbour (or the first pencil). */
 static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t back) {
     const gsw_chains *g = job->chains;
     const int64_t other = index >= back ? index - back : 0;
@@ -127,7 +128,8 @@ static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t bac
 /* ---- Bringing coefficients into step order ----------------------------------------------------
  */
 
-/* Does the coupling stay in the grid for this line? And in which range of x? */
+/* Whether the coupling stays in the grid for this line; if so, *begin and *end receive the range of
+ * x. */
 static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_offset o,
                             int64_t *begin, int64_t *end) {
     const int64_t y = place->y + o.dy, z = place->z + o.dz;
@@ -136,7 +138,7 @@ static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_off
     return y >= 0 && y < g->ny && z >= 0 && z < g->nz;
 }
 
-/* `run` points of one line from stencil arrays. */
+/* Stages `run` points of one line from stencil arrays. */
 static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
                          int64_t run, double *to) {
     const gsw_stencil_array *array = &set->matrix->array;
@@ -163,8 +165,8 @@ static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_plac
     }
 }
 
-/* Any row: merges its columns with the taps that stay in the grid, both ascending. Returns 0 where
- * a column is no tap. */
+/* Stages any row: merges its columns with the taps that stay in the grid, both ascending. Returns 0
+ * where a column is no tap. */
 static inline __attribute__((always_inline)) int
 stage_any_row(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t x, int64_t k,
               int64_t stop, gsw_itype index_type, gsw_dtype value_type, double *to) {
@@ -182,8 +184,8 @@ stage_any_row(const worker *w, const gsw_tap_set *set, const gsw_place *place, i
     return k == stop;
 }
 
-/* A row that holds every tap, with int32 indices: nothing to search. Returns 0 where it does not.
- */
+/* Stages a row that holds every tap, with int32 indices, without a search. Returns 0 for other
+ * rows. */
 static inline int stage_full_row(const worker *w, const gsw_tap_set *set, int64_t row, int64_t k,
                                  gsw_dtype value_type, double *to) {
     const gsw_csr *csr = &set->matrix->csr;
@@ -204,8 +206,8 @@ static inline int stage_full_row(const worker *w, const gsw_tap_set *set, int64_
     return 1;
 }
 
-/* `run` points of one line from CSR. Returns the first row with a column that is no tap, or whose
- * pointers leave the arrays, or -1. */
+/* Stages `run` points of one line from CSR. Returns the first row that has a column outside the
+ * taps, or pointers outside the arrays. Returns -1 where there is none. */
 static inline __attribute__((always_inline)) int64_t
 stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t run,
                 double *to, gsw_itype index_type, gsw_dtype value_type) {
@@ -229,8 +231,8 @@ stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
     return -1;
 }
 
-/* The same for entries (row + step, row): looks each one up in its row. Returns a row whose
- * pointers leave the arrays, or -1. */
+/* The same for entries (row + step, row): looks up each one in its row. Returns a row whose
+ * pointers lie outside the arrays, or -1. */
 static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
                                     int64_t run, double *to) {
     const gsw_csr *csr = &set->matrix->csr;
@@ -279,7 +281,8 @@ static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_pla
     return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
 }
 
-/* Steps of one chain that belong to one line. Outside the grid: a row of the identity. */
+/* Stages the steps of one chain that belong to one line. Places outside the grid become rows of the
+ * identity. */
 static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int64_t i = 0; !place->inside && i < run; i++)
@@ -291,7 +294,7 @@ static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to
     }
 }
 
-/* Is a tile of eight steps from here on so far inside that every coupling exists? */
+/* Whether the next eight steps lie so far inside the grid that every coupling exists. */
 static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
                               const int64_t margin[3]) {
     return place->inside && place->x >= margin[0] && place->x + LANES <= g->nx - margin[0] &&
@@ -299,7 +302,7 @@ static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
            place->z < g->nz - margin[2];
 }
 
-/* Steps after which a chain needs what is asked for now. */
+/* Number of steps between a prefetch and its use. */
 enum { ASK_ENTRIES = 3 * LANES, ASK_POINTERS = 8 * LANES };
 
 static inline void prefetch_range(const void *from, int64_t bytes) {
@@ -307,10 +310,9 @@ static inline void prefetch_range(const void *from, int64_t bytes) {
         __builtin_prefetch((const char *)from + i);
 }
 
-/* Asks for the entries of the rows that a chain will come to, and for the pointers of rows after
- * them. Chains jump to another plane at the end of their line, where hardware prefetching loses
- * them.
- */
+/* Prefetches the entries of the rows that a chain will reach, and the pointers of rows after them.
+ * Chains jump to another plane at the end of their line, and hardware prefetchers lose them
+ * there. */
 static inline void prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place,
                                  int64_t count) {
     const int32_t *row_ptr = csr->row_ptr;
@@ -325,9 +327,10 @@ static inline void prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_pl
         __builtin_prefetch(row_ptr + place.row + place.x);
 }
 
-/* Eight steps from fp64 stencil arrays for the chains that are deep inside: transposed tiles. */
-static void stage_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
-                       const int deep[LANES], double *to) {
+/* Stages eight steps from fp64 stencil arrays for the chains that are deep inside, by transposed
+ * squares. */
+static void stage_square(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
+                         const int deep[LANES], double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
     int64_t row[LANES], ahead[LANES];
     for (int l = 0; l < LANES; l++) {
@@ -342,19 +345,19 @@ static void stage_tile(const worker *w, const gsw_tap_set *set, const gsw_place 
         if (tap->slot < 0 || !values)
             continue;
         const int64_t shift = set->transposed ? tap->step : 0;
-        vec tile[LANES];
+        vec square[LANES];
         for (int l = 0; l < LANES; l++) {
-            tile[l] = deep[l] ? load_f64(values + (row[l] + shift)) : (vec){0};
+            square[l] = deep[l] ? load_f64(values + (row[l] + shift)) : (vec){0};
             __builtin_prefetch(values + (ahead[l] + shift));
         }
-        transpose_f64(tile);
+        transpose_f64(square);
         for (int s = 0; s < LANES; s++)
-            store_f64(to + s * pitch + tap->slot * LANES, tile[s]);
+            store_f64(to + s * pitch + tap->slot * LANES, square[s]);
     }
 }
 
-/* Do eight rows from `row` on hold every tap, so that their entries are a matrix of 8 x taps? Then
- * *k is its first entry. int32 indices; the loads stay in the arrays. */
+/* Whether eight rows from `row` on hold every tap, so that their entries are a matrix of 8 x taps.
+ * If so, *k is its first entry. Needs int32 indices; the loads stay in the arrays. */
 static inline int eight_full_rows(const worker *w, const gsw_tap_set *set, int64_t row,
                                   int64_t *k) {
     const gsw_csr *csr = &set->matrix->csr;
@@ -375,10 +378,10 @@ static inline int eight_full_rows(const worker *w, const gsw_tap_set *set, int64
     return none_set(differ);
 }
 
-/* Eight steps from CSR for the chains whose rows are full: one transposed tile for each step and
- * eight taps. Returns the chains that it brought, as bits. */
-static uint8_t stage_csr_tile(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
-                              const int deep[LANES], double *to) {
+/* Stages eight steps from CSR for the chains whose rows are full, with one transposed square per
+ * step and eight taps. Returns the bit set of the chains that it staged. */
+static uint8_t stage_csr_square(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
+                                const int deep[LANES], double *to) {
     const gsw_csr *csr = &set->matrix->csr;
     const int64_t count = set->count;
     const double *values[LANES];
@@ -394,23 +397,23 @@ static uint8_t stage_csr_tile(const worker *w, const gsw_tap_set *set, const gsw
     }
     for (int64_t s = 0; s < LANES && full; s++, to += (int64_t)w->slots * LANES) {
         for (int64_t t = 0; t < count; t += LANES) {
-            vec tile[LANES];
+            vec square[LANES];
             for (int l = 0; l < LANES; l++)
-                tile[l] = full >> l & 1 ? load_f64(values[l] + s * count + t) : (vec){0};
-            transpose_f64(tile);
+                square[l] = full >> l & 1 ? load_f64(values[l] + s * count + t) : (vec){0};
+            transpose_f64(square);
             for (int64_t i = 0; i < LANES && t + i < count; i++)
                 if (set->tap[t + i].slot >= 0)
-                    store_f64(to + set->tap[t + i].slot * LANES, tile[i]);
+                    store_f64(to + set->tap[t + i].slot * LANES, square[i]);
         }
     }
     return full;
 }
 
-/* How a job's coefficients can be brought: by transposed tiles of arrays or of CSR, or only one by
- * one. */
-typedef enum tiling { NO_TILES, ARRAY_TILES, CSR_TILES } tiling;
+/* How a job's coefficients are brought into step order: one by one, or by transposed squares of
+ * arrays or of CSR. */
+typedef enum staging { ONE_BY_ONE, ARRAY_SQUARES, CSR_SQUARES } staging;
 
-static tiling tiling_of(const gsw_eliminate_job *job) {
+static staging staging_of(const gsw_eliminate_job *job) {
     int arrays = 0, sets = 0;
     for (int i = 0; i < 2; i++) {
         if (job->taps[i].count == 0)
@@ -420,24 +423,24 @@ static tiling tiling_of(const gsw_eliminate_job *job) {
         arrays += m->format == GSW_FORMAT_STENCIL && m->array.value_type == GSW_F64;
     }
     if (job->chains->chains != LANES)
-        return NO_TILES;
+        return ONE_BY_ONE;
     if (arrays == sets)
-        return ARRAY_TILES;
+        return ARRAY_SQUARES;
     const gsw_matrix *m = job->taps[0].matrix;
     return sets == 1 && !job->taps[0].transposed && m->format == GSW_FORMAT_CSR &&
                    m->csr.index_type == GSW_I32 && m->csr.value_type == GSW_F64
-               ? CSR_TILES
-               : NO_TILES;
+               ? CSR_SQUARES
+               : ONE_BY_ONE;
 }
 
-/* Brings what tiles can bring of a chunk; sets the chains that are complete, tile by tile, as bits.
- */
-static void stage_tiles(worker *w, const pencil *p, int64_t step, int64_t steps,
-                        uint8_t complete[GSW_ELIMINATE_CHUNK / LANES]) {
+/* Stages the part of a chunk that squares can bring. complete[t] receives the bit set of the chains
+ * that square t completes. */
+static void stage_squares(worker *w, const pencil *p, int64_t step, int64_t steps,
+                          uint8_t complete[GSW_ELIMINATE_CHUNK / LANES]) {
     const gsw_tap_set *taps = w->job->taps;
     for (int64_t t = 0; t < GSW_ELIMINATE_CHUNK / LANES; t++) {
         complete[t] = 0;
-        if (w->tiles == NO_TILES || (t + 1) * LANES > steps)
+        if (w->staging == ONE_BY_ONE || (t + 1) * LANES > steps)
             continue;
         gsw_place at[LANES];
         int deep[LANES];
@@ -447,24 +450,24 @@ static void stage_tiles(worker *w, const pencil *p, int64_t step, int64_t steps,
             complete[t] |= (uint8_t)(deep[l] << l);
         }
         double *to = w->chunk + t * LANES * w->slots * LANES;
-        if (w->tiles == CSR_TILES)
-            complete[t] = stage_csr_tile(w, &taps[0], at, deep, to);
-        for (int i = 0; w->tiles == ARRAY_TILES && i < 2 && complete[t]; i++)
+        if (w->staging == CSR_SQUARES)
+            complete[t] = stage_csr_square(w, &taps[0], at, deep, to);
+        for (int i = 0; w->staging == ARRAY_SQUARES && i < 2 && complete[t]; i++)
             if (taps[i].count > 0)
-                stage_tile(w, &taps[i], at, deep, to);
+                stage_square(w, &taps[i], at, deep, to);
     }
 }
 
-/* A chunk of rows to w->chunk. Lanes that are outside the grid, and those that a narrow pencil does
- * not have, become rows of the identity. */
+/* Stages a chunk of rows in w->chunk. Chains outside the grid, and lanes that a narrow pencil does
+ * not use, become rows of the identity. */
 static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps) {
     const int64_t pitch = (int64_t)w->slots * LANES;
     uint8_t complete[GSW_ELIMINATE_CHUNK / LANES];
     if (!w->covered)
         memset(w->chunk, 0, (size_t)(steps * pitch) * sizeof(double));
-    stage_tiles(w, p, step, steps, complete);
+    stage_squares(w, p, step, steps, complete);
     for (int64_t t = 0; w->covered && t * LANES < steps; t++)
-        if (!complete[t]) /* a tile that brings one chain writes all of them, zeros for the others
+        if (!complete[t]) /* a square that brings one chain writes all chains, zeros for the others
                            */
             memset(w->chunk + t * LANES * pitch, 0, (size_t)(LANES * pitch) * sizeof(double));
     for (int64_t l = 0; l < LANES; l++) {
@@ -472,7 +475,7 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
         place.inside = place.inside && l < w->g->chains;
         for (int64_t done = 0; done < steps;) {
             const int skip = complete[done / LANES] >> l & 1;
-            const int64_t limit = w->tiles ? LANES - done % LANES : steps - done;
+            const int64_t limit = w->staging ? LANES - done % LANES : steps - done;
             const int64_t left = w->g->nx - place.x;
             int64_t run = left < limit ? left : limit;
             run = run < steps - done ? run : steps - done;
@@ -488,15 +491,15 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
 /* ---- Elimination ------------------------------------------------------------------------------
  */
 
-/* The face row of the pencil before p that belongs to step `s` of p. Rows that do not exist give
- * some row: no coefficient asks for them. */
+/* The face row, of the pencil before p, that belongs to step `s` of p. Where none exists it returns
+ * some row that no coefficient uses. */
 static inline const double *face_row(const worker *w, const pencil *p, int64_t s) {
     int64_t step = s + p->before_shift;
     step = step < 0 ? 0 : step >= p->before_steps ? p->before_steps - 1 : step;
     return p->before + step * w->row_values * w->face_chains;
 }
 
-/* Row value `value` of the neighbours at chain distance dl, chain by chain: for distant chains and
+/* Row value `value` of the neighbours at chain distance dl, chain by chain. For distant chains, and
  * for pencils narrower than the halo. */
 static vec neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl, int64_t value) {
     const int64_t chains = w->g->chains, face_chains = w->face_chains;
@@ -548,8 +551,7 @@ static inline vec where_nonzero(vec c, vec v) {
     return (vec)((vec_mask)v & (c != (vec){0}));
 }
 
-/* Makes the updates of one step; multipliers[k] receives a_ik / d_k
- * (not for DILU, where it is NULL). */
+/* Performs the updates of one step. multipliers[k] receives a_ik / d_k; it is NULL for DILU. */
 static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *row,
                            double *multipliers) {
     const gsw_updates *updates = w->job->updates;
@@ -566,7 +568,7 @@ static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *
     }
 }
 
-/* Checks the pivots of a step and mends or reports the bad ones. */
+/* Checks the pivots of a step, and shifts or reports the bad ones. */
 static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
     double *pivot = row + w->center * LANES;
     const gsw_factor_kind kind = w->job->kind;
@@ -611,7 +613,7 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
     const int f32 = w->job->factor_type == GSW_F32;
     if (chains == LANES) {
         vec v = load_f64(from);
-        if (f32) { /* narrow first: AVX2 has such shuffles for eight floats, not for eight doubles
+        if (f32) { /* convert first: AVX2 has such shuffles for eight floats, not for eight doubles
                     */
             vec_narrow n = __builtin_convertvector(v, vec_narrow);
             if (reversed)
@@ -661,8 +663,8 @@ static inline void scale_rows(double *values, int32_t count, vec scale) {
     }
 }
 
-/* From an eliminated row to what is packed: scales the parts by the reciprocal diagonals.
- * `multipliers` is the row of L where the elimination has one, else NULL. */
+/* Turns an eliminated row into packed values: scales the parts by the reciprocal diagonals.
+ * `multipliers` is the row of L where the elimination computes one, else NULL. */
 static void finish_step(worker *w, int64_t record, double *row, const double *multipliers) {
     const gsw_eliminate_job *job = w->job;
     vec reciprocal = (vec){0} + 1;
@@ -685,7 +687,7 @@ static void finish_step(worker *w, int64_t record, double *row, const double *mu
     pack_step(w, record, multipliers ? multipliers : row, upper, diagonal);
 }
 
-/* Keeps the scaled upper row for the steps and the pencils to come. */
+/* Keeps the scaled upper row for later steps and pencils. */
 static void keep_row(const worker *w, const pencil *p, int64_t s, const double *row) {
     const int64_t first_chain = w->g->chains - w->face_chains;
     const double *values = row + w->center * LANES;
@@ -742,7 +744,7 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
                 .bad_pivot = INT64_MAX,
                 .misfit = INT64_MAX};
     w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
-    w.tiles = (int)tiling_of(job);
+    w.staging = (int)staging_of(job);
     int32_t tapped = 0;
     for (int i = 0; i < 2; i++)
         for (int32_t t = 0; t < job->taps[i].count; t++)

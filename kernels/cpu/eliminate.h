@@ -9,9 +9,10 @@
 /* Steps that are staged and eliminated together. */
 enum { GSW_ELIMINATE_CHUNK = 16 };
 
-/* Coefficients of a row while it is eliminated: the lower part in the order of part[0] of the
- * chains, the diagonal, the upper part in the order of part[1]. A tap says where coefficient `slot`
- * comes from: entry (row, row + step), or (row + step, row) of the matrix if transposed. */
+/* Coefficients of a row during its elimination are the lower part in the order of part[0] of the
+ * chains, the diagonal, and the upper part in the order of part[1]. A tap describes the source of
+ * coefficient `slot`. It is entry (row, row + step) of the matrix, or (row + step, row) if
+ * transposed. */
 typedef struct gsw_tap {
     gsw_offset offset;
     int64_t step;   /* dx + nx*(dy + ny*dz) */
@@ -42,7 +43,7 @@ typedef struct gsw_eliminate_job {
     gsw_progress *progress;
     void *work; /* threads areas of work_bytes */
     size_t work_bytes;
-    double *faces; /* progress->slots of face_values each */
+    double *faces; /* progress->slots faces of face_values each */
     int64_t face_values;
     /* Results. */
     int64_t bad_pivot;      /* lowest row, or -1 */
@@ -50,17 +51,18 @@ typedef struct gsw_eliminate_job {
     int64_t misfit;         /* lowest row with a coupling outside the stencil, or -1 */
 } gsw_eliminate_job;
 
-/* Lanes at the end of a pencil whose rows later pencils read. */
+/* Chains at the end of a pencil whose rows later pencils read. */
 static inline int64_t gsw_face_chains(const gsw_chains *g) {
     return g->part[0].halo < g->chains ? g->part[0].halo : g->chains;
 }
 
-/* Values of the scaled upper row that travel: reciprocal diagonal and upper part. */
+/* Values of the scaled upper row that a pencil publishes: reciprocal diagonal and upper part. */
 static inline int64_t gsw_row_values(const gsw_chains *g) {
     return 1 + g->part[1].count;
 }
 
-/* Values of one pencil's face, with room to read a vector that ends with its first row. */
+/* Values of one pencil's face. There is room before its first row, because a load may end with that
+ * row. */
 static inline int64_t gsw_face_size(const gsw_chains *g) {
     const int64_t steps = g->nx * g->nz + (int64_t)g->chains * g->skew;
     return GSW_VECTOR_LANES + steps * gsw_row_values(g) * gsw_face_chains(g);

@@ -9,7 +9,7 @@
 #include "cpu/cores.h"
 #include "cpu/jacobi.h"
 
-enum { GRAIN = 16384 }; /* rows: waking a thread costs about as much as scaling so many */
+enum { GRAIN = 16384 }; /* rows: scaling this many takes about as long as waking a thread */
 
 static inline int useful_threads(const gsw_context *context, const gsw_factor *factor) {
     return gsw_useful_threads(context, factor->points, GRAIN);

@@ -1,11 +1,11 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
  * vector.c, spmv.c, line.c, sweep.c, eliminate.c and the kernels of multigrid are compiled several
- * times (on x86-64: baseline, x86-64-v3 and x86-64-v4; elsewhere: once) with GSW_ISA set to a
- * suffix. Each build defines its functions through GSW_ISA_FN and table.c, compiled with them,
- * gathers them in one table. The backend picks the best table that the processor can run.
- * Arithmetic is the same in all of them (the compiler fuses multiply-adds where the instruction set
- * has them). */
+ * times with GSW_ISA set to a suffix. On x86-64 the builds are baseline, x86-64-v3 and x86-64-v4;
+ * elsewhere there is one. Each build defines its functions through GSW_ISA_FN. table.c, compiled
+ * with them, collects them in one table. The backend picks the best table that the processor can
+ * run. Arithmetic is the same in all of them, except that the compiler fuses multiply-adds where
+ * the instruction set has them. */
 #ifndef GSW_CPU_KERNELS_H
 #define GSW_CPU_KERNELS_H
 
@@ -22,9 +22,9 @@ struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
 struct gsw_cpu_multigrid; /* multigrid.h */
 
-/* One way through vectors: updates y = a x + b y, one after the other, then dot products of what
- * they leave. Sums are taken of blocks of fixed size in a fixed order. Where a vector is fp32, the
- * pointer to an fp64 one is NULL; an fp32 y is written, not read: b is then 0. */
+/* One pass over vectors: updates y = a x + b y, one after the other, then dot products of the
+ * updated vectors. Sums are taken over blocks of fixed size in a fixed order. Where a vector is
+ * fp32, the pointer to an fp64 one is NULL. An fp32 y is written and not read, so b is 0. */
 enum { GSW_VECTOR_PASS_MAX = 8 }; /* updates; products */
 
 typedef struct gsw_vector_pass {
@@ -56,8 +56,8 @@ typedef struct gsw_cpu_kernels {
     void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, const void *b,
                  const void *x, void *y);
 
-    /* The same for stencil arrays of the vectors' type, and only on lines whose y and z are
-     * multiples of the steps: other values of y are neither read nor written. */
+    /* The same for stencil arrays of the vectors' type, only on lines whose y and z are multiples
+     * of the steps. Other values of y are neither read nor written. */
     void (*spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int64_t step_y,
                        int64_t step_z, const void *b, const void *x, void *y);
 

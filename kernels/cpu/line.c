@@ -1,31 +1,32 @@
 /* line.c: the direct triangular sweep on the user's own arrays, in parallel and without packing.
  *
- * ONE SWEEP FOR FOUR SOLVES. Everything is said for a sweep that visits the grid upward, in which a
+ * ONE SWEEP FOR FOUR SOLVES. The comments describe a sweep that visits the grid upward, in which a
  * point depends on neighbours at offsets lexicographically before (0, 0, 0). A sweep that runs
- * downward (upper part, or lower part transposed) is that sweep on the mirrored grid
- * (row -> points - 1 - row): `sign` is then -1. Transposes differ only in where coefficients are
- * read: in the neighbour's row instead of the point's own. A row's products are subtracted from the
- * farthest neighbour to the nearest, so the order does not depend on the number of threads.
+ * downward (upper part, or lower part transposed) is that sweep on the mirrored grid (row -> points
+ * - 1 - row): `sign` is then -1. Transposes differ only in where coefficients are read: in the
+ * neighbour's row instead of the point's own. A row's products are subtracted from the farthest
+ * neighbour to the nearest, so the order does not depend on the number of threads.
  *
- * UNIT OF WORK. One line (constant y, z), numbered y + ny * z. Lines are handed out by an atomic
- * ticket, wave by wave: wave w holds the lines with y + shear * z = w, where shear is the smallest
- * that makes all that a line depends on lie in earlier waves (the hyperplane method: Lamport,
- * 1974). So threads that work side by side rarely wait for each other. One thread takes the lines
- * in natural order. A line is solved in blocks of points; each block has a part that vectorises
- * (all neighbours in other lines) and a short recurrence along x.
+ * UNIT OF WORK. One line (constant y, z), numbered y + ny * z. Threads take lines by an atomic
+ * ticket, wave by wave. Wave w holds the lines with y + shear * z = w. The shear is the smallest
+ * that puts everything that a line depends on into earlier waves (the hyperplane method: Lamport,
+ * 1974). So threads that work side by side rarely wait for each other. A single thread takes the
+ * lines in natural order. A line is solved in blocks of points. Each block has a part that
+ * vectorises (all neighbours in other lines) and a short recurrence along x.
  *
- * WHO WAITS FOR WHOM. progress[t] is the number of points of line t that are solved. Only the owner
- * of line t writes it: a release store after each block. Before a block, the owner of a line
- * awaits, with acquire loads, the progress that its neighbours in other lines need; so it sees
- * every value of x that the block reads.
+ * WAITS. progress[t] is the number of points of line t that are solved. Only the owner of line t
+ * writes it, with a release store after each block. Before a block, the owner of a line waits, with
+ * acquire loads, for the progress that its neighbours in other lines need. So it sees every value
+ * of x that the block reads.
  *
- * WHY IT TERMINATES. A neighbour outside the line has a smaller number and lies in an earlier wave;
- * so in either order of the tickets a line waits only for lines with earlier tickets. Whatever line
- * is waited for has an owner, then, a thread that already runs, whatever number of threads OpenMP
- * delivers. Of all unfinished lines with an owner the one with the earliest ticket waits for
- * finished lines only, so it always goes on.
- * When a row does not fit the stencil, its finder raises `stop`; waiting threads see it and leave.
- */
+ * TERMINATION. A neighbour outside the line has a smaller number and lies in an earlier wave. So in
+ * either order of the tickets, a line waits only for lines with earlier tickets. Such a line has an
+ * owner, which is a thread that already runs, whatever number of threads OpenMP provides. Of all
+ * unfinished lines with an owner, the one with the earliest ticket waits for finished lines only,
+ * so it always continues.
+ *
+ * When a row does not fit the stencil, the thread that finds it raises `stop`. Waiting threads see
+ * this flag and leave. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -47,8 +48,8 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* What all threads share. Offsets are those of the part in sweep coordinates, farthest first: `far`
- * of them lead to other lines, the rest stay in the line. */
+/* The state that all threads share. Offsets are those of the part in sweep coordinates, farthest
+ * first: `far` of them lead to other lines, the rest stay in the line. */
 struct plan {
     const gsw_matrix *matrix;
     const void *b;
@@ -56,7 +57,7 @@ struct plan {
     bool transpose, unit;
     int64_t nx, ny, nz, points, lines, block;
     int64_t sign;   /* 1 where the sweep runs upward, else -1 */
-    int64_t stored; /* 1 where the lower part is solved with, else -1: stored offset = stored * d */
+    int64_t stored; /* 1 to solve with the lower part, else -1: stored offset = stored * d */
     int32_t count, far;
     int64_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
     int64_t distance[GSW_STENCIL_MAX]; /* dx + nx * (dy + ny * dz) */
@@ -67,20 +68,21 @@ struct plan {
     _Atomic int64_t *progress; /* of each line */
 };
 
-/* A line that is being solved, and of each offset whether it leads to a line of the grid: from the
- * point to what it depends on, and from the row to what it stores. These differ in transposes. */
+/* A line that is being solved. depends[q]: offset q leads from the point to a line of the grid that
+ * the point depends on. stores[q]: offset q leads to a line of the grid that the row stores a
+ * coupling to. The two differ in transposes. */
 struct line {
     int64_t number;
     bool depends[GSW_STENCIL_MAX];
     bool stores[GSW_STENCIL_MAX];
-    int64_t guess[GSW_STENCIL_MAX]; /* where in its row the last transposed coupling was found */
+    int64_t guess[GSW_STENCIL_MAX]; /* position in its row of the last transposed coupling found */
 };
 
 /* Consecutive points of a line in the user's numbering. */
 struct span {
     int64_t row, x; /* of the first point */
     int64_t length;
-    int64_t swept; /* points of the line that come before in the sweep */
+    int64_t swept; /* points of the line that the sweep visits earlier */
 };
 
 static bool line_exists(const struct plan *plan, int64_t y, int64_t z) {
@@ -107,7 +109,7 @@ static struct span span_of(const struct plan *plan, int64_t number, int64_t swep
     return span;
 }
 
-/* Points of the span whose neighbour at offset q exists along x: first..end-1. */
+/* Points first..end-1 of the span have a neighbour at offset q along x. */
 static void span_clip(const struct plan *plan, const struct span *span, int32_t q, int64_t *first,
                       int64_t *end) {
     const int64_t x = span->x + plan->sign * plan->dx[q];
@@ -116,8 +118,8 @@ static void span_clip(const struct plan *plan, const struct span *span, int32_t 
 }
 
 /* Finds where a row (at coordinate x of its line) stores its couplings: position[q], and *diagonal;
- * -1 where it has none. The entries of the part are consumed in the order of the offsets, so one
- * that is left over is out of order or outside the stencil: then the row does not fit. */
+ * -1 where it has none. The entries of the part are consumed in the order of the offsets. An entry
+ * that remains is out of order or outside the stencil, so the row does not fit. */
 ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, int64_t row,
                               int64_t x, gsw_itype type, int64_t *position, int64_t *diagonal) {
     const gsw_csr *csr = &plan->matrix->csr;
@@ -150,8 +152,8 @@ ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, 
     return true;
 }
 
-/* Where `row` stores the given column, or -1. In neighbouring rows that is mostly the same place,
- * counted from the row's beginning. */
+/* The position where `row` stores the given column, or -1. Neighbouring rows mostly store it at the
+ * same place, counted from the row's beginning. */
 ALWAYS_INLINE int64_t find_entry(const gsw_csr *csr, gsw_itype type, int64_t row, int64_t column,
                                  int64_t *guess) {
     const int64_t begin = gsw_index_at(csr->row_ptr, type, row) - csr->base;
@@ -198,7 +200,7 @@ static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_ty
     return values == GSW_F32 ? solve_span_mixed : solve_span_f64;
 }
 
-/* Waits until `needed` points of a line are solved; false when the solve stops instead. */
+/* Waits until `needed` points of a line are solved. Returns false when the solve stops. */
 static bool await_progress(struct plan *plan, int64_t number, int64_t needed) {
     gsw_wait wait = {0};
     while (atomic_load_explicit(&plan->progress[number], memory_order_acquire) < needed) {
@@ -209,12 +211,12 @@ static bool await_progress(struct plan *plan, int64_t number, int64_t needed) {
     return true;
 }
 
-/* Waits for all that points before `end` of a line read in other lines. */
+/* Waits for every value that points before `end` of a line read from other lines. */
 static bool await_neighbours(struct plan *plan, const struct line *line, int64_t end) {
     for (int32_t q = 0; q < plan->far; q++) {
         const int64_t other = line->number + plan->dy[q] + plan->ny * plan->dz[q];
         int64_t needed = end + plan->dx[q];
-        /* Of offsets to one line the last reaches farthest. */
+        /* Of several offsets to one line, the last reaches farthest. */
         if (q + 1 < plan->far && plan->dy[q] == plan->dy[q + 1] && plan->dz[q] == plan->dz[q + 1])
             continue;
         if (needed > plan->nx)
@@ -225,7 +227,7 @@ static bool await_neighbours(struct plan *plan, const struct line *line, int64_t
     return true;
 }
 
-/* What one thread does; false when it found a row that does not fit. */
+/* The work of one thread. Returns false when it found a row that does not fit. */
 static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
     struct line line = {0};
     for (;;) {
@@ -249,8 +251,8 @@ static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
     }
 }
 
-/* Takes over the part's offsets, farthest first. Those that can never stay inside the grid and
- * those whose array is NULL couple nothing. */
+/* Copies the part's offsets, farthest first. It drops offsets that can never stay inside the grid,
+ * and those whose array is NULL, because they couple nothing. */
 static void plan_offsets(struct plan *plan) {
     const gsw_matrix *matrix = plan->matrix;
     const gsw_stencil *stencil = &matrix->stencil;
@@ -277,7 +279,7 @@ static void plan_offsets(struct plan *plan) {
     }
 }
 
-/* Names the lowest row that does not fit. */
+/* Reports the lowest row that does not fit. */
 static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     const gsw_csr *csr = &plan->matrix->csr;
     int64_t position[GSW_STENCIL_MAX], diagonal, row = 0;
@@ -294,7 +296,7 @@ static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "the matrix was changed while it was solved");
 }
 
-/* Lines wave by wave. An offset moves by dy + shear * dz waves, which is to be negative. */
+/* Orders lines wave by wave. An offset moves by dy + shear * dz waves, which must be negative. */
 static void order_lines(const struct plan *plan, int64_t *order) {
     int64_t shear = 0;
     for (int32_t q = 0; q < plan->far; q++)
@@ -312,7 +314,7 @@ static void order_lines(const struct plan *plan, int64_t *order) {
 }
 
 /* Points between two publications. Where every line waits for the one before it, threads follow
- * each other along x, and blocks must be short for all of them to find work. */
+ * each other along x, so blocks must be short enough to give all threads work. */
 static int64_t choose_block(const struct plan *plan, int threads) {
     const int64_t shared = plan->nx / (4 * (int64_t)threads);
     if (threads == 1 || (plan->ny > 1 && plan->nz > 1) || shared > LINE_BLOCK)
@@ -322,7 +324,7 @@ static int64_t choose_block(const struct plan *plan, int threads) {
 
 static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype vector_type) {
     const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
-    /* Waking a thread costs about as much as solving LINE_GRAIN points. */
+    /* Solving LINE_GRAIN points takes about as long as waking a thread. */
     const int useful = gsw_useful_threads(context, plan->points, LINE_GRAIN);
     const int threads = plan->lines < useful ? (int)plan->lines : useful;
     const size_t lines = (size_t)plan->lines;

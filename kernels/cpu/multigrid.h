@@ -1,16 +1,17 @@
-/* multigrid.h: the CPU's multigrid kernels as the backend calls them, and their serial twins. */
+/* multigrid.h: the CPU's multigrid kernels as the backend calls them, and their serial
+ * references. */
 #ifndef GSW_CPU_MULTIGRID_H
 #define GSW_CPU_MULTIGRID_H
 
 #include "contract/multigrid_ops.h"
 #include "geometry/multigrid.h"
 
-/* Fills the operations with kernels of the context's instruction set. */
+/* The operations, with kernels of the context's instruction set. */
 extern const gsw_multigrid_ops gsw_cpu_multigrid_ops;
 
-/* One sweep of Gauss-Seidel, upwards or `down`, on arrays of `type`; `zero`: x is 0, whatever it
- * holds. With a transfer, a sweep upwards from zero is followed by coarse = R (b - A x), and x +=
- * P coarse comes before one downwards. */
+/* One sweep of Gauss-Seidel, upwards or `down`, on arrays of `type`. With `zero`, x counts as 0 and
+ * its contents are not read. With a transfer, a sweep upwards from zero is followed by coarse = R
+ * (b - A x), and a sweep downwards begins with x += P coarse. */
 typedef struct gsw_smooth_job {
     const gsw_matrix *matrix;
     gsw_dtype type;
@@ -45,16 +46,16 @@ typedef struct gsw_cpu_multigrid {
                     void *y);
 } gsw_cpu_multigrid;
 
-/* reference_multigrid.c: plain and serial. How the rows of a matrix are seen. */
+/* reference_multigrid.c: plain and serial. How it reads the rows of a matrix: */
 typedef enum gsw_reference_rows {
     GSW_ROWS_PLAIN,          /* lumped into 27 slots */
-    GSW_ROWS_SYMMETRIC_PART, /* those of (A + A^T) / 2, cut, lumped: see gsw_rows */
-    GSW_ROWS_SYMMETRIC       /* of a symmetric matrix: lumped so that they stay symmetric */
+    GSW_ROWS_SYMMETRIC_PART, /* rows of (A + A^T) / 2, cut, lumped: see gsw_rows */
+    GSW_ROWS_SYMMETRIC       /* rows of a symmetric matrix: lumped so that they stay symmetric */
 } gsw_reference_rows;
 
-/* Weights of P on the fine grid, from their definition: p holds points x 8 values, of which
- * p[8 row + d] is the weight of the coarse point at (row's coarse point + d), d a bit set of axes.
- * Returns the number of degenerate points. */
+/* Weights of P on the fine grid, from their definition. p holds points x 8 values: p[8 row + d] is
+ * the weight of the coarse point at (row's coarse point + d), where d is a bit set of axes. Returns
+ * the number of degenerate points. */
 int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_reference_rows rows,
                                     double *p);
 

@@ -1,6 +1,6 @@
-/* multigrid_blocks.h: how the set-up of multigrid fetches rows: a block of coarse points brings the
- * rows of the fine points that it needs into small arrays, with zeros where something lies outside
- * a grid, and walks the tables over them. Included by the kernels of each instruction set. */
+/* multigrid_blocks.h: how the set-up of multigrid fetches rows. A block of coarse points copies the
+ * rows of the fine points that it needs into small arrays, with zeros for anything outside a grid.
+ * It then applies the tables to them. Included by the kernels of each instruction set. */
 #ifndef GSW_CPU_MULTIGRID_BLOCKS_H
 #define GSW_CPU_MULTIGRID_BLOCKS_H
 
@@ -16,9 +16,8 @@ enum { LANES = 16 /* coarse points of a block */ };
 
 /* ---- Blocks of lanes --------------------------------------------------------------------------
  *
- * In vectors of four, because compilers make slow string instructions of such short fills and
- * copies, and pass wider vectors through memory where the processor has none.
- */
+ * Vectors of four, because compilers generate slow string instructions for such short fills and
+ * copies, and pass wider vectors through memory where the processor has none. */
 
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 typedef float quad_f32 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -35,7 +34,7 @@ static inline void store(double *to, quad value) {
     *(quad *)to = value;
 }
 
-/* gcc makes two conversions of halves, through memory, where the processor has one. */
+/* gcc splits this into two conversions of halves, through memory, where the processor has one. */
 static inline quad widen_quad(quad_f32 value) {
 #if defined(__AVX__) && !defined(__clang__)
     return (quad)__builtin_ia32_cvtps2pd256(value);
@@ -60,8 +59,8 @@ static inline void widen_lanes(const float *restrict from, double *restrict to) 
         to[l] = from[l];
 }
 
-/* Asks for the values that the next block of a line takes: blocks go through more streams than the
- * hardware's prefetchers follow. */
+/* Prefetches the values of the next block of a line. Blocks read more streams than the hardware's
+ * prefetchers follow. */
 static inline void prefetch_values(const void *array, gsw_dtype type, int64_t at, int64_t count) {
     const int64_t size = type == GSW_F64 ? 8 : 4;
     const char *from = (const char *)array + at * size;
@@ -101,11 +100,12 @@ static inline void add_multiple_lanes(double factor, const double *from, double 
 /* Fine points of a block: lane l is (x + step l, y, z). */
 typedef struct fine_block {
     int64_t x, y, z;
-    int64_t step;  /* 1 or 2 */
-    int64_t ahead; /* values from here to the next block that is fetched; 0: the line goes on */
+    int64_t step; /* 1 or 2 */
+    int64_t
+        ahead; /* values from here to the next block that is fetched; 0: the line continues there */
 } fine_block;
 
-/* Lanes of a block whose x + dx lies in [0, nx). */
+/* The lanes of a block whose x + dx lies in [0, nx). */
 static inline void lanes_inside(int64_t x, int64_t step, int64_t dx, int64_t nx, int64_t *first,
                                 int64_t *last) {
     int64_t low = x < 0 ? -x : 0, high = nx - x;
@@ -122,8 +122,8 @@ static inline void lanes_inside(int64_t x, int64_t step, int64_t dx, int64_t nx,
     *last = high < LANES ? high : LANES;
 }
 
-/* Lanes first..last-1 of array[at + step l], zeros in the others, which are read as well where they
- * lie in the array. */
+/* Lanes first..last-1 of array[at + step l], zeros in the others. The others are read as well where
+ * they lie in the array. */
 static inline __attribute__((always_inline)) void
 fetch_lanes(const void *array, gsw_dtype type, int64_t points, int64_t at, int64_t step,
             int64_t ahead, int64_t first, int64_t last, double *to) {
@@ -152,7 +152,7 @@ fetch_lanes(const void *array, gsw_dtype type, int64_t points, int64_t at, int64
 }
 
 /* Entry e of the rows of a block, zero where row or neighbour is outside the grid. Returns 0 where
- * all are. */
+ * all entries are zero. */
 static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_block *block,
                               double to[LANES]) {
     const gsw_grid *g = &matrix->grid;
@@ -175,7 +175,7 @@ static inline int fetch_entry(const gsw_matrix *matrix, int32_t e, const fine_bl
     return 1;
 }
 
-/* 1 for rows of a block that have couplings, 0 for those that have none. */
+/* 1 for rows of a block that have couplings, 0 for rows that have none. */
 static inline void find_coupled(const gsw_matrix *matrix, const fine_block *block,
                                 double coupled[LANES]) {
     clear_lanes(coupled);
@@ -188,8 +188,8 @@ static inline void find_coupled(const gsw_matrix *matrix, const fine_block *bloc
     }
 }
 
-/* Puts couplings of a block's rows at offset o to 0 where the row that they lead to has none. Only
- * a coupling that is not returned can be one of these. */
+/* Sets couplings of a block's rows at offset o to 0 where the row at the other end has no
+ * couplings. Only couplings without a mirror image need this check. */
 static inline void cut_to_isolated(const gsw_matrix *matrix, gsw_offset o, const fine_block *block,
                                    double value[LANES]) {
     const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, block->step, 0};
@@ -207,8 +207,8 @@ static inline void cut_to_isolated(const gsw_matrix *matrix, gsw_offset o, const
         value[l] = other[l] != 0 ? value[l] : 0;
 }
 
-/* Entry e and what it is in the column of each point: of (A + A^T) / 2, lumped. `coupled`: cut, and
- * whether the rows have couplings. */
+/* Adds entry e of (A + A^T) / 2, lumped: from the row and from the column of each point. Where
+ * `coupled` is not NULL, couplings are cut, and `coupled` states which rows have couplings. */
 static inline void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e,
                                       const fine_block *block, const double *coupled,
                                       double a[GSW_SLOTS][LANES]) {
@@ -232,8 +232,8 @@ static inline void add_symmetric_part(const gsw_transfer *t, const gsw_matrix *m
     }
 }
 
-/* Entry e of a symmetric matrix, lumped so that the result is symmetric: each lump is shared by the
- * two rows that it couples. The diagonal receives what keeps the row's sum. */
+/* Adds entry e of a symmetric matrix, lumped so that the result is symmetric: the two rows that a
+ * lump couples share it. The diagonal receives the difference, so the row's sum stays. */
 static inline void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *matrix, int32_t e,
                                        const fine_block *block, double a[GSW_SLOTS][LANES]) {
     double value[LANES];
@@ -259,7 +259,7 @@ static inline void add_symmetric_lumps(const gsw_transfer *t, const gsw_matrix *
     }
 }
 
-/* The rows of a block as interpolation and product see them. Returns the bit set of the slots that
+/* The rows of a block as interpolation and product use them. Returns the bit set of the slots that
  * are set; the others hold zeros. */
 static inline uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matrix, gsw_rows rows,
                                   const fine_block *block, double a[GSW_SLOTS][LANES]) {
@@ -294,8 +294,8 @@ static inline uint32_t fetch_rows(const gsw_transfer *t, const gsw_matrix *matri
     return slots;
 }
 
-/* Weight `weight` at the coarse points (x.., y, z), which may lie beside the line: what is found
- * there is finite and serves nobody. Returns 0 where the line is outside the grid. */
+/* Weight `weight` at the coarse points (x.., y, z), which may lie beside the line. The values there
+ * are finite and unused. Returns NULL where the line is outside the grid. */
 static inline __attribute__((always_inline)) const double *
 fetch_weight(const gsw_transfer *t, gsw_dtype type, void *const *weights, int32_t weight, int64_t x,
              int64_t y, int64_t z, double own[LANES]) {

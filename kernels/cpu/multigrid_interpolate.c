@@ -1,6 +1,6 @@
 /* multigrid_interpolate.c: the weights of interpolation, with SIMD over blocks of a coarse line and
- * OpenMP over lines. Every result is made by one thread, in an order that the tables of the
- * transfer fix: nothing depends on the number of threads. */
+ * OpenMP over lines. One thread computes each result, in an order that the tables of the transfer
+ * fix. So nothing depends on the number of threads. */
 #include <math.h>
 #include "cpu/multigrid_blocks.h"
 #include "cpu/multigrid_kernels.h"
@@ -33,7 +33,7 @@ static void divide_by(int count, const double sides[6][LANES], const double tota
     }
 }
 
-/* A block's rows, collapsed over the axes outside the class, and what they are divided by. */
+/* A block's rows, collapsed over the axes outside the class, and their divisors. */
 static void collapse(const gsw_transfer *t, int class_, uint32_t slots,
                      const double a[GSW_SLOTS][LANES], double c[GSW_SLOTS][LANES],
                      double divisor[LANES], double diagonal[LANES]) {
@@ -83,7 +83,8 @@ static void take_mean(const gsw_transfer *t, int class_, int64_t x, int64_t y, i
                 gsw_subset_exists(&t->coarse, subset, x, y, z) ? 1.0 / exist : 0;
 }
 
-/* The weights of one class at the coarse points (x.., y, z). Returns the degenerate points. */
+/* Computes the weights of one class at the coarse points (x.., y, z). Returns the number of
+ * degenerate points. */
 static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, gsw_rows rows,
                            gsw_dtype type, void *const *weights, int class_, int64_t x, int64_t y,
                            int64_t z) {
@@ -109,7 +110,7 @@ static int64_t weigh_block(const gsw_transfer *t, const gsw_matrix *matrix, gsw_
                 continue;
             add_product_lanes(c[term->slot], p, w[term->to]);
         }
-        /* Points behind the line have no couplings: their weights are 0. */
+        /* Points beyond the line have no couplings: their weights are 0. */
         double factor[LANES];
         int serve = 1;
 #pragma omp simd reduction(& : serve)
@@ -140,7 +141,7 @@ int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t
     const gsw_grid *g = &t->coarse;
     const int64_t lines = g->ny * g->nz, points = g->nx * lines;
     int64_t degenerate = 0;
-    /* Edges, then faces, then centres: each class rests on smaller ones. */
+    /* Edges, then faces, then centres: each class depends on smaller ones. */
     for (int size = 1; size <= gsw_class_size(t->axes); size++) {
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : degenerate) if (points > SERIAL_LIMIT)
         for (int64_t line = 0; line < lines; line++)

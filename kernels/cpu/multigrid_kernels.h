@@ -1,4 +1,4 @@
-/* multigrid_kernels.h: one instruction set's multigrid kernels, by the files that hold them. */
+/* multigrid_kernels.h: one instruction set's multigrid kernels, by file. */
 #ifndef GSW_CPU_MULTIGRID_KERNELS_H
 #define GSW_CPU_MULTIGRID_KERNELS_H
 

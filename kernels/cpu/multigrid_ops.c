@@ -1,5 +1,5 @@
-/* multigrid_ops.c: the CPU's multigrid operations: picks the kernels and the number of threads, and
- * does what needs no vectors of lanes. */
+/* multigrid_ops.c: the CPU's multigrid operations. It picks the kernels and the number of threads,
+ * and does the work that needs no SIMD. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void put(void *array, gsw_dtype type, int64_t i, double value) {
         ((float *)array)[i] = (float)value;
 }
 
-/* Spreads one line of a CSR over the arrays. Returns the first row that does not fit, or -1. */
+/* Copies one line of a CSR to the arrays. Returns the first row that does not fit, or -1. */
 static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays, int64_t y,
                            int64_t z) {
     const gsw_csr *csr = &matrix->csr;
@@ -108,7 +108,8 @@ static gsw_status cpu_triple(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
-/* A coarse line's diagonal, from that of the fine points at its places. */
+/* Replaces a coarse diagonal that rounding has cancelled by that of the fine point at the same
+ * place. */
 static void mend_line(const gsw_transfer *t, const gsw_matrix *matrix, int64_t y, int64_t z,
                       double *diagonal) {
     const int64_t sx = t->axes & 1 ? 2 : 1, sy = t->axes & 2 ? 2 : 1, sz = t->axes & 4 ? 2 : 1;
@@ -139,7 +140,8 @@ static gsw_status cpu_mend_diagonal(gsw_context *context, const gsw_transfer *tr
 /* ---- Injection --------------------------------------------------------------------------------
  */
 
-/* The fine row of coarse point (0, y, z), and how far those of its line are apart. */
+/* The fine row of coarse point (0, y, z). *step receives the distance of the fine rows of
+ * neighbouring coarse points. */
 static int64_t injected_row(const gsw_transfer *t, int64_t y, int64_t z, int64_t *step) {
     *step = t->axes & 1 ? 2 : 1;
     return gsw_grid_row(&t->fine, 0, t->axes & 2 ? 2 * y : y, t->axes & 4 ? 2 * z : z);
@@ -177,7 +179,7 @@ static gsw_status cpu_inject(gsw_context *context, const gsw_transfer *transfer,
     return GSW_SUCCESS;
 }
 
-/* to = sign * (from at the coarse points); or, upwards, to at the coarse points += from. */
+/* Down: to = sign * (from at the coarse points). Up: adds `from` to `to` at the coarse points. */
 static void inject_vector(const gsw_transfer *t, int threads, gsw_dtype type, int up, int sign,
                           const void *from, void *to) {
     const gsw_grid *g = &t->coarse;
@@ -207,7 +209,7 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
     const int threads = gsw_useful_threads(context, points_of(&transfer->fine), TRANSFER_GRAIN);
     if (transfer->injection) {
         const gsw_cpu_kernels *kernels = context->backend_data;
-        /* Nothing is taken from the other lines. */
+        /* The other lines contribute nothing. */
         kernels->spmv_lines(threads, matrix, type, transfer->axes & 2 ? 2 : 1,
                             transfer->axes & 4 ? 2 : 1, b, x, work);
         inject_vector(transfer, threads, type, 0, 1, work, to);
@@ -312,7 +314,7 @@ static gsw_status cpu_combine(gsw_context *context, gsw_dtype type, int64_t n, d
 /* ---- Sweeps in colours ------------------------------------------------------------------------
  */
 
-/* A sweep in colours over one line, whose points of a colour are every other one. */
+/* A sweep in colours over one line. Every second point has the same colour. */
 static void relax_line(const gsw_matrix *matrix, const gsw_line_stencil *line, gsw_dtype type,
                        int color, int zero, int64_t y, int64_t z, const void *b, void *x) {
     const gsw_grid *g = &matrix->grid;
@@ -374,8 +376,8 @@ static void fill_dense(const gsw_matrix *matrix, int64_t n, double *a) {
     }
 }
 
-/* With v the normalised constants and A v = 0: (A + s v v^T)^-1 maps v to v / s; without that it is
- * the inverse on the complement. */
+/* With v the normalised constants and A v = 0, (A + s v v^T)^-1 maps v to v / s. Without that term
+ * it is the inverse on the complement. */
 static gsw_status cpu_dense_invert(gsw_context *context, const gsw_matrix *matrix, int constants,
                                    double *inverse, double *work) {
     const int64_t n = points_of(&matrix->grid);

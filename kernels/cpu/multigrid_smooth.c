@@ -1,21 +1,22 @@
 /* multigrid_smooth.c: Gauss-Seidel in natural order on a level's own arrays, with the transfer
  * before or after it, line by line, and transfers alone.
  *
- * LINES. A line is solved in two parts. What couples to other lines is summed in vectors. What
- * couples to the point before in the same line is a recurrence of first order, which recursive
- * doubling turns into one of strips. Long lines are cut into segments, always at the same points.
+ * LINES. A line is solved in two parts. Couplings to other lines are summed in vectors. Couplings
+ * to the previous point in the same line form a recurrence of first order. Recursive doubling turns
+ * it into a recurrence over strips. Long lines are cut into segments, always at the same points.
  *
  * PLANES. A unit of work is a plane: constant z, or a line of a flat grid. Threads take planes in
- * the sweep's order by ticket. Plane p waits, before each segment of a line, until plane p - 1 is
- * ahead by `lag` segments: those that the segment couples to, and those whose sums still need the
- * segment's old values. The plane before waited in the same way, so planes further back are far
- * enough, too. Progress is published with release and awaited with acquire (sweep.h): a plane waits
- * for an earlier ticket only, whose owner runs.
+ * the sweep's order by ticket. Before each segment of a line, plane p waits until plane p - 1 is
+ * ahead by `lag` segments. These are the segments that the segment couples to, and those whose sums
+ * still need the segment's old values. The previous plane waited in the same way, so earlier planes
+ * are far enough, too. Progress is published with release and awaited with acquire (sweep.h). A
+ * plane waits for an earlier ticket only, whose owner runs.
  *
- * FUSION. Upwards from zero the residual is -U x, or what stands above the diagonal in general: who
- * finishes the last plane that a coarse plane needs restricts to that coarse plane, while x and the
- * arrays are in the cache. Downwards, who takes plane p adds the coarse correction to plane
- * p + reach first, so that each sum finds corrected values.
+ * FUSION. After a sweep upwards from zero the residual is -U x, or in general the terms above the
+ * diagonal. The thread that finishes the last plane that a coarse plane needs restricts to that
+ * coarse plane, while x and the arrays are in the cache. In a sweep downwards, the thread that
+ * takes plane p adds the coarse correction to plane p + reach first. So each sum finds corrected
+ * values.
  *
  * Neither a thread's share nor the number of threads changes the order of any sum. */
 #include <stdlib.h>
@@ -28,20 +29,21 @@
 
 enum {
     SEGMENT = 256,        /* points of a line that are solved between two publications */
-    AHEAD = 256,          /* values from here to what is asked for */
+    AHEAD = 256,          /* distance of prefetches in values */
     STRIPS = 4,           /* summed together, to hide the latency of the multiply-adds */
     RESTRICT_BLOCK = 256, /* coarse points whose residual is computed together */
-    RESTRICT_LINES = 16,  /* coarse lines of a task: their neighbours' residuals are made twice */
-    WORKERS_MAX = 62      /* threads */
+    RESTRICT_LINES =
+        16, /* coarse lines per task: the residuals of their neighbours are computed twice */
+    WORKERS_MAX = 62 /* threads */
 };
 
-/* How a sweep goes through a grid. */
+/* The order in which a sweep visits a grid. */
 typedef struct walk {
-    int64_t planes, lines, segments; /* of the grid, of a plane, of a line */
-    int64_t lag;                     /* segments that the plane before must be ahead, this one's
-                                        included */
-    int64_t reach;                   /* planes that a coupling spans at most */
-    int flat;                        /* planes are lines: the grid has one z only */
+    int64_t planes, lines, segments; /* per grid, per plane, per line */
+    int64_t
+        lag; /* segments that the plane before must be ahead, including this plane's own segment */
+    int64_t reach; /* planes that a coupling spans at most */
+    int flat;      /* planes are lines: the grid has one z only */
     int down;
 } walk;
 
@@ -49,7 +51,7 @@ typedef struct place {
     int64_t y, z;
 } place;
 
-/* Coarse lines cy0..cy1-1 of plane cz, of the vector `to`. */
+/* Restricts to coarse lines cy0..cy1-1 of plane cz, of the vector `to`. */
 typedef struct restriction {
     const gsw_transfer *transfer;
     void *const *weights;

@@ -1,15 +1,14 @@
-/* multigrid_survey.c: what a level's matrix is like, and copies of it, with SIMD over blocks of a
- * line and OpenMP over lines. Every result is made by one thread, in an order that does not depend
- * on the number of threads. */
+/* multigrid_survey.c: properties of a level's matrix, and copies of it, with SIMD over blocks of a
+ * line and OpenMP over lines. One thread computes each result, in an order that does not depend on
+ * the number of threads. */
 #include <float.h>
 #include <math.h>
 #include "cpu/multigrid_blocks.h"
 #include "cpu/multigrid_kernels.h"
 
-enum { PARTS = 256 /* sums and extremes that are made apart */ };
+enum { PARTS = 256 /* sums and extremes that are computed separately */ };
 
-/* ---- What a matrix is like -------------------------------------------------------------------
- */
+/* ---- Properties of a matrix ------------------------------------------------------------------ */
 
 /* Sums and extremes over some lines. */
 typedef struct tally {
@@ -20,7 +19,7 @@ typedef struct tally {
     int symmetric, zero_sums, isolated;
 } tally;
 
-/* Entry e against its mirror image, entry `mirror` (-1: none), whose rows are the neighbours. */
+/* Compares entry e with its mirror image: entry `mirror` of the neighbouring rows (-1: none). */
 static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
                            const fine_block *block, const double value[LANES],
                            const double diagonal[LANES], tally *sums) {
@@ -67,12 +66,12 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
             add_lanes(value, axis_sum[1]);
         if (o.dz != 0)
             add_lanes(value, axis_sum[2]);
-        /* One of each pair is enough, and that which has no mirror image. */
+        /* It is enough to compare one entry of each pair, and each entry without a mirror image. */
         if (sums->symmetric && (e > center || mirror[e] < 0))
             compare_mirror(matrix, e, mirror[e], block, value, diagonal, sums);
     }
     for (int64_t l = count; l < LANES; l++)
-        diagonal[l] = DBL_MAX; /* behind the line: rows that say nothing */
+        diagonal[l] = DBL_MAX; /* beyond the line: these rows do not count */
     int bad = 0, unbalanced = 0, isolated = 0;
 #pragma omp simd reduction(| : bad, unbalanced, isolated)
     for (int l = 0; l < LANES; l++) {
@@ -91,8 +90,8 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
             sums->coupling[axis][l] += share > 0 ? share : 0;
         }
     }
-    /* Of couplings whose absolute values add up to s and which add up to t, those that are positive
-     * make (s + t) / 2. */
+    /* For couplings with sum t and sum of absolute values s, the sum of the positive ones is (s +
+     * t) / 2. */
     for (int l = 0; l < LANES; l++) {
         const double d = fabs(diagonal[l]), own = l < count ? 1 : 0;
         const double off = size[l] / d - own, sum = total[l] / diagonal[l] - own;
@@ -157,7 +156,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
     result->same_sign /= (double)(g->nx * lines);
 }
 
-/* Stencil arrays copied line by line, with zeros where a coupling leaves the grid. */
+/* Copies stencil arrays line by line, with zeros where a coupling leaves the grid. */
 void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_dtype type,
                                     void *const *arrays) {
     const gsw_grid *g = &matrix->grid;

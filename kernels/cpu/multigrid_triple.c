@@ -1,6 +1,6 @@
 /* multigrid_triple.c: the triple product R A P on stencils, with SIMD over blocks of a coarse line
- * and OpenMP over lines. Every result is made by one thread, in an order that the tables of the
- * transfer fix: nothing depends on the number of threads. */
+ * and OpenMP over lines. One thread computes each result, in an order that the tables of the
+ * transfer fix. So nothing depends on the number of threads. */
 #include "cpu/multigrid_blocks.h"
 #include "cpu/multigrid_kernels.h"
 
@@ -9,14 +9,14 @@
 
 enum {
     PAIRS = LANES + 4
-}; /* of fine points; the first is that of the coarse point before lane 0 */
+}; /* of fine points; the first pair belongs to the coarse point before lane 0 */
 
-/* The rows of a fine line around a block: one array per slot for the even points, and one for the
- * odd points, of the coarse points x - 1, x, ...; or, where lines are not coarsened, of points x.
- */
+/* The rows of a fine line around a block. Each slot has one array for the even points and one for
+ * the odd points, of the coarse points x - 1, x, ... Where lines are not coarsened, they hold
+ * points x. */
 typedef struct product_line {
     double even[GSW_SLOTS][PAIRS], odd[GSW_SLOTS][PAIRS];
-    uint32_t slots; /* those that are set; the others hold zeros */
+    uint32_t slots; /* slots that are set; the others hold zeros */
 } product_line;
 
 /* Splits 2 PAIRS values into even and odd ones. */
@@ -36,7 +36,8 @@ static inline void split_pairs_f32(const float *from, double *even, double *odd)
     }
 }
 
-/* Entry e of a fine line's pairs. Returns 0 where all are zero. Asks for values so far ahead. */
+/* Entry e of a fine line's pairs. Returns 0 where all entries are zero. Prefetches values at the
+ * distance `ahead`. */
 static int split_entry(const gsw_matrix *matrix, int32_t e, int64_t x, int64_t y, int64_t z,
                        int64_t ahead, double even[PAIRS], double odd[PAIRS]) {
     const gsw_grid *g = &matrix->grid;
@@ -65,7 +66,7 @@ static int split_entry(const gsw_matrix *matrix, int32_t e, int64_t x, int64_t y
     return 1;
 }
 
-/* The line (y, z) of the fine grid, which is inside. */
+/* Fetches the line (y, z) of the fine grid, which must be inside. */
 static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, int64_t x,
                                int64_t y, int64_t z, product_line *line) {
     line->slots = 0;
@@ -92,9 +93,9 @@ static void fetch_product_line(const gsw_transfer *t, const gsw_matrix *matrix, 
 
 /* One contribution to a row of A P: lanes of a product_line times a weight. */
 typedef struct factors {
-    int32_t lanes;      /* of the coupling: which double of the product_line */
-    int32_t slot;       /* that it comes from */
-    const void *weight; /* NULL: 1; moved by the shift */
+    int32_t lanes;      /* position of the coupling's lanes: which double of the product_line */
+    int32_t slot;       /* slot of the coupling */
+    const void *weight; /* NULL: 1; includes the shift */
     int8_t shift_y, shift_z;
 } factors;
 
@@ -103,7 +104,7 @@ typedef struct target {
     int32_t first, last, to;
 } target;
 
-/* What all blocks of a product share: the transfer's terms, by their targets. */
+/* The state that all blocks of a product share: the transfer's terms, sorted by target. */
 typedef struct product {
     const gsw_transfer *t;
     const gsw_matrix *matrix;
@@ -121,7 +122,7 @@ static void sort_terms(product *s) {
     int32_t factors_made = 0, targets = 0;
     for (int32_t r = 0; r < t->rows; r++) {
         const gsw_product_row *row = &t->row[r];
-        /* Lanes of the first coarse point: one behind the start, but for the odd point before. */
+        /* Lanes of the first coarse point: one after the start, except for the odd point before. */
         const int32_t odd = row->at[0] == 0 ? 0 : GSW_SLOTS * PAIRS, lane = row->at[0] >= 0;
         s->first_target[r] = targets;
         for (int32_t to = 0; to < GSW_SLOTS; to++) {
@@ -157,7 +158,7 @@ static inline quad load_weights(gsw_dtype type, const void *weights, int64_t at)
     return widen_quad(load_f32((const float *)weights + at));
 }
 
-/* Adds what one target's contributions sum up to, times r, to the block's coarse coupling. */
+/* Adds the sum of one target's contributions, times r, to the block's coarse coupling. */
 static inline __attribute__((always_inline)) void
 add_target(const product *s, gsw_dtype type, const product_line *line, const target *aim,
            const coarse_block *at, const quad r[4], double sum[LANES]) {
@@ -201,8 +202,9 @@ static void add_product_row(const product *s, const product_line *line, int32_t 
     }
 }
 
-/* Zeros where a coupling of a block's points leaves the coarse grid: those of the whole block where
- * it leaves the plane of lines, else of the point at the end of its line. */
+/* Stores zeros where a coupling of a block's points leaves the coarse grid. Where it leaves the
+ * plane of lines, the whole block gets zeros. Otherwise the point at the end of its line gets
+ * one. */
 static void store_zeros(const gsw_transfer *t, int32_t slot, int64_t x, int64_t y, int64_t z,
                         int64_t count, double *const *coarse) {
     const gsw_grid *g = &t->coarse;
@@ -226,8 +228,8 @@ static inline void store_range(double *to, const double *from, int64_t first, in
             to[l] = from[l];
 }
 
-/* Puts a block's coarse coupling `slot` where it belongs, and its mirror image into the lower part
- * of a symmetric product. */
+/* Stores a block's coarse coupling `slot`, and its mirror image in the lower part of a symmetric
+ * product. */
 static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64_t y, int64_t z,
                            const double sum[LANES], double *const *coarse) {
     const gsw_grid *g = &t->coarse;
@@ -251,7 +253,7 @@ static void store_coupling(const gsw_transfer *t, int32_t slot, int64_t x, int64
                     last);
 }
 
-/* Asks for the weights that the next line of coarse points finds on the plane behind it. */
+/* Prefetches the weights that the next line of coarse points reads from the next plane. */
 static void prefetch_weights(const product *s, const coarse_block *at) {
     const gsw_transfer *t = s->t;
     const int64_t ahead = at->row + gsw_grid_row(&t->coarse, 0, 2, t->axes & 4 ? 1 : 0);

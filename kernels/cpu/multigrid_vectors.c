@@ -3,7 +3,7 @@
 #include <math.h>
 #include "cpu/multigrid_kernels.h"
 
-enum { PARTS = 256 /* maxima that are made apart */ };
+enum { PARTS = 256 /* maxima that are computed separately */ };
 
 /* Smaller vectors are not worth waking the other threads. */
 #define SERIAL_LIMIT 4096
@@ -28,7 +28,7 @@ static void combine(int threads, gsw_dtype type, int64_t n, double a, const void
         combine_f32(threads, n, (float)a, x, (float)b, y);
 }
 
-/* The largest |from[i]|, NaN left out; eight maxima side by side. */
+/* The largest |from[i]| except NaN, with eight maxima side by side. */
 static double largest(int64_t n, const double *from) {
     double own[8] = {0}, most = 0;
     int64_t i = 0;
@@ -54,7 +54,7 @@ static void narrow(int threads, int64_t n, const double *from, float *to, double
     }
     for (int p = 0; p < PARTS; p++)
         most = part[p] > most ? part[p] : most;
-    /* NaN and infinity go through as they are. */
+    /* NaN and infinity stay as they are. */
     const int exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
     const double factor = ldexp(1, -exponent);
     *scale = ldexp(1, exponent);

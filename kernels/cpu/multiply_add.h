@@ -1,8 +1,8 @@
 /* multiply_add.h: a*x + c of single values in one rounding, where the instruction set can do it.
  *
- * Written out because contraction is left to the compiler's choice: it may fuse either product of
- * a*x + b*y, or none in a loop whose sums it takes in order, and not the same in every part of a
- * loop. */
+ * It is written out because contraction is the compiler's choice. The compiler may fuse either
+ * product of a*x + b*y, or none in a loop whose sums it takes in order. It need not choose the same
+ * in every part of a loop. */
 #ifndef GSW_CPU_MULTIPLY_ADD_H
 #define GSW_CPU_MULTIPLY_ADD_H
 

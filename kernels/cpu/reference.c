@@ -65,8 +65,8 @@ int gsw_reference_entry(const gsw_matrix *matrix, int64_t row, int32_t e, double
     return 0;
 }
 
-/* Whether the row pointers stay in the arrays, and all entries of the row's part in the stencil,
- * in ascending order. */
+/* Whether the row pointers stay in the arrays, and all entries of the row's part are in the
+ * stencil, in ascending order. */
 static bool csr_row_fits(const gsw_matrix *matrix, gsw_part part, int64_t row) {
     const gsw_csr *csr = &matrix->csr;
     int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
@@ -95,7 +95,7 @@ static void append(struct row *t, int64_t column, double value) {
     t->count++;
 }
 
-/* Row `row` of T: the offsets of the part ascend, and so do the columns. */
+/* Row `row` of T. The offsets of the part ascend, and so do the columns. */
 static void get_row(const gsw_matrix *matrix, gsw_part part, int64_t row, struct row *t) {
     const gsw_stencil *stencil = &matrix->stencil;
     int32_t first = part == GSW_LOWER ? 0 : stencil->center + 1;
@@ -107,8 +107,8 @@ static void get_row(const gsw_matrix *matrix, gsw_part part, int64_t row, struct
     }
 }
 
-/* Row `row` of T^T, which is column `row` of T: row j of T couples to `row` at the offset that
- * leads from j to `row`. The last offset leads there from the smallest j. */
+/* Row `row` of T^T, which is column `row` of T. Row j of T couples to `row` at the offset that
+ * leads from j to `row`. The last offset comes from the smallest j. */
 static void get_column(const gsw_matrix *matrix, gsw_part part, int64_t row, struct row *t) {
     const gsw_stencil *stencil = &matrix->stencil;
     int32_t first = part == GSW_LOWER ? 0 : stencil->center + 1;

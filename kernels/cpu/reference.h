@@ -1,8 +1,8 @@
-/* reference.h: the serial oracles that everything else is compared with.
+/* reference.h: the serial references that everything else is compared with.
  *
  * The triangular sweep (gsw_reference_sptrsv, declared in kernels.h) is also an algorithm that
- * users may choose. The factorisations serve the tests only. All of it is written to be checked by
- * eye against the textbook, not to be fast. */
+ * users may choose. Only the tests use the factorisations. All functions are written so that a
+ * reader can check them against the textbook. They are not fast. */
 #ifndef GSW_CPU_REFERENCE_H
 #define GSW_CPU_REFERENCE_H
 
@@ -18,12 +18,12 @@ int64_t gsw_reference_neighbour(const gsw_grid *grid, int64_t row, gsw_offset of
 int gsw_reference_entry(const gsw_matrix *matrix, int64_t row, int32_t e, double *value);
 
 /* Factorisations in fp64. Couplings that the matrix does not store count as zeros of the pattern,
- * which is the whole stencil inside the grid. The factors come as stencil arrays in natural order:
- * lower[e] is written for e <= center, upper[e] for e >= center; arrays of other offsets are not
- * looked at and may be NULL. What lies outside the grid is set to 0.
+ * which is the whole stencil inside the grid. The factors are stencil arrays in natural order:
+ * lower[e] is written for e <= center, upper[e] for e >= center. Arrays of other offsets are not
+ * used and may be NULL. Values outside the grid are set to 0.
  *
- * Each returns the lowest row whose pivot is zero or not finite (IC0: or negative), or -1. It goes
- * on past a bad pivot as IEEE arithmetic leads it. */
+ * Each returns the lowest row whose pivot is zero or not finite (IC0: or negative), or -1. After a
+ * bad pivot it continues in IEEE arithmetic. */
 
 /* L has a unit diagonal. */
 int64_t gsw_reference_ilu0(const gsw_matrix *matrix, double *const *lower, double *const *upper);

@@ -17,8 +17,8 @@ static int64_t neighbour(const gsw_matrix *matrix, int64_t row, int32_t e) {
     return gsw_reference_neighbour(&matrix->grid, row, matrix->stencil.offsets[e], 1);
 }
 
-/* Index of the offset that leads from the end of offset `from` to the end of offset `to`, both
- * starting at the same row, or -1 where the stencil has no such offset. */
+/* Index of the offset that leads from the end of offset `from` to the end of offset `to`. Both
+ * start at the same row. -1 where the stencil has no such offset. */
 static int32_t offset_to(const gsw_stencil *stencil, int32_t from, int32_t to) {
     const gsw_offset a = stencil->offsets[from], b = stencil->offsets[to];
     return gsw_stencil_find(stencil, (gsw_offset){b.dx - a.dx, b.dy - a.dy, b.dz - a.dz});

@@ -1,5 +1,5 @@
 /* reference_multigrid.c: interpolation and triple product point by point, from their definitions.
- * Serial, and shares no table with the kernels: the oracle that they are compared with. */
+ * It is serial and shares no table with the kernels, which are compared with it. */
 #include <math.h>
 #include <string.h>
 #include "contract/csr.h"
@@ -50,7 +50,7 @@ static void add_lumped(const int o[3], double c, double a[27]) {
     }
 }
 
-/* Whether a row has no entry but its diagonal. */
+/* Whether a row has no entry except its diagonal. */
 static int isolated(const gsw_matrix *m, const point *p) {
     for (int32_t e = 0; e < m->stencil.count; e++)
         if (e != m->stencil.center && entry(m, e, p) != 0)
@@ -191,7 +191,8 @@ int64_t gsw_reference_interpolation(const gsw_matrix *matrix, int axes, gsw_refe
     return degenerate;
 }
 
-/* Calls for each coarse point that a fine point interpolates from: its row and weight. */
+/* Lists the coarse points that a fine point interpolates from: rows and weights. Returns their
+ * number. */
 static int coarse_points(const gsw_grid *coarse, const point *fine, int axes, const double *weights,
                          int64_t rows[8], double values[8]) {
     int count = 0;

@@ -1,6 +1,6 @@
-/* simd.h: eight lanes as one vector, with the compiler's vector extension (gcc >= 12, clang), so
- * the same source serves every instruction set. Needs VALUE (double or float) and SIMD(name), which
- * gives names for that type; included once for each type. */
+/* simd.h: eight lanes as one vector, with the compiler's vector extension (gcc >= 12, clang). So
+ * the same source serves every instruction set. It needs VALUE (double or float) and SIMD(name),
+ * which gives names for that type. It is included once for each type. */
 
 typedef VALUE SIMD(vec) __attribute__((vector_size(8 * sizeof(VALUE)), may_alias));
 typedef VALUE SIMD(loose)
@@ -14,8 +14,8 @@ static inline __attribute__((always_inline)) void SIMD(store)(VALUE *to, SIMD(ve
     *(SIMD(loose) *)to = value;
 }
 
-/* Lane l becomes lane l + dl of [halo, own], dl = 0, -1 or -2: `halo_end` points behind the value
- * of lane -1. */
+/* Lane l receives lane l + dl of [halo, own], dl = 0, -1 or -2. `halo_end` points just after the
+ * value of lane -1. */
 static inline __attribute__((always_inline)) SIMD(vec)
     SIMD(from_lane)(const VALUE *halo_end, SIMD(vec) own, int dl) {
     if (dl == 0)
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) SIMD(vec)
 }
 
 #if PARTS == 2
-/* Transposes an 8 x 8 tile in 4 x 4 blocks, whose rows fit registers. */
+/* Transposes an 8 x 8 square in 4 x 4 blocks, whose rows fit registers. */
 typedef VALUE SIMD(quad)
     __attribute__((vector_size(4 * sizeof(VALUE)), aligned(sizeof(VALUE)), may_alias));
 
@@ -43,21 +43,21 @@ static inline __attribute__((always_inline)) void SIMD(transpose_block)(const SI
 }
 
 static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
-    VALUE *tile = (VALUE *)r;
+    VALUE *square = (VALUE *)r;
     for (int i = 0; i < 8; i += 4)
         for (int j = i; j < 8; j += 4) {
             SIMD(quad) here[4], there[4];
             for (int k = 0; k < 4; k++) {
-                here[k] = *(const SIMD(quad) *)(tile + 8 * (i + k) + j);
-                there[k] = *(const SIMD(quad) *)(tile + 8 * (j + k) + i);
+                here[k] = *(const SIMD(quad) *)(square + 8 * (i + k) + j);
+                there[k] = *(const SIMD(quad) *)(square + 8 * (j + k) + i);
             }
-            SIMD(transpose_block)(here, tile + 8 * j + i);
+            SIMD(transpose_block)(here, square + 8 * j + i);
             if (i != j)
-                SIMD(transpose_block)(there, tile + 8 * i + j);
+                SIMD(transpose_block)(there, square + 8 * i + j);
         }
 }
 #else
-/* Transposes an 8 x 8 tile: three rounds that swap off-diagonal blocks of 4, 2 and 1. */
+/* Transposes an 8 x 8 square in three rounds, which swap off-diagonal blocks of 4, 2 and 1. */
 static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
 #define SWAP(i, distance, ...)                                                                     \
     do {                                                                                           \

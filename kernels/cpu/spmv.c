@@ -1,9 +1,9 @@
 /* spmv.c: products with a matrix: y = A x, or the residual y = b - A x.
  *
- * A row's products are added in ascending order of the columns, one fused multiply-add each where
- * the instruction set has them, starting from 0 or b. Stencil arrays are walked line by line: each
- * line is cut into the points whose neighbours along x all exist, which are computed in vectors
- * without looking at the boundary, and the few points at its ends. */
+ * A row's products are added in ascending order of the columns, starting from 0 or b. Each addition
+ * is a fused multiply-add where the instruction set has one. Stencil arrays are processed line by
+ * line. In each line, the points whose neighbours along x all exist are computed in vectors,
+ * without checks of the boundary. The few points at the ends are computed one by one. */
 #include <stdint.h>
 
 #include "contract/csr.h"
@@ -14,19 +14,19 @@
 /* Smaller matrices are not worth waking the other threads. */
 #define SERIAL_LIMIT 8192
 
-/* Points of a line that one task computes: also lines of a flat grid are shared among threads. */
+/* Points of a line per task, so that threads share lines of a flat grid, too. */
 #define SEGMENT 16384
 
-/* Rows of a CSR that one task computes. */
+/* Rows of a CSR per task. */
 #define ROWS 2048
 
-/* Points of a line are computed in strips, so many at a time to hide the latency of the
+/* Points of a line are computed in strips, this many at a time, to hide the latency of the
  * multiply-adds. */
 enum { STRIPS = 4 };
 
 /* The hardware's prefetchers follow fewer arrays than a large stencil has. So at most TERMS of them
- * are added up at a time, for SPAN points, whose sums stay in the first-level cache; and
- * coefficients are asked for PREFETCH bytes ahead. */
+ * are added at a time, for SPAN points, whose sums stay in the first-level cache. Coefficients are
+ * prefetched PREFETCH bytes ahead. */
 enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #define STRIP STRIP_VALUES(VALUE)
 

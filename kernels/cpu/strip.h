@@ -1,8 +1,9 @@
-/* strip.h: vectors that fill one register, unaligned. Wider ones than the processor has go through
- * memory with some compilers. The same source serves every instruction set.
+/* strip.h: vectors that fill one register, unaligned. Some compilers pass wider vectors through
+ * memory. The same source serves every instruction set.
  *
- * STRIP_VALUES(VALUE) is how many values a strip holds; STRIP_ZIP_LOW and its kin are lists of
- * lanes for __builtin_shufflevector of two strips: they interleave, or take every other lane. */
+ * STRIP_VALUES(VALUE) is the number of values in a strip. STRIP_ZIP_LOW and its variants are lists
+ * of lanes for __builtin_shufflevector of two strips: they interleave, or take every second
+ * lane. */
 #ifndef GSW_CPU_STRIP_H
 #define GSW_CPU_STRIP_H
 

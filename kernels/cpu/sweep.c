@@ -1,26 +1,27 @@
 /* sweep.c: the skewed wavefront on packed factors, OpenMP and SIMD.
  *
- * UNIT OF WORK. A pencil (chains.h). A thread takes the next one from an atomic ticket and goes
- * through it in chunks of GSW_SWEEP_CHUNK steps: it brings b and the halo (x of the chains of the
- * pencils before) from natural order into step order, makes the steps, and puts x back into natural
- * order. All chains of a step are computed together, each in a SIMD lane of its own.
+ * UNIT OF WORK. A pencil (chains.h). A thread takes the next pencil from an atomic ticket and
+ * sweeps it in chunks of GSW_SWEEP_CHUNK steps. For each chunk it copies b and the halo (x of the
+ * chains of earlier pencils) from natural order into step order. It then performs the steps and
+ * copies x back into natural order. All chains of a step are computed together, one per SIMD lane.
  *
- * HAND-OVER. After each chunk a thread publishes the steps that it has passed (release); before a
- * chunk it waits (acquire) until the pencil before has passed all steps whose x the halo of the
- * chunk needs: halo chain -h at step s lies at the position that chain `chains`-h of the pencil
- * before reaches at step s + chains*skew. Pencils further back are then far enough too, since the
- * pencil before waited for them in the same way.
+ * HAND-OVER. After each chunk a thread publishes the number of steps that it has passed (release).
+ * Before a chunk it waits (acquire) until the previous pencil has passed all steps whose x the halo
+ * of the chunk needs. Halo chain -h at step s lies at the position that chain `chains`-h of the
+ * previous pencil reaches at step s + chains*skew. Earlier pencils are then far enough too, because
+ * the previous pencil waited for them in the same way.
  *
- * PROGRESS. A pencil waits only for the one with the ticket before, which a running thread holds or
- * has finished. The unfinished pencil with the smallest ticket waits for a finished one, so it goes
- * on. This needs no particular number of threads. Pencils finish in the order of their tickets (the
- * last chunk of each waits for the end of the one before), so at most `threads` are unfinished at a
- * time, and a progress slot is never reused while somebody still waits for its old meaning.
+ * PROGRESS. A pencil waits only for the pencil with the previous ticket, which a running thread
+ * holds or has finished. The unfinished pencil with the smallest ticket waits for a finished one,
+ * so it continues. This needs no particular number of threads. Pencils finish in the order of their
+ * tickets, because the last chunk of each waits for the end of the previous one. So at most
+ * `threads` pencils are unfinished at a time, and no progress slot is reused while another thread
+ * waits for its old meaning.
  *
  * ARITHMETIC. x_i = b_i * d_i, then x_i -= c_ij x_j with fused multiply-add for j in ascending
- * order (of the mirrored grid in upper sweeps), where d is the reciprocal diagonal and c the row
- * scaled by it. A zero coefficient is skipped, not multiplied: couplings that leave the grid are
- * zeros that meet arbitrary values, and NaN or infinity must not travel along them. The result does
+ * order (of the mirrored grid in upper sweeps). Here d is the reciprocal diagonal, and c the row
+ * scaled by it. A zero coefficient is skipped, not multiplied. Couplings that leave the grid are
+ * zeros next to arbitrary values, and NaN or infinity must not travel along them. The result does
  * not depend on the number of threads or on the chunk. */
 #include <string.h>
 #include "geometry/named_shapes.h"
@@ -37,29 +38,30 @@ typedef struct chunk {
     int64_t steps; /* at most GSW_SWEEP_CHUNK */
     int64_t mask;  /* ring rows - 1 */
     int diagonal;
-    int apart; /* x is not b: its lines are to be fetched as well */
-    /* The packed factor is asked for ahead of its use, evenly over the time that a chunk takes:
-     * some of it with every tile that is moved, the rest with every step. */
+    int apart; /* x is not b: its lines must be prefetched as well */
+    /* The packed factor is prefetched ahead of its use, evenly over the time that a chunk takes:
+     * some of it with every square, the rest with every step. */
     const char *stream;
-    int64_t stream_tile, stream_step; /* bytes */
+    int64_t stream_square, stream_step; /* bytes */
 } chunk;
 
 enum {
-    STREAM_AHEAD = 8192, /* bytes: what arrives in about one memory latency */
-    STREAM_TILE = 512    /* most bytes to ask for while a tile is moved */
+    STREAM_AHEAD = 8192, /* bytes that arrive in about one memory latency */
+    STREAM_SQUARE = 512  /* most bytes to prefetch with one square */
 };
 
 static void stream_begin(chunk *c, const void *packed, int64_t record_bytes) {
-    const int64_t tile = 8 * record_bytes / 4; /* of 8 steps' records: half goes with two tiles */
+    const int64_t square =
+        8 * record_bytes / 4; /* of 8 steps' records: two squares prefetch half */
     c->stream = (const char *)packed + STREAM_AHEAD;
-    c->stream_tile = tile < STREAM_TILE ? tile : STREAM_TILE;
-    c->stream_step = record_bytes - 2 * c->stream_tile / 8;
+    c->stream_square = square < STREAM_SQUARE ? square : STREAM_SQUARE;
+    c->stream_step = record_bytes - 2 * c->stream_square / 8;
 }
 
-static inline void stream_tile(chunk *c) {
-    for (int64_t i = 0; i < c->stream_tile; i += GSW_CACHE_LINE)
+static inline void stream_square(chunk *c) {
+    for (int64_t i = 0; i < c->stream_square; i += GSW_CACHE_LINE)
         __builtin_prefetch(c->stream + i);
-    c->stream += c->stream_tile;
+    c->stream += c->stream_square;
 }
 
 /* Number of steps that a chain stays on its line, at most `limit`. */
@@ -68,8 +70,8 @@ static inline int64_t line_run(const gsw_chains *g, const gsw_place *place, int6
     return left < limit ? left : limit;
 }
 
-/* Tiles that can be moved before one of eight chains comes to the end of its line. */
-static inline int64_t whole_tiles(const gsw_chains *g, const gsw_place at[8], int64_t steps) {
+/* Squares that can be copied before one of eight chains reaches the end of its line. */
+static inline int64_t whole_squares(const gsw_chains *g, const gsw_place at[8], int64_t steps) {
     int64_t left = steps;
     for (int l = 0; l < 8; l++)
         left = line_run(g, &at[l], left);
@@ -82,7 +84,7 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 }
 
 /* The code for each vector type, and within it for each type of coefficient. */
-/* Registers that eight lanes take. */
+/* Registers that hold eight lanes. */
 #if defined(__AVX2__) && !defined(__AVX512F__)
 #define PARTS 2
 #else

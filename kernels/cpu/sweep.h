@@ -1,8 +1,9 @@
 /* sweep.h: one sweep of a packed factor on the CPU, and how pencils wait for each other.
  *
- * Progress is one number a pencil in flight. Pencil q has passed absolute step t (absolute: counted
- * from plane 0, so that pencils that start in different planes compare) when its slot holds at
- * least q*span + t; it is finished at (q+1)*span. Slots are reused modulo `slots` > threads. */
+ * Each unfinished pencil has one number for its progress. Steps are counted from plane 0
+ * (absolute), so that pencils that start in different planes compare. Pencil q has passed absolute
+ * step t when its slot holds at least q*span + t. It is finished at (q+1)*span. Slots are reused
+ * modulo `slots` > threads. */
 #ifndef GSW_CPU_SWEEP_H
 #define GSW_CPU_SWEEP_H
 
@@ -13,8 +14,9 @@
 #include <gridsweep/matrix.h>
 
 enum {
-    GSW_VECTOR_LANES = 8, /* SIMD lanes: chains of the pencils that vectorised kernels sweep */
-    GSW_SWEEP_CHUNK = 64, /* steps between two polls of the pencil before; multiple of 8 */
+    GSW_VECTOR_LANES = 8, /* SIMD lanes, which is the number of chains of the pencils that
+                             vectorised kernels sweep */
+    GSW_SWEEP_CHUNK = 64, /* steps between two polls of the previous pencil; multiple of 8 */
     GSW_CACHE_LINE = 64
 };
 
@@ -49,7 +51,8 @@ static inline void gsw_progress_finish(gsw_progress *progress, int64_t pencil) {
     gsw_progress_publish(progress, pencil, progress->span);
 }
 
-/* Returns when `pencil` has passed absolute step `step` or is finished; at once for pencil -1. */
+/* Returns when `pencil` has passed absolute step `step` or is finished. Returns at once for pencil
+ * -1. */
 static inline void gsw_progress_wait(gsw_progress *progress, int64_t pencil, int64_t step) {
     if (pencil < 0)
         return;
@@ -60,7 +63,7 @@ static inline void gsw_progress_wait(gsw_progress *progress, int64_t pencil, int
         gsw_wait_turn(&wait);
 }
 
-/* Rows of a ring that keeps `reach` steps while a chunk is written: a power of two. */
+/* Rows of a ring that keeps `reach` steps while a chunk is written. A power of two. */
 static inline int64_t gsw_ring_rows(int64_t reach) {
     int64_t rows = GSW_SWEEP_CHUNK;
     while (rows < reach + GSW_SWEEP_CHUNK)
@@ -81,12 +84,13 @@ typedef struct gsw_sweep_job {
     void *x;
     int64_t ldb, ldx;
     gsw_progress *progress;
-    void *work; /* threads areas of gsw_sweep_work_bytes() */
+    void *work; /* `threads` areas of gsw_sweep_work_bytes() */
     size_t work_bytes;
-    int64_t batch; /* right-hand sides that one area serves */
+    int64_t batch; /* right-hand sides that share one area */
 } gsw_sweep_job;
 
-/* Scratch of one thread for `batch` right-hand sides: a ring of x for each, halo, staged b. */
+/* Scratch of one thread for `batch` right-hand sides: a ring of x and a halo for each, and the
+ * staged b. */
 static inline size_t gsw_sweep_work_bytes(const gsw_chains *g, int upper, gsw_dtype vector_type,
                                           int64_t batch) {
     const gsw_shape *shape = &g->part[upper];

@@ -1,4 +1,4 @@
-/* table.c: the kernels of one instruction set, gathered. See kernels.h. */
+/* table.c: the table of one instruction set's kernels. See kernels.h. */
 #include "cpu/kernels.h"
 
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);

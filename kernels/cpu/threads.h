@@ -1,4 +1,4 @@
-/* threads.h: OpenMP where there is OpenMP, one thread where there is none. */
+/* threads.h: OpenMP in builds that have it, otherwise one thread. */
 #ifndef GSW_CPU_THREADS_H
 #define GSW_CPU_THREADS_H
 

@@ -1,8 +1,8 @@
 /* vector.c: fp64 vector operations for the Krylov solvers.
  *
  * The result of every operation depends on the vectors' length and values alone, never on the
- * number of threads: elementwise ones trivially so, and sums because they are taken in blocks of
- * fixed size whose partial sums are added in a fixed order. */
+ * number of threads. Elementwise operations have this property by themselves. Sums are taken in
+ * blocks of fixed size, and their partial sums are added in a fixed order. */
 #include <stdint.h>
 
 #include "contract/krylov_passes.h"
@@ -16,12 +16,12 @@
 /* Shorter vectors are not worth waking the other threads. */
 #define SERIAL_LIMIT 16384
 
-/* Elements of a block: one page of each vector, and the length over which one running sum is
- * allowed to lose digits. */
+/* Elements per block: one page of each vector. It bounds the length over which one running sum
+ * loses digits. */
 #define BLOCK 4096
 
-/* Elements of a chunk: as many of all vectors of a pass fit the first-level cache. A multiple of
- * 32, and so is a block of it. */
+/* Elements per chunk: small enough that chunks of all vectors of a pass fit the first-level cache.
+ * It is a multiple of 32, and a block is a multiple of it. */
 #define CHUNK 512
 
 /* Most partial sums of a product; they live on the stack. */
@@ -45,7 +45,7 @@ void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y) {
         y[i] = x[i];
 }
 
-/* Without b*y: what y holds, a NaN for one, must not come through. */
+/* y is not read where b is 0, so a NaN in y does not reach the result. */
 static void scale(int threads, int64_t n, double a, const double *x, double *y) {
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t i = 0; i < n; i++)
@@ -93,7 +93,7 @@ static void narrow_chunk(int64_t n, double a, const double *x, float *y) {
         y[i] = (float)(a * x[i]);
 }
 
-/* Adds products to 32 running sums, except up to 31 behind the last whole group. */
+/* Adds products to 32 running sums, except up to 31 after the last whole group. */
 static void add_products(int64_t n, const double *x, const double *y, vec_f64 sum[4]) {
     vec_f64 own[4] = {sum[0], sum[1], sum[2], sum[3]};
     for (int64_t i = 0; i + 32 <= n; i += 32)
@@ -103,7 +103,7 @@ static void add_products(int64_t n, const double *x, const double *y, vec_f64 su
         sum[k] = own[k];
 }
 
-/* Adds up the running sums in a fixed order, and what is left: products i to n - 1. */
+/* Adds the running sums in a fixed order, and then the remaining products i to n - 1. */
 static double end_products(int64_t i, int64_t n, const double *x, const double *y,
                            const float *y_f32, const vec_f64 sum[4]) {
     vec_f64 lanes = (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -136,8 +136,8 @@ static void product_of_one(const gsw_vector_pass *pass, int d, int64_t i, int64_
     add_products(length, pass->product[d].x + i, y, sum);
 }
 
-/* The whole pass over one block, chunk by chunk: the cache holds a chunk from one update or product
- * to the next. */
+/* The whole pass over one block, chunk by chunk. A chunk stays in the cache from one update or
+ * product to the next. */
 static void pass_block(const gsw_vector_pass *pass, int64_t begin, int64_t n, double *sums) {
     vec_f64 sum[GSW_VECTOR_PASS_MAX][4];
     for (int d = 0; d < pass->products; d++)
