@@ -100,9 +100,8 @@ static inline void add_multiple_lanes(double factor, const double *from, double 
 /* Fine points of a block: lane l is (x + step l, y, z). */
 typedef struct fine_block {
     int64_t x, y, z;
-    int64_t step; /* 1 or 2 */
-    int64_t
-        ahead; /* values from here to the next block that is fetched; 0: the line continues there */
+    int64_t step;  /* 1 or 2 */
+    int64_t ahead; /* values to the next fetched block; 0: the line continues there */
 } fine_block;
 
 /* The lanes of a block whose x + dx lies in [0, nx). */

@@ -32,16 +32,14 @@ enum {
     AHEAD = 256,          /* distance of prefetches in values */
     STRIPS = 4,           /* summed together, to hide the latency of the multiply-adds */
     RESTRICT_BLOCK = 256, /* coarse points whose residual is computed together */
-    RESTRICT_LINES =
-        16, /* coarse lines per task: the residuals of their neighbours are computed twice */
-    WORKERS_MAX = 62 /* threads */
+    RESTRICT_LINES = 16,  /* coarse lines per task: it recomputes its neighbours' residuals */
+    WORKERS_MAX = 62      /* threads */
 };
 
 /* The order in which a sweep visits a grid. */
 typedef struct walk {
     int64_t planes, lines, segments; /* per grid, per plane, per line */
-    int64_t
-        lag; /* segments that the plane before must be ahead, including this plane's own segment */
+    int64_t lag;   /* segments that the plane before must be ahead, this segment included */
     int64_t reach; /* planes that a coupling spans at most */
     int flat;      /* planes are lines: the grid has one z only */
     int down;

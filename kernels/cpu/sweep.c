@@ -51,8 +51,7 @@ enum {
 };
 
 static void stream_begin(chunk *c, const void *packed, int64_t record_bytes) {
-    const int64_t square =
-        8 * record_bytes / 4; /* of 8 steps' records: two squares prefetch half */
+    const int64_t square = 8 * record_bytes / 4; /* two squares prefetch half of 8 records */
     c->stream = (const char *)packed + STREAM_AHEAD;
     c->stream_square = square < STREAM_SQUARE ? square : STREAM_SQUARE;
     c->stream_step = record_bytes - 2 * c->stream_square / 8;

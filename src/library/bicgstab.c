@@ -5,10 +5,11 @@
 
 typedef struct bicgstab {
     double *r;      /* residual; s after the first half of an iteration */
-    double *shadow; /* the fixed vector that it is made orthogonal to */
+    double *shadow; /* the fixed vector that the residual becomes orthogonal to */
     double *p, *v;  /* direction and its product */
     double *t;      /* the product of s */
-    /* M^-1 p and M^-1 s, which x takes; where M is applied from the left or not at all, p and s. */
+    /* M^-1 p and M^-1 s, which are added to x. Where M is applied from the left, or there is no M,
+     * they are p and s. */
     double *p_hat, *s_hat;
 } bicgstab;
 
@@ -44,7 +45,7 @@ static gsw_status iterate(gsw_krylov_run *run) {
     return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION, (void *[]){m.p, m.v, m.r});
 }
 
-/* Finds out whether the product that a scalar was made of is 0: then A is singular. */
+/* Checks whether the product behind a vanished scalar is 0. If so, A is singular. */
 static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
     const bicgstab m = vectors_of(run);
     const long long iteration = (long long)run->iterations + 1;

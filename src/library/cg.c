@@ -1,6 +1,6 @@
 /* cg.c: the preconditioned conjugate gradient method. Hestenes and Stiefel (1952); Saad, Iterative
- * Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. Matrix and preconditioner may be
- * negative definite as well: what gives an indefinite one away is a change of sign. */
+ * Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. Matrix and preconditioner may also be
+ * negative definite. A change of sign shows that one of them is indefinite. */
 #include <float.h>
 #include <math.h>
 
@@ -8,7 +8,7 @@
 
 typedef struct cg {
     double *r, *p;
-    double *w; /* A p, and then M^-1 r: one is done with before the other is made */
+    double *w; /* A p, and then M^-1 r: A p is no longer needed then */
     double *z; /* where M^-1 r lies: w, or r without a preconditioner */
     /* With a preconditioner that works in fp32: its r and z, scaled. z is not used then. */
     int narrow;
@@ -40,8 +40,7 @@ static gsw_status start(gsw_krylov_run *run) {
                     : GSW_SUCCESS;
 }
 
-/* An iteration ends where a norm is checked: of r, or of z where the preconditioned one is asked
- * for. */
+/* An iteration ends where a norm is checked: the norm of r, or of z for the preconditioned norm. */
 static gsw_status iterate_preconditioned(gsw_krylov_run *run, const cg *m) {
     GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION, (void *[]){m->p, m->z}));
     GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m->p, m->w));
@@ -71,9 +70,9 @@ static gsw_status iterate(gsw_krylov_run *run) {
     return gsw_krylov_pass(run, GSW_CG_UPDATE_NORM, (void *[]){run->x, m.p, m.r, m.w});
 }
 
-/* ---- what a breakdown means ---- */
+/* ---- the meaning of a breakdown ---- */
 
-/* A scalar product of vectors of these lengths that is no more than its rounding errors. */
+/* Whether a scalar product of vectors of these lengths is no more than its rounding errors. */
 static int negligible(double product, double length, double other) {
     return fabs(product) <= 64 * DBL_EPSILON * length * other;
 }
@@ -92,10 +91,10 @@ static gsw_status explain_rz(gsw_krylov_run *run, const cg *m, double rz) {
                                            : "indefinite");
 }
 
-/* The sign of p'Ap has changed, or it is 0. For a semidefinite A of norm |A|, |Ap|^2 <= |A| p'Ap:
- * where p'Ap is rounding error, Ap is small as well, and p lies in the null space. If Ap is not
- * small, A has eigenvalues of both signs, or is not symmetric; unless what p was made of was
- * rounding error before, and x has grown with it. */
+/* The sign of p'Ap has changed, or it is 0. For a semidefinite A of norm |A|, |Ap|^2 <= |A| p'Ap.
+ * So where p'Ap is rounding error, Ap is small as well, and p lies in the null space. If Ap is not
+ * small, A has eigenvalues of both signs or is not symmetric. The exception: p came from vectors
+ * that were rounding errors already, and x has grown with it. */
 static gsw_status explain_pw(gsw_krylov_run *run, const cg *m, double pw) {
     const char *meaning = "the matrix is indefinite or not symmetric";
     double p, w, size, b, rounding;

@@ -1,5 +1,5 @@
-/* choice.c: which preconditioner and which method serve a matrix. choice.h says in which order what
- * decides; the figures behind the limits are in the comments beside them. */
+/* choice.c: which preconditioner and which method suit a matrix. choice.h describes the order of
+ * the criteria. The comments beside the limits give the figures that they rest on. */
 #include <gridsweep/choice.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,38 +21,38 @@
 GSW_ENDS_WITH(gsw_choice_options, factor);
 GSW_ENDS_WITH(gsw_choice, text);
 
-/* Below this every method takes less than a millisecond or so. */
+/* With fewer points, every method takes about a millisecond or less. */
 enum { POINTS_LEAST = 1000 };
 
-/* Products with M^-1 that multigrid's set-up and cycles are worth, measured on one core: 25 to 31
- * with 5 to 13 offsets, 10 to 13 with 19 and more, where a coarse level is no denser than a fine
- * one. */
+/* Set-up and cycles of multigrid cost as much as this many products with M^-1, measured on one
+ * core: 25 to 31 with 5 to 13 offsets, 10 to 13 with 19 and more offsets, where a coarse level is
+ * no denser than a fine one. */
 enum { OFFSETS_FEW = 15, WORTH_FEW = 27, WORTH_MANY = 12 };
 
-/* CG with Jacobi takes so many times the iterations of IC(0): 2.0 on hpcg, 2.3 on poisson. */
+/* Iterations of CG with Jacobi per iteration with IC(0): 2.0 on hpcg, 2.3 on poisson. */
 #define JACOBI_ITERATIONS 2.3
 
-/* Where so much of the couplings lies along one axis, elimination along it may be next to exact. */
+/* Where this share of the couplings lies along one axis, elimination along it may be almost
+ * exact. */
 #define ONE_AXIS 0.95
 
-/* A cycle takes as long as so many iterations with the factor, with few and with many offsets. */
+/* A cycle takes as long as this many iterations with the factor, with few and with many offsets. */
 #define CYCLE_FEW  2.7
 #define CYCLE_MANY 1.0
 
 enum { STEPS = 2 };
 
-/* One cycle is enough where it leaves so little of an error that is smooth and rough in equal
- * parts. It may also leave little because smoothing alone removes what is rough: then another cycle
- * tells.
- */
+/* One cycle is enough where it leaves at most this share of an error that is smooth and rough in
+ * equal parts. The share may also be small because smoothing alone removes the rough part. Then a
+ * second cycle decides. */
 #define GOOD_CYCLE 0.25
 enum { CYCLES = 2 };
 
-/* Where more of the couplings than this have the sign of their diagonal, interpolation has little
- * to go by: random signs make a half, fourth-order Laplacians 0.06. */
+/* Where more of the couplings than this share have the sign of their diagonal, interpolation works
+ * badly. Random signs give 0.5, fourth-order Laplacians 0.06. */
 #define SAME_SIGN 0.4
 
-/* ---- the preconditioner that owns what it applies ---- */
+/* ---- the preconditioner that owns its factor or hierarchy ---- */
 
 typedef struct owner {
     gsw_factor *factor;
@@ -86,7 +86,7 @@ static gsw_status owner_check(const void *self, gsw_context *context) {
     return gsw_preconditioner_check(context, ((const owner *)self)->inner);
 }
 
-/* Leaves an owner of nothing. */
+/* Frees the contents of an owner. */
 static void drop(owner *o) {
     gsw_preconditioner_destroy(o->inner);
     gsw_multigrid_destroy(o->multigrid);
@@ -121,9 +121,9 @@ static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
     return status;
 }
 
-/* ---- making candidates ---- */
+/* ---- creating candidates ---- */
 
-/* A choice on its way. */
+/* A choice in progress. */
 typedef struct search {
     gsw_context *context;
     const gsw_matrix *matrix;
@@ -134,7 +134,7 @@ typedef struct search {
     char no_factor[512], no_multigrid[512]; /* why there is none; else "" */
 } search;
 
-/* Whether a candidate's failure is an answer, not an error of the call. */
+/* Whether a candidate's failure is an answer and not an error of the call. */
 static int is_answer(gsw_status status) {
     return status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED ||
            status == GSW_ERROR_OUT_OF_MEMORY;
@@ -156,7 +156,7 @@ static gsw_status make_factor(search *s, gsw_factor_kind kind, owner *o) {
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_factor(s->context, o->factor, &o->inner);
     if (status == GSW_SUCCESS)
-        status = gsw_context_synchronize(s->context); /* a pivot on a device is found here */
+        status = gsw_context_synchronize(s->context); /* a bad pivot on a device is reported here */
     end_trial(s, &quiet, status, s->no_factor);
     if (status != GSW_SUCCESS)
         drop(o);
@@ -188,9 +188,9 @@ static gsw_status take_factor(search *s) {
     return status;
 }
 
-/* ---- what the coefficients say ---- */
+/* ---- properties of the coefficients ---- */
 
-/* The facts of a matrix, and the method and the factor that follow from them. */
+/* Sets the facts of a matrix, and the method and the factor that follow from them. */
 static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t points,
                        const gsw_survey *survey) {
     if (survey != NULL) {
@@ -218,7 +218,7 @@ static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
     return status;
 }
 
-/* Looks at the coefficients. `survey` stays empty where the backend has none. */
+/* Surveys the coefficients. `survey` stays empty where the backend has no survey. */
 static gsw_status look(gsw_context *context, const gsw_matrix *matrix, int64_t points,
                        gsw_choice *choice, gsw_survey *survey) {
     *survey = (gsw_survey){.bad_row = -1};
@@ -234,7 +234,7 @@ static gsw_status look(gsw_context *context, const gsw_matrix *matrix, int64_t p
     return GSW_SUCCESS;
 }
 
-/* Refuses arguments of both calls. */
+/* Checks the arguments of both calls. */
 static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gsw_choice *choice,
                         int64_t *points) {
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
@@ -309,7 +309,7 @@ static void explain(search *s, gsw_reason reason) {
 
 /* ---- the decision ---- */
 
-/* What speaks for the factor before anything is tried; else MULTIGRID. */
+/* A reason for the factor that holds before anything is tried; else MULTIGRID. */
 static gsw_reason first_sight(const search *s, int64_t points, const gsw_survey *survey) {
     if (s->context->ops->multigrid == NULL)
         return GSW_REASON_BACKEND;
@@ -335,9 +335,10 @@ static double worth(const search *s) {
     return s->matrix->stencil.count > OFFSETS_FEW ? WORTH_MANY : WORTH_FEW;
 }
 
-/* Iterations with IC(0), at least, by the mean of row sum over diagonal. For the scaled matrix that
- * is x'Ax / x'x of a constant x, which is no less than the least eigenvalue; the largest one is 2
- * at most in an M-matrix. NaN where steps are to tell: where an elimination can do far better. */
+/* A lower bound of the iterations with IC(0), from the mean of row sum over diagonal. For the
+ * scaled matrix this mean is x'Ax / x'x of a constant x, which is no less than the least
+ * eigenvalue. In an M-matrix the largest eigenvalue is at most 2. NaN where elimination may do far
+ * better: then trial steps decide. */
 static double iterations_at_least(const gsw_choice *choice, const gsw_survey *survey) {
     const double *axis = survey->coupling;
     const double sum = axis[0] + axis[1] + axis[2];
@@ -348,13 +349,13 @@ static double iterations_at_least(const gsw_choice *choice, const gsw_survey *su
     return gsw_probe_iterations(1 - fmax(least, 0) / 2) / JACOBI_ITERATIONS;
 }
 
-/* The steps with the factor. */
+/* Tries steps with the factor. */
 static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_choice *c = s->choice;
     double left = 1, energy;
     const gsw_status status = take_factor(s);
     if (is_answer(status))
-        return GSW_SUCCESS; /* there is none: multigrid is what is left */
+        return GSW_SUCCESS; /* there is no factor: only multigrid is left */
     if (status != GSW_SUCCESS)
         return status;
     for (int step = 0; step < STEPS; step++) {
@@ -368,7 +369,7 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
     return GSW_SUCCESS;
 }
 
-/* A hierarchy, and a cycle on what the steps have left. */
+/* Tries a hierarchy, with cycles on the error that the steps have left. */
 static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_choice *c = s->choice;
     gsw_multigrid_info info = {.size = sizeof info};
@@ -429,7 +430,7 @@ static gsw_status take_multigrid(search *s, gsw_reason *reason) {
     return is_answer(status) ? GSW_ERROR_ZERO_PIVOT : status;
 }
 
-/* Fills s->best, and what the choice says of it. */
+/* Fills s->best, and the choice's description of it. */
 static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
     gsw_reason reason = first_sight(s, points, survey);
     if (reason == GSW_REASON_MULTIGRID)

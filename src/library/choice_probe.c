@@ -10,7 +10,7 @@
 #include "contract/error.h"
 #include "reserve.h"
 
-/* A product that is symmetric but for rounding errors. */
+/* A product that is symmetric except for rounding errors. */
 #define SYMMETRIC 1e-12
 
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
@@ -22,7 +22,7 @@ gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_pr
         return GSW_SUCCESS;
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
     if (!gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values))
-        values = INT64_MAX; /* which is refused like any number too large */
+        values = INT64_MAX; /* refused like any number that is too large */
     GSW_TRY(gsw_reserve_vector(context, (int64_t)values, &taken->block));
     for (int32_t e = 0; e < matrix->stencil.count; e++)
         taken->values[e] = arrays[e] = taken->block + points * e;

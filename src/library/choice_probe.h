@@ -1,4 +1,4 @@
-/* choice_probe.h: what preconditioners do to a smooth error, and what a matrix is like. */
+/* choice_probe.h: the effect of preconditioners on a smooth error, and properties of a matrix. */
 #ifndef GSW_CHOICE_PROBE_H
 #define GSW_CHOICE_PROBE_H
 
@@ -16,8 +16,8 @@ typedef struct gsw_probe_matrix {
 gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken);
 void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken);
 
-/* Whether x'A(Ax) = (Ax)'(Ax) for an x of random signs, which a matrix that is not symmetric has
- * next to no chance of. For backends without a survey. */
+/* Whether x'A(Ax) = (Ax)'(Ax) for an x of random signs. A matrix that is not symmetric almost never
+ * passes. For backends without a survey. */
 gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, int *symmetric);
 
 /* An error e of the guess 0, in the backend's memory. */
@@ -26,7 +26,8 @@ typedef struct gsw_probe {
     const gsw_matrix *matrix;
     int64_t n;
     double *error, *residual;
-    double *ones; /* where constants are in the null space: e has none of them; else NULL */
+    double *ones; /* 1 in each point where constants are in the null space, and e then has no
+                     constant part; else NULL */
     double size;  /* |e| */
 } gsw_probe;
 
@@ -35,7 +36,7 @@ gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int ze
                           gsw_probe *probe);
 void gsw_probe_close(gsw_probe *probe);
 
-/* e -= M^-1 A e. *left is |e| after over |e| before; *energy is e'Ae before. */
+/* e -= M^-1 A e. *left is |e| after the step over |e| before it; *energy is e'Ae before it. */
 gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, double *left,
                           double *energy);
 

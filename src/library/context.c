@@ -1,4 +1,5 @@
-/* context.c: the context's life, the choice of the backend, and what the library is. */
+/* context.c: creation and destruction of contexts, the choice of the backend, and the description
+ * of the library. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,8 +65,8 @@ static gsw_status open_backend(gsw_context *context, const gsw_backend_row *row,
     return context->ops->open(context, options);
 }
 
-/* Opens the first backend that opens. That one before the last does not is no error, so these
- * attempts are silent. */
+/* Opens the first backend that can be opened. A failure of any except the last is no error, so
+ * these attempts are silent. */
 static gsw_status open_any(gsw_context *context, const gsw_context_options *options) {
     const int last = gsw_backend_count - 1;
     for (int k = 0; k < last; k++) {

@@ -1,30 +1,30 @@
 /* detect.c: finds the grid and the stencil of a CSR matrix in natural order.
  *
  * One pass over the entries checks the arrays and collects the distinct distances column - row; a
- * stencil matrix has few. On an nx x ny x nz grid a distance k stands for at most four offsets,
- * because x + dx either stays in the line of points or is carried into the next one, and likewise
- * y + dy into the next plane:
+ * stencil matrix has few. On an nx x ny x nz grid a distance k stands for at most four offsets. x +
+ * dx either stays in the line of points or carries into the next one, and likewise y + dy into the
+ * next plane:
  *
  *   dx = k mod nx, or that - nx with the carry 1;   q = floor(k / nx) + carry
  *   dy = q mod ny, or that - ny with the carry 1;   dz = floor(q / ny) + carry
  *
- * Which of the four an entry has follows from the coordinates of its row. A grid explains the
- * matrix when the offset of every entry is short: a coupling that crosses the boundary of a wrong
- * grid shows itself by an offset nearly as long as the grid. So every (nx, ny) that divides the
- * number of rows is tried against the distances alone, and only those that survive are checked
- * against entries; where each distance has one short offset, rows in the interior cannot fail, so
- * only rows near the boundary are read again.
+ * The coordinates of an entry's row decide which of the four offsets it has. A grid explains the
+ * matrix when the offset of every entry is short. A coupling that crosses the boundary of a wrong
+ * grid has an offset almost as long as the grid. So every (nx, ny) that divides the number of rows
+ * is tried against the distances alone, and only the remaining grids are checked against entries.
+ * Where each distance has one short offset, rows in the interior cannot fail, so only rows near the
+ * boundary are read again.
  *
- * A custom stencil is inferred only where no distance has two short offsets: a grid three points
- * wide would explain every banded matrix.
+ * A custom stencil is inferred only where no distance has two short offsets. Otherwise a grid three
+ * points wide would explain every banded matrix.
  *
- * Where no grid explains the matrix, the message says what the matrix looks like: a periodic grid,
- * whose couplings around the boundary are short once they are taken around; a grid whose rows are
- * in another order, by their lengths (row_lengths.h); or neither.
+ * Where no grid explains the matrix, the message describes the matrix. It may be a periodic grid,
+ * whose couplings around the boundary become short when they are wrapped. It may be a grid whose
+ * rows are in another order, which their lengths show (row_lengths.h). Or it is neither.
  *
  * Of several explanations the smallest named stencil wins, then the custom stencil with the fewest
- * offsets, then the larger nx, then the larger ny. Hence a diagonal or tridiagonal matrix is an
- * n x 1 x 1 grid with D2N5, and a 5-point matrix in the plane has nz = 1. */
+ * offsets, then the larger nx, then the larger ny. Hence a diagonal or tridiagonal matrix is an n x
+ * 1 x 1 grid with D2N5, and a 5-point matrix in the plane has nz = 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@
 #include "contract/stencils.h"
 #include "row_lengths.h"
 
-/* The longest component of an offset that is taken for a neighbour when the grid is inferred: that
- * of the named stencils. With longer ones nearly any small matrix would be some grid. */
+/* The longest component of an offset that counts as a neighbour when the grid is inferred: that of
+ * the named stencils. With longer ones almost any small matrix would be some grid. */
 #define INFERRED_REACH 2
 #define WITHIN_REACH(dx, dy, dz)                                                                   \
     &&(dx) >= -INFERRED_REACH && (dx) <= INFERRED_REACH && (dy) >= -INFERRED_REACH &&              \
@@ -46,27 +46,27 @@
 #define REACHES(name, lower) lower
 _Static_assert(1 GSW_NAMED_STENCILS(REACHES, WITHIN_REACH), "a named stencil reaches farther");
 
-/* How many entries that refuted a grid are kept, to refute the next ones without a pass. */
+/* Number of entries that refuted a grid and are kept, to refute later grids without a pass. */
 #define REFUTATIONS 32
 
-/* How many rows are read to tell which of the grids that do not fit comes nearest. */
+/* Number of rows that are read to find the nearest of the grids that do not fit. */
 #define SAMPLE_ROWS 65536
 
-/* Fewer unexplained entries than one in so many rows are exceptions in a grid that fits otherwise.
- */
+/* If fewer entries than one per this many rows are unexplained, they are exceptions in a grid that
+ * fits otherwise. */
 #define ROWS_PER_EXCEPTION 8
 
-/* How a message ends where neither is known. */
+/* The end of a message where neither is known. */
 static const char no_grid[] = "; the matrix is not a regular grid, or its rows are not in natural "
                               "order (x fastest, then y, then z)";
 
-/* The distinct distances column - row, ascending, 0 among them. One place more holds a sentinel. */
+/* The distinct distances column - row, ascending, 0 among them. One more place holds a sentinel. */
 typedef struct distance_set {
     int count;
     int64_t distance[GSW_STENCIL_MAX + 1];
 } distance_set;
 
-/* What the distances mean on one grid. Variant v of a distance is the offset with the carries
+/* The meaning of the distances on one grid. Variant v of a distance is the offset with the carries
  * v & 1 in x and v >> 1 in y. */
 typedef struct reading {
     gsw_grid grid;
@@ -95,12 +95,12 @@ typedef struct choice {
     gsw_stencil stencil;
 } choice;
 
-/* Everything a search needs. */
+/* The state of a search. */
 typedef struct search {
     gsw_context *context;
     const gsw_csr *csr;
     distance_set set;
-    int64_t surplus_row; /* the first row with a distance that is one too many, or -1 */
+    int64_t surplus_row; /* first row with a distance too many for the set, or -1 */
     int64_t surplus;     /* that distance */
     int64_t *divisors;   /* of the number of rows, descending */
     int64_t divisor_count;
@@ -109,8 +109,8 @@ typedef struct search {
     int refutation_count;
     int found;
     choice best;           /* where found */
-    gsw_grid nearest;      /* of the grids that do not fit, once there is none that does */
-    int64_t nearest_count; /* entries it leaves unexplained */
+    gsw_grid nearest;      /* nearest of the grids that do not fit, where none fits */
+    int64_t nearest_count; /* entries that it leaves unexplained */
     gsw_row_lengths lengths;
     gsw_grid shuffled; /* a grid with rows of these lengths; nx is 0 where there is none */
     int shuffled_name; /* its stencil, in `named` */
@@ -120,15 +120,15 @@ typedef struct search {
 static int insert_distance(distance_set *set, int at, int64_t distance) {
     if (set->count == GSW_STENCIL_MAX)
         return 0;
-    for (int i = set->count; i >= at; i--) /* the sentinel moves along */
+    for (int i = set->count; i >= at; i--) /* the sentinel moves as well */
         set->distance[i + 1] = set->distance[i];
     set->distance[at] = distance;
     set->count++;
     return 1;
 }
 
-/* The pass over all entries. `type` is a constant at each call, so that the compiler makes a loop
- * for each. */
+/* The pass over all entries. `type` is a constant at each call, so that the compiler generates a
+ * loop for each. */
 static inline gsw_status collect(search *s, gsw_itype type) {
     const gsw_csr *csr = s->csr;
     distance_set *set = &s->set;
@@ -230,7 +230,7 @@ static inline int variant_at(const reading *r, int i, int64_t x, int64_t y) {
 }
 
 /* Reads the entries of a row. Returns the index of the first distance that the grid does not
- * explain there, or that makes one offset too many for a stencil, or -1. */
+ * explain there, or that would exceed the offsets of a stencil. Returns -1 where there is none. */
 static inline int read_row(const search *s, reading *r, gsw_itype type, int64_t row, int64_t x,
                            int64_t y) {
     const gsw_csr *csr = s->csr;
@@ -252,7 +252,8 @@ static inline int read_row(const search *s, reading *r, gsw_itype type, int64_t 
     return -1;
 }
 
-/* Reads all rows that the grid might not explain, and gives the first entry that it does not. */
+/* Reads all rows that the grid may fail to explain, and returns the first entry that it does not
+ * explain. */
 static inline witness read_rows(const search *s, reading *r, gsw_itype type) {
     const gsw_grid *g = &r->grid;
     int skip_interior = !r->ambiguous && !r->unexplained;
@@ -307,8 +308,8 @@ static int holds_distance(const gsw_stencil *stencil, const reading *r, int i, u
     return all;
 }
 
-/* The smallest named stencil that holds every offset seen or, before entries have been read
- * (`seen` is 0), one that no reading of the entries can undercut. */
+/* The smallest named stencil that holds every offset seen. Before entries have been read (`seen` is
+ * 0), a lower bound of it for every reading of the entries. */
 static int smallest_named(const search *s, const reading *r, int seen) {
     int n = 0;
     for (; n < GSW_NAMED_COUNT; n++) {
@@ -346,7 +347,7 @@ static int beats_best(const search *s, int named, int count) {
            count < s->best.stencil.count;
 }
 
-/* Looks whether an entry that refuted another grid refutes this one. */
+/* Whether an entry that refuted another grid refutes this one. */
 static int refuted_before(const search *s, const reading *r) {
     for (int k = 0; k < s->refutation_count && k < REFUTATIONS; k++) {
         witness w = s->refutations[k];
@@ -357,7 +358,7 @@ static int refuted_before(const search *s, const reading *r) {
     return 0;
 }
 
-/* Takes the grid where it explains the matrix better than the best so far. */
+/* Keeps the grid where it explains the matrix better than the best so far. */
 static gsw_status try_grid(search *s, const gsw_grid *grid) {
     reading *r = &s->reading;
     make_reading(&s->set, grid, INFERRED_REACH, r);
@@ -417,15 +418,15 @@ static gsw_status make_divisors(search *s) {
     return GSW_SUCCESS;
 }
 
-/* Reads the distances as strictly as it takes for a grid that does not fit to leave an entry
- * unexplained: on narrow grids only with the offsets of D3N27. */
+/* Reads the distances strictly enough that a grid that does not fit leaves an entry unexplained: on
+ * narrow grids only with the offsets of D3N27. */
 static void make_strict_reading(const search *s, const gsw_grid *grid, reading *r) {
     make_reading(&s->set, grid, INFERRED_REACH, r);
     if (r->ambiguous)
         make_reading(&s->set, grid, 1, r);
 }
 
-/* Counts the entries that the reading leaves unexplained, up to `enough`, in the first rows. */
+/* Counts the entries in the first rows that the reading leaves unexplained, up to `enough`. */
 static int64_t count_unexplained(const search *s, const reading *r, int64_t enough) {
     const gsw_csr *csr = s->csr;
     int64_t rows = csr->rows < SAMPLE_ROWS ? csr->rows : SAMPLE_ROWS;
@@ -471,11 +472,12 @@ static gsw_status visit_grids(search *s, gsw_status (*visit)(search *s, const gs
     return GSW_SUCCESS;
 }
 
-/* ---- what a matrix is that no grid explains ---------------------------------------------------*/
+/* ---- matrices that no grid explains -------------------------------------------------------------
+ */
 
-/* What the couplings around a grid are. */
+/* The couplings around a periodic grid. */
 typedef struct wrapping {
-    int axes;        /* bit d: some go around along axis d */
+    int axes;        /* bit d: some couplings wrap along axis d */
     int64_t longest; /* component of an offset */
 } wrapping;
 
@@ -485,7 +487,7 @@ static void variant_components(const reading *r, int i, int v, int64_t d[3]) {
     d[2] = variant_z(r, i, v);
 }
 
-/* Takes an offset around the axes along which it is too long. */
+/* Wraps an offset along the axes along which it is too long. */
 static void take_around(const reading *r, int64_t d[3], wrapping *around) {
     const int64_t extent[3] = {r->grid.nx, r->grid.ny, r->grid.nz};
     for (int axis = 0; axis < 3; axis++)
@@ -510,11 +512,11 @@ static int is_seen(const search *s, const reading *r, const int64_t d[3]) {
     return 0;
 }
 
-/* Whether all entries that a strict reading does not allow are couplings around the grid: taken
- * around, they are offsets that also stay inside it elsewhere. (Lines that go on in the next line
- * are not: their offsets occur at the boundary alone.) The triangle of a matrix has half of them,
- * so the mirror image serves as well. On a small grid any offset is short, once it is taken around:
- * rows must hold at least half of all offsets. */
+/* Whether all entries that a strict reading does not allow are couplings around the grid. Wrapped,
+ * they must be offsets that also occur inside the grid. (If lines continue in the next line, their
+ * offsets occur at the boundary alone.) A triangle of a matrix has half of the offsets, so the
+ * mirror image counts as well. On a small grid any wrapped offset is short, so rows must hold at
+ * least half of all offsets. */
 static int is_periodic(const search *s, const reading *strict, wrapping *around) {
     reading r = *strict;
     *around = (wrapping){0};
@@ -541,7 +543,7 @@ static int is_periodic(const search *s, const reading *strict, wrapping *around)
     return around->axes != 0 && 2 * s->csr->nonzeros / s->csr->rows >= short_offsets;
 }
 
-/* Refuses with the first entry that s->reading does not allow. */
+/* Reports the first entry that s->reading does not allow. */
 static gsw_status refuse_periodic(search *s, const wrapping *around) {
     static const char *const axes[] = {"",  "x",       "y",       "x and y",
                                        "z", "x and z", "y and z", "x, y and z"};
@@ -586,7 +588,7 @@ static int is_shuffled(search *s) {
     return s->shuffled.nx > 0;
 }
 
-/* Refuses with the coupling of a row at some distance. */
+/* Reports the coupling of a row at some distance. */
 static gsw_status refuse_order(const search *s, int64_t row, int64_t distance) {
     char text[GSW_ROW_TEXT];
     return gsw_fail(
@@ -599,7 +601,7 @@ static gsw_status refuse_order(const search *s, int64_t row, int64_t distance) {
         (long long)(row + distance) + gsw_row_base(s->context, s->csr->base));
 }
 
-/* Refuses a matrix with too many distances for any grid. */
+/* Reports a matrix with too many distances for any grid. */
 static gsw_status refuse_distances(search *s) {
     char text[GSW_ROW_TEXT];
     if (is_shuffled(s))
@@ -613,7 +615,7 @@ static gsw_status refuse_distances(search *s) {
         GSW_STENCIL_MAX, no_grid);
 }
 
-/* Refuses with an entry that s->reading leaves unexplained. */
+/* Reports an entry that s->reading leaves unexplained. */
 static gsw_status refuse_coupling(const search *s, witness bad, const char *which,
                                   const char *remark) {
     const reading *r = &s->reading;
@@ -637,7 +639,7 @@ static gsw_status refuse_coupling(const search *s, witness bad, const char *whic
         too_many ? "one offset more than a stencil can hold" : "too long for a stencil", remark);
 }
 
-/* Refuses a matrix that no grid explains. */
+/* Reports a matrix that no grid explains. */
 static gsw_status refuse_all_grids(search *s) {
     const int64_t rows = s->csr->rows < SAMPLE_ROWS ? s->csr->rows : SAMPLE_ROWS;
     wrapping around;

@@ -52,7 +52,7 @@ static int same_stencil(const gsw_stencil *a, const gsw_stencil *b) {
            memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof a->offsets[0]) == 0;
 }
 
-/* Can the factor take values from this matrix? */
+/* Checks that the factor can take values from this matrix. */
 static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
@@ -82,7 +82,7 @@ gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor) {
     return GSW_SUCCESS;
 }
 
-/* Makes a factor and queues its values. */
+/* Creates a factor and queues its values. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
                         const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
     gsw_status status;
@@ -248,7 +248,7 @@ static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int whi
     return context->ops->factor_unpack(context, factor, which, out->values);
 }
 
-/* Rows that were scaled by the reciprocal diagonal get their diagonal back. */
+/* Gives rows that were scaled by the reciprocal diagonal their diagonal back. */
 static void unscale(const gsw_factor *factor, unpacked *part) {
     const int32_t center = factor->stencil.center;
     if (!part->block)
@@ -261,7 +261,7 @@ static void unscale(const gsw_factor *factor, unpacked *part) {
     }
 }
 
-/* IC0: from L1 (unit) and D L1^T to L = L1 sqrt(D) and L^T. */
+/* IC0: turns L1 (unit) and D L1^T into L = L1 sqrt(D) and L^T. */
 static void balance(const gsw_factor *factor, unpacked *lower, unpacked *upper) {
     const gsw_grid *g = &factor->grid;
     const int32_t center = factor->stencil.center;

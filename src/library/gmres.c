@@ -1,8 +1,8 @@
 /* gmres.c: restarted GMRES. Saad and Schultz (1986); Saad, Iterative Methods for Sparse Linear
- * Systems, 2nd ed., sections 6.5 and 9.3. The basis is orthogonalised by classical Gram-Schmidt
- * without refinement, and Givens rotations keep the projected matrix triangular, so the residual's
- * norm is known in every step. The host waits once in each, for the coefficients and the length of
- * the new basis vector; all other work on vectors is queued. */
+ * Systems, 2nd ed., sections 6.5 and 9.3. Classical Gram-Schmidt without refinement orthogonalises
+ * the basis. Givens rotations keep the projected matrix triangular, so the residual's norm is known
+ * in every step. In each step the host waits once, for the coefficients and the length of the new
+ * basis vector. All other work on vectors is queued. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 #include "contract/allocate.h"
 #include "krylov_methods.h"
 
-/* The next basis vector counts as zero below this, relative to its coefficients. */
+/* Below this length relative to its coefficients, the next basis vector counts as zero. */
 #define HAPPY_BREAKDOWN 1e-30
 
 typedef struct gmres {
     int64_t restart;
-    double *coefficients;  /* of the newest basis vector: restart + 1 in the backend's memory */
+    double *coefficients;  /* of the newest basis vector: restart + 1, in the backend's memory */
     double *columns;       /* column k of the triangular matrix starts at k * (restart + 1) */
     double *cosine, *sine; /* the rotation of each step */
-    double *right_hand;    /* of the projected system, rotated along */
+    double *right_hand;    /* of the projected system, rotated as well */
     double *solution;      /* of the projected system */
     double terms;          /* of the first product; negative before it */
 } gmres;
@@ -27,14 +27,14 @@ static double *basis(const gsw_krylov_run *run, int64_t k) {
     return gsw_krylov_vector(run, k);
 }
 
-/* Behind the basis of restart + 1. */
+/* The vector after the basis of restart + 1. */
 static double *scratch(const gsw_krylov_run *run, const gmres *m) {
     return gsw_krylov_vector(run, m->restart + 1);
 }
 
 static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
     size_t rows = (size_t)m->restart + 1;
-    size_t size = SIZE_MAX; /* stays, and is refused below, where the product overflows */
+    size_t size = SIZE_MAX; /* where the product overflows, it stays so and is refused below */
     (void)gsw_mul_size(rows, rows + 4, &size);
     void *memory;
     GSW_TRY(
@@ -70,7 +70,7 @@ static gsw_status orthogonalise(gsw_krylov_run *run, const gmres *m, int64_t k, 
     return gsw_krylov_finite(run, "the length of a basis vector", column[k + 1]);
 }
 
-/* Applies the earlier rotations to column k. */
+/* Applies the earlier rotations to column k of the projected matrix. */
 static void rotate_column(const gmres *m, int64_t k, double *column) {
     for (int64_t j = 0; j < k; j++) {
         double above = column[j], below = column[j + 1];
@@ -79,7 +79,7 @@ static void rotate_column(const gmres *m, int64_t k, double *column) {
     }
 }
 
-/* Makes the rotation that removes the entry below the diagonal of column k, and applies it. */
+/* Computes the rotation that removes the entry below the diagonal of column k, and applies it. */
 static void add_rotation(gmres *m, int64_t k, double *column) {
     double length = hypot(column[k], column[k + 1]);
     m->cosine[k] = column[k] / length;
@@ -89,8 +89,8 @@ static void add_rotation(gmres *m, int64_t k, double *column) {
     m->right_hand[k] *= m->cosine[k];
 }
 
-/* The size of the terms of the first product, made of the vector that A is applied to: from the
- * right M^-1 v, whose size has nothing to do with that of v. */
+/* The size of the terms of the first product, computed from the vector that A is applied to. From
+ * the right this vector is M^-1 v, whose size is unrelated to that of v. */
 static gsw_status measure_terms(gsw_krylov_run *run, gmres *m) {
     double *terms = basis(run, 1), *hat = basis(run, 0);
     if (gsw_krylov_right(run)) {
@@ -104,8 +104,8 @@ static gsw_status measure_terms(gsw_krylov_run *run, gmres *m) {
     return gsw_krylov_norm(run, terms, &m->terms);
 }
 
-/* The first product, of length `product`, is 0 but for rounding errors: says why. From the right
- * the scratch vector still holds M^-1 r / |r|. */
+/* Reports why the first product, of length `product`, is 0 except for rounding errors. From the
+ * right the scratch vector still holds M^-1 r / |r|. */
 static gsw_status explain_zero(gsw_krylov_run *run, const gmres *m, double product) {
     const char *vector = "Ar", *meaning = "the matrix is singular: it maps the residual to 0";
     double hat = 1;
@@ -125,7 +125,8 @@ static gsw_status explain_zero(gsw_krylov_run *run, const gmres *m, double produ
                     (long long)run->iterations + 1, vector, product, vector, m->terms, meaning);
 }
 
-/* Step k: a new basis vector, a new column, and the residual's norm after it. */
+/* Step k: a new basis vector, a new column of the projected matrix, and the residual's norm after
+ * it. */
 static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     double *column = m->columns + k * (m->restart + 1);
     const int first = m->terms < 0;
@@ -134,7 +135,7 @@ static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     GSW_TRY(gsw_krylov_apply(run, basis(run, k), scratch(run, m), basis(run, k + 1)));
     GSW_TRY(orthogonalise(run, m, k, column));
     double length = column[k + 1], largest = 0;
-    /* Dividing by rounding errors would leave an x without meaning. */
+    /* Division by rounding errors would leave an x without meaning. */
     if (first && gsw_krylov_vanishes(hypot(column[0], length), m->terms))
         return explain_zero(run, m, hypot(column[0], length));
     for (int64_t j = 0; j <= k; j++)
@@ -142,7 +143,7 @@ static gsw_status step(gsw_krylov_run *run, gmres *m, int64_t k, double *norm) {
     rotate_column(m, k, column);
 
     if (length <= HAPPY_BREAKDOWN * largest) {
-        /* The space is invariant: it holds the solution, unless the matrix is singular on it. */
+        /* The space is invariant. It holds the solution, unless the matrix is singular on it. */
         if (fabs(column[k]) <= DBL_EPSILON * largest)
             return gsw_krylov_breakdown(run, "the diagonal of the projected matrix", column[k],
                                         "the matrix or the preconditioner is singular");
@@ -162,7 +163,7 @@ static gsw_status update_solution(gsw_krylov_run *run, gmres *m, int64_t steps) 
         double y = m->right_hand[k];
         for (int64_t j = k + 1; j < steps; j++)
             y += m->columns[j * (m->restart + 1) + k] * m->solution[j];
-        /* With the opposite sign: the vectors are going to be subtracted. */
+        /* With the opposite sign, because the vectors are subtracted. */
         m->solution[k] = -y / m->columns[k * (m->restart + 1) + k];
     }
     GSW_TRY(ops->upload(run->context, c, m->solution, (size_t)steps * sizeof *c));
@@ -174,8 +175,8 @@ static gsw_status update_solution(gsw_krylov_run *run, gmres *m, int64_t steps) 
     return gsw_krylov_axpby(run, 1, sum, 1, run->x);
 }
 
-/* Up to `restart` steps from the residual of length `norm` in the first basis vector. However they
- * end, x takes what was gained. */
+/* Up to `restart` steps from the residual of length `norm` in the first basis vector. x receives
+ * the result of the steps however they end. */
 static gsw_status cycle(gsw_krylov_run *run, gmres *m, double norm) {
     gsw_status status = gsw_krylov_axpby(run, 1 / norm, basis(run, 0), 0, basis(run, 0));
     int64_t k = 0;
@@ -196,7 +197,7 @@ static gsw_status cycle(gsw_krylov_run *run, gmres *m, double norm) {
     return status;
 }
 
-/* Each cycle begins from the true residual. */
+/* Each cycle begins with the true residual. */
 static gsw_status run_gmres(gsw_krylov_run *run) {
     gmres m = {.restart = run->options.restart, .terms = -1};
     gsw_status status;

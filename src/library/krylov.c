@@ -1,5 +1,5 @@
-/* krylov.c: the entry points of the Krylov methods: they refuse bad arguments and resolve the
- * options; krylov_solve.c solves. */
+/* krylov.c: the entry points of the Krylov methods. They check arguments and resolve the options;
+ * krylov_solve.c solves. */
 #include <math.h>
 #include <time.h>
 
@@ -62,13 +62,13 @@ static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options
         options->max_iterations = DEFAULT_ITERATIONS;
     if (options->restart == 0)
         options->restart = DEFAULT_RESTART;
-    /* Longer cycles could not be completed: this saves their vectors. */
+    /* Longer cycles could never be completed. A shorter restart saves their vectors. */
     if (options->restart > options->max_iterations)
         options->restart = (int)options->max_iterations;
     return GSW_SUCCESS;
 }
 
-/* NULL is no preconditioner. */
+/* NULL means no preconditioner. */
 static gsw_status check_preconditioner(gsw_context *context,
                                        const gsw_preconditioner *preconditioner, int64_t points) {
     if (preconditioner == NULL)

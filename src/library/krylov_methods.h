@@ -1,15 +1,15 @@
-/* krylov_methods.h: the methods, as the driver in krylov_solve.c sees them. There are two kinds.
+/* krylov_methods.h: the methods, as the driver in krylov_solve.c uses them. There are two kinds.
  *
- * CG and BiCGSTAB are queued: `start` makes the first residual and has its norm checked, `iterate`
- * queues one iteration, and both only call what does not wait. Their scalars live beside the
- * vectors, and what ends them is found there (krylov_passes.h). krylov_queue.c queues iterations
- * and looks at the state after each, late enough that the device need not wait.
+ * CG and BiCGSTAB are queued. `start` computes the first residual and queues the check of its norm;
+ * `iterate` queues one iteration. Both call only operations that do not wait. Their scalars lie
+ * beside the vectors, and the reason for an end is found there (krylov_passes.h). krylov_queue.c
+ * queues iterations. It reads the state of each late enough that the device need not wait.
  *
- * GMRES and Richardson know their scalars on the host. `run` iterates until gsw_krylov_check() says
- * that it has ended or returns an error.
+ * GMRES and Richardson keep their scalars on the host. `run` iterates until gsw_krylov_check()
+ * reports the end or returns an error.
  *
- * Both begin from run->x, and keep run->x and run->iterations up to date, so that whatever ends the
- * method leaves the last iterate behind, and a method can begin again from there. */
+ * Both kinds begin from run->x, and keep run->x and run->iterations current. So the last iterate
+ * remains however the method ends, and a method can begin again from there. */
 #ifndef GSW_KRYLOV_METHODS_H
 #define GSW_KRYLOV_METHODS_H
 
@@ -19,7 +19,7 @@ typedef struct gsw_krylov_method {
     const char *name;
     int64_t (*vectors)(const gsw_krylov_run *run); /* work vectors that it needs: at least 3 */
 
-    /* Queued methods. `explain` finds out what a breakdown means: it raises the error. It may
+    /* Queued methods. `explain` finds the meaning of a breakdown and raises the error. It may
      * overwrite work vectors. */
     gsw_status (*start)(gsw_krylov_run *run);
     gsw_status (*iterate)(gsw_krylov_run *run);

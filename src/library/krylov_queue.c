@@ -1,7 +1,7 @@
 /* krylov_queue.c: runs a queued method (krylov_methods.h). */
 #include "krylov_queue.h"
 
-/* The scalars that end a method. */
+/* The scalars that can end a method. */
 static const char *const scalar_names[GSW_KRYLOV_SCALARS] = {
     [GSW_SCALAR_RZ] = "r'z",
     [GSW_SCALAR_PW] = "p'Ap",
@@ -13,7 +13,7 @@ static const char *const scalar_names[GSW_KRYLOV_SCALARS] = {
     [GSW_SCALAR_OMEGA] = "omega",
 };
 
-/* Takes over what a state says. */
+/* Copies the contents of a state. */
 static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
                        const gsw_krylov_state *state) {
     run->iterations = state->iterations;
@@ -26,10 +26,10 @@ static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
     return GSW_SUCCESS;
 }
 
-/* Queues iterations until one has ended the method. The host follows at a distance, so that the
- * device always has the next iteration at hand; what is queued in vain changes nothing. A monitor
- * may stop the method in any iteration, so with one there is no distance; nor with a preconditioner
- * that is too costly to be applied in vain. */
+/* Queues iterations until one has ended the method. The host reads the state a few iterations late,
+ * so that the device always has the next iteration. Iterations queued after the end change nothing.
+ * There is no delay with a monitor, which may stop the method in any iteration, and none with a
+ * preconditioner that is too costly for wasted applications. */
 static gsw_status follow(gsw_krylov_run *run, const gsw_krylov_method *method) {
     const gsw_backend_ops *ops = run->context->ops;
     const int at_once =

@@ -4,8 +4,8 @@
 
 #include "krylov_run.h"
 
-/* y = A x, also with a null vector. A callback may return any status: it is not the method's own.
- */
+/* y = A x, also with a null vector. A callback may return any status; it does not come from the
+ * method. */
 static gsw_status apply_operator(gsw_krylov_run *run, const double *x, double *y) {
     const gsw_status status = gsw_operator_multiply(run->op, x, y);
     run->failed |= status != GSW_SUCCESS;
@@ -154,7 +154,7 @@ gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
                         "iteration %lld: the residual norm is %s", (long long)run->iterations,
                         isnan(run->norm) ? "not a number" : "infinite");
     run->reached = end == GSW_END_CONVERGED;
-    /* An iteration is checked again where a method begins again. */
+    /* Where a method begins again, it checks the same iteration a second time. */
     if (options->monitor != NULL && run->reported < run->iterations)
         run->stopped = options->monitor(options->monitor_user, run->iterations, relative);
     run->reported = run->iterations;

@@ -1,9 +1,9 @@
-/* krylov_run.h: one solve by a Krylov method, and what its method calls. A method speaks to the
- * vectors through the functions below only: they may lie in a device's memory.
+/* krylov_run.h: one solve by a Krylov method, and the functions that its method calls. A method
+ * works on vectors through these functions only, because vectors may lie in a device's memory.
  *
- * Where a null vector v is given, the solve is that of P A x = P b with x orthogonal to v, where
- * P = I - v v' / v'v. gsw_krylov_multiply() applies P A, gsw_krylov_precondition() applies P M^-1,
- * and run->b is P b: a method does not see the difference. */
+ * With a null vector v, the solve is that of P A x = P b with x orthogonal to v, where P = I - v v'
+ * / v'v. gsw_krylov_multiply() applies P A, gsw_krylov_precondition() applies P M^-1, and run->b is
+ * P b. So a method does not depend on v. */
 #ifndef GSW_KRYLOV_RUN_H
 #define GSW_KRYLOV_RUN_H
 
@@ -35,30 +35,30 @@ typedef struct gsw_krylov_run {
     int64_t iterations;
     int64_t reported; /* last iteration that the monitor has seen, or -1 */
     int reached;      /* the method's own norm is at most the target */
-    int x_is_zero;    /* until the first residual has been taken */
+    int x_is_zero;    /* until the first residual is computed */
     int stopped;      /* the monitor has asked to stop */
-    int hopeless; /* NOT_CONVERGED because the method has seen that more iterations do not help */
-    int failed;   /* a product or a preconditioner has returned an error, not the method */
+    int hopeless;     /* NOT_CONVERGED because more iterations do not help */
+    int failed;       /* a product or a preconditioner has returned an error; the method has not */
 } gsw_krylov_run;
 
 static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t number) {
     return run->work + number * run->stride;
 }
 
-/* A pass over vectors of a queued method; see krylov_passes.h for the vectors of each. */
+/* A pass over vectors of a queued method; krylov_passes.h lists the vectors of each pass. */
 gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors);
 
-/* Records the norm after run->iterations iterations and shows it to the monitor. On success either
- * run->reached is set or the method goes on. Errors: NON_FINITE, STOPPED, NOT_CONVERGED. */
+/* Records the norm after run->iterations iterations and passes it to the monitor. On success either
+ * run->reached is set or the method continues. Errors: NON_FINITE, STOPPED, NOT_CONVERGED. */
 gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm);
 
 /* The same for a norm that has been judged already. */
 gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end);
 
-/* Refuses NaN and infinity in a scalar of the method, named in the message. */
+/* Refuses NaN and infinity in a scalar of the method. The message contains `name`. */
 gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value);
 
-/* BREAKDOWN in the iteration that follows run->iterations; `meaning` ends the sentence. */
+/* BREAKDOWN in the iteration after run->iterations; `meaning` ends the message. */
 gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double value,
                                 const char *meaning);
 
@@ -68,54 +68,54 @@ gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y);
 /* y = A x, or P A x, and a pass over x and y that updates nothing. */
 gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *x, double *y);
 
-/* r = b - A x. The product is complete before it is subtracted: where it is b that a sum starts
- * with, large terms that cancel would take b's digits with them. */
+/* r = b - A x. The product is complete before it is subtracted. If the sum started with b, large
+ * terms that cancel would take b's digits with them. */
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r);
 
 /* out = M^-1 in, or P M^-1 in; out may be in. */
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out);
 
-/* Whether the preconditioner takes fp32 vectors as they are: then *in and *out are those, and
- * gsw_krylov_precondition_narrow() makes *out = M^-1 *in. Else both are NULL. */
+/* Whether the preconditioner takes fp32 vectors. If so, *in and *out receive these vectors, and
+ * gsw_krylov_precondition_narrow() computes *out = M^-1 *in. Else both are NULL. */
 int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out);
 gsw_status gsw_krylov_precondition_narrow(gsw_krylov_run *run);
 
-/* Whether the preconditioner stands to the right of the matrix: then a method needs vectors for
- * M^-1 p beside p. */
+/* Whether the preconditioner is applied from the right. Then a method needs vectors for M^-1 p
+ * beside p. */
 static inline int gsw_krylov_right(const gsw_krylov_run *run) {
     return run->preconditioner != NULL && run->options.norm == GSW_NORM_TRUE;
 }
 
-/* The residual whose norm is checked: r = b - A x, with the left preconditioner M^-1 (b - A x). */
+/* The residual whose norm is checked: r = b - A x, or with a left preconditioner M^-1 (b - A x). */
 gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r);
 
-/* The operator of the preconditioned system: from the left out = M^-1 A in, from the right
- * hat = M^-1 in and out = A hat. `hat` is used from the right only. */
+/* The operator of the preconditioned system: from the left out = M^-1 A in, from the right hat =
+ * M^-1 in and out = A hat. `hat` is used from the right only. */
 gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, double *out);
 
-/* v -= (its part along the null vector). Does nothing where there is none. */
+/* v -= (its part along the null vector). Does nothing where there is no null vector. */
 gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v);
 
-/* The size of the terms that a product A v adds up: *size estimates the square root of the sum of
+/* The size of the terms that a product A v adds up. *size estimates the square root of the sum of
  * all (a_ij v_j)^2 as ||A S v||, where S changes signs at random. The rounding error of A v is
  * about DBL_EPSILON times that, however much of A v cancels. It needs no entry of A. `terms`
  * receives A S v, and `scratch` is overwritten. v may be `terms`, but not `scratch`. */
 gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
                             double *size);
 
-/* How much of a product cancels: *product = ||A v||, and *size as above. Both other vectors are
+/* How much of a product cancels: *product = ||A v||, and *size as above. `terms` and `scratch` are
  * overwritten. */
 gsw_status gsw_krylov_cancellation(gsw_krylov_run *run, const double *v, double *scratch,
                                    double *terms, double *product, double *size);
 
-/* How far rounding may put off b - A x as it is computed from the present x. */
+/* A bound of the rounding error in b - A x as computed from the present x. */
 gsw_status gsw_krylov_rounding(gsw_krylov_run *run, double *scratch, double *terms,
                                double *rounding);
 
-/* Where rounding is such a part of b, x is mostly a vector that A maps to 0. */
+/* Where rounding is this share of b, x is mostly a vector that A maps to 0. */
 #define GSW_SINGULAR_ROUNDING 1e-6
 
-/* Whether so little is left of a product that it is rounding error. */
+/* Whether a product is so small that it is rounding error. */
 int gsw_krylov_vanishes(double product, double size);
 
 gsw_status gsw_krylov_copy(gsw_krylov_run *run, const double *x, double *y);
@@ -127,7 +127,7 @@ gsw_status gsw_krylov_dot(gsw_krylov_run *run, const double *x, const double *y,
 
 gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm);
 
-/* 1 where a method ended for a reason of the numbers, so that vectors can still be worked with. */
+/* 1 where a method ended for a numerical reason, so that its vectors remain usable. */
 int gsw_krylov_ended(gsw_status status);
 
 #endif

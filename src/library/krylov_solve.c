@@ -1,20 +1,21 @@
 /* krylov_solve.c: a solve from the right-hand side to the verdict.
  *
- * A method stops where its own norm, a recurrence, says so. Then the residual is computed from the
- * x that is returned, and that alone decides. Two things keep the recurrence from the truth.
+ * A method stops when its own norm, a recurrence, is small enough. Then the residual is computed
+ * from the x that is returned, and that residual alone decides. Two effects separate the recurrence
+ * from the true residual.
  *
  *   Drift. Rounding errors of the updates add up in the recurrence but not in b - A x (van der
  *   Vorst and Ye, Residual replacement strategies for Krylov subspace iterative methods, SIAM J.
- *   Sci. Comput. 22, 2000). The cure is theirs: replace the recurrence's residual by the true one
- *   and go on. Here the method begins again from x, with a new space, so nothing is needed in the
- *   iterations in between. A round that does not halve the true residual has not paid off; after
- *   two of them in succession the solve has stagnated.
+ *   Sci. Comput. 22, 2000). Their cure replaces the recurrence's residual by the true one. Here the
+ *   method begins again from x, with a new space, so the iterations in between need nothing. A
+ *   round is in vain if it does not halve the true residual. After two such rounds in succession
+ *   the solve has stagnated.
  *
  *   Rounding. b - A x itself cannot be computed more accurately than eps |A| |x| (Greenbaum, SIAM
  *   J. Matrix Anal. Appl. 18, 1997; Higham, Accuracy and Stability of Numerical Algorithms, 2nd
  *   ed., section 3.5). Where x is huge, as for a singular matrix, this exceeds the tolerance, and
- *   nothing is known about convergence. gsw_krylov_terms() estimates |A| |x| row by row without
- *   the entries of A, so that rows of very different size are all judged by their own terms.
+ *   convergence cannot be decided. gsw_krylov_terms() estimates |A| |x| row by row without the
+ *   entries of A, so that rows of very different size are all judged by their own terms.
  *
  * So a solve has converged where ||b - A x|| + eps || |A| |x| || is at most the tolerance. */
 #include <float.h>
@@ -24,20 +25,20 @@
 #include "krylov_queue.h"
 #include "krylov_solve.h"
 
-/* A round that leaves more of the true residual than this has not paid off. */
+/* A round that leaves more of the true residual than this is in vain. */
 #define PROGRESS 0.5
-/* So many of these in succession are stagnation. */
+/* This many such rounds in succession are stagnation. */
 #define STALLS_MAX 2
 
-/* A vector counts as a null vector where so little is left of its product's terms. Matrices from
- * files have been rounded to a few digits. */
+/* A vector counts as a null vector where its product is this small relative to the product's terms.
+ * Matrices from files have been rounded to a few digits. */
 #define NULL_PRODUCT 1e-6
 
 /* ---- work vectors ---- */
 
-/* One allocation for all vectors. They start on multiples of 256 bytes, which is what a warp reads
- * at a time and a multiple of every cache's line, and not a power of two apart, where they would
- * compete for the same sets of a cache. Behind them lie the scalars of projections. */
+/* One allocation for all vectors. They start on multiples of 256 bytes, which a warp reads at a
+ * time and which is a multiple of every cache line. Their distance is not a power of two, because
+ * they would then compete for the same sets of a cache. The scalars of projections follow them. */
 static gsw_status allocate_vectors(gsw_krylov_run *run, int64_t count) {
     const size_t scalars = 8 * sizeof(double);
     size_t bytes;
@@ -56,7 +57,7 @@ static gsw_status allocate_vectors(gsw_krylov_run *run, int64_t count) {
 
 /* ---- the null vector ---- */
 
-/* Brings the null vector to length 1 in `v`. */
+/* Scales the null vector to length 1, into `v`. */
 static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
     const double *given = run->options.null_vector;
     double length;
@@ -69,7 +70,7 @@ static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
 }
 
 /* Sets the null vector and takes its part out of x and b. `vectors` are two work vectors for v and
- * P b; *removed is the part of b that is gone. */
+ * P b. *removed is the part that b has lost. */
 static gsw_status use_null_vector(gsw_krylov_run *run, double *v, double *projected,
                                   double *removed) {
     double *scratch = gsw_krylov_vector(run, 0), *terms = gsw_krylov_vector(run, 1);
@@ -95,7 +96,7 @@ static gsw_status use_null_vector(gsw_krylov_run *run, double *v, double *projec
 
 /* ---- the right-hand side ---- */
 
-/* b has norm 0: either it is zero, or its squares have vanished, which scaling by a power of two
+/* b has norm 0. Either b is zero, or its squares have underflowed, which scaling by a power of two
  * shows. */
 static gsw_status solve_zero(gsw_krylov_run *run) {
     double *scaled = gsw_krylov_vector(run, 0), norm;
@@ -126,17 +127,17 @@ static gsw_status set_reference(gsw_krylov_run *run, double b_norm) {
     return GSW_SUCCESS;
 }
 
-/* ---- the truth ---- */
+/* ---- the true residual ---- */
 
-/* What x is worth. */
+/* The quality of x. */
 typedef struct truth {
     double residual; /* ||b - A x|| */
-    double checked;  /* the norm that the tolerance is for: the same, or ||M^-1 (b - A x)|| */
-    double rounding; /* how far that may be off */
+    double checked;  /* the norm that the tolerance applies to: the same, or ||M^-1 (b - A x)|| */
+    double rounding; /* bound of the rounding error in it */
     double x;        /* ||x|| */
 } truth;
 
-/* r = b - A x and the norms of the truth, where the backend knows a shorter way. */
+/* r = b - A x and the norms, where the backend has a faster way. */
 static gsw_status measure_at_once(gsw_krylov_run *run, double *r, truth *t, int *done) {
     const gsw_backend_ops *ops = run->context->ops;
     double sums[3] = {0};
@@ -181,12 +182,12 @@ static gsw_status measure(gsw_krylov_run *run, truth *t) {
 }
 
 static int meets_tolerance(const gsw_krylov_run *run, const truth *t) {
-    return t->checked + t->rounding <= run->tolerance; /* not where one of them is not a number */
+    return t->checked + t->rounding <= run->tolerance; /* false where one of them is not a number */
 }
 
 /* ---- ends without convergence ---- */
 
-/* Adds to the message what x is worth, and whether constant vectors make the matrix singular. */
+/* Adds the quality of x to the message, and whether constant vectors make the matrix singular. */
 static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const truth *t) {
     double *ones = gsw_krylov_vector(run, 0), product = 1, size = 0;
     if (run->null_vector == NULL) {
@@ -224,14 +225,14 @@ static gsw_status run_method(gsw_krylov_run *run, const gsw_krylov_method *metho
     return method->run != NULL ? method->run(run) : gsw_krylov_queue(run, method);
 }
 
-/* A status after which x is still worth a verdict. */
+/* A status after which x still deserves a verdict. */
 static int may_have_converged(gsw_status status) {
     return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||
            status == GSW_ERROR_BREAKDOWN;
 }
 
-/* Runs the method, again and again where the recurrence has drifted, until the true residual meets
- * the tolerance or cannot. */
+/* Runs the method, and repeats it where the recurrence has drifted. Ends when the true residual
+ * meets the tolerance or cannot meet it. */
 static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, truth *t,
                           gsw_krylov_result *result) {
     double last = INFINITY;
@@ -260,7 +261,7 @@ static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, 
         result->stagnated = stalls == STALLS_MAX || t->rounding > run->tolerance;
         if (result->stagnated)
             return add_evidence(run, stagnated(run, t, result), t);
-        /* The true residual is above this, so the method does not end where it begins. */
+        /* The true residual is above this, so the method does not end at once. */
         run->target = run->tolerance - t->rounding;
         run->target = fmax(run->target - t->rounding, run->target / 2);
     }
@@ -278,7 +279,7 @@ static gsw_status solve(gsw_krylov_run *run, const gsw_krylov_method *method, do
     }
     GSW_TRY(gsw_krylov_norm(run, run->x, &x_norm));
     run->x_is_zero = x_norm == 0;
-    /* Nothing but rounding errors is left of a multiple of the null vector. */
+    /* b was a multiple of the null vector, and only rounding errors are left. */
     const int gone = run->null_vector != NULL && b_norm <= 16 * DBL_EPSILON * given_norm;
     if (b_norm == 0 || gone) {
         GSW_TRY(gone ? run->context->ops->fill(run->context, run->n, 0.0, run->x)

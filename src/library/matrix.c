@@ -34,7 +34,7 @@ gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix) {
     GSW_REQUIRE(context, context, "context must not be NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     if (matrix->format == GSW_FORMAT_STENCIL)
-        return GSW_SUCCESS; /* there are no indices that could be wrong */
+        return GSW_SUCCESS; /* there are no indices to check */
     return context->ops->validate(context, matrix);
 }
 

@@ -36,7 +36,7 @@ gsw_status gsw_memory_download(gsw_context *context, void *to_host, const void *
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, to_host != NULL || bytes == 0, "to_host is NULL");
     GSW_REQUIRE(context, from != NULL || bytes == 0, "from is NULL");
-    /* Without bytes it still reports what the solves before ran into. */
+    /* With 0 bytes it still reports the errors of earlier solves. */
     return bytes == 0 ? context->ops->synchronize(context)
                       : context->ops->download(context, to_host, from, bytes);
 }
@@ -50,7 +50,7 @@ gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t
 
 /* ---- matrices ---- */
 
-/* A copy of `count` values in backend memory; *copy is left alone on failure. */
+/* A copy of `count` values in backend memory. *copy does not change on failure. */
 static gsw_status upload_array(gsw_context *context, const void *from_host, int64_t count,
                                size_t size, const void **copy) {
     size_t bytes;
@@ -67,7 +67,7 @@ static gsw_status upload_array(gsw_context *context, const void *from_host, int6
     return status;
 }
 
-/* `matrix` holds a view without arrays, which receives them one by one. */
+/* `matrix` holds a view without arrays. This fills them in one by one. */
 static gsw_status upload_csr(gsw_context *context, const gsw_csr *from, gsw_csr *to) {
     const size_t index = gsw_itype_size(from->index_type);
     GSW_TRY(upload_array(context, from->row_ptr, from->rows + 1, index, &to->row_ptr));

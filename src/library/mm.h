@@ -1,4 +1,4 @@
-/* mm.h: what the reader and the writer of Matrix Market files share. */
+/* mm.h: declarations that the reader and the writer of Matrix Market files share. */
 #ifndef GSW_MM_H
 #define GSW_MM_H
 

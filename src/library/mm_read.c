@@ -1,14 +1,14 @@
 /* mm_read.c: reads Matrix Market files.
  *
  * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
- * Comments stand between the banner and the size line, blank lines anywhere after the banner; each
+ * Comments stand between the banner and the size line, blank lines anywhere after the banner. Each
  * entry has its own line. Lines may end in CR LF.
  *
- * The whole file is read into memory. Entries are parsed into triplets, put into their rows by a
- * counting sort, and sorted within a row where the file's order was neither by rows nor by columns.
+ * The whole file is read into memory. Entries are parsed into triplets and put into their rows by a
+ * counting sort. A row is then sorted where the file's order was neither by rows nor by columns.
  *
  * Numbers with up to 19 digits and a power of ten up to 10^19 are converted exactly with 128-bit
- * integers; the rest goes to strtod() in the "C" locale. */
+ * integers; strtod() in the "C" locale converts all others. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -37,7 +37,7 @@ __extension__ typedef unsigned __int128 uint128;
 
 typedef enum symmetry { GENERAL, SYMMETRIC, SKEW_SYMMETRIC } symmetry;
 
-/* What banner and size line say. */
+/* The contents of banner and size line. */
 typedef struct header {
     int coordinate;
     int integer;
@@ -45,7 +45,7 @@ typedef struct header {
     int64_t rows, columns, entries;
 } header;
 
-/* Where the parser is. */
+/* The state of the parser. */
 typedef struct reader {
     gsw_context *context;
     const char *name;
@@ -53,7 +53,7 @@ typedef struct reader {
     int64_t line;
 } reader;
 
-/* The entries in the file's order, expanded entries not among them. */
+/* The entries in the file's order, without expanded entries. */
 typedef struct triplets {
     void *rows, *columns; /* index_type, base 0 */
     double *values;
@@ -105,7 +105,7 @@ static const char *next_word(reader *r, int *length) {
     return word;
 }
 
-/* A word as a message can show it. */
+/* A word as a message shows it. */
 typedef struct shown {
     char text[48];
 } shown;
@@ -158,7 +158,7 @@ typedef struct decimal {
     int exponent;
     int negative;
     int whole; /* neither point nor exponent */
-    int exact; /* all digits are in `digits`, and the exponent did not run away */
+    int exact; /* `digits` holds all digits, and the exponent did not overflow */
 } decimal;
 
 /* Reads "e+12" of a number; 0 where it is malformed. */
@@ -209,8 +209,8 @@ static int scan_decimal(const char *c, const char *end, decimal *d) {
 }
 
 /* digits * 10^exponent, correctly rounded, for |exponent| <= 19. The conversion of a 128-bit
- * integer rounds correctly; of a quotient it sees at least 63 bits and, in the last of them,
- * whether anything was left over. */
+ * integer rounds correctly. A quotient keeps at least 63 bits, and its last bit records whether
+ * there was a remainder. */
 static double convert_decimal(const decimal *d) {
     uint64_t power = 1;
     for (int e = abs(d->exponent); e > 0; e--)
@@ -275,7 +275,7 @@ static int same_word(const char *word, int length, const char *name) {
     return (size_t)length == strlen(name) && strncasecmp(word, name, (size_t)length) == 0;
 }
 
-/* Reads a word of the banner and gives its index in `names` (ends with NULL). */
+/* Reads a word of the banner and finds its index in `names` (ends with NULL). */
 static gsw_status read_keyword(reader *r, const char *what, const char *const *names, int *index) {
     int length;
     const char *word = next_word(r, &length);
@@ -319,8 +319,8 @@ static gsw_status read_banner(reader *r, header *h) {
     return GSW_SUCCESS;
 }
 
-/* Reads the size line. Each entry takes a line of at least `line_min` bytes, the last one perhaps
- * without its end: a header that promises more than that is refused here. */
+/* Reads the size line. Each entry needs a line of at least `line_min` bytes; the last one may lack
+ * its line end. A header that promises more entries than fit is refused here. */
 static gsw_status read_size(reader *r, header *h, int64_t line_min) {
     while (skip_blank_lines(r) && *r->at == '%')
         skip_line(r);
@@ -513,7 +513,7 @@ static gsw_status sort_row(const reader *r, const gsw_csr *csr, int64_t begin, i
     return GSW_SUCCESS;
 }
 
-/* Parses the file's entries once more to name the line of the second of two equal ones. */
+/* Parses the file's entries once more, to report the line of the second of two equal entries. */
 static gsw_status refuse_duplicate(const reader *entries, const header *h, int64_t row,
                                    int64_t column) {
     reader r = *entries;
@@ -626,7 +626,7 @@ cleanup:
 
 /* ---- files ------------------------------------------------------------------------------------*/
 
-/* Reads what is left of a stream; pipes have no size to ask for, so the buffer grows. */
+/* Reads the rest of a stream. Pipes have no known size, so the buffer grows. */
 static gsw_status read_stream(gsw_context *context, const char *path, FILE *file, char **text,
                               size_t *size) {
     size_t capacity = 1 << 16;
@@ -664,8 +664,8 @@ static gsw_status read_file(gsw_context *context, const char *path, char **text,
     return status;
 }
 
-/* Numbers have a decimal point in these files, whatever the thread's locale says: runs `parse` in
- * the "C" locale. */
+/* Runs `parse` in the "C" locale, because these files use a decimal point whatever the thread's
+ * locale. */
 static gsw_status in_c_locale(reader *r, gsw_status (*parse)(reader *r, void *result),
                               void *result) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

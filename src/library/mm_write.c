@@ -1,11 +1,11 @@
-/* mm_write.c: writes Matrix Market files, or hands their text to a callback.
+/* mm_write.c: writes Matrix Market files, or passes their text to a callback.
  *
  * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
  *
- * A regular file is replaced as a whole: the data goes to a temporary file in the same folder,
- * which takes the target's name when it is complete. Symbolic links stay, and what they point to is
- * replaced, or made where it is missing. Pipes, terminals and open descriptors (/dev/stdout) are
- * written to directly. */
+ * A regular file is replaced as a whole. The data goes to a temporary file in the same folder,
+ * which takes the target's name when it is complete. Symbolic links stay: the file that they point
+ * to is replaced, or created where it is missing. Pipes, terminals and open descriptors
+ * (/dev/stdout) are written to directly. */
 #define _XOPEN_SOURCE 700 /* readlink, locales */
 
 #include <errno.h>
@@ -24,28 +24,28 @@
 #include "mm.h"
 
 #define TEMPORARY_TRIES 100
-#define LINKS_MAX       40   /* as Linux has it */
-#define LINK_SIZE       4096 /* where a link leads, its end included */
+#define LINKS_MAX       40   /* the same limit as in Linux */
+#define LINK_SIZE       4096 /* bytes of a link's target, its end included */
 
-/* The longest text that put() takes, and what is collected before it is handed on. */
+/* The longest text that put() takes, and the size of the buffer before it is passed on. */
 #define TEXT_MAX    256
 #define BUFFER_SIZE 16384
 
-/* Text on its way to a callback. */
+/* Text for a callback. */
 typedef struct output {
     gsw_context *context;
     const char *name; /* as the user gave it, for messages */
     gsw_write_fn write;
     void *user;
     int reason;                     /* errno of the first write that failed, or 0 */
-    locale_t c_locale, user_locale; /* numbers have a decimal point, whatever the locale says */
+    locale_t c_locale, user_locale; /* numbers need a decimal point, whatever the locale */
     size_t used;
     char buffer[BUFFER_SIZE];
 } output;
 
 /* A file that is being written. */
 typedef struct target {
-    char *path;      /* what is replaced: the user's path with links resolved */
+    char *path;      /* the file to replace: the user's path with links resolved */
     char *temporary; /* NULL where the target is written to directly */
     int descriptor;
 } target;
@@ -57,8 +57,8 @@ gsw_status gsw_mm_fail_errno(gsw_context *context, const char *verb, const char 
     return gsw_fail(context, GSW_ERROR_IO, "cannot %s %.160s: %s", verb, path, text);
 }
 
-/* 1 for the name of a descriptor such as /dev/stdout. It may lead to a regular file that others are
- * writing to as well. */
+/* 1 for the name of a descriptor such as /dev/stdout. It may lead to a regular file that other
+ * programs are writing to as well. */
 static int is_descriptor(const char *path) {
     static const char *const names[] = {"/dev/std", "/dev/fd/", "/proc/"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -73,8 +73,8 @@ static int is_special(const char *path) {
     return is_descriptor(path) || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-/* Where symbolic links lead, also to a file that does not exist yet. Newly allocated; NULL where
- * errno says why. */
+/* The end of a chain of symbolic links, also for a file that does not exist yet. Newly allocated;
+ * NULL with the reason in errno. */
 static char *follow_links(const char *path) {
     char link[LINK_SIZE];
     char *at = strdup(path);
@@ -133,7 +133,7 @@ static void release(target *file) {
     errno = reason;
 }
 
-/* Opens what `path` leads to. On failure errno says why. */
+/* Opens the file that `path` leads to. On failure errno holds the reason. */
 static int open_target(const char *path, target *file) {
     *file = (target){.path = follow_links(path), .descriptor = -1};
     if (file->path && is_special(file->path))
@@ -145,8 +145,8 @@ static int open_target(const char *path, target *file) {
     return file->descriptor >= 0;
 }
 
-/* Closes the file. With `status` SUCCESS the temporary becomes the target; whatever fails, it is
- * removed and the target is as it was. */
+/* Closes the file. With `status` SUCCESS the temporary becomes the target. After any failure it is
+ * removed, and the target is unchanged. */
 static gsw_status close_target(gsw_context *context, const char *path, target *file,
                                gsw_status status) {
     if (close(file->descriptor) != 0 && status == GSW_SUCCESS)
@@ -188,7 +188,7 @@ static gsw_status begin(output *out) {
     return GSW_SUCCESS;
 }
 
-/* Hands on what has been collected, in the user's locale. */
+/* Passes the collected text on, in the user's locale. */
 static void flush(output *out) {
     if (out->reason == 0 && out->used > 0) {
         uselocale(out->user_locale);
@@ -237,7 +237,7 @@ static gsw_status check_comment(gsw_context *context, const char *comment) {
     return GSW_SUCCESS;
 }
 
-/* Writes one row, *end receives where it ends. */
+/* Writes one row; *end receives the end of the row. */
 static gsw_status put_row(output *out, const gsw_csr *csr, int64_t row, int64_t begin,
                           int64_t *end) {
     if (!gsw_csr_row_end(csr, csr->index_type, row, begin, end))

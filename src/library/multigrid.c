@@ -1,4 +1,5 @@
-/* multigrid.c: hierarchies as users see them: arguments, life cycle, application, reports. */
+/* multigrid.c: the public interface of hierarchies: arguments, creation and destruction,
+ * application, reports. */
 #include <gridsweep/multigrid.h>
 #include <math.h>
 #include <stdlib.h>

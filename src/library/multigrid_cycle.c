@@ -1,10 +1,10 @@
-/* multigrid_cycle.c: smoothing steps and cycles. Everything is queued through the backend's table
+/* multigrid_cycle.c: smoothing steps and cycles. Everything is queued through the backend's table,
  * and nothing waits. */
 #include "multigrid_internal.h"
 
 #define JACOBI_WEIGHT    (2.0 / 3.0)
 #define CHEBYSHEV_DEGREE 2
-#define CHEBYSHEV_SHARE  0.25 /* of the spectrum's upper bound: what the polynomial damps from */
+#define CHEBYSHEV_SHARE  0.25 /* of the spectrum's upper bound: the polynomial damps above it */
 
 typedef gsw_multigrid hierarchy;
 
@@ -13,7 +13,7 @@ static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const 
     return mg->context->ops->spmv(mg->context, matrix, mg->options.cycle_type, b, x, y);
 }
 
-/* to = b - N x: what a sweep of Gauss-Seidel solves for. */
+/* to = b - N x, the right-hand side of a Gauss-Seidel sweep. */
 static gsw_status rest(const hierarchy *mg, const gsw_level *l, int down, void *to) {
     return mg->context->ops->multigrid->sweep_rest(mg->context, &l->product, mg->options.cycle_type,
                                                    down, l->slab, l->b, l->x, to);
@@ -30,9 +30,9 @@ static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, con
                                                 x, b, y);
 }
 
-/* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with the parts exchanged. Where the
- * level has slabs, L and U are those inside of slabs, and what lies between two slabs is part of
- * the right-hand side in both directions. */
+/* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with L and U exchanged. Where the
+ * level has slabs, L and U are the parts inside of slabs. Couplings between slabs belong to the
+ * right-hand side in both directions. */
 static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
     const void *from = l->b;
     if (l->reciprocal)
@@ -46,9 +46,9 @@ static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down
 }
 
 /* Sweeps upwards and downwards: with z = (D + L)^-1 (b - U x), x becomes (D + U)^-1 (b - L z). The
- * second right-hand side is D z + U x, so that x + (I + D^-1 U)^-1 (z - x) is the same and needs no
- * other product: the factor is SSOR's, (D + L) (I + D^-1 U). From x = 0 it needs no product at all.
- */
+ * second right-hand side is D z + U x. So x + (I + D^-1 U)^-1 (z - x) is the same and needs no
+ * other product: the factor is SSOR's, (D + L) (I + D^-1 U). From x = 0 it needs no product at
+ * all. */
 static gsw_status symmetric_gauss_seidel(const hierarchy *mg, const gsw_level *l, int zero) {
     if (l->reciprocal) { /* sweeps in place */
         GSW_TRY(gauss_seidel(mg, l, 0, zero));
@@ -110,7 +110,8 @@ static gsw_status chebyshev_step(const hierarchy *mg, const gsw_level *l, int ze
     return GSW_SUCCESS;
 }
 
-/* Downwards as well where the matrix is not symmetric, or where no other step will go that way. */
+/* Sweeps downwards as well where the matrix is not symmetric, or where no other step runs
+ * downwards. */
 static gsw_status multicolor_step(const hierarchy *mg, const gsw_level *l, int down, int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     const gsw_dtype type = mg->options.cycle_type;
@@ -119,7 +120,7 @@ static gsw_status multicolor_step(const hierarchy *mg, const gsw_level *l, int d
     return both ? ops->color_sweep(mg->context, &l->product, type, 1, 0, l->b, l->x) : GSW_SUCCESS;
 }
 
-/* Smoothing steps on A x = b; `zero` says that x is 0, whatever it holds. */
+/* Smoothing steps on A x = b. With `zero`, x counts as 0 and its contents are not read. */
 static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int down, int zero) {
     for (int step = 0; step < steps; step++) {
         const int first = zero && step == 0;
@@ -152,8 +153,9 @@ static int sweeps_once(const gsw_level *l, int sweeps) {
            !l->transfer->injection;
 }
 
-/* Smoothing, and b of the next level. After one sweep upwards from zero (D + L) x = b, so the
- * residual is -U x and half the matrix makes it; with slabs, and what lies between them. */
+/* Smooths, and computes b of the next level. After one sweep upwards from zero (D + L) x = b, so
+ * the residual is -U x and needs only half the matrix. With slabs, it also needs the couplings
+ * between slabs. */
 static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
                           int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
@@ -170,7 +172,7 @@ static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_lev
                                   l->restriction.values, l->b, l->x, l->residual, next->b);
 }
 
-/* The correction of the next level, and smoothing. */
+/* Adds the correction of the next level, and smooths. */
 static gsw_status ascend(const hierarchy *mg, const gsw_level *l, const gsw_level *next) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     if (sweeps_once(l, mg->options.post_sweeps))
@@ -181,14 +183,14 @@ static gsw_status ascend(const hierarchy *mg, const gsw_level *l, const gsw_leve
     return smooth(mg, l, mg->options.post_sweeps, 1, 0);
 }
 
-/* A level on its way through its cycle. */
+/* The state of a level during its cycle. */
 typedef struct visit {
     gsw_cycle kind;
     int zero;  /* x is zero at the start */
-    int calls; /* of the next level, so far */
+    int calls; /* visits of the next level so far */
 } visit;
 
-/* Whether the next level is visited once more, and how: the second cycle of F is a V cycle. */
+/* Whether the next level is visited once more, and how. The second cycle of F is a V cycle. */
 static int visit_next(const hierarchy *mg, int number, visit *at) {
     visit *next = at + 1;
     const int coarsest = number + 2 == mg->levels;

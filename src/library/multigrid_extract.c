@@ -4,7 +4,7 @@
 #include "contract/allocate.h"
 #include "multigrid_internal.h"
 
-/* Arrays of backend memory, brought to the host. */
+/* Arrays of backend memory, copied to the host. */
 typedef struct host_arrays {
     char *block;
     const void *values[GSW_STENCIL_MAX];
@@ -43,7 +43,7 @@ static void add_entry(sparse_row *row, int64_t column, double value) {
     row->value[row->count++] = value;
 }
 
-/* Row of P of fine point f. */
+/* The row of P for fine point f. */
 static void prolongation_row(const gsw_transfer *t, const host_arrays *host, gsw_dtype type,
                              const int64_t f[3], sparse_row *row) {
     int64_t base[3];
@@ -65,7 +65,7 @@ static void prolongation_row(const gsw_transfer *t, const host_arrays *host, gsw
                                gsw_grid_row(&t->coarse, base[0], base[1], base[2])));
 }
 
-/* Row of R of coarse point c. */
+/* The row of R for coarse point c. */
 static void restriction_row(const gsw_transfer *t, const host_arrays *host, gsw_dtype type,
                             const int64_t c[3], sparse_row *row) {
     row->count = 0;

@@ -1,4 +1,5 @@
-/* multigrid_internal.h: a hierarchy as its set-up, its cycles and its interface see it. */
+/* multigrid_internal.h: the parts of a hierarchy that its set-up, its cycles and its interface
+ * share. */
 #ifndef GSW_MULTIGRID_INTERNAL_H
 #define GSW_MULTIGRID_INTERNAL_H
 
@@ -9,11 +10,11 @@
 #include "contract/error.h"
 #include "geometry/multigrid.h"
 
-enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer times, and only one is left */
+enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer than 62 times */
 
 /* Arrays of one block of backend memory, as a matrix. */
 typedef struct gsw_level_arrays {
-    void *block; /* NULL: the values are those of others */
+    void *block; /* NULL: the values belong to others */
     void *values[GSW_STENCIL_MAX];
     int32_t mirrored; /* arrays before this one are later ones, shifted */
 } gsw_level_arrays;
@@ -26,10 +27,10 @@ typedef struct gsw_level {
     gsw_survey survey;
     int coarsest;
     gsw_smoother smoother;
-    int fell_back;              /* its ILU(0) does not serve as a smoother */
-    gsw_factor *first, *second; /* GS: D + L and D + U; else the factor alone. SYMGS: SSOR's */
-    int64_t slab;               /* GS: planes of the slabs that those sweep, or 0 */
-    void *reciprocal;           /* GS, SYMGS on the arrays themselves: of the diagonal */
+    int fell_back;              /* its ILU(0) is no usable smoother */
+    gsw_factor *first, *second; /* GS: D + L and D + U; SYMGS: SSOR's; else the factor alone */
+    int64_t slab;               /* GS: planes of the slabs of these factors, or 0 */
+    void *reciprocal; /* GS, SYMGS on the level's own arrays: reciprocal of the diagonal */
 
     /* To the next level; NULL on the coarsest. */
     gsw_transfer *transfer;
@@ -43,7 +44,7 @@ typedef struct gsw_level {
     void *b, *x;
     void *residual;
     void *direction; /* Chebyshev */
-    double *probe;   /* ILU(0) in fp32: what gsw_smoother_probe() measures */
+    double *probe;   /* ILU(0) in fp32: the vector that gsw_smoother_probe() measures */
     int64_t bytes;
 } gsw_level;
 
@@ -54,26 +55,26 @@ struct gsw_multigrid {
     int symmetric, singular;
     int levels;
     gsw_level *level[GSW_LEVELS_MAX];
-    void *own_b, *own_x; /* vectors of the finest level, where the user's do not serve */
-    double *scale;       /* fp32: what the solution is multiplied by */
-    int64_t bytes;       /* of these three */
+    void *own_b, *own_x; /* vectors of the finest level, where the user's cannot be used */
+    double *scale;       /* fp32: factor of the solution */
+    int64_t bytes;       /* of own_b, own_x and scale */
 };
 
 /* Backend memory, counted in *bytes. */
 gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, int64_t *bytes,
                                void **pointer);
 
-/* Builds the levels of an empty hierarchy, or fills those it has with the values of a matrix. */
+/* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix. */
 gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matrix);
 gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix);
 
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
 
-/* Factors of a level's smoother, made or filled anew. */
+/* Creates or refills the factors of a level's smoother. */
 gsw_status gsw_smoother_fill(gsw_multigrid *multigrid, gsw_level *level);
 
-/* Whether the level's ILU(0), which has been made, serves as a smoother. Overwrites the level's
+/* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites the level's
  * vectors. */
 gsw_status gsw_smoother_probe(gsw_multigrid *multigrid, gsw_level *level, int *serves);
 

@@ -1,10 +1,10 @@
-/* multigrid_probe.c: whether an incomplete factorisation serves as a smoother.
+/* multigrid_probe.c: whether an incomplete factorisation is a usable smoother.
  *
  * A step of ILU(0) multiplies the error by I - M^-1 A. For a matrix whose diagonal dominates its
  * rows all eigenvalues of M^-1 A lie within 1 of 1 (Varga, Saff and Mehrmann, Incomplete
  * factorizations of matrices and connections with H-matrices, SIAM J. Numer. Anal. 17, 1980).
- * Coarse matrices need not be dominant. Pivots can then have the wrong sign or nearly vanish, and
- * even where all are good the sweeps can be unstable (Elman, A stability analysis of incomplete LU
+ * Coarse matrices need not be dominant. Then pivots can have the wrong sign or almost vanish. Even
+ * with good pivots the sweeps can be unstable (Elman, A stability analysis of incomplete LU
  * factorizations, Math. Comp. 47, 1986). All of this shows in the largest eigenvalue: from 2 on the
  * step enlarges some errors, and a symmetric cycle is no longer positive. */
 #include <math.h>
@@ -16,11 +16,11 @@
 /* Matrices this close to dominance count as dominant. */
 #define DOMINANCE (2 + 1e-6)
 
-/* The eigenvalue from which a step does not serve. Factors that do have stayed below 1.7, and
- * others have been above 3. */
+/* The eigenvalue from which a step is not usable. Usable factors have stayed below 1.7, and others
+ * have been above 3. */
 #define PROBE_LIMIT 2.0
 
-/* Brings the probe in `x`, of the cycle's type, to fp64. */
+/* Converts the probe in `x`, of the cycle's type, to fp64. */
 static gsw_status measure(gsw_multigrid *mg, gsw_level *level, const void *x, double *square) {
     gsw_context *context = mg->context;
     const double *from = x;
@@ -60,6 +60,6 @@ gsw_status gsw_smoother_probe(gsw_multigrid *mg, gsw_level *level, int *serves) 
             GSW_TRY(measure(mg, level, x, &now));
         }
     }
-    *serves = now < PROBE_LIMIT * PROBE_LIMIT * last; /* not where a sum is not a number */
+    *serves = now < PROBE_LIMIT * PROBE_LIMIT * last; /* false where a sum is not a number */
     return GSW_SUCCESS;
 }

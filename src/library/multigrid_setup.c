@@ -21,15 +21,15 @@ gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, 
     return GSW_SUCCESS;
 }
 
-/* Arrays begin so far apart that equal places of several lie in different sets of a cache, also
- * where the number of points is a power of two: 384 bytes more than a multiple of 4096. */
+/* Rounds a size so that equal places of several arrays lie in different sets of a cache, also where
+ * the number of points is a power of two. The result is 384 bytes more than a multiple of 4096. */
 static size_t spread(size_t bytes) {
     const size_t page = 4096, shift = 384;
     return (bytes + page - shift - 1) / page * page + shift;
 }
 
-/* `count` arrays of one value per point, with at least `pad` zeros before each and behind the
- * last. */
+/* Allocates `count` arrays of one value per point, with at least `pad` zeros before each and after
+ * the last. */
 static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t points, int64_t pad,
                                gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
     const size_t size = gsw_dtype_size(type), margin = (size_t)pad * size;
@@ -48,9 +48,9 @@ static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t poin
     return GSW_SUCCESS;
 }
 
-/* Arrays of a matrix on this grid. Where it is symmetric, those of the lower part are those of the
- * upper part, seen from the neighbour: (i, i + o) is (j, j - o) with j = i + o. The zeros of
- * couplings that leave the grid are seen as such zeros, too. */
+/* Allocates arrays of a matrix on this grid. Where the matrix is symmetric, the arrays of the lower
+ * part are those of the upper part, seen from the neighbour: (i, i + o) is (j, j - o) with j = i +
+ * o. The same holds for the zeros of couplings that leave the grid. */
 static gsw_status alloc_matrix(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, int64_t points, int symmetric,
                                gsw_dtype type, int64_t *bytes, gsw_level_arrays *arrays) {
@@ -100,7 +100,7 @@ static gsw_status queue_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_k
     return gsw_factor_queue(mg->context, &level->matrix, &options, slab, factor);
 }
 
-/* ILU(0): a bad pivot is an answer, not an error that anybody is told of. */
+/* ILU(0): a bad pivot is an answer, not an error, so nothing is logged. */
 static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
     const int mirrored = mg->symmetric &&
                          mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
@@ -118,7 +118,7 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
 }
 
-/* Planes of a slab, as the backend wants them where it has the choice. */
+/* Planes of a slab, as the backend prefers them where it has the choice. */
 static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
     const int coarse = level != mg->level[0];
     return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
@@ -188,7 +188,7 @@ static gsw_status refuse_numbers(gsw_multigrid *mg, int number, const gsw_survey
     return GSW_SUCCESS;
 }
 
-/* Whether the fp64 arrays of a level are the cycle's, too. */
+/* Whether the cycle uses the fp64 arrays of a level, too. */
 static int shares_arrays(const gsw_multigrid *mg, const gsw_level *level) {
     return level->setup.block != NULL && mg->options.cycle_type == GSW_F64;
 }
@@ -207,14 +207,14 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
-/* Gauss-Seidel on the level's own arrays needs no residual, except by injection. */
+/* Gauss-Seidel on the level's own arrays needs no residual, except with injection. */
 static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
     return mg->context->ops->multigrid->smooth != NULL &&
            mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
            (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
 }
 
-/* Storage of a level that is smoothed. */
+/* Allocates a level that is smoothed. */
 static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(open_products(mg, level));
@@ -230,12 +230,12 @@ static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
-/* Storage of the weights of a transfer between two levels. */
+/* Allocates the weights of a transfer between two levels. */
 static gsw_status open_weights(gsw_multigrid *mg, gsw_level *level, const gsw_level *coarse) {
     const gsw_transfer *t = level->transfer;
     const gsw_dtype type = mg->options.cycle_type;
     if (t->injection)
-        return GSW_SUCCESS; /* it has none */
+        return GSW_SUCCESS; /* there are no weights */
     GSW_TRY(alloc_arrays(mg->context, t->weights, coarse->points, GSW_WEIGHTS_PAD, type,
                          &level->bytes, &level->prolongation));
     if (!mg->symmetric)
@@ -252,8 +252,8 @@ static int holds(const gsw_stencil *stencil, const gsw_stencil *part) {
     return 1;
 }
 
-/* Extends a coarse stencil that has no name to the smallest one that has: what is added are zeros.
- * One coarsened axis makes 15 points of seven, which D3N19 holds. */
+/* Extends a coarse stencil without a name to the smallest named stencil that holds it; the new
+ * entries are zeros. One coarsened axis turns seven points into 15, which D3N19 holds. */
 static void extend_stencil(gsw_transfer *t) {
     const gsw_grid *g = &t->coarse;
     gsw_stencil stencil;
@@ -273,7 +273,7 @@ static void extend_stencil(gsw_transfer *t) {
     }
 }
 
-/* The transfer from a level to the next one, which is made. */
+/* Opens the transfer from a level to the next one, and creates the next one. */
 static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     gsw_context *context = mg->context;
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
@@ -303,13 +303,13 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
     return gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->x);
 }
 
-/* The arrays that are to be written: those that are not others, shifted. */
+/* Lists the arrays to write: those that are not shifted views of others. */
 static void own_arrays(const gsw_level_arrays *arrays, int32_t count, void **own) {
     for (int32_t e = 0; e < count; e++)
         own[e] = e < arrays->mirrored ? NULL : arrays->values[e];
 }
 
-/* Values of a level that is smoothed. */
+/* Computes the values of a level that is smoothed. */
 static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
     void *own[GSW_STENCIL_MAX];
     if (!shares_arrays(mg, level)) {
@@ -320,7 +320,7 @@ static gsw_status fill_smoothed(gsw_multigrid *mg, gsw_level *level) {
     return gsw_smoother_fill(mg, level);
 }
 
-/* Values of the weights, and of the next level's matrix. */
+/* Computes the values of the weights, and of the next level's matrix. */
 static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *coarse) {
     gsw_context *context = mg->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
@@ -344,7 +344,7 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
                        level->restriction.values, (double *const *)own);
 }
 
-/* Storage of the coarsest level where it is solved directly. */
+/* Allocates the coarsest level where it is solved directly. */
 static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
     const size_t n = (size_t)level->points;
     GSW_TRY(gsw_multigrid_alloc(mg->context, n * n, sizeof(double), &level->bytes,
@@ -353,7 +353,8 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
                                (void **)&level->dense_work);
 }
 
-/* Values of a level: those of its smoother and of the next level's matrix, or of its inverse. */
+/* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
+ * inverse. */
 static gsw_status fill_level(gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
     if (level->inverse)
@@ -367,7 +368,7 @@ static gsw_status fill_level(gsw_multigrid *mg, int number) {
 /* ---- The finest level -------------------------------------------------------------------------
  */
 
-/* Takes the user's matrix: as it is, or, from CSR, as arrays of our own. */
+/* Takes the user's matrix as it is, or copies a CSR into arrays of the hierarchy. */
 static gsw_status take_matrix(gsw_multigrid *mg, const gsw_matrix *matrix) {
     gsw_level *level = mg->level[0];
     if (matrix->format == GSW_FORMAT_STENCIL) {
@@ -390,7 +391,7 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
     mg->level[mg->levels++] = level;
     GSW_TRY(gsw_grid_points(&matrix->grid, &level->points));
     if (level->points <= mg->options.coarsest_points)
-        mg->options.cycle_type = GSW_F64; /* the direct solve, which is in fp64, is all there is */
+        mg->options.cycle_type = GSW_F64; /* the direct solve, in fp64, is the whole cycle */
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_b));
     GSW_TRY(
@@ -403,7 +404,7 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
 
 static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     const gsw_level *level = mg->level[number];
-    /* couplings that reach one point at most: points of a colour do not depend on each other */
+    /* couplings that reach one point at most: points of one colour do not depend on each other */
     const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
@@ -424,10 +425,11 @@ static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
     }
 }
 
-/* Diagonals this far below the finest level's largest entry are looked at twice. */
+/* Diagonals this far below the finest level's largest entry are replaced where rounding has
+ * cancelled them. */
 #define CANCELLED 1e-12
 
-/* Symmetry is looked for on the finest level; the coarse ones have it from there, except with
+/* Symmetry is checked on the finest level only. The coarse levels inherit it, except with
  * injection. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
@@ -457,13 +459,13 @@ static gsw_status await_factors(gsw_multigrid *mg) {
     return GSW_SUCCESS;
 }
 
-/* The user's arrays are not ours to look at again. */
+/* Drops the user's arrays, which must not be read again. */
 static void forget_matrix(gsw_multigrid *mg) {
     if (mg->levels > 0 && !mg->level[0]->setup.block)
         mg->level[0]->matrix.array.values = NULL;
 }
 
-/* Along which axes a level is coarsened; 0: it is the coarsest. */
+/* The axes along which a level is coarsened; 0: it is the coarsest. */
 static int axes_of(const gsw_multigrid *mg, int number) {
     const gsw_level *level = mg->level[number];
     if (level->points <= mg->options.coarsest_points || number + 1 == mg->options.max_levels)
@@ -473,7 +475,7 @@ static int axes_of(const gsw_multigrid *mg, int number) {
     return gsw_choose_axes(&level->matrix.grid, level->survey.coupling, mg->options.theta);
 }
 
-/* Whether a coarsest level is solved directly: it is small, or nothing is left to coarsen. */
+/* Whether a coarsest level is solved directly: it is small, or no axis can be coarsened further. */
 static int is_direct(const gsw_multigrid *mg, int number) {
     return mg->level[number]->points <= mg->options.coarsest_points ||
            number + 1 != mg->options.max_levels;

@@ -1,4 +1,4 @@
-/* operator.c: operators made of matrices and of callbacks. */
+/* operator.c: operators from matrices and from callbacks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "callback.h"
 #include "operator.h"
 
-/* Makes an operator that lacks only what it multiplies with. */
+/* Creates an operator without a matrix or callback. */
 static gsw_status create(gsw_context *context, int64_t points, gsw_operator **op) {
     gsw_operator *made;
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "an operator", (void **)&made));

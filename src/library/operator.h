@@ -1,16 +1,16 @@
-/* operator.h: what an operator holds, and how the Krylov methods use it. */
+/* operator.h: the contents of an operator, and how the Krylov methods use it. */
 #ifndef GSW_OPERATOR_H
 #define GSW_OPERATOR_H
 
 #include <gridsweep/operator.h>
 
 struct gsw_operator {
-    gsw_context *context; /* the one that made it */
+    gsw_context *context; /* the context of its creation */
     int64_t points;
     gsw_apply_fn apply; /* NULL: the matrix is used */
     void *user;
     gsw_matrix matrix;
-    const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it is made of stencil arrays */
+    const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
 };
 
 /* Refuses NULL and an operator of another context. */

@@ -1,4 +1,4 @@
-/* preconditioner.c: preconditioners made of factors, of callbacks, and of parts of the library. */
+/* preconditioner.c: preconditioners from factors, from callbacks, and from parts of the library. */
 #include <stdlib.h>
 
 #include "contract/allocate.h"
@@ -11,11 +11,11 @@
 #include "reserve.h"
 
 struct gsw_preconditioner {
-    gsw_context *context; /* the one that made it */
+    gsw_context *context; /* the context of its creation */
     int64_t points;
     const gsw_preconditioner_ops *ops;
     void *self;
-    double *work; /* takes b where x is b and the kind cannot have that; else NULL */
+    double *work; /* receives b where x is b and the kind does not allow that; else NULL */
 };
 
 gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,

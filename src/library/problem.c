@@ -36,9 +36,9 @@ void gsw_random_vector(uint64_t seed, int64_t count, double *values) {
         values[i] = random_value(seed, i, 0);
 }
 
-/* ---- what a problem is made of ---- */
+/* ---- the parts of a problem ---- */
 
-/* How the off-diagonal coefficients come about. */
+/* How the off-diagonal coefficients are computed. */
 typedef enum origin { CONSTANT, RANDOM, TWO_POINT_FLUX } origin;
 
 /* The largest permeability over the smallest. */
@@ -53,7 +53,7 @@ typedef struct problem_recipe {
     origin origin;
     int symmetric;
     double (*weight)(gsw_offset offset); /* CONSTANT: the coefficient to the neighbour at offset */
-    double shift;                        /* diagonal minus what makes the row sum zero */
+    double shift; /* diagonal minus the value that would make the row sum zero */
 } problem_recipe;
 
 struct gsw_problem {
@@ -62,7 +62,7 @@ struct gsw_problem {
     uint64_t seed;
     double weights[GSW_STENCIL_MAX]; /* CONSTANT: of every offset, the centre's included */
     double *storage;                 /* the coefficients of all offsets */
-    double *arrays[GSW_STENCIL_MAX]; /* where each offset's lie in storage */
+    double *arrays[GSW_STENCIL_MAX]; /* where the coefficients of each offset lie in storage */
     const void *views[GSW_STENCIL_MAX];
 };
 
@@ -77,7 +77,7 @@ static double weight_anisotropic(gsw_offset offset) {
     return offset.dy != 0 ? -0.1 : -0.001;
 }
 
-/* Diffusion 1 to every neighbour; the wind adds its flux to the upstream ones. */
+/* Diffusion 1 to every neighbour. The wind adds its flux to the upstream neighbours. */
 static double weight_convection(gsw_offset offset) {
     if (offset.dx < 0)
         return -1.0 - PECLET * 1.0;
@@ -127,7 +127,8 @@ static double lattice_noise(uint64_t seed, int64_t wx, int64_t wz, const int64_t
     }
     double corner[8];
     for (int c = 0; c < 8; c++) {
-        /* One stream for each plane and line of the lattice: no extents enter the hash. */
+        /* One stream for each plane and line of the lattice, so the extents do not enter the
+         * hash. */
         uint64_t plane = mix(seed + (uint64_t)(cell[2] + (c >> 2)));
         uint64_t line = mix(plane + (uint64_t)(cell[1] + ((c >> 1) & 1)));
         corner[c] = random_value(line, cell[0] + (c & 1), 0);
@@ -139,15 +140,15 @@ static double lattice_noise(uint64_t seed, int64_t wx, int64_t wz, const int64_t
     return lerp(corner[0], corner[1], t[2]);
 }
 
-/* Logarithm of the permeability before scaling: three octaves, flat along z as sediments are, and a
- * value of its own for each layer. */
+/* Logarithm of the permeability before scaling: three octaves, flat along z as sediments are, and
+ * one extra value per layer. */
 static double log_permeability(int64_t x, int64_t y, int64_t z) {
     const int64_t at[3] = {x, y, z};
     return 1.0 * lattice_noise(1, 16, 4, at) + 0.5 * lattice_noise(2, 8, 2, at) +
            0.25 * lattice_noise(3, 4, 1, at) + 0.5 * random_value(4, z, 0);
 }
 
-/* Fills k with permeabilities in [CONTRAST^-1/2, CONTRAST^1/2], both ends taken. */
+/* Fills k with permeabilities in [CONTRAST^-1/2, CONTRAST^1/2]; both ends occur. */
 static void fill_permeability(int threads, const gsw_grid *grid, double *k) {
     int64_t lines = grid->ny * grid->nz, points = lines * grid->nx;
     double low = INFINITY, high = -INFINITY;
@@ -168,7 +169,7 @@ static void fill_permeability(int threads, const gsw_grid *grid, double *k) {
         k[row] = exp(scale * (k[row] - middle));
 }
 
-/* The well sits in the most permeable cell, the first one if there are several. */
+/* The well is in the most permeable cell, the first one if there are several. */
 static int64_t well_row(const double *k, int64_t points) {
     int64_t best = 0;
     for (int64_t row = 1; row < points; row++)
@@ -259,7 +260,7 @@ static gsw_status fill_problem(gsw_context *context, gsw_problem *problem, int64
     return GSW_SUCCESS;
 }
 
-/* ---- making a problem ---- */
+/* ---- creating a problem ---- */
 
 static void set_weights(gsw_problem *problem) {
     const gsw_stencil *stencil = &problem->matrix.stencil;
@@ -274,8 +275,8 @@ static void set_weights(gsw_problem *problem) {
 
 static gsw_status allocate_arrays(gsw_context *context, gsw_problem *problem, int64_t points) {
     gsw_matrix *matrix = &problem->matrix;
-    /* The distance between two arrays is kept off powers of two, where the arrays would compete for
-     * the same few sets of every cache. It stays a multiple of 64 bytes. */
+    /* The distance between two arrays is not a power of two, because the arrays would then compete
+     * for the same few sets of every cache. It is a multiple of 64 bytes. */
     size_t stride = (((size_t)points + 7) / 8 + 9) * 8, total;
     if (!gsw_mul_size(stride, (size_t)matrix->stencil.count, &total))
         return gsw_fail(context, GSW_ERROR_OVERFLOW,
@@ -294,7 +295,7 @@ static gsw_status allocate_arrays(gsw_context *context, gsw_problem *problem, in
     return GSW_SUCCESS;
 }
 
-/* Reads the seed behind "random:". */
+/* Reads the seed after "random:". */
 static gsw_status read_seed(gsw_context *context, const char *name, uint64_t *seed) {
     const char *digits = strchr(name, ':');
     GSW_REQUIRE(context, digits != NULL && digits[1] != '\0',

@@ -1,10 +1,10 @@
-/* quiet.h: trials whose failure is an answer, of which the log callback is not told. */
+/* quiet.h: trials whose failure is an answer, so that the log callback does not hear of it. */
 #ifndef GSW_QUIET_H
 #define GSW_QUIET_H
 
 #include "contract/context.h"
 
-/* What a context had before a trial. */
+/* The state of a context before a trial. */
 typedef struct gsw_quiet {
     gsw_log_fn log;
     char message[sizeof((gsw_context *)0)->message]; /* NOLINT: the size of the member */
@@ -13,7 +13,7 @@ typedef struct gsw_quiet {
 /* Mutes the log callback until gsw_quiet_end(). Trials may nest. */
 gsw_quiet gsw_quiet_begin(gsw_context *context);
 
-/* Puts the log callback back. `forget` also puts back the message from before the trial. */
+/* Restores the log callback. `forget` also restores the message from before the trial. */
 void gsw_quiet_end(gsw_context *context, const gsw_quiet *quiet, int forget);
 
 #endif

@@ -9,8 +9,8 @@
 /* The bytes of a vector of `points` fp64 values; 0 on failure. Errors: OVERFLOW. */
 gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes);
 
-/* Reserves a vector of `points` fp64 values for this context's operations, uninitialised; it goes
- * back with ops->unreserve. On failure *vector is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
+/* Reserves a vector of `points` fp64 values for this context's operations, uninitialised. It is
+ * freed with ops->unreserve. On failure *vector is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
 gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector);
 
 #endif

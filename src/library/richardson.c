@@ -1,22 +1,22 @@
 /* richardson.c: the stationary iteration x += M^-1 (b - A x). Saad, Iterative Methods for Sparse
- * Linear Systems, 2nd ed., section 4.2. The residual is computed anew in each iteration, so the
- * norms are the true ones; the host waits for each. */
+ * Linear Systems, 2nd ed., section 4.2. Each iteration computes the residual anew, so the norms are
+ * the true ones. The host waits for each norm. */
 #include <math.h>
 
 #include "krylov_methods.h"
 
-/* The norm has grown by this factor: the iteration diverges. */
+/* When the norm has grown by this factor, the iteration diverges. */
 #define DIVERGED 1e5
 
-/* The iteration has stagnated where so many iterations have not brought the least norm down to this
+/* The iteration has stagnated when this many iterations have not reduced the least norm to this
  * share of itself. */
 #define STALL_ITERATIONS 100
 #define STALL_SHARE      0.99
 
-/* What is known of the norms so far. */
+/* The norms so far. */
 typedef struct history {
     double first;
-    double least;   /* at the last iteration that gained */
+    double least;   /* at the last iteration that reduced it */
     int64_t gained; /* that iteration */
 } history;
 
@@ -27,7 +27,7 @@ static gsw_status hopeless(gsw_krylov_run *run, const char *how, const char *mea
                     how, (long long)run->iterations, run->norm / run->reference, meaning);
 }
 
-/* Ends an iteration that leads nowhere. */
+/* Ends an iteration that does not converge. */
 static gsw_status judge(gsw_krylov_run *run, history *h) {
     if (run->norm > DIVERGED * h->first)
         return hopeless(run, "diverged", ": the preconditioner is too far from the matrix");
@@ -69,7 +69,7 @@ static gsw_status run_richardson(gsw_krylov_run *run) {
     return GSW_SUCCESS;
 }
 
-/* One for the residual; the driver takes three. */
+/* One for the residual; the driver needs three. */
 static int64_t vectors(const gsw_krylov_run *run) {
     (void)run;
     return 3;

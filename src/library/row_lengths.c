@@ -1,14 +1,14 @@
-/* row_lengths.c: counts rows by their length, and compares with a grid's. */
+/* row_lengths.c: counts rows by their length, and compares the counts with a grid's. */
 #include "row_lengths.h"
 #include <stdlib.h>
 #include <string.h>
 #include "contract/csr.h"
 
-/* Along an axis, points are told apart that are less than this far from an end. Couplings of the
- * named stencils are not longer. */
+/* Along an axis, points less than this far from an end count as different. Couplings of the named
+ * stencils are not longer. */
 #define END_POINTS INT64_C(2)
 
-/* A number that looks random, of an entry and of its mirror image (splitmix64). */
+/* A pseudo-random number for an entry and for its mirror image (splitmix64). */
 static uint64_t hash_pair(int64_t a, int64_t b) {
     uint64_t h = (uint64_t)(a < b ? a : b) * UINT64_C(0x9e3779b97f4a7c15) +
                  (uint64_t)(a < b ? b : a) * UINT64_C(0xd1b54a32d192ed03);
@@ -57,12 +57,12 @@ static int64_t count_entries(const gsw_grid *grid, const gsw_stencil *stencil) {
     return count;
 }
 
-/* Points along an axis that have the same neighbours: the first of them, and how many. */
+/* Points along an axis that have the same neighbours: the first of them, and their number. */
 typedef struct span {
     int64_t first, points;
 } span;
 
-/* Cuts an axis into spans; returns how many. */
+/* Cuts an axis into spans and returns their number. */
 static int cut_axis(int64_t extent, span spans[2 * END_POINTS + 1]) {
     int count = 0;
     for (int64_t p = 0; p < extent;) {

@@ -1,8 +1,9 @@
-/* row_lengths.h: tells a grid whose rows are in another order from a matrix that is no grid.
+/* row_lengths.h: distinguishes a grid whose rows are in another order from a matrix that is no
+ * grid.
  *
- * The order of the rows changes neither how many rows have k entries nor the symmetry of the
- * pattern. Rows near the boundary of a grid are shorter, so the counts belong to one grid and one
- * stencil; a mesh, a tree or a random matrix has others. */
+ * The order of the rows does not change how many rows have k entries, nor the symmetry of the
+ * pattern. Rows near the boundary of a grid are shorter. So these counts identify one grid and one
+ * stencil; a mesh, a tree or a random matrix has other counts. */
 #ifndef GSW_ROW_LENGTHS_H
 #define GSW_ROW_LENGTHS_H
 
@@ -11,8 +12,8 @@
 /* Entries off the diagonal. */
 typedef struct gsw_row_lengths {
     int64_t entries;
-    int64_t rows[GSW_STENCIL_MAX]; /* how many rows hold k of them */
-    int symmetric;                 /* the pattern is, and no row is too long for `rows` */
+    int64_t rows[GSW_STENCIL_MAX]; /* number of rows that hold k entries */
+    int symmetric;                 /* the pattern is symmetric, and no row is too long for `rows` */
 } gsw_row_lengths;
 
 /* Reads a CSR that has been checked, in one pass. */

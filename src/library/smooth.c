@@ -1,9 +1,9 @@
 /* smooth.c: stationary iterations.
  *
  * An SSOR factor with omega 1 holds M = (D + L) D^-1 (D + U). A Gauss-Seidel sweep in ascending
- * order makes (D + L)^-1 (b - U x) of x, one in descending order (D + U)^-1 (b - L x); one after
- * the other they make x + M^-1 (b - A x). So a smoother needs no sweep of its own, only a residual
- * and a solve. */
+ * order turns x into (D + L)^-1 (b - U x), and one in descending order into (D + U)^-1 (b - L x).
+ * One after the other they give x + M^-1 (b - A x). So a smoother needs no sweep of its own, only a
+ * residual and a solve. */
 #include <gridsweep/smooth.h>
 
 #include "contract/backend.h"

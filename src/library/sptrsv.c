@@ -39,7 +39,7 @@ static gsw_factor_options packed_options(const gsw_sptrsv_options *options) {
     };
 }
 
-/* Its grid and stencil are looked at when it takes the matrix. */
+/* Its grid and stencil are checked when it takes the matrix. */
 static gsw_status check_workspace(gsw_context *context, const gsw_sptrsv_options *options) {
     if (options->workspace == NULL)
         return GSW_SUCCESS;
@@ -60,7 +60,7 @@ static gsw_status check_workspace(gsw_context *context, const gsw_sptrsv_options
     return GSW_SUCCESS;
 }
 
-/* Packs the part and sweeps, through the workspace or a factor that lives as long as this call. */
+/* Packs the part and sweeps, through the workspace or through a temporary factor. */
 static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
                                const gsw_sptrsv_options *options, int64_t count, const void *b,
                                int64_t ldb, void *x, int64_t ldx) {
@@ -76,8 +76,8 @@ static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
     return status;
 }
 
-/* From stencil arrays, packing and sweeping once took 0.5 to 0.98 of the time of LINE on one H200,
- * D3N7 and D3N27, 64^3 to 256^3 (perf/NOTES.md); from CSR it has not been measured to be faster. */
+/* From stencil arrays, packing and one sweep took 0.5 to 0.98 of the time of LINE on one H200, D3N7
+ * and D3N27, 64^3 to 256^3 (perf/NOTES.md). From CSR it has not been measured to be faster. */
 static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix,
                             const gsw_sptrsv_options *options) {
     if (options->algorithm != GSW_ALGORITHM_AUTO)

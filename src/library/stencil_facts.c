@@ -4,7 +4,7 @@
 
 #include "stencil_facts.h"
 
-/* Negation turns the ascending order round. */
+/* Negation reverses the ascending order. */
 int gsw_stencil_is_symmetric(const gsw_stencil *stencil) {
     for (int32_t e = 0; e < stencil->count; e++) {
         const gsw_offset a = stencil->offsets[e], b = stencil->offsets[stencil->count - 1 - e];

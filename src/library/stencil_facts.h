@@ -1,4 +1,4 @@
-/* stencil_facts.h: what follows from the offsets of a stencil alone. */
+/* stencil_facts.h: properties of a stencil that follow from its offsets alone. */
 #ifndef GSW_STENCIL_FACTS_H
 #define GSW_STENCIL_FACTS_H
 

@@ -1,20 +1,20 @@
-/* petsc_factor.c: ILU(0) and IC(0) of gridsweep as factors of PETSc's.
+/* petsc_factor.c: gridsweep's ILU(0) and IC(0) as PETSc factors.
  *
- * The factor is a Mat of its own type, "gridsweep", whose operations are set below and whose data
- * hang on it in a PetscContainer. What is factorised must be a grid in natural order: the block of
- * a process is one, but with overlap in more than one direction (PCASM) it no longer is, and is
- * refused.
+ * The factor is a Mat of its own type, "gridsweep". Its operations are set below, and a
+ * PetscContainer attached to it holds its data. The matrix must be a grid in natural order. The
+ * block of a process is such a grid. With overlap in more than one direction (PCASM) it no longer
+ * is, and is refused.
  *
  * The pattern of the factors is the whole stencil: entries that the matrix does not store count as
- * zeros and may fill in. Pivots are never shifted, whatever PETSc's shift type: a bad one is an
- * error that names the row. (PETSc's softer way, a solve that ends as not converged, needs a field
+ * zeros and may fill in. Pivots are never shifted, whatever PETSc's shift type. A bad pivot is an
+ * error that names the row. (PETSc can instead end a solve as not converged, but that needs a field
  * that no public function sets.) */
 #include "petsc_factor.h"
 #include <stdlib.h>
 #include <string.h>
 #include "petsc_place.h"
 
-/* What hangs on a factor. */
+/* The data attached to a factor. */
 typedef struct factor_data {
     gsw_petsc_place place;
     gsw_factor_options options;
@@ -46,7 +46,7 @@ static PetscErrorCode get_data(Mat factor, factor_data **data) {
     PetscFunctionReturn(0);
 }
 
-/* Errors name the kind of the factors. */
+/* Reports errors with the kind of the factors. */
 static PetscErrorCode check(const factor_data *data, gsw_status status, const char *doing) {
     return gsw_petsc_check(
         &data->place, status,
@@ -68,7 +68,7 @@ static PetscErrorCode read_options(const char *prefix, gsw_factor_options *optio
     PetscFunctionReturn(0);
 }
 
-/* Refuses an ordering that moves rows: the sweep relies on the grid's natural order. */
+/* Refuses an ordering that moves rows, because the sweep needs the grid's natural order. */
 static PetscErrorCode check_ordering(IS ordering) {
     PetscBool identity = PETSC_TRUE;
     PetscFunctionBegin;
@@ -140,7 +140,7 @@ static PetscErrorCode numeric(Mat factor, Mat matrix, const MatFactorInfo *info)
 /* ---- Solves -----------------------------------------------------------------------------------
  */
 
-/* A factor of M^T from the L and U that `factor` holds: the matrix itself may be gone by now. */
+/* Creates a factor of M^T from the L and U that `factor` holds, because the matrix may be gone. */
 static gsw_status transpose(factor_data *data) {
     gsw_context *context = data->place.context;
     gsw_factor_options options = data->options;
@@ -169,7 +169,7 @@ static gsw_status transpose(factor_data *data) {
     return status;
 }
 
-/* What is solved with: both sweeps, or only sweep `which` where it is not negative. */
+/* The sweeps of a solve: both, or only sweep `which` where it is not negative. */
 typedef struct solver {
     gsw_context *context;
     gsw_factor *factor;
@@ -190,7 +190,7 @@ static PetscErrorCode solve_with(factor_data *data, gsw_factor *factor, int whic
     PetscCheck(factor, PETSC_COMM_SELF, PETSC_ERR_ORDER, "the numeric phase comes before a solve");
     PetscCall(gsw_petsc_apply(&data->place, sweep, &with, b, x, &status));
     PetscCall(check(data, status, "solving"));
-    /* A multiplication and an addition for every stored coefficient but the diagonal. */
+    /* A multiplication and an addition for every stored coefficient except the diagonal. */
     PetscCall(PetscLogFlops((which < 0 ? 2.0 : 1.0) * (double)data->place.nonzeros));
     PetscFunctionReturn(0);
 }
@@ -277,7 +277,7 @@ static PetscErrorCode get_package(Mat factor, MatSolverType *type) {
 
 #define OPERATION(function) ((void (*)(void))(function))
 
-/* Makes an existing Mat, of which only sizes are used, one of type "gridsweep". */
+/* Turns an existing Mat, whose sizes alone are used, into one of type "gridsweep". */
 static PetscErrorCode create_type(Mat factor) {
     static const struct {
         MatOperation operation;
@@ -309,14 +309,14 @@ static PetscErrorCode create_type(Mat factor) {
     PetscFunctionReturn(0);
 }
 
-/* What MatGetFactor() calls. PETSc's own empty factor is taken and given another type, because it
- * comes with what no public function sets: that the preconditioner is to make its ordering, natural
- * unless the user wants another, and hand it to the symbolic phase. */
+/* Called by MatGetFactor(). It takes PETSc's own empty factor and changes its type, because that
+ * factor has a setting that no public function can set. With it the preconditioner computes its
+ * ordering, natural unless the user chooses another, and passes it to the symbolic phase. */
 static PetscErrorCode get_factor(Mat matrix, MatFactorType type, Mat *factor) {
     PetscFunctionBegin;
     PetscCall(MatGetFactor(matrix, MATSOLVERPETSC, type, factor));
     PetscCall(MatSetType(*factor, GSW_PETSC_PACKAGE));
-    /* L and U alone, and the transpose, are for ILU: L and L^T of IC(0) would need their roots, and
+    /* L and U alone, and the transpose, are for ILU. L and L^T of IC(0) would need their roots, and
      * PETSc solves with a symmetric factor instead of its transpose. */
     if (type == MAT_FACTOR_ILU) {
         PetscCall(MatSetOperation(*factor, MATOP_SOLVE_TRANSPOSE, OPERATION(solve_transpose)));
@@ -326,7 +326,7 @@ static PetscErrorCode get_factor(Mat matrix, MatFactorType type, Mat *factor) {
         PetscCall(MatSetOperation(*factor, MATOP_SOLVE_TRANSPOSE, OPERATION(solve)));
     }
     PetscCall(MatSetUp(*factor));
-    /* PETSc views factors only if they are assembled, and assembles none. */
+    /* PETSc views factors only if they are assembled, and does not assemble them. */
     PetscCall(MatSetFactorType(*factor, MAT_FACTOR_NONE));
     PetscCall(MatAssemblyBegin(*factor, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(*factor, MAT_FINAL_ASSEMBLY));

@@ -1,13 +1,13 @@
-/* petsc_pc.c: the preconditioner "gridsweep" of PETSc: one type, and kinds that
- * -pc_gridsweep_type names.
+/* petsc_pc.c: the PETSc preconditioner "gridsweep": one type, and kinds that -pc_gridsweep_type
+ * names.
  *
- * PETSc's public headers do not let a library fill the operations of a preconditioner. So this one
- * is a PCSHELL whose name of a type is another, and its data hang on it in a PetscContainer.
+ * PETSc's public headers do not let a library set the operations of a preconditioner. So this one
+ * is a PCSHELL with another type name, and a PetscContainer attached to it holds its data.
  *
- * Options are read, and the context is made, when the preconditioner is set up for a matrix or for
- * a pattern that is new to it. New values for the same pattern refill what is there. Where the
- * pattern stays and the values need another preconditioner (multigrid: the matrix is no longer
- * symmetric), it is made anew. */
+ * Options are read, and the context is created, when the preconditioner is set up for a new matrix
+ * or a new pattern. New values for the same pattern refill the existing preconditioner. Where the
+ * pattern stays but the values need another preconditioner (multigrid: the matrix is no longer
+ * symmetric), it is created anew. */
 #include "petsc_pc.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,13 @@
 static const gsw_petsc_kind *const kinds[] = {&gsw_petsc_multigrid};
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 
-/* What hangs on a preconditioner. */
+/* The data attached to a preconditioner. */
 typedef struct pc_data {
     gsw_petsc_place place;
     const gsw_petsc_kind *kind; /* NULL: not set up */
     void *self;                 /* of the kind */
     gsw_preconditioner *preconditioner;
-    PetscObjectId matrix;     /* what it was made for: the matrix */
+    PetscObjectId matrix;     /* the matrix of its set-up */
     PetscObjectState pattern; /* and the state of its nonzero pattern */
 } pc_data;
 
@@ -95,8 +95,8 @@ static PetscErrorCode check_matrix(PC pc, Mat matrix, const gsw_petsc_kind *kind
     PetscFunctionReturn(0);
 }
 
-/* The grid of a DM that is a DMDA with one unknown per point and as many points as the matrix has
- * rows; else grid->nx stays 0. */
+/* Finds the grid of a DM that is a DMDA with one unknown per point and as many points as the matrix
+ * has rows. Otherwise grid->nx stays 0. */
 static PetscErrorCode grid_of(DM dm, PetscInt rows, gsw_grid *grid) {
     PetscInt nx, ny, nz, unknowns;
     PetscBool regular;
@@ -163,7 +163,7 @@ static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
     PetscFunctionReturn(0);
 }
 
-/* Has a preconditioner been made for this matrix and its present pattern? */
+/* Whether a preconditioner exists for this matrix and its present pattern. */
 static PetscErrorCode is_known(const pc_data *data, Mat matrix, PetscBool *known) {
     PetscObjectId id;
     PetscObjectState pattern;
@@ -244,7 +244,7 @@ static PetscErrorCode view(PC pc, PetscViewer viewer) {
 /* ---- The type ---------------------------------------------------------------------------------
  */
 
-/* What PCSetType() calls. */
+/* Called by PCSetType(). */
 static PetscErrorCode create_type(PC pc) {
     char name[40];
     pc_data *data = calloc(1, sizeof *data);

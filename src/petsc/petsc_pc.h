@@ -1,4 +1,4 @@
-/* petsc_pc.h: the preconditioner "gridsweep" of PETSc. */
+/* petsc_pc.h: the PETSc preconditioner "gridsweep". */
 #ifndef GSW_PETSC_PC_H
 #define GSW_PETSC_PC_H
 

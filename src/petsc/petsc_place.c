@@ -65,7 +65,7 @@ PetscErrorCode gsw_petsc_check(const gsw_petsc_place *place, gsw_status status,
 /* ---- The matrix -------------------------------------------------------------------------------
  */
 
-/* The arrays of a seqaij matrix as a CSR; they go back with restore_csr(). */
+/* The arrays of a seqaij matrix as a CSR; restore_csr() returns them. */
 static PetscErrorCode get_csr(Mat matrix, gsw_csr *csr) {
     const PetscInt *row_ptr, *columns;
     const PetscScalar *values;
@@ -183,7 +183,7 @@ PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, 
     PetscFunctionBegin;
     PetscCall(read_options(prefix, family, &options, &given));
     status = gsw_context_create(&options, &place->context);
-    /* Without a context there is no message, so the most likely reason is given here. */
+    /* Without a context there is no message, so this text gives the most likely reason. */
     PetscCheck(status != GSW_ERROR_NO_BACKEND, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS,
                "gridsweep, -%s_backend %s: %s", family, gsw_backend_name(options.backend),
                gsw_status_text(status));

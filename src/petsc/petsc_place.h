@@ -1,5 +1,5 @@
-/* petsc_place.h: what the plug-in's factors and preconditioners share: their data, where they work,
- * the matrix that PETSc holds, vectors, and errors. */
+/* petsc_place.h: parts that the plug-in's factors and preconditioners share: their data, their
+ * backend, the matrix that PETSc holds, vectors, and errors. */
 #ifndef GSW_PETSC_PLACE_H
 #define GSW_PETSC_PLACE_H
 
@@ -14,39 +14,39 @@ _Static_assert(sizeof(PetscInt) == 4 || sizeof(PetscInt) == 8, "PetscInt must ha
 /* The name of the package, of the type of its factors and of its preconditioner. */
 #define GSW_PETSC_PACKAGE "gridsweep"
 
-/* Hangs data on an object of PETSc's, which calls destroy(data) at its own end. */
+/* Attaches data to a PETSc object, which calls destroy(data) at its own end. */
 PetscErrorCode gsw_petsc_attach(PetscObject object, void *data, PetscErrorCode (*destroy)(void *));
 
-/* *data = what gsw_petsc_attach() hung on the object. `what` names the object that is expected, for
- * the error where nothing does. */
+/* *data receives the data that gsw_petsc_attach() attached. `what` names the expected object, for
+ * the error where there is none. */
 PetscErrorCode gsw_petsc_data(PetscObject object, const char *what, void **data);
 
-/* Where work runs, and what the matrix is. All zero: closed. */
+/* The backend, and the matrix's grid and stencil. All zero: closed. */
 typedef struct gsw_petsc_place {
     gsw_context *context;
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points, nonzeros;
-    double *b, *x; /* with CUDA: where vectors are copied to and from */
+    double *b, *x; /* with CUDA: buffers of the vectors */
 } gsw_petsc_place;
 
-/* Turns a status into PETSc's error, with the reason that gridsweep gives. `pivot` is the error for
- * a bad pivot; `doing` says what was done. */
+/* Turns a status into a PETSc error with gridsweep's reason. `pivot` is the error for a bad pivot;
+ * `doing` names the step that failed. */
 PetscErrorCode gsw_petsc_check(const gsw_petsc_place *place, gsw_status status,
                                PetscErrorCode pivot, const char *doing);
 
-/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads behind the prefix, makes a context, and
+/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads with the prefix, creates a context, and
  * finds grid and stencil of a matrix of type seqaij. `known` is the grid where no option names one;
  * NULL: the grid is found. The place must be closed after an error, too. */
 PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, const char *family,
                                     Mat matrix, const gsw_grid *known);
 void gsw_petsc_place_close(gsw_petsc_place *place);
 
-/* Does the place work on a GPU? */
+/* Whether the place works on a GPU. */
 int gsw_petsc_on_device(const gsw_petsc_place *place);
 
 /* *status = take(user, matrix), with the present values of PETSc's matrix in the memory of the
- * place. They are gone after the call. */
+ * place. The values are not valid after the call. */
 typedef gsw_status (*gsw_petsc_take_fn)(void *user, const gsw_matrix *matrix);
 PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_petsc_take_fn take,
                                      void *user, gsw_status *status);

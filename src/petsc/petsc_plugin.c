@@ -1,20 +1,20 @@
-/* petsc_plugin.c: gridsweep inside PETSc programs, which are not changed or linked again.
+/* petsc_plugin.c: gridsweep inside PETSc programs, which need not be changed or linked again.
  *
- * PETSc loads this library when a program is started with -dll_prepend PATH and calls the function
+ * PETSc loads this library when a program is started with -dll_prepend PATH, and calls the function
  * at the end of this file. Only PETSc's public headers are used. The matrix must be a grid in
- * natural order and of type seqaij, so each process works on its own. There are two ways in:
+ * natural order and of type seqaij, so each process works on its own. There are two ways to use it:
  *
  * 1. -pc_factor_mat_solver_type gridsweep: PCILU and PCICC factorise and solve here, alone or below
  *    PCBJACOBI, PCASM and PCMG (petsc_factor.c).
  *
  * 2. -pc_type gridsweep: a preconditioner of gridsweep's own (petsc_pc.c), which the option
  *    -pc_gridsweep_type names:
- *      mg  multigrid, for one process; on several it serves in the blocks of PCBJACOBI
+ *      mg  multigrid, for one process; on several, use it in the blocks of PCBJACOBI
  *
- * Options, each after the prefix of the preconditioner (such as -sub_). Where each way works, with
- * -mat_gridsweep for the first and -pc_gridsweep for the second:
- *   _grid NXxNYxNZ         the grid, where it is not to be found from the matrix. The second way
- *                          takes it from a DMDA, if the preconditioner or the matrix has one
+ * Options, each after the prefix of the preconditioner (such as -sub_). These options choose where
+ * each way works. They begin with -mat_gridsweep for the first and -pc_gridsweep for the second:
+ *   _grid NXxNYxNZ         the grid, where the matrix does not determine it. The second way takes
+ *                          it from a DMDA, if the preconditioner or the matrix has one
  *   _backend cpu|cuda|auto with cuda, b and x are copied for every solve
  *   _threads N             CPU threads; 0: as many as OpenMP offers. The default is 1, because
  *                          programs under MPI run one process per core
@@ -22,15 +22,15 @@
  * The first way:
  *   -mat_gridsweep_factor_type f64|f32   how coefficients are stored; b and x are always f64
  *
- * Multigrid; these mean what they mean to `gridsweep solve` (--mg-cycle and so on):
+ * Multigrid; the meanings are those of `gridsweep solve` (--mg-cycle and so on):
  *   -pc_gridsweep_mg_cycle V|F|W         the cycle (V)
  *   -pc_gridsweep_mg_smoother NAME       auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev (auto)
  *   -pc_gridsweep_mg_theta T             coarsens the axes whose coupling is at least T times the
  *                                        strongest; 0 < T <= 1 (0.25)
  *   -pc_gridsweep_mg_precision f64|f32   of the whole cycle (f64). f32 halves the bytes and suits
- *                                        KSPCG, KSPFGMRES and KSPFBCGS. It is no linear map to the
- *                                        last digit: with KSPGMRES and KSPBCGS the true residual
- *                                        stays above 1e-7, whatever they report
+ *                                        KSPCG, KSPFGMRES and KSPFBCGS. It is not exactly linear:
+ *                                        with KSPGMRES and KSPBCGS the true residual stays above
+ *                                        1e-7, whatever they report
  *   -pc_gridsweep_mg_pre_sweeps N        smoothing steps before each coarse correction (1)
  *   -pc_gridsweep_mg_post_sweeps N       and after it (1); CG needs as many as before
  *   -pc_gridsweep_mg_coarsest_points N   a level of at most N points is solved directly (200) */
@@ -42,7 +42,7 @@
 PETSC_EXTERN GSW_API
 PetscErrorCode PetscDLLibraryRegister_gridsweep_petsc(void);
 
-/* PETSc makes the name from that of the file, libgridsweep_petsc.so. */
+/* PETSc derives the name from that of the file, libgridsweep_petsc.so. */
 PetscErrorCode PetscDLLibraryRegister_gridsweep_petsc(void) {
     PetscInt major, minor, patch, release;
     PetscFunctionBegin;
