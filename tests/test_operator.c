@@ -450,25 +450,25 @@ START_TEST(bad_arguments_are_refused) {
     refuse(gsw_operator_from_callback(context, s.n, NULL, &w, &none), invalid, "apply is NULL");
     refuse(gsw_operator_apply(context, NULL, s.x, s.y), invalid, "operator is NULL");
     refuse(gsw_operator_apply(context, foreign, s.x, s.y), invalid,
-           "operator was made with another context");
+           "operator belongs to another context");
 
     refuse(gsw_preconditioner_from_factor(context, NULL, &nothing), invalid, "factor is NULL");
     ck_assert_ptr_null(nothing);
     ck_assert_int_eq(gsw_preconditioner_from_factor(another, s.factor, &nothing), invalid);
-    ck_assert_str_eq(gsw_context_message(another), "factor was made with another context");
+    ck_assert_str_eq(gsw_context_message(another), "factor belongs to another context");
     refuse(gsw_preconditioner_from_callback(context, -3, precondition, &w, &nothing), invalid,
            "points is -3; it must be at least 1");
     refuse(gsw_preconditioner_from_callback(context, s.n, NULL, &w, &nothing), invalid,
            "apply is NULL");
     refuse(gsw_preconditioner_apply(context, NULL, s.b, s.x), invalid, "preconditioner is NULL");
     refuse(gsw_preconditioner_apply(context, away, s.b, s.x), invalid,
-           "preconditioner was made with another context");
+           "preconditioner belongs to another context");
 
     refuse(gsw_cg(context, NULL, M, NULL, s.b, s.x, NULL), invalid, "operator is NULL");
     refuse(gsw_cg(context, foreign, M, NULL, s.b, s.x, NULL), invalid,
-           "operator was made with another context");
+           "operator belongs to another context");
     refuse(gsw_cg(context, op, away, NULL, s.b, s.x, NULL), invalid,
-           "preconditioner was made with another context");
+           "preconditioner belongs to another context");
     refuse(gsw_cg(context, op, big, NULL, s.b, s.x, NULL), invalid,
            "preconditioner: it has 72 points, but the operator has 60");
 

@@ -291,7 +291,7 @@ multigrid_refused 'takes matrices of type seqaij, not mpiaij' -dm_mat_type mpiai
 if run 2 -dll_prepend "$plugin" -pc_type gridsweep; then
     report 1 'not refused: 2 processes'
 fi
-says err 'PETSC ERROR: -pc_gridsweep_type mg works on one process, and there are 2: take it in the'
+says err 'PETSC ERROR: -pc_gridsweep_type mg works on one process, and there are 2: use it in the'
 run 2 -dll_prepend "$plugin" -pc_type bjacobi -sub_pc_type gridsweep -ksp_type cg -ksp_view
 report $? 'multigrid in the blocks of 2 processes'
 says out '^solve 1: .* CONVERGED_RTOL'

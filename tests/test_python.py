@@ -1386,7 +1386,7 @@ SMOOTH_REFUSED = [
     (ValueError, "work", lambda A, b: gs.smooth(A, gs.ilu0(A), b, work=np.zeros(59))),
     (ValueError, "sweeps", lambda A, b: gs.smooth(A, gs.ilu0(A), b, sweeps=-1)),
     (TypeError, "sweeps", lambda A, b: gs.smooth(A, gs.ilu0(A), b, sweeps=1.5)),
-    (gs.GridsweepError, "factor was made with transpose", lambda A, b: gs.smooth(
+    (gs.GridsweepError, "factor: its option transpose is set", lambda A, b: gs.smooth(
         A, gs.ilu0(A, transpose=True), b)),
 ]
 
@@ -1560,7 +1560,7 @@ def test_multigrid_refactor():
     wind = sp.csr_matrix(A + sp.diags([0.3] * (A.shape[0] - 1), 1).multiply(A != 0))
     broken = A.copy()
     broken.setdiag(0)
-    for wrong, status, words in ((wind, "INVALID_ARGUMENT", "is not symmetric, as the one was"),
+    for wrong, status, words in ((wind, "INVALID_ARGUMENT", "is not symmetric, but"),
                                  (broken, "ZERO_PIVOT", "the diagonal of row 0 is zero")):
         with pytest.raises(gs.GridsweepError, match="^A: .*" + words) as caught:
             M.refactor(wrong)

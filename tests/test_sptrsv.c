@@ -446,23 +446,23 @@ START_TEST(a_workspace_that_does_not_fit_is_refused) {
         {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER, .transpose = 1},
          context,
          matrix,
-         "workspace differs"},
+         "workspace: its transpose or unit_diagonal differs"},
         {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER, .unit_diagonal = 1},
          context,
          matrix,
-         "workspace differs"},
+         "workspace: its transpose or unit_diagonal differs"},
         {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER, .factor_type = GSW_F32},
          context,
          matrix,
-         "workspace holds"},
+         "workspace: its factor_type"},
         {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER},
          another,
          matrix,
-         "workspace was made with another context"},
+         "workspace belongs to another context"},
         {{.size = sizeof(gsw_factor_options), .kind = GSW_FACTOR_LOWER},
          context,
          larger,
-         "the grid of"},
+         "matrix: its grid"},
     };
     for (size_t k = 0; k < sizeof misfits / sizeof misfits[0]; k++) {
         gsw_sptrsv_options options = {.size = sizeof options, .algorithm = GSW_ALGORITHM_PENCIL};
@@ -624,7 +624,7 @@ START_TEST(bad_arguments_are_refused) {
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "ldb", m, NULL, 2, b, 11, x, 12);
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "ldx", m, NULL, 2, b, 12, x, 11);
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "in place", m, NULL, 2, x, 12, x, 13);
-    REFUSED(GSW_ERROR_OVERFLOW, "columns", m, NULL, INT64_MAX, b, 12, x, 12);
+    REFUSED(GSW_ERROR_OVERFLOW, "right-hand sides", m, NULL, INT64_MAX, b, 12, x, 12);
     options.part = GSW_FULL;
     REFUSED(GSW_ERROR_INVALID_ARGUMENT, "part", m, &options, 1, b, 0, x, 0);
     options = (gsw_sptrsv_options){.size = sizeof(gsw_sptrsv_options), .vector_type = (gsw_dtype)7};

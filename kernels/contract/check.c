@@ -151,8 +151,8 @@ gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     if (matrix->format == GSW_FORMAT_CSR)
         return gsw_csr_check_on_grid(context, &matrix->grid, &matrix->stencil, &matrix->csr);
-    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_STENCIL, "matrix has the unknown format %d",
-                (int)matrix->format);
+    GSW_REQUIRE(context, matrix->format == GSW_FORMAT_STENCIL,
+                "matrix: format %d is not a gsw_format", (int)matrix->format);
     return gsw_array_check_on_grid(context, &matrix->grid, &matrix->stencil, &matrix->array);
 }
 

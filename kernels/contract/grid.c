@@ -55,8 +55,8 @@ static gsw_status read_grid(const char *text, gsw_grid *grid) {
 }
 
 gsw_status gsw_grid_parse(gsw_context *context, const char *text, gsw_grid *grid) {
-    GSW_REQUIRE(context, text != NULL, "text: NULL is not a grid");
-    GSW_REQUIRE(context, grid != NULL, "grid: NULL cannot receive the extents");
+    GSW_REQUIRE(context, text != NULL, "text is NULL");
+    GSW_REQUIRE(context, grid != NULL, "grid is NULL");
     gsw_status status = read_grid(text, grid);
     if (status == GSW_ERROR_OVERFLOW)
         return gsw_fail(context, status,

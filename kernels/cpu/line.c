@@ -293,7 +293,7 @@ static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
                                 "row %s does not fit the grid and the stencil",
                                 gsw_row_text(context, csr->base, &plan->matrix->grid, row, text));
     }
-    return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "the matrix was changed while it was solved");
+    return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "matrix: its arrays changed during the solve");
 }
 
 /* Orders lines wave by wave. An offset moves by dy + shear * dz waves, which must be negative. */

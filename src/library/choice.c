@@ -280,7 +280,7 @@ static void explain(search *s, gsw_reason reason) {
         (void)snprintf(why, sizeof why, "; the stencil reaches too far for multigrid");
         break;
     case GSW_REASON_POINTS:
-        (void)snprintf(why, sizeof why, "; the grid is too small for multigrid to pay");
+        (void)snprintf(why, sizeof why, "; the grid is too small for multigrid to save time");
         break;
     case GSW_REASON_DIAGONAL:
         (void)snprintf(why, sizeof why, "; a diagonal is zero or not finite");

@@ -57,9 +57,10 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->grid), "the grid of %s differs", name);
+    GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->grid),
+                "%s: its grid is not the factor's", name);
     GSW_REQUIRE(context, same_stencil(&matrix->stencil, &factor->stencil),
-                "the stencil of %s differs", name);
+                "%s: its stencil is not the factor's", name);
     return GSW_SUCCESS;
 }
 
@@ -69,7 +70,7 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
     if (factor->options.kind == GSW_FACTOR_LU)
         GSW_TRY(check_matrix(context, factor, upper, "upper"));
     else
-        GSW_REQUIRE(context, !upper, "upper is for factors of kind LU only");
+        GSW_REQUIRE(context, !upper, "upper must be NULL, except for kind LU");
     factor->usable = 0;
     return context->ops->factor_fill(context, factor, matrix, upper);
 }
@@ -155,7 +156,7 @@ gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(resolve(context, options, &resolved));
     GSW_REQUIRE(context, resolved.kind != GSW_FACTOR_LU,
-                "kind LU is made by gsw_factor_create_lu()");
+                "options->kind is LU: call gsw_factor_create_lu()");
     return create(context, matrix, NULL, &resolved, factor);
 }
 
@@ -179,7 +180,7 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
                                const gsw_matrix *upper) {
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
-    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     GSW_TRY(fill(context, factor, matrix, upper));
     return gsw_factor_await(context, factor);
 }
@@ -191,7 +192,7 @@ static gsw_status check_solve(gsw_context *context, const gsw_factor *factor, in
                               const void *b, int64_t ldb, const void *x, int64_t ldx) {
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
-    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
     const gsw_vector vectors[] = {{.name = "b", .data = b, .ld = ldb},
                                   {.name = "x", .data = x, .ld = ldx, .written = 1, .may_be = "b"}};

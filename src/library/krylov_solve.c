@@ -78,12 +78,13 @@ static gsw_status use_null_vector(gsw_krylov_run *run, double *v, double *projec
     GSW_TRY(make_null_vector(run, v));
     GSW_TRY(gsw_krylov_cancellation(run, v, scratch, terms, &product, &size));
     if (isfinite(size))
-        GSW_REQUIRE(run->context, product <= NULL_PRODUCT * size,
-                    "nullspace: %s is not in the null space of the matrix: its product is %.3g "
-                    "times as long as itself, the terms of the product %.3g times",
-                    run->options.nullspace == GSW_NULLSPACE_CONSTANT ? "the constant vector"
-                                                                     : "null_vector",
-                    product, size);
+        GSW_REQUIRE(
+            run->context, product <= NULL_PRODUCT * size,
+            "nullspace: %s is not in the null space of the matrix: the product has %.3g times "
+            "its length, the terms of the product %.3g times",
+            run->options.nullspace == GSW_NULLSPACE_CONSTANT ? "the constant vector"
+                                                             : "null_vector",
+            product, size);
     GSW_TRY(gsw_krylov_norm(run, run->b, &b_norm));
     GSW_TRY(gsw_krylov_dot(run, v, run->b, &along));
     *removed = b_norm > 0 ? fabs(along) / b_norm : 0;

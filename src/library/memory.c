@@ -44,7 +44,7 @@ gsw_status gsw_memory_download(gsw_context *context, void *to_host, const void *
 gsw_status gsw_memory_set(gsw_context *context, void *pointer, int value, size_t bytes) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, pointer != NULL || bytes == 0, "pointer is NULL");
-    GSW_REQUIRE(context, value >= 0 && value <= 255, "value %d is not a byte", value);
+    GSW_REQUIRE(context, value >= 0 && value <= 255, "value is %d; it must be in 0..255", value);
     return bytes == 0 ? GSW_SUCCESS : context->ops->set(context, pointer, value, bytes);
 }
 
@@ -96,7 +96,7 @@ static gsw_status upload_stencil(gsw_context *context, const gsw_matrix *from, g
 gsw_status gsw_matrix_upload(gsw_context *context, const gsw_matrix *host, gsw_matrix *matrix) {
     gsw_status status;
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
-    GSW_REQUIRE(context, matrix != host, "matrix must not be host");
+    GSW_REQUIRE(context, matrix != host, "matrix and host must not be the same struct");
     *matrix = (gsw_matrix){0};
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, host));

@@ -94,22 +94,22 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
                                   const gsw_matrix *matrix) {
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
-    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     const gsw_level *finest = multigrid->level[0];
     const gsw_grid *a = &matrix->grid, *b = &finest->matrix.grid;
     GSW_REQUIRE(context, a->nx == b->nx && a->ny == b->ny && a->nz == b->nz,
-                "the grid of matrix differs");
+                "matrix: its grid is not the hierarchy's");
     const gsw_stencil *s = &finest->matrix.stencil;
     GSW_REQUIRE(context,
                 matrix->stencil.count == s->count &&
                     memcmp(matrix->stencil.offsets, s->offsets,
                            (size_t)s->count * sizeof s->offsets[0]) == 0,
-                "the stencil of matrix differs");
+                "matrix: its stencil is not the hierarchy's");
     GSW_REQUIRE(context, (matrix->format == GSW_FORMAT_CSR) == (finest->setup.block != NULL),
-                "the format of matrix differs from that of the first one");
+                "matrix: its format is not that of the hierarchy's first matrix");
     multigrid->usable = 0;
     GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
     multigrid->usable = 1;
@@ -132,7 +132,7 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
                                double *x) {
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
-    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
     GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
     gsw_level *finest = multigrid->level[0];
     const int64_t n = finest->points;
@@ -283,7 +283,7 @@ gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid
     GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");
     *preconditioner = NULL;
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
-    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
     return gsw_preconditioner_make(context, multigrid->level[0]->points, &ops, multigrid,
                                    preconditioner);
 }

@@ -169,7 +169,7 @@ gsw_status gsw_multigrid_extract(gsw_context *context, const gsw_multigrid *mult
     GSW_REQUIRE(context, csr, "csr is NULL");
     *csr = (gsw_csr){0};
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
-    GSW_REQUIRE(context, multigrid->context == context, "multigrid was made with another context");
+    GSW_REQUIRE(context, multigrid->context == context, "multigrid belongs to another context");
     GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
     GSW_REQUIRE(context, level >= 0 && level < multigrid->levels, "level %d is not in 0..%d", level,
                 multigrid->levels - 1);
@@ -179,7 +179,8 @@ gsw_status gsw_multigrid_extract(gsw_context *context, const gsw_multigrid *mult
         return extract_matrix(context, multigrid->level[level], csr);
     case GSW_MULTIGRID_PROLONGATION:
     case GSW_MULTIGRID_RESTRICTION:
-        GSW_REQUIRE(context, level + 1 < multigrid->levels, "level %d is the coarsest", level);
+        GSW_REQUIRE(context, level + 1 < multigrid->levels,
+                    "level %d is the coarsest: it has no transfer", level);
         return extract_transfer(context, multigrid, level, part, csr);
     }
     return gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT, "part %d is unknown", (int)part);

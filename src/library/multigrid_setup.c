@@ -521,8 +521,7 @@ static gsw_status fill_levels(gsw_multigrid *mg) {
         GSW_TRY(survey_level(mg, number));
         if (number == 0 && mg->symmetric && !level->survey.symmetric)
             return gsw_fail(mg->context, GSW_ERROR_INVALID_ARGUMENT,
-                            "matrix is not symmetric, as the one was that the hierarchy was made "
-                            "from");
+                            "matrix is not symmetric, but the hierarchy's first matrix was");
         if (number == 0)
             mg->singular = level->survey.zero_sums;
         GSW_TRY(fill_level(mg, number));

@@ -56,7 +56,7 @@ gsw_status gsw_operator_from_callback(gsw_context *context, int64_t points, gsw_
 
 gsw_status gsw_operator_check(gsw_context *context, const gsw_operator *op) {
     GSW_REQUIRE(context, op != NULL, "operator is NULL");
-    GSW_REQUIRE(context, op->context == context, "operator was made with another context");
+    GSW_REQUIRE(context, op->context == context, "operator belongs to another context");
     return GSW_SUCCESS;
 }
 

@@ -66,7 +66,7 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     *preconditioner = NULL;
     GSW_REQUIRE(context, factor != NULL, "factor is NULL");
-    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     if (factor->options.vector_type != GSW_F64)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factor: its vectors are fp32, but preconditioners work in fp64");
@@ -115,7 +115,7 @@ gsw_status gsw_preconditioner_check(gsw_context *context,
                                     const gsw_preconditioner *preconditioner) {
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     GSW_REQUIRE(context, preconditioner->context == context,
-                "preconditioner was made with another context");
+                "preconditioner belongs to another context");
     return preconditioner->ops->check == NULL
                ? GSW_SUCCESS
                : preconditioner->ops->check(preconditioner->self, context);

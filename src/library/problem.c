@@ -348,9 +348,9 @@ static gsw_status choose_stencil(gsw_context *context, const gsw_stencil *stenci
 
 gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_grid *grid,
                               const gsw_stencil *stencil, gsw_problem **problem) {
-    GSW_REQUIRE(context, problem != NULL, "problem: NULL cannot receive the problem");
-    GSW_REQUIRE(context, name != NULL, "name: NULL is not a problem");
-    GSW_REQUIRE(context, grid != NULL, "grid: NULL is not a grid");
+    GSW_REQUIRE(context, problem != NULL, "problem is NULL");
+    GSW_REQUIRE(context, name != NULL, "name is NULL");
+    GSW_REQUIRE(context, grid != NULL, "grid is NULL");
     int64_t points;
     gsw_status status = gsw_grid_points(grid, &points);
     if (status != GSW_SUCCESS)
@@ -380,7 +380,7 @@ cleanup:
 
 gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
                              gsw_problem **problem) {
-    GSW_REQUIRE(context, text != NULL, "problem: NULL is not a problem");
+    GSW_REQUIRE(context, text != NULL, "text is NULL");
     const char *colon = strrchr(text, ':');
     char name[64];
     GSW_REQUIRE(context, colon != NULL && (size_t)(colon - text) < sizeof name,

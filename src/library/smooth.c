@@ -17,9 +17,10 @@ static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gs
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_REQUIRE(context, factor != NULL, "factor is NULL");
-    GSW_REQUIRE(context, factor->context == context, "factor was made with another context");
+    GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
     GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
-    GSW_REQUIRE(context, !factor->options.transpose, "factor was made with transpose");
+    GSW_REQUIRE(context, !factor->options.transpose,
+                "factor: its option transpose is set, but smoothers need it unset");
     if (factor->options.vector_type != GSW_F64)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factor: its vectors are fp32, but smoothers work in fp64");

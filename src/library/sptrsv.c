@@ -46,17 +46,17 @@ static gsw_status check_workspace(gsw_context *context, const gsw_sptrsv_options
     const gsw_factor_options wanted = packed_options(options);
     const gsw_factor_options *given = &options->workspace->options;
     GSW_REQUIRE(context, options->workspace->context == context,
-                "workspace was made with another context");
+                "workspace belongs to another context");
     GSW_REQUIRE(context, given->kind == wanted.kind, "workspace is a factor of kind %s, not %s",
                 gsw_factor_kind_name(given->kind), gsw_factor_kind_name(wanted.kind));
     GSW_REQUIRE(context,
                 given->factor_type == wanted.factor_type &&
                     given->vector_type == wanted.vector_type,
-                "workspace holds other types than vector_type");
+                "workspace: its factor_type and vector_type must equal vector_type of the solve");
     GSW_REQUIRE(context,
                 !given->transpose == !wanted.transpose &&
                     !given->unit_diagonal == !wanted.unit_diagonal,
-                "workspace differs in transpose or unit_diagonal");
+                "workspace: its transpose or unit_diagonal differs from the solve's");
     return GSW_SUCCESS;
 }
 

@@ -131,7 +131,7 @@ static PetscErrorCode numeric(Mat factor, Mat matrix, const MatFactorInfo *info)
     (void)info; /* fill and shifts have no meaning here */
     PetscCall(get_data(factor, &data));
     PetscCheck(data->place.context, PETSC_COMM_SELF, PETSC_ERR_ORDER,
-               "the symbolic phase comes first");
+               "the symbolic phase must come first");
     PetscCall(gsw_petsc_take_matrix(&data->place, matrix, fill, data, &status));
     PetscCall(check(data, status, "factorising"));
     PetscFunctionReturn(0);
@@ -187,7 +187,8 @@ static PetscErrorCode solve_with(factor_data *data, gsw_factor *factor, int whic
     solver with = {data->place.context, factor, which};
     gsw_status status;
     PetscFunctionBegin;
-    PetscCheck(factor, PETSC_COMM_SELF, PETSC_ERR_ORDER, "the numeric phase comes before a solve");
+    PetscCheck(factor, PETSC_COMM_SELF, PETSC_ERR_ORDER,
+               "the numeric phase must come before a solve");
     PetscCall(gsw_petsc_apply(&data->place, sweep, &with, b, x, &status));
     PetscCall(check(data, status, "solving"));
     /* A multiplication and an addition for every stored coefficient except the diagonal. */

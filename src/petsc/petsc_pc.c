@@ -85,8 +85,8 @@ static PetscErrorCode check_matrix(PC pc, Mat matrix, const gsw_petsc_kind *kind
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &processes));
     PetscCheck(processes == 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-               "-pc_gridsweep_type %s works on one process, and there are %d: take it in the "
-               "blocks, -pc_type bjacobi -sub_pc_type gridsweep",
+               "-pc_gridsweep_type %s works on one process, and there are %d: use it in the "
+               "blocks, with -pc_type bjacobi -sub_pc_type gridsweep",
                kind->name, (int)processes);
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)matrix, MATSEQAIJ, &serves));
     PetscCall(MatGetType(matrix, &type));
@@ -207,7 +207,7 @@ static PetscErrorCode apply(PC pc, Vec b, Vec x) {
     PetscFunctionBegin;
     PetscCall(get_data(pc, &data));
     PetscCheck(data->preconditioner, PETSC_COMM_SELF, PETSC_ERR_ORDER,
-               "the preconditioner is set up before it is applied");
+               "set up the preconditioner before you apply it");
     PetscCall(gsw_petsc_apply(&data->place, apply_to, data, b, x, &status));
     PetscCall(gsw_petsc_check(&data->place, status, PETSC_ERR_LIB, "applying the preconditioner"));
     PetscFunctionReturn(0);

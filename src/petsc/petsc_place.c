@@ -76,7 +76,7 @@ static PetscErrorCode get_csr(Mat matrix, gsw_csr *csr) {
     PetscCheck(rows == width, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
                "the matrix is not square: %" PetscInt_FMT " x %" PetscInt_FMT, rows, width);
     PetscCall(MatGetRowIJ(matrix, 0, PETSC_FALSE, PETSC_FALSE, &rows, &row_ptr, &columns, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix does not show its rows");
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix gives no access to its rows");
     PetscCall(MatSeqAIJGetArrayRead(matrix, &values));
     const gsw_csr view = {.rows = rows,
                           .nonzeros = row_ptr[rows],
