@@ -1,5 +1,5 @@
-/* context_fixture.h: one CPU context for a file of tests, made before each test and closed after
- * it: a checked fixture of Check. It has 2 threads, or what CONTEXT_THREADS says. */
+/* context_fixture.h: one CPU context per file of tests, as a checked fixture of Check: it is
+ * created before each test and closed after it. It has 2 threads, or CONTEXT_THREADS. */
 #ifndef GSW_CONTEXT_FIXTURE_H
 #define GSW_CONTEXT_FIXTURE_H
 

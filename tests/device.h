@@ -1,9 +1,9 @@
-/* device.h: what the tests on a CUDA device share. A test program that includes it ends its main()
- * with device_run_suite(), which skips everything, with one line that says why, where no device
- * answers.
+/* device.h: parts that the tests on a CUDA device share. A test program that includes it ends its
+ * main() with device_run_suite(). Where no device answers, that function skips everything and
+ * prints one line with the reason.
  *
- * Vectors on the device lie between guards, so that what is written beside them shows, and what is
- * read there is a NaN. */
+ * Vectors on the device lie between guards. A write beside them then shows, and a read there gives
+ * a NaN. */
 #ifndef GSW_TESTS_DEVICE_H
 #define GSW_TESTS_DEVICE_H
 
@@ -18,10 +18,10 @@
 
 #include "oracle.h"
 
-/* The exit code that CTest takes for "skipped". */
+/* The exit code that CTest reads as "skipped". */
 #define DEVICE_SKIPPED 77
 
-/* Values before and behind a vector: enough to keep the vector aligned to 128 bytes. */
+/* Values before and after a vector: enough to keep the vector aligned to 128 bytes. */
 #define DEVICE_GUARD 32
 
 static inline void device_keep_reason(void *user, gsw_status status, const char *message) {
@@ -50,8 +50,8 @@ static inline gsw_context *device_context(void *stream) {
                       gsw_status_name(device_status_), gsw_context_message(context));              \
     } while (0)
 
-/* One grid in so many is tried: 1, or what GSW_TEST_STRIDE in the environment says, for tools under
- * which everything takes a hundred times as long. */
+/* One grid in this many is tried: 1, or GSW_TEST_STRIDE from the environment. It is for tools that
+ * slow everything down a hundredfold. */
 static inline int device_stride(void) {
     const char *text = getenv("GSW_TEST_STRIDE");
     const int stride = text == NULL ? 1 : atoi(text);
@@ -71,7 +71,7 @@ static inline size_t device_bytes(const device_vector *v) {
     return (size_t)(v->count + 2 * DEVICE_GUARD + 1) * gsw_dtype_size(v->type);
 }
 
-/* `shift` 0 or 1: 1 leaves the values with no more than their own alignment. */
+/* `shift` 0 or 1: with 1 the values have only the alignment of their type. */
 static inline void device_shift(device_vector *v, int shift) {
     v->values = (char *)v->memory + (size_t)(DEVICE_GUARD + shift) * gsw_dtype_size(v->type);
 }
@@ -100,7 +100,7 @@ static inline void device_put(gsw_context *context, device_vector *v, const void
                                           (size_t)v->count * gsw_dtype_size(v->type)));
 }
 
-/* Copies the values to the host and makes sure that the guards are what they were. */
+/* Copies the values to the host and checks that the guards are unchanged. */
 static inline void device_get(gsw_context *context, const device_vector *v, void *host) {
     const size_t size = device_bytes(v), begin = (size_t)(v->values - (char *)v->memory);
     const size_t end = begin + (size_t)v->count * gsw_dtype_size(v->type);
@@ -119,7 +119,7 @@ static inline void device_get(gsw_context *context, const device_vector *v, void
 
 /* ---- the suite ---- */
 
-/* Whether a device answers; prints why where none does. Anything but its absence is a failure. */
+/* Whether a device answers; prints the reason where none does. Any other error is a failure. */
 static inline int device_answers(int *code) {
     static char reason[512]; /* the context keeps its address */
     const gsw_context_options options = {.size = sizeof options,
@@ -135,7 +135,7 @@ static inline int device_answers(int *code) {
     return status == GSW_SUCCESS;
 }
 
-/* Runs the suite in this process, because CUDA does not survive a fork; CTest does the timing out.
+/* Runs the suite in this process, because CUDA does not survive a fork. CTest sets the time limit.
  * Returns the exit code of the program. */
 static inline int device_run_suite(Suite *suite) {
     SRunner *runner = srunner_create(suite);

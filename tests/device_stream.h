@@ -1,4 +1,4 @@
-/* device_stream.h: streams, and contexts whose kernels are as patient as the tests need them. */
+/* device_stream.h: streams, and contexts whose kernels wait as long as the tests need. */
 #ifndef GSW_TESTS_DEVICE_STREAM_H
 #define GSW_TESTS_DEVICE_STREAM_H
 
@@ -7,12 +7,12 @@
 #include "cuda/test_hooks.h"
 #include "device.h"
 
-/* For gsw_cuda_test_hooks(): no line, or pencil, is withheld. */
+/* For gsw_cuda_test_hooks(): no line or pencil is withheld. */
 #define NOTHING_WITHHELD INT64_C(-1)
 /* Far longer than any solve in a test takes. */
 #define PATIENT_NS INT64_C(20000000000)
 
-/* Under a tool that slows everything down, kernels must be more patient than usual. */
+/* Under a tool that slows everything down, kernels must wait longer than usual. */
 static inline gsw_context *open_cuda(void *stream) {
     gsw_context *cuda = device_context(stream);
     if (device_stride() > 1)

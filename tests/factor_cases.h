@@ -1,4 +1,4 @@
-/* factor_cases.h: the options that the tests of packed factors go through, on every backend. */
+/* factor_cases.h: the options that the tests of packed factors try, on every backend. */
 #ifndef GSW_TESTS_FACTOR_CASES_H
 #define GSW_TESTS_FACTOR_CASES_H
 
@@ -12,8 +12,8 @@ static const struct {
 } types[] = {{GSW_F64, GSW_F64}, {GSW_F32, GSW_F64}, {GSW_F32, GSW_F32}};
 #define TYPES ((int)(sizeof types / sizeof types[0]))
 
-/* Factorisations alike: kinds, transposes, unit diagonals. `unit_diagonal` means something for some
- * kinds only. */
+/* The options to combine: kinds, transposes, unit diagonals. `unit_diagonal` affects some kinds
+ * only. */
 #define OPTIONS ((GSW_FACTOR_LU + 1) * 4)
 
 static inline int is_symmetric(const gsw_stencil *stencil) {

@@ -1,5 +1,5 @@
-/* from_cusparse.c: runs the gridsweep half of src/from-cusparse.md on the CPU, against the sweeps
- * of the factors that gsw_factor_extract() gives. */
+/* from_cusparse.c: runs the gridsweep half of src/from-cusparse.md on the CPU. It compares the
+ * results with sweeps of the factors that gsw_factor_extract() returns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 gsw_status precondition_with_gridsweep(gsw_backend backend, void *stream, int64_t nx, int64_t ny,
                                        int64_t nz, const gsw_csr *csr, const double *r, double *x);
 
-/* b - T x in its largest value. */
+/* The largest value of |b - T x|. */
 static double misses(const gsw_csr *t, const double *x, const double *b) {
     const int64_t *row_ptr = t->row_ptr, *columns = t->columns;
     const double *values = t->values;
@@ -23,7 +23,7 @@ static double misses(const gsw_csr *t, const double *x, const double *b) {
     return largest;
 }
 
-/* y = U x, so that L y = r can be looked at. */
+/* y = U x, so that L y = r can be checked. */
 static void multiply(const gsw_csr *t, const double *x, double *y) {
     const int64_t *row_ptr = t->row_ptr, *columns = t->columns;
     const double *values = t->values;

@@ -1,4 +1,4 @@
-/* grid_csr.h: CSR matrices of grids, made for tests the slow and obvious way. */
+/* grid_csr.h: CSR matrices of grids for tests, built in the slow and obvious way. */
 #ifndef GSW_TESTS_GRID_CSR_H
 #define GSW_TESTS_GRID_CSR_H
 
@@ -14,10 +14,10 @@ typedef struct csr_recipe {
     gsw_itype index_type;
     gsw_dtype value_type;
     int base;
-    int missing; /* percentage of couplings left out, the diagonal never */
+    int missing; /* percentage of couplings left out, never the diagonal */
 } csr_recipe;
 
-/* xorshift64*: good enough to leave out entries. */
+/* xorshift64*: good enough to choose the entries to leave out. */
 static inline uint64_t next_random(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -47,7 +47,7 @@ static inline double value_of(const gsw_csr *csr, int64_t k) {
                                       : (double)((const float *)csr->values)[k];
 }
 
-/* A value that tells row and offset apart and is exact in both precisions. */
+/* A value that identifies row and offset and is exact in both precisions. */
 static inline double value_for(int64_t row, int e) {
     return (double)(row % 4096) * 128.0 + e;
 }
@@ -56,8 +56,8 @@ static inline int is_inside(const gsw_grid *g, int64_t x, int64_t y, int64_t z) 
     return x >= 0 && x < g->nx && y >= 0 && y < g->ny && z >= 0 && z < g->nz;
 }
 
-/* Free with gsw_csr_free(). Values are those of value_for(). Asserts what the library relies on:
- * that in one row the columns ascend with the stencil's offsets. */
+/* Free with gsw_csr_free(). Values are those of value_for(). Asserts a property that the library
+ * relies on: in one row the columns ascend with the stencil's offsets. */
 static inline gsw_csr make_csr(const csr_recipe *r, uint64_t seed) {
     const gsw_grid *g = &r->grid;
     int64_t points = g->nx * g->ny * g->nz;

@@ -1,5 +1,5 @@
-/* hard_systems.h: systems that are singular, semidefinite, indefinite or badly scaled, and what a
- * solve of each must end in, for contexts of any backend. */
+/* hard_systems.h: systems that are singular, semidefinite, indefinite or badly scaled, and the
+ * expected end of each solve, for contexts of any backend. */
 #ifndef GSW_TESTS_HARD_SYSTEMS_H
 #define GSW_TESTS_HARD_SYSTEMS_H
 
@@ -8,15 +8,15 @@
 #include "krylov_cases.h"
 #include "krylov_truth.h"
 
-/* A seven-point matrix of cells whose conductivities spread over `decades`, lognormally in effect:
- * couplings are harmonic means, those along z times `z`, those to the lower x times 1 + wind. Rows
- * add up to 0 (pure Neumann conditions), but for `leak` in row 0 and `shift` times each cell's own
- * conductivity in every row. Then rows and columns are multiplied by 1 + scale x / nx: the null
- * vector is 1 over that. */
+/* A seven-point matrix of cells whose conductivities spread over `decades`, almost lognormally.
+ * Couplings are harmonic means, those along z times `z`, those to the lower x times 1 + wind. Rows
+ * add up to 0 (pure Neumann conditions), except for `leak` in row 0 and `shift` times each cell's
+ * own conductivity in every row. Then rows and columns are multiplied by 1 + scale x / nx, so the
+ * null vector is 1 over that. */
 typedef struct hard_matrix {
     gsw_grid grid;
     double decades, z, wind, leak, shift, scale;
-    /* A method may break down before it stagnates: where rounding leaves nothing known, the order
+    /* A method may break down before it stagnates. Where only rounding errors are left, the order
      * of sums decides which of its scalars vanishes, and when. */
     int brittle;
 } hard_matrix;
@@ -25,7 +25,7 @@ typedef struct hard_arrays {
     gsw_matrix view;
     int64_t n;
     double *values[7], *null; /* in the order of D3N7 */
-    const void **pointers;    /* that the view keeps */
+    const void **pointers;    /* the view uses this */
 } hard_arrays;
 
 static inline double hard_random(uint64_t *seed) {
@@ -110,7 +110,7 @@ typedef struct hard_case {
 #define NO_OPTIONS {.rtol = 0}
 
 static const hard_case hard_cases[] = {
-    /* Singular, b outside the range: nothing can solve them, and nobody may say so. */
+    /* Singular, b outside the range: no method can solve these, and none may claim to. */
     {"line, ones, cg", {LINE, .z = 1}, ONES, GSW_CG, NO_FACTOR, NO_OPTIONS, 0,
      GSW_ERROR_BREAKDOWN, "the matrix is singular (semidefinite)"},
     {"line, ones, bicgstab", {LINE, .z = 1}, ONES, GSW_BICGSTAB, NO_FACTOR, NO_OPTIONS, 0,
@@ -207,7 +207,7 @@ static const hard_case hard_cases[] = {
      {BOX, .z = 1, .shift = -20}, RANDOM, GSW_CG, GSW_JACOBI, NO_OPTIONS, 0,
      CONVERGES},
 
-    /* Badly scaled: the recurrence drifts from the truth. */
+    /* Badly scaled: the recurrence drifts from the true residual. */
     {"eight decades, ones, cg",
      {CUBE, .decades = 8, .z = 1e-4, .leak = 1}, ONES, GSW_CG, GSW_IC0, NO_OPTIONS, 0,
      CONVERGES},
@@ -265,7 +265,7 @@ static inline double *hard_right_hand_side(const hard_case *c, const hard_arrays
     return b;
 }
 
-/* Solves one of them. Returns how often the recurrence was replaced. */
+/* Solves one of them. Returns the number of replacements of the recurrence. */
 static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, const hard_case *c) {
     hard_arrays a = hard_make(cpu, &c->matrix);
     const size_t bytes = (size_t)a.n * sizeof(double);
@@ -321,7 +321,7 @@ static inline void check_hard_systems(gsw_context *context) {
     int64_t replacements = 0;
     for (int i = 0; i < HARD_CASES; i++)
         replacements += check_hard_case(context, cpu, &hard_cases[i]);
-    /* Without a drift among them they would prove nothing. */
+    /* At least one must drift, or the checks prove nothing. */
     ck_assert_int_gt(replacements, 0);
     gsw_context_destroy(cpu);
 }

@@ -1,4 +1,5 @@
-/* krylov_cases.h: checks of what the Krylov methods do to vectors, for contexts of any backend. */
+/* krylov_cases.h: checks of the vector operations of the Krylov methods, for contexts of any
+ * backend. */
 #ifndef GSW_TESTS_KRYLOV_CASES_H
 #define GSW_TESTS_KRYLOV_CASES_H
 
@@ -17,7 +18,7 @@
 #include "krylov_solve.h"
 #include "oracle.h"
 
-/* Lengths within a tile or a block of a sum, at its end, and of more blocks than partial sums. */
+/* Lengths within a block of a sum, at its end, and of more blocks than partial sums. */
 static const int64_t krylov_lengths[] = {1, 31, 512, 1024, 4097, 100003, 1200007};
 #define KRYLOV_LENGTHS ((int)(sizeof krylov_lengths / sizeof krylov_lengths[0]))
 
@@ -39,8 +40,8 @@ static inline int krylov_near(double value, double expected, double tolerance) {
 
 /* ---- passes ---- */
 
-/* The vectors of a pass, each with one value behind its end, and the state. Those that are fp32
- * there are kept as fp64 values here. */
+/* The vectors of a pass, each with one more value after its end, and the state. Vectors that are
+ * fp32 in the backend are kept as fp64 values here. */
 typedef struct pass_case {
     gsw_pass pass;
     int64_t n;
@@ -65,7 +66,7 @@ static inline void *pass_upload(gsw_context *context, const pass_case *c, int ve
     return there;
 }
 
-/* The values of vector v that lie there. */
+/* The values of vector v in the backend's memory. */
 static inline void pass_download(gsw_context *context, const pass_case *c, int vector,
                                  double *found) {
     const size_t count = (size_t)(c->n + 1);
@@ -100,7 +101,7 @@ static inline void pass_case_close(gsw_context *context, pass_case *c) {
     gsw_memory_free(context, c->state_there);
 }
 
-/* What the pass has to leave, by its definition, one value after the other. */
+/* The expected result of the pass, by its definition, one value after the other. */
 static inline void pass_case_expect(pass_case *c) {
     const gsw_pass_shape *shape = &gsw_pass_shapes[c->pass];
     double sums[GSW_PASS_PRODUCTS] = {0};
@@ -124,7 +125,7 @@ static inline void pass_case_expect(pass_case *c) {
     gsw_krylov_step(&c->state, c->pass, sums);
 }
 
-/* Runs the pass and compares. `tolerance` 0 demands the same bits. */
+/* Runs the pass and compares. `tolerance` 0 requires the same bits. */
 static inline void pass_case_check(gsw_context *context, pass_case *c, double tolerance) {
     const size_t bytes = (size_t)(c->n + 1) * sizeof(double);
     double *found = malloc(bytes);
@@ -157,7 +158,7 @@ static inline void pass_case_check(gsw_context *context, pass_case *c, double to
     free(found);
 }
 
-/* A state in the middle of a solve, with coefficients that have nothing to do with each other. */
+/* A state in the middle of a solve, with unrelated coefficients. */
 static inline gsw_krylov_state krylov_midway(void) {
     gsw_krylov_state state = gsw_krylov_begin(1e-100, 0, 1000);
     state.iterations = 7;
@@ -176,7 +177,7 @@ static inline void check_pass(gsw_context *context, gsw_pass pass, int64_t n) {
     pass_case_check(context, &c, 1e-14);
     pass_case_close(context, &c);
 
-    /* After the end nothing changes, not by a bit. */
+    /* After the end not a single bit changes. */
     gsw_krylov_state ended = krylov_midway();
     ended.ended = GSW_END_CONVERGED;
     c = pass_case_open(context, pass, n, ended);
@@ -184,7 +185,8 @@ static inline void check_pass(gsw_context *context, gsw_pass pass, int64_t n) {
     pass_case_close(context, &c);
 }
 
-/* s of the pass that ends an iteration of BiCGSTAB may be r, which the pass overwrites. */
+/* The vector s of the pass that ends an iteration of BiCGSTAB may be r, which the pass
+ * overwrites. */
 static inline void check_shared_vector(gsw_context *context, int64_t n) {
     pass_case c = pass_case_open(context, GSW_BICGSTAB_UPDATE, n, krylov_midway());
     double *host = c.host[2], *there = c.there[2];
@@ -197,7 +199,7 @@ static inline void check_shared_vector(gsw_context *context, int64_t n) {
     pass_case_close(context, &c);
 }
 
-/* The first direction of CG: what the vector held before does not come through. */
+/* The first direction of CG does not depend on the vector's earlier contents. */
 static inline void check_first_direction(gsw_context *context, int64_t n) {
     gsw_krylov_state state = krylov_midway();
     state.coefficient[GSW_BETA] = 0;
@@ -213,8 +215,8 @@ static inline void check_first_direction(gsw_context *context, int64_t n) {
 
 /* ---- products ---- */
 
-/* A product that ends in a pass, and what the backend knows of a residual, are those of the single
- * operations: the vectors to the bit, the sums to rounding. */
+/* A product that ends in a pass, and the backend's own residual, equal the single operations: the
+ * vectors to the bit, the sums to rounding. */
 static inline void check_products(gsw_context *context) {
     const gsw_backend_ops *ops = context->ops;
     for (int g = 0; g < oracle_grid_count(); g += 3)
@@ -285,7 +287,7 @@ static inline void check_products(gsw_context *context) {
 
 /* ---- bases ---- */
 
-/* project() and subtract() with so many vectors, which lie `stride` apart. */
+/* project() and subtract() with this many vectors, which lie `stride` apart. */
 static inline void check_basis(gsw_context *context, int64_t n, int64_t count) {
     const int64_t stride = n + 3;
     const size_t bytes = (size_t)(n + 1) * sizeof(double);
@@ -340,7 +342,7 @@ static inline void check_basis(gsw_context *context, int64_t n, int64_t count) {
     free(x);
 }
 
-/* Signs are those of the header, about half of them negative, and nothing else changes. */
+/* Signs are those of the header, about half of them negative. Nothing else changes. */
 static inline void check_signs(gsw_context *context, int64_t n) {
     const size_t bytes = (size_t)(n + 1) * sizeof(double);
     double *x = oracle_vector(GSW_F64, 41, n + 1), *y = oracle_vector(GSW_F64, 42, n + 1);
@@ -376,8 +378,8 @@ static inline void check_vector_operations(gsw_context *context, int64_t n) {
 
 /* ---- queues ---- */
 
-/* A backend as it is, but for how far a method is queued ahead; `posts` counts what the host was
- * shown. One at a time. */
+/* A backend with another number of iterations queued ahead. `posts` counts the states that the host
+ * has read. One at a time. */
 typedef struct krylov_queue {
     gsw_backend_ops ops;
     const gsw_backend_ops *original;
@@ -403,7 +405,7 @@ static inline void krylov_queue_reset(gsw_context *context) {
     context->ops = krylov_queue_now.original;
 }
 
-/* How one solve ended. */
+/* The end of one solve. */
 typedef struct ending {
     gsw_status status;
     gsw_krylov_result result;
@@ -411,7 +413,7 @@ typedef struct ending {
     int64_t posts;
 } ending;
 
-/* Solves from x = 0 with the method queued so far ahead. b and x are on the host. */
+/* Solves from x = 0 with the method queued this far ahead. b and x are on the host. */
 static inline ending solve_ahead(gsw_context *context, int ahead, gsw_method method,
                                  const gsw_matrix *matrix, gsw_factor *factor,
                                  const gsw_krylov_options *options, int64_t n, const double *b,
@@ -433,7 +435,7 @@ static inline ending solve_ahead(gsw_context *context, int ahead, gsw_method met
     return e;
 }
 
-/* However far a method is queued ahead, the end is the same to the last bit, and so is x. */
+/* However far a method is queued ahead, its end and x have the same bits. */
 static inline ending check_queues(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
                                   gsw_factor *factor, const gsw_krylov_options *options, int64_t n,
                                   const double *b) {
@@ -465,7 +467,7 @@ static inline ending check_queues(gsw_context *context, gsw_method method, const
 
 /* ---- faults ---- */
 
-/* A small dense matrix as CSR on a grid of n x 1 x 1 points: a zero is an entry that is missing. */
+/* A small dense matrix as CSR on a grid of n x 1 x 1 points. A zero is a missing entry. */
 typedef struct small {
     gsw_matrix matrix;
     int32_t row_ptr[9], columns[64];
@@ -500,7 +502,7 @@ static inline void krylov_make_small(gsw_context *context, int n, const double *
     ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &s->matrix), GSW_SUCCESS);
 }
 
-/* Faults in the middle of a queue and before it: systems of three points, perhaps with a diagonal
+/* Faults in the middle of a queue and before it: systems of three points, some with a diagonal
  * preconditioner. */
 static const struct {
     gsw_method method;
@@ -603,8 +605,8 @@ static inline int watch(void *user, int64_t iteration, double residual) {
     return iteration == seen->stop_at;
 }
 
-/* With a monitor nothing is queued ahead: it sees each iteration, in order, before the next one
- * begins, and stops with the x of that iteration. */
+/* With a monitor nothing is queued ahead. The monitor sees each iteration, in order, before the
+ * next one begins, and a stop keeps the x of that iteration. */
 static inline void check_monitors(gsw_context *context, const gsw_matrix *matrix, int64_t n,
                                   const double *b) {
     double *x[2] = {malloc((size_t)n * sizeof(double)), malloc((size_t)n * sizeof(double))};

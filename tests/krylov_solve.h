@@ -1,5 +1,5 @@
-/* krylov_solve.h: solves with a matrix and a factor, of which operator and preconditioner are made
- * for the one call. Where the arrays are the host's, what the solve says is checked. */
+/* krylov_solve.h: solves with a matrix and a factor; operator and preconditioner exist for the one
+ * call only. Where the arrays are in host memory, the result's claims are checked. */
 #ifndef KRYLOV_SOLVE_H
 #define KRYLOV_SOLVE_H
 

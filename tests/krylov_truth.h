@@ -1,6 +1,6 @@
-/* krylov_truth.h: what every solve in the tests must stand: "converged" is a statement about the
- * true residual of the x that is returned. The residual is computed here row by row in long double
- * from the arrays of the host, by nothing that the library uses. */
+/* krylov_truth.h: a check of every solve in the tests: "converged" is a statement about the true
+ * residual of the x that is returned. The residual is computed here row by row in long double from
+ * the arrays of the host, without any part of the library. */
 #ifndef GSW_TESTS_KRYLOV_TRUTH_H
 #define GSW_TESTS_KRYLOV_TRUTH_H
 
@@ -113,9 +113,9 @@ static inline long double truth_preconditioned(gsw_context *where, gsw_factor *f
     return truth_norm(n, v);
 }
 
-/* Checks what a solve says. Arrays of the host; options as they were given (may be NULL). In
- * PRECONDITIONED mode `where` and `factor` are a CPU context and its preconditioner; without these
- * (NULL) the norm of M^-1 r is left unchecked. */
+/* Checks the claims of a result. The arrays are in host memory; options are the caller's (may be
+ * NULL). In PRECONDITIONED mode `where` and `factor` are a CPU context and its preconditioner.
+ * Where they are NULL, the norm of M^-1 r is not checked. */
 static inline void truth_check(const char *what, const gsw_matrix *matrix,
                                const gsw_krylov_options *options, const double *b, const double *x,
                                gsw_status status, const gsw_krylov_result *result,
@@ -139,7 +139,7 @@ static inline void truth_check(const char *what, const gsw_matrix *matrix,
                       1e-3L * t.residual + 4e-16L * (t.terms + t.b) +
                           16 * DBL_EPSILON * t.given * (t.b <= 16 * DBL_EPSILON * t.given),
                   "%s: the residual is %Lg, not %g", what, t.residual / t.b, result->residual);
-    /* Where nothing is left of b but its rounding errors, x = 0 is the solution. */
+    /* Where b consists of rounding errors only, x = 0 is the solution. */
     if (t.b > 16 * DBL_EPSILON * t.given && (!left || factor != NULL || where != NULL)) {
         if (left && factor != NULL) {
             t.residual = truth_preconditioned(where, factor, options, n, r);

@@ -1,5 +1,5 @@
-/* multigrid_cases.h: matrices that multigrid finds hard, and solves with it, for contexts of any
- * backend. Matrices are made on the host; a solve uploads what it needs. */
+/* multigrid_cases.h: matrices that are hard for multigrid, and solves with it, for contexts of any
+ * backend. Matrices are built on the host; a solve uploads them. */
 #ifndef GSW_TESTS_MULTIGRID_CASES_H
 #define GSW_TESTS_MULTIGRID_CASES_H
 
@@ -64,8 +64,8 @@ static inline oracle_matrix *hard_zeros(const gsw_grid *grid) {
 /* Conductivity of a cell along an axis. */
 typedef double (*hard_conductivity)(const int64_t at[3], int axis);
 
-/* What lies around the cells: nothing; a face of fixed pressure, a cell's width away; nothing, but
- * a well in the most conductive cell. */
+/* The surroundings of the cells: nothing; a face of fixed pressure, a cell's width away; nothing,
+ * with a well in the most conductive cell. */
 typedef enum hard_boundary { HARD_NEUMANN, HARD_DIRICHLET, HARD_WELL } hard_boundary;
 
 /* Two-point fluxes with harmonic means. */
@@ -103,7 +103,7 @@ static inline oracle_matrix *hard_flow(const gsw_grid *grid, hard_conductivity c
     return m;
 }
 
-/* Blocks of 16^3 cells; each conducts a thousand times better along an axis of its own. */
+/* Blocks of 16^3 cells. Each block conducts a thousand times better along one axis. */
 static inline double hard_blocks(const int64_t at[3], int axis) {
     const int strong = (int)(3 * hard_random(1, at[0] / 16, at[1] / 16, at[2] / 16));
     return axis == strong ? 1e3 : 1;
@@ -127,7 +127,7 @@ static inline double hard_checkerboard(const int64_t at[3], int axis) {
 /* ---- Convection -------------------------------------------------------------------------------
  */
 
-/* Diffusion 1, and first-order upwind convection with a wind of so much per cell. */
+/* Diffusion 1, and first-order upwind convection with this much wind per cell. */
 typedef void (*hard_wind)(const double at[3], double wind[3]);
 
 static inline oracle_matrix *hard_convection(const gsw_grid *grid, hard_wind blow, double peclet) {
@@ -157,7 +157,7 @@ static inline oracle_matrix *hard_convection(const gsw_grid *grid, hard_wind blo
     return m;
 }
 
-/* Round and round in planes of constant z. */
+/* A rotation in planes of constant z. */
 static inline void hard_recirculating(const double at[3], double wind[3]) {
     const double pi = 3.14159265358979323846;
     wind[0] = sin(pi * at[0]) * cos(pi * at[1]);
@@ -230,7 +230,7 @@ static inline void hard_change_signs(oracle_matrix *m) {
     hard_scale(m, hard_alternating, hard_alternating);
 }
 
-/* Exchanges the couplings at opposite offsets of a matrix of constants: the wind turns round. */
+/* Exchanges the couplings at opposite offsets of a matrix of constants: the wind reverses. */
 static inline void hard_turn_wind(oracle_matrix *m) {
     const gsw_stencil *s = &m->view.stencil;
     const gsw_grid *g = &m->view.grid;
@@ -245,7 +245,7 @@ static inline void hard_turn_wind(oracle_matrix *m) {
     }
 }
 
-/* Rows add up to 0: nothing lies around the grid. */
+/* Rows add up to 0: the boundary is closed. */
 static inline void hard_close(oracle_matrix *m) {
     const gsw_stencil *s = &m->view.stencil;
     for (int64_t row = 0; row < oracle_points(&m->view.grid); row++) {
@@ -257,7 +257,7 @@ static inline void hard_close(oracle_matrix *m) {
     }
 }
 
-/* The same, in numbers that have been through fp32: sums vanish to seven digits only. */
+/* The same, with numbers rounded to fp32: sums vanish to seven digits only. */
 static inline void hard_close_roughly(oracle_matrix *m) {
     hard_close(m);
     for (int32_t e = 0; e < m->view.stencil.count; e++)
@@ -296,13 +296,13 @@ static inline int hard_tenth(const gsw_grid *g, const int64_t at[3]) {
     return hard_random(9, at[0], at[1], at[2]) < 0.1;
 }
 
-/* So many that others are enclosed. */
+/* Enough places that they enclose others. */
 static inline int hard_half(const gsw_grid *g, const int64_t at[3]) {
     return hard_random(9, at[0], at[1], at[2]) < (g->nz > 1 ? 0.45 : 0.35);
 }
 
 /* Rows of these places keep their diagonal only, which becomes `value`: conditions x_i = b_i.
- * `columns`: the unknowns are gone from the other equations, too. */
+ * `columns`: the unknowns are removed from the other equations, too. */
 static inline void hard_fix(oracle_matrix *m, hard_place_fn place, double value, int columns) {
     const gsw_grid *g = &m->view.grid;
     const gsw_stencil *s = &m->view.stencil;
@@ -333,8 +333,8 @@ HARD_FIX(hard_rows_ball, hard_ball, 1e-6, 0)
 HARD_FIX(hard_rows_bars, hard_bars, 1, 0)
 HARD_FIX(hard_rows_tenth, hard_tenth, 1e6, 0)
 
-/* Obstacles: no flow goes in, and their rows are x_i = b_i. All is closed, so that the matrix is
- * singular; cells that obstacles enclose alone are obstacles, too. */
+/* Obstacles: no flow enters them, and their rows are x_i = b_i. The boundary is closed, so that the
+ * matrix is singular. Cells that only obstacles enclose are obstacles, too. */
 static inline void hard_obstruct(oracle_matrix *m, hard_place_fn place) {
     hard_fix(m, place, 1, 1);
     hard_close(m);
@@ -370,7 +370,7 @@ static inline double hard_leaky(const int64_t at[3], int axis) {
 
 typedef struct hard_case {
     const char *what;
-    const char *problem; /* NAME:NXxNYxNZ; without a name: the grid of what follows */
+    const char *problem; /* NAME:NXxNYxNZ; without a name: the grid of the members below */
     hard_conductivity conductivity;
     hard_boundary boundary;
     hard_wind wind;
@@ -379,10 +379,10 @@ typedef struct hard_case {
     gsw_method method;
     gsw_multigrid_options options;
     int product; /* b is A x for a random x; else 1 */
-    int closed;  /* constants are in the null space, and the method is told */
+    int closed;  /* constants are in the null space, and the options state that */
     int most;    /* iterations to a true residual of 1e-8 */
-    /* What must come of it otherwise. */
-    gsw_status status; /* BREAKDOWN: that, or any other end that is none of success */
+    /* The expected end otherwise. */
+    gsw_status status; /* BREAKDOWN: that, or any other end except success */
     int fallbacks;     /* at least so many levels */
 } hard_case;
 
@@ -391,8 +391,8 @@ typedef struct hard_case {
 #define FP32                                                                                       \
     { .cycle_type = GSW_F32 }
 
-/* `most` is what was measured, and as many more as are less than a tenth of that: a method that
- * gets worse by a tenth fails. */
+/* `most` is the measured number, plus less than a tenth of it. So a method that gets worse by a
+ * tenth fails. */
 static const hard_case hard_cases[] = {
     /* media */
     {"blocks of anisotropy, GS", "48x48x48", hard_blocks, HARD_DIRICHLET, .most = 161},
@@ -557,7 +557,7 @@ static inline double *hard_right_side(gsw_context *cpu, const hard_case *c,
     return b;
 }
 
-/* What came of a solve. */
+/* The end of a solve. */
 typedef struct hard_end {
     gsw_status status;
     gsw_krylov_result result;
@@ -637,9 +637,9 @@ static inline void hard_check(gsw_context *context, const hard_case *c, int slac
 /* ---- Singular matrices ------------------------------------------------------------------------
  */
 
-/* Grids without a boundary condition: at most `most` iterations, and, where `more` is not 0, at
- * most `more` - 1 beyond those of the same problem with its own boundary. Both cycles, both types.
- */
+/* Grids without a boundary condition: at most `most` iterations. Where `more` is not 0, also at
+ * most `more` - 1 iterations beyond those of the same problem with its own boundary. Both cycles,
+ * both types. */
 static const struct {
     const char *problem;
     int most, more;
@@ -675,7 +675,7 @@ static inline void hard_check_closed(gsw_context *context, int i, int slack) {
         }
 }
 
-/* x = M b with a hierarchy that is its direct solve. */
+/* x = M b with a hierarchy that consists of its direct solve. */
 static inline void hard_apply_direct(gsw_context *context, gsw_multigrid *mg, int64_t n,
                                      const double *b, double *x) {
     const size_t bytes = (size_t)n * sizeof(double);
@@ -688,7 +688,8 @@ static inline void hard_apply_direct(gsw_context *context, gsw_multigrid *mg, in
 }
 
 /* Two closed halves, one of large and one of small numbers, and some fixed points: two null vectors
- * that nobody names. The direct solve is a symmetric, semidefinite, generalised inverse. */
+ * that the options do not name. The direct solve is a symmetric, semidefinite, generalised
+ * inverse. */
 static inline void hard_check_halves(gsw_context *context) {
     const gsw_grid grid = {9, 7, 3};
     const int64_t n = oracle_points(&grid);

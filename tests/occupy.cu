@@ -11,7 +11,7 @@ static __device__ unsigned long long now_ns() {
     return now;
 }
 
-/* Each block reports that it runs, then spins. The time limit makes it end whatever happens. */
+/* Each block reports that it runs, then spins. The time limit ends it in any case. */
 static __global__ void occupy(int *running, unsigned long long nanoseconds) {
     const unsigned long long start = now_ns();
     if (threadIdx.x == 0) {

@@ -1,4 +1,4 @@
-/* occupy.h: a kernel that takes multiprocessors away from others for a while. */
+/* occupy.h: a kernel that occupies multiprocessors for some time. */
 #ifndef GSW_TESTS_OCCUPY_H
 #define GSW_TESTS_OCCUPY_H
 
@@ -6,10 +6,10 @@
 extern "C" {
 #endif
 
-/* Starts, on a stream (a cudaStream_t) of the current device, as many blocks as `fraction` of its
- * multiprocessors, rounded down but one at least; each takes all of the shared memory of one
- * multiprocessor for so many milliseconds. Returns once all of them run: 0, or the cudaError_t that
- * stood in the way. Not before the blocks of an earlier call have ended. */
+/* Starts blocks on a stream (a cudaStream_t) of the current device: `fraction` of its
+ * multiprocessors, rounded down, but at least one. Each block takes all of the shared memory of one
+ * multiprocessor for the given milliseconds. Returns once all of them run: 0, or the cudaError_t of
+ * the failure. Call it only after the blocks of an earlier call have ended. */
 int occupy_start(void *stream, double fraction, int milliseconds);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-/* oracle.h: what the tests share: random matrices in every layout, random vectors, the grids and
- * stencils to try, and the measure of error.
+/* oracle.h: parts that the tests share: random matrices in every layout, random vectors, the grids
+ * and stencils to try, and the measure of error.
  *
- * All helpers stop the program when memory runs out; none can fail otherwise. */
+ * All helpers stop the program when memory runs out. They cannot fail otherwise. */
 #ifndef GSW_TESTS_ORACLE_H
 #define GSW_TESTS_ORACLE_H
 
@@ -40,9 +40,9 @@ typedef struct oracle_matrix {
 
 typedef enum oracle_diagonal { ORACLE_POSITIVE, ORACLE_ANY_SIGN } oracle_diagonal;
 
-/* A random matrix as fp64 stencil arrays: couplings within +-1/count, and 1 <= |diagonal| <= 2, so
- * that solves with the stored and with a unit diagonal stay bounded and every factorisation exists.
- * What leaves the grid is NaN, because nobody may read it. */
+/* A random matrix as fp64 stencil arrays: couplings within +-1/count, and 1 <= |diagonal| <= 2. So
+ * solves with the stored and with a unit diagonal stay bounded, and every factorisation exists.
+ * Values for couplings that leave the grid are NaN, because no code may read them. */
 oracle_matrix *oracle_random(const gsw_grid *grid, const gsw_stencil *stencil, uint64_t seed,
                              oracle_diagonal diagonal);
 
@@ -70,7 +70,7 @@ double oracle_tolerance(gsw_dtype type);
 
 /* ---- the library ---- */
 
-/* A CPU context with so many threads. */
+/* A CPU context with the given number of threads. */
 gsw_context *oracle_context(int threads);
 
 #endif

@@ -1,9 +1,9 @@
-/* petsc_dmda.c: an ordinary PETSc program on a regular grid, which knows nothing of gridsweep.
+/* petsc_dmda.c: an ordinary PETSc program on a regular grid, without any reference to gridsweep.
  *
  * -problem poisson     -laplace(u), 7-point, symmetric (the default)
  * -problem convection  the same and upwind convection with a velocity that varies
  * -problem zero_pivot  poisson with a zero on the diagonal of the first row
- * -problem neumann     poisson without flow through the boundary, and the null space that it has
+ * -problem neumann     poisson without flow through the boundary, with its null space
  * -problem random      as many rows with random couplings: no grid
  * -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
  * -second_solve        changes the values, not the pattern, and solves again
@@ -11,7 +11,7 @@
  * -repeats N           applies the factors N times more after the solve, for the timing
  * -forget              does not destroy the solver, which PETSc's reports must then show
  *
- * All else are PETSc's own options. Prints for each solve
+ * All other options are PETSc's own. For each solve it prints
  *     solve K: iterations I reason R error E
  * and at the end how often MatSolve ran and how long one took on the slowest process. */
 #include <petscdmda.h>
@@ -76,7 +76,7 @@ static PetscErrorCode fill_random(PetscReal variation, Mat matrix) {
     PetscInt begin, end, size;
     unsigned long long state = 12345;
     PetscFunctionBeginUser;
-    /* In place of the pattern that comes with the grid. */
+    /* Instead of the pattern that comes with the grid. */
     PetscCall(MatSeqAIJSetPreallocation(matrix, 11, NULL));
     PetscCall(MatMPIAIJSetPreallocation(matrix, 11, NULL, 11, NULL));
     PetscCall(MatGetSize(matrix, &size, NULL));

@@ -1,5 +1,5 @@
-/* test_arguments.c: what all entry points refuse alike: vectors that are missing, misaligned, too
- * close together or that share values, and structs whose size is not theirs. */
+/* test_arguments.c: arguments that all entry points refuse alike: vectors that are missing,
+ * misaligned, too close together or that share values, and structs with a wrong size. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { NX = 5, NY = 4, NZ = 3, POINTS = NX * NY * NZ, COLUMNS = 3, ROOM = 16 * POINTS };
 
-/* What the entry points are called with. */
+/* The objects that the entry points are called with. */
 typedef struct objects {
     gsw_problem *problem;
     const gsw_matrix *matrix;
@@ -148,8 +148,8 @@ static const struct {
     {"gsw_gmres", call_gmres, {"b", "x"}, 0, 0, 0},
 };
 
-/* Calls an entry point and checks the status and, where it is an error, the whole message. Nothing
- * is written then. */
+/* Calls an entry point and checks the status and, after an error, the whole message. Nothing is
+ * written then. */
 static void expect(const objects *o, int e, int64_t count, void *const *v, const int64_t *ld,
                    gsw_status status, const char *message) {
     for (int i = 0; i < ROOM; i++)
@@ -202,7 +202,7 @@ START_TEST(one_vector) {
 }
 END_TEST
 
-/* Each pair of which one is written, at all distances that matter. */
+/* Each pair with a written vector, at all relevant distances. */
 START_TEST(pairs_that_share_values) {
     const int e = _i;
     objects o = objects_open();
@@ -253,19 +253,19 @@ START_TEST(columns) {
         snprintf(message, sizeof message, "%d right-hand sides of %s exceed 64-bit sizes", COLUMNS,
                  entries[e].vectors[k]);
         expect(&o, e, COLUMNS, apart, ld, GSW_ERROR_OVERFLOW, message);
-        ld[k] = INT64_MAX / 24; /* the size exists, the address of the end does not */
+        ld[k] = INT64_MAX / 24; /* the size fits 64 bits, the address of the end does not */
         void *far[2] = {apart[0], apart[1]};
         far[k] = (void *)(UINTPTR_MAX - 7);
         expect(&o, e, COLUMNS, far, ld, GSW_ERROR_OVERFLOW, message);
     }
-    /* In place, and columns of b between those of x. */
+    /* In place, and right-hand sides in b between those in x. */
     expect(&o, e, COLUMNS, same, wide, GSW_SUCCESS, "");
     expect(&o, e, COLUMNS, same, (int64_t[]){POINTS, 2 * POINTS}, GSW_ERROR_INVALID_ARGUMENT,
            "in place, ldb and ldx must be equal");
     expect(&o, e, COLUMNS, (void *[]){m, m + POINTS}, wide, GSW_SUCCESS, "");
     expect_overlap(&o, e, COLUMNS, (void *[]){m, m + POINTS - 1}, wide, 0, 1);
     expect_overlap(&o, e, COLUMNS, (void *[]){m, m + POINTS}, tight, 0, 1);
-    /* Only the last column of one meets the first of the other. */
+    /* Only the last value of one right-hand side meets the first value of the next. */
     expect_overlap(&o, e, COLUMNS, (void *[]){m, m + 3 * POINTS - 1}, tight, 0, 1);
     expect(&o, e, COLUMNS, (void *[]){m, m + 3 * POINTS}, tight, GSW_SUCCESS, "");
     expect_overlap(&o, e, COLUMNS, (void *[]){m + 2 * POINTS, m + POINTS},
@@ -276,14 +276,14 @@ END_TEST
 
 /* ---- structs that grow ---- */
 
-/* Options as an older program has them, without the last members. */
+/* Options of an older program, without the last members. */
 typedef struct older_krylov_options {
     size_t size;
     double rtol, atol;
     int64_t max_iterations;
 } older_krylov_options;
 
-/* And as a newer one has them. */
+/* Options of a newer program. */
 typedef struct newer_krylov_options {
     gsw_krylov_options now;
     double added;
@@ -480,7 +480,7 @@ START_TEST(sizes) {
         for (size_t i = size; i < sizeof given; i++)
             written += (unsigned char)given.bytes[i] != 0xff;
         ck_assert_uint_eq(written, 0);
-        /* What the library does not know: refused where it is asked for, 0 where it is told. */
+        /* Members that the library does not have: refused in options, 0 in results. */
         if (size <= now)
             continue;
         given.bytes[size - 1] = 1;

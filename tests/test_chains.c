@@ -1,18 +1,19 @@
 /* test_chains.c: the sweep coordinates of kernels/geometry/chains.h against the definition of a
- * dependence, for every point of many small grids: each point is made exactly once, and everything
- * that it depends on is made earlier in its own pencil, or in a pencil before it within the lag
+ * dependence, for every point of many small grids. Each point is computed exactly once. Everything
+ * that it depends on is computed earlier in its own pencil, or in an earlier pencil within the lag
  * that the hand-over waits for. */
 #include <check.h>
 #include <stdlib.h>
 #include "geometry/chains.h"
 #include "oracle.h"
 
-/* When and where a row is made. */
+/* When and where a row is computed. */
 typedef struct visit {
     int64_t pencil, step, absolute, chain, record;
 } visit;
 
-/* Check reports every assertion to its parent process; millions of them go through this instead. */
+/* Check reports every assertion to its parent process, which is too slow for millions of them. They
+ * use this macro instead. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -38,7 +39,7 @@ static visit *walk(const gsw_chains *g, int mirrored) {
                 if (!place.inside)
                     continue;
                 visit *v = &visits[place.row + place.x];
-                MUST(v->pencil < 0); /* not made before */
+                MUST(v->pencil < 0); /* not computed before */
                 *v = (visit){q, s, first * g->nx + s, l, record};
                 met++;
             }
@@ -49,7 +50,7 @@ static visit *walk(const gsw_chains *g, int mirrored) {
     return visits;
 }
 
-/* The neighbour of a row at an offset of the part, or -1; the definition, nothing clever. */
+/* The neighbour of a row at an offset of the part, or -1, directly by definition. */
 static int64_t neighbour_row(const gsw_chains *g, int64_t row, gsw_offset o) {
     const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
                   z = row / g->nx / g->ny + o.dz;
@@ -71,7 +72,7 @@ static void check_dependences(const gsw_chains *g, int mirrored, const visit *vi
                 (v->pencil - own->pencil) * g->chains + v->chain - own->chain;
             MUST(chains_apart == shape->dl[j]);
             MUST(v->pencil <= own->pencil);
-            /* A chain of a pencil before stands in the same step as it would in this pencil, plus
+            /* A chain of an earlier pencil is in the same step as it would be in this pencil, plus
              * the lag for each pencil between. */
             const int64_t lag = (own->pencil - v->pencil) * g->chains * g->skew;
             MUST(own->absolute - shape->back[j] + lag == v->absolute);

@@ -1,5 +1,5 @@
-/* test_choice.c: which preconditioner and method gsw_choose() takes: each branch of the decision,
- * and that what it makes solves. */
+/* test_choice.c: the preconditioner and method that gsw_choose() takes: each branch of the
+ * decision, and that the result solves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static double *doubles(int64_t n) {
     return v;
 }
 
-/* Chooses; the preconditioner is to be destroyed. */
+/* Chooses. The caller destroys the preconditioner. */
 static gsw_preconditioner *choose(const gsw_matrix *matrix, const gsw_choice_options *options,
                                   gsw_choice *choice) {
     gsw_preconditioner *M = NULL;
@@ -103,7 +103,7 @@ START_TEST(problems_get_what_serves) {
 }
 END_TEST
 
-/* What steps leave is a fair estimate of the iterations. */
+/* The error that steps leave gives a fair estimate of the iterations. */
 START_TEST(estimates_are_near_the_truth) {
     static const struct {
         const char *problem;
@@ -158,7 +158,7 @@ START_TEST(signs_of_the_diagonal) {
 }
 END_TEST
 
-/* A Laplacian less a multiple of the identity, whose diagonal is still positive. */
+/* A Laplacian minus a multiple of the identity, whose diagonal is still positive. */
 START_TEST(indefinite_is_found_by_a_smooth_vector) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = -0.3});
     expect(&a, GSW_REASON_INDEFINITE, GSW_BICGSTAB, GSW_ILU0, "symmetric; indefinite");
@@ -229,7 +229,8 @@ static void count_messages(void *user, gsw_status status, const char *message) {
     ++*(int *)user;
 }
 
-/* Beyond the range of fp32 there is no cycle in fp32; nobody is told, but the reason says so. */
+/* Beyond the range of fp32 there is no cycle in fp32. Nothing is logged, but the reason states
+ * it. */
 START_TEST(refused_hierarchies) {
     hard_arrays a = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1});
     const gsw_multigrid_options fp64 = {.size = sizeof fp64};
@@ -250,7 +251,7 @@ START_TEST(refused_hierarchies) {
 }
 END_TEST
 
-/* A backend without multigrid: symmetry is seen by products. */
+/* A backend without multigrid: products show the symmetry. */
 START_TEST(backends_without_multigrid) {
     const gsw_backend_ops *kept = context->ops;
     gsw_backend_ops fewer = *kept;
@@ -312,8 +313,8 @@ START_TEST(no_factor_of_a_neumann_line) {
 }
 END_TEST
 
-/* Where there is neither, the factor's message is the one that counts: multigrid takes no stencil
- * that reaches so far, and the second pivot of each pair is 1 - 1 * 1. */
+/* Where there is neither, the message is the factor's. Multigrid takes no stencil that reaches so
+ * far, and the second pivot of each pair is 1 - 1 * 1. */
 START_TEST(neither_of_both) {
     const gsw_grid grid = {6, 1, 1};
     const gsw_offset offsets[] = {{-3, 0, 0}, {0, 0, 0}, {3, 0, 0}};
@@ -351,7 +352,7 @@ START_TEST(a_csr_gets_the_same) {
     ck_assert_double_eq_tol(one.estimate, two.estimate, 1e-6 * one.estimate);
     ck_assert_double_eq_tol(one.cycle_left, two.cycle_left, 1e-3);
     ck_assert_str_eq(one.text, two.text);
-    /* What was made takes new values in the caller's layout. */
+    /* The preconditioner takes new values in the caller's layout. */
     ck_assert_int_eq(gsw_multigrid_refactor(context, two.multigrid, &other), GSW_SUCCESS);
     gsw_preconditioner_destroy(M);
     gsw_csr_free(&csr);

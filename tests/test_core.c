@@ -81,7 +81,7 @@ START_TEST(context_refuses_bad_options) {
 }
 END_TEST
 
-/* Without CUDA, built in or answering, the request must fail and say so. */
+/* Without CUDA, built in or on a device, the request must fail with a message. */
 START_TEST(cuda_answers_or_says_why_not) {
     log_record record = {0};
     gsw_context_options options = {
@@ -204,9 +204,8 @@ START_TEST(the_known_stencils_are_these) {
 }
 END_TEST
 
-/* A name says the dimensions and the points, and at most an axis; a stencil of the plane stays in
- * it.
- */
+/* A name gives the dimensions and the points, and sometimes an axis. A stencil of the plane stays
+ * in it. */
 START_TEST(named_stencils_are_whole_and_sorted) {
     const char *name = gsw_stencil_known(_i);
     gsw_stencil stencil;

@@ -1,4 +1,5 @@
-/* test_cores.c: how many threads a kernel gets on a machine that others use as well. */
+/* test_cores.c: the number of threads that a kernel gets on a machine that other processes use as
+ * well. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -25,7 +26,7 @@ static void nap(int ms) {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
 }
 
-/* ms until all threads are tried again; at most 5 s are waited for. */
+/* ms until all threads are tried again. Waits at most 5 s. */
 static int ms_until_tried(void) {
     int ms = 0;
     for (; ms < 5000 && threads_now() < CONTEXT_THREADS; ms++)
@@ -41,7 +42,8 @@ START_TEST(work_gets_the_threads_it_is_worth) {
 }
 END_TEST
 
-/* A core is lost for a while. A machine that stops this test for as long makes it say nothing. */
+/* A core is lost for some time. If the machine stops this test for as long, the test checks
+ * nothing. */
 START_TEST(a_long_wait_takes_a_thread_for_a_while) {
     int fewer = CONTEXT_THREADS;
     for (int attempt = 0; attempt < 20 && fewer == CONTEXT_THREADS; attempt++) {
@@ -58,7 +60,7 @@ START_TEST(a_short_wait_takes_nothing) {
     gsw_wait wait = {0};
     for (int turn = 0; turn < 3 * GSW_WAIT_PAUSES; turn++)
         gsw_wait_turn(&wait);
-    if (!wait.reported) /* this thread has kept its core itself */
+    if (!wait.reported) /* this thread has kept its own core */
         ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
 }
 END_TEST
@@ -74,7 +76,7 @@ START_TEST(one_thread_is_always_left) {
 }
 END_TEST
 
-/* Trials that fail become rare; one that succeeds makes them frequent again. */
+/* Failed trials make the next trials rarer; a successful one makes them frequent again. */
 START_TEST(backoff_grows_and_is_forgotten) {
     wait_until_long();
     const int first = ms_until_tried();

@@ -1,8 +1,8 @@
 /* test_cuda_factor.c: packed factors on a CUDA device against those of the CPU backend and against
- * the textbook, and what must hold whatever the device is busy with.
+ * the textbook, and properties that must hold whatever the device is busy with.
  *
- * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h), GSW_TEST_REPEATS=10000
- * repeats that often where the same bits must come out. */
+ * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). GSW_TEST_REPEATS=10000
+ * repeats the checks for the same bits that often. */
 #include <float.h>
 #include <time.h>
 
@@ -107,7 +107,7 @@ static void problem_close(problem *q) {
 
 /* ---- a factor on both sides ---- */
 
-/* IC0 needs positive pivots; everything else is tried with pivots of either sign. */
+/* IC0 needs positive pivots. All other kinds are tried with pivots of either sign. */
 static oracle_diagonal diagonal_for(gsw_factor_kind kind) {
     return kind == GSW_IC0 ? ORACLE_POSITIVE : ORACLE_ANY_SIGN;
 }
@@ -210,7 +210,7 @@ static void check_info(const pair *p) {
 
 /* ---- right-hand sides and solutions ---- */
 
-/* Columns of b and x with gaps between them, on both sides. */
+/* Right-hand sides in b and x with gaps between them, on both sides. */
 typedef struct block {
     const pair *p;
     gsw_dtype type;
@@ -270,7 +270,7 @@ static void block_get(block *v) {
     device_get(v->p->q->c.cuda, &v->device_x, v->x);
 }
 
-/* The row of two columns that differs first, or the last row. */
+/* The first row in which two right-hand sides differ, or the last row. */
 static int64_t first_difference(gsw_dtype type, int64_t n, const void *x, const void *y) {
     int64_t row = 0;
     while (row < n - 1 && (oracle_get(type, x, row) == oracle_get(type, y, row) ||
@@ -279,8 +279,8 @@ static int64_t first_difference(gsw_dtype type, int64_t n, const void *x, const 
     return row;
 }
 
-/* One column is within the tolerance of what is expected, NaNs and infinities in the same places.
- */
+/* One right-hand side is within the tolerance of the expected one, with NaNs and infinities in the
+ * same places. */
 static void check_column(const pair *p, const char *how, int64_t r, const void *x,
                          const void *expected) {
     const gsw_dtype type = p->options.vector_type;
@@ -292,7 +292,7 @@ static void check_column(const pair *p, const char *how, int64_t r, const void *
                  (long long)row, oracle_get(type, x, row), oracle_get(type, expected, row));
 }
 
-/* Every column of x; what lies between the columns is still the poison. */
+/* Every right-hand side in x. The gaps between them still hold the poison. */
 static void block_check(block *v, const char *how) {
     block_get(v);
     for (int64_t r = 0; r < v->count; r++) {
@@ -304,7 +304,7 @@ static void block_check(block *v, const char *how) {
     }
 }
 
-/* A solution that stands in place of b has the bits of v->first; gaps hold what was there. */
+/* A solution in place of b has the bits of v->first. Gaps are unchanged. */
 static void check_in_place(block *v, const char *how) {
     char *got = oracle_copy(v->type, v->b, v->ldb * v->count);
     device_get(v->p->q->c.cuda, &v->device_b, got);
@@ -450,7 +450,7 @@ typedef struct half {
 } half;
 
 /* M as the product of one or two triangular matrices, by the table in factor.h; returns their
- * number. `l` and `u` have room for what is computed. */
+ * number. `l` and `u` have room for computed values. */
 static int textbook(const pair *p, oracle_matrix *l, oracle_matrix *u, half halves[2]) {
     const gsw_matrix *matrix = &p->q->lower->view;
     double *const *lower = (double *const *)l->arrays, *const *upper = (double *const *)u->arrays;
@@ -631,8 +631,8 @@ END_TEST
 
 /* ---- matrices of all sorts ---- */
 
-/* Arrays that are NULL are couplings that are nowhere; without the one of the diagonal, only a unit
- * diagonal can be solved with. */
+/* A coupling whose array is NULL does not exist. Without the array of the diagonal, only solves
+ * with a unit diagonal work. */
 START_TEST(arrays_may_be_null) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0,         GSW_DILU,         GSW_SSOR,
                                             GSW_FACTOR_LOWER, GSW_FACTOR_UPPER, GSW_FACTOR_LU};
@@ -668,7 +668,7 @@ START_TEST(arrays_may_be_null) {
 }
 END_TEST
 
-/* Copies `count` values of `size` bytes to one value behind an aligned address. */
+/* Copies `count` values of `size` bytes to one value after an aligned address. */
 static const void *upload_shifted(gsw_context *cuda, const void *host, int64_t count, size_t size,
                                   void **memory) {
     device_try(cuda, gsw_memory_alloc(cuda, (size_t)(count + 1) * size, memory));
@@ -678,8 +678,8 @@ static const void *upload_shifted(gsw_context *cuda, const void *host, int64_t c
 
 #define MOST_ARRAYS (GSW_STENCIL_MAX + 3)
 
-/* A view of the matrix whose arrays have no more than their own alignment. `values` receives the
- * addresses of stencil arrays, `memory` what is to be freed. */
+/* A view of the matrix whose arrays have only the alignment of their type. `values` receives the
+ * addresses of stencil arrays, `memory` the blocks to free. */
 static gsw_matrix shifted_view(gsw_context *cuda, const oracle_matrix *host,
                                const void *values[GSW_STENCIL_MAX], void *memory[MOST_ARRAYS]) {
     gsw_matrix view = host->view;
@@ -813,7 +813,7 @@ static void check_direct(const problem *q, int solve, gsw_dtype type, int64_t co
          "the reference");
     block_check(&v, "algorithm pencil");
 
-    /* Into a workspace that holds another matrix's values; AUTO takes it or not. */
+    /* Into a workspace that holds another matrix's values. AUTO may use it or not. */
     must(&p, q->c.cuda, gsw_factor_create(q->c.cuda, &q->device_upper, &factor, &options.workspace),
          "a workspace");
     for (int a = 0; a < 2; a++) {
@@ -929,7 +929,7 @@ static void cube_close(cube *u) {
     contexts_close(&u->c);
 }
 
-/* Also: of a cube, little is kept beside one value an offset. */
+/* Also: for a cube, the memory is little more than one value per offset and point. */
 START_TEST(cube_of_128_equals_the_cpu) {
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     gsw_factor_info info = {.size = sizeof info};
@@ -984,7 +984,7 @@ static void spoil(problem *q, double *b, int trial) {
     }
 }
 
-/* "row 17" of a message, without what follows. */
+/* "row 17" of a message, without the rest. */
 static void row_of(const char *message, char *text, size_t size) {
     const char *begin = strstr(message, "row ");
     ck_assert_msg(begin != NULL, "\"%s\" names no row", message);
@@ -1017,7 +1017,7 @@ static void check_spoilt(const problem *q, const gsw_factor_options *options, co
     if (same_outcome(&p) == GSW_SUCCESS) {
         block v;
         block_open(&v, &p, trial % 2 ? 3 : 1, 6);
-        memcpy(v.b, b, bytes_of(&v, v.n)); /* the first column only */
+        memcpy(v.b, b, bytes_of(&v, v.n)); /* the first right-hand side only */
         block_expect(&v);
         block_solve(&v);
         snprintf(how, sizeof how, "trial %d", trial);
@@ -1085,7 +1085,7 @@ static void check_pattern(block *v, int pattern, int64_t first, int64_t step) {
     block_check(v, how);
 }
 
-/* Whatever the bits of a NaN are, and wherever it stands, also where it is copied to x as it is. */
+/* Every bit pattern of NaN, anywhere, also where it is copied to x unchanged. */
 START_TEST(every_nan_is_a_nan) {
     static const gsw_grid grids[] = {{12, 12, 12}, {70, 33, 1}, {9, 26, 11}};
     contexts c = contexts_open(1, NULL);
@@ -1136,8 +1136,8 @@ static void scale_b(block *v, double factor) {
         oracle_set(v->type, v->b, i, factor * oracle_get(v->type, v->b, i));
 }
 
-/* Couplings and right-hand sides below the smallest normal number, diagonals just above it: the
- * solutions are ordinary numbers, and wrong where something was flushed to zero. */
+/* Couplings and right-hand sides are below the smallest normal number, diagonals just above it. The
+ * solutions are ordinary numbers, and they are wrong where a value was flushed to zero. */
 START_TEST(denormal_inputs_count) {
     contexts c = contexts_open(1, NULL);
     for (int t = 0; t < TYPES; t++) {
@@ -1173,7 +1173,8 @@ START_TEST(denormal_inputs_count) {
 }
 END_TEST
 
-/* Solutions of some thousand times the smallest number there is: right but for a few of these. */
+/* Solutions of some thousand times the smallest positive number. They are right except for a few
+ * multiples of it. */
 static void check_denormal_solution(block *v, double least) {
     int64_t zeros = 0;
     block_expect(v);
@@ -1218,7 +1219,7 @@ START_TEST(denormal_solutions_count) {
 }
 END_TEST
 
-/* What is finite on the CPU, and nothing else, is finite on the device. */
+/* Exactly the values that are finite on the CPU are finite on the device. */
 static void check_finite(const block *v) {
     for (int64_t i = 0; i < v->n; i++) {
         const double x = oracle_get(v->type, v->x, i), y = oracle_get(v->type, v->expected, i);
@@ -1386,7 +1387,8 @@ END_TEST
 
 /* ---- what is refused ---- */
 
-/* The lowest row with a coupling outside the stencil is named, and the context works on. */
+/* The message names the lowest row with a coupling outside the stencil, and the context remains
+ * usable. */
 START_TEST(couplings_outside_the_stencil_are_refused) {
     contexts c = contexts_open(1, NULL);
     const recipe r = {.grid = {9, 8, 7},
@@ -1413,7 +1415,7 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
 }
 END_TEST
 
-/* What the CPU refuses is refused in the same way. */
+/* The device refuses the same arguments as the CPU, in the same way. */
 START_TEST(bad_options_are_refused) {
     static const gsw_factor_options bad[] = {
         {.size = sizeof(gsw_factor_options), .vector_type = GSW_F32},
@@ -1605,7 +1607,7 @@ START_TEST(a_withheld_pencil_times_out) {
 }
 END_TEST
 
-/* The same for a factorisation: the factor cannot be used until the next one succeeds. */
+/* The same for a factorisation: the factor cannot be used until the next factorisation succeeds. */
 START_TEST(a_factorisation_that_waits_in_vain_times_out) {
     static const int64_t withheld[] = {0, 1, 4};
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU};
@@ -1656,9 +1658,9 @@ START_TEST(a_solve_that_times_out_is_given_up) {
 }
 END_TEST
 
-/* A solve that is queued right behind a sweep that will be given up, so that its first blocks start
- * before that has ended, finds clean faces; also where it has more pencils than blocks at a time.
- */
+/* A solve that is queued directly after a sweep that will be given up. Its first blocks start
+ * before that sweep has ended, and they find clean faces, also where it has more pencils than
+ * blocks at a time. */
 START_TEST(a_solve_behind_one_that_times_out_is_right) {
     static const int64_t sizes[] = {24, 104}, withheld[] = {0, 1, 4};
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
@@ -1727,7 +1729,7 @@ START_TEST(completes_on_an_occupied_device) {
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_ILU0};
     cube u;
     cube_open(&u, _i, 64, 4, stream, &options);
-    block_check_all(&u.v); /* what has to be loaded is loaded */
+    block_check_all(&u.v); /* everything is loaded now */
     for (int refactor = 0; refactor < 2; refactor++) {
         if (refactor)
             pair_refactor(&u.p, &u.q);
@@ -1749,8 +1751,8 @@ START_TEST(completes_on_an_occupied_device) {
 }
 END_TEST
 
-/* GSW_TEST_REPEATS solves, or a few, while another kernel is on nine multiprocessors of ten: which
- * block takes which pencil, and when, changes all the time. */
+/* GSW_TEST_REPEATS solves, or a few, while another kernel occupies nine of ten multiprocessors.
+ * Which block takes which pencil, and when, changes all the time. */
 START_TEST(many_solves_on_an_occupied_device_give_the_same_bits) {
     const char *text = getenv("GSW_TEST_REPEATS");
     const int repeats = text == NULL ? 100 : atoi(text);

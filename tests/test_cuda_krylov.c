@@ -1,6 +1,6 @@
-/* test_cuda_krylov.c: the Krylov solvers and smoothers on a CUDA device: the same iterations as on
- * the CPU, up to one, because sums are taken in another order, the same ends in faults, and the
- * same smoothed values. */
+/* test_cuda_krylov.c: the Krylov solvers and smoothers on a CUDA device. Iterations equal those on
+ * the CPU up to one, because sums are taken in another order. Faults end in the same way, and
+ * smoothed values are the same. */
 #include "device.h"
 #include "hard_systems.h"
 #include "krylov_cases.h"
@@ -95,7 +95,7 @@ static void solve_both(system_pair *s, const factor_pair *f, gsw_method method,
                 f->cpu);
 }
 
-/* As many iterations on the device as on the CPU, up to one, and the residual that it says. */
+/* As many iterations on the device as on the CPU, up to one, and the residual that it reports. */
 static void check_solves(system_pair *s, const factor_pair *f, const char *what, gsw_method method,
                          const gsw_krylov_options *options) {
     gsw_krylov_result on_cpu = {.size = sizeof on_cpu}, on_cuda = {.size = sizeof on_cuda};
@@ -202,8 +202,8 @@ START_TEST(products_end_in_passes) {
 }
 END_TEST
 
-/* However far the host queues a method ahead: the same bits, whether it ends in the middle of the
- * queue by converging or by the limit. */
+/* However far the host queues a method ahead, the bits are the same, whether it ends within the
+ * queue by convergence or at the limit. */
 START_TEST(queues_end_with_the_same_bits) {
     system_pair s = {0};
     system_open(&s, problems[_i].text);
@@ -245,7 +245,7 @@ START_TEST(hard_systems_end_as_they_must) {
 }
 END_TEST
 
-/* A fault leaves a context behind with which the next system is solved. */
+/* After a fault the context can solve the next system. */
 START_TEST(contexts_survive_faults) {
     system_pair s = {0};
     system_open(&s, "poisson:9x8x7");
@@ -310,7 +310,7 @@ END_TEST
 
 /* ---- callbacks ---- */
 
-/* What the callbacks use, and the call in which one fails, or 0. */
+/* The objects that the callbacks use, and the number of the call that fails, or 0. */
 typedef struct calls {
     system_pair *s;
     gsw_factor *factor;
@@ -333,7 +333,7 @@ static gsw_status precondition(void *user, gsw_context *where, const double *b, 
     return gsw_factor_solve(where, c->factor, 1, b, c->s->n, x, c->s->n);
 }
 
-/* Callbacks that only queue their work give what matrix and factor give, on the device. */
+/* Callbacks that only queue their work give the same result as matrix and factor, on the device. */
 START_TEST(callbacks_solve_in_the_order_of_the_stream) {
     system_pair s = {0};
     system_open(&s, "poisson:12x11x10");
@@ -363,7 +363,7 @@ START_TEST(callbacks_solve_in_the_order_of_the_stream) {
         ck_assert_int_eq(other.iterations, one.iterations);
         ck_assert_double_le(oracle_error(GSW_F64, s.n, s.x, expected), 1e-12);
 
-        /* A callback that fails ends the solve, and the context goes on. */
+        /* A callback that fails ends the solve, and the context remains usable. */
         for (int in_m = 0; in_m < 2; in_m++) {
             a.made = m.made = 0;
             a.fail_at = in_m ? 0 : 3;
@@ -387,8 +387,8 @@ START_TEST(callbacks_solve_in_the_order_of_the_stream) {
 }
 END_TEST
 
-/* Host arrays are refused, or taken where the device pages host memory in: never a broken device.
- */
+/* Host arrays are refused, or accepted where the device can page host memory in. They never break
+ * the device. */
 START_TEST(host_arrays_are_seen) {
     system_pair s = {0};
     gsw_operator *op = NULL, *on_host = NULL;

@@ -1,5 +1,5 @@
 /* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, cycles in graphs, sweeps
- * of slabs, and what is refused. */
+ * of slabs, and refused arguments. */
 #include "../src/library/factor.h"
 #include "../src/library/stencil_facts.h"
 #include "contract/backend.h"
@@ -121,7 +121,7 @@ END_TEST
 /* ---- Slabs ------------------------------------------------------------------------------------
  */
 
-/* Whether a sweep meets the point of a coupling before the row's own, in the same slab. */
+/* Whether a sweep visits the point of a coupling before the row's own, in the same slab. */
 static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down, int64_t slab) {
     const int before = o.dz != 0 ? o.dz < 0 : o.dy != 0 ? o.dy < 0 : o.dx < 0;
     const int64_t z = row / (g->nx * g->ny);
@@ -130,8 +130,8 @@ static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down, int6
     return slab == 0 || z / slab == (z + o.dz) / slab;
 }
 
-/* One value after the other: x of a sweep's triangular solve; or y = b - N x, N what that sweep
- * leaves of the matrix. */
+/* Computes, one value after the other, x of a sweep's triangular solve, or y = b - N x, where N is
+ * the part of the matrix outside that sweep. */
 static void sweep_by_hand(const gsw_matrix *m, int down, int64_t slab, const double *b, double *x) {
     const int64_t n = oracle_points(&m->grid);
     for (int64_t k = 0; k < n; k++) {
@@ -161,7 +161,7 @@ static void rest_by_hand(const gsw_matrix *m, int down, int64_t slab, const doub
     }
 }
 
-/* What lies in a vector of either type. */
+/* The values of a vector of either type. */
 static void get_values(gsw_context *cuda, const device_vector *v, double *to) {
     void *typed = malloc((size_t)v->count * gsw_dtype_size(v->type));
     ck_assert_ptr_nonnull(typed);
@@ -214,8 +214,8 @@ static void slab_case_close(gsw_context *cuda, slab_case *c) {
     oracle_free(c->exact);
 }
 
-/* A sweep and what it leaves, on a device, in both directions. `slab` is what is asked for. Counts
- * the factors that were cut. */
+/* A sweep and its remaining part N, on a device, in both directions. `slab` is the requested slab.
+ * Counts the factors that were cut. */
 static void check_slabs(gsw_context *cuda, const gsw_grid *g, const gsw_stencil *s, gsw_dtype type,
                         int64_t slab, int *cut) {
     slab_case c = slab_case_open(cuda, g, s, type);
@@ -271,8 +271,8 @@ END_TEST
 /* ---- Host arrays ------------------------------------------------------------------------------
  */
 
-/* Host arrays are refused, or taken where the device pages host memory in: never a broken device. A
- * refused refactor leaves the hierarchy as it was. */
+/* Host arrays are refused, or accepted where the device can page host memory in. They never break
+ * the device. A refused refactor leaves the hierarchy unchanged. */
 START_TEST(host_arrays_are_seen) {
     problem_pair p = pair_open("poisson:12x11x10", NULL);
     gsw_multigrid *mg = NULL, *on_host = NULL;

@@ -1,5 +1,5 @@
-/* test_cuda_multigrid_hard.c: the hard cases of multigrid on a CUDA device: the same counts as on
- * the CPU, up to one iteration, because sums are taken in another order. */
+/* test_cuda_multigrid_hard.c: the hard cases of multigrid on a CUDA device. Iterations equal those
+ * on the CPU up to one, because sums are taken in another order. */
 #include "device.h"
 #include "multigrid_cases.h"
 

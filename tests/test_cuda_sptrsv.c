@@ -1,5 +1,5 @@
 /* test_cuda_sptrsv.c: the direct triangular solve on a CUDA device against the serial reference on
- * the CPU, and what must hold whatever the device is busy with.
+ * the CPU, and properties that must hold whatever the device is busy with.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
 #include <time.h>
@@ -91,7 +91,7 @@ static void pair_solve(pair *p, const gsw_sptrsv_options *options) {
 static void pair_check_error(pair *p, const gsw_sptrsv_options *options, const char *how) {
     const double error = oracle_error(p->type, p->n, p->x, p->expected);
     char text[200];
-    int64_t row = 0; /* the first that is not all right */
+    int64_t row = 0; /* the first wrong row */
     while (row < p->n - 1 &&
            !(fabs(oracle_get(p->type, p->x, row) - oracle_get(p->type, p->expected, row)) > 0) &&
            isnan(oracle_get(p->type, p->x, row)) == isnan(oracle_get(p->type, p->expected, row)))
@@ -165,8 +165,8 @@ static int check_stored(gsw_context *cpu, gsw_context *cuda, const gsw_matrix *s
     return solves;
 }
 
-/* The first so many types, layouts and solves of one matrix (fp64 arrays); returns the number of
- * combinations. The reference solves with the arrays, where it is fastest. */
+/* Tries the given number of types, layouts and solves of one matrix (fp64 arrays), and returns the
+ * number of combinations. The reference solves with the arrays, where it is fastest. */
 static int check_matrix(gsw_context *cpu, gsw_context *cuda, const oracle_matrix *matrix,
                         int type_count, int layout_count, int solves) {
     const int64_t n = oracle_points(&matrix->view.grid);
@@ -293,7 +293,7 @@ START_TEST(arrays_may_be_null) {
 }
 END_TEST
 
-/* Copies `count` values of `size` bytes to one value behind an aligned address. */
+/* Copies `count` values of `size` bytes to one value after an aligned address. */
 static const void *upload_shifted(gsw_context *cuda, const void *host, int64_t count, size_t size,
                                   void **memory) {
     device_try(cuda, gsw_memory_alloc(cuda, (size_t)(count + 1) * size, memory));
@@ -354,7 +354,7 @@ END_TEST
 static const gsw_grid large[] = {{250, 3, 3},  {1, 257, 5},  {1000, 1, 1}, {300, 200, 1},
                                  {3, 200, 40}, {65, 63, 61}, {64, 64, 64}};
 
-/* Everything where the grid is small or the stencil one of the two that matter most. */
+/* Everything where the grid is small or the stencil is one of the two most important ones. */
 START_TEST(large_grids_equal_reference) {
     gsw_context *cpu = oracle_context(1), *cuda = open_cuda(NULL);
     const gsw_stencil *stencil = oracle_stencil(_i, NULL);
@@ -646,7 +646,7 @@ START_TEST(contexts_on_streams_do_not_disturb_each_other) {
 }
 END_TEST
 
-/* A lower and then, in place, an upper solve: what a preconditioner does. */
+/* A lower solve and then, in place, an upper one, as in a preconditioner. */
 static void queue_two_solves(pair *p) {
     gsw_sptrsv_options lower = solve_options(0, GSW_F64, GSW_ALGORITHM_LINE),
                        upper = solve_options(1, GSW_F64, GSW_ALGORITHM_LINE);
@@ -722,8 +722,8 @@ static void check_good_solve(gsw_context *cpu, gsw_context *cuda, const gsw_matr
     check_solves(cpu, cuda, matrix, GSW_F64, 2);
 }
 
-/* Where entries are missing, columns are read, and one outside the stencil is reported; the context
- * works afterwards. */
+/* Where entries are missing, columns are read, and a column outside the stencil is reported. The
+ * context remains usable. */
 START_TEST(couplings_outside_the_stencil_are_reported) {
     const gsw_grid grid = {9, 8, 7};
     gsw_context *cpu = oracle_context(1), *cuda = open_cuda(NULL);
@@ -764,8 +764,8 @@ START_TEST(couplings_outside_the_stencil_are_reported) {
 }
 END_TEST
 
-/* Where all entries are there, columns need not be read; a wrong one then spoils the result at
- * most. */
+/* Where all entries exist, columns need not be read. A wrong column then spoils at most the
+ * result. */
 START_TEST(wrong_columns_of_a_full_matrix_do_no_harm) {
     const gsw_grid grid = {9, 8, 7};
     gsw_context *cpu = oracle_context(1), *cuda = open_cuda(NULL);
@@ -818,7 +818,7 @@ static void damage(oracle_matrix *csr, int way, int64_t row) {
                   last = index_get(csr->columns, type, end - 1);
     void *const pointers = csr->row_ptr, *const columns = csr->columns;
     switch (way) {
-    case 0: /* outside the stencil, before and behind */
+    case 0: /* outside the stencil, before and after */
         index_set(columns, type, begin, first - 1);
         break;
     case 1:
@@ -851,13 +851,13 @@ static void damage(oracle_matrix *csr, int way, int64_t row) {
     case 10:
         index_set(pointers, type, 0, base + 1);
         break;
-    default: /* entries behind the last row */
+    default: /* entries after the last row */
         index_set(pointers, type, rows, nonzeros + base - 1);
         break;
     }
 }
 
-/* "row 17" of a message, without what follows. */
+/* "row 17" of a message, without the rest. */
 static void row_of(const char *message, char *text, size_t size) {
     const char *begin = strstr(message, "row ");
     ck_assert_msg(begin != NULL, "\"%s\" names no row", message);
@@ -998,7 +998,7 @@ START_TEST(completes_on_an_occupied_device) {
     for (int s = 0; s < 2; s++) {
         gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_LINE);
         reference(cpu, p.host, options, p.b, p.expected);
-        pair_check(&p, &options); /* what has to be loaded is loaded */
+        pair_check(&p, &options); /* everything is loaded now */
         ck_assert_int_eq(occupy_start(other, 0.9, 1000), cudaSuccess);
         pair_solve(&p, &options);
         device_try(cuda, gsw_context_synchronize(cuda));

@@ -1,4 +1,4 @@
-/* test_detect.c: finding grid and stencil of a CSR matrix. */
+/* test_detect.c: detection of the grid and the stencil of a CSR matrix. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static void assert_found(const gsw_csr *csr, int64_t nx, int64_t ny, int64_t nz,
                   (long long)grid.nz, gsw_stencil_name(&stencil));
 }
 
-/* What was found must be a view that validates, whatever it is. */
+/* The result must be a view that validates, whatever it is. */
 static void assert_explains(const gsw_csr *csr, const gsw_grid *grid, const gsw_stencil *stencil) {
     gsw_matrix matrix;
     ck_assert_int_eq(gsw_matrix_from_csr(context, grid, stencil, csr, &matrix), GSW_SUCCESS);
@@ -61,7 +61,7 @@ static int in_space(const char *name) {
     return name[1] == '3';
 }
 
-/* Every stencil on every 3D grid that is wide enough to tell, in every kind of view. */
+/* Every stencil on every 3D grid that is wide enough to identify, in every kind of view. */
 START_TEST(named_stencils_in_space) {
     static const gsw_grid grids[] = {{5, 5, 5},  {8, 8, 8},   {16, 5, 7}, {7, 11, 13}, {5, 16, 9},
                                      {31, 6, 5}, {12, 10, 5}, {6, 5, 40}, {9, 24, 6}};
@@ -99,7 +99,7 @@ START_TEST(flat_grids_have_plane_stencils) {
     assert_recipe_found(&recipe, 1, "D2N5");
     recipe.stencil = named_stencil("D3N27");
     assert_recipe_found(&recipe, 1, "D2N9");
-    /* y and z of a grid with nx = 1 are told as x and y: the larger nx is taken. */
+    /* y and z of a grid with nx = 1 are found as x and y: the larger nx wins. */
     recipe = plain((gsw_grid){1, 9, 8}, "D3N7");
     gsw_csr csr = make_csr(&recipe, 1);
     assert_found(&csr, 9, 8, 1, "D2N5");
@@ -132,7 +132,7 @@ START_TEST(diagonal_and_empty_matrices) {
         row_ptr[i + 1] = i + 1;
     }
     csr.nonzeros = 60;
-    csr.values = NULL; /* values are not looked at */
+    csr.values = NULL; /* values are not read */
     assert_found(&csr, 60, 1, 1, "D2N5");
 }
 END_TEST
@@ -148,8 +148,8 @@ START_TEST(missing_couplings) {
 }
 END_TEST
 
-/* Tiny grids have several explanations: what is found must hold and must not be larger than the
- * stencil that the matrix was made with. */
+/* Tiny grids have several explanations. The result must hold and must not be larger than the
+ * stencil of the recipe. */
 START_TEST(tiny_grids_are_explained) {
     uint64_t seed = 7;
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
@@ -172,8 +172,8 @@ START_TEST(tiny_grids_are_explained) {
 }
 END_TEST
 
-/* A random subset of the 5 x 5 x 5 cube that contains the axis neighbours (without them the grid
- * is not determined) and something that no named stencil has. */
+/* A random subset of the 5 x 5 x 5 cube. It contains the axis neighbours (without them the grid is
+ * not determined) and an offset that no named stencil has. */
 static gsw_stencil random_stencil(uint64_t *seed) {
     gsw_offset offsets[GSW_STENCIL_MAX];
     int32_t count = 0;
@@ -284,7 +284,7 @@ static void assert_refused(const gsw_csr *csr, gsw_status expected, const char *
     ck_assert_int_eq(stencil.count, 77);
 }
 
-/* Moves the last entry of a row to another column behind the others. */
+/* Moves the last entry of a row to another column after the others. */
 static void move_last(const gsw_csr *csr, int64_t row, int64_t column) {
     int64_t k = index_of(csr->row_ptr, csr->index_type, row + 1) - csr->base - 1;
     set_index(csr->columns, csr->index_type, k, column + csr->base);
@@ -318,8 +318,8 @@ START_TEST(a_coupling_around_the_boundary_is_named) {
 }
 END_TEST
 
-/* ---- periodic grids and rows in another order
- * --------------------------------------------------*/
+/* ---- periodic grids and rows in another order -------------------------------------------------
+ */
 
 /* A grid's matrix whose row k is point order[k] (NULL: k); bit d of `periodic`: axis d is. */
 static gsw_csr make_wrapped(const csr_recipe *r, int periodic, const int64_t *order) {
@@ -368,7 +368,7 @@ static gsw_csr make_wrapped(const csr_recipe *r, int periodic, const int64_t *or
 static const char *const axes[] = {"",  "x",       "y",       "x and y",
                                    "z", "x and z", "y and z", "x, y and z"};
 
-/* The message names the axes and the grid; with that grid given, the matrix is taken. */
+/* The message names the axes and the grid. With that grid given, the matrix is accepted. */
 static void assert_periodic(const csr_recipe *recipe, int periodic) {
     char text[128];
     gsw_grid grid;
@@ -441,7 +441,8 @@ START_TEST(folded_periodic_grids_are_found) {
 }
 END_TEST
 
-/* Lines that go on in the next line are not periodic: their offset occurs at the boundary alone. */
+/* Lines that continue in the next line are not periodic: their offset occurs at the boundary
+ * alone. */
 START_TEST(helical_grids_are_not_periodic) {
     const gsw_offset offsets[] = {{0, 0, 0}, {-12, 0, 0}, {-1, 0, 0}, {1, 0, 0}, {12, 0, 0}};
     csr_recipe recipe = {.grid = {120, 1, 1}, .part = GSW_FULL};
@@ -511,7 +512,7 @@ START_TEST(other_orders_are_named) {
 }
 END_TEST
 
-/* On small grids most offsets are short, once they are taken around. */
+/* On small grids most offsets are short once they are wrapped. */
 START_TEST(small_grids_in_another_order_are_not_periodic) {
     for (int nx = 4; nx < 8; nx++)
         for (int ny = 4; ny < 8; ny++)
@@ -538,7 +539,7 @@ START_TEST(swapped_axes_are_found) {
 }
 END_TEST
 
-/* A given grid does not help rows in another order. */
+/* A given grid does not help when rows are in another order. */
 START_TEST(other_orders_are_named_on_a_given_grid) {
     csr_recipe recipe = plain((gsw_grid){12, 10, 9}, "D3N7");
     int64_t *order = make_order(&recipe.grid, SHUFFLED);
@@ -573,8 +574,8 @@ static void assert_no_order(const unsigned char *bits, int32_t n) {
     free(row_ptr);
 }
 
-/* A binary tree, a random graph, a random tree, and a mesh of triangles: nothing is claimed of the
- * order of their rows. */
+/* A binary tree, a random graph, a random tree, and a mesh of triangles: the message makes no claim
+ * about the order of their rows. */
 START_TEST(matrices_without_a_grid_are_told_as_such) {
     enum { N = 600 };
     static unsigned char bits[N * N];
@@ -598,7 +599,7 @@ START_TEST(matrices_without_a_grid_are_told_as_such) {
 }
 END_TEST
 
-/* Where couplings are missing, or one triangle, the order cannot be told from the rows' lengths. */
+/* Where couplings or one triangle are missing, the rows' lengths do not show the order. */
 START_TEST(other_orders_that_cannot_be_told) {
     csr_recipe recipe = plain((gsw_grid){17, 16, 15}, "D3N7");
     int64_t *order = make_order(&recipe.grid, SHUFFLED);
@@ -606,7 +607,7 @@ START_TEST(other_orders_that_cannot_be_told) {
     gsw_csr csr = make_wrapped(&recipe, 0, order);
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "or its rows are not in natural order");
     gsw_csr_free(&csr);
-    /* As long as those of a grid, but not symmetric: one entry is elsewhere. */
+    /* Rows as long as those of a grid, but not symmetric: one entry is elsewhere. */
     recipe.part = GSW_FULL;
     csr = make_wrapped(&recipe, 0, order);
     const int64_t last = index_of(csr.row_ptr, GSW_I32, 7) - 1;

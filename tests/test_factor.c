@@ -16,7 +16,7 @@
 #define MOST_THREADS 3
 #define MOST_COLUMNS 8
 
-/* ---- the oracle: M as one or two sweeps of the reference ---- */
+/* ---- the reference: M as one or two sweeps ---- */
 
 typedef struct sweep {
     const gsw_matrix *matrix;
@@ -52,7 +52,7 @@ static void set_sweep(expected *m, int which, const oracle_matrix *matrix, gsw_p
     m->count = which + 1;
 }
 
-/* What M is for a kind, by the table in factor.h. `upper` is used by kind LU only. */
+/* M of a kind, by the table in factor.h. `upper` is used by kind LU only. */
 static expected *expect(const gsw_factor_options *options, const gsw_matrix *matrix,
                         const gsw_matrix *upper) {
     static const gsw_stencil diagonal_only = {.count = 1};
@@ -208,7 +208,7 @@ static void close_contexts(gsw_context **contexts) {
 
 /* ---- solves ---- */
 
-/* Column r of a block in the vector type, in fp64. */
+/* Right-hand side r of a block in the vector type, in fp64. */
 static double *column(gsw_dtype type, const void *block, int64_t r, int64_t ld, int64_t n) {
     double *values = calloc((size_t)n, sizeof *values);
     ck_assert_ptr_nonnull(values);
@@ -217,7 +217,7 @@ static double *column(gsw_dtype type, const void *block, int64_t r, int64_t ld, 
     return values;
 }
 
-/* Compares every column of x with the oracle's solution for b; gaps must hold what was there. */
+/* Compares every right-hand side of x with the reference solution for b. Gaps must be unchanged. */
 static void compare_columns(const trial *t, const expected *m, int64_t count, const void *b,
                             int64_t ldb, const void *x, int64_t ldx, double gap) {
     const gsw_dtype type = t->options.vector_type;
@@ -241,8 +241,8 @@ static void solve(gsw_context *context, gsw_factor *factor, const trial *t, int6
     ck_assert_msg(status == GSW_SUCCESS, "%s: %s", t->text, gsw_context_message(context));
 }
 
-/* One solve with every number of threads, in place and not, whole and sweep by sweep: all the same
- * bits, and right. */
+/* One solve with every number of threads, in place and not, whole and sweep by sweep. All results
+ * have the same bits and are right. */
 static void check_count(gsw_context *const *contexts, gsw_factor *const *factors, const trial *t,
                         const expected *m, int64_t count) {
     const gsw_dtype type = t->options.vector_type;
@@ -288,7 +288,7 @@ static void check_count(gsw_context *const *contexts, gsw_factor *const *factors
     free(swept);
 }
 
-/* Storage is at most a tenth above one value an offset and a diagonal, for every point. */
+/* Storage is at most a tenth above one value per offset, and a diagonal, for every point. */
 static void check_memory(const gsw_factor *factor, const trial *t) {
     gsw_factor_info info = {.size = sizeof info};
     ck_assert_int_eq(gsw_factor_get_info(factor, &info), GSW_SUCCESS);
@@ -536,7 +536,7 @@ START_TEST(a_failed_refactor_leaves_nothing_usable) {
     diagonal[0] = kept;
     ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, NULL), GSW_SUCCESS);
     solve(context, factor, &t, 1, b, 0, x, 0);
-    /* A refused argument loses nothing. */
+    /* A refused argument leaves the factor's values as they were. */
     ck_assert_int_eq(gsw_factor_refactor(context, factor, &wrong.matrix->view, NULL),
                      GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_factor_refactor(context, factor, &t.matrix->view, &t.matrix->view),
@@ -727,7 +727,7 @@ END_TEST
 
 START_TEST(couplings_outside_the_stencil_are_refused) {
     if (_i == GSW_JACOBI)
-        return; /* looks at the diagonal only */
+        return; /* checks the diagonal only */
     const gsw_grid grid = {9, 8, 7};
     const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
     const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};

@@ -1,5 +1,5 @@
-/* test_fork.c: children of a process that has run threads compute with one thread. GNU's OpenMP
- * would wait there for threads that only the parent has. */
+/* test_fork.c: children of a process that has run threads compute with one thread. Otherwise GNU's
+ * OpenMP would wait in the child for threads that only the parent has. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ enum { CHILD_THREADS = CONTEXT_THREADS };
 
 enum { POINTS = 28 * 28 * 28, SOLUTIONS = 3 };
 
-/* Everything that runs threads: the problem, a direct sweep, ILU(0), multigrid, products, sums. */
+/* Runs everything that uses threads: the problem, a direct sweep, ILU(0), multigrid, products,
+ * sums. */
 static gsw_status solve(gsw_context *at, double *x) {
     const gsw_factor_options ilu0 = {.size = sizeof ilu0, .kind = GSW_ILU0};
     gsw_problem *problem = NULL;
@@ -85,7 +86,7 @@ static int be_a_child(int new_context, const double *expected) {
     return differ;
 }
 
-/* Waits for a child; one that takes longer than LIMIT_MS is killed. */
+/* Waits for a child, and kills it after LIMIT_MS. */
 static int status_of(pid_t child) {
     const struct timespec ms = {.tv_nsec = 1000000};
     int status = -1;

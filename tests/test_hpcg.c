@@ -1,5 +1,5 @@
-/* test_hpcg.c: HPCG's hierarchy and method made of the library's parts, against plain serial loops:
- * coarse matrices, the cycle as an operator, the history of the residual. */
+/* test_hpcg.c: HPCG's hierarchy and method built from the library's parts, against plain serial
+ * loops: coarse matrices, the cycle as an operator, the history of the residual. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const char *const grids[] = {"16x16x16", "24x16x32", "17x15x19", "64x16x1
 
 #define GRIDS ((int)(sizeof grids / sizeof grids[0]))
 
-/* What HPCG prescribes. */
+/* The options that HPCG prescribes. */
 static const gsw_multigrid_options prescribed = {.size = sizeof prescribed,
                                                  .smoother = GSW_SMOOTHER_SYMGS,
                                                  .coarsest_points = 1,
@@ -170,8 +170,8 @@ static void run(gsw_context *with, const gsw_matrix *matrix, gsw_multigrid *mg, 
 }
 
 /* The norms of the residual are those of the plain loops. Rounding grows where the residual is
- * small: the plain loops themselves, with rows added up in descending order, differ by up to 1e-20
- * of the first norm. */
+ * small. The plain loops themselves, with rows added in descending order, differ by up to 1e-20 of
+ * the first norm. */
 START_TEST(history_of_the_residual) {
     gsw_problem *problem = problem_named(grids[_i]);
     const gsw_matrix *matrix = gsw_problem_matrix(problem);
@@ -266,8 +266,8 @@ static void check_symmetry(const gsw_matrix *matrix, const gsw_multigrid_options
     free(x);
 }
 
-/* With every smoother, both interpolations, any limit of levels. Injection makes coarse matrices
- * that are not symmetric where the coefficients vary, and the report says so. */
+/* With every smoother, both interpolations, any limit of levels. Injection gives coarse matrices
+ * that are not symmetric where the coefficients vary, and the report states it. */
 START_TEST(cycles_are_symmetric) {
     static const char *const names[] = {"hpcg:17x15x19", "poisson:16x9x20", "lognormal:14x21x10",
                                         "box33:13x16x9", "poisson:37x29"};
@@ -292,7 +292,7 @@ START_TEST(cycles_are_symmetric) {
 }
 END_TEST
 
-/* One level: the step of symmetric Gauss-Seidel that gsw_smooth() makes. */
+/* One level: the step of symmetric Gauss-Seidel of gsw_smooth(). */
 START_TEST(one_level_is_one_step) {
     gsw_problem *problem;
     ck_assert_int_eq(gsw_problem_parse(context, "lognormal:14x21x10", NULL, &problem), GSW_SUCCESS);
@@ -325,8 +325,8 @@ START_TEST(one_level_is_one_step) {
 }
 END_TEST
 
-/* A limit that the direct solve does not need changes nothing; injection takes stencils of any
- * reach; a matrix without symmetry is injected in the same way. */
+/* A limit that the direct solve does not need changes nothing. Injection takes stencils of any
+ * reach. A matrix without symmetry is injected in the same way. */
 START_TEST(limits_and_stencils) {
     gsw_problem *problem = problem_named("20x18x16");
     const gsw_matrix *matrix = gsw_problem_matrix(problem);

@@ -83,7 +83,8 @@ static void assert_message(const char *part) {
                   gsw_context_message(context));
 }
 
-/* The text is copied to where it ends: reading beyond it is found by the address sanitizer. */
+/* The text is copied to a block of its exact size, so that the address sanitizer finds reads beyond
+ * it. */
 static gsw_status parse(const char *text, gsw_csr *csr) {
     size_t size = strlen(text);
     char *copy = malloc(size + 1);
@@ -477,7 +478,7 @@ START_TEST(a_written_matrix) {
 }
 END_TEST
 
-/* What a callback receives: a text, which ends early where `reason` is not 0. */
+/* A callback's state: a text that ends early where `reason` is not 0. */
 typedef struct receiver {
     char *text;
     size_t size, limit;
@@ -510,7 +511,7 @@ START_TEST(text_for_a_callback) {
                                    "3 2 0.001\n3 3 4\n");
     free(to.text);
 
-    /* More than fits any buffer, and a comment of any length, as in a file. */
+    /* More than any buffer holds, and a comment of any length, as in a file. */
     memset(comment, 'c', sizeof comment - 1);
     for (int i = 0; i < COUNT; i++)
         values[i] = i / 7.0;
@@ -610,7 +611,7 @@ START_TEST(long_files_and_pipes) {
 }
 END_TEST
 
-/* What a shell makes of "--out /dev/stdout > log": the file stays the one that is open. */
+/* As a shell does for "--out /dev/stdout > log": the open file stays the same. */
 START_TEST(open_descriptors_are_appended_to) {
     const char *path = path_of("log");
     const double value = 2;
@@ -647,7 +648,7 @@ START_TEST(unwritable_places) {
 }
 END_TEST
 
-/* A disk that is full is played by a limit on the size of files. */
+/* A limit on the size of files simulates a full disk. */
 START_TEST(an_old_file_survives_failures) {
     const char *path = path_of("a.mtx");
     struct rlimit before;
@@ -694,7 +695,7 @@ START_TEST(replacing_keeps_links_and_modes) {
 }
 END_TEST
 
-/* A link to what is not there yet: the target is made, through links in other folders as well. */
+/* A link to a missing file: the target is created, also through links in other folders. */
 START_TEST(dangling_links_are_followed) {
     const double value = 1;
     struct stat info;
@@ -714,7 +715,7 @@ START_TEST(dangling_links_are_followed) {
     ck_assert_int_eq(symlink("loop", path_of("loop")), 0);
     ck_assert_int_eq(gsw_mm_write_vector(context, path_of("loop"), &value, 1, NULL), GSW_ERROR_IO);
     assert_message("loop: Too many levels of symbolic links");
-    /* A failure makes no target. */
+    /* A failure creates no target. */
     const double *none = NULL;
     ck_assert_int_eq(symlink("missing", path_of("dangling")), 0);
     ck_assert_int_eq(gsw_mm_write_vector(context, path_of("dangling"), none, 1, NULL),

@@ -1,4 +1,5 @@
-/* test_krylov.c: the Krylov solvers: what they solve, when they stop, and how they fail. */
+/* test_krylov.c: the Krylov solvers: the systems that they solve, when they stop, and how they
+ * fail. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #include "context_fixture.h"
 
-/* The same, but methods are queued ahead, as on a device. */
+/* The same, but with methods queued ahead, as on a device. */
 static void open_queue(void) {
     open_context();
     krylov_queue_set(context, 5);
@@ -58,7 +59,7 @@ static double norm(int64_t n, const double *v) {
     return sqrt(sum);
 }
 
-/* ||b - A x|| / ||b||, not by the solver's own means of measuring. */
+/* ||b - A x|| / ||b||, computed without the solver. */
 static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b, const double *x) {
     double *r = malloc((size_t)n * sizeof *r);
     ck_assert_ptr_nonnull(r);
@@ -135,7 +136,7 @@ START_TEST(every_method_with_every_preconditioner) {
 }
 END_TEST
 
-/* The solution is known, and ILU(0) must pay off. */
+/* The solution is known, and ILU(0) must save iterations. */
 START_TEST(solution_is_found_and_preconditioning_helps) {
     model s = make_system("poisson:20x20x20");
     double *known = malloc((size_t)s.n * sizeof *known);
@@ -317,7 +318,8 @@ START_TEST(monitor_stops_with_that_iterate) {
 }
 END_TEST
 
-/* Below the attainable accuracy the recurrence goes on falling, but the truth does not follow. */
+/* Below the attainable accuracy the recurrence keeps falling, but the true residual does not
+ * follow. */
 START_TEST(drift_from_the_truth_is_reported) {
     model s = make_system("lognormal:16x15x14");
     gsw_factor *factor = make_factor(
@@ -624,8 +626,8 @@ START_TEST(hard_systems_end_as_they_must) {
 }
 END_TEST
 
-/* A matrix whose products number 3 to 6 are wrong by 1e-4: what the recurrence takes from these, x
- * does not get, on any machine. */
+/* Products 3 to 6 of this matrix are wrong by 1e-4. x does not get what the recurrence takes from
+ * these products, on any machine. */
 typedef struct rough_products {
     const gsw_matrix *matrix;
     int64_t n, products;
@@ -640,8 +642,8 @@ static gsw_status multiply_roughly(void *user, gsw_context *where, const double 
     return status;
 }
 
-/* A recurrence that has drifted is replaced, by each method. A monitor sees ascending iterations
- * then too, each once. */
+/* Each method replaces a recurrence that has drifted. The monitor then still sees each iteration
+ * once, in ascending order. */
 START_TEST(drifted_recurrences_are_replaced) {
     const gsw_method method = (gsw_method)_i;
     const hard_matrix spd = {.grid = {9, 9, 9}, .z = 1, .shift = 0.1};
@@ -667,7 +669,7 @@ START_TEST(drifted_recurrences_are_replaced) {
 }
 END_TEST
 
-/* A start far along the null vector does not matter, x is orthogonal to it, and what b has along
+/* A start far along the null vector does not matter. x is orthogonal to it, and the part of b along
  * it is reported. */
 START_TEST(null_vector_leaves_no_trace) {
     const hard_matrix neumann = {.grid = {12, 11, 10}, .z = 1};

@@ -178,7 +178,7 @@ START_TEST(every_grid_and_stencil_validates) {
 }
 END_TEST
 
-/* Every matrix with one entry off the diagonal: it must pass exactly where its coordinates say. */
+/* Every matrix with one entry off the diagonal must pass exactly where its coordinates allow. */
 START_TEST(every_single_coupling_is_judged_by_coordinates) {
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
         for (int g = 0; g < GRIDS; g++) {

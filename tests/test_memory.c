@@ -130,12 +130,12 @@ START_TEST(bad_arguments_are_refused) {
 }
 END_TEST
 
-/* What cannot be had is refused, and the context works on. */
+/* Too large a request is refused, and the context remains usable. */
 START_TEST(too_much_memory_is_refused) {
     void *there = &there;
     ck_assert_int_eq(gsw_memory_alloc(context, SIZE_MAX, &there), GSW_ERROR_OUT_OF_MEMORY);
     ck_assert_ptr_null(there);
-    if (on_cuda()) { /* the CPU's system may promise as much as this */
+    if (on_cuda()) { /* the CPU's system may promise this much */
         there = &there;
         ck_assert_int_eq(gsw_memory_alloc(context, (size_t)1 << 46, &there),
                          GSW_ERROR_OUT_OF_MEMORY);
@@ -265,10 +265,10 @@ START_TEST(bad_matrices_are_not_copied) {
 }
 END_TEST
 
-/* ---- what is there can be worked with ---- */
+/* ---- matrices in backend memory ---- */
 
-/* Refused where it lies with the words that the CPU has for it in host memory, and accepted again
- * after it is repaired. */
+/* A wrong matrix is refused in backend memory with the same words as in host memory on the CPU, and
+ * accepted again after it is repaired. */
 static void compare_refusals(const gsw_matrix *host, gsw_status expected) {
     char text[512];
     gsw_matrix there;
@@ -304,7 +304,7 @@ START_TEST(uploaded_matrices_are_validated) {
     const gsw_csr *csr = &host->view.csr;
     if (host->view.format == GSW_FORMAT_CSR) {
         const gsw_itype type = csr->index_type;
-        int64_t row = csr->rows / 2; /* one of two entries or more, and the second of them */
+        int64_t row = csr->rows / 2; /* a row of two entries or more, and its second entry */
         while (index_of(host->row_ptr, type, row + 1) - index_of(host->row_ptr, type, row) < 2)
             row++;
         const int64_t k = index_of(host->row_ptr, type, row) - csr->base + 1;
@@ -563,7 +563,7 @@ START_TEST(devices_that_are_not_there_are_refused) {
 }
 END_TEST
 
-/* The choice is silent, and falls on CUDA exactly where a device answers. */
+/* The choice is silent. It is CUDA exactly where a device answers. */
 START_TEST(auto_takes_what_there_is) {
     char text[256] = "";
     const gsw_context_options options = {

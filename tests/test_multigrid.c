@@ -1,5 +1,5 @@
 /* test_multigrid.c: levels against the serial reference and against dense products, cycles as
- * operators, and what is refused. */
+ * operators, and refused arguments. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,8 +217,8 @@ START_TEST(coarse_matrices_are_products) {
 }
 END_TEST
 
-/* An edge point without couplings along its edge, whose row sums to zero, has no weights: the mean
- * takes their place, and is counted. A point without couplings interpolates nothing. */
+/* An edge point without couplings along its edge, whose row sums to zero, has no weights. It gets
+ * the mean instead and is counted. A point without couplings interpolates nothing. */
 START_TEST(special_rows) {
     gsw_problem *problem;
     ck_assert_int_eq(gsw_problem_parse(context, "poisson:9x8x7", NULL, &problem), GSW_SUCCESS);
@@ -255,8 +255,8 @@ START_TEST(special_rows) {
 }
 END_TEST
 
-/* Rows x_i = b_i inside a grid, whose columns stay. Where stencils have no corners, nothing is
- * restricted to them but their own residual, whatever the size of their diagonals. */
+/* Rows x_i = b_i inside a grid, whose columns stay. Where stencils have no corners, restriction to
+ * them takes their own residual only, whatever the size of their diagonals. */
 START_TEST(conditions_inside) {
     static const hard_case cases[] = {
         {"poisson", "poisson:17x13x9", .change = hard_rows_ball},
@@ -288,7 +288,7 @@ START_TEST(conditions_inside) {
                 continue;
             conditions++;
             if (m->view.stencil.count != 5 && m->view.stencil.count != 7)
-                continue; /* what is collapsed goes to the point, too */
+                continue; /* collapsed couplings reach the point, too */
             ck_assert_int_eq(row_ptr[row + 1] - row_ptr[row], 1);
             ck_assert_int_eq(columns[row_ptr[row]], fine);
         }
@@ -343,7 +343,7 @@ static int stationary_steps(const gsw_matrix *m, gsw_multigrid *mg, const double
     return now <= 1e-16 * start ? steps : limit + 1;
 }
 
-/* Pure Neumann boundaries: the coarsest level knows the constants. */
+/* Pure Neumann boundaries: the coarsest level handles the constants. */
 START_TEST(constants_in_the_null_space) {
     static const char *const names[] = {"poisson:32x32x32", "poisson:25x18", "lognormal:31x20x17",
                                         "poisson:5x3x2"};
@@ -583,7 +583,7 @@ START_TEST(sweeps_are_gauss_seidel) {
 }
 END_TEST
 
-/* Whatever way the matrix came in, in place or not, made or filled anew: the same bits. */
+/* In any layout, in place or not, new or refilled: the same bits. */
 START_TEST(layouts_and_refactor) {
     const gsw_grid grid = {17, 13, 9};
     gsw_stencil stencil;
@@ -667,8 +667,8 @@ END_TEST
 
 /* ---- Convergence ---- */
 
-/* Iterations to a true residual of 1e-8 for b = 1, and at most how many there may be: the counts
- * that a prototype with exact sweeps and sparse products gave, and a tenth more. */
+/* Iterations to a true residual of 1e-8 for b = 1, and the largest number allowed: the counts of a
+ * prototype with exact sweeps and sparse products, and a tenth more. */
 static const struct {
     const char *problem;
     int method, most;
@@ -715,7 +715,7 @@ START_TEST(iterations_are_few) {
     ck_assert_int_eq(gsw_problem_parse(context, solves[_i].problem, NULL, &problem), GSW_SUCCESS);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
-#ifdef GSW_SLOW_BUILD /* a sanitizer's: the large grids show nothing that the others do not */
+#ifdef GSW_SLOW_BUILD /* of a sanitizer: the large grids show nothing that the others do not */
     if (n > 100000) {
         gsw_problem_destroy(problem);
         return;
@@ -838,7 +838,7 @@ START_TEST(bad_matrices_are_refused) {
            GSW_ERROR_UNSUPPORTED, "fp32");
     ck_assert_ptr_eq(mg, no_hierarchy);
 
-    /* After a failed refactor there is nothing to apply, until one succeeds. */
+    /* After a failed refactor gsw_multigrid_apply() is refused until a refactor succeeds. */
     diagonal[123] = kept;
     double *x = doubles(800);
     mg = make(context, &m->view, (gsw_multigrid_options){0});

@@ -1,6 +1,6 @@
-/* test_multigrid_hard.c: multigrid where it is hard: media and winds that its smoothers do not see,
- * singular matrices, conditions inside the grid, numbers of all sizes. Counts of iterations are
- * bounded from above by less than a tenth more than what was measured. */
+/* test_multigrid_hard.c: hard cases of multigrid: media and winds that its smoothers do not
+ * resolve, singular matrices, conditions inside the grid, numbers of all sizes. Counts of
+ * iterations may exceed the measured ones by less than a tenth. */
 #include "multigrid_cases.h"
 
 #define CONTEXT_THREADS 1 /* counts do not depend on it */

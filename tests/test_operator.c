@@ -1,5 +1,5 @@
-/* test_operator.c: operators and preconditioners, of the library's objects and of callbacks, alone
- * and in the Krylov methods. */
+/* test_operator.c: operators and preconditioners, from the library's objects and from callbacks,
+ * alone and in the Krylov methods. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static int same(int64_t n, const double *a, const double *b) {
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* The message may go on, after a semicolon, with what x is worth. */
+/* After a semicolon the message may continue with the quality of x. */
 static void refuse(gsw_status status, gsw_status expected, const char *message) {
     const char *given = gsw_context_message(context);
     const size_t length = strlen(message);
@@ -67,7 +67,7 @@ static void refuse(gsw_status status, gsw_status expected, const char *message) 
 
 /* ---- callbacks ---- */
 
-/* What a callback does, and what it has seen. */
+/* What a callback does, and the calls that it has seen. */
 typedef struct watched {
     const model *s;
     int calls;
@@ -167,7 +167,7 @@ START_TEST(preconditioners_apply_in_place_and_out_of_place) {
 }
 END_TEST
 
-/* A preconditioner that a part of the library makes of itself. */
+/* A part of the library that is a preconditioner. */
 typedef struct part {
     int64_t n;
     int in_place, applied, destroyed, refused;
@@ -215,7 +215,7 @@ START_TEST(a_part_of_the_library_as_a_preconditioner) {
     ck_assert_int_eq(p.applied, 1);
     gsw_preconditioner_destroy(made);
     ck_assert_int_eq(p.destroyed, 1);
-    /* The caller still owns what could not be taken. */
+    /* After a failure the caller still owns it. */
     made = (gsw_preconditioner *)&p;
     ck_assert_int_eq(gsw_preconditioner_make(context, INT64_MAX, &ops, &p, &made),
                      GSW_ERROR_OVERFLOW);
@@ -226,7 +226,7 @@ END_TEST
 
 /* ---- in the methods ---- */
 
-/* The same bits whether matrix and factor are handed over or callbacks that use them. */
+/* The same bits with matrix and factor, and with callbacks that use them. */
 START_TEST(callbacks_solve_as_the_objects_do) {
     const gsw_method method = (gsw_method)(_i % 3);
     const gsw_norm norm = (gsw_norm)(_i / 3 % 2);
@@ -252,7 +252,7 @@ START_TEST(callbacks_solve_as_the_objects_do) {
     ck_assert_int_eq(other.iterations, one.iterations);
     ck_assert_int_ge(a.calls, other.iterations);
     ck_assert(with_m ? m.calls >= other.iterations : m.calls == 0);
-    /* GMRES makes b - A x again where it restarts, and a callback's is rounded twice. */
+    /* GMRES computes b - A x again where it restarts, and with a callback it is rounded twice. */
     double difference = 0, largest = 0;
     for (int64_t i = 0; i < s.n; i++) {
         difference = fmax(difference, fabs(s.x[i] - s.expected[i]));
@@ -272,7 +272,7 @@ END_TEST
 static const struct {
     gsw_status failure;
     const char *reason;
-    const char *message; /* behind "operator: " or "preconditioner: " */
+    const char *message; /* after "operator: " or "preconditioner: " */
 } failures[] = {
     {GSW_ERROR_BREAKDOWN, NULL, "the callback returned GSW_ERROR_BREAKDOWN"},
     {GSW_ERROR_BREAKDOWN, "the coarse solve", "the callback failed: the coarse solve"},
@@ -283,7 +283,7 @@ static const struct {
 };
 #define FAILURES ((int)(sizeof failures / sizeof failures[0]))
 
-/* In whatever call a callback fails for good, the solve ends with its status and says which. */
+/* Whichever call of a callback fails, the solve ends with its status and names the callback. */
 START_TEST(failing_callbacks_end_the_solve) {
     const int f = _i;
     model s = model_open("poisson:8x7x6", GSW_IC0);
@@ -347,7 +347,7 @@ START_TEST(a_solve_inside_a_solve_is_refused) {
 }
 END_TEST
 
-/* The message of a solve is not lost when callbacks run after it was made. */
+/* A solve keeps its message when callbacks run after the message was written. */
 START_TEST(callbacks_keep_the_message) {
     model s = model_open("poisson:8x7x6", GSW_IC0);
     watched w = {.s = &s};
@@ -378,7 +378,7 @@ static gsw_status scale(void *user, gsw_context *where, const double *x, double 
     return GSW_SUCCESS;
 }
 
-/* How large M^-1 is says nothing about the matrix: a solve is the same for any scale of it. */
+/* The size of M^-1 says nothing about the matrix, so a solve is the same for any scale of it. */
 START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
     static const double factors[] = {1, 1e-22, 1e22};
     model s = model_open("poisson:9x8x7", GSW_IC0);
@@ -406,7 +406,7 @@ START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
 }
 END_TEST
 
-/* A preconditioner that maps all to 0 is to blame, not the matrix. */
+/* Where a preconditioner maps everything to 0, the message names it and not the matrix. */
 START_TEST(a_preconditioner_of_zeros_is_named) {
     model s = model_open("poisson:9x8x7", GSW_IC0);
     scaling by = {.n = s.n};

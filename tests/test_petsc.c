@@ -11,7 +11,7 @@
 #include "krylov_solve.h"
 #include "petsc_solve.h"
 
-/* What is compared: method, preconditioner (-1: none) and whether the matrix must be symmetric. */
+/* The cases: method, preconditioner (-1: none) and whether the matrix must be symmetric. */
 static const struct {
     gsw_method method;
     int precond;
@@ -44,7 +44,8 @@ static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b
     return sqrt(rr / bb);
 }
 
-/* How far the counts may be apart. BiCGSTAB is not a minimisation: rounding changes its path. */
+/* The largest difference of the counts. BiCGSTAB is not a minimisation, so rounding changes its
+ * path. */
 static int64_t slack(gsw_method method, int64_t iterations) {
     if (method != GSW_BICGSTAB)
         return 1;
@@ -116,7 +117,7 @@ START_TEST(iterations_equal_on_generated_problems) {
 }
 END_TEST
 
-/* Only with a preconditioner worth its name does rounding leave the counts alone here. */
+/* Rounding leaves the counts alone here only with a good preconditioner. */
 START_TEST(iterations_equal_on_lognormal) {
     gsw_problem *problem = NULL;
     ck_assert_int_eq(gsw_problem_parse(context, "lognormal:16x18x11", NULL, &problem), GSW_SUCCESS);

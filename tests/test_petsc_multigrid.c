@@ -1,6 +1,6 @@
 /* test_petsc_multigrid.c: -pc_type gridsweep in PETSc against the same hierarchy in the library: as
- * many iterations, the same cycle bit for bit, new values, singular matrices, the grid's sources,
- * and what is refused. PETSc loads the plug-in as in any program. */
+ * many iterations, the same cycle bit for bit, new values, singular matrices, the sources of the
+ * grid, and refusals. PETSc loads the plug-in as in any program. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void close_pair(matrix_pair *pair) {
     gsw_csr_free(&pair->csr);
 }
 
-/* Tells PETSc that the arrays hold other values. */
+/* Marks PETSc's matrix as changed after the arrays have got other values. */
 static void changed(matrix_pair *pair) {
     PETSC(MatAssemblyBegin(pair->theirs, MAT_FINAL_ASSEMBLY));
     PETSC(MatAssemblyEnd(pair->theirs, MAT_FINAL_ASSEMBLY));
@@ -77,7 +77,8 @@ static void make_singular(matrix_pair *pair) {
     changed(pair);
 }
 
-/* Options as on a command line, such as "-ksp_type cg"; those of a test before are gone. */
+/* Sets options as on a command line, such as "-ksp_type cg", and clears those of an earlier
+ * test. */
 static void set_options(const char *options) {
     static const char *const ours[] = {
         "type",          "grid",           "backend",           "threads",
@@ -351,7 +352,7 @@ START_TEST(new_values_and_new_patterns) {
     PETSC(PCSetUp(pc));
     expect_bits(pc, &pair, &options);
     for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e += 2)
-        pair.values[e] *= 1.1; /* no longer symmetric: made anew, with another smoother */
+        pair.values[e] *= 1.1; /* no longer symmetric: created anew, with another smoother */
     changed(&pair);
     PETSC(PCSetUp(pc));
     expect_bits(pc, &pair, &options);
@@ -443,7 +444,7 @@ START_TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
     PETSC(PetscPopErrorHandler());
     PETSC(PCDestroy(&pc));
 
-    /* An option comes before a DMDA, and a DMDA before the matrix: one that fits is believed. */
+    /* An option takes precedence over a DMDA, and a DMDA over the matrix, if its size fits. */
     PETSC(DMDACreate2d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 12,
                        120, 1, 1, 1, 1, NULL, NULL, &dm));
     PETSC(DMSetUp(dm));
@@ -459,7 +460,7 @@ START_TEST(grids_come_from_a_dmda_or_an_option_or_the_matrix) {
     PETSC(PCDestroy(&pc));
     PETSC(DMDestroy(&dm));
 
-    /* A DMDA of another size, such as one with several unknowns per point, is not. */
+    /* A DMDA of another size, such as one with several unknowns per point, is not used. */
     PETSC(DMDACreate3d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
                        DMDA_STENCIL_STAR, 12, 6, 10, 1, 1, 1, 2, 1, NULL, NULL, NULL, &dm));
     PETSC(DMSetUp(dm));

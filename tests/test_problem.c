@@ -1,5 +1,5 @@
-/* test_problem.c: what the model problems promise: patterns, symmetry, row sums, dominance, and the
- * same values for every run and number of threads. */
+/* test_problem.c: the properties of the model problems: patterns, symmetry, row sums, dominance,
+ * and the same values for every run and number of threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "device.h"
 #include "rival.h"
 
-/* The lower bound that waits for nothing: it has no right answer. */
+/* The lower bound that does not wait, so its answer is not right. */
 #define LOWER_BOUND "state-none"
 
 #define REPEATS 100
@@ -82,7 +82,8 @@ static void system_solve(lower_system *s, const gsw_rival *step, void *state, do
     device_get(s->cuda, &s->device_x, x);
 }
 
-/* So many solves with a step: the first is within the tolerance, the others have its bits. */
+/* Solves several times with a step. The first solution is within the tolerance, the others have its
+ * bits. */
 static void check_step(lower_system *s, const gsw_rival *step, const char *stencil, int solves) {
     const gsw_grid *g = &s->system.grid;
     char message[256] = "";

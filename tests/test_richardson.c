@@ -16,7 +16,7 @@ typedef struct solved {
     gsw_krylov_result result;
 } solved;
 
-/* Solves with b = 1 from 0 and checks what the result says of x. */
+/* Solves with b = 1 from 0 and checks the result's claims about x. */
 static solved solve(const gsw_matrix *matrix, gsw_preconditioner *M,
                     const gsw_krylov_options *options, const double *b, double *x) {
     solved s = {.result.size = sizeof s.result};
@@ -123,7 +123,8 @@ START_TEST(symmetric_gauss_seidel) {
 }
 END_TEST
 
-/* x += b - A x on a Laplacian diverges; Jacobi on it, next to a null vector, crawls. */
+/* x += b - A x on a Laplacian diverges. Jacobi on it, close to a null vector, converges too
+ * slowly. */
 START_TEST(divergence_and_stagnation_are_said) {
     gsw_problem *problem;
     gsw_factor *factor;
@@ -179,7 +180,7 @@ START_TEST(null_spaces) {
     for (int64_t i = 0; i < a.n; i++)
         sum += x[i];
     ck_assert_double_le(fabs(sum), 1e-8);
-    /* Without it the part of b that no x reaches stays, and nobody says that it is gone. */
+    /* Without it the part of b that no x reaches stays, and no result reports it. */
     memset(x, 0, (size_t)a.n * sizeof *x);
     s = solve(&a.view, M, NULL, b, x);
     ck_assert_int_ne(s.status, GSW_SUCCESS);

@@ -1,5 +1,5 @@
-/* test_rivals.c: every rival solves what the reference solves, and whole solves take as many
- * iterations as gridsweep's, so that no comparison is with a wrong answer. Rivals on the device are
+/* test_rivals.c: every rival computes the reference's solution, and whole solves take as many
+ * iterations as gridsweep's. So no comparison is with a wrong answer. Rivals on the device are
  * tried where there is a device. */
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void close_contexts(void) {
 
 /* ---- One system, its vectors and its answers ---- */
 
-#define RUNS 4 /* right-hand sides, the third again the first, the last with NaNs */
+#define RUNS 4 /* right-hand sides: the third equals the first, and the last has NaNs */
 
 typedef struct trial {
     char where[160];
@@ -71,7 +71,7 @@ static void make_right_hand_sides(trial *t) {
     t->b[1] = oracle_vector(t->type, 12, t->points);
     t->b[2] = oracle_copy(t->type, t->b[0], t->points);
     t->b[3] = oracle_vector(t->type, 13, t->points);
-    /* The NaN whose bits a solver may have chosen to mean "not there yet". */
+    /* The NaN whose bits a solver may use for "not there yet". */
     memset((char *)t->b[3] + (size_t)(t->points / 2) * value, 0xff, value);
     for (int run = 0; run < RUNS; run++)
         solve_reference(t, run);
@@ -189,7 +189,7 @@ static void solve_all(const trial *t, const gsw_rival *rival, void *state, const
     free(x);
 }
 
-/* The precisions that a rival need not know. */
+/* The precisions that a rival need not support. */
 static int may_refuse(const gsw_rival *rival, gsw_dtype type) {
     return strcmp(rival->name, "petsc") == 0 && type == GSW_F32;
 }
@@ -290,8 +290,8 @@ START_TEST(rivals_refuse_bad_systems) {
 }
 END_TEST
 
-/* Rows 5 and 7 wait for each other: no triangle, so nothing can solve it. The synchronisation-free
- * solvers must come back all the same, and the next solve must tell. */
+/* Rows 5 and 7 wait for each other: this is no triangle, so no solver can solve it. The
+ * synchronisation-free solvers must still return, and the next solve must report it. */
 START_TEST(endless_waits_end) {
     int32_t row_ptr[101], columns[101 + 1];
     double values[101 + 1], *b = oracle_vector(GSW_F64, 1, 100);
@@ -499,7 +499,7 @@ static int reaches_farther_than_one(const gsw_stencil *stencil) {
     return farthest > 1;
 }
 
-/* Whether a rival that is in this build and has what it runs on must take the system. */
+/* Whether a rival that is in this build and has its device must accept the system. */
 static int must_take(const gsw_solve_rival *rival, const gsw_solve_system *system) {
     const int ic0 = system->precond == GSW_IC0, ilu0 = system->precond == GSW_ILU0;
     if (rival->precond != NULL)
@@ -565,8 +565,8 @@ END_TEST
 
 /* ---- Rivals with multigrid ---- */
 
-/* Shapes of every kind: 5, 7, 9, 15, 19 and 27 points, flat and thin grids, and what reaches two
- * points, which structured multigrid refuses. */
+/* Shapes of every kind: 5, 7, 9, 15, 19 and 27 points, flat and thin grids, and couplings that
+ * reach two points, which structured multigrid refuses. */
 static const struct {
     const char *problem;
     gsw_method method;
@@ -643,7 +643,7 @@ START_TEST(multigrids_solve) {
 }
 END_TEST
 
-/* The names of settings and the number of threads are told. */
+/* The names of settings and the number of threads are reported. */
 START_TEST(multigrids_tell_their_settings) {
     int count = 0, tried = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
@@ -673,7 +673,7 @@ START_TEST(multigrids_tell_their_settings) {
 }
 END_TEST
 
-/* The quickest setting that converges is taken; those that fail are passed over. */
+/* The quickest setting that converges is taken. Settings that fail are skipped. */
 static int run_planned(void *state, int setting, double *milliseconds, int *converged,
                        char *message, size_t size) {
     static const double times[] = {2000, 1, 1500, 1200, 3000};
@@ -704,7 +704,7 @@ END_TEST
 
 /* ---- How whole solves end ---- */
 
-/* Too few iterations are no failure, but they are told; b = 0 has the solution 0. */
+/* Too few iterations are no failure, but they are reported. b = 0 has the solution 0. */
 START_TEST(whole_solves_tell_how_they_end) {
     int count = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
@@ -732,7 +732,7 @@ START_TEST(whole_solves_tell_how_they_end) {
 }
 END_TEST
 
-/* A factor that does not exist, and systems that nobody takes. */
+/* A factor that does not exist, and systems that every rival refuses. */
 START_TEST(whole_solves_refuse_bad_systems) {
     int count = 0;
     const gsw_solve_rival *rivals = gsw_solve_rivals(&count);
@@ -787,7 +787,7 @@ START_TEST(device_is_described) {
 }
 END_TEST
 
-/* Every run is timed alone, after x was poisoned, and a run that fails ends it. */
+/* Every run is timed alone, after x was poisoned. A run that fails ends the timing. */
 START_TEST(runs_are_timed) {
     double times[5] = {-1, -1, -1, -1, -1}, fetched[100];
     int calls = 0;

@@ -1,4 +1,4 @@
-/* test_smooth.c: smoothers against the textbook's loops, and what they refuse. */
+/* test_smooth.c: smoothers against the textbook's loops, and their refusals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,7 +195,7 @@ START_TEST(bad_arguments_are_refused) {
     refuse(gsw_smooth(context, s.matrix, factor, 1, 0, b, x, b + 1), invalid, "b and work");
     refuse(gsw_smooth(context, s.matrix, factor, 1, 0, b, x, x), invalid, "x and work");
     for (int64_t i = 0; i < s.n; i++)
-        ck_assert(x[i] == 0); /* nothing was done */
+        ck_assert(x[i] == 0); /* x did not change */
     gsw_factor_destroy(turned);
     gsw_factor_destroy(fp32);
     gsw_factor_destroy(factor);

@@ -100,7 +100,7 @@ START_TEST(products_on_every_grid_and_layout) {
 }
 END_TEST
 
-/* Lines longer than what one task takes. */
+/* Lines longer than the part that one task computes. */
 START_TEST(products_on_long_lines) {
     gsw_grid grid = {40000, 2, 1};
     gsw_stencil stencil;

@@ -163,8 +163,8 @@ END_TEST
 
 /* ---- the other algorithms against the reference ---- */
 
-/* Solves with one to MOST_THREADS threads, in place and not: all within the tolerance of the
- * expected solution, and of the same bits. */
+/* Solves with one to MOST_THREADS threads, in place and not. All results are within the tolerance
+ * of the expected solution and have the same bits. */
 static void check_solve(gsw_context *const *contexts, const gsw_matrix *matrix,
                         const gsw_sptrsv_options *options, const void *b, const void *expected) {
     const gsw_dtype type = options->vector_type;
@@ -384,7 +384,7 @@ END_TEST
 
 /* ---- a workspace ---- */
 
-/* PENCIL packs into it whatever it held before; AUTO is right with it, too. */
+/* PENCIL packs into the workspace whatever it held before. AUTO is right with it, too. */
 START_TEST(a_workspace_takes_each_matrix) {
     const gsw_grid grid = {9, 5, 4};
     const int64_t n = oracle_points(&grid);
@@ -657,7 +657,7 @@ START_TEST(algorithms_have_names) {
 }
 END_TEST
 
-/* ---- lesser instruction sets (where the processor lacks one, the best that it has) ---- */
+/* ---- lesser instruction sets (where the processor lacks one, its best one) ---- */
 
 START_TEST(instruction_sets_agree) {
     static const char *const names[] = {"base", "v3", "v4"};

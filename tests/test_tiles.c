@@ -1,7 +1,8 @@
 /* test_tiles.c: the tiles of lines of kernels/geometry/tiles.h against the definition of a
- * dependence, for every point of many small grids: each point is made exactly once and has a place
- * of its own in the packed factor; everything that it depends on is made earlier in its own pencil,
- * or in a pencil that does not come after it, as many steps apart as the hand-over counts on. */
+ * dependence, for every point of many small grids. Each point is computed exactly once and has a
+ * place of its own in the packed factor. Everything that it depends on is computed earlier in its
+ * own pencil, or in a pencil that does not come later. The distance in steps is the one that the
+ * hand-over relies on. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "geometry/named_shapes.h"
 #include "oracle.h"
 
-/* Check reports every assertion to its parent process; millions of them go through this instead. */
+/* Check reports every assertion to its parent process, which is too slow for millions of them. They
+ * use this macro instead. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -19,7 +21,7 @@
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-/* What is being tried, for messages. */
+/* The present case, for messages. */
 static char subject[200];
 
 /* ---- what to try ---- */
@@ -142,7 +144,7 @@ static tiling *tiling_make(const gsw_grid *grid, const gsw_stencil *stencil, con
 
 /* ---- walking the tiles ---- */
 
-/* When and where a row is made. */
+/* When and where a row is computed. */
 typedef struct visit {
     int64_t j, k, step; /* j < 0: not yet */
     int32_t ly, lz;
@@ -167,7 +169,7 @@ static void check_coordinates(const tiling *c, int mirrored, int64_t row, const 
         MUST(place[i] == (i < c->axes ? at[c->axis[i]] : 0));
 }
 
-/* Notes where the points of one line are made; returns their number. */
+/* Records where the points of one line are computed; returns their number. */
 static int64_t walk_line(const tiling *c, int mirrored, const visit *where,
                          const gsw_tile_line *line, visit *visits) {
     const gsw_tiles *t = &c->tiles;
@@ -179,18 +181,18 @@ static int64_t walk_line(const tiling *c, int mirrored, const visit *where,
         const int64_t counted = line->row + x * t->stride[0];
         const int64_t row = mirrored ? t->points - 1 - counted : counted;
         MUST(row >= 0 && row < t->points);
-        MUST(visits[row].j < 0); /* not made before */
+        MUST(visits[row].j < 0); /* not computed before */
         check_coordinates(c, mirrored, row, line, x);
         visits[row] = *where;
         visits[row].step = s;
         met++;
     }
-    MUST(met == t->nx); /* there are steps enough for the whole line */
+    MUST(met == t->nx); /* there are enough steps for the whole line */
     return met;
 }
 
-/* Walks all tiles of one direction; fails if a point is met twice or never, or if a tile is called
- * used and holds nothing, or the other way round. */
+/* Walks all tiles of one direction. Fails if a point is met twice or never, or if a tile's `used`
+ * flag is wrong. */
 static visit *walk(const tiling *c, int mirrored) {
     const gsw_tiles *t = &c->tiles;
     visit *visits = malloc((size_t)t->points * sizeof *visits);
@@ -220,7 +222,7 @@ static visit *walk(const tiling *c, int mirrored) {
 
 /* ---- dependences ---- */
 
-/* The row at an offset of the stencil, or -1: the definition, nothing clever. */
+/* The row at an offset of the stencil, or -1, directly by definition. */
 static int64_t neighbour_row(const gsw_grid *g, int64_t row, gsw_offset o) {
     const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
                   z = row / g->nx / g->ny + o.dz;
@@ -241,8 +243,8 @@ static int32_t find_coupling(const gsw_shape *shape, int32_t e) {
     return found;
 }
 
-/* What `own` needs of `other` through coupling j of a part is made in time, and where the part says
- * that it is. */
+/* The point that `own` needs from `other` through coupling j of a part is computed in time, at the
+ * place that the part states. */
 static void check_dependence(const gsw_tiles *t, const gsw_shape *shape, int32_t j,
                              const visit *own, const visit *other) {
     const int64_t dj = own->j - other->j, dk = own->k - other->k;
@@ -315,7 +317,7 @@ static void check_mirror(const gsw_tiles *t, const visit *lower, const visit *up
         MUST(b->ly == t->tile_y - 1 - a->ly && b->lz == t->tile_z - 1 - a->lz);
         MUST(gsw_tile_lane(t, b->ly, b->lz) == GSW_TILE_LANES - 1 - gsw_tile_lane(t, a->ly, a->lz));
         MUST(gsw_tile_member(t, b->ly, b->lz) == members - 1 - gsw_tile_member(t, a->ly, a->lz));
-        /* The sum of the records is nx - 1 + delay, but for multiples of `records`. */
+        /* The sum of the records is nx - 1 + delay, up to multiples of `records`. */
         MUST((record_of(t, a) + record_of(t, b) - (t->nx - 1 + t->delay)) % t->records == 0);
     }
 }
@@ -333,8 +335,7 @@ static void check_lines_of_lanes(const gsw_tiles *t) {
     }
 }
 
-/* Steps and records are enough for the last line of a pencil, and not more than a chunk too many.
- */
+/* Steps and records are enough for the last line of a pencil, and at most one chunk more. */
 static void check_sizes(const tiling *c) {
     const gsw_tiles *t = &c->tiles;
     MUST(t->points == c->grid.nx * c->grid.ny * c->grid.nz);
@@ -475,7 +476,7 @@ static double padding(const char *name, int64_t size, gsw_tile_shape shape) {
     return (double)(pencils * t.records * gsw_tile_lines(&t)) / (double)t.points;
 }
 
-/* Upright tiles fill a cube of whole tiles; slanted ones stand over at both ends of each plane, by
+/* Upright tiles fill a cube of whole tiles. Slanted tiles extend over both ends of each plane, by
  * up to a tile and the shear's way through one: 9 tiles for 8 at 64 points, 33 for 32 at 256. */
 START_TEST(padding_is_small) {
     static const struct {
@@ -528,7 +529,7 @@ START_TEST(large_grids_do_not_overflow) {
 }
 END_TEST
 
-/* Kernels are compiled for the named stencils, and find them by the shape of the parts. */
+/* Kernels are compiled for the named stencils, and are found by the shape of the parts. */
 static void check_named(const gsw_grid *grid, const char *name, gsw_shape_name shape, int turn) {
     const gsw_stencil stencil = stencil_named(name);
     const gsw_grid flat = {grid->nx, grid->ny, name[1] == '2' ? 1 : grid->nz};

@@ -15,7 +15,7 @@
 static double value[CELLS];
 static atomic_int ready[CELLS];
 
-/* Cell i holds i + 1 and is made from cell i - 1, which another thread made. */
+/* Cell i holds i + 1. It is computed from cell i - 1, which another thread has written. */
 static void fill_cells(memory_order publish, memory_order observe) {
 #pragma omp parallel num_threads(THREADS)
     for (int i = omp_get_thread_num(); i < CELLS; i += THREADS) {

@@ -1,6 +1,6 @@
-/* fuzz_matrix_market.c: libFuzzer harness for all that first meets a user's matrix: the Matrix
- * Market reader, the detector, and validation. The detector is also given the bytes themselves as
- * CSR arrays, which the reader would never let through. */
+/* fuzz_matrix_market.c: libFuzzer harness for the code that reads a user's matrix first: the Matrix
+ * Market reader, the detector, and validation. The detector also gets the bytes themselves as CSR
+ * arrays, which the reader would never accept. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static gsw_context *context;
 
-/* What the detector finds must validate: anything else is a finding. */
+/* A matrix that the detector accepts must validate. Anything else is a finding. */
 static void detect_and_validate(const gsw_csr *csr, const gsw_grid *extents) {
     gsw_grid grid;
     gsw_stencil stencil;

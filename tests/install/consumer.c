@@ -1,5 +1,5 @@
-/* consumer.c: a user's program: solves a Poisson problem with ILU(0) and CG, and checks that the
- * library that runs is the one whose headers were compiled. Returns 0 where all is well. */
+/* consumer.c: a user's program. It solves a Poisson problem with ILU(0) and CG, and checks that the
+ * library at run time is the one whose headers were compiled. Returns 0 on success. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
