@@ -1,4 +1,4 @@
-/* cuda_rival.h: what the rivals on the device share. */
+/* cuda_rival.h: parts that the rivals on the device share. */
 #ifndef GSW_CUDA_RIVAL_H
 #define GSW_CUDA_RIVAL_H
 

@@ -1,4 +1,4 @@
-/* cusparse_rival.h: what the rivals that call cuSPARSE share. */
+/* cusparse_rival.h: parts that the rivals that call cuSPARSE share. */
 #ifndef GSW_CUSPARSE_RIVAL_H
 #define GSW_CUSPARSE_RIVAL_H
 

@@ -1,23 +1,23 @@
-/* cusparse_solve.c: CG and BiCGSTAB around cuSPARSE, as programs write them that have no grid:
- * csric02 or csrilu02 for the factors, cusparseSpSV for the two triangular solves of an apply,
+/* cusparse_solve.c: CG and BiCGSTAB with cuSPARSE, as programs without a grid write them: csric02
+ * or csrilu02 for the factors, cusparseSpSV for the two triangular solves per application,
  * cusparseSpMV for the product, cuBLAS for vectors.
  *
  * Methods: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithms 9.1 and 7.7, the
- * latter preconditioned from the right: gridsweep's own, with the same stopping test. What makes
- * the comparison a fair one:
+ * latter preconditioned from the right: gridsweep's own, with the same stopping test. To be a fair
+ * comparison, it works as follows:
  *  - Scalars stay on the device: cuBLAS in device pointer mode, small kernels (scalars.h) between.
- *    The host waits once an iteration, for the residual norm; with BiCGSTAB the next direction is
+ *    The host waits once per iteration, for the residual norm. With BiCGSTAB the next direction is
  *    queued before it waits.
- *  - Everything is allocated and analysed in open(), twice, and the second time is reported, so
- *    that loading kernels is not counted. factor() copies the values, factorises in place, hands
+ *  - Everything is allocated and analysed in open(), twice. The second time is reported, so that
+ *    loading kernels is not counted. factor() copies the values, factorises in place, passes
  *    the new values to the analysed solves (cusparseSpSV_updateMatrix) and asks for zero pivots.
- *  - L and U are two views of one array in the pattern of A. With IC(0) the second solve is with L
- *    transposed (CUSPARSE_OPERATION_TRANSPOSE), or, as the rival "cusparse-upper", with a stored
- *    transpose, made by csr2csc in factor().
+ *  - L and U are two views of one array in the pattern of A. With IC(0) the second solve uses L
+ *    transposed (CUSPARSE_OPERATION_TRANSPOSE). The rival "cusparse-upper" uses a stored
+ *    transpose instead, which csr2csc computes in factor().
  *
- * csrilu02 and csric02 are marked deprecated in CUDA 13, which has nothing in their place. Memory:
- * the values of the factors (8 bytes an entry), the buffers of the analyses, of which those of SpSV
- * are about twice the matrix each, and 5 (CG) or 8 (BiCGSTAB) vectors. */
+ * csrilu02 and csric02 are marked deprecated in CUDA 13, which has no replacement. Memory: the
+ * values of the factors (8 bytes per entry), the buffers of the analyses, and 5 (CG) or 8
+ * (BiCGSTAB) vectors. The buffer of each SpSV analysis is about twice the matrix. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,7 +75,7 @@ typedef struct loop {
     cudaEvent_t copied;  /* the norm has arrived */
     double *norm_square; /* in page-locked host memory */
 
-    /* What prepare() makes. */
+    /* Created by prepare(). */
     cusparseMatDescr_t general;
     csrilu02Info_t ilu;
     csric02Info_t ic;
@@ -198,7 +198,7 @@ static int prepare_product(loop *s) {
     return 0;
 }
 
-/* One part of `a`, with the values that are there. */
+/* One part of `a`, with its present values. */
 static int prepare_sweep(loop *s, const arrays *a, double *values, cusparseFillMode_t fill,
                          cusparseDiagType_t diagonal, cusparseOperation_t operation, sweep *w) {
     size_t bytes = 0;
@@ -245,7 +245,7 @@ static int find_zero_pivot(const loop *s) {
     return gsw_rival_cusparse(status, "the search for zero pivots", s->message, s->size);
 }
 
-/* The factors of A's values, in the arrays that the sweeps look at. Waits for them. */
+/* Computes the factors of A's values, in the arrays that the sweeps read. Waits for them. */
 static int factorise(loop *s) {
     const arrays *a = &s->a;
     arrays *t = &s->transpose;
@@ -298,7 +298,7 @@ static void free_arrays(arrays *a) {
     *a = (arrays){0};
 }
 
-/* Takes back what prepare() did. */
+/* Reverses prepare(). */
 static void unprepare(loop *s) {
     (void)cudaStreamSynchronize(s->stream);
     free_sweep(&s->second);
@@ -327,7 +327,8 @@ static void unprepare(loop *s) {
     s->bytes = 0;
 }
 
-/* All analyses and buffers. SpSV is analysed with real factors; making them is not counted. */
+/* All analyses and buffers. SpSV is analysed with real factors; the time of their computation is
+ * not counted. */
 static int prepare(loop *s, double *milliseconds) {
     double start = gsw_rival_milliseconds();
     TRY(prepare_vectors(s));
@@ -416,7 +417,7 @@ void gsw_cusparse_solve_close(void *state) {
     free(s);
 }
 
-/* ---- What the methods are made of. All is queued on the stream. ---- */
+/* ---- The steps of the methods. All are queued on the stream. ---- */
 
 static double *vector(const loop *s, int number) {
     return s->vectors + (size_t)number * (size_t)s->n;
@@ -480,7 +481,7 @@ static int precondition(loop *s, const double *in, double *out) {
     return run_sweep(s, &s->second, s->between, out);
 }
 
-/* Starts the norm of r on its way to the host. */
+/* Starts the copy of the norm of r to the host. */
 static int send_norm(loop *s, const double *r) {
     TRY(dot(s, r, r, SQUARE));
     TRY_CUDA(cudaMemcpyAsync(s->norm_square, s->scalars + SQUARE, sizeof *s->norm_square,
@@ -495,7 +496,7 @@ static int receive_norm(loop *s, double *norm) {
     return 0;
 }
 
-/* Waits for the norm and says whether it was the last one. */
+/* Waits for the norm and decides whether it was the last one. */
 static int check_norm(loop *s, double tolerance, gsw_solve_outcome *outcome, int *ended) {
     double norm;
     TRY(receive_norm(s, &norm));
@@ -546,7 +547,7 @@ static int next_direction(loop *s) {
     return axpy(s, ONE, r, p);
 }
 
-/* Both halves of an iteration. r is also the residual s between them. */
+/* Both halves of an iteration. Between them r is also the residual s. */
 static int iterate_bicgstab(loop *s, double *x) {
     double *r = vector(s, BI_R), *p = vector(s, BI_P), *v = vector(s, BI_V), *t = vector(s, BI_T);
     double *p_hat = vector(s, BI_P_HAT), *s_hat = vector(s, BI_S_HAT);
@@ -583,7 +584,8 @@ static int solve_bicgstab(loop *s, double tolerance, double *x, gsw_solve_outcom
     }
 }
 
-/* r = b - A x in the first vector, which is both methods' residual, then the method. */
+/* Computes r = b - A x in the first vector, which is the residual of both methods, then runs the
+ * method. */
 static int solve(loop *s, const double *b, double *x, gsw_solve_outcome *outcome) {
     double norm, *r = vector(s, 0);
     TRY(send_norm(s, b));

@@ -1,14 +1,14 @@
 /* cusparse_spsv.c: NVIDIA's own solver, cusparseSpSV with CUSPARSE_SPSV_ALG_DEFAULT, on CSR.
  *
  * This is the generic interface of cuSPARSE: descriptors, an analysis, then any number of solves.
- * The older csrsv2 functions, which publications up to CUDA 11 compare with, no longer exist in
- * CUDA 13. The method is NVIDIA's and not published; csrsv2 was level scheduling (M. Naumov,
- * "Parallel solution of sparse triangular linear systems in the preconditioned iterative methods on
- * the GPU", NVIDIA technical report NVR-2011-001, 2011).
+ * Publications up to CUDA 11 compare with the older csrsv2 functions, which no longer exist in CUDA
+ * 13. NVIDIA has not published the method. csrsv2 was level scheduling (M. Naumov, "Parallel
+ * solution of sparse triangular linear systems in the preconditioned iterative methods on the GPU",
+ * NVIDIA technical report NVR-2011-001, 2011).
  *
- * Memory: the buffer that cusparseSpSV_bufferSize() asks for; it is large, about twice the matrix.
- * Before the first solve: allocation of the buffer and the analysis. Both run twice here and the
- * second time is reported, so that loading the library's kernels is not counted against it. */
+ * Memory: the buffer of cusparseSpSV_bufferSize(), which is large, about twice the matrix. Before
+ * the first solve: allocation of the buffer and the analysis. Both run twice here and the second
+ * time is reported, so that loading the library's kernels is not counted. */
 #include <stdlib.h>
 
 #include "cusparse_rival.h"
@@ -94,7 +94,7 @@ static int prepare(spsv *s, gsw_part part, void *b, void *x, double *millisecond
     return 0;
 }
 
-/* The analysis wants vectors; solves bring their own. */
+/* The analysis needs vectors; solves bring their own. */
 static int prepare_with_vectors(spsv *s, gsw_part part, double *milliseconds, char *message,
                                 size_t size) {
     const size_t value = s->type == CUDA_R_64F ? sizeof(double) : sizeof(float);

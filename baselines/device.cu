@@ -1,4 +1,5 @@
-/* device.cu: the device in words, its copy bandwidth, streams, and how runs on it are timed. */
+/* device.cu: the device's description, its copy bandwidth, streams, and the timing of runs on
+ * it. */
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,11 +12,12 @@ namespace {
 const int copy_repeats = 20, copy_warm_up = 3;
 const size_t copy_bytes = size_t(1) << 30, copy_bytes_least = size_t(1) << 20;
 
-/* How long the stream is held up before a timed region, so that the host has queued the whole run
- * when the region begins: what is measured is then the device's work, not the host's launches. */
+/* The stream is delayed by this time before a timed region, so that the host has queued the whole
+ * run when the region begins. The time is then that of the device's work, not of the host's
+ * launches. */
 const uint64_t head_start_ns = 50000;
 
-/* A failed call leaves its code behind as the runtime's last error; reading that clears it. */
+/* A failed call leaves its code as the runtime's last error; reading it clears it. */
 bool succeeded(cudaError_t error) {
     if (error != cudaSuccess)
         (void)cudaGetLastError();
@@ -70,7 +72,7 @@ int copy_once(void *user) {
                : -1;
 }
 
-/* What one timing needs. */
+/* The data of one timing. */
 struct timing {
     cudaStream_t stream;
     cudaEvent_t begin, end;
@@ -100,7 +102,7 @@ void close_timing(timing *t) {
         (void)cudaEventDestroy(t->begin);
 }
 
-/* One run; the last thing before it is the sweep through the cache. */
+/* One run. The last step before it is the sweep through the cache. */
 bool time_once(const timing *t, int (*run)(void *user), void *user, void *poison,
                size_t poison_bytes, double *milliseconds) {
     float elapsed = 0;

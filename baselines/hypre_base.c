@@ -9,7 +9,7 @@
 #include "cuda_rival.h"
 #endif
 
-/* hypre 2.26 has not the newer name. */
+/* hypre 2.26 lacks the newer name. */
 #if HYPRE_RELEASE_NUMBER < 22900
 #define HYPRE_Initialize() HYPRE_Init()
 #endif

@@ -1,8 +1,8 @@
-/* hypre_base.h: what the rivals from hypre share: the library's beginning and end, its errors, its
- * memory, and a solver's state.
+/* hypre_base.h: parts that the rivals from hypre share: the library's beginning and end, its
+ * errors, its memory, and a solver's state.
  *
- * The same sources serve hypre 2.26 and newer, with MPI (one process) or without, on the CPU, or on
- * a GPU where hypre was built with CUDA. */
+ * The same sources work with hypre 2.26 and newer, with MPI (one process) or without, on the CPU,
+ * or on a GPU where hypre was built with CUDA. */
 #ifndef GSW_BASELINES_HYPRE_BASE_H
 #define GSW_BASELINES_HYPRE_BASE_H
 
@@ -25,11 +25,11 @@
 #define GSW_HYPRE_ON_DEVICE 0
 #endif
 
-/* How a multigrid is set. What a number means is hypre's business. */
+/* A setting of a multigrid. hypre's documentation explains the numbers. */
 typedef struct gsw_hypre_setting {
     const char *name;
     int relax;
-    int rap;          /* PFMG: how the coarse matrices are made */
+    int rap;          /* PFMG: how the coarse matrices are computed */
     int method;       /* -1: for all, else for this gsw_method alone */
     int coarsen, agg; /* BoomerAMG: how points are chosen, levels of aggressive coarsening */
     double threshold; /* BoomerAMG: of strong couplings */
@@ -46,7 +46,7 @@ typedef struct gsw_hypre {
     /* The form's objects as hypre's Krylov methods take them. */
     HYPRE_Matrix matrix;
     HYPRE_Vector b, x;
-    HYPRE_Solver krylov, precond; /* NULL: not made */
+    HYPRE_Solver krylov, precond; /* NULL: not created */
     char *message;                /* of the call under way */
     size_t size;
 } gsw_hypre;
@@ -55,7 +55,7 @@ typedef struct gsw_hypre {
  * in the state's message. */
 typedef struct gsw_hypre_form {
     int (*open)(gsw_hypre *s);
-    void (*close)(gsw_hypre *s);                 /* whatever open() made */
+    void (*close)(gsw_hypre *s);                 /* frees everything that open() created */
     int (*set_b)(gsw_hypre *s, const double *b); /* NULL: all ones */
     int (*clear_x)(gsw_hypre *s);
     int (*get_x)(gsw_hypre *s, double *x);
@@ -80,23 +80,23 @@ typedef struct gsw_hypre_kind {
  * with the reason. */
 int gsw_hypre_begin(char *message, size_t size);
 
-/* Returns 0 where hypre has no error, or only the one of not having converged, which is forgotten.
- * Otherwise -1 with the reason. */
+/* Returns 0 where hypre has no error, or only that of not having converged, which it clears.
+ * Otherwise returns -1 with the reason. */
 int gsw_hypre_check(gsw_hypre *s, const char *what);
 
 /* Waits for the device. Returns 0, or -1 with the reason. */
 int gsw_hypre_wait(gsw_hypre *s);
 
-/* A copy of host memory where hypre's matrices want it: the memory itself on the CPU. To be given
- * back with gsw_hypre_give_back(). NULL: no memory, with the reason. */
+/* A copy of host memory where hypre's matrices need it; on the CPU the memory itself. Return it
+ * with gsw_hypre_give_back(). NULL: out of memory, with the reason. */
 void *gsw_hypre_lend(gsw_hypre *s, const void *host, size_t bytes);
 void gsw_hypre_give_back(void *lent);
 
 /* Copies n doubles within hypre's memory. Returns 0, or -1 with the reason. */
 int gsw_hypre_copy(gsw_hypre *s, double *to, const double *from);
 
-/* Whether n doubles in hypre's memory are all 0; looks at no more than the first that is not.
- * Returns 0, or -1 with the reason. */
+/* Whether n doubles in hypre's memory are all 0. It stops at the first that is not. Returns 0, or
+ * -1 with the reason. */
 int gsw_hypre_is_zero(gsw_hypre *s, const double *vector, int *zero);
 
 #define GSW_HYPRE_TRY(call)                                                                        \

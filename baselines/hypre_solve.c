@@ -22,7 +22,7 @@
 
 /* ---- Threads ---- */
 
-/* Of the calls that follow; returns how many there were before. */
+/* Sets the threads of the calls that follow; returns the former number. */
 static int use_threads(int threads) {
 #if THREADED
     const int before = omp_get_max_threads();
@@ -213,11 +213,11 @@ int gsw_hypre_factor(void *state, char *message, size_t size) {
 
 static int solve(gsw_hypre *s, const double *b, double *x, gsw_solve_outcome *outcome) {
     int zero = 0;
-    GSW_HYPRE_TRY(gsw_hypre_wait(s)); /* for b, on whatever stream it was made */
+    GSW_HYPRE_TRY(gsw_hypre_wait(s)); /* for b, whichever stream has written it */
     GSW_HYPRE_TRY(gsw_hypre_is_zero(s, b, &zero));
     GSW_HYPRE_TRY(s->kind->form->set_b(s, b));
     GSW_HYPRE_TRY(s->kind->form->clear_x(s));
-    /* Where b = 0, hypre takes no step and says of the one before how it ended. */
+    /* Where b = 0, hypre takes no step and reports the end of the previous solve. */
     if (zero)
         outcome->converged = 1;
     else

@@ -1,21 +1,22 @@
-/* levels.cu: level scheduling, with one kernel a level, the whole solve replayed as one CUDA graph.
+/* levels.cu: level scheduling with one kernel per level. The whole solve is replayed as one CUDA
+ * graph.
  *
  * A row's level is one more than the highest level of the rows that it depends on; rows of one
  * level are independent. The levels of a grid's matrix are its hyperplanes, but here they are
- * derived from the CSR, as for any matrix. The idea is that of E. Anderson and Y. Saad, "Solving
- * sparse triangular linear systems on parallel computers", Int. J. High Speed Computing 1 (1989),
- * and of J. Saltz, "Aggregation methods for solving sparse triangular systems on multiprocessors",
- * SIAM J. Sci. Stat. Comput. 11 (1990); on GPUs of M. Naumov (NVR-2011-001, 2011). A graph takes
- * the place of thousands of launches from the host.
+ * derived from the CSR, as for any matrix. Sources: E. Anderson and Y. Saad, "Solving sparse
+ * triangular linear systems on parallel computers", Int. J. High Speed Computing 1 (1989); J.
+ * Saltz, "Aggregation methods for solving sparse triangular systems on multiprocessors", SIAM J.
+ * Sci. Stat. Comput. 11 (1990); on GPUs M. Naumov (NVR-2011-001, 2011). A graph replaces thousands
+ * of launches from the host.
  *
- * So that all reads but those of x are coalesced, the matrix is copied in the order of the levels:
- * in each level entry e of all its rows, one row after the other (ELLPACK; a missing entry has the
- * column -1). One thread takes one row.
+ * So that all reads except those of x are coalesced, the matrix is copied in the order of the
+ * levels: in each level entry e of all its rows, one row after the other (ELLPACK; a missing entry
+ * has the column -1). One thread takes one row.
  *
- * Memory: that copy (12 or 8 bytes an entry, with padding) and a row number and a diagonal a row;
- * what the graph itself takes is not counted. Before the first solve: the levels (one pass over the
+ * Memory: that copy (12 or 8 bytes per entry, with padding), and a row number and a diagonal per
+ * row. The graph's own memory is not counted. Before the first solve: the levels (one pass over the
  * CSR on the host, and a counting sort), the copy (on the device) and the graph. The graph holds
- * the addresses of b and x: a solve with others makes a new graph first. */
+ * the addresses of b and x: a solve with others first creates a new graph. */
 #include <cstdint>
 #include <cstdlib>
 
@@ -55,7 +56,7 @@ struct levels_state {
     void *values;
     cudaGraph_t graph;
     cudaGraphExec_t executable;
-    const void *b; /* what the graph was made for */
+    const void *b; /* the vectors of the graph */
     void *x;
 };
 
@@ -67,7 +68,7 @@ struct levels_state {
 
 /* ---- The kernels ---- */
 
-/* Copies one level of the CSR. One thread a row. */
+/* Copies one level of the CSR. One thread per row. */
 template <class T>
 __global__ void pack_level(packed<T> to, level l, int is_upper, const int32_t *row_ptr,
                            const int32_t *columns, const T *values) {
@@ -232,7 +233,7 @@ void forget_graph(levels_state *s) {
     s->graph = nullptr;
 }
 
-/* A chain of kernels, each of which waits for the one before. */
+/* A chain of kernels; each waits for the previous one. */
 template <class T> int chain(levels_state *s, const T *b, T *x, char *message, size_t size) {
     packed<T> matrix = packed_of<T>(s);
     cudaGraphNode_t before = nullptr;
@@ -271,7 +272,7 @@ int make_graph(levels_state *s, const void *b, void *x, char *message, size_t si
     return 0;
 }
 
-/* The graph made here, for no vectors yet, is what it costs to make one. */
+/* The graph created here, without vectors, measures the cost of its creation. */
 int prepare(levels_state *s, const gsw_csr *host, char *message, size_t size) {
     if (analyse(s, host, message, size) != 0)
         return -1;

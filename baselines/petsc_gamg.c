@@ -1,9 +1,8 @@
 /* petsc_gamg.c: PETSc's KSPCG and KSPBCGS on one core (MATSEQAIJ), preconditioned by PCGAMG:
  * smoothed aggregation (Vanek, Mandel and Brezina 1996).
  *
- * open() takes the matrix over, which is not counted, and tries the settings below on it with b =
- * 1. factor() makes a KSP and sets it up, coarse matrices included. What PETSc keeps is not known.
- */
+ * open() converts the matrix, which is not counted, and tries the settings below on it with b = 1.
+ * factor() creates a KSP and sets it up, coarse matrices included. PETSc's memory is not known. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,8 @@
 
 #define PREFIX "gridsweep_gamg_" /* of this solver's options in PETSc's database */
 
-/* Weak couplings are those below the threshold; -1, the default, keeps all. A smoother
- * is a method and what preconditions it. */
+/* Weak couplings are those below the threshold; -1, the default, keeps all. A smoother is a method
+ * and its preconditioner. */
 typedef struct gamg_setting {
     const char *name, *threshold, *smoother, *relaxation, *smoothed;
 } gamg_setting;
@@ -36,7 +35,7 @@ typedef struct gamg {
     gsw_csr csr; /* the arrays that `matrix` uses */
     Mat matrix;
     Vec b, x; /* without arrays of their own */
-    KSP ksp;  /* NULL: not made */
+    KSP ksp;  /* NULL: not created */
     double *trial_b, *trial_x;
 } gamg;
 

@@ -1,13 +1,14 @@
 /* petsc_rival.c: PETSc's MatSolve on one core (MATSEQAIJ).
  *
- * MatSolve wants a factored matrix L U. ILU(0) in natural order makes one of the triangular matrix
- * T whose product is T itself: for a lower T, L = T D^-1 and U = D, for an upper T, L = 1 and U =
- * T, where D is T's diagonal; L's unit diagonal is not stored. So MatSolve, which users of PETSc's
- * PCILU call twice in every iteration, solves with exactly this part; for a lower part it passes
- * over the vector once more, to scale it. The method is the textbook's substitution, on PETSc's
- * layout (Balay et al., PETSc/TAO Users Manual). Double precision only, as PETSc is usually built.
+ * MatSolve needs a factored matrix L U. ILU(0) in natural order computes one from the triangular
+ * matrix T whose product is T itself. For a lower T, L = T D^-1 and U = D, for an upper T, L = 1
+ * and U = T, where D is T's diagonal; L's unit diagonal is not stored. So MatSolve, which users of
+ * PETSc's PCILU call twice in every iteration, solves with exactly this part. For a lower part it
+ * passes over the vector once more, to scale it. The method is the textbook's substitution, on
+ * PETSc's layout (Balay et al., PETSc/TAO Users Manual). Double precision only, as PETSc is usually
+ * built.
  *
- * Memory: the factor, that is a copy of T (12 bytes an entry), two integers a row and a work
+ * Memory: the factor, that is a copy of T (12 bytes per entry), two integers per row and a work
  * vector. Before the first solve: symbolic and numeric factorisation. */
 #include <stdlib.h>
 
@@ -67,7 +68,7 @@ static PetscErrorCode factorise(petsc_state *s, const gsw_csr *csr) {
     MatFactorInfo info;
     PetscFunctionBeginUser;
     PetscCall(convert_indices(s, csr, &row_ptr, &columns));
-    /* PETSc takes the arrays as they are and does not change them. */
+    /* PETSc uses the arrays directly and does not change them. */
     PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, row_ptr, columns,
                                         (PetscScalar *)csr->values, &s->matrix));
     PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &s->b));

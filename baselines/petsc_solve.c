@@ -24,7 +24,7 @@ static double median(double *values, int count) {
 
 int gsw_baseline_petsc_begin(void) {
     PetscFunctionBeginUser;
-    /* The program's own handlers stay in charge of signals. */
+    /* The program keeps its own signal handlers. */
     PetscCall(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
     PetscCall(PetscInitializeNoArguments());
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -35,7 +35,7 @@ void gsw_baseline_petsc_end(void) {
     (void)PetscFinalize();
 }
 
-/* What a baseline makes and must give back, whatever fails. */
+/* The objects of a baseline, which must be freed after any failure. */
 typedef struct system_of_petsc {
     gsw_csr csr; /* the arrays that `a` uses */
     Mat a, factor;
@@ -64,7 +64,7 @@ static PetscErrorCode create(const gsw_matrix *matrix, const double *b, double *
     PetscCheck(s->csr.value_type == GSW_F64, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "the matrix must be fp64");
     PetscInt n = (PetscInt)s->csr.rows;
-    /* PETSc takes the arrays as they are and does not change them. */
+    /* PETSc uses the arrays directly and does not change them. */
     PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, (PetscInt *)s->csr.row_ptr,
                                         (PetscInt *)s->csr.columns, (PetscScalar *)s->csr.values,
                                         &s->a));
@@ -205,7 +205,7 @@ int gsw_baseline_petsc_open(const gsw_matrix *matrix, gsw_method method,
     return (int)error;
 }
 
-/* A matrix whose values may have changed is factorised again, in the pattern that is known. */
+/* Factorises a matrix whose values may have changed again, in the known pattern. */
 static PetscErrorCode refactor(system_of_petsc *s) {
     PC pc;
     PetscScalar *values;

@@ -1,4 +1,4 @@
-/* petsc_solve.h: PETSc's sequential solvers as a yardstick. Needs no PETSc header.
+/* petsc_solve.h: PETSc's sequential solvers for comparison. Needs no PETSc header.
  *
  * All functions take host arrays and return 0, or PETSc's error number. They print nothing. */
 #ifndef GSW_BASELINES_PETSC_SOLVE_H
@@ -16,11 +16,11 @@ void gsw_baseline_petsc_end(void);
 int gsw_baseline_petsc_ilu0(const gsw_matrix *matrix, const double *b, double *x, int repeats,
                             double *factor_ms, double *solve_ms);
 
-/* A KSP that stands for the method, norm and tolerances (no monitor; options NULL: the defaults)
- * and is preconditioned by JACOBI, ILU0 or IC0; precond NULL: none. open() factorises symbolically
- * and numerically, for which *setup_ms is the time; factor() repeats the numeric part; solve()
- * starts from x = 0 and tells the iterations and whether the tolerance was met. The matrix is
- * copied and need not outlive open(). */
+/* A KSP equivalent to the method, norm and tolerances (no monitor; options NULL: the defaults),
+ * preconditioned by JACOBI, ILU0 or IC0; precond NULL: none. open() factorises symbolically and
+ * numerically; *setup_ms is the time of both. factor() repeats the numeric part. solve() starts
+ * from x = 0 and reports the iterations and whether the tolerance was met. The matrix is copied and
+ * need not outlive open(). */
 typedef struct gsw_baseline_petsc gsw_baseline_petsc;
 
 int gsw_baseline_petsc_open(const gsw_matrix *matrix, gsw_method method,

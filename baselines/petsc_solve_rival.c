@@ -1,9 +1,10 @@
 /* petsc_solve_rival.c: PETSc's KSP on one core (MATSEQAIJ), preconditioned by PCILU, PCICC or
- * PCJACOBI in natural order, with the unpreconditioned residual norm as its test: the settings that
- * tests/test_petsc.c holds gridsweep's iterations against.
+ * PCJACOBI in natural order, with the unpreconditioned residual norm as its test.
+ * tests/test_petsc.c compares gridsweep's iterations with these settings.
  *
- * Setup is what the first KSPSetUp takes longer than a numeric factorisation: the symbolic one and
- * the allocations. The conversion of the matrix is not counted. What PETSc keeps is not known. */
+ * Setup is the time of the first KSPSetUp minus that of a numeric factorisation: the symbolic
+ * factorisation and the allocations. The conversion of the matrix is not counted. PETSc's memory is
+ * not known. */
 #include <math.h>
 
 #include "petsc_solve.h"

@@ -1,62 +1,66 @@
 /* published.cu: the line algorithm as published, and the steps that lead to it.
  *
  * Source: Y. Chen, C. Yang, F. Liu, W. Ma, "Parallel structured sparse triangular solver for GPU
- * platform", Journal of Software (2023). Lower parts in CSR with every coupling of the stencil that
- * stays inside the grid, the diagonal last in its row, int32, fp64. Nothing is analysed: open()
- * only allocates the state. This kernel is built for measuring; the library's own is improved.
+ * platform", Journal of Software (2023). It takes lower parts in CSR with every coupling of the
+ * stencil that stays inside the grid, the diagonal last in its row, int32, fp64. It needs no
+ * analysis: open() only allocates the state. This kernel is built for measuring; the library's own
+ * is improved.
  *
  * UNIT OF WORK. The rows of a line (constant y, z; row = x + nx * line, line = y + ny * z) are
- * consecutive. A line is cut into subtasks of `rows` consecutive rows; one warp solves a subtask.
- * A group of D warps of a block works on a line together: each takes the next subtask from a
- * counter in shared memory. Whoever finds the line used up takes the next line for its group from a
+ * consecutive. A line is cut into subtasks of `rows` consecutive rows; one warp solves a subtask. A
+ * group of D warps of a block works on a line together: each takes the next subtask from a counter
+ * in shared memory. The warp that finds no subtask left takes the next line for its group from a
  * counter in global memory. Tickets follow the waves y + shear * z, in which a line depends on
- * earlier waves only (Lamport, 1974); which line a ticket stands for is computed.
+ * earlier waves only (Lamport, 1974). The line of a ticket is computed.
  *
- * A SUBTASK. Phase 1 reads what does not depend on the solution: row pointers, values, columns, b.
- * Phase 2 waits for the rows that the elements refer to, reads their x and combines the products.
- * With the element-wise mapping the elements of all rows of a subtask lie side by side on the
- * lanes, Q a lane, whatever row they belong to; a segmented scan by shuffles sums up each row. Rows
- * of one subtask depend on each other through one or two neighbours along x; these elements are set
- * aside, and a recurrence over the rows, one shuffle each, completes the solution. With the
- * prefetch queue a warp holds three subtasks: one in phase 2, one whose elements are on the way
- * into registers, one whose row pointers are.
+ * A SUBTASK. Phase 1 reads data that does not depend on the solution: row pointers, values,
+ * columns, b. Phase 2 waits for the rows that the elements refer to, reads their x and combines the
+ * products. With the element-wise mapping the elements of all rows of a subtask lie side by side on
+ * the lanes, Q per lane, whatever row they belong to. A segmented scan by shuffles sums each row.
+ * Rows of one subtask depend on each other through one or two neighbours along x. These elements
+ * are set aside, and a recurrence over the rows, one shuffle each, completes the solution. With the
+ * prefetch queue a warp holds three subtasks: one in phase 2, one with its elements on the way into
+ * registers, one with its row pointers on the way.
  *
- * STATES. Either a word a line, P = rows of the line that are solved, or a word a row, whether it
- * is solved. Neither is cleared between solves. P counts on over all solves, modulo 2^32: solve
- * number s begins where s solves of nx rows each have left every P, at `mark` = s * nx, and a row x
- * is solved when P - (mark + x + 1) >= 0 as a signed difference. A row's word holds the number of
- * the solve in which it was solved last, with the same comparison. The host passes `mark`, so
- * launches must not be replayed by a graph. Line tickets count on in the same way: a solve takes
- * exactly one a line and one more for each group, which ends it.
+ * STATES. There is either one word per line, P = rows of the line that are solved, or one word per
+ * row, whether it is solved. Neither is cleared between solves. P continues over all solves, modulo
+ * 2^32. Solve number s begins where s solves of nx rows each have left every P, at `mark` = s * nx.
+ * A row x is solved when P - (mark + x + 1) >= 0 as a signed difference. A row's word holds the
+ * number of the last solve that solved it, with the same comparison. The host passes `mark`, so a
+ * graph must not replay launches. Line tickets continue in the same way: a solve takes exactly one
+ * per line and one more per group, which ends the group.
  *
  * MEMORY ORDER. x is written by plain stores. Then, for a line: __syncwarp, which orders the stores
- * of all lanes before lane 0's st.release.gpu of P; for rows: each lane releases the word of the
+ * of all lanes before lane 0's st.release.gpu of P. For rows: each lane releases the word of the
  * row that it has stored. P covers all rows up to it, although other warps have solved some of
- * them: before a warp publishes, it has acquired P = its first row, either because its first row
- * depends on the one before it or, where the stencil has no such neighbour, by waiting for just
- * that. Who waits reads the words in one of three ways, and x with plain loads after it:
- * - L2: ld.relaxed.gpu until all are ready, then fence.acq_rel.gpu;
- * - ACQUIRE: ld.acquire.gpu until ready, one word after the other;
- * - L1: ld.relaxed.cta, which the L1 cache may answer with what other warps have brought there;
- * while a word is not ready, ld.acquire.gpu of it, which also makes L1 forget what is stale; at the
- * end fence.acq_rel.gpu. A relaxed load that observes a released value, followed by a fence, is an
- * acquire pattern whatever the load's scope, because only the release and the fence must include
- * each other's threads. A stale word only ever says "not yet", because words grow. Each lane reads
- * x of those rows alone whose words it has acquired itself, or that its warp holds in registers.
+ * them. Before a warp publishes, it has therefore acquired P = its first row: either its first row
+ * depends on the previous one, or, where the stencil has no such neighbour, the warp waits for it.
+ * A waiting warp reads the words in one of three ways, and then x with plain loads:
+ *   - L2: ld.relaxed.gpu until all are ready, then fence.acq_rel.gpu;
+ *   - ACQUIRE: ld.acquire.gpu until ready, one word after the other;
+ *   - L1: ld.relaxed.cta, for which the L1 cache may return values that other warps have loaded;
+ *     while a word is not ready, ld.acquire.gpu of it, which also drops stale values from L1; at
+ *     the end fence.acq_rel.gpu.
+ *
+ * A relaxed load that observes a released value, followed by a fence, is an acquire pattern
+ * whatever the load's scope, because only the release and the fence must include each other's
+ * threads. A stale word can only mean "not yet", because words grow. Each lane reads x only of rows
+ * whose words it has acquired itself, or that its warp holds in registers.
  *
  * PROGRESS. A subtask waits only for earlier subtasks of its line and for lines with earlier
- * tickets. Consider the earliest subtask, by ticket and place in the line, that is not finished.
- * All it waits for is finished. If a warp has taken it, that warp has taken its subtasks in
- * ascending order and finished those before it, so it is working on this one. If none has, its line
- * has been taken, or will be by the next warp that asks, because tickets are handed out in order to
- * warps that run; and its group has nothing earlier to do, so its next warp takes it. This holds
- * for any number of blocks. Taking a subtask waits at most for a warp of the group that is fetching
- * a ticket, which waits for nobody. A wait that nevertheless takes longer than `limit_ns` raises
- * `stop`; all who wait see it and leave, later solves leave at once, and the next call of solve()
- * that finds the report fails, clears the state and so makes the one after it work again.
+ * tickets. Consider the earliest unfinished subtask, by ticket and place in the line. Everything
+ * that it waits for is finished. If a warp has taken it, that warp has taken its subtasks in
+ * ascending order and finished the earlier ones, so it is working on this one. If no warp has taken
+ * it, its line has been taken, or the next warp that asks will take it, because tickets are handed
+ * out in order to running warps. Its group has nothing earlier to do, so its next warp takes the
+ * subtask. This holds for any number of blocks. Taking a subtask waits at most for a warp of the
+ * group that is fetching a ticket, and that warp does not wait. A wait that takes longer than
+ * `limit_ns` raises `stop`. All waiting warps see it and leave, and later solves leave at once. The
+ * next call of solve() finds the report, fails and clears the state, so the call after it works
+ * again.
  *
- * DETERMINISM. Which warp solves a subtask does not matter: the order of every sum is that of the
- * elements and lanes alone. */
+ * DETERMINISM. It does not matter which warp solves a subtask: the order of every sum depends on
+ * the elements and lanes alone. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -104,7 +108,7 @@ using step_uncached = step<mapping::elements, state_words::line, state_reads::l2
 using step_rows = step<mapping::elements, state_words::row, state_reads::l2, true, true>;
 using step_none = step<mapping::elements, state_words::none, state_reads::l2, true, true>;
 
-/* ---- What the kernel is told ---- */
+/* ---- The arguments of the kernel ---- */
 
 /* In device memory. */
 struct control_words {
@@ -121,7 +125,7 @@ struct problem {
     uint32_t *report; /* in the host's memory: nonzero after a solve was given up */
     int32_t nx, ny, nz, lines;
     int32_t shear, waves;       /* wave = y + shear * z */
-    int32_t rows;               /* of a subtask; at most one a lane */
+    int32_t rows;               /* of a subtask; at most one per lane */
     int32_t subtasks;           /* of a line */
     int32_t workers;            /* D: warps that share a line */
     int32_t longest;            /* elements of the longest row, diagonal included */
@@ -145,7 +149,7 @@ struct subtask {
 /* The register queue: elements base + lane, base + 32 + lane, ... of a subtask. */
 template <int Q> struct element_queue {
     double value[Q];
-    int32_t column[Q]; /* INT32_MAX behind the last element */
+    int32_t column[Q]; /* INT32_MAX after the last element */
     int32_t base;
     double b; /* of the lane's row */
 };
@@ -158,7 +162,7 @@ __device__ bool may_run(const problem &p) {
     return load_relaxed_device(&p.control->stop) == 0;
 }
 
-/* ---- Which line a ticket stands for ---- */
+/* ---- The line of a ticket ---- */
 
 __device__ int32_t divide(int32_t n, const problem &p) {
     return int32_t((uint64_t(uint32_t(n)) * p.factor) >> p.shift);
@@ -198,9 +202,9 @@ __device__ uint32_t line_of_ticket(const problem &p, uint32_t ticket, int32_t la
 
 /* ---- Taking work ---- */
 
-/* Takes the next subtask of a group. *deal holds the group's line in its upper and the number of
- * subtasks taken of it in its lower half; both are one word, so no order is needed. Exactly one
- * warp finds that number equal to `subtasks`: it brings the next line, of which it takes the first
+/* Takes the next subtask of a group. *deal holds the group's line in its upper half, and the number
+ * of its subtasks taken in its lower half. Both are one word, so no order is needed. Exactly one
+ * warp finds that number equal to `subtasks`. It fetches the next line and takes its first
  * subtask. */
 __device__ void take_subtask(const problem &p, unsigned long long *deal, int32_t lane,
                              subtask *task) {
@@ -292,7 +296,7 @@ __device__ bool is_solved(uint32_t word, const awaited &a) {
     return int32_t(word - a.value) >= 0;
 }
 
-/* `again`: what the L1 cache holds is known to be too old. */
+/* `again`: the value in the L1 cache is known to be too old. */
 template <class Step> __device__ uint32_t read_state(const uint32_t *word, bool again) {
     if constexpr (Step::reads == state_reads::l2)
         return load_relaxed_device(word);
@@ -301,7 +305,7 @@ template <class Step> __device__ uint32_t read_state(const uint32_t *word, bool 
     return load_relaxed_block(word);
 }
 
-/* Whether to give up; *since is when this wait first looked at the clock, 0 before. */
+/* Whether to give up; *since is the time of this wait's first reading of the clock, 0 before. */
 __device__ bool gives_up(const problem &p, uint64_t *since) {
     if (!may_run(p))
         return true;
@@ -339,8 +343,8 @@ __device__ bool await_by_branches(const problem &p, const int32_t (&column)[Q], 
     return __all_sync(FULL_WARP, good);
 }
 
-/* The warp polls for all its elements together. Of a lane's words that are not ready the first is
- * read past L1 and so makes room there for the others' present values. */
+/* The warp polls for all its elements together. Of each lane's words that are not ready, the
+ * first is read past L1. This also drops stale values of the others from L1. */
 template <class Step, int Q>
 __device__ bool await_by_votes(const problem &p, const int32_t (&column)[Q], int32_t first_row) {
     awaited a[Q];
@@ -388,7 +392,7 @@ __device__ bool await_elements(const problem &p, const subtask &task, const int3
         if (!await_by_branches<Step, Q>(p, column, first_row))
             return false;
     }
-    /* P must not run ahead of the line's earlier subtasks. */
+    /* P must not pass the line's earlier subtasks. */
     if (Step::words == state_words::line && !p.ordered && task.first > 0) {
         const bool good = await_word<Step>(p, state_of<Step>(p, first_row - 1));
         if (!__all_sync(FULL_WARP, good))
@@ -399,7 +403,7 @@ __device__ bool await_elements(const problem &p, const subtask &task, const int3
     return true;
 }
 
-/* Makes the rows of a subtask known, whose x lanes 0 to rows - 1 have just stored. */
+/* Publishes the rows of a subtask, whose x lanes 0 to rows - 1 have just stored. */
 template <class Step> __device__ void publish(const problem &p, const subtask &task, int32_t lane) {
     if constexpr (Step::words == state_words::row) {
         if (lane < rows_of(p, task))
@@ -494,7 +498,7 @@ __device__ void rows_on_lanes(int32_t rows, int32_t begin, int32_t end, int32_t 
 #pragma unroll
     for (int q = 0; q < Q; q++) {
         const int32_t at = q * WARP_SIZE + lane;
-        int32_t row = 0; /* the last that begins at or before `at` */
+        int32_t row = 0; /* the last row that begins at or before `at` */
 #pragma unroll
         for (int d = WARP_SIZE / 2; d > 0; d /= 2)
             row += __shfl_sync(FULL_WARP, begin, (row + d) & 31) <= at ? d : 0;
@@ -502,7 +506,7 @@ __device__ void rows_on_lanes(int32_t rows, int32_t begin, int32_t end, int32_t 
     }
 }
 
-/* Sums of the products of the lane's row. `product` is used up. */
+/* Sums of the products of the lane's row. `product` is overwritten. */
 template <class Step, int Q>
 __device__ double combine(const problem &p, int32_t begin, int32_t end, double (&product)[Q],
                           const int32_t (&before)[Q]) {
@@ -670,7 +674,7 @@ template <class Step> const void *kernel_of(int depth) {
 /* The rows of a subtask are as many as the queue holds, at most `rows`. */
 struct launch_shape {
     int longest; /* elements of the longest row, diagonal included, up to which this holds */
-    int queue;   /* elements a lane: 1, 2 or 4 */
+    int queue;   /* elements per lane: 1, 2 or 4 */
     int rows;    /* of a subtask, at most */
     int workers; /* D */
     int warps;   /* of a block, at most WARPS_MAX */
@@ -879,7 +883,8 @@ int open_solver(const gsw_rival_system *system, const void *(*kernel)(int depth)
     s->p.columns = static_cast<const int32_t *>(system->device->columns);
     s->p.values = static_cast<const double *>(system->device->values);
     s->p.limit_ns = WAIT_LIMIT_NS;
-    /* Choosing the launch loads the kernel, which is not counted: it happens once a program. */
+    /* Choosing the launch loads the kernel. This is not counted, because it happens once per
+     * program. */
     if (describe_geometry(system, &s->p, message, size) != 0 ||
         choose_launch(s, kernel, workers, message, size) != 0) {
         close_solver(s);
@@ -896,7 +901,7 @@ int open_solver(const gsw_rival_system *system, const void *(*kernel)(int depth)
     return 0;
 }
 
-/* Fails when an earlier solve was given up; the state is then made ready for the next. */
+/* Fails when an earlier solve was given up, and prepares the state for the next solve. */
 int look_at_report(solver *s, char *message, size_t size) {
     volatile uint32_t *report = s->report;
     if (*report == 0)
@@ -926,7 +931,7 @@ int solve_queued(void *state, const void *b, void *x, char *message, size_t size
     return 0;
 }
 
-/* open() of a step; D is `Workers`, or what the shape says where that is 0. */
+/* open() of a step. D is `Workers`, or the shape's D where that is 0. */
 template <class Step, int Workers>
 int open_step(const gsw_rival_system *system, void **state, gsw_rival_cost *cost, char *message,
               size_t size) {

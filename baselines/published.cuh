@@ -1,11 +1,11 @@
-/* published.cuh: the loads, stores and the clock that published.cu waits with, one PTX instruction
- * each, so that the memory order of every access can be read off its name. */
+/* published.cuh: the loads, stores and the clock of the waits in published.cu, one PTX instruction
+ * each. Their names state the memory order of every access. */
 #ifndef GSW_PUBLISHED_CUH
 #define GSW_PUBLISHED_CUH
 
 #include <cstdint>
 
-/* Ordered against nothing; sees what has reached the L2 cache. */
+/* Not ordered; sees values that have reached the L2 cache. */
 static __device__ __forceinline__ uint32_t load_relaxed_device(const uint32_t *word) {
     uint32_t value;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");

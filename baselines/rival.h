@@ -1,10 +1,10 @@
 /* rival.h: solvers that gridsweep is compared with, behind one interface.
  *
- * A rival solves T x = b with one triangular part of a matrix. open() does whatever the method must
- * do before its first solve (analysis, buffers) and says what that cost; solve() is then timed by
- * the caller. Functions return 0, or -1 after writing a reason into message. Where a rival cannot
- * run (no device, a library that is not installed, a precision it does not know), open() fails and
- * says so. */
+ * A rival solves T x = b with one triangular part of a matrix. open() does everything that the
+ * method must do before its first solve (analysis, buffers) and reports its cost. The caller then
+ * times solve(). Functions return 0, or -1 after writing a reason into message. Where a rival
+ * cannot run (no device, a missing library, an unsupported precision), open() fails with the
+ * reason. */
 #ifndef GSW_RIVAL_H
 #define GSW_RIVAL_H
 
@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* One triangular system. The CSR holds the part alone, diagonal included, 0-based, int32; values
- * and vectors have the CSR's value_type. `device` is NULL where there is none. Both stay valid
+ * and vectors have the CSR's value_type. `device` is NULL where there is no device. Both stay valid
  * while the rival is open. */
 typedef struct gsw_rival_system {
     gsw_grid grid;
@@ -28,7 +28,7 @@ typedef struct gsw_rival_system {
 } gsw_rival_system;
 
 typedef struct gsw_rival_cost {
-    double setup_ms; /* all that open() did beyond looking at its arguments, until it was done */
+    double setup_ms;     /* of open(), except checks of its arguments, until the work was done */
     double buffer_bytes; /* memory that it keeps for solves */
 } gsw_rival_cost;
 
@@ -47,7 +47,7 @@ typedef struct gsw_rival {
 const gsw_rival *gsw_rivals(int *count);
 
 /* The steps from the plain task partition to the published line algorithm, and D from 1 to 16:
- * lower part, fp64. Also behind this interface; empty in a build without CUDA. */
+ * lower part, fp64. They have the same interface. Empty in a build without CUDA. */
 const gsw_rival *gsw_ablation_steps(int *count);
 
 /* ---- Measuring on the device ---- */
@@ -62,8 +62,8 @@ double gsw_device_copy_bandwidth(void *stream);
 
 /* Runs `run(user)` `warm_up` times, then `repeats` times, each between two events on the stream,
  * and stores the milliseconds of each. `cold` nonzero: before each run the L2 cache is overwritten,
- * outside the timed region. `poison` (device memory, may be NULL) is set to 0xff bytes before each,
- * also outside. run returns 0 to go on. Returns 0, or -1. */
+ * outside the timed region. `poison` (device memory, may be NULL) is set to 0xff bytes before each
+ * run, also outside. run returns 0 to continue. Returns 0, or -1. */
 int gsw_device_time(void *stream, int (*run)(void *user), void *user, int warm_up, int repeats,
                     int cold, void *poison, size_t poison_bytes, double *milliseconds);
 

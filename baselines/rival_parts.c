@@ -1,4 +1,4 @@
-/* rival_parts.c: what the rivals share. */
+/* rival_parts.c: parts that the rivals share. */
 #include "rival_parts.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* rival_parts.h: the rivals' functions, which rivals.c collects in one table, and what they share.
- * Each file says what its method is, whose idea it was, and what memory it needs. */
+/* rival_parts.h: the rivals' functions, which rivals.c collects in one table, and parts that they
+ * share. Each file describes its method, its source, and its memory. */
 #ifndef GSW_RIVAL_PARTS_H
 #define GSW_RIVAL_PARTS_H
 
@@ -22,11 +22,11 @@ int gsw_rival_check(const gsw_rival_system *system, int on_device, char *message
 /* The host's monotonic clock. */
 double gsw_rival_milliseconds(void);
 
-/* Starts PETSc where that has not been done: it can be started once in a process, and is ended with
- * it. Returns 0, or -1 with the reason. (petsc_rival.c) */
+/* Starts PETSc if it has not been started. It can be started once in a process, and ends with it.
+ * Returns 0, or -1 with the reason. (petsc_rival.c) */
 int gsw_petsc_begin(char *message, size_t size);
 
-/* Writes what PETSc says of its error number and returns -1. (petsc_rival.c) */
+/* Writes PETSc's text for its error number and returns -1. (petsc_rival.c) */
 int gsw_petsc_fail(int error, char *message, size_t size);
 
 /* ---- The rivals' functions, as in gsw_rival ---- */

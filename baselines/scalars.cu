@@ -1,4 +1,4 @@
-/* scalars.cu: what scalars.h says. */
+/* scalars.cu: see scalars.h. */
 #include <cuda_runtime.h>
 
 #include "scalars.h"

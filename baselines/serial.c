@@ -1,7 +1,7 @@
 /* serial.c: the textbook's substitution over CSR, row by row, on one core of the host.
  *
- * The plainest rival, and the arithmetic that all others reorder. It uses the user's arrays where
- * they lie, needs nothing before a solve and no memory of its own. */
+ * This is the simplest rival; all others reorder its arithmetic. It uses the user's arrays
+ * directly, and needs no preparation and no memory of its own. */
 #include <stdint.h>
 #include <stdlib.h>
 

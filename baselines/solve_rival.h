@@ -2,14 +2,14 @@
  *
  * A rival solves A x = b with a preconditioned method, in fp64, with the same stopping test as
  * gridsweep: ||b - A x|| <= rtol ||b||, where the norm is the method's own recurrence. open() does
- * once what a matrix's pattern asks for (analyses, buffers) and says what that cost; factor() makes
- * the preconditioner of the matrix's present values, as often as they change; solve() iterates.
- * Multigrid rivals have a preconditioner of their own, which factor() makes from nothing: forget()
- * frees the one before, outside the time. Their open() tries several settings and keeps the one
- * with the least time for factor() and solve() together.
- * The caller times factor() and solve() by its clock: both return when the work is done, on the
- * device too. Functions return 0, or -1 after writing a reason into message. Where a rival cannot
- * run (no device, a method that it does not know), open() fails and says so. */
+ * the work that a matrix's pattern needs once (analyses, buffers) and reports its cost. factor()
+ * computes the preconditioner of the matrix's present values, as often as they change. solve()
+ * iterates. Multigrid rivals have a preconditioner of their own, which factor() builds from
+ * nothing. forget() frees the previous one, outside the timed part. Their open() tries several
+ * settings and keeps the one with the least time for factor() and solve() together. The caller
+ * times factor() and solve() by its clock: both return when the work is done, on the device too.
+ * Functions return 0, or -1 after writing a reason into message. Where a rival cannot run (no
+ * device, an unsupported method), open() fails with the reason. */
 #ifndef GSW_SOLVE_RIVAL_H
 #define GSW_SOLVE_RIVAL_H
 
@@ -40,9 +40,9 @@ typedef struct gsw_solve_system {
 
 typedef struct gsw_solve_cost {
     double setup_ms;                   /* analyses and allocations, until they were done */
-    double buffer_bytes;               /* memory that it keeps; NaN where that is not known */
+    double buffer_bytes;               /* memory that it keeps; NaN where that is unknown */
     int threads;                       /* of the CPU that it uses; 0: one */
-    char settings[GSW_SOLVE_SETTINGS]; /* those that were chosen; "": there is no choice */
+    char settings[GSW_SOLVE_SETTINGS]; /* the chosen settings; "": there is no choice */
 } gsw_solve_cost;
 
 typedef struct gsw_solve_outcome {
@@ -59,15 +59,15 @@ typedef struct gsw_solve_rival {
     int (*open)(const gsw_solve_system *system, void **state, gsw_solve_cost *cost, char *message,
                 size_t size);
     int (*factor)(void *state, char *message, size_t size);
-    /* x is 0 when it begins; b and x do not overlap. To end without convergence is no failure. */
+    /* x is 0 at the start; b and x do not overlap. An end without convergence is no failure. */
     int (*solve)(void *state, const double *b, double *x, gsw_solve_outcome *outcome, char *message,
                  size_t size);
     void (*close)(void *state); /* NULL is allowed */
-    /* Frees what factor() made; to be called before each factor(). NULL: factor() reuses it. */
+    /* Frees the result of factor(); call it before each factor(). NULL: factor() reuses it. */
     void (*forget)(void *state);
 } gsw_solve_rival;
 
-/* All rivals, those that are not in this build among them, in the order in which they are shown. */
+/* All rivals in the order in which they are shown, including those that are not in this build. */
 const gsw_solve_rival *gsw_solve_rivals(int *count);
 
 #ifdef __cplusplus

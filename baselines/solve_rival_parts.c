@@ -1,4 +1,4 @@
-/* solve_rival_parts.c: what the rivals in whole solves share. */
+/* solve_rival_parts.c: parts that the rivals in whole solves share. */
 #include "solve_rival_parts.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ int gsw_solve_check_diagonal(const gsw_solve_system *system, char *message, size
     return 0;
 }
 
-#define SHORT_MS 1000.0 /* shorter trials run once more, so that what they load is not counted */
+#define SHORT_MS 1000.0 /* shorter trials run once more: their loading is not counted */
 
 int gsw_solve_choose(const gsw_solve_trials *trials, char *message, size_t size) {
     int best = -1, usable = -1;

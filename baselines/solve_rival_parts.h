@@ -1,5 +1,5 @@
 /* solve_rival_parts.h: the functions of the rivals in whole solves, which solve_rivals.c collects
- * in one table, and what they share. */
+ * in one table, and parts that they share. */
 #ifndef GSW_SOLVE_RIVAL_PARTS_H
 #define GSW_SOLVE_RIVAL_PARTS_H
 
@@ -14,7 +14,7 @@ int gsw_solve_check(const gsw_solve_system *system, int on_device, char *message
  * smoother can take it. Returns 0, or -1 with the reason. */
 int gsw_solve_check_diagonal(const gsw_solve_system *system, char *message, size_t size);
 
-/* What is tried to choose among settings: the quickest of those that converge is kept. */
+/* Trials to choose among settings. The quickest setting that converges is kept. */
 #define GSW_SOLVE_TRIAL_ITERATIONS 500 /* a setting that takes more does not converge */
 typedef struct gsw_solve_trials {
     void *state;

@@ -1,36 +1,39 @@
-/* syncfree.cu: synchronisation-free solvers: no analysis, one kernel; whoever needs a value waits
- * until it is there.
+/* syncfree.cu: synchronisation-free solvers. They need no analysis and one kernel. A warp or thread
+ * that needs a value waits until it is published.
  *
  * The idea is that of W. Liu, A. Li, J. Hogg, I. Duff and B. Vinter, "A synchronization-free
- * algorithm for parallel sparse triangular solves" (Euro-Par 2016), there with a warp for each
- * column; E. Dufrechou and P. Ezzatti gave each row a warp and a flag ("Solving sparse triangular
- * linear systems in modern GPUs: a synchronization-free algorithm", PDP 2018); J. Su et al. each
- * row a thread ("CapelliniSpTRSV: a thread-level synchronization-free sparse triangular solve on
- * GPUs", ICPP 2020). That a NaN may stand for "not there yet", so that a value is its own flag, is
- * how Ginkgo's kernel does it. The three solvers below are our own:
+ * algorithm for parallel sparse triangular solves" (Euro-Par 2016), which uses one warp per column.
+ * E. Dufrechou and P. Ezzatti gave each row a warp and a flag ("Solving sparse triangular linear
+ * systems in modern GPUs: a synchronization-free algorithm", PDP 2018). J. Su et al. gave each row
+ * a thread ("CapelliniSpTRSV: a thread-level synchronization-free sparse triangular solve on GPUs",
+ * ICPP 2020). In Ginkgo's kernel a NaN means "not there yet", so that a value is its own flag. The
+ * three solvers below are our own:
  *
- *   syncfree-warp        a warp a row, lanes take its entries; beside x a flag a row, which holds
- * the number of the last solve that wrote the row, so nothing is ever cleared syncfree-warp-value
- * the same, but x itself is the flag: half the round trips to the L2 cache; in return each solve
- * first fills x with "empty", which counts as its time syncfree-thread      a thread a row, and x
- * is the flag
+ *   syncfree-warp        one warp per row, whose lanes take its entries; beside x one flag per row.
+ *                        The flag holds the number of the last solve that wrote the row, so no flag
+ *                        is ever cleared
+ *   syncfree-warp-value  the same, but x itself is the flag: half the round trips to the L2 cache.
+ *                        In return each solve first fills x with "empty", which counts as its time
+ *   syncfree-thread      one thread per row, and x is the flag
  *
- * All three keep the x of a block's rows in shared memory too, where the rows of the same block
- * find it several times sooner. Any triangular matrix goes; nothing about grids is known here.
+ * All three also keep the x of a block's rows in shared memory, where rows of the same block find
+ * it several times sooner. They solve any triangular matrix and use nothing about grids.
  *
  * Unit of work: a block's rows, consecutive in the order of the sweep (an upper sweep begins with
- * the last row). States of a row: empty, published. The row's warp or thread publishes: with a
- * release store to the flag after x, observed by an acquire load; or, where x is the flag, with a
- * relaxed store of x alone, which carries no other data and needs no fence. A value whose bits
- * happen to mean "empty", which only a NaN can have, is published as another NaN.
- * Progress: blocks take their rows by ticket in the order of the sweep, and a row depends only on
- * rows before it, so whoever is waited for belongs to a block that runs already, or is done. Within
- * a warp no lane waits in a loop that another lane of it cannot leave: in the first two solvers a
- * whole warp works for one row; in the third, lanes go round together, each row advances by what is
- * there, and the first unfinished row of the warp depends on no other of them. Waits are bounded:
- * past the limit a warp publishes NaN in its rows, so that all end, and the next solve reports it.
+ * the last row). States of a row: empty, published. The row's warp or thread publishes. With flags
+ * it uses a release store to the flag after x, and an acquire load observes it. Where x is the flag
+ * it uses a relaxed store of x alone, which carries no other data and needs no fence. A value whose
+ * bits happen to mean "empty", which only a NaN can have, is published as another NaN.
  *
- * Memory: 4 bytes, and 4 bytes a row for the flags. Before the first solve: their allocation. */
+ * Progress: blocks take their rows by ticket in the order of the sweep, and a row depends only on
+ * rows before it. So the producer of an awaited value belongs to a block that runs already, or is
+ * done. Within a warp no lane waits in a loop that another lane of it cannot leave. In the first
+ * two solvers a whole warp works for one row. In the third, lanes loop together, each row uses
+ * the values that exist, and the first unfinished row of the warp depends on no other of them.
+ * Waits are bounded: past the limit a warp publishes NaN in its rows, so that all end, and the next
+ * solve reports it.
+ *
+ * Memory: 4 bytes, and 4 bytes per row for the flags. Before the first solve: their allocation. */
 #include <climits>
 #include <cmath>
 #include <cstdint>
@@ -46,7 +49,7 @@
 #define GSW_SYNCFREE_THREADS 512 /* of a block, where a thread takes a row */
 #endif
 #ifndef GSW_SYNCFREE_NEAR_SLEEP
-#define GSW_SYNCFREE_NEAR_SLEEP 32 /* ns; between looks into shared memory, to let others work */
+#define GSW_SYNCFREE_NEAR_SLEEP 32 /* ns; between reads of shared memory, to let others work */
 #endif
 #ifndef GSW_SYNCFREE_FAR_EVERY
 #define GSW_SYNCFREE_FAR_EVERY 4 /* rounds, while rows advance through shared memory */
@@ -69,7 +72,7 @@ const unsigned warp_rows = warp_threads / 32;
 const unsigned thread_rows = GSW_SYNCFREE_THREADS;
 const unsigned all_lanes = 0xffffffffu;
 const unsigned wait_limit_ms = 5000;
-const unsigned looks_a_clock = 1024; /* how often a waiting warp reads the clock */
+const unsigned looks_per_clock_read = 1024; /* readings of a value per reading of the clock */
 
 enum method { WARP_FLAG, WARP_VALUE, THREAD_VALUE };
 
@@ -162,10 +165,10 @@ template <class T> struct task {
     unsigned *ticket;
     unsigned *flags; /* the solve that last wrote each row; NULL where x is the flag */
     unsigned solve;  /* the number of this one */
-    int *failed;     /* host memory; set where a wait was given up */
+    int *failed;     /* host memory; set where a wait was abandoned */
 };
 
-/* Where a row stands in the sweep, and back. */
+/* The position of a row in the sweep, and back. */
 template <class T> __device__ inline unsigned swap_place(const task<T> &t, unsigned row) {
     return t.is_upper ? t.n - 1 - row : row;
 }
@@ -179,7 +182,7 @@ __device__ inline unsigned take_ticket(unsigned *counter) {
     return ticket;
 }
 
-/* Looks for the x of a row in global memory. */
+/* Reads the x of a row from global memory. */
 template <class T, bool with_flags>
 __device__ inline bool look_far(const task<T> &t, unsigned row, bits<T> *word) {
     if (with_flags && load_acquire(t.flags + row) != t.solve)
@@ -188,7 +191,7 @@ __device__ inline bool look_far(const task<T> &t, unsigned row, bits<T> *word) {
     return with_flags || *word != empty<T>();
 }
 
-/* Looks for it in the block's own rows. */
+/* Reads it from the block's own rows. */
 template <class T>
 __device__ inline bool look_near(const volatile bits<T> *block_x, unsigned slot, bits<T> *word) {
     *word = block_x[slot];
@@ -205,14 +208,14 @@ __device__ inline void publish(const task<T> &t, volatile bits<T> *block_x, unsi
         store_release(t.flags + row, t.solve);
 }
 
-/* Whether a wait that began at `start` has lasted too long; the clock is read once in a while. */
+/* Whether a wait that began at `start` has lasted too long. The clock is read only now and then. */
 __device__ inline bool is_too_long(unsigned looks, unsigned start) {
-    return looks % looks_a_clock == 0 && clock_ms() - start > wait_limit_ms;
+    return looks % looks_per_clock_read == 0 && clock_ms() - start > wait_limit_ms;
 }
 
-/* ---- A warp a row ---- */
+/* ---- One warp per row ---- */
 
-/* Waits until each lane that wants a row's x has it; returns false where that was given up. */
+/* Waits until each lane that needs a row's x has it. Returns false where the wait was abandoned. */
 template <class T, bool with_flags>
 __device__ inline bool await_all(const task<T> &t, const volatile bits<T> *block_x, unsigned first,
                                  bool wants, unsigned row, unsigned start, bits<T> *word) {
@@ -226,7 +229,7 @@ __device__ inline bool await_all(const task<T> &t, const volatile bits<T> *block
         const unsigned waiting = __ballot_sync(all_lanes, wants);
         if (waiting == 0)
             return true;
-        if (looks % looks_a_clock == 0 && __any_sync(all_lanes, is_too_long(looks, start)))
+        if (looks % looks_per_clock_read == 0 && __any_sync(all_lanes, is_too_long(looks, start)))
             return false;
         if ((waiting & far) == 0)
             __nanosleep(GSW_SYNCFREE_NEAR_SLEEP);
@@ -269,9 +272,9 @@ __global__ void __launch_bounds__(warp_threads, RESIDENT / warp_threads) solve_w
     }
 }
 
-/* ---- A thread a row ---- */
+/* ---- One thread per row ---- */
 
-/* A row on its way: what is left of its entries, the next one, and the sum so far. */
+/* A row in progress: its remaining entries, the next one, and the sum so far. */
 template <class T> struct row_state {
     unsigned row;
     int32_t next, left;
@@ -306,8 +309,8 @@ __device__ inline void take_entry(const task<T> &t, bits<T> word, row_state<T> *
         fetch_entry(t, r);
 }
 
-/* Waits, the whole warp for one row's x; returns false where that was given up. One word is all it
- * reads, and few instructions are all it takes: most warps of the device wait here. */
+/* The whole warp waits for one row's x. Returns false where the wait was abandoned. It reads one
+ * word and takes few instructions, because most warps of the device wait here. */
 template <class T>
 __device__ inline bool await_one(const task<T> &t, const volatile bits<T> *block_x, unsigned first,
                                  unsigned row, unsigned start) {
@@ -338,7 +341,7 @@ __global__ void __launch_bounds__(thread_rows, RESIDENT / thread_rows) solve_thr
     if (is_waiting)
         begin_row(t, swap_place(t, first + threadIdx.x), &r);
 
-    /* Whether any row of the warp advanced in the last round; through shared memory? */
+    /* Whether any row of the warp advanced in the last round, and whether through shared memory. */
     bool moved = true, moved_near = false;
     unsigned waiting;
     for (unsigned round = 0; (waiting = __ballot_sync(all_lanes, is_waiting)) != 0; round++) {
@@ -353,7 +356,7 @@ __global__ void __launch_bounds__(thread_rows, RESIDENT / thread_rows) solve_thr
                 }
             }
         }
-        /* A look into the L2 cache takes long, and the whole warp waits for it. */
+        /* A read of the L2 cache takes long, and the whole warp waits for it. */
         const bool looks_far = !moved_near || round % GSW_SYNCFREE_FAR_EVERY == 0;
         bool moves = false, is_near = false;
         if (is_waiting && r.left > 0) {

@@ -6,7 +6,7 @@
 
 #include "triad.h"
 
-/* Stands in where the system does not tell the size of its last-level cache. */
+/* Used where the system does not report the size of its last-level cache. */
 #define USUAL_CACHE (INT64_C(32) << 20)
 
 #define ARRAYS 3
@@ -27,7 +27,7 @@ int64_t gsw_baseline_elements(void) {
     return 4 * cache / (int64_t)sizeof(double);
 }
 
-/* The loops; each returns something that depends on its work. */
+/* The loops. Each returns a value that depends on its work. */
 typedef double (*loop)(int threads, int64_t n, double *const *arrays);
 
 static double triad(int threads, int64_t n, double *const *arrays) {
@@ -72,7 +72,8 @@ static double copy(int threads, int64_t n, double *const *arrays) {
     return b[n / 2];
 }
 
-/* Each thread touches first what it works on later, so that it lies in the nearest memory. */
+/* Each thread first touches the values that it works on later, so that they lie in the nearest
+ * memory. */
 static int allocate(int threads, int64_t n, int count, double **arrays) {
     for (int k = 0; k < count; k++) {
         double *array = malloc((size_t)n * sizeof *array);
@@ -86,7 +87,7 @@ static int allocate(int threads, int64_t n, int count, double **arrays) {
     return 1;
 }
 
-/* Best rate of a loop over `count` arrays that names `bytes` bytes an element. */
+/* Best rate of a loop over `count` arrays that accesses `bytes` bytes per element. */
 static double measure(loop run, int count, int64_t bytes, int threads, int64_t n, int repeats) {
     double *arrays[ARRAYS] = {NULL, NULL, NULL};
     double best = 0;

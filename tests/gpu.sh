@@ -2,15 +2,15 @@
 # Tests on a machine with a GPU: builds everything there, runs every test that needs a device, runs
 # some of them under compute-sanitizer, and writes a report. All tests run twice: with the kernels
 # for this device, and with those for the oldest ones (compiled as for compute capability 7.5, in
-# DIR-portable, with 64 KiB of shared memory a block: see GSW_CUDA_AS in CONTRIBUTING.md). Then
-# tests/same_bits.sh compares what both compute.
+# DIR-portable, with 64 KiB of shared memory per block: see GSW_CUDA_AS in CONTRIBUTING.md). Then
+# tests/same_bits.sh compares their results.
 #
 #   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--resume] [--no-sanitizers] [--no-portable]
 #   tests/gpu.sh --hash          prints the hash of the kernels' sources, nothing else
 #
 #   --build DIR      where to build (build/gpu); all else in the checkout may be read-only if the
 #   --report FILE    report goes elsewhere too (tests/gpu-report.json)
-#   --deps DIR       packages that are unpacked, not installed (below)
+#   --deps DIR       folder of unpacked packages (below)
 #   --resume         runs no tests that have passed in DIR before, for the same sources
 #   --no-sanitizers  leaves compute-sanitizer out
 #   --no-portable    leaves the kernels for the oldest devices out
@@ -30,12 +30,12 @@
 #   for package in *.deb; do dpkg -x "$package" deps; done
 #   tests/gpu.sh --deps deps
 #
-# What the sanitizers see: memcheck addresses; racecheck hazards in shared memory between barriers;
-# and in whole solves by the program, leakcheck (memcheck) device memory that is not freed, synccheck
-# misuse of barriers (it takes minutes for what the tests do). The sweep hands over by counters, with acquire and
-# release, in shared and in global memory. racecheck knows no such counters and takes every hand-over
-# for a hazard, so it is run on the products alone. That the sweep's hand-overs are right is argued in
-# the kernels' comments; the evidence are the tests.
+# The sanitizers find: memcheck wrong addresses; racecheck hazards in shared memory between barriers;
+# leakcheck (memcheck) device memory that is not freed; synccheck misuse of barriers. The last two run
+# on whole solves by the program, because synccheck would take minutes for the tests. The sweep hands
+# over by counters, with acquire and release, in shared and in global memory. racecheck does not
+# support such counters and reports every hand-over as a hazard, so it runs on the products alone. The
+# kernels' comments explain why the sweep's hand-overs are right, and the tests check them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

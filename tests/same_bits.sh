@@ -2,8 +2,8 @@
 # same_bits.sh: do two builds of the program gridsweep compute the same bits on a GPU?
 #
 # Usage: same_bits.sh PROGRAM PORTABLE. PROGRAM has the kernels for the device, PORTABLE those for
-# the oldest ones (GSW_CUDA_AS=75), which get 64 KiB of shared memory a block. Sweeps, factors and
-# whole solves run with both; the files that they write must be equal. The last line says
+# the oldest ones (GSW_CUDA_AS=75), which get 64 KiB of shared memory per block. Sweeps, factors and
+# whole solves run with both. The files that they write must be equal. The last line is
 # "N the same, N different". Exit code: 0 all are the same; 1 one differs, or a run failed.
 set -u
 

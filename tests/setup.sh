@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs what is missing on Debian and Ubuntu, and nothing else; says what it installs.
+# Installs missing packages on Debian and Ubuntu, and nothing else. Prints their names.
 #
-#   sh tests/setup.sh build     what the library and the program need
-#   sh tests/setup.sh test      that and what the tests need
-#   sh tests/setup.sh ci        that and everything that the checks before a merge use
+#   sh tests/setup.sh build     packages for the library and the program
+#   sh tests/setup.sh test      these and packages for the tests
+#   sh tests/setup.sh ci        these and packages for the checks before a merge
 #
-# With all packages there it changes nothing and needs neither a network nor any rights.
+# If all packages are installed, it changes nothing and needs neither a network nor any rights.
 set -eu
 
 level=${1:-build}

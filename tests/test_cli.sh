@@ -1,14 +1,14 @@
 #!/bin/sh
-# test_cli.sh: the program gridsweep as its users meet it: exit codes, texts, files, JSON.
+# test_cli.sh: the program gridsweep as its users see it: exit codes, texts, files, JSON.
 #
 # Usage: test_cli.sh PROGRAM. Counts its checks, prints those that fail, and exits nonzero if any
-# did. Needs nothing but POSIX tools; works in a folder of its own.
+# did. Needs POSIX tools only and works in a folder of its own.
 set -u
 
 program=$1
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 sources=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-# The names in the list of stencils, which makes all else that is known of them.
+# The names in the list of stencils, which generates everything else about them.
 stencils=$(sed -n 's/^ *ROW(\(D[23]N[0-9]*[XYZ]*\),.*/\1/p' "$sources/kernels/contract/stencils.h")
 work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_examples_petsc.sh: src/examples/petsc_poisson.c, as its head says, on 1 and 2 processes: as
-# many iterations with gridsweep as with PETSc's own factors, on a cube and on boxes of unequal size;
-# fewer with multigrid.
+# test_examples_petsc.sh: src/examples/petsc_poisson.c, as described in its first comment, on 1 and 2
+# processes: as many iterations with gridsweep as with PETSc's own factors, on a cube and on boxes of
+# unequal size; fewer with multigrid.
 #
 # Usage: test_examples_petsc.sh PROGRAM PLUGIN
 set -eu

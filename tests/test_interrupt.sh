@@ -2,9 +2,9 @@
 # test_interrupt.sh: signals while the program gridsweep writes its files.
 #
 # Usage: test_interrupt.sh PROGRAM [COUNT]. Interrupts COUNT long writes (default: 20) at random
-# times, and as many short runs at any time. Each time the program must end by the signal, all old
-# files or all new ones must be there, and nothing else. 200 take about a minute. Needs POSIX tools
-# and a sleep that takes fractions of a second; works in a folder of its own.
+# times, and as many short runs at any time. Each time the program must end by the signal. Then
+# either all old files or all new ones must exist, and nothing else. 200 take about a minute. Needs
+# POSIX tools and a sleep that takes fractions of a second; works in a folder of its own.
 set -u
 
 program=$1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_petsc_plugin.sh: gridsweep inside an ordinary PETSc program, petsc_dmda, which PETSc itself
-# makes use the plug-in: as many iterations as with PETSc's own factors, on 1 and 2 processes; new
-# values; refusals; reports; nothing left behind.
+# test_petsc_plugin.sh: gridsweep inside an ordinary PETSc program, petsc_dmda, for which PETSc loads
+# the plug-in: as many iterations as with PETSc's own factors, on 1 and 2 processes; new values;
+# refusals; reports; no leaks.
 #
 # The preconditioner of gridsweep's own, -pc_type gridsweep: few iterations, new values, a null space,
 # refusals, reports. (test_petsc_multigrid compares it with the library.)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# test_wheel.sh: the Python package as users install it: a source distribution, a wheel made from it
-# in a folder without the project, and `pip install ./src/python`; each in an environment of its own,
-# with nothing else set. It checks the README's example, the hints for type checkers, and the tag that
-# auditwheel gives.
+# test_wheel.sh: the Python package as users install it: a source distribution, a wheel built from it
+# in a folder without the project, and `pip install ./src/python`. Each uses an environment of its
+# own, with nothing else set. It checks the README's example, the hints for type checkers, and
+# auditwheel's tag.
 #
 # Usage: test_wheel.sh [OPTION-OF-PIP...], such as --config-settings=cmake.define.GSW_CUDA=OFF.
 # Needs Python with venv, a C compiler, and the packages that pip brings. Exit code: 77 if no package

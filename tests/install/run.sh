@@ -17,7 +17,7 @@ step() {
     echo "install: $*"
 }
 
-# The installed tree is moved once, because it must not know where it was made.
+# The installed tree is moved once, because it must not depend on its first place.
 step "installing and moving the tree"
 "$cmake" --install "$build" --config "$config" --prefix "$work/first" >"$work/install.log"
 mv "$work/first" "$work/prefix"
@@ -26,7 +26,7 @@ pc=$(find "$prefix" -name gridsweep.pc)
 [ -n "$pc" ] || { echo "install: gridsweep.pc is missing" >&2; exit 1; }
 libdir=$(dirname "$(dirname "$pc")")
 
-# A symbol that goes away breaks programs that are linked; a new one belongs into the list with it.
+# A symbol that goes away breaks linked programs. A new symbol must be added to the list.
 # Names that begin with a dot are clang's own, for OpenMP.
 step "exported symbols"
 if command -v nm >/dev/null; then
