@@ -727,7 +727,7 @@ struct solver {
     uint32_t *report; /* host's pointer; the kernel writes it at any time */
     void *memory;     /* control words and state */
     size_t bytes;
-    bool words_of_rows; /* the state is a word a row */
+    bool words_of_rows; /* the state has one word per row */
 };
 
 /* Whether an offset can stay inside the grid at all. */

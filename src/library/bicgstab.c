@@ -45,7 +45,7 @@ static gsw_status iterate(gsw_krylov_run *run) {
     return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION, (void *[]){m.p, m.v, m.r});
 }
 
-/* Checks whether the product behind a vanished scalar is 0. If so, A is singular. */
+/* Checks whether the product of a vanished scalar is 0. If so, A is singular. */
 static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
     const bicgstab m = vectors_of(run);
     const long long iteration = (long long)run->iterations + 1;
