@@ -11,10 +11,10 @@ usage: sh src/quickstart.sh [FILE.mtx]
 
 Installs what is missing to build (Debian, Ubuntu), builds in build/default and solves one system.
 FILE.mtx is a matrix in Matrix Market format whose rows are the points of a regular grid. Without
-it a pressure equation on a 60 x 220 x 85 reservoir grid is generated and solved.
+FILE.mtx the system is a pressure equation on a 60 x 220 x 85 reservoir grid.
 
-The GPU part, which takes some minutes to build, is built where a GPU answers. GSW_CUDA=OFF in the
-environment leaves it out, GSW_CUDA=ON builds it in any case.
+If a GPU answers, the script also builds the GPU part, which takes some minutes. GSW_CUDA=OFF in the
+environment leaves that part out, GSW_CUDA=ON builds it in any case.
 END
 }
 
@@ -45,7 +45,7 @@ sh "$root/tests/setup.sh" build
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# quietly COMMAND...: in the root of the project; what it says is shown only where it fails.
+# quietly COMMAND...: runs in the root of the project, and shows the output only after a failure.
 quietly() {
     (cd "$root" && "$@") >"$log" 2>&1 || {
         cat "$log" >&2
@@ -53,7 +53,7 @@ quietly() {
     }
 }
 
-# Without a GPU there is no hurry to build the part for it.
+# Without a GPU its part is not needed yet.
 if nvidia-smi --query-gpu=name --format=csv,noheader >/dev/null 2>&1; then
     cuda=AUTO
 else

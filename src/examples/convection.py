@@ -1,9 +1,9 @@
-"""Implicit time steps of heat that is carried along, with SciPy's solver and gridsweep's ILU(0).
+"""Implicit time steps of convection and diffusion of heat, with SciPy's GMRES and gridsweep's ILU(0).
 
     python3 convection.py
 
-The matrix is made of its diagonals, as is usual on a grid; its grid and stencil are found once and
-given to the steps that follow, in which only values change.
+The program builds the matrix from its diagonals, as is usual on a grid. It finds grid and stencil once.
+Only the values change in later steps, so these use the same grid and stencil.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ heat[8:12, 15:25, 5:15] = 1
 u = heat.reshape(-1)
 
 A = step_matrix(2.0, 1.0)
-print(*gridsweep.detect(A))          # what it is: 60x40x20 Stencil('D3N7')
+print(*gridsweep.detect(A))          # prints 60x40x20 Stencil('D3N7')
 with gridsweep.ilu0(A, grid) as M:
     for step, wind in enumerate((1.0, 2.0, 4.0), start=1):
         A = step_matrix(2.0, wind)

@@ -1,7 +1,7 @@
 /* csr.c: a matrix that a program already has as CSR.
  *
- * Finds grid and stencil of the matrix, makes ILU(0), solves with GMRES, and then takes new values
- * on the same pattern, as a time step or a Newton iteration brings them.
+ * The program finds grid and stencil of the matrix, computes ILU(0), and solves with GMRES. Then it
+ * takes new values on the same pattern, as in a time step or a Newton iteration.
  *
  *   cc csr.c $(pkg-config --cflags --libs gridsweep) -lm && ./a.out */
 #include <stdio.h>
@@ -13,8 +13,8 @@ enum { NX = 40, NY = 30, NZ = 20, POINTS = NX * NY * NZ };
 static int row_ptr[POINTS + 1], columns[7 * POINTS];
 static double values[7 * POINTS], b[POINTS], x[POINTS];
 
-/* Diffusion and a wind along x on the unit spacing. In a program of your own this code exists: rows
- * in natural order (x fastest), columns ascending in each row. */
+/* Diffusion and a wind along x on the unit spacing. Your own program has such code already. Rows
+ * must be in natural order (x fastest), with ascending columns in each row. */
 static int assemble(double wind) {
     int count = 0;
     for (int row = 0; row < POINTS; row++) {
@@ -47,7 +47,7 @@ int main(void) {
     gsw_stencil stencil;
     gsw_matrix A;
 
-    /* The view of the arrays; nothing is copied. Other programs have GSW_I64 or base 1. */
+    /* A view of the arrays; nothing is copied. Other programs may need GSW_I64 or base 1. */
     const gsw_csr csr = {.rows = POINTS,
                          .nonzeros = assemble(2),
                          .row_ptr = row_ptr,
@@ -59,7 +59,7 @@ int main(void) {
     gsw_random_vector(1, POINTS, b);
 
     gsw_status status = gsw_context_create(&where, &context);
-    /* One pass over the matrix. Where the grid is known: gsw_stencil_named() in place of this. */
+    /* One pass over the matrix. If you know the grid, use gsw_stencil_named() instead. */
     if (!status)
         status = gsw_detect(context, &csr, NULL, &grid, &stencil);
     if (!status)

@@ -1,13 +1,13 @@
 /* cuda_graph.c: a preconditioner on a GPU, on the program's own stream and in a CUDA graph.
  *
- * Iterations that are launched again and again are recorded once as a graph. A solve with a factor
- * allocates nothing and waits for nothing, so it goes into the graph with whatever else the
- * program queues; new values (gsw_factor_refactor) show in the graph without recording it again.
+ * A program records its iteration once as a graph and then launches it many times. A solve with a
+ * factor allocates nothing and does not wait, so the graph can contain it, together with other
+ * work. After gsw_factor_refactor() the same graph uses the new values.
  *
  *   cc cuda_graph.c $(pkg-config --cflags --libs gridsweep) -I/usr/local/cuda/include \
  *       -L/usr/local/cuda/lib64 -lcudart -lm && ./a.out
  *
- * Ends with 77 where no GPU answers. */
+ * The exit code is 77 if no GPU answers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <cuda_runtime_api.h>
@@ -15,7 +15,7 @@
 
 enum { N = 64, POINTS = N * N * N, RUNS = 10, NO_GPU = 77 };
 
-/* What the program holds; all pointers but those to objects of the host are device memory. */
+/* The program's data. All pointers are device memory, except those to objects of the library. */
 typedef struct solver {
     cudaStream_t stream;
     gsw_context *context;
@@ -28,7 +28,7 @@ typedef struct solver {
 
 static double host_b[POINTS], host_x[POINTS], direct[POINTS];
 
-/* Receives every error of gridsweep, also where no context comes of it. */
+/* Receives every error of gridsweep, also if the context cannot be created. */
 static void print_reason(void *user, gsw_status status, const char *message) {
     (void)user;
     fprintf(stderr, "%s: %s\n", gsw_status_name(status), message);
@@ -40,7 +40,7 @@ static int failed(cudaError_t error) {
     return error != cudaSuccess;
 }
 
-/* A program of its own has its matrices on the device; this one brings model problems there. */
+/* Your own program has its matrices on the device. This one copies model problems there. */
 static int bring(solver *s, const char *name, gsw_matrix *matrix) {
     gsw_problem *problem = NULL;
     gsw_status status = gsw_problem_parse(s->context, name, NULL, &problem);
@@ -66,17 +66,17 @@ static int open_solver(solver *s) {
 }
 
 static int record(solver *s) {
-    /* The first solve outside a graph loads what has to be loaded. */
+    /* The first solve is outside a graph: it loads the kernels. */
     if (gsw_factor_solve(s->context, s->ilu, 1, s->b, 0, s->x, 0) ||
         failed(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal)))
         return 1;
-    /* Copies and kernels of the program's own may stand here as well. */
+    /* The program's own copies and kernels may stand here as well. */
     const gsw_status status = gsw_factor_solve(s->context, s->ilu, 1, s->b, 0, s->x, 0);
     return failed(cudaStreamEndCapture(s->stream, &s->graph)) || status ||
            failed(cudaGraphInstantiateWithFlags(&s->exec, s->graph, 0));
 }
 
-/* x = M^-1 b into `result`: by the graph, or by a call. */
+/* Computes x = M^-1 b into `result`, by the graph or by a call. */
 static int apply(solver *s, int by_graph, double *result) {
     if (failed(cudaMemcpyAsync(s->b, host_b, sizeof host_b, cudaMemcpyHostToDevice, s->stream)) ||
         failed(cudaMemsetAsync(s->x, 0xff, sizeof host_x, s->stream))) /* NaNs */
@@ -84,7 +84,7 @@ static int apply(solver *s, int by_graph, double *result) {
     if (by_graph ? failed(cudaGraphLaunch(s->exec, s->stream))
                  : gsw_factor_solve(s->context, s->ilu, 1, s->b, 0, s->x, 0) != GSW_SUCCESS)
         return 1;
-    /* Waits, and reports what the solves ran into. */
+    /* Waits, and reports errors of the solves. */
     return gsw_memory_download(s->context, result, s->x, sizeof host_x) != GSW_SUCCESS;
 }
 

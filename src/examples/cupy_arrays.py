@@ -2,8 +2,8 @@
 
     python3 cupy_arrays.py
 
-Everything stays on the device: the factor is made of CuPy's matrix, solves read b and write x in place.
-Exit code 77: CuPy is not there.
+Everything stays on the device. The factor is computed from CuPy's matrix; solves read b and write x where
+they lie. The exit code is 77 if CuPy is not installed.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 /* matrix_free.c: CG with a matrix and a preconditioner that are functions of the program.
  *
- * The heat equation in a ring of points around each of many wires: the first and the last point of
- * a ring are neighbours, which no stencil on a grid has. So A is never stored; a function
- * multiplies with it. The preconditioner is a function as well: it solves the rings cut open, which
- * are tridiagonal, with a factor of the library.
+ * The program solves the heat equation in a ring of points around each of many wires. The first and
+ * the last point of a ring are neighbours, but no stencil couples the two ends of a grid. So A is
+ * never stored; a function multiplies with it. The preconditioner is a function as well. It cuts
+ * the rings open, so they are tridiagonal, and solves them with a factor of the library.
  *
  *   cc matrix_free.c $(pkg-config --cflags --libs gridsweep) -lm && ./a.out */
 #include <math.h>
@@ -15,7 +15,8 @@ enum { RING = 1000, WIRES = 50, POINTS = RING * WIRES };
 
 static const double conductance = 400; /* between neighbours; each point loses 1 to the air */
 
-/* y = A x. Both are the context's memory: here the host's. `user` is what was given with it. */
+/* y = A x. Both vectors are in the context's memory: here the host's. `user` is the argument of
+ * gsw_operator_from_callback(). */
 static gsw_status ring_multiply(void *user, gsw_context *context, const double *x, double *y) {
     int *products = user;
     (void)context;
@@ -29,14 +30,12 @@ static gsw_status ring_multiply(void *user, gsw_context *context, const double *
     return GSW_SUCCESS;
 }
 
-/* z = M^-1 r, with the factor of the rings cut open. A failure of the library is passed on as it
- * is. */
+/* z = M^-1 r, with the factor of the open rings. Returns the status of the library unchanged. */
 static gsw_status cut_open(void *user, gsw_context *context, const double *r, double *z) {
     return gsw_factor_solve(context, user, 1, r, POINTS, z, POINTS);
 }
 
-/* The rings cut open as one array for each coupling: rows of a grid RING x WIRES, coupled along x.
- */
+/* The open rings as one array per coupling: rows of a grid RING x WIRES, coupled along x. */
 static double left[POINTS], center[POINTS], right[POINTS], b[POINTS], x[POINTS];
 
 static gsw_status make_factor(gsw_context *context, gsw_factor **factor) {

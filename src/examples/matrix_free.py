@@ -2,9 +2,9 @@
 
     python3 matrix_free.py
 
-Periodic neighbours are not in the stencils of a grid, so A is applied by shifting the field and never
-stored. The preconditioner is gridsweep's IC(0) of the second-order operator without the periodic
-couplings, which is a stencil matrix.
+No stencil of a grid contains periodic neighbours. So A is never stored; the program applies it by shifting the
+field. The preconditioner is gridsweep's IC(0) of another matrix, which has a stencil: the second-order operator
+without the periodic couplings.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ shift = 0.05                                    # keeps the periodic operator re
 
 def apply(x):
     """A x, in the order of the matrix: [z, y, x]."""
-    u = x.reshape(grid.shape)                   # the library's own memory: read only
+    u = x.reshape(grid.shape)                   # the library's own memory: do not write
     y = (7.5 + shift) * u
     for axis in range(3):
         y -= 4 / 3 * (np.roll(u, 1, axis) + np.roll(u, -1, axis))

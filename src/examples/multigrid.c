@@ -1,8 +1,8 @@
-/* multigrid.c: CG with multigrid, from one array of grid points for each coupling.
+/* multigrid.c: CG with multigrid, from one array per coupling.
  *
- * Steady heat in a block of granular material, div (k grad u) = -1, whose conductivity k varies by
- * a factor of 1000 from grain to grain. The top and the bottom are kept at u = 0, the sides are
- * insulated. A second material on the same grid uses the memory of the first one's hierarchy.
+ * The problem is steady heat in a block of granular material, div (k grad u) = -1. Its conductivity
+ * k varies by a factor of 1000 from grain to grain. The top and the bottom have u = 0; the sides
+ * are insulated. A second material on the same grid uses the memory of the first one's hierarchy.
  *
  *   cc multigrid.c $(pkg-config --cflags --libs gridsweep) -lm && ./a.out */
 #include <math.h>
@@ -22,7 +22,7 @@ static double conductivity(int i, int j, int k) {
     return pow(10, 1.5 * random_numbers[grain]);
 }
 
-/* Between two points counts the harmonic mean. */
+/* The conductivity between two points is the harmonic mean. */
 static double between(int i, int j, int k, int di, int dj, int dk) {
     const double here = conductivity(i, j, k);
     if (k + dk < 0 || k + dk >= NZ)
@@ -44,7 +44,7 @@ static void fill(uint64_t seed) {
             for (int i = 0; i < NX; i++) {
                 const int row = i + NX * (j + NY * k);
                 coupling[CENTER][row] = 0;
-                /* What couples to a point outside the grid is never read. */
+                /* Coefficients of points outside the grid are never read. */
                 for (int a = 0; a < 6; a++) {
                     const double c = between(i, j, k, arms[a].di, arms[a].dj, arms[a].dk);
                     coupling[arms[a].number][row] = -c;
@@ -68,7 +68,7 @@ static gsw_status print_levels(const gsw_multigrid *multigrid) {
     return status;
 }
 
-/* ||b - A x|| / ||b||, anew from x. */
+/* ||b - A x|| / ||b||, computed from x. */
 static gsw_status true_residual(gsw_context *context, const gsw_matrix *matrix, double *residual) {
     static double r[POINTS];
     double rr = 0, bb = 0;

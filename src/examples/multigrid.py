@@ -2,8 +2,8 @@
 
     python3 multigrid.py
 
-With IC(0) the number of iterations grows with the grid; with multigrid it hardly does. The hierarchy is
-made once and takes the values of a second rock on the same grid.
+With IC(0) the number of iterations grows with the grid; with multigrid it hardly does. The program creates the
+hierarchy once. Then the hierarchy takes the values of a second rock on the same grid.
 """
 
 import numpy as np

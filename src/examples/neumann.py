@@ -2,8 +2,9 @@
 
     python3 neumann.py
 
-Through no side does anything flow (pure Neumann conditions), so each row of the matrix adds up to 0, and x
-plus a constant is as good as x. The solver is told so; it leaves out the part of b that no x can meet.
+Nothing flows through the sides (pure Neumann conditions), so each row of the matrix adds up to 0. If x is a
+solution, x plus a constant is one, too. With nullspace="constant" the solver leaves out the part of b that no
+x can meet.
 """
 
 import numpy as np

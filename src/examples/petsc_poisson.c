@@ -1,6 +1,6 @@
 /* petsc_poisson.c: Poisson's equation with PETSc on a distributed grid (DMDA).
  *
- * Nothing in this program knows gridsweep. PETSc's options bring it in:
+ * This program does not mention gridsweep. PETSc's options load it:
  *
  *   mpicc petsc_poisson.c -o petsc_poisson $(pkg-config --cflags --libs petsc)
  *

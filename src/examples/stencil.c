@@ -1,8 +1,8 @@
-/* stencil.c: a matrix that is never assembled: one array of grid points for each coupling.
+/* stencil.c: a matrix that is never assembled: one array per coupling.
  *
- * Implicit time steps of the heat equation, u' = div (k grad u), in a plate whose conductivity k
- * jumps: (I + dt A) u_new = u_old, solved with CG and IC(0). Such arrays are what most codes on
- * structured grids have; no index is stored.
+ * The program makes implicit time steps of the heat equation, u' = div (k grad u), in a plate whose
+ * conductivity k jumps. CG with IC(0) solves (I + dt A) u_new = u_old. Most programs on structured
+ * grids have such arrays. No index is stored.
  *
  *   cc stencil.c $(pkg-config --cflags --libs gridsweep) -lm && ./a.out */
 #include <math.h>
@@ -20,7 +20,7 @@ static double conductivity(int x, int y) {
     return x > NX / 3 && x < NX / 2 && y > NY / 4 ? 100 : 1;
 }
 
-/* Between two points counts the harmonic mean; outside the plate the temperature is 0. */
+/* The conductivity between two points is the harmonic mean. Outside the plate u is 0. */
 static double between(int x, int y, int dx, int dy) {
     const double here = conductivity(x, y), there = conductivity(x + dx, y + dy);
     return 2 * here * there / (here + there);
@@ -30,7 +30,7 @@ static void fill(double dt) {
     for (int y = 0; y < NY; y++)
         for (int x = 0; x < NX; x++) {
             const int row = x + NX * y;
-            /* What couples to a point outside the grid is never read: no special cases. */
+            /* Coefficients of points outside the grid are never read: no special cases. */
             coupling[SOUTH][row] = -dt * between(x, y, 0, -1);
             coupling[WEST][row] = -dt * between(x, y, -1, 0);
             coupling[EAST][row] = -dt * between(x, y, 1, 0);
@@ -81,11 +81,11 @@ int main(void) {
         status = gsw_preconditioner_from_factor(context, factor, &M);
     for (int step = 1; step <= STEPS && !status; step++) {
         for (int row = 0; row < POINTS; row++)
-            old[row] = u[row]; /* u stays the guess */
+            old[row] = u[row]; /* u remains the guess */
         status = gsw_cg(context, op, M, NULL, old, u, &result);
         heat = total();
         printf("step %d: %lld iterations, heat %.1f\n", step, (long long)result.iterations, heat);
-        if (!(heat > 0 && heat < before)) /* it can only flow out */
+        if (!(heat > 0 && heat < before)) /* heat can only flow out */
             status = GSW_ERROR_NON_FINITE;
         before = heat;
     }

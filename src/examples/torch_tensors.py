@@ -2,7 +2,7 @@
 
     python3 torch_tensors.py
 
-The library takes tensors where they lie, through DLPack. Exit code 77: PyTorch or its GPU is not there.
+The library uses tensors where they lie, through DLPack. The exit code is 77 without PyTorch or without a GPU.
 """
 
 import scipy.sparse as sp
