@@ -15,7 +15,7 @@
 
 enum { N = 64, POINTS = N * N * N, RUNS = 10, NO_GPU = 77 };
 
-/* The program's data. All pointers are device memory, except those to objects of the library. */
+/* The program's data. b, x and the arrays of the matrices are device memory. */
 typedef struct solver {
     cudaStream_t stream;
     gsw_context *context;
