@@ -1,6 +1,7 @@
-/* gridsweep/export.h: which symbols the shared library shows.
+/* gridsweep/export.h: marks the functions that the shared library exports.
  *
- * The library is built with hidden visibility; only declarations marked GSW_API are exported. */
+ * Programs do not need this header. The library is built with hidden visibility, so it exports only
+ * the declarations that are marked GSW_API. */
 #ifndef GRIDSWEEP_EXPORT_H
 #define GRIDSWEEP_EXPORT_H
 
