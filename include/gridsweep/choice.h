@@ -20,9 +20,9 @@
  *
  * The estimate begins with the mean of row sum over diagonal. This mean roughly bounds the
  * iterations of a symmetric matrix from below. If the bound is low, or the matrix is not symmetric,
- * two steps x += M^-1 (b - A x) with the factor start from a smooth error. The part of the error
- * that they leave gives the estimate. Multigrid cycles are tried on an error that is smooth and
- * rough in equal parts: one cycle, or two where the first leaves more than a quarter.
+ * the library tries two steps x += M^-1 (b - A x) with the factor on a smooth error. The part of
+ * the error that they leave gives the estimate. It tries multigrid cycles on an error that is
+ * smooth and rough in equal parts: one cycle, or two if the first leaves more than a quarter.
  *
  * Cost: one pass over the matrix, and two steps with a factor, or one or two cycles, or both. The
  * chosen method can still fail, so check how the solve ends. CG ends in BREAKDOWN if a symmetric
@@ -86,12 +86,11 @@ typedef struct gsw_choice {
 
 /* Chooses a preconditioner and a method, and creates the preconditioner, which owns the factor or
  * the hierarchy that it applies. Destroy it with gsw_preconditioner_destroy(). `options` may be
- * NULL. The call reads the matrix and keeps no pointer to it. It waits for the device. Besides the
- * preconditioner it allocates two vectors (three if all row sums vanish) and, for a CSR, a copy of
- * its coefficients; it frees these before it returns. On failure *preconditioner is NULL. The log
- * callback does not receive the errors of candidates that fail.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, DEVICE, and
- * ZERO_PIVOT where neither a factor nor multigrid can be created. */
+ * NULL. The call reads the matrix and keeps no pointer to it. It waits for the device. While it
+ * runs it also allocates two vectors (three if all row sums vanish) and, for a CSR, a copy of its
+ * coefficients. On failure *preconditioner is NULL. The log callback does not receive the errors of
+ * candidates that fail. Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID,
+ * DEVICE, and ZERO_PIVOT where neither a factor nor multigrid can be created. */
 GSW_API
 gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_choice_options *options, gsw_preconditioner **preconditioner,

@@ -1,8 +1,24 @@
-/* gridsweep/factor.h: packed triangular factors and the preconditioners made of them.
+/* gridsweep/factor.h: packed triangular factors and the preconditioners that consist of them.
  *
- * A gsw_factor holds one or two triangular parts with their coefficients in the order in which the
- * sweep consumes them, each row scaled by its reciprocal diagonal. It belongs to the context that
- * made it and serves one solve at a time.
+ * Use a gsw_factor for many solves with one matrix; for a matrix that is used once see gsw_sptrsv()
+ * in sptrsv.h. A factor is a preconditioner M for a Krylov method, a smoother (smooth.h), or a
+ * triangular matrix of your own.
+ *
+ * Which kind to use:
+ *
+ *   IC0            A is symmetric positive definite; for CG. It reads the lower part only.
+ *   ILU0           any other A. Begin with this kind.
+ *   DILU           any A; only the diagonal is eliminated, so its set-up is cheap. On D2N5 and D3N7
+ *                  it is the same M as ILU0; on larger stencils it is weaker.
+ *   SSOR           any A; for CG a symmetric one. Its set-up computes reciprocals only. It cannot
+ *                  break down unless a diagonal is 0. omega 1 is symmetric Gauss-Seidel.
+ *   JACOBI         any A; one scaling. For problems where a sweep does not pay.
+ *   LOWER, UPPER   repeated triangular solves with a part of A
+ *   LU             repeated solves with factors L and U that you computed
+ *
+ * On large grids with diffusion or pressure, the iterations with every kind grow with the grid, but
+ * with multigrid (multigrid.h) hardly. A factor is the better choice for small time steps,
+ * convection, strong coupling along one axis, and coefficients that jump from cell to cell.
  *
  *   kind   M                                                       solves with M = first * second
  *   ILU0   L U, zero fill-in in the stencil's pattern, L unit      L, then U
@@ -15,13 +31,17 @@
  *   UPPER  the upper part of A with its diagonal                   one sweep
  *   LU     L and U given by the user                               L, then U
  *
- * With CUDA the arrays of the matrix and b and x are in device memory. Making a factor and giving
+ * A gsw_factor holds one or two triangular parts. Their coefficients lie in the order in which the
+ * sweep reads them, and each row is scaled by the reciprocal of its diagonal. A factor belongs to
+ * the context that it was created with, and serves one solve at a time.
+ *
+ * With CUDA the arrays of the matrix and b and x are in device memory. Creating a factor and giving
  * it new values wait for the stream, because they report pivots. Solves and sweeps are queued on
- * the context's stream and return at once; they allocate nothing and can be captured in a CUDA
- * graph, which stays good when the factor gets new values. What a kernel runs into (TIMEOUT) comes
- * from the next call that takes the context, or from gsw_context_synchronize(). All kinds but
- * JACOBI need couplings that reach no farther than one tile of lines; else making the factor ends
- * in UNSUPPORTED. An extraction copies to the host.
+ * the context's stream and return at once. They allocate nothing, except as gsw_factor_solve()
+ * says, and can be captured in a CUDA graph. The graph stays valid when the factor gets new values.
+ * The next call that takes the context, or gsw_context_synchronize(), reports an error of a kernel
+ * (TIMEOUT). All kinds except JACOBI need couplings that reach no farther than one tile of lines;
+ * otherwise creating the factor ends in UNSUPPORTED. gsw_factor_extract() copies to the host.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.2-10.3 (ILU(0),
  * IKJ variant; SSOR); Pommerell and Fichtner (1991) for DILU; the skewed wavefront is Lamport's

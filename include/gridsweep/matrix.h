@@ -1,25 +1,35 @@
-/* gridsweep/matrix.h: views of the user's matrix, detection, conversion, products.
+/* gridsweep/matrix.h: views of your matrix, detection of its grid, conversion, products.
  *
- * A view never owns and never changes the arrays it points to; they must stay valid while the view
- * is used. With the CPU backend they are host arrays, with CUDA device arrays, unless a function
- * says otherwise. All arrays need only their type's alignment.
+ * A gsw_matrix is a view: it points to arrays that you own. All solvers take one.
  *
- * Canonical arithmetic: a row's products are accumulated in ascending column order, one fused
- * multiply-add each where the processor has it. Products (gsw_spmv, gsw_residual) and the reference
- * sweep follow it. The other sweeps sum a row in an order of their own:
+ * - You have a CSR matrix and know the grid: use gsw_matrix_from_csr().
+ * - You have a CSR matrix in natural order and do not know the grid: use gsw_detect() first.
+ * - Your program holds one array per offset of the stencil: use gsw_matrix_from_stencil(). This
+ *   format needs no indices.
+ * - You do not trust the arrays: use gsw_matrix_validate() once before you solve.
+ * - You need a part of a matrix as a new CSR: use gsw_matrix_to_csr().
+ * - You need y = A x or r = b - A x: use gsw_spmv() or gsw_residual().
+ *
+ * A view never changes the arrays that it points to. They must stay valid while the view is used.
+ * They are host arrays with the CPU backend and device arrays with CUDA, unless a function says
+ * otherwise. Each array needs only the alignment of its type.
+ *
+ * Order of summation: products (gsw_spmv, gsw_residual) and the reference sweep add a row's
+ * products in ascending order of columns, one fused multiply-add each if the processor has it. This
+ * is the canonical arithmetic. The other sweeps sum a row in an order of their own:
  *
  *   line, CPU      from the farthest neighbour to the nearest in the direction of the sweep
  *   line, CUDA     the row times the reciprocal of its diagonal; the neighbours in other lines
- *                  first, in two sums where there are more than three, then those along x,
- *                  where the terms of a run of rows can be combined by doubling
+ *                  first, in two sums if there are more than three, then those along x,
+ *                  where doubling can combine the terms of a run of rows
  *   packed, CPU    the row is scaled by the reciprocal of its diagonal; neighbours in the order of
  *                  the packed factor, x - 1 last
  *   packed, CUDA   the same scaling; values of earlier steps first, in two sums for wide stencils,
  *                  then those of the last step
  *
- * These orders follow from grid, stencil, types and backend alone. So each kind of sweep gives the
- * same bits on every run, for any number of threads or blocks. Between kinds the results differ by
- * rounding errors. */
+ * Only the grid, the stencil, the types and the backend determine these orders. So each kind of
+ * sweep gives the same bits on every run, for any number of threads or blocks. Results of different
+ * kinds differ by rounding errors. */
 #ifndef GRIDSWEEP_MATRIX_H
 #define GRIDSWEEP_MATRIX_H
 

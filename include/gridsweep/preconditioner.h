@@ -1,7 +1,15 @@
-/* gridsweep/preconditioner.h: what a Krylov method applies in each iteration to converge sooner.
+/* gridsweep/preconditioner.h: preconditioners, which make a Krylov method converge sooner.
  *
- * A preconditioner computes x = M^-1 b. It is made from a factor (factor.h) or from the user's own
- * function. It belongs to the context that made it, and serves one solve at a time. */
+ * A preconditioner computes x = M^-1 b, where M approximates A. A Krylov method applies it in each
+ * iteration. Create it from one of these:
+ *
+ *   a factor: ILU(0), IC(0), DILU, SSOR, Jacobi   gsw_preconditioner_from_factor()     factor.h
+ *   a multigrid hierarchy, for large grids        gsw_preconditioner_from_multigrid()  multigrid.h
+ *   your own function                             gsw_preconditioner_from_callback()
+ *   whatever the library chooses                  gsw_choose()                         choice.h
+ *
+ * A preconditioner belongs to the context that it was created with, and serves one solve at a
+ * time. */
 #ifndef GRIDSWEEP_PRECONDITIONER_H
 #define GRIDSWEEP_PRECONDITIONER_H
 
@@ -14,26 +22,27 @@ extern "C" {
 
 typedef struct gsw_preconditioner gsw_preconditioner;
 
-/* Makes a preconditioner that solves with `factor`. The factor stays the user's and must outlive
- * the preconditioner; gsw_factor_refactor() gives both new values. On failure *preconditioner is
- * NULL. Errors: INVALID_ARGUMENT, UNSUPPORTED (the factor's vectors are fp32), OUT_OF_MEMORY. */
+/* Creates a preconditioner that solves with `factor`. The factor stays yours and must outlive the
+ * preconditioner. gsw_factor_refactor() gives both new values. On failure *preconditioner is NULL.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (the factor's vectors are fp32), OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *factor,
                                           gsw_preconditioner **preconditioner);
 
-/* Makes a preconditioner for vectors of `points` values from a callback (operator.h) that computes
- * y = M^-1 x; `user` is passed to each call. M^-1 must be the same linear map in every call: the
- * methods are not the flexible ones. The preconditioner keeps one vector, so that x and y of the
- * callback never overlap. On failure *preconditioner is NULL.
- * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
+/* Creates a preconditioner for vectors of `points` values from a callback (operator.h) that
+ * computes y = M^-1 x. It passes `user` to each call. M^-1 must be the same linear map in every
+ * call, because the methods here are not flexible ones. The preconditioner keeps one vector, so
+ * that x and y of the callback never overlap. On failure *preconditioner is NULL. Errors:
+ * INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_preconditioner_from_callback(gsw_context *context, int64_t points,
                                             gsw_apply_fn apply, void *user,
                                             gsw_preconditioner **preconditioner);
 
-/* x = M^-1 b. Both hold `points` fp64 values in the context's memory. x may be b; otherwise they
- * must not overlap. With CUDA the work is queued on the context's stream. Allocates nothing.
- * Errors: INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA), and what a callback returns. */
+/* x = M^-1 b, for methods of your own. b and x hold `points` fp64 values each in the context's
+ * memory. x may be b; otherwise they must not overlap. With CUDA the work is queued on the
+ * context's stream. The call allocates nothing. Errors: INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA),
+ * and what a callback returns. */
 GSW_API
 gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *preconditioner,
                                     const double *b, double *x);
@@ -42,12 +51,12 @@ gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *pr
 GSW_API
 int64_t gsw_preconditioner_points(const gsw_preconditioner *preconditioner);
 
-/* What it is, for reports: the name of the factor's kind, such as "ilu0"; "callback"; "none" for
- * NULL. Never NULL; lives as long as the preconditioner. */
+/* The name of the preconditioner, for reports: that of the factor's kind, such as "ilu0";
+ * "callback"; "none" for NULL. It is never NULL, and lives as long as the preconditioner. */
 GSW_API
 const char *gsw_preconditioner_name(const gsw_preconditioner *preconditioner);
 
-/* Frees a preconditioner, not the factor that it was made from; NULL is allowed. */
+/* Frees a preconditioner, but not the factor that it was created from. NULL is allowed. */
 GSW_API
 void gsw_preconditioner_destroy(gsw_preconditioner *preconditioner);
 

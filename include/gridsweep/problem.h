@@ -1,5 +1,9 @@
 /* gridsweep/problem.h: model problems to try, test and time the solvers with (host arrays).
  *
+ * Use gsw_problem_parse() for a text such as "poisson:64x64x64", which a user typed. Use
+ * gsw_problem_create() if you have the grid as numbers. poisson and hpcg are the usual first tests;
+ * lognormal is the hard symmetric problem; convection and random are not symmetric.
+ *
  *   poisson      -div grad on the unit spacing, Dirichlet; D2N5 where nz = 1, else D3N7
  *   anisotropic  the same with coefficients 1, 0.1 and 0.001 along x, y, z
  *   convection   diffusion and a constant wind (1, 0.7, 0.4), first-order upwind, cell Peclet
@@ -13,8 +17,8 @@
  *   random:SEED  uniform random off-diagonals in [-1, 1], diagonal 1 + the row's absolute sum, on
  *                the given stencil (D3N7 if none, D2N5 where nz = 1); not symmetric
  *
- * Random values depend only on seed, row and offset: the same on every machine and for every number
- * of threads. */
+ * Random values depend only on seed, row and offset. They are the same on every machine and for
+ * every number of threads. */
 #ifndef GRIDSWEEP_PROBLEM_H
 #define GRIDSWEEP_PROBLEM_H
 
@@ -26,32 +30,33 @@ extern "C" {
 
 typedef struct gsw_problem gsw_problem;
 
-/* Makes the problem `name` (as above) on `grid`. `stencil` may be NULL; it is used by random only
- * and refused elsewhere. fp64 values in host memory.
- * Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
+/* Creates the problem `name` (as above) on `grid`, with fp64 values in host memory. Only random
+ * uses `stencil`, and it may be NULL there; for the other problems it must be NULL. Errors:
+ * INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_grid *grid,
                               const gsw_stencil *stencil, gsw_problem **problem);
 
-/* The same from "NAME:NXxNYxNZ" (NZ may be left out for 2D), such as "poisson:64x64x64" or
- * "random:7:20x30x40". */
+/* The same from a text "NAME:NXxNYxNZ", such as "poisson:64x64x64" or "random:7:20x30x40". A 2D
+ * problem may leave out NZ. */
 GSW_API
 gsw_status gsw_problem_parse(gsw_context *context, const char *text, const gsw_stencil *stencil,
                              gsw_problem **problem);
 
-/* A view of the problem's matrix as stencil arrays; valid until the problem is destroyed. */
+/* A view of the problem's matrix as stencil arrays. It is valid until the problem is destroyed. */
 GSW_API
 const gsw_matrix *gsw_problem_matrix(const gsw_problem *problem);
 
-/* 1 where the matrix is symmetric. */
+/* 1 if the matrix is symmetric, else 0. */
 GSW_API
 int gsw_problem_symmetric(const gsw_problem *problem);
 
-/* count values uniform in [-1, 1] from a seed, the same on every machine. */
+/* Fills `values` with `count` numbers, uniform in [-1, 1]. They depend on the seed only and are the
+ * same on every machine. */
 GSW_API
 void gsw_random_vector(uint64_t seed, int64_t count, double *values);
 
-/* "NXxNY" or "NXxNYxNZ" into a grid; the whole text must match.
+/* Reads a grid from the text "NXxNY" or "NXxNYxNZ". The whole text must match.
  * Errors: INVALID_ARGUMENT (malformed, an extent < 1), OVERFLOW. */
 GSW_API
 gsw_status gsw_grid_parse(gsw_context *context, const char *text, gsw_grid *grid);

@@ -1,8 +1,9 @@
-/* gridsweep/status.h: what every call returns.
+/* gridsweep/status.h: the status that every call returns.
  *
- * Every function that can fail returns a gsw_status. GSW_SUCCESS is 0; everything else is an error
- * and leaves the outputs untouched unless the function's comment says otherwise. The sentence that
- * names the argument, the row or the file is kept in the context: see gsw_context_message(). */
+ * Every function that can fail returns a gsw_status. GSW_SUCCESS is 0; all other values are errors.
+ * An error leaves the outputs untouched, unless the function's comment says otherwise. The context
+ * keeps a sentence that names the argument, the row or the file: use gsw_context_message() in
+ * context.h. Use gsw_status_name() and gsw_status_text() if you have only the status. */
 #ifndef GRIDSWEEP_STATUS_H
 #define GRIDSWEEP_STATUS_H
 
@@ -12,7 +13,7 @@
 extern "C" {
 #endif
 
-/* One list makes the enum, the names and the texts. Values are fixed for ever; compare with the
+/* One list defines the enum, the names and the texts. The values never change; compare with the
  * enumerators, not with numbers. */
 #define GSW_STATUS_LIST(X)                                                                         \
     X(GSW_SUCCESS, 0, "success")                                                                   \
@@ -38,12 +39,12 @@ typedef enum gsw_status {
 #undef GSW_STATUS_ENUM
 } gsw_status;
 
-/* The enumerator's name, such as "GSW_ERROR_FORMAT"; "GSW_UNKNOWN_STATUS" for any other value.
- * Never NULL; static storage. */
+/* The enumerator's name, such as "GSW_ERROR_FORMAT"; "GSW_UNKNOWN_STATUS" for any other value. It
+ * is never NULL. Static storage. */
 GSW_API
 const char *gsw_status_name(gsw_status status);
 
-/* One plain sentence about the status; never NULL; static storage. */
+/* One plain sentence about the status. It is never NULL. Static storage. */
 GSW_API
 const char *gsw_status_text(gsw_status status);
 
