@@ -16,9 +16,9 @@
  *   LOWER, UPPER   repeated triangular solves with a part of A
  *   LU             repeated solves with factors L and U that you computed
  *
- * On large grids with diffusion or pressure, the iterations with every kind grow with the grid, but
- * with multigrid (multigrid.h) hardly. A factor is the better choice for small time steps,
- * convection, strong coupling along one axis, and coefficients that jump from cell to cell.
+ * With every kind the number of iterations grows with the grid. For diffusion or pressure on large
+ * grids use multigrid (multigrid.h), whose iterations hardly grow. A factor is the better choice
+ * for small time steps, for convection, and for strong coupling along one axis.
  *
  *   kind   M                                                       solves with M = first * second
  *   ILU0   L U, zero fill-in in the stencil's pattern, L unit      L, then U
@@ -29,7 +29,7 @@
  *   JACOBI diag(A)                                                 one scaling
  *   LOWER  the lower part of A with its diagonal                   one sweep
  *   UPPER  the upper part of A with its diagonal                   one sweep
- *   LU     L and U given by the user                               L, then U
+ *   LU     your own L and U                                        L, then U
  *
  * A gsw_factor holds one or two triangular parts. Their coefficients lie in the order in which the
  * sweep reads them, and each row is scaled by the reciprocal of its diagonal. A factor belongs to
@@ -63,18 +63,18 @@ typedef enum gsw_factor_kind {
     GSW_JACOBI = 4,
     GSW_FACTOR_LOWER = 5,
     GSW_FACTOR_UPPER = 6,
-    GSW_FACTOR_LU = 7 /* made by gsw_factor_create_lu() only */
+    GSW_FACTOR_LU = 7 /* gsw_factor_create_lu() only */
 } gsw_factor_kind;
 
-/* With all members but `size` 0: ILU(0), fp64 throughout, no transpose, refuse bad pivots. */
+/* If all members except `size` are 0: ILU(0), fp64 throughout, no transpose, refuse bad pivots. */
 typedef struct gsw_factor_options {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_factor_kind kind;
-    gsw_dtype factor_type; /* how coefficients are stored */
+    gsw_dtype factor_type; /* type of the stored coefficients; F32 saves up to half of the time */
     gsw_dtype vector_type; /* of b and x, and of the arithmetic: F64 with F64 or F32 factors,
                               F32 with F32 factors */
     int transpose;         /* nonzero: hold M transposed; solves are then with M^T */
-    int unit_diagonal;     /* LOWER, UPPER, and U of LU: diagonal is 1 whatever is stored */
+    int unit_diagonal;     /* LOWER, UPPER, and U of LU: the diagonal counts as 1 */
     double omega;          /* SSOR: 0 < omega < 2; 0 means 1 (symmetric Gauss-Seidel) */
     double pivot_shift;    /* > 0: a bad pivot becomes +-pivot_shift times the row's largest
                               |coefficient| instead of an error; 0: error */
@@ -82,7 +82,7 @@ typedef struct gsw_factor_options {
 
 typedef struct gsw_factor gsw_factor;
 
-/* What a factor is, for reports. */
+/* Describes a factor, for reports. */
 typedef struct gsw_factor_info {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_factor_kind kind;
@@ -90,76 +90,81 @@ typedef struct gsw_factor_info {
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t packed_bytes;   /* coefficients kept, padding included */
-    int64_t work_bytes;     /* everything else the factor keeps: rings, counters */
-    int64_t moved_bytes;    /* what one apply must move at least: coefficients once, each sweep's
-                               input and output vector once */
+    int64_t work_bytes;     /* everything else that the factor keeps: rings, counters */
+    int64_t moved_bytes;    /* bytes that one solve must move at least: coefficients once, each
+                               sweep's input and output vector once */
     int64_t shifted_pivots; /* pivots replaced in the last (re)factorisation */
     int64_t first_bad_row;  /* lowest row (0-based) whose pivot ended the last
                                factorisation, or -1 */
 } gsw_factor_info;
 
-/* Factorises `matrix` into a new factor. `options` may be NULL. Reads the matrix once (twice for
- * IC0 and for transposes); keeps no pointer to it. With CSR, a coupling outside the stencil is
- * refused with its row (JACOBI looks at the diagonal only, a transposed factor only for the
- * couplings that it takes: gsw_matrix_validate() finds the others). IC0 reads only the lower part,
- * diagonal included, and needs a stencil that has -o for each offset o.
+/* Factorises `matrix` into a new factor: the usual way to create one. `options` may be NULL. The
+ * call reads the matrix once (twice for IC0 and for transposes), and keeps no pointer to it. In a
+ * CSR it refuses a coupling outside the stencil, with its row. JACOBI checks the diagonal only, and
+ * a transposed factor only the couplings that it takes; gsw_matrix_validate() finds the others. IC0
+ * reads only the lower part, diagonal included, and needs a stencil that has -o for each offset o.
  *
- * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 it ends in
- * ZERO_PIVOT and the message gives the lowest such row; *factor is then NULL.
- * LOWER and UPPER take any diagonal: a zero divides when the solve runs.
+ * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 the call then ends
+ * in ZERO_PIVOT, the message names the lowest such row, and *factor is NULL. LOWER and UPPER accept
+ * any diagonal; a solve divides by a zero.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE,
  * TIMEOUT (CUDA). */
 GSW_API
 gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_factor_options *options, gsw_factor **factor);
 
-/* Packs the user's own factors: the lower part of `lower` (unit diagonal, whatever is stored) and
- * the upper part of `upper` with its diagonal. Both on the same grid and stencil; options->kind is
- * ignored. Errors as above. */
+/* Packs your own factors: the lower part of `lower`, whose diagonal counts as 1, and the upper part
+ * of `upper` with its diagonal. Both have the same grid and stencil. options->kind is ignored. The
+ * errors are those above. */
 GSW_API
 gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
                                 const gsw_matrix *upper, const gsw_factor_options *options,
                                 gsw_factor **factor);
 
-/* Takes new values for the same grid and stencil without allocating. A refused argument changes
- * nothing. After an error in the values (NOT_A_GRID, ZERO_PIVOT) or of the device the factor holds
- * no usable values, and every solve with it is refused until a refactor succeeds.
- * `upper` is used by kind LU only and NULL otherwise. */
+/* Gives a factor new values for the same grid and stencil without allocating. Use it in each time
+ * step instead of creating a factor again. A refused argument changes nothing. After an error in
+ * the values (NOT_A_GRID, ZERO_PIVOT) or of the device the factor holds no usable values. Every
+ * solve with it is then refused until a refactor succeeds. Only kind LU uses `upper`; it is NULL
+ * otherwise. */
 GSW_API
 gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                const gsw_matrix *upper);
 
-/* Solves M x = b (M^T x = b where the factor was made with transpose) for `count` right-hand
- * sides; column r starts at b + r*ldb and x + r*ldx (in values). x may be b (then ldb == ldx);
- * otherwise they must not overlap. Allocates nothing, except for the first solve with several
- * right-hand sides with CUDA: it allocates the hand-over memory of up to 8 of them and waits for
- * the stream. They are then swept together, so that the factor is read once for 4 of them. While
- * that first solve is captured in a graph it sweeps them one after the other instead. The same bits
- * for any number of threads. NaN and infinity in b travel along existing couplings only. Errors:
- * INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA, where an earlier solve can be meant). */
+/* Solves M x = b for `count` right-hand sides, or M^T x = b if the factor was created with
+ * transpose. Right-hand side r starts at b + r*ldb and its solution at x + r*ldx, in values. x may
+ * be b, with ldb == ldx; otherwise they must not overlap. The results have the same bits for any
+ * number of threads. NaN and infinity in b travel along existing couplings only.
+ *
+ * The call does not allocate, except: with CUDA the first solve with several right-hand sides
+ * allocates the hand-over memory of up to 8 of them and waits for the stream. From then on they are
+ * swept together, so that the factor is read once for 4 of them. If that first solve is captured in
+ * a graph, it sweeps them one after the other instead.
+ * Errors: INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA; it can come from an earlier solve). */
 GSW_API
 gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,
                             int64_t ldb, void *x, int64_t ldx);
 
-/* One of the two sweeps of gsw_factor_solve alone: which = 0 is the first, 1 the second. */
+/* Does one of the two sweeps of gsw_factor_solve() alone, for methods of your own: which = 0 is the
+ * first, 1 the second. */
 GSW_API
 gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
                             const void *b, int64_t ldb, void *x, int64_t ldx);
 
-/* Number of sweeps in a solve: 2, or 1 for LOWER and UPPER, 0 for JACOBI. */
+/* Number of sweeps in a solve: usually 2; 1 for LOWER and UPPER; 0 for JACOBI. */
 GSW_API
 int gsw_factor_sweeps(const gsw_factor *factor);
 
-/* The factors as a user would write them, as host CSR in fp64: `lower` receives L and `upper` U,
- * with M = L U (ILU0, LU: L has unit diagonal; IC0: U = L^T; DILU: L = E + L_A, U = I + E^-1 U_A;
- * LOWER: L only, UPPER: U only; either pointer may be NULL). The pattern is the whole stencil
- * inside the grid. Free with gsw_csr_free(). Not for JACOBI, SSOR or transposed factors.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY. */
+/* Copies the unscaled factors to host CSR in fp64, to look at them: `lower` receives L and `upper`
+ * U, with M = L U. ILU0 and LU: L has unit diagonal. IC0: U = L^T. DILU: L = E + L_A,
+ * U = I + E^-1 U_A. LOWER has L only, UPPER has U only, and the other pointer must be NULL. Either
+ * pointer may always be NULL. The pattern is the whole stencil inside the grid. Free both with
+ * gsw_csr_free(). JACOBI, SSOR and transposed factors are not supported. Errors: INVALID_ARGUMENT,
+ * UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
                               gsw_csr *lower, gsw_csr *upper);
 
-/* Fills *info, as many bytes as info->size says. Errors: INVALID_ARGUMENT (NULL, size). */
+/* Fills info->size bytes of *info. Errors: INVALID_ARGUMENT (NULL, size). */
 GSW_API
 gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info);
 
@@ -167,7 +172,7 @@ gsw_status gsw_factor_get_info(const gsw_factor *factor, gsw_factor_info *info);
 GSW_API
 const char *gsw_factor_kind_name(gsw_factor_kind kind);
 
-/* Frees a factor; NULL is allowed. */
+/* Frees a factor. NULL is allowed. */
 GSW_API
 void gsw_factor_destroy(gsw_factor *factor);
 

@@ -51,12 +51,12 @@ size_t gsw_dtype_size(gsw_dtype type);
 GSW_API
 size_t gsw_itype_size(gsw_itype type);
 
-/* Compressed sparse rows. A full matrix or only its lower or upper part, with or without its
- * diagonal: whatever entries are there are the matrix. Columns ascend strictly within a row. */
+/* Compressed sparse rows: a full matrix, or only its lower or upper part, with or without its
+ * diagonal. Entries that are not stored count as zeros. Columns ascend strictly within a row. */
 typedef struct gsw_csr {
     int64_t rows;         /* the matrix is rows x rows */
     int64_t nonzeros;     /* entries in `columns` and `values` */
-    const void *row_ptr;  /* rows + 1 indices: where each row begins, and the end */
+    const void *row_ptr;  /* rows + 1 indices: the beginning of each row, and the end */
     const void *columns;  /* nonzeros indices */
     const void *values;   /* nonzeros values */
     gsw_itype index_type; /* of row_ptr and columns */
@@ -64,9 +64,9 @@ typedef struct gsw_csr {
     int base; /* 0 or 1: the number of the first row and column */
 } gsw_csr;
 
-/* One contiguous array of grid points' values for each offset of the stencil, in the stencil's
- * order: values[e][row] couples `row` to the row at offset e. Entries whose neighbour lies outside
- * the grid are never used. An array that is NULL counts as all zeros. */
+/* Stencil arrays: one contiguous array per offset of the stencil, in the stencil's order, with one
+ * value per grid point. values[e][row] couples `row` to the row at offset e. Entries whose
+ * neighbour lies outside the grid are never used. An array that is NULL counts as all zeros. */
 typedef struct gsw_stencil_array {
     const void *const
         *values; /* stencil.count pointers (the pointer array is always on the host) */
@@ -75,7 +75,7 @@ typedef struct gsw_stencil_array {
 
 typedef enum gsw_format { GSW_FORMAT_CSR = 0, GSW_FORMAT_STENCIL = 1 } gsw_format;
 
-/* A matrix on a grid: what all solvers take. */
+/* A matrix on a grid. All solvers take one. */
 typedef struct gsw_matrix {
     gsw_grid grid;
     gsw_stencil stencil;
@@ -84,9 +84,9 @@ typedef struct gsw_matrix {
     gsw_stencil_array array; /* where format is GSW_FORMAT_STENCIL */
 } gsw_matrix;
 
-/* Fill *matrix from its parts. Entries of a CSR that are missing count as zeros, along which no NaN
- * or infinity travels in a solve. Nothing of the arrays is read. Errors: INVALID_ARGUMENT,
- * OVERFLOW. */
+/* These two fill *matrix from its parts: use the first for CSR, the second for one array per
+ * offset. Missing entries of a CSR count as zeros; NaN and infinity do not travel along them in a
+ * solve. Neither function reads the arrays. Errors: INVALID_ARGUMENT, OVERFLOW. */
 GSW_API
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix);
@@ -95,52 +95,57 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
                                    const gsw_stencil *stencil, const gsw_stencil_array *array,
                                    gsw_matrix *matrix);
 
-/* Reads the whole matrix once and checks all that the solvers assume. For CSR it refuses row
- * pointers that descend or leave the arrays, columns out of range, out of order or repeated, and
- * couplings outside the stencil. The message names the first offending row (counted from the
- * matrix's base) and column or offset. NaN and infinity are allowed: they are data.
+/* Reads the structure of the matrix once and checks everything that the solvers assume. Use it for
+ * arrays that you did not create. For CSR it refuses row pointers that descend or leave the arrays,
+ * columns out of range, out of order or repeated, and couplings outside the stencil. The message
+ * names the first offending row (counted from the matrix's base) and its column or offset. NaN and
+ * infinity are allowed: they are data.
  *
- * The arrays are in the context's memory; a context with CUDA takes host arrays as well, and looks
- * at them on the host. With device arrays it waits for the stream. Bytes moved: row pointers and
- * columns once. Errors: INVALID_ARGUMENT, NOT_A_GRID; with device arrays also OUT_OF_MEMORY,
- * DEVICE, and those of the solves before. */
+ * The arrays are in the context's memory. A context with CUDA takes host arrays as well, and checks
+ * them on the host. With device arrays the call waits for the stream. Bytes moved: row pointers and
+ * columns once.
+ * Errors: INVALID_ARGUMENT, NOT_A_GRID; with device arrays also OUT_OF_MEMORY, DEVICE, and those of
+ * earlier solves. */
 GSW_API
 gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
 
-/* Finds grid and stencil of a CSR matrix in natural order from its column offsets, in one pass over
- * the entries. Host arrays.
+/* Finds the grid and the stencil of a CSR matrix in natural order from its column offsets, in one
+ * pass over the entries. The arrays are host arrays.
  *
- * `extents` NULL: the grid is inferred; of several explanations the one with the smallest stencil
- * is taken, named stencils first, then the larger nx. `extents` given: that grid is used (this
- * overrides an ambiguous axis order) and only the stencil is found. The stencil is the smallest
- * named one that holds all couplings, else exactly the offsets that occur (and the centre).
+ * If `extents` is NULL, the call infers the grid. If several grids explain the matrix, it takes the
+ * one with the smallest stencil, named stencils first, then the larger nx. If `extents` is given,
+ * it uses that grid and finds only the stencil; do this where the order of the axes is ambiguous.
+ * The stencil is the smallest named one that holds all couplings, else exactly the offsets that
+ * occur and the centre.
  *
- * Couplings around a periodic grid are taken only where `extents` is given, as the long offsets
- * that they are; the extents of periodic axes are at most GSW_OFFSET_MAX + 1 then. Errors:
- * INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
- * message. The message says so where the matrix is a periodic grid, or a grid whose rows are in
- * another order. To tell costs a few passes more. */
+ * Couplings around a periodic grid need `extents`. They become long offsets, so each periodic axis
+ * has at most GSW_OFFSET_MAX + 1 points.
+ * Errors: INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
+ * message. The message also says if the matrix is a periodic grid, or a grid whose rows are in
+ * another order; this check takes a few more passes. */
 GSW_API
 gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
                       gsw_grid *grid, gsw_stencil *stencil);
 
-/* Makes a CSR copy of a part of a matrix in newly allocated host arrays: columns ascend, base 0.
- * Stencil arrays: every coupling inside the grid becomes an entry, zeros too. CSR: the entries of
- * that part as they are. The diagonal belongs to every part. Free with gsw_csr_free().
- * Host arrays. Errors: INVALID_ARGUMENT, OVERFLOW (int32 indices too small), OUT_OF_MEMORY. */
+/* Copies a part of a matrix to a CSR in newly allocated host arrays: columns ascend, base 0. From
+ * stencil arrays every coupling inside the grid becomes an entry, also a zero. From a CSR the copy
+ * holds the entries of that part unchanged. The diagonal belongs to every part. The arrays of
+ * `matrix` are host arrays, too. Free the copy with gsw_csr_free().
+ * Errors: INVALID_ARGUMENT, OVERFLOW (int32 indices too small), OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw_part part,
                              gsw_itype index_type, gsw_csr *csr);
 
-/* Frees the arrays of a CSR that the library allocated and sets it to {0}; NULL is allowed. */
+/* Frees the arrays of a CSR that the library allocated, and sets it to {0}. NULL is allowed. */
 GSW_API
 void gsw_csr_free(gsw_csr *csr);
 
-/* y = A x, or r = b - A x. Vectors of `vector_type`, one value per point; y (r) must not overlap x;
- * r may be b, otherwise they must not overlap. Bytes moved: the matrix once, x and y (and b) once.
- * Types: vector_type F64 with values F64 or F32; vector_type F32 with values F32.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_A_GRID (a stencil's CSR row out of bounds is not
- * looked for here: see gsw_matrix_validate). */
+/* gsw_spmv() computes y = A x, gsw_residual() r = b - A x. Vectors have type `vector_type` and one
+ * value per point. y and r must not overlap x. r may be b; otherwise they must not overlap. Bytes
+ * moved: the matrix once, x and y (and b) once. Types: vector_type F64 with values F64 or F32;
+ * vector_type F32 with values F32. The calls do not look for rows or columns out of bounds: see
+ * gsw_matrix_validate().
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, NOT_A_GRID. */
 GSW_API
 gsw_status gsw_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
                     const void *x, void *y);
