@@ -1,8 +1,19 @@
-/* gridsweep/krylov.h: preconditioned Krylov solvers.
+/* gridsweep/krylov.h: preconditioned Krylov solvers for A x = b.
  *
- * A is a gsw_operator and M a gsw_preconditioner, made from the library's objects or from
- * callbacks. All methods solve A x = b in fp64, starting from the x that is passed in. They stop
- * when the residual norm is at most max(rtol * reference, atol):
+ * A is a gsw_operator and M a gsw_preconditioner; both come from the library's objects or from
+ * callbacks. All methods work in fp64 and begin with the x that is passed in. Which method to use:
+ *
+ *   gsw_cg()          A and M symmetric positive definite; the cheapest iterations
+ *   gsw_bicgstab()    any other regular A; few vectors; two products with A and two with M^-1 per
+ *                     iteration
+ *   gsw_gmres()       any other regular A; one product with A and one with M^-1 per iteration, but
+ *                     it keeps restart + 2 vectors. Use it if BiCGSTAB breaks down. Between
+ *                     restarts its residual norm never grows
+ *   gsw_richardson()  M is nearly A, such as a multigrid cycle; also to study what M does alone
+ *   gsw_krylov()      the method is a variable, such as the one that gsw_choose() returns
+ *
+ * A method stops when the residual norm is at most max(rtol * reference, atol). Use the norm TRUE
+ * unless you compare with a program that uses the other:
  *
  *   GSW_NORM_TRUE            norm ||b - A x||, reference ||b||. GMRES and BiCGSTAB precondition
  *                            from the right.
@@ -10,46 +21,47 @@
  *   GSW_NORM_PRECONDITIONED  norm ||M^-1 (b - A x)||, reference ||M^-1 b||. GMRES and BiCGSTAB
  *                            precondition from the left. (PETSc's defaults)
  *
- * "Converged" is a statement about the x that is returned: its residual, computed anew as
- * b - (A x), meets the tolerance. In PRECONDITIONED mode that is the norm of M^-1 (b - A x). During
- * the iteration the norm is the method's own recurrence, from which rounding errors keep the truth
- * apart. Where the recurrence has met the tolerance and the true residual has not, the method
- * begins again from x: this replaces the recurrence's residual by the true one. Iterations are
- * counted on. The solve has stagnated, and ends as NOT_CONVERGED, when
+ * "Converged" is a statement about the returned x: its residual b - A x, computed anew, meets the
+ * tolerance. In PRECONDITIONED mode the norm of M^-1 (b - A x) does. During the iteration the norm
+ * comes from the method's own recurrence, which rounding errors separate from the true residual. If
+ * the recurrence meets the tolerance and the true residual does not, the method begins again from
+ * x. This replaces the recurrence's residual by the true one, and the iterations go on counting.
+ * The solve has stagnated, and ends as NOT_CONVERGED, if
  *
  *   - two rounds in succession have not halved the true residual, or
- *   - rounding makes b - A x uncertain by more than the tolerance. The size of that is estimated as
- *     eps ||A S x||, where S changes signs at random: the terms of A x without their cancellation.
- *     An x that has grown huge, as with a singular matrix, is found out by this.
+ *   - rounding makes b - A x uncertain by more than the tolerance. The estimate of this uncertainty
+ *     is eps ||A S x||, where S changes signs at random, so that the terms of A x do not cancel.
+ *     This detects an x that has grown huge, as with a singular matrix.
  *
- * Each round takes one product with A for the true residual at its end, and one for the estimate.
- * GMRES takes one more in a solve, and with a preconditioner one more M^-1, to see whether its
- * first product vanishes. A null vector takes two at the start. A solve that fails takes up to five
- * more products to name the reason.
+ * Each round ends with two products with A: one for the true residual, one for the estimate. GMRES
+ * takes one more product per solve, and with a preconditioner one more M^-1, to check whether its
+ * first product vanishes. A null vector takes two products at the start. A solve that fails takes
+ * up to five more products to find the reason.
  *
  * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b for the x that is
  * orthogonal to v, where P = I - v v' / v'v. For a symmetric A this is the least-squares solution
- * of least norm. ||b|| above and the residual are then those of P b; `removed` in the result is
- * the part of b that was left out. A v is checked before: it must vanish to six digits of its
- * terms. The projection follows each product with A and each M^-1: 40 bytes per point each.
+ * of least norm. ||b|| above and the residual are then those of P b. `removed` in the result is
+ * the part of b that was left out. The solve first checks A v: it must vanish to six digits of its
+ * terms. The projection follows each product with A and each M^-1, and moves 40 bytes per point
+ * each time.
  *
- * GSW_RICHARDSON is the stationary iteration x += M^-1 (b - A x): what M does on its own, such as a
- * multigrid cycle (multigrid.h) as a solver. It needs neither symmetry nor a definite matrix, and
- * each of its norms is that of the true residual: nothing drifts. It converges where M^-1 A is
- * close enough to the identity, which Jacobi and no preconditioner seldom are. It ends as
- * NOT_CONVERGED, with `stagnated` set, where the norm exceeds 1e5 times the first one (the message
- * says "diverged"), or where 100 iterations have not reduced the least norm by a hundredth.
+ * Richardson is the stationary iteration x += M^-1 (b - A x). It needs neither symmetry nor a
+ * definite matrix. Each of its norms is that of the true residual, so nothing drifts. It converges
+ * if M^-1 A is close enough to the identity. Jacobi, or no preconditioner, is seldom close enough.
+ * It ends as NOT_CONVERGED, with `stagnated` set, in two cases: the norm exceeds 1e5 times the
+ * first one (the message says "diverged"), or 100 iterations have not reduced the least norm by a
+ * hundredth.
  *
- * On a device the scalars of CG and BiCGSTAB stay beside the vectors, and each group of vector
- * operations is one kernel that makes the next scalars as well: nothing in an iteration waits for
- * the host. The host queues the next iterations while one runs, and reads how it went a few
- * iterations late. Iterations that are queued when the method ends change nothing: x is the iterate
- * at which it ended. With a monitor, which may stop any iteration, the host waits once in each.
- * GMRES and Richardson wait once in each step.
+ * CUDA: the scalars of CG and BiCGSTAB stay on the device beside the vectors. Each group of vector
+ * operations is one kernel, which also computes the next scalars, so no iteration waits for the
+ * host. The host queues the next iterations while one runs, and reads the residual a few iterations
+ * late. Iterations that are queued when the method ends change nothing: x is the iterate at which
+ * it ended. A monitor may stop any iteration, so with a monitor the host waits once per iteration.
+ * GMRES and Richardson wait once per step.
  *
- * Bytes moved per point in an iteration, products with A and M^-1 not counted: CG 104;
- * BiCGSTAB 152 with a preconditioner from the right, else 144; Richardson 48; step k of a cycle of
- * GMRES, counted from 0, 16 k + 48 and 8 more for each eight vectors.
+ * Bytes moved per point and iteration, without the products with A and M^-1: CG 104; BiCGSTAB 152
+ * with a preconditioner from the right, else 144; Richardson 48. Step k of a cycle of GMRES,
+ * counted from 0, moves 16 k + 48, and 8 more for each eight vectors.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapters 6, 7 and 9; van der
  * Vorst (1992) for BiCGSTAB. GMRES uses classical Gram-Schmidt without refinement and Givens
@@ -68,8 +80,8 @@ typedef enum gsw_norm { GSW_NORM_TRUE = 0, GSW_NORM_PRECONDITIONED = 1 } gsw_nor
 
 typedef enum gsw_nullspace {
     GSW_NULLSPACE_NONE = 0,     /* the matrix is not singular */
-    GSW_NULLSPACE_CONSTANT = 1, /* it maps constant vectors to 0: pure Neumann conditions */
-    GSW_NULLSPACE_VECTOR = 2    /* it maps null_vector to 0 */
+    GSW_NULLSPACE_CONSTANT = 1, /* A maps constant vectors to 0: pure Neumann conditions */
+    GSW_NULLSPACE_VECTOR = 2    /* A maps null_vector to 0 */
 } gsw_nullspace;
 
 typedef enum gsw_method {
@@ -79,13 +91,14 @@ typedef enum gsw_method {
     GSW_RICHARDSON = 3
 } gsw_method;
 
-/* Called with iteration 0 and after every iteration; `residual` is the current norm divided by the
- * reference. Return nonzero to stop: the solver then ends with GSW_ERROR_STOPPED and the x of that
- * iteration (GMRES: of the last restart or later). Iterations ascend by one. Where the recurrence
- * is replaced by the true residual, the next norm can be larger than the last. */
+/* A solver calls the monitor with iteration 0 and after every iteration. `residual` is the current
+ * norm divided by the reference. Return nonzero to stop: the solver then ends with
+ * GSW_ERROR_STOPPED and the x of that iteration (GMRES: of the last restart or later). Iterations
+ * ascend by one. When the true residual replaces the recurrence, the next norm can be larger than
+ * the last. */
 typedef int (*gsw_monitor_fn)(void *user, int64_t iteration, double residual);
 
-/* All members but `size` are 0 for the defaults. */
+/* For the defaults set all members except `size` to 0. */
 typedef struct gsw_krylov_options {
     size_t size;            /* sizeof this struct, set by the caller */
     double rtol;            /* >= 0; 0 means 1e-8 unless atol is given */
@@ -100,39 +113,40 @@ typedef struct gsw_krylov_options {
                                 context's memory, of any length but 0; it must not overlap x */
 } gsw_krylov_options;
 
-/* Filled by the library, as many bytes as `size` says. residual and recurrence are NaN where none
- * could be computed, as after an error of a callback. */
+/* The library fills `size` bytes. residual and recurrence are NaN if they could not be computed, as
+ * after an error of a callback. */
 typedef struct gsw_krylov_result {
     size_t size; /* sizeof this struct, set by the caller */
     int64_t iterations;
     int converged;        /* 1: the true residual of x meets the tolerance */
     int stagnated;        /* 1: NOT_CONVERGED because more iterations would not help */
-    int64_t replacements; /* how often the recurrence was replaced by the true residual */
+    int64_t replacements; /* how often the true residual replaced the recurrence */
     double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
     double recurrence;    /* the method's own last norm / reference */
     double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
     double solve_ms;      /* wall time of the call */
 } gsw_krylov_result;
 
-/* Solves with a method. `M` is the preconditioner, or NULL for none. b and x hold one fp64 value
- * per point, in the context's memory, and must not overlap. `options` may be NULL. *result (may be
- * NULL) is filled on every return except where an argument is refused. x then holds the last
- * iterate, which need not be the best one: a method may diverge, such as CG with a matrix that is
- * not symmetric, and max_iterations is what bounds that. b = 0 gives x = 0 at once.
+/* Solves A x = b with `method`. `M` is the preconditioner, or NULL for none. b and x hold one fp64
+ * value per point, in the context's memory, and must not overlap. `options` and `result` may be
+ * NULL. The call fills *result on every return, unless an argument is refused. x then holds the
+ * last iterate, which need not be the best one. A method may diverge, such as CG with a matrix that
+ * is not symmetric; max_iterations limits this. b = 0 gives x = 0 at once.
  *
- * Work vectors (CG 3; BiCGSTAB 5, or 7 with a preconditioner from the right; GMRES restart + 2;
- * Richardson 3) are allocated at the start and freed at the end; two more with a null vector.
- * Results are the same bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED,
- * OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`);
- * BREAKDOWN (the message says which scalar vanished, and tells a singular matrix from an indefinite
- * one: CG with p'Ap or r'z of both signs or 0, BiCGSTAB with rho, omega or A p zero, GMRES with a
- * singular projected matrix or A r zero); NON_FINITE; STOPPED. */
+ * The call allocates work vectors and frees them at the end: CG 3; BiCGSTAB 5, or 7 with a
+ * preconditioner from the right; GMRES restart + 2; Richardson 3; with a null vector two more. The
+ * results have the same bits for any number of threads.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the
+ * limit of iterations, or `stagnated`); BREAKDOWN (the message names the scalar that vanished, and
+ * distinguishes a singular matrix from an indefinite one: CG with p'Ap or r'z of both signs or 0,
+ * BiCGSTAB with rho, omega or A p zero, GMRES with a singular projected matrix or A r zero);
+ * NON_FINITE; STOPPED. */
 GSW_API
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
                       void *x, gsw_krylov_result *result);
 
-/* The same by name. */
+/* The same with a fixed method. The comment at the top of this header says when to use which. */
 GSW_API
 gsw_status gsw_cg(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                   const gsw_krylov_options *options, const void *b, void *x,
