@@ -62,10 +62,10 @@ gsw_status gsw_mm_write_vector(gsw_context *context, const char *path, const dou
  */
 typedef int (*gsw_write_fn)(void *user, const char *bytes, size_t size);
 
-/* These two pass the same text to a callback, which can write to a stream, a buffer, or a file that
- * the program creates in its own way. Messages use `name` in place of the file's name. `user` is
- * passed to each call. After an error the callback may have received a part of the text.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, IO if the callback fails. */
+/* These two pass the same text to a callback. It can write to a stream, to a buffer, or to a file
+ * that the program creates in its own way. Messages use `name` in place of the file's name. `user`
+ * is passed to each call. After an error the callback may have received a part of the text. Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, IO if the callback fails. */
 GSW_API
 gsw_status gsw_mm_print_matrix(gsw_context *context, const char *name, gsw_write_fn write,
                                void *user, const gsw_csr *csr, const char *comment);

@@ -29,28 +29,28 @@
  * The solve has stagnated, and ends as NOT_CONVERGED, if
  *
  *   - two rounds in succession have not halved the true residual, or
- *   - rounding makes b - A x uncertain by more than the tolerance. The estimate of this uncertainty
- *     is eps ||A S x||, where S changes signs at random, so that the terms of A x do not cancel.
- *     This detects an x that has grown huge, as with a singular matrix.
+ *   - rounding makes b - A x uncertain by more than the tolerance. It is estimated as
+ *     eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. This
+ * detects an x that has grown huge, as with a singular matrix.
  *
  * Each round ends with two products with A: one for the true residual, one for the estimate. GMRES
  * takes one more product per solve, and with a preconditioner one more M^-1, to check whether its
  * first product vanishes. A null vector takes two products at the start. A solve that fails takes
  * up to five more products to find the reason.
  *
- * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b for the x that is
- * orthogonal to v, where P = I - v v' / v'v. For a symmetric A this is the least-squares solution
- * of least norm. ||b|| above and the residual are then those of P b. `removed` in the result is
- * the part of b that was left out. The solve first checks A v: it must vanish to six digits of its
- * terms. The projection follows each product with A and each M^-1, and moves 40 bytes per point
- * each time.
+ * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b with
+ * P = I - v v' / v'v. The solution x is orthogonal to v. For a symmetric A this is the
+ * least-squares solution of least norm. ||b|| above and the residual are then those of P b.
+ * `removed` in the result is the part of b that was left out. The solve first checks A v: it must
+ * vanish to six digits of its terms. The projection follows each product with A and each M^-1, and
+ * moves 40 bytes per point each time.
  *
  * Richardson is the stationary iteration x += M^-1 (b - A x). It needs neither symmetry nor a
  * definite matrix. Each of its norms is that of the true residual, so nothing drifts. It converges
  * if M^-1 A is close enough to the identity. Jacobi, or no preconditioner, is seldom close enough.
- * It ends as NOT_CONVERGED, with `stagnated` set, in two cases: the norm exceeds 1e5 times the
- * first one (the message says "diverged"), or 100 iterations have not reduced the least norm by a
- * hundredth.
+ * It ends as NOT_CONVERGED, with `stagnated` set, in two cases. Either the norm exceeds 1e5 times
+ * the first one (the message says "diverged"), or 100 iterations have not reduced the least norm by
+ * a hundredth.
  *
  * CUDA: the scalars of CG and BiCGSTAB stay on the device beside the vectors. Each group of vector
  * operations is one kernel, which also computes the next scalars, so no iteration waits for the
@@ -133,14 +133,13 @@ typedef struct gsw_krylov_result {
  * last iterate, which need not be the best one. A method may diverge, such as CG with a matrix that
  * is not symmetric; max_iterations limits this. b = 0 gives x = 0 at once.
  *
- * The call allocates work vectors and frees them at the end: CG 3; BiCGSTAB 5, or 7 with a
- * preconditioner from the right; GMRES restart + 2; Richardson 3; with a null vector two more. The
- * results have the same bits for any number of threads.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the
- * limit of iterations, or `stagnated`); BREAKDOWN (the message names the scalar that vanished, and
- * distinguishes a singular matrix from an indefinite one: CG with p'Ap or r'z of both signs or 0,
- * BiCGSTAB with rho, omega or A p zero, GMRES with a singular projected matrix or A r zero);
- * NON_FINITE; STOPPED. */
+ * The call allocates work vectors and frees them at the end. CG needs 3, BiCGSTAB 5 (7 with a
+ * preconditioner from the right), GMRES restart + 2, Richardson 3. A null vector needs two more.
+ * The results have the same bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED,
+ * OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`);
+ * BREAKDOWN (the message names the scalar that vanished, and distinguishes a singular matrix from
+ * an indefinite one: CG with p'Ap or r'z of both signs or 0, BiCGSTAB with rho, omega or A p zero,
+ * GMRES with a singular projected matrix or A r zero); NON_FINITE; STOPPED. */
 GSW_API
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,

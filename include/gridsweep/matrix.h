@@ -14,9 +14,9 @@
  * They are host arrays with the CPU backend and device arrays with CUDA, unless a function says
  * otherwise. Each array needs only the alignment of its type.
  *
- * Order of summation: products (gsw_spmv, gsw_residual) and the reference sweep add a row's
- * products in ascending order of columns, one fused multiply-add each if the processor has it. This
- * is the canonical arithmetic. The other sweeps sum a row in an order of their own:
+ * Order of summation: gsw_spmv(), gsw_residual() and the reference sweep add a row's products in
+ * ascending order of columns. Each is one fused multiply-add if the processor has it. This is the
+ * canonical arithmetic. The other sweeps sum a row in an order of their own:
  *
  *   line, CPU      from the farthest neighbour to the nearest in the direction of the sweep
  *   line, CUDA     the row times the reciprocal of its diagonal; the neighbours in other lines
@@ -96,10 +96,10 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
                                    gsw_matrix *matrix);
 
 /* Reads the structure of the matrix once and checks everything that the solvers assume. Use it for
- * arrays that you did not create. For CSR it refuses row pointers that descend or leave the arrays,
- * columns out of range, out of order or repeated, and couplings outside the stencil. The message
- * names the first offending row (counted from the matrix's base) and its column or offset. NaN and
- * infinity are allowed: they are data.
+ * arrays that you did not create. In a CSR it refuses row pointers that descend or leave the
+ * arrays. It refuses columns that are out of range, out of order or repeated, and couplings outside
+ * the stencil. The message names the first offending row (counted from the matrix's base) and its
+ * column or offset. NaN and infinity are allowed: they are data.
  *
  * The arrays are in the context's memory. A context with CUDA takes host arrays as well, and checks
  * them on the host. With device arrays the call waits for the stream. Bytes moved: row pointers and
@@ -121,8 +121,8 @@ gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
  * Couplings around a periodic grid need `extents`. They become long offsets, so each periodic axis
  * has at most GSW_OFFSET_MAX + 1 points.
  * Errors: INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
- * message. The message also says if the matrix is a periodic grid, or a grid whose rows are in
- * another order; this check takes a few more passes. */
+ * message. The message also says if the grid is periodic or its rows are in another order; this
+ * check takes a few more passes. */
 GSW_API
 gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
                       gsw_grid *grid, gsw_stencil *stencil);

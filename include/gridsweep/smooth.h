@@ -27,8 +27,8 @@ extern "C" {
  * is scratch: its contents are undefined before and after. The call allocates nothing. With CUDA it
  * returns when everything is queued on the context's stream.
  *
- * Bytes moved per step: the matrix and the factor once, x 3 times, b once, work 6 times (4 times
- * with a factor of one sweep).
+ * Bytes moved per step: the matrix, the factor and b once, x 3 times, work 6 times (4 times with a
+ * factor of one sweep).
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (a factor with fp32 vectors), DEVICE, TIMEOUT (CUDA). */
 GSW_API
 gsw_status gsw_smooth(gsw_context *context, const gsw_matrix *matrix, gsw_factor *factor,

@@ -37,7 +37,7 @@ typedef struct gsw_sptrsv_options {
 } gsw_sptrsv_options;
 
 /* Solves T x = b for `count` right-hand sides. Right-hand side r starts at b + r*ldb and its
- * solution at x + r*ldx, in values; ldb and ldx are at least the number of points if count > 1. x
+ * solution at x + r*ldx, in values. If count > 1, ldb and ldx are at least the number of points. x
  * may be b, with ldb == ldx (in place); otherwise they must not overlap. `options` may be NULL for
  * the defaults.
  *
@@ -47,11 +47,11 @@ typedef struct gsw_sptrsv_options {
  *
  * With CUDA the solve is queued on the context's stream and the call returns at once. Errors of a
  * kernel (TIMEOUT, NOT_A_GRID) are reported later: see gsw_context_synchronize(). Nothing is
- * analysed. If a CSR holds every coupling inside the grid, or every one of the solved part, its
- * number of entries and its row pointers at the ends of lines show this. The solve then reads
- * values, b, x and only one column index per line. It does not notice a coupling outside the
- * stencil in such a matrix; gsw_matrix_validate() finds it. The first solve on a grid with more
- * lines than any before allocates 8 bytes per line. Later solves allocate nothing and can be
+ * analysed. A CSR is complete if it holds every coupling inside the grid, or every one of the
+ * solved part. Its number of entries and its row pointers at the ends of lines show this. The solve
+ * then reads values, b, x and only one column index per line. It does not notice a coupling outside
+ * the stencil in a complete CSR; gsw_matrix_validate() finds it. The first solve on a grid with
+ * more lines than any before allocates 8 bytes per line. Later solves allocate nothing and can be
  * captured in a CUDA graph. Solving out of place is faster than in place, because x can then hold
  * marks during the solve.
  *
