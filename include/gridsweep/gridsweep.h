@@ -14,7 +14,7 @@
  *   A x = b, symmetric positive definite A    gsw_cg() with IC0 or multigrid    krylov.h
  *   A x = b, any other regular A              gsw_bicgstab() or gsw_gmres()     krylov.h
  *                                             with ILU0 or multigrid
- *   a preconditioner made of sweeps           gsw_factor                        factor.h
+ *   a preconditioner that uses sweeps         gsw_factor                        factor.h
  *   large grids with diffusion or pressure    gsw_multigrid                     multigrid.h
  *   a smoother for your own multigrid         gsw_smooth()                      smooth.h
  *   a matrix that you never store             gsw_operator from a callback      operator.h

@@ -28,10 +28,10 @@
  * x. This replaces the recurrence's residual by the true one, and the iterations go on counting.
  * The solve has stagnated, and ends as NOT_CONVERGED, if
  *
- *   - two rounds in succession have not halved the true residual, or
- *   - rounding makes b - A x uncertain by more than the tolerance. It is estimated as
- *     eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. This
- * detects an x that has grown huge, as with a singular matrix.
+ * - two rounds in succession have not halved the true residual, or
+ * - rounding makes b - A x uncertain by more than the tolerance. This uncertainty is estimated as
+ *   eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. The estimate
+ *   detects an x that has grown huge, as with a singular matrix.
  *
  * Each round ends with two products with A: one for the true residual, one for the estimate. GMRES
  * takes one more product per solve, and with a preconditioner one more M^-1, to check whether its
@@ -59,9 +59,9 @@
  * it ended. A monitor may stop any iteration, so with a monitor the host waits once per iteration.
  * GMRES and Richardson wait once per step.
  *
- * Bytes moved per point and iteration, without the products with A and M^-1: CG 104; BiCGSTAB 152
- * with a preconditioner from the right, else 144; Richardson 48. Step k of a cycle of GMRES,
- * counted from 0, moves 16 k + 48, and 8 more for each eight vectors.
+ * Bytes moved per point and iteration, without the products with A and M^-1: CG moves 104 and
+ * Richardson 48. BiCGSTAB moves 152 with a preconditioner from the right, else 144. Step k of a
+ * cycle of GMRES, counted from 0, moves 16 k + 48, and 8 more for each eight vectors.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapters 6, 7 and 9; van der
  * Vorst (1992) for BiCGSTAB. GMRES uses classical Gram-Schmidt without refinement and Givens

@@ -179,7 +179,7 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
 /* Does one cycle for A x = b from the guess 0. b and x hold one fp64 value per point of the finest
  * grid, in the context's memory. x may be b; otherwise they must not overlap. The call allocates
  * nothing. The result has the same bits for any number of threads. NaN and infinity in b give NaN
- * and infinity in x.
+ * or infinity in x.
  * Errors: INVALID_ARGUMENT. */
 GSW_API
 gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, const double *b,
