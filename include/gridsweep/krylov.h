@@ -25,7 +25,7 @@
  * tolerance. In PRECONDITIONED mode the norm of M^-1 (b - A x) does. During the iteration the norm
  * comes from the method's own recurrence, which rounding errors separate from the true residual. If
  * the recurrence meets the tolerance and the true residual does not, the method begins again from
- * x. This replaces the recurrence's residual by the true one, and the iterations go on counting.
+ * x. This replaces the recurrence's residual by the true one; the count of iterations continues.
  * The solve has stagnated, and ends as NOT_CONVERGED, if
  *
  * - two rounds in succession have not halved the true residual, or

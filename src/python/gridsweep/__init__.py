@@ -1,16 +1,23 @@
-"""gridsweep: exact sparse triangular solves on regular grids, and preconditioners made of them.
+"""gridsweep: exact sparse triangular solves on regular grids, and preconditioners that use them.
 
-    factor = gridsweep.ilu0(A)                     # grid and stencil are found
-    x, info = gridsweep.bicgstab(A, b, M=factor)   # if info: it did not converge
-    x, info = scipy.sparse.linalg.gmres(A, b, M=factor)
-    x, info = gridsweep.cg(A, b, M=gridsweep.multigrid(A))   # A symmetric
-    y = gridsweep.sptrsv(A, b, lower=True)         # one triangular solve on A itself
+The rows of a matrix are grid points in natural order, x fastest. The package finds the grid and the
+stencil. For most systems combine one of these preconditioners with a Krylov method:
 
-    gridsweep.smooth(A, factor, b, x, sweeps=2)    # x = x + M^-1 (b - A x), twice
+    A symmetric positive definite, large grid   x, info = cg(A, b, M=multigrid(A))
+    A symmetric positive definite               x, info = cg(A, b, M=ic0(A))
+    other A                                     x, info = bicgstab(A, b, M=ilu0(A))
+    with SciPy's solvers                        x, info = scipy.sparse.linalg.gmres(A, b, M=ilu0(A))
 
-Rows are grid points in natural order, x fastest. This package calls the C library libgridsweep,
-which pip builds with it, through ctypes. The environment variable GRIDSWEEP_LIBRARY names another
-one.
+    if info: ...                                # the solve did not converge
+
+Other tasks:
+
+    y = sptrsv(A, b, lower=True)                # one triangular solve, A used once
+    factor = triangular(A, lower=True)          # many triangular solves with one A
+    smooth(A, factor, b, x, sweeps=2)           # two steps x = x + M^-1 (b - A x)
+
+This package calls the C library libgridsweep through ctypes; pip builds the library with the
+package. The environment variable GRIDSWEEP_LIBRARY can name another library file.
 """
 
 from ._arrays import detect

@@ -1,4 +1,4 @@
-"""Vectors and matrices as addresses: what is used in place, what is copied, what is refused."""
+"""Vectors and matrices as addresses: which arrays are used in place, copied or refused."""
 
 from ctypes import byref, c_double, c_float, c_int32, c_int64
 from typing import Any, Optional, Tuple
@@ -16,11 +16,11 @@ _INTERFACE = "__cuda_array_interface__"
 
 
 class _View:
-    """Address, shape, dtype and strides (bytes) of a NumPy array, of a device array or of a DLPack
-    tensor, whose producer is then the array.
+    """Address, shape, dtype and strides (bytes) of a NumPy array, a device array or a DLPack tensor.
+    `array` is then the tensor's producer.
 
-    A vector has in `count` its columns and in `ld` the values from one to the next, or None where
-    a column does not lie in one piece. The view keeps the array alive.
+    For vectors, `count` is the number of right-hand sides and `ld` their distance in values. `ld` is
+    None if a right-hand side is not contiguous. The view keeps the array alive.
     """
 
     def __init__(self, array):
@@ -38,7 +38,7 @@ class _View:
             self.shape = tuple(about["shape"])
             self.address, read_only = about["data"]
             self.writable = not read_only
-            # No strides stand for C order.
+            # Without strides the array is in C order.
             self.strides = about.get("strides") or tuple(
                 self.dtype.itemsize * int(np.prod(self.shape[i + 1:], dtype=np.int64))
                 for i in range(len(self.shape)))
@@ -62,7 +62,7 @@ class _View:
         return self.address + ((self.count - 1) * self.ld + self.shape[0]) * self.dtype.itemsize
 
     def host(self):
-        """The array as NumPy has it, in the same memory, which is the host's."""
+        """The same host memory as a NumPy array."""
         return np.asarray(getattr(self, "tensor", self.array))
 
     def same_place(self, other):
@@ -73,7 +73,7 @@ class _View:
 
 
 def dtype_argument(name, value):
-    """The name of a dtype that the library has: "float64" or "float32"."""
+    """The name of a dtype that the library supports: "float64" or "float32"."""
     try:
         found = np.dtype(value).name
     except TypeError:
@@ -102,9 +102,8 @@ def _adopt_tensor(context, name, array):
 
 
 def adopt(context, name, array):
-    """An argument as it is used: a view of a device array or of what comes through DLPack, which are
-    never copied; or, on the CPU, the argument itself, for NumPy. Refuses what is not in the memory
-    of the context."""
+    """A view of a device array or of an array with DLPack, which are never copied. On the CPU every
+    other argument is returned unchanged, for NumPy. Refuses arrays outside the context's memory."""
     if isinstance(array, _View):
         return array
     if hasattr(array, _INTERFACE):
@@ -130,7 +129,7 @@ def _real(name, array, dtype):
 
 
 def source(context, name, array, rows, dtype):
-    """A right-hand side as a view. A host array is copied where dtype or layout do not fit."""
+    """A right-hand side as a view. A host array is copied if its dtype or layout does not fit."""
     view = adopt(context, name, array)
     if isinstance(view, _View):
         _check_shape(name, view.shape, rows)
@@ -149,7 +148,7 @@ def source(context, name, array, rows, dtype):
 
 
 def target(context, name, array, shape, dtype):
-    """An array to write as a view; it is never copied. None: a new array on the host."""
+    """An array to write, as a view. It is never copied. None gives a new array on the host."""
     if array is None:
         if context.backend == "cuda":
             raise ValueError(f"{name}: must be given with a context on a device")
@@ -172,7 +171,7 @@ def target(context, name, array, shape, dtype):
 
 
 def solve_into(context, b, out, rows, dtype, solve):
-    """Calls solve(count, b, ldb, x, ldx) for an argument `b` and an argument `out`; gives x."""
+    """Calls solve(count, b, ldb, x, ldx) for the arguments `b` and `out`, and returns x."""
     given = source(context, "b", b, rows, dtype)
     result = target(context, "out", out, given.shape, np.dtype(dtype))
     if given.count == 0:
@@ -202,8 +201,8 @@ def _parts(name, matrix):
 
 
 def _host_parts(name, parts):
-    """Views of what adopt() gave on the CPU: NumPy's arrays are copied where dtype or layout do not
-    fit."""
+    """Views of the results of adopt() on the CPU. NumPy's arrays are copied if their dtype or layout
+    does not fit."""
     values, columns, row_ptr = (part if isinstance(part, _View) else np.asarray(part)
                                 for part in parts)
     _real(name, values, "float64")
@@ -223,9 +222,9 @@ def _cast(part, dtype):
 
 
 class Matrix:
-    """A C matrix made of an argument, with the arrays that it points to.
+    """A C matrix from an argument. It keeps the arrays that it points to.
 
-    struct    gsw_matrix
+    struct         gsw_matrix
     grid, stencil  as found, or as given
     """
 
@@ -274,7 +273,7 @@ class Matrix:
             context._check(library.gsw_matrix_from_csr(
                 pointer, byref(grid._c()), byref(stencil._struct), byref(csr),
                 byref(self.struct)), name)
-            if known and not on_device:  # detection has looked at every entry
+            if known and not on_device:  # detection has already checked every entry
                 context._check(library.gsw_matrix_validate(pointer, byref(self.struct)), name)
 
 
@@ -291,13 +290,14 @@ def copy_csr(csr):
 
 
 def detect(A: Any, grid: Optional[GridLike] = None) -> Tuple[Grid, Stencil]:
-    """Finds grid and stencil of a square matrix in natural order: (Grid, Stencil).
+    """Finds the grid and the stencil of a square matrix in natural order, and returns
+    (Grid, Stencil). Use it before many calls with one matrix: then give them grid and stencil.
 
-    A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
-          CSR with columns ascending in each row, indices from 0 or 1, in NumPy's arrays or others
-          with DLPack
-    grid  Grid or (nx, ny, nz): then only the stencil is found, the smallest named one that holds
-          all couplings, else the offsets that occur
+    A     sparse matrix of SciPy in any format; CSR is not copied. Or (values, columns, row_ptr) of
+          CSR: columns ascend in each row, indices count from 0 or 1. The three are NumPy's arrays
+          or others with DLPack.
+    grid  Grid or (nx, ny, nz), if you know it: then only the stencil is found. That is the smallest
+          named one that holds all couplings, else the offsets that occur.
 
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
     """

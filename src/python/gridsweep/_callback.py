@@ -1,4 +1,4 @@
-"""The user's own operators and preconditioners: functions of Python that the library calls."""
+"""The user's own operators and preconditioners: Python functions that the library calls."""
 
 from contextlib import contextmanager, nullcontext
 from ctypes import byref, c_double, c_void_p
@@ -10,8 +10,8 @@ from ._types import APPLY_FN, Status
 
 
 def function_of(argument):
-    """The function y = f(x) that an argument stands for: the matvec of a LinearOperator, or a plain
-    callable. None for everything else, such as a sparse matrix."""
+    """The function y = f(x) of an argument: the matvec of a LinearOperator, or the argument itself if
+    it is callable. None for everything else, such as a sparse matrix."""
     if hasattr(argument, "tocsr"):
         return None
     return getattr(argument, "matvec", argument if callable(argument) else None)
@@ -65,7 +65,7 @@ class _CuPy(_NumPy):
 
 
 class _Torch(_CuPy):
-    """The same as PyTorch's tensors."""
+    """Vectors in device memory, as PyTorch's tensors on the context's stream."""
 
     @contextmanager
     def at_work(self):
@@ -90,7 +90,7 @@ class _Torch(_CuPy):
 
 
 def _package_of(context, name, like):
-    """How vectors are shown to the functions of a solve whose right-hand side is `like`."""
+    """The class that presents vectors to the functions of a solve whose right-hand side is `like`."""
     if context.backend != "cuda":
         return _NumPy()
     module = type(like).__module__.partition(".")[0]
@@ -102,8 +102,8 @@ def _package_of(context, name, like):
 
 
 class Callback:
-    """A function as the library calls it. What it raises is kept in the list `raised`, and the solve
-    then ends; neither this function nor another one of the solve is called any more."""
+    """A Python function in the form that the library calls. If it raises an exception, the list
+    `raised` keeps that, and the solve ends. No function of the solve is called after that."""
 
     def __init__(self, context, name, argument, points, like, raised):
         shape = getattr(argument, "shape", None)
@@ -112,7 +112,7 @@ class Callback:
         self.name, self.points, self.raised = name, points, raised
         self.function, self.handle = function_of(argument), context._handle
         self.package = _package_of(context, name, like)
-        self.views = {}  # by address: a solve has few vectors
+        self.views = {}  # by address; a solve has few vectors
         self.pointer = APPLY_FN(self._call)
 
     def _view(self, address):
@@ -136,14 +136,15 @@ class Callback:
                                      f"({self.points},)")
                 self.package.write(self._view(y), result)
             return Status.SUCCESS
-        except BaseException as error:  # goes on in the caller's frame
+        except BaseException as error:  # raised again in the caller's frame
             self.raised.append(error)
             return Status.STOPPED
 
 
 @contextmanager
 def made(context, create, *arguments):
-    """The address of what create(context, ..., &address) makes, for the time of a `with`."""
+    """The address of the object that create(context, ..., &address) creates. It is destroyed at the
+    end of the `with`."""
     address = c_void_p()
     context._check(create(context._handle.pointer, *arguments, byref(address)))
     try:

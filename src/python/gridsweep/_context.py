@@ -1,4 +1,4 @@
-"""Contexts: where work runs, and whose turn it is."""
+"""Contexts: where work runs, and which thread may use it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ._types import BACKENDS, LOG_FN, Status, gsw_context_options
 class _Handle:
     """A C context, its lock, and the factors and hierarchies whose memory waits to be freed.
 
-    They can be collected in any thread, even inside a call with the same context, so freeing them
-    is put off until the lock is free. Python objects hold a _Handle through finalizers, which keeps
-    it alive until the last one is gone.
+    Python can collect them in any thread, even inside a call with the same context. So they are
+    freed later, when the lock is free. Python objects refer to a _Handle through finalizers, which
+    keep it alive as long as one of them exists.
     """
 
     def __init__(self, pointer, log):
@@ -27,9 +27,9 @@ class _Handle:
         self.log = log  # the library keeps its address
         self.lock = threading.Lock()
         self.owner = None
-        self.calling = 0     # functions of the user that the library is inside of
-        self.live = {}       # by address: the function that frees what lies there
-        self.dead = deque()  # those that nobody needs any more
+        self.calling = 0     # number of the user's functions that the library is calling
+        self.live = {}       # by address: the function that frees the object there
+        self.dead = deque()  # addresses of objects that are no longer needed
 
     def sweep_up(self):
         while self.dead:
@@ -40,7 +40,7 @@ class _Handle:
 
     @contextmanager
     def lent(self):
-        """While the library calls a function of the user, that may use the context."""
+        """The library calls a function of the user, which may use the context meanwhile."""
         self.calling += 1
         try:
             yield
@@ -66,20 +66,23 @@ class _Handle:
 class Context:
     """Where work runs: a backend and its threads, or its device and stream.
 
-    backend  "cpu", "cuda", or "auto": CUDA where the library has it and a device answers
+    You need one to run on a GPU. Without it a function creates its own context on the CPU.
+
+    backend  "cpu", "cuda", or "auto": CUDA if the library has it and a device answers
     threads  CPU threads; 0: as many as OpenMP offers
     device   CUDA device number
     stream   address of a CUDA stream (int); 0: the default stream
 
-    With CUDA, solves are queued on that stream and return at once; arrays are device arrays, which
-    stay alive until their solve is done, and whoever writes them on another stream orders the two.
-    (Arrays that come through DLPack are made ready for the stream by their producer.)
-    synchronize() waits.
+    With CUDA, solves are queued on that stream and return at once; synchronize() waits for them.
+    Arrays are device arrays. Keep them alive until their solve is done. If you write them on another
+    stream, order the two streams. The producer of an array with DLPack makes it ready for the
+    stream.
 
-    A context may be used by several threads of Python: their calls take turns, and other threads
-    run meanwhile. For solves at the same time make one context (or one factor without a context)
-    for each thread. close() frees it with all that was made in it, also at the end of `with` and with the last
-    reference. Errors: TypeError, ValueError, GridsweepError (NO_BACKEND, OUT_OF_MEMORY).
+    Several Python threads may use a context: their calls take turns, and other threads run
+    meanwhile. For solves at the same time create one context per thread, or one factor without a
+    context. A context is freed together with all objects that were created in it: by close(), at the
+    end of `with`, or with its last reference.
+    Errors: TypeError, ValueError, GridsweepError (NO_BACKEND, OUT_OF_MEMORY).
     """
 
     backend: str
@@ -91,7 +94,7 @@ class Context:
             backend=choice("backend", backend, BACKENDS), threads=integer("threads", threads, 0),
             device=integer("device", device, 0),
             stream=integer("stream", stream, 0, 2**64 - 1) or None)
-        said: list[bytes] = []  # what went wrong in gsw_context_create, which leaves no context to ask
+        said: list[bytes] = []  # the error text of gsw_context_create(): there is no context to ask
         options.log = LOG_FN(lambda user, status, text: said.__setitem__(slice(None), [text]))
         pointer = c_void_p()
         status = status_of(library.gsw_context_create(byref(options), byref(pointer)))
@@ -121,12 +124,12 @@ class Context:
         return not self._close.alive
 
     def close(self) -> None:
-        """Frees the context and all that was made with it. A second call does nothing."""
+        """Frees the context and all objects that were created with it. A second call does nothing."""
         self._refuse_nesting()
         self._close()
 
     def synchronize(self) -> None:
-        """Waits until all that was started is done and raises what it ran into (CUDA)."""
+        """Waits until all queued work is done, and raises its errors (CUDA)."""
         with self._turn():
             self._check(library.gsw_context_synchronize(self._handle.pointer))
 
@@ -136,7 +139,7 @@ class Context:
 
     @contextmanager
     def _turn(self):
-        """This thread's turn: gives the C context, after freeing what waited for it."""
+        """This thread's turn: yields the C context, after freeing the objects that waited for it."""
         handle = self._handle
         if handle.calling and handle.owner == threading.get_ident():
             yield handle.pointer
@@ -157,7 +160,7 @@ class Context:
                 or text_of(status))
 
     def _check(self, code, argument=None):
-        """Raises for an error; `argument` is named where the library speaks of its content."""
+        """Raises an exception for an error. Its message begins with `argument`, if given."""
         if code == Status.SUCCESS:
             return
         status = status_of(code)
