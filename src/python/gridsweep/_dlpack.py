@@ -1,8 +1,8 @@
-"""Arrays of other packages through DLPack: what their capsules say, read with ctypes.
+"""Arrays of other packages through DLPack: reads their capsules with ctypes.
 
-Layout and rules are those of dlpack.h, versions 0.2 to 1.x, and of its Python specification: a
-consumer renames the capsule and from then on owes one call of the deleter, which frees what the
-producer keeps alive for it.
+Layout and rules are those of dlpack.h, versions 0.2 to 1.x, and of its Python specification. A
+consumer renames the capsule. From then on it must call the deleter once, which frees the memory that
+the producer keeps alive for it.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ _DEVICES = {CPU: "the CPU", CUDA: "CUDA device", CUDA_HOST: "pinned host memory"
             CUDA_MANAGED: "managed memory of CUDA device", 14: "oneAPI device"}
 _KINDS = {0: "int", 1: "uint", 2: "float", 5: "complex", 6: "bool"}
 _READ_ONLY, _COPIED = 1, 2  # flags
-_VERSION = (1, 0)  # the newest that is asked for; a newer minor version adds nothing that matters
+_VERSION = (1, 0)  # the newest that is requested; newer minor versions add nothing needed here
 
 
 class DLDevice(Structure):
@@ -44,8 +44,8 @@ class DLManagedTensorVersioned(Structure):
                 ("deleter", c_void_p), ("flags", c_uint64), ("dl_tensor", DLTensor)]
 
 
-# The capsule keeps the address of its name: these live as long as the module. They are called with
-# Python's lock held, because deleters of older producers rely on it.
+# A capsule keeps the address of its name, so these names live as long as the module. PYFUNCTYPE
+# calls with Python's lock held, because deleters of older producers rely on it.
 _NEW, _NEW_USED = b"dltensor_versioned", b"used_dltensor_versioned"
 _OLD, _OLD_USED = b"dltensor", b"used_dltensor"
 _Deleter = ctypes.PYFUNCTYPE(None, c_void_p)
@@ -58,12 +58,12 @@ _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
 
 
 def offered(array):
-    """Whether an object speaks DLPack."""
+    """Whether an object supports DLPack."""
     return hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")
 
 
 def device_of(name, array):
-    """(kind, number) of the device that a producer names."""
+    """(kind, number) of the device that a producer reports."""
     try:
         kind, number = array.__dlpack_device__()
         return int(kind), int(number)
@@ -77,12 +77,12 @@ def device_name(kind, number):
 
 
 def _capsule(name, array, stream):
-    """The producer's capsule; a refusal of the producer names the argument."""
+    """The producer's capsule. If the producer refuses, the error names the argument."""
     options = {} if stream is None else {"stream": stream}
     try:
         try:
             return array.__dlpack__(max_version=_VERSION, **options)
-        except TypeError:  # it knows DLPack before 1.0 only
+        except TypeError:  # the producer supports only DLPack before 1.0
             return array.__dlpack__(**options)
     except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
         raise TypeError(f"{name}: {type(array).__name__} gives no DLPack capsule: {error}") from error
@@ -94,13 +94,13 @@ def _delete(managed, address):
 
 
 class Tensor:
-    """What a DLPack capsule holds: address, shape, strides (bytes), dtype, writable, device.
+    """The contents of a DLPack capsule: address, shape, strides (bytes), dtype, writable, device.
 
-    The producer's memory is kept until the last reference to the tensor is gone; then its deleter
-    runs, once. `stream` is what the producer gets (None on the CPU): it makes the array ready for
-    work on that stream.
-    Errors, which name the argument: TypeError (the producer refuses, a copy, a dtype that NumPy has
-    no name for).
+    The producer's memory is kept until the last reference to the tensor is gone. Then its deleter
+    runs once. The producer receives `stream` (None on the CPU), and makes the array ready for work
+    on that stream.
+    Errors name the argument: TypeError (the producer refuses, a copy, a dtype that NumPy does not
+    have).
     """
 
     def __init__(self, name, array, stream=None):
@@ -113,7 +113,7 @@ class Tensor:
             flags = self._managed.flags
         elif _is_valid(capsule, _OLD):
             self._take(capsule, _OLD, _OLD_USED, DLManagedTensor)
-            flags = 0  # a producer of this version must not give what is read-only
+            flags = 0  # a producer of this version must not export read-only arrays
         else:
             raise TypeError(f"{name}: {type(array).__name__} gives no unused DLPack capsule")
         if flags & _COPIED:
@@ -152,6 +152,6 @@ class Tensor:
 
     @property
     def __array_interface__(self):
-        """For NumPy, where the memory is the host's: np.asarray(tensor) shares it and keeps it."""
+        """For NumPy, if the memory is host memory: np.asarray(tensor) shares it and keeps it alive."""
         return {"version": 3, "shape": self.shape, "strides": self.strides,
                 "typestr": self.dtype.str, "data": (self.address, not self.writable)}

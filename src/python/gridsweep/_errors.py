@@ -1,4 +1,4 @@
-"""The library's errors as an exception, and the checks of plain arguments."""
+"""The exception for errors of the library, and the checks of plain arguments."""
 
 import math
 import operator
@@ -10,8 +10,8 @@ from ._types import Status
 class GridsweepError(RuntimeError):
     """A call of the library failed.
 
-    status   Status: which error (compare with the members, not with numbers)
-    message  str: the sentence that names the argument, the row or the device
+    status   Status: which error; compare with its members, not with numbers
+    message  str: a sentence that names the argument, the row or the device
     """
 
     status: Status
@@ -27,7 +27,7 @@ class GridsweepError(RuntimeError):
 
 
 def status_of(code):
-    """The Status of a C status; an unknown one is a device's or a newer library's."""
+    """The Status of a C status. Other numbers come from a device or a newer library."""
     try:
         return Status(code)
     except ValueError:
@@ -39,14 +39,14 @@ def text_of(status):
 
 
 def known_options(function, given, known):
-    """TypeError for a keyword in `given` that the public function of this name does not have."""
+    """Raises TypeError for a keyword in `given` that the public function `function` does not have."""
     for name in given:
         if name not in known:
             raise TypeError(f"{name}: {function}() has no such option; it has {', '.join(known)}")
 
 
 def integer(name, value, least, most=2**31 - 1):
-    """`value` as an int between `least` and `most`; TypeError or ValueError names the argument."""
+    """`value` as an int between `least` and `most`. A TypeError or ValueError names the argument."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -68,7 +68,7 @@ def real(name, value, accepts, wanted):
 
 
 def choice(name, value, choices):
-    """The number that stands for the word `value` in `choices`."""
+    """The number of the word `value` in `choices`."""
     try:
         return choices[value]
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Grids, stencils, and finding both from a matrix."""
+"""Grids and stencils, and how to find both from a matrix."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ._library import library
 
 @dataclass(frozen=True)
 class Grid:
-    """A regular grid of nx x ny x nz points; a plane has nz = 1.
+    """A regular grid of nx x ny x nz points. A plane has nz = 1.
 
-    Point (x, y, z) is row x + nx*(y + ny*z) of the matrix: natural order, x fastest. So a vector v
-    of the matrix is the field v.reshape(grid.shape)[z, y, x].
+    Point (x, y, z) is row x + nx*(y + ny*z) of the matrix: natural order, x fastest. So the vector v
+    has the value of that point in v.reshape(grid.shape)[z, y, x].
     Errors: TypeError, ValueError (an extent below 1, more than 2^62 points).
     """
 
@@ -52,10 +52,11 @@ class Grid:
 
 
 class Stencil:
-    """The offsets (dx, dy, dz) that a row may couple to, the centre among them.
+    """The offsets (dx, dy, dz) that a row may couple to, including the centre.
 
-    Stencil("D3N7") is a named one, Stencil.known() lists their names; Stencil(offsets) takes an
-    iterable of triples in any order.
+    Use Stencil("D3N7") for a named stencil; Stencil.known() lists the names. For any other stencil
+    use Stencil(offsets) with an iterable of triples in any order.
+
     offsets  tuple of triples, ascending in (dz, dy, dx)
     name     "D3N7" and so on, else "custom"
     Errors: TypeError, ValueError (unknown name, no centre, a duplicate, more than 128 offsets).
@@ -111,7 +112,7 @@ class Stencil:
 
 
 def grid_argument(grid):
-    """A Grid, or None, from a Grid, a tuple of extents, or None."""
+    """The Grid for a Grid or a tuple of extents; None for None."""
     if grid is None or isinstance(grid, Grid):
         return grid
     if isinstance(grid, (tuple, list)) and 1 <= len(grid) <= 3:
@@ -120,12 +121,12 @@ def grid_argument(grid):
 
 
 def stencil_argument(stencil):
-    """A Stencil, or None, from a Stencil, a name, offsets, or None."""
+    """The Stencil for a Stencil, a name or offsets; None for None."""
     return stencil if stencil is None or isinstance(stencil, Stencil) else Stencil(stencil)
 
 
 def find(context, csr, grid, name):
-    """Grid and stencil of a C CSR in host memory; where `grid` is given, only the stencil."""
+    """Finds the grid and the stencil of a C CSR in host memory; if `grid` is given, the stencil."""
     found, stencil = t.gsw_grid(), t.gsw_stencil()
     with context._turn() as pointer:
         context._check(library.gsw_detect(pointer, byref(csr), byref(grid._c()) if grid else None,

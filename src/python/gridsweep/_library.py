@@ -1,4 +1,4 @@
-"""Finds libgridsweep, loads it once and checks that it is the library this package was made for."""
+"""Finds libgridsweep, loads it once and checks that it fits this package."""
 
 import ctypes
 import ctypes.util
@@ -22,7 +22,7 @@ def _names():
 
 
 def _candidates():
-    """Paths or names to try, the most specific first."""
+    """Paths or names to try, in this order."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return [chosen]
@@ -55,7 +55,7 @@ def _declare(library, name):
 
 
 def _check(library, name):
-    """Refuses another minor version, or a library that lays out its structs in another way."""
+    """Refuses another minor version, and a library whose structs have another layout."""
     version = library.gsw_version().decode()
     if version.split(".")[:2] != VERSION.split(".")[:2]:
         raise ImportError(f"gridsweep: {name} has version {version}; this package needs version "
@@ -65,7 +65,7 @@ def _check(library, name):
     offsets = [(o.dx, o.dy, o.dz) for o in stencil.offsets[:8]]
     if (status or (stencil.count, stencil.center) != (7, 3) or offsets[0] != (0, 0, -1)
             or offsets[6:] != [(0, 0, 1), (0, 0, 0)] or library.gsw_dtype_size(1) != 4):
-        raise ImportError(f"gridsweep: {name} lays out its data in another way than this package "
+        raise ImportError(f"gridsweep: the structs of {name} have another layout than this package "
                           f"expects. {_HELP}")
 
 
@@ -80,5 +80,5 @@ path, library = _load()
 
 
 def build_info() -> str:
-    """How the loaded library was built, one "key: value" a line (str)."""
+    """How the loaded library was built: a str with one "key: value" per line of text."""
     return library.gsw_build_info().decode()

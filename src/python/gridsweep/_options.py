@@ -1,4 +1,4 @@
-"""What functions take by name. The docstrings of the functions explain it."""
+"""The options that functions take by keyword. The docstrings of the functions explain them."""
 
 from typing import Any, Callable, Optional, Sequence, Tuple, TypedDict, Union
 
@@ -16,7 +16,7 @@ class _Place(TypedDict, total=False):
 
 
 class TriangularOptions(_Place, total=False):
-    """Of triangular(), and of all factors."""
+    """Options of triangular() and of all factors."""
 
     factor_type: Any
     vector_type: Any
@@ -24,7 +24,7 @@ class TriangularOptions(_Place, total=False):
 
 
 class FactorOptions(TriangularOptions, total=False):
-    """Of factors that have pivots."""
+    """Options of factors that have pivots."""
 
     pivot_shift: float
 
@@ -52,5 +52,5 @@ class KrylovOptions(_Place, total=False):
 
 
 def names_of(options, *others):
-    """The words of one of these classes, and others."""
+    """The keywords of one of these classes, after the names `others`."""
     return (*others, *options.__annotations__)

@@ -1,4 +1,4 @@
-"""What factors and multigrid hierarchies have in common: their life, and being an operator."""
+"""The common part of factors and multigrid hierarchies: their lifetime, and their operator form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ try:
 except ImportError:
 
     class _Operator:  # type: ignore[no-redef]
-        """The part of SciPy's LinearOperator that a preconditioner has without SciPy."""
+        """The part of SciPy's LinearOperator that a preconditioner provides without SciPy."""
 
         def __init__(self, dtype, shape):
             self.dtype, self.shape = np.dtype(dtype), shape
@@ -44,11 +44,11 @@ except ImportError:
 
 
 class Preconditioner(_Operator):
-    """An object of the library that stands for M^-1, made from a matrix in a context.
+    """An object of the library that applies M^-1, created from a matrix in a context.
 
     A subclass has solve(b, out=None), transposed() and
-    _noun                 what messages call it
-    _make_preconditioner  the C function that makes a gsw_preconditioner of it
+    _noun                 its name in messages
+    _make_preconditioner  the C function that creates a gsw_preconditioner from it
     """
 
     context: Context
@@ -61,7 +61,7 @@ class Preconditioner(_Operator):
         def __matmul__(self, x: Any) -> Any: ...
 
     def __init__(self, context, matrix, dtype, create, options, destroy):
-        """`create` is gsw_factor_create() or its like, `destroy` its counterpart."""
+        """`create` is gsw_factor_create() or a similar function, `destroy` its counterpart."""
         pointer = c_void_p()
         with context._turn() as c:
             context._check(create(c, byref(matrix.struct), byref(options), byref(pointer)), "A")
@@ -82,21 +82,21 @@ class Preconditioner(_Operator):
         return self._pointer not in self.context._handle.live or not self._close.alive
 
     def close(self) -> None:
-        """Frees what the library keeps. A second call does nothing."""
+        """Frees the memory that the library keeps. A second call does nothing."""
         self._close()
 
     def _address(self):
-        """The C object, for use inside a turn of the context."""
+        """The address of the C object, for use inside a turn of the context."""
         if self.closed:
             raise ValueError(f"{self._noun}: it is closed")
         return self._pointer
 
     def matvec(self, x: Any) -> Any:
-        """solve(x) as SciPy's operators do it. With CUDA the result is a new array of x's kind
-        (x.copy(), or x.clone()), finished when this returns: cupyx's solvers take the object as M.
+        """solve(x) for SciPy's solvers, and with CUDA for those of cupyx. With CUDA the result is a
+        new array of x's kind (x.copy(), or x.clone()), and it is complete when this returns.
         """
         if self.context.backend != "cuda":
-            # A column of shape (points, 1) is matmat's: SciPy's matvec is going to refuse it.
+            # matmat takes an array of shape (points, 1): SciPy's matvec is going to refuse it.
             column = np.shape(x) == (self.shape[1], 1)
             return super().matmat(x) if column else super().matvec(x)
         result = x.copy() if hasattr(x, "copy") else x.clone()

@@ -1,4 +1,4 @@
-"""Stationary iterations with a factor, for smoothers of multigrid methods."""
+"""Stationary iterations with a factor, as smoothers of multigrid methods."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ from ._library import library
 
 def smooth(A: Any, M: Factor, b: Any, x: Any = None, *, sweeps: int = 1, zero_guess: bool = False,
            work: Any = None) -> Any:
-    """`sweeps` times x = x + M^-1 (b - A x), exactly in natural order; gives x.
+    """Does `sweeps` steps x = x + M^-1 (b - A x), exactly in natural order, and returns x.
 
-    A           as for ilu0(), on the grid and the stencil of M; read again in every sweep
-    M           Factor made of A, of vector_type float64. Its kind says what is done: ssor() with
-                omega 1 is symmetric Gauss-Seidel, triangular() Gauss-Seidel upwards or downwards,
-                jacobi() Jacobi, the others the iteration with that factorisation.
-    b           shape (points,); float64. Used where it lies if it is contiguous, else copied.
-    x           array with the guess, which is overwritten and returned: float64, contiguous, apart
-                from b. None: a new one, from 0. With CUDA it must be given.
+    Use it as the smoother of a multigrid method of your own. multigrid() has its own smoothers, and
+    richardson() iterates until a tolerance is met.
+
+    A           as for ilu0(), on the grid and the stencil of M; read again in every step
+    M           Factor of A, of vector_type float64. Its kind chooses the smoother: ssor() with omega
+                1 is symmetric Gauss-Seidel, triangular() is Gauss-Seidel upwards or downwards,
+                jacobi() is Jacobi. Other kinds iterate with their factorisation.
+    b           shape (points,), float64. It is used in place if it is contiguous, else copied.
+    x           array with the guess, which is overwritten and returned: float64, contiguous, not
+                overlapping b. None: a new array that begins with 0. With CUDA it must be given.
     sweeps      0 or more
-    zero_guess  True: x counts as 0 and is not read, so the first sweep is a solve alone
-    work        float64 array of shape (points,) that the iteration may use, apart from b and x.
-                None: a new one. With CUDA it must be given.
+    zero_guess  True: x counts as 0 and is not read, so the first step is a solve alone
+    work        scratch: float64 array of shape (points,), not overlapping b or x. None: a new
+                array. With CUDA it must be given.
 
-    With CUDA the sweeps are queued on the stream of M's context. Errors: TypeError, ValueError,
-    GridsweepError (NOT_A_GRID; INVALID_ARGUMENT after a failed refactor or for a transposed factor;
-    with CUDA also DEVICE, TIMEOUT).
+    With CUDA the steps are queued on the stream of M's context.
+    Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID; INVALID_ARGUMENT after a failed
+    refactor or for a transposed factor; with CUDA also DEVICE, TIMEOUT).
     """
     if not isinstance(M, Factor):
         raise TypeError(f"M: must be a gridsweep.Factor, not {type(M).__name__}")

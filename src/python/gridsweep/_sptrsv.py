@@ -1,4 +1,4 @@
-"""One triangular solve on the matrix where it lies."""
+"""One triangular solve on the arrays of a matrix."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ def sptrsv(A: Any, b: Any, lower: bool = True, unit_diagonal: bool = False, tran
            out: Any = None, grid: Optional[GridLike] = None, *,
            stencil: Optional[StencilLike] = None, algorithm: str = "auto", threads: int = 0,
            context: Optional[Context] = None) -> Any:
-    """Solves T x = b, where T is the lower or the upper part of A with its diagonal; gives x.
+    """Solves T x = b, where T is the lower or the upper part of A with its diagonal, and returns x.
 
-    A              as for ilu0(); entries outside the part are skipped. Keep the grid (and the
-                   stencil) that detect() gives for many calls: finding them takes a pass over A.
-    b              shape (points,) or (points, count). The arithmetic is in float32 where A and b
-                   are, else in float64. Used where it lies if it has that dtype and each column is
-                   contiguous (order "F"), else copied.
+    Use it for a matrix that is used once: it packs and keeps nothing. For repeated solves use
+    triangular(), which is then several times faster.
+
+    A              as for ilu0(); entries outside the part are skipped. For many calls with one A
+                   give the grid and the stencil of detect(): finding them takes a pass over A.
+    b              shape (points,) or (points, count). The arithmetic is in float32 if A and b are,
+                   else in float64. b is used in place if it has that dtype and each right-hand side
+                   is contiguous (order "F"), else copied.
     lower          False: T is the upper part
-    unit_diagonal  True: the diagonal is 1 whatever is stored
+    unit_diagonal  True: the diagonal counts as 1, whatever is stored
     transpose      True: solves with T transposed
     out            array for x, as for Factor.solve(); out=b solves in place. It is returned.
-    algorithm      "auto", "reference", "line" or "pencil"
+    algorithm      "auto", "reference", "line" or "pencil", as in sptrsv.h
     grid, stencil, threads, context  as for ilu0()
 
-    Nothing is packed or kept; triangular() is several times faster for repeated solves. A zero
-    diagonal divides as IEEE arithmetic has it. Errors: TypeError, ValueError, GridsweepError
-    (NOT_A_GRID with the row, UNSUPPORTED, OUT_OF_MEMORY; with CUDA also DEVICE, TIMEOUT).
+    The solve divides by a zero diagonal as IEEE arithmetic does.
+    Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row, UNSUPPORTED,
+    OUT_OF_MEMORY; with CUDA also DEVICE, TIMEOUT).
     """
     number = choice("algorithm", algorithm, t.ALGORITHMS)
     context = context_for(context, threads)

@@ -1,4 +1,4 @@
-"""The public C structs and enums as ctypes knows them, with the names and order of the headers."""
+"""The public C structs and enums for ctypes, with the names and the order of the headers."""
 
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_void_p, sizeof)
@@ -8,7 +8,7 @@ STENCIL_MAX = 128
 
 
 class Status(IntEnum):
-    """What a call of the library returned (gridsweep/status.h)."""
+    """The status that a call of the library returned (gridsweep/status.h)."""
 
     SUCCESS = 0
     INVALID_ARGUMENT = 1
@@ -49,7 +49,7 @@ APPLY_FN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p)
 
 
 class _Sized(Structure):
-    """A struct that grows: its first member is its size (gridsweep/gridsweep.h)."""
+    """A struct that can grow: its first member is its size (gridsweep/gridsweep.h)."""
 
     def __init__(self, **members):
         super().__init__(size=sizeof(type(self)), **members)
