@@ -1209,7 +1209,7 @@ def test_dlpack_capsules(A, versioned):
                 assert producer.max_version == (1, 0) and producer.stream is None
     # In C order a block of columns has gaps, which strides of NULL mean as well.
     block = Producer(np.zeros((60, 2)), versioned, no_strides=True)
-    with pytest.raises(ValueError, match="^b: each column must be contiguous"):
+    with pytest.raises(ValueError, match="^b: each vector must be contiguous"):
         gs.ilu0(A).solve(block)
     assert (block.deleted, block.unused) == (1, 0)
 
@@ -1248,15 +1248,15 @@ DLPACK_REFUSED = [
     (TypeError, "b: has dtype float32, must have float64", lambda M, x: M.solve(
         Wrapped(x.astype(np.float32)))),
     (TypeError, "b: has dtype int64", lambda M, x: M.solve(Wrapped(x.astype(np.int64)))),
-    (ValueError, "b: each column must be contiguous", lambda M, x: M.solve(
+    (ValueError, "b: each vector must be contiguous", lambda M, x: M.solve(
         Wrapped(np.zeros(120)[::2]))),
-    (ValueError, "b: each column must be contiguous", lambda M, x: M.solve(Wrapped(x[::-1]))),
-    (ValueError, "b: each column must be contiguous", lambda M, x: M.solve(
+    (ValueError, "b: each vector must be contiguous", lambda M, x: M.solve(Wrapped(x[::-1]))),
+    (ValueError, "b: each vector must be contiguous", lambda M, x: M.solve(
         Wrapped(np.zeros((60, 2))))),
     (ValueError, "b: has shape", lambda M, x: M.solve(Wrapped(x[1:]))),
     (ValueError, "out: has shape", lambda M, x: M.solve(x, out=Wrapped(x[1:]))),
     (TypeError, "out: has dtype", lambda M, x: M.solve(x, out=Wrapped(x.astype(np.float32)))),
-    (ValueError, "out: each column", lambda M, x: M.solve(x, out=Wrapped(np.zeros(120)[::2]))),
+    (ValueError, "out: each vector", lambda M, x: M.solve(x, out=Wrapped(np.zeros(120)[::2]))),
     (ValueError, "out: is read-only", lambda M, x: M.solve(x, out=Producer(x, flags=1))),
     ((TypeError, ValueError), "out: ", lambda M, x: M.solve(x, out=Wrapped(read_only(x.copy())))),
     (TypeError, "out: its producer gives a copy", lambda M, x: M.solve(x, out=Producer(x, flags=2))),

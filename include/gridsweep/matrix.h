@@ -19,9 +19,9 @@
  * canonical arithmetic. The other sweeps sum a row in an order of their own:
  *
  *   line, CPU      from the farthest neighbour to the nearest in the direction of the sweep
- *   line, CUDA     the row times the reciprocal of its diagonal; the neighbours in other lines
- *                  first, in two sums if there are more than three, then those along x,
- *                  where doubling can combine the terms of a run of rows
+ *   line, CUDA     the row times the reciprocal of its diagonal. Neighbours in other lines come
+ *                  first, in two sums if there are more than three. Those along x follow; doubling
+ *                  can combine the terms of a run of rows
  *   packed, CPU    the row is scaled by the reciprocal of its diagonal; neighbours in the order of
  *                  the packed factor, x - 1 last
  *   packed, CUDA   the same scaling; values of earlier steps first, in two sums for wide stencils,

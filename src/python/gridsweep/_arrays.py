@@ -136,7 +136,7 @@ def source(context, name, array, rows, dtype):
         if view.dtype != dtype:
             raise TypeError(f"{name}: has dtype {view.dtype}, must have {dtype}")
         if view.ld is None:
-            raise ValueError(f"{name}: each column must be contiguous")
+            raise ValueError(f"{name}: each vector must be contiguous (order='F')")
         return view
     array = np.asarray(array)
     _check_shape(name, array.shape, rows)
@@ -164,7 +164,7 @@ def target(context, name, array, shape, dtype):
     if view.dtype != dtype:
         raise TypeError(f"{name}: has dtype {view.dtype}, must have {dtype}")
     if view.ld is None:
-        raise ValueError(f"{name}: each column must be contiguous (order='F')")
+        raise ValueError(f"{name}: each vector must be contiguous (order='F')")
     if not view.writable:
         raise ValueError(f"{name}: is read-only")
     return view

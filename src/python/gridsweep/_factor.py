@@ -1,4 +1,4 @@
-"""Packed triangular factors: the preconditioners, and repeated triangular solves."""
+"""Packed triangular factors, for preconditioners and for repeated triangular solves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DTYPES = tuple(t.DTYPES)  # by their numbers in the library
 
 
 class FactorInfo(NamedTuple):
-    """What a factor is (gsw_factor_info)."""
+    """The description of a factor (gsw_factor_info)."""
 
     kind: str
     factor_type: str     # dtype of the coefficients
@@ -33,25 +33,26 @@ class FactorInfo(NamedTuple):
     stencil: Stencil
     points: int          # rows
     packed_bytes: int    # coefficients kept, padding included
-    work_bytes: int      # everything else the factor keeps
-    moved_bytes: int     # what one solve must move at least
+    work_bytes: int      # everything else that the factor keeps
+    moved_bytes: int     # bytes that one solve must move at least
     shifted_pivots: int  # pivots replaced in the last factorisation
     first_bad_row: int   # lowest row (from 0) whose pivot stopped the last factorisation, or -1
 
 
 class Factor(Preconditioner):
-    """A packed factor M of a matrix; ilu0(), ic0() and their like make it. As an operator it is the
-    inverse: factor @ b, factor.matvec(b) and factor.solve(b) are the x with M x = b.
+    """A packed factor M of a matrix. ilu0(), ic0(), dilu(), ssor(), jacobi() and triangular() create
+    it. Pass it as M to the Krylov methods here or to SciPy's, or solve with it directly. As an
+    operator it is the inverse: factor @ b, factor.matvec(b) and factor.solve(b) are the x with
+    M x = b.
 
     shape, dtype  (points, points) and the vector_type
     grid, stencil, kind, context
-    T, H          the factor of M^T, as transposed() gives it
+    T, H          the factor of M^T, as from transposed()
     closed        True after close()
 
-    With SciPy it is a scipy.sparse.linalg.LinearOperator, to be handed on as M to scipy's cg, gmres
-    and the others, or as M to those here. It keeps nothing of the matrix. Threads may share it:
-    their solves take turns. It is freed by close(), at the end of `with`, with its last reference,
-    or with its context, whichever comes first; after that solving raises ValueError.
+    With SciPy it is a scipy.sparse.linalg.LinearOperator. It keeps nothing of the matrix. Threads
+    may share it: their solves take turns. It is freed by close(), at the end of `with`, with its
+    last reference, or with its context, whichever comes first. After that a solve raises ValueError.
     """
 
     kind: str
@@ -64,7 +65,7 @@ class Factor(Preconditioner):
     def __init__(self, context, matrix, options, create=library.gsw_factor_create):
         self.kind = next(kind for kind, number in t.KINDS.items() if number == options.kind)
         self._options = options
-        self._mate = lambda: None  # gives the transposed factor, where it has been made
+        self._mate = lambda: None  # returns the transposed factor, if it has been created
         super().__init__(context, matrix, _DTYPES[options.vector_type], create, options,
                          library.gsw_factor_destroy)
 
@@ -74,18 +75,19 @@ class Factor(Preconditioner):
         return f"<gridsweep.Factor {self.kind} {self.grid} {self.stencil.name}{state}>"
 
     def solve(self, b: Any, out: Any = None) -> Any:
-        """Solves M x = b (M^T x = b for a factor made with transpose); gives x.
+        """Solves M x = b (M^T x = b for a factor created with transpose), and returns x.
 
-        b    shape (points,), or (points, count) for several right-hand sides at once, which are
-             columns. Used where it lies if it has the factor's dtype and each column is contiguous
-             (order "F"), else copied; what is not NumPy's but comes through DLPack is refused
-             instead. NaN and infinity travel along existing couplings only.
-        out  array for x, of NumPy or with DLPack: the shape of b, the factor's dtype, columns
-             contiguous; out=b solves in place. None: a new array in order "F". It is returned.
+        b    shape (points,), or (points, count) for several right-hand sides b[:, r] at once. It is
+             used in place if it has the factor's dtype and each right-hand side is contiguous
+             (order "F"). Otherwise a NumPy array is copied, and another array with DLPack is
+             refused. NaN and infinity travel along existing couplings only.
+        out  array for x, of NumPy or with DLPack: the shape of b, the factor's dtype, each solution
+             contiguous. out=b solves in place. None: a new array in order "F". It is returned.
 
         With CUDA both are device arrays, out must be given, and the solve is queued on the stream
-        of the context. Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a
-        failed refactor; with CUDA also DEVICE, TIMEOUT).
+        of the context.
+        Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a failed refactor; with
+        CUDA also DEVICE, TIMEOUT).
         """
         def solve(count, b_at, ldb, x_at, ldx):
             with self.context._turn() as c:
@@ -96,11 +98,11 @@ class Factor(Preconditioner):
         return solve_into(self.context, b, out, self.shape[0], self.dtype, solve)
 
     def transposed(self) -> Factor:
-        """The Factor of M^T, so that f.T @ b, f.rmatvec(b) and f.transposed().solve(b) are the x with
-        M^T x = b. It is made with the first call, from what extract() gives, and kept until the
-        next refactor(); for ic0 and jacobi, which are symmetric, it is the factor itself.
-        Errors: ValueError (closed), NotImplementedError (ssor, and factors made with transpose:
-        make one with transpose=True, or without), GridsweepError (OUT_OF_MEMORY, DEVICE).
+        """The Factor of M^T: f.T @ b, f.rmatvec(b) and f.transposed().solve(b) are the x with
+        M^T x = b. The first call creates it from the result of extract(), and it is kept until the
+        next refactor(). For ic0 and jacobi, which are symmetric, it is the factor itself.
+        Errors: ValueError (closed), NotImplementedError (ssor, and factors created with transpose:
+        create one with transpose=True, or without), GridsweepError (OUT_OF_MEMORY, DEVICE).
         """
         self._address()
         if self.kind in ("ic0", "jacobi"):
@@ -115,10 +117,11 @@ class Factor(Preconditioner):
         return self._mate()
 
     def refactor(self, A: Any) -> Factor:
-        """Takes the values of another matrix on the same grid and stencil; gives the factor itself.
+        """Takes the values of another matrix on the same grid and stencil, and returns the factor
+        itself. Use it in each time step instead of creating a factor again.
 
-        Nothing is allocated by the library. After a GridsweepError (ZERO_PIVOT, NOT_A_GRID) every
-        solve is refused until a refactor succeeds. Other errors: TypeError, ValueError.
+        The library allocates nothing. After a GridsweepError (ZERO_PIVOT, NOT_A_GRID) every solve is
+        refused until a refactor succeeds. Other errors: TypeError, ValueError.
         """
         self._address()
         matrix = Matrix(self.context, "A", A, self.grid, self.stencil)
@@ -131,7 +134,7 @@ class Factor(Preconditioner):
 
     @property
     def info(self) -> FactorInfo:
-        """What the factor is, a FactorInfo."""
+        """The description of the factor, a FactorInfo."""
         info = t.gsw_factor_info()
         with self.context._turn():
             self.context._check(library.gsw_factor_get_info(self._address(), byref(info)))
@@ -141,10 +144,10 @@ class Factor(Preconditioner):
                           info.first_bad_row)
 
     def extract(self) -> Tuple[Optional[Tuple[Any, Any, Any]], Optional[Tuple[Any, Any, Any]]]:
-        """The factors L and U with M = L U as (values, columns, row_ptr) of CSR each, new arrays in
-        float64 with indices from 0; scipy.sparse.csr_matrix takes such a tuple. IC0 gives U = L^T,
-        DILU L = E + L_A and U = I + E^-1 U_A; a triangular factor gives None for the part that it
-        has not. The pattern is the whole stencil inside the grid.
+        """The factors L and U with M = L U, to look at them: each is (values, columns, row_ptr) of
+        CSR. These are new arrays in float64 with indices from 0; scipy.sparse.csr_matrix takes such a
+        tuple. IC0 gives U = L^T. DILU gives L = E + L_A and U = I + E^-1 U_A. A triangular factor
+        gives None for the part that it lacks. The pattern is the whole stencil inside the grid.
         Errors: ValueError (closed), GridsweepError (UNSUPPORTED: jacobi, ssor, transposed).
         """
         parts = [t.gsw_csr(), t.gsw_csr()]
@@ -162,7 +165,7 @@ class Factor(Preconditioner):
 
 
 class _Uploaded:
-    """A matrix of host arrays (values, columns, row_ptr), copied to where the context works."""
+    """A matrix of host arrays (values, columns, row_ptr), copied to the memory of the context."""
 
     def __init__(self, like, parts):
         self.context, self.grid, self.stencil, self.rows = like.context, like.grid, like.stencil, \
@@ -204,7 +207,7 @@ def _transposed_of(factor):
         return Factor(factor.context, first, options, create)
 
 
-# What the functions below take by name. A triangular part takes any pivot, so it has no pivot_shift.
+# The keywords of the functions below. A triangular part takes any pivot, so it has no pivot_shift.
 _TRIANGULAR = names_of(TriangularOptions, "grid")
 _OPTIONS = names_of(FactorOptions, "grid")
 
@@ -224,23 +227,28 @@ def _factor(kind, A, grid=None, *, stencil=None, factor_type="float64", vector_t
 
 
 def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
-    """ILU(0) of A: M = L U, no fill-in, L with unit diagonal. Gives a Factor.
+    """ILU(0) of A: M = L U, no fill-in, L with unit diagonal. Returns a Factor.
 
-    A     sparse matrix of SciPy in any format (CSR is not copied), or (values, columns, row_ptr) of
-          CSR with columns ascending in each row, indices from 0 or 1, in NumPy's arrays or others
-          with DLPack; points x points, float64 or float32, int32 or int64 indices
+    It is the preconditioner to begin with for a matrix that is not symmetric; combine it with
+    bicgstab(). For symmetric positive definite matrices use ic0(), and for large grids with diffusion
+    or pressure multigrid().
+
+    A     sparse matrix of SciPy in any format; CSR is not copied. Or (values, columns, row_ptr) of
+          CSR: columns ascend in each row, indices count from 0 or 1. The three are NumPy's arrays
+          or others with DLPack. A is points x points, float64 or float32, with int32 or int64
+          indices.
     grid  Grid or (nx, ny, nz); None: it is found, as by detect()
 
     Options, by keyword:
     stencil      Stencil or its name; None: it is found
-    factor_type  "float64" or "float32" (or NumPy's types): how coefficients are stored
+    factor_type  "float64" or "float32" (or NumPy's types): the type of the stored coefficients
     vector_type  the same for b, x and the arithmetic; "float32" needs factor_type "float32"
-    transpose    True: solves are with M^T
-    pivot_shift  > 0: a bad pivot (zero, not finite; ic0: also negative) becomes +-pivot_shift times
-                 the row's largest |coefficient|; 0: it is an error
+    transpose    True: solves use M^T
+    pivot_shift  0: a bad pivot (zero, not finite; ic0: also negative) is an error; > 0: it becomes
+                 +-pivot_shift times the row's largest |coefficient|
     threads      CPU threads; 0: as many as OpenMP offers
-    context      Context to work in; None: a new one on the CPU with `threads`. In one with CUDA the
-                 arrays of A are in device memory, and grid and stencil must be given.
+    context      Context to work in; None: a new one on the CPU with `threads`. With CUDA the arrays
+                 of A are in device memory, and grid and stencil must be given.
 
     Errors: TypeError, ValueError (named arguments), GridsweepError (NOT_A_GRID and ZERO_PIVOT with
     the row, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, DEVICE).
@@ -250,35 +258,41 @@ def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOption
 
 
 def ic0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
-    """IC(0) of a symmetric A, of which only the lower part is read: M = L L^T. As ilu0()."""
+    """IC(0) of a symmetric positive definite A: M = L L^T, for cg(). Only the lower part of A is
+    read. Arguments as for ilu0()."""
     known_options("ic0", options, _OPTIONS)
     return _factor("ic0", A, grid, **options)
 
 
 def dilu(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
-    """DILU of A: M = (E + L_A) E^-1 (E + U_A) with diag(M) = diag(A). As ilu0()."""
+    """DILU of A: M = (E + L_A) E^-1 (E + U_A) with diag(M) = diag(A). Its set-up is cheaper than that
+    of ilu0(). M is the same on D2N5 and D3N7, and weaker on larger stencils. Arguments as for
+    ilu0()."""
     known_options("dilu", options, _OPTIONS)
     return _factor("dilu", A, grid, **options)
 
 
 def ssor(A: Any, grid: Optional[GridLike] = None, *, omega: float = 1.0,
          **options: Unpack[FactorOptions]) -> Factor:
-    """SSOR of A: M = (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w), 0 < omega < 2. As ilu0()."""
+    """SSOR of A: M = (D/w + L_A) (D/w)^-1 (D/w + U_A) / (2-w) with w = omega, 0 < omega < 2. omega 1
+    is symmetric Gauss-Seidel. Use it as a smoother, or if ilu0() or ic0() meets a bad pivot: it
+    needs only a diagonal without zeros. Arguments as for ilu0()."""
     known_options("ssor", options, (*_OPTIONS, "omega"))
     omega = real("omega", omega, lambda v: 0 < v < 2, "between 0 and 2")
     return _factor("ssor", A, grid, omega=omega, **options)
 
 
 def jacobi(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOptions]) -> Factor:
-    """The diagonal of A. As ilu0()."""
+    """The diagonal of A: one scaling, for problems where a sweep does not pay. Arguments as for
+    ilu0()."""
     known_options("jacobi", options, _OPTIONS)
     return _factor("jacobi", A, grid, **options)
 
 
 def triangular(A: Any, grid: Optional[GridLike] = None, *, lower: bool = True,
                unit_diagonal: bool = False, **options: Unpack[TriangularOptions]) -> Factor:
-    """The lower (or upper) part of A with its diagonal, packed for repeated solves. As ilu0(),
-    without pivot_shift: a zero on the diagonal divides. unit_diagonal=True takes the diagonal as 1
-    whatever is stored."""
+    """The lower (or upper) part of A with its diagonal, packed for repeated solves. For one solve use
+    sptrsv(). Arguments as for ilu0(), without pivot_shift: a solve divides by a zero on the diagonal.
+    With unit_diagonal=True the diagonal counts as 1, whatever is stored."""
     known_options("triangular", options, (*_TRIANGULAR, "lower", "unit_diagonal"))
     return _factor("lower" if lower else "upper", A, grid, unit_diagonal=unit_diagonal, **options)

@@ -1,5 +1,5 @@
-"""The library's own preconditioned Krylov solvers. Between iterations they return to Python only for
-functions of the user."""
+"""The library's own preconditioned Krylov solvers. Between iterations they call Python only for the
+user's functions."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from ._preconditioner import Preconditioner
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Ends of an iteration that leave an iterate and a report.
+# Statuses after which there is an iterate and a report.
 _ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
           t.Status.STOPPED}
 
 
 class KrylovResult(NamedTuple):
-    """How a solve ended (gsw_krylov_result). As a truth value it says, like SciPy's info, whether
-    something went wrong: `if info:` means that x does not meet the tolerance."""
+    """How a solve ended (gsw_krylov_result). Like SciPy's info it is true if something went wrong:
+    `if info:` means that x does not meet the tolerance."""
 
     converged: bool    # the true residual of x meets the tolerance
     iterations: int
     residual: float    # true ||b - A x|| / ||b|| at the end (the norm itself if b = 0)
-    recurrence: float  # the method's own last norm over its reference
+    recurrence: float  # the method's own last norm divided by its reference
     solve_ms: float    # wall time
     status: t.Status   # SUCCESS, NOT_CONVERGED, BREAKDOWN, NON_FINITE or STOPPED
-    message: str       # what the library says of it; "" for SUCCESS
+    message: str       # the library's message about it; "" for SUCCESS
     stagnated: bool    # NOT_CONVERGED because more iterations would not help
-    replacements: int  # how often the recurrence was replaced by the true residual
-    removed: float     # the part of b along the null vector, left out: between 0 and 1
+    replacements: int  # how often the true residual replaced the recurrence
+    removed: float     # the part of b along the null vector, which is left out: between 0 and 1
 
     def __bool__(self):
         return not self.converged
@@ -47,12 +47,12 @@ class KrylovResult(NamedTuple):
 
 Solution = Tuple[Any, KrylovResult]  # x and how the solve ended
 
-# What the functions below take by name.
+# The keywords of the functions below.
 _OPTIONS = names_of(KrylovOptions, "x0")
 
 
 def _rows(context, A, b):
-    """The rows of A where it is a function, else None. One without a shape has those of b."""
+    """The number of rows if A is a function, else None. A function without a shape has those of b."""
     if function_of(A) is None:
         return None
     if hasattr(A, "shape"):
@@ -65,7 +65,7 @@ def _rows(context, A, b):
 
 
 def _guess(context, x0, out, result):
-    """x0 as a view to copy into `result`, or None where nothing is to be copied."""
+    """x0 as a view to copy into `result`, or None if nothing is to be copied."""
     if x0 is None or x0 is out:
         return None
     if context.backend == "cuda":
@@ -77,7 +77,7 @@ def _guess(context, x0, out, result):
 
 
 def _nullspace(context, nullspace, shape, x, options):
-    """Sets the options' null vector. What it returns keeps the vector's memory for the solve."""
+    """Sets the options' null vector. The returned object keeps its memory alive for the solve."""
     if nullspace is None or isinstance(nullspace, str):
         options.nullspace = choice("nullspace", nullspace or "none", t.NULLSPACES)
         return None
@@ -92,7 +92,7 @@ def _nullspace(context, nullspace, shape, x, options):
 
 @contextmanager
 def _operator(context, A, matrix, rows, like, raised):
-    """The address of the operator that A is, for the time of a solve."""
+    """The address of an operator for A, which exists during the `with`."""
     if matrix is not None:
         with made(context, library.gsw_operator_from_matrix, byref(matrix.struct)) as address:
             yield address
@@ -104,7 +104,7 @@ def _operator(context, A, matrix, rows, like, raised):
 
 @contextmanager
 def _preconditioner(context, M, rows, like, raised):
-    """The address of the preconditioner that M is; None for none."""
+    """The address of a preconditioner for M, which exists during the `with`; None for None."""
     if M is None:
         yield None
     elif isinstance(M, Preconditioner):
@@ -162,7 +162,7 @@ def _solve(function, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=Non
     def watch(user, iteration, residual):
         try:
             return bool(callback(iteration, residual))
-        except BaseException as error:  # goes on in the caller's frame
+        except BaseException as error:  # raised again in the caller's frame
             raised.append(error)
             return 1
 
@@ -190,37 +190,42 @@ def _solve(function, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=Non
 
 
 def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
-    """Solves A x = b with conjugate gradients in float64; gives (x, info), info a KrylovResult.
+    """Solves A x = b with conjugate gradients in float64, and returns (x, info) with a KrylovResult.
+
+    Use it for symmetric positive definite A, with M from ic0() or multigrid(). Use bicgstab() or
+    gmres() for other A.
 
     A   as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
-        Symmetric and positive definite for cg
+        For cg() A and M are symmetric and positive definite.
     b   shape (points,)
-    x0  the first guess, shape (points,), which stays as it is unless it is `out`; None: zeros
+    x0  the first guess, shape (points,); unchanged unless it is `out`. None: zeros
 
     Options, by keyword:
-    M           the preconditioner, or None: a Factor of vector_type float64 or a Multigrid, in
-                whose context the solve then runs; or a LinearOperator or a function that takes b
-                and returns M^-1 b
-    rtol, atol  stop where the residual norm is at most max(rtol * reference, atol); 1e-8 and 0
-    maxiter     10000
-    callback    function of (iteration, residual), which gives True to stop; it must not use the
-                context. What it raises is raised here. (SciPy's callbacks get x instead.)
-    out         array for x: float64, contiguous, apart from b. It is returned. None: a new one.
-                With CUDA it must be given, and x0 is None or the same array.
-    norm        "true": ||b - A x|| against ||b||; "preconditioned": ||M^-1 (b - A x)||
-    nullspace   "constant": A maps constant vectors to 0, as with pure Neumann conditions; or an
-                array of shape (points,) that A maps to 0. The solve leaves out that part of b
-                and x; the residual is that of the rest. None: A is regular
-    grid, stencil, threads, context  as for ilu0(); those of M where there is one
+    M           the preconditioner: a Factor of vector_type float64 or a Multigrid, and the solve
+                runs in its context. Or a LinearOperator or a function that takes b and returns
+                M^-1 b. None: no preconditioner
+    rtol, atol  the solve stops when the residual norm is at most max(rtol * reference, atol);
+                default 1e-8 and 0
+    maxiter     largest number of iterations, default 10000
+    callback    function of (iteration, residual) that returns True to stop. It must not use the
+                context. An exception in it is raised here. (SciPy's callbacks get x instead.)
+    out         array for x: float64, contiguous, not overlapping b. It is returned. None: a new
+                array. With CUDA it must be given, and x0 is None or the same array.
+    norm        "true": ||b - A x|| relative to ||b||; "preconditioned": ||M^-1 (b - A x)||
+                relative to ||M^-1 b||
+    nullspace   None: A is regular. "constant": A maps constant vectors to 0, as with pure Neumann
+                conditions. Or an array of shape (points,) that A maps to 0. The solve leaves out
+                that part of b and x, and the residual is that of the rest.
+    grid, stencil, threads, context  as for ilu0(); with a Factor or Multigrid as M those of M
 
-    Functions get a vector of shape (points,) that is the library's own memory: read it, keep no
-    reference to it, and return another one, in float64. On the CPU it is an array of NumPy. With
-    CUDA it is one of CuPy or PyTorch, as b is, and the context's stream is current. They may use
-    the context, except for another solve of this kind. What they raise is raised here.
+    The functions A and M get a vector of shape (points,) in the library's own memory. They read it,
+    keep no reference to it, and return another vector in float64. On the CPU it is an array of NumPy.
+    With CUDA it is one of CuPy or PyTorch, like b, and the context's stream is current. The functions
+    may use the context, except for another Krylov method. Their exceptions are raised here.
 
-    An iteration that ends without convergence raises nothing: `if info:` finds it. x is the last
-    iterate then, which need not be the best one: a method may diverge, such as cg with a matrix
-    that is not symmetric, and maxiter is what bounds that.
+    An iteration that ends without convergence raises nothing: check `if info:`. x is then the last
+    iterate, which need not be the best one. A method may diverge, such as cg() with a matrix that is
+    not symmetric; maxiter limits this.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID, UNSUPPORTED, OUT_OF_MEMORY, DEVICE).
     """
     known_options("cg", options, _OPTIONS)
@@ -228,21 +233,23 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
 
 
 def bicgstab(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
-    """Solves A x = b with BiCGSTAB for any regular A. As cg()."""
+    """Solves A x = b with BiCGSTAB for any regular A; the usual method if A is not symmetric.
+    Arguments as for cg()."""
     known_options("bicgstab", options, _OPTIONS)
     return _solve(library.gsw_bicgstab, A, b, x0, **options)
 
 
 def gmres(A: Any, b: Any, x0: Any = None, *, restart: int = 30,
           **options: Unpack[KrylovOptions]) -> Solution:
-    """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. As cg()."""
+    """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. It keeps
+    restart + 2 vectors. Use it if bicgstab() breaks down. Arguments as for cg()."""
     known_options("gmres", options, (*_OPTIONS, "restart"))
     return _solve(library.gsw_gmres, A, b, x0, restart=restart, **options)
 
 
 def richardson(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
-    """Solves A x = b with the stationary iteration x += M^-1 (b - A x), for any A to which M is close
-    enough: sweeps, or a multigrid cycle as a function. As cg(). A solve that diverges, or that no
-    longer gains, ends with `stagnated` set."""
+    """Solves A x = b with the stationary iteration x += M^-1 (b - A x). Use it if M is close to A,
+    such as multigrid() on its own or a good smoother. A solve that diverges, or that hardly gains any
+    more, ends with `stagnated` set. Arguments as for cg()."""
     known_options("richardson", options, _OPTIONS)
     return _solve(library.gsw_richardson, A, b, x0, **options)

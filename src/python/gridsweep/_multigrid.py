@@ -1,4 +1,4 @@
-"""Structured multigrid around exact sweeps."""
+"""Structured multigrid with exact sweeps as smoothers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class MultigridLevel(NamedTuple):
     stencil: Stencil
     points: int
     couplings: int          # of its matrix, inside the grid
-    axes: str               # which are coarsened below, such as "xz"; "-" for none
+    axes: str               # axes that the next level coarsens, such as "xz"; "-" for none
     coupling: Tuple[float, float, float]  # mean share of a row's couplings along x, y and z
-    smoother: str           # the one that serves here; "direct" on the coarsest level
+    smoother: str           # the smoother of this level; "direct" if it is solved directly
     degenerate_points: int  # of the interpolation to this level
     bytes: int              # memory that it keeps
 
 
 class MultigridInfo(NamedTuple):
-    """What a hierarchy is (gsw_multigrid_info). str() of it is a table."""
+    """The description of a hierarchy (gsw_multigrid_info). str() of it is a table."""
 
     levels: Tuple[MultigridLevel, ...]  # the finest first
     smoother: str
@@ -48,11 +48,11 @@ class MultigridInfo(NamedTuple):
     cycle_type: str             # dtype of the whole cycle
     symmetric: bool             # A is symmetric, and R is P transposed
     singular: bool              # every row's sum vanishes: constants are in the null space
-    smoother_fallbacks: int     # levels where ILU(0) does not serve
-    operator_complexity: float  # couplings of all levels over those of the finest
-    grid_complexity: float      # points of all levels over those of the finest
+    smoother_fallbacks: int     # levels that cannot use ILU(0)
+    operator_complexity: float  # couplings of all levels divided by those of the finest
+    grid_complexity: float      # points of all levels divided by those of the finest
     bytes: int                  # all memory that the hierarchy keeps
-    degenerate_points: int      # whose interpolation is the mean of their neighbours
+    degenerate_points: int      # fine points whose interpolation is the mean of their neighbours
 
     def __str__(self):
         head = (f"{len(self.levels)} levels, {self.cycle} cycle, smoother {self.smoother}, "
@@ -75,20 +75,20 @@ class MultigridInfo(NamedTuple):
 
 
 class Multigrid(Preconditioner):
-    """A hierarchy of coarser grids made from a matrix; multigrid() makes it. As an operator it is
-    one cycle: mg @ b, mg.matvec(b) and mg.solve(b) are approximate solutions x of A x = b.
+    """A hierarchy of coarser grids, created from a matrix by multigrid(). Pass it as M to cg(),
+    bicgstab(), richardson() or to SciPy's solvers. As an operator it is one cycle: mg @ b,
+    mg.matvec(b) and mg.solve(b) are approximate solutions x of A x = b.
 
     shape, dtype   (points, points) and float64
-    grid, stencil  of the finest level, which is A's
-    levels         how many, the finest and the coarsest included
-    smoother, cycle, cycle_type  what served, such as "gs", "V" and "float64"
+    grid, stencil  those of A, which is the finest level
+    levels         number of levels, including the finest and the coarsest
+    smoother, cycle, cycle_type  those in use, such as "gs", "V" and "float64"
     context        the Context that it works in
     closed         True after close()
 
-    With SciPy it is a scipy.sparse.linalg.LinearOperator, to be handed on as M to scipy's cg,
-    bicgstab and others, or as M to those here. Of the matrix it keeps a copy. Threads may share it:
-    their cycles take turns. It is freed by close(), at the end of `with`, with its last reference,
-    or with its context, whichever comes first; after that solving raises ValueError.
+    With SciPy it is a scipy.sparse.linalg.LinearOperator. It keeps a copy of the matrix. Threads may
+    share it: their cycles take turns. It is freed by close(), at the end of `with`, with its last
+    reference, or with its context, whichever comes first. After that a solve raises ValueError.
     """
 
     levels: int
@@ -128,11 +128,11 @@ class Multigrid(Preconditioner):
         return made
 
     def solve(self, b: Any, out: Any = None) -> Any:
-        """One cycle for A x = b from x = 0; gives x.
+        """Does one cycle for A x = b from x = 0, and returns x.
 
-        b    shape (points,), or (points, count) for several right-hand sides, which are columns and
-             take a cycle each. float64; used where it lies if each column is contiguous, else
-             copied. What is not NumPy's but comes through DLPack is refused instead.
+        b    shape (points,), or (points, count) for several right-hand sides b[:, r], which take one
+             cycle each. It is used in place if it is float64 and each right-hand side is contiguous.
+             Otherwise a NumPy array is copied, and another array with DLPack is refused.
         out  array for x, as for Factor.solve(); out=b works in place. It is returned.
 
         Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a failed refactor).
@@ -147,20 +147,20 @@ class Multigrid(Preconditioner):
         return solve_into(self.context, b, out, self.shape[0], self.dtype, apply)
 
     def transposed(self) -> Multigrid:
-        """The hierarchy itself where a cycle is a symmetric operator: for a symmetric matrix, a V or
-        W cycle and as many sweeps before as after. Others raise NotImplementedError."""
+        """The hierarchy itself if its cycle is a symmetric operator. That needs a symmetric matrix, a
+        V or W cycle, and pre_sweeps equal to post_sweeps. Others raise NotImplementedError."""
         self._address()
         if not self._own_transpose:
             raise NotImplementedError("multigrid: this cycle is not symmetric, and its transpose is "
-                                      "not available; make a hierarchy of the transposed matrix")
+                                      "not available; create a hierarchy of the transposed matrix")
         return self
 
     def refactor(self, A: Any) -> Multigrid:
-        """Takes the values of another matrix on the same grid and stencil; gives the hierarchy
-        itself.
+        """Takes the values of another matrix on the same grid and stencil, and returns the hierarchy
+        itself. This is cheaper than creating it again.
 
-        The levels keep their grids, which the first matrix chose. A matrix that was symmetric must
-        stay so. After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED,
+        The levels keep their grids, which the first matrix determined. A symmetric matrix must stay
+        symmetric. After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED,
         INVALID_ARGUMENT) every solve is refused until a refactor succeeds.
         Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
         """
@@ -173,7 +173,7 @@ class Multigrid(Preconditioner):
 
     @property
     def info(self) -> MultigridInfo:
-        """What the hierarchy is, a MultigridInfo; print it for a table of the levels."""
+        """The description of the hierarchy, a MultigridInfo; print it for a table of the levels."""
         with self.context._turn():
             made = self._about()
             levels = [self._level(number) for number in range(self.levels)]
@@ -188,11 +188,11 @@ class Multigrid(Preconditioner):
             made.grid_complexity, made.bytes, made.degenerate_points)
 
     def extract(self, part: str, level: int) -> Any:
-        """A matrix of the hierarchy as a scipy.sparse.csr_matrix in float64, a copy.
+        """A copy of a matrix of the hierarchy, as a scipy.sparse.csr_matrix in float64.
 
-        part   "A": the matrix of a level, 1 or more; "P": the interpolation from level + 1 to
-               `level`; "R": the restriction from `level` to level + 1
-        level  0 is the finest. A of level 0 is the matrix that the hierarchy was made from.
+        part   "A": the matrix of `level`, which is 1 or more. "P": the interpolation from level + 1
+               to `level`. "R": the restriction from `level` to level + 1
+        level  0 is the finest. A of level 0 is your own matrix.
 
         A of level + 1 is R @ A @ P of `level`. Needs SciPy.
         Errors: ImportError, TypeError, ValueError, GridsweepError (OUT_OF_MEMORY).
@@ -212,7 +212,7 @@ class Multigrid(Preconditioner):
             library.gsw_csr_free(byref(csr))
 
 
-# What multigrid() takes by name.
+# The keywords of multigrid().
 _OPTIONS = names_of(MultigridOptions, "grid")
 
 
@@ -232,30 +232,33 @@ def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_s
 
 def multigrid(A: Any, grid: Optional[GridLike] = None, **options: Unpack[MultigridOptions]) -> Multigrid:
     """A multigrid hierarchy of A: black-box interpolation, Galerkin products, and sweeps in natural
-    order as smoothers. Gives a Multigrid, for M of cg() and bicgstab() or of SciPy's solvers.
+    order as smoothers. Returns a Multigrid, for M of cg(), bicgstab() or SciPy's solvers.
+
+    Use it for large grids with diffusion or pressure: its number of iterations hardly grows with the
+    grid. For small time steps or convection ilu0() or ic0() is usually better.
 
     A     as for ilu0(): sparse matrix of SciPy, or (values, columns, row_ptr) of CSR. Its stencil
           reaches at most 2 points along each axis.
     grid  Grid or (nx, ny, nz); None: it is found, as by detect()
 
     Options, by keyword:
-    smoother         "auto": "gs" for a symmetric A, "symgs" for others; or "gs", "symgs", "ilu0",
-                     "ilu0-finest", "jacobi", "chebyshev", "multicolor"
-    cycle            "V", "F" or "W"
-    pre_sweeps       smoothing steps before each coarse correction, 1 or more
-    post_sweeps      and after it; cg() needs as many as before
+    smoother         "auto", the default: "gs" for a symmetric A, "symgs" for others. Or "gs",
+                     "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev", "multicolor"
+    cycle            "V" (the default), "F" or "W"
+    pre_sweeps       smoothing steps before each coarse correction, 1 or more; default 1
+    post_sweeps      smoothing steps after it, 1 or more; default 1. cg() needs as many as before
     theta            coarsens the axes whose coupling is at least theta times the strongest;
-                     0 < theta <= 1, by default 0.25
-    cycle_type       "float64" or "float32" (or NumPy's types), of the whole cycle; b and x are
-                     always float64. float32 halves the bytes and suits cg() and bicgstab(), but not
+                     0 < theta <= 1, default 0.25
+    cycle_type       "float64" or "float32" (or NumPy's types), for the whole cycle; b and x are
+                     always float64. float32 halves the bytes. It suits cg() and bicgstab(), but not
                      gmres() to a tolerance below 1e-7.
-    coarsest_points  a level of at most so many points is solved directly; 1 to 2000, by default 200, on
-                     a GPU 520
+    coarsest_points  a level of at most this many points is solved directly; 1 to 2000, default 200,
+                     on a GPU 520
     stencil          Stencil or its name; None: it is found
     threads, context  as for ilu0()
 
-    For a symmetric A a V or W cycle is a symmetric operator, as cg() needs it. Where every row's
-    sum vanishes (pure Neumann conditions), give the solver nullspace="constant".
+    For a symmetric A a V or W cycle is a symmetric operator, as cg() needs it. If every row's sum
+    vanishes (pure Neumann conditions), give the solver nullspace="constant".
     Errors: TypeError, ValueError (named arguments), GridsweepError (NOT_A_GRID and ZERO_PIVOT with
     the row, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY).
     """
