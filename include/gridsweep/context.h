@@ -1,6 +1,6 @@
 /* gridsweep/context.h: where work runs, and what went wrong.
  *
- * Every program creates a context first, because all other calls take one. A context names a
+ * Every program creates a context first, because nearly all calls take one. A context names a
  * backend (CPU or CUDA) and its threads, or its device and stream. It also keeps the text of the
  * last error.
  *
@@ -9,8 +9,9 @@
  * gsw_preconditioner) are used with that context, and are destroyed before it.
  *
  * Use gsw_context_synchronize() with CUDA to wait for queued solves and to learn whether they
- * failed. Use gsw_context_message() after any error. Callbacks use gsw_context_fail(). The other
- * functions describe the context, the devices and the library, for reports. */
+ * failed. Use gsw_context_message() after any error. Callbacks use gsw_context_fail().
+ * gsw_context_set_row_base() sets how messages count rows. The other functions describe the
+ * context, the devices and the library, for reports. */
 #ifndef GRIDSWEEP_CONTEXT_H
 #define GRIDSWEEP_CONTEXT_H
 

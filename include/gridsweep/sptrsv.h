@@ -1,9 +1,9 @@
 /* gridsweep/sptrsv.h: one triangular solve on your own matrix, without set-up.
  *
  * gsw_sptrsv() solves T x = b, where T is the lower or the upper part of a matrix, diagonal
- * included, or its transpose. It analyses, packs and keeps nothing. Use it for a matrix that you
- * solve with once. For repeated solves with one matrix use a gsw_factor (factor.h). It packs the
- * coefficients in the order of the sweep, and its solves are several times faster. */
+ * included, or its transpose. By default it analyses, packs and keeps nothing. Use it for a matrix
+ * that you solve with once. For repeated solves with one matrix use a gsw_factor (factor.h). It
+ * packs the coefficients in the order of the sweep, and its solves are several times faster. */
 #ifndef GRIDSWEEP_SPTRSV_H
 #define GRIDSWEEP_SPTRSV_H
 
