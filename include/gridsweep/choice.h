@@ -20,10 +20,10 @@
  *
  * The estimate begins with the mean of row sum over diagonal. This mean roughly bounds the
  * iterations of a symmetric matrix from below. If the bound is low, or the matrix is not symmetric,
- * the library tries two steps x += M^-1 (b - A x) on a smooth error. M is the
- * factor. The part of the error that they leave gives the estimate. It tries multigrid on an error
- * that is smooth and rough in equal parts, with one cycle. If that leaves more than a quarter, it
- * tries a second cycle.
+ * the library tries two steps x += M^-1 (b - A x) on a smooth error. M is the factor. The part of
+ * the error that they leave gives the estimate. The library tries multigrid on an error that is
+ * smooth and rough in equal parts, with one cycle. If that leaves more than a quarter, it tries a
+ * second cycle.
  *
  * Cost: one pass over the matrix, and two steps with a factor, or one or two cycles, or both. The
  * chosen method can still fail, so check how the solve ends. CG ends in BREAKDOWN if a symmetric
