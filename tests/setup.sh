@@ -63,6 +63,7 @@ want_ci() {
     want petsc-dev pkg-config --exists petsc
     want python3-pytest /usr/bin/python3 -c 'import pytest'
     want python3-yaml /usr/bin/python3 -c 'import yaml' # for the recipes' test
+    want python3-jsonschema /usr/bin/python3 -c 'import jsonschema' # for the JSON's test
     want python3-scipy /usr/bin/python3 -c 'import numpy, scipy.sparse' # brings NumPy along
 }
 

@@ -4,6 +4,7 @@
 #include "common/input.h"
 #include "common/output.h"
 #include "common/place.h"
+#include "common/result.h"
 
 static void print_geometry(const cli_options *options, const gsw_matrix *matrix) {
     const gsw_stencil *stencil = &matrix->stencil;
@@ -25,8 +26,9 @@ static void add_offsets(cJSON *json, const gsw_stencil *stencil) {
 }
 
 static int write_json(const cli_options *options, const gsw_matrix *matrix) {
-    cli_result result = cli_result_init(options, NULL, matrix);
-    cJSON *json = cli_result_json(&result);
+    const cli_result result = cli_result_init(NULL, matrix);
+    cJSON *json = cli_json(options);
+    cli_add_result(json, &result, CLI_DETECT);
     add_offsets(json, &matrix->stencil);
     int code = cli_write_json(options, json);
     cJSON_Delete(json);

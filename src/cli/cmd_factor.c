@@ -4,6 +4,7 @@
 #include "common/measure.h"
 #include "common/output.h"
 #include "common/place.h"
+#include "common/result.h"
 
 typedef struct factor_job {
     cli_place place;
@@ -58,12 +59,12 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
                                 comment);
     }
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
-        result.dtype = "f64";
+        cli_result result = cli_result_init(job->place.run, &job->input.matrix);
         result.factor_dtype = options->factor_precision == GSW_F32 ? "f32" : "f64";
         result.precond = kind;
         result.setup_ms = job->setup_ms;
-        json = cli_result_json(&result);
+        json = cli_json(options);
+        cli_add_result(json, &result, CLI_FACTOR);
         code = cli_stage_json(options, &outputs, options->json, json);
     }
     if (code == CLI_OK)

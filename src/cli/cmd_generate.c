@@ -2,6 +2,7 @@
 #include "cmd_generate.h"
 #include "common/input.h"
 #include "common/output.h"
+#include "common/result.h"
 
 static int write_matrix(const cli_options *options, gsw_context *context, const cli_input *input) {
     gsw_csr csr = {0};
@@ -20,8 +21,9 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
                    gsw_stencil_name(&input->matrix.stencil));
     code = cli_stage_matrix(options, context, &outputs, options->out, &csr, comment);
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, NULL, &input->matrix);
-        json = cli_result_json(&result);
+        const cli_result result = cli_result_init(NULL, &input->matrix);
+        json = cli_json(options);
+        cli_add_result(json, &result, CLI_GENERATE);
         code = cli_stage_json(options, &outputs, options->json, json);
     }
     if (code == CLI_OK)

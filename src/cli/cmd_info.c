@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cmd_info.h"
 #include "common/output.h"
+#include "common/result.h"
 
 #define REASON_SIZE 200
 
@@ -90,8 +91,10 @@ int cmd_info(const cli_options *options) {
     find_gpus(gpus, reason);
     print_info(options, context, build, gpus, reason);
     if (options->json != NULL) {
-        cli_result result = cli_result_init(options, context, NULL);
-        json = cli_result_json(&result);
+        const cli_result result = cli_result_init(context, NULL);
+        json = cli_json(options);
+        cli_add_result(json, &result, CLI_INFO);
+        cli_add_text(json, "processor", result.device);
         join_keys(build);
         cJSON_AddItemToObject(json, "build", build);
         cJSON_AddItemToObject(json, "gpus", gpus);

@@ -10,6 +10,7 @@
 #include "common/output.h"
 #include "common/place.h"
 #include "common/progress.h"
+#include "common/result.h"
 #include "solve_auto.h"
 
 /* Everything that a solve owns. */
@@ -289,7 +290,7 @@ static void report(const cli_options *options, const solve_job *job) {
 }
 
 static cJSON *make_json(const cli_options *options, const solve_job *job) {
-    cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
+    cli_result result = cli_result_init(job->place.run, &job->input.matrix);
     result.dtype = "f64";
     if (job->preconditioner != NULL)
         result.factor_dtype = stored_dtype(options, job);
@@ -303,25 +304,20 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
     result.upload_ms = job->arrays.upload_ms;
     result.download_ms = job->arrays.download_ms;
     result.solve_ms = job->result.solve_ms;
-    cJSON *json = cli_result_json(&result);
-    cJSON_AddStringToObject(json, options->file != NULL ? "file" : "problem",
-                            options->file != NULL ? options->file : options->problem);
+    cJSON *json = cli_json(options);
+    cli_add_result(json, &result, CLI_SOLVE);
+    cli_add_text(json, "file", options->file);
+    cli_add_text(json, "problem", options->problem);
     cJSON_AddNumberToObject(json, "rows", (double)job->input.rows);
     cJSON_AddNumberToObject(json, "nonzeros", (double)job->input.nonzeros);
     cJSON_AddNumberToObject(json, "rtol", options->rtol);
-    if (job->levels != NULL)
-        cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->levels));
+    cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->levels));
     cJSON_AddItemToObject(json, "auto", cli_auto_json(&job->automatic));
-    if (options->nullspace == GSW_NULLSPACE_CONSTANT)
-        cJSON_AddNumberToObject(json, "removed", job->result.removed);
-    else
-        cJSON_AddNullToObject(json, "removed");
+    cli_add_number(json, "removed",
+                   options->nullspace == GSW_NULLSPACE_CONSTANT ? job->result.removed : NAN);
     cJSON_AddBoolToObject(json, "stagnated", job->result.stagnated != 0);
     cJSON_AddStringToObject(json, "status", gsw_status_name(job->status));
-    if (job->message[0] != '\0')
-        cJSON_AddStringToObject(json, "message", job->message);
-    else
-        cJSON_AddNullToObject(json, "message");
+    cli_add_text(json, "message", job->message[0] != '\0' ? job->message : NULL);
     return json;
 }
 

@@ -7,6 +7,7 @@
 #include "common/measure.h"
 #include "common/output.h"
 #include "common/place.h"
+#include "common/result.h"
 
 typedef struct sptrsv_job {
     cli_place place;
@@ -122,15 +123,18 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
         code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
                                 job->input.rows, "solution x of T x = b by gridsweep sptrsv");
     if (code == CLI_OK && options->json != NULL) {
-        cli_result result = cli_result_init(options, job->place.run, &job->input.matrix);
+        cli_result result = cli_result_init(job->place.run, &job->input.matrix);
         result.part = job->wanted.part == GSW_LOWER ? "lower" : "upper";
         result.algorithm = gsw_algorithm_name(job->wanted.algorithm);
         result.dtype = "f64";
+        result.upload_ms = job->arrays.upload_ms;
+        result.download_ms = job->arrays.download_ms;
         result.solve_ms = job->times.median;
         result.time = job->times;
         result.effective_gb_s = effective_rate(job);
         result.max_rel_error = job->error;
-        json = cli_result_json(&result);
+        json = cli_json(options);
+        cli_add_result(json, &result, CLI_SPTRSV);
         code = cli_stage_json(options, &outputs, options->json, json);
     }
     if (code == CLI_OK)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/output.h"
+#include "common/result.h"
 
 /* Between two looks at the least residual, and what must be left of it at most: a method that is
  * slower takes 240 iterations and more to 1e-8. */

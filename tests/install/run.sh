@@ -72,6 +72,7 @@ if [ -x "$prefix/bin/gridsweep" ]; then
     step "the program and its manual page"
     "$prefix/bin/gridsweep" --version
     [ -s "$prefix/share/man/man1/gridsweep.1" ]
+    [ -s "$prefix/share/gridsweep/gridsweep.schema.json" ]
 fi
 # The Debian package, unpacked where nothing else is. Its paths are absolute: pkg-config puts the
 # folder before them.

@@ -129,7 +129,7 @@ static int change_system(const cli_options *options, bench_run *run, const bench
 static int run_plan(const cli_options *options, bench_run *run) {
     int64_t items = bench_item_count(&run->plan);
     int code = CLI_OK;
-    bench_report_start(&run->plan, &run->sites, &run->report);
+    bench_report_start(options, &run->plan, &run->sites, &run->report);
     if (run->plan.mode != MODE_WHOLE)
         bench_table_head(options, &run->report.table);
     for (int64_t i = 0; i < items && code == CLI_OK; i++) {

@@ -12,6 +12,7 @@
 #include "common/input.h"
 #include "common/measure.h"
 #include "common/output.h"
+#include "common/result.h"
 #include "plan.h"
 #include "site.h"
 #include "system.h"

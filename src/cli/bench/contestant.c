@@ -212,7 +212,7 @@ static void begin_row(bench_worker *worker) {
     const bench_device *device = worker->site->device;
     *worker->row = (bench_row){.side = who->side, .format = formats[who->format]};
     cli_result *result = &worker->row->result;
-    *result = cli_result_init(worker->options, worker->context, &work->host);
+    *result = cli_result_init(worker->context, &work->host);
     result->kind = sides[who->side];
     result->algorithm = who->name;
     result->dtype = type_name(work->type);

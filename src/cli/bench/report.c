@@ -21,16 +21,19 @@ static const char *choose_baseline(const bench_plan *plan, const bench_site *sit
     return NULL;
 }
 
-void bench_report_start(const bench_plan *plan, const bench_sites *sites, bench_report *report) {
-    *report = (bench_report){.mode = plan->mode, .results = cJSON_CreateArray()};
-    if (plan->mode != MODE_ARRAYS)
-        report->skipped = cJSON_CreateArray();
+void bench_report_start(const cli_options *options, const bench_plan *plan,
+                        const bench_sites *sites, bench_report *report) {
+    static const char *const modes[] = {"sweep", "sweep", "whole-solve",
+                                        "hpcg"}; /* of bench_mode */
+    *report = (bench_report){.mode = plan->mode, .json = cli_json(options)};
+    cli_add_text(report->json, "mode", modes[plan->mode]);
+    report->results = cJSON_AddArrayToObject(report->json, "results");
+    report->skipped = cJSON_AddArrayToObject(report->json, "skipped");
     bench_table_make(plan, choose_baseline(plan, &sites->site[0]), &report->table);
 }
 
 void bench_report_free(bench_report *report) {
-    cJSON_Delete(report->skipped);
-    cJSON_Delete(report->results);
+    cJSON_Delete(report->json);
 }
 
 static void count_row(bench_report *report, const bench_row *row) {
@@ -53,6 +56,7 @@ static void count_row(bench_report *report, const bench_row *row) {
 static void add_whole(cJSON *json, const bench_report *report, const bench_row *row) {
     const bench_row *reference = &report->table.reference;
     double total = row->result.time.median, with_setup = bench_total_with_setup(row);
+    cli_add_text(json, "settings", row->settings[0] != '\0' ? row->settings : NULL);
     cli_add_number(json, "total_ms", total);
     cli_add_number(json, "total_with_setup_ms", with_setup);
     cli_add_number(json, "iteration_ms", bench_iteration_ms(row));
@@ -69,24 +73,22 @@ static void add_hpcg(cJSON *json, const bench_row *row) {
 }
 
 static void store_row(const bench_report *report, const bench_row *row) {
-    bool whole = report->mode == MODE_WHOLE;
-    cJSON *json = cli_result_json(&row->result);
-    if (whole)
-        cJSON_AddItemToObject(json, "format", cJSON_CreateString(row->format));
-    if (whole)
-        cJSON_AddItemToObject(json, "settings",
-                              row->settings[0] != '\0' ? cJSON_CreateString(row->settings)
-                                                       : cJSON_CreateNull());
-    if (row->reason[0] != '\0') {
-        cJSON_AddItemToObject(json, "reason", cJSON_CreateString(row->reason));
-        cJSON_AddItemToArray(report->skipped, json);
-        return;
-    }
-    if (whole)
+    static const cli_holder holders[][2] = {[MODE_ARRAYS] = {CLI_SWEEP, CLI_SWEEP_SKIPPED},
+                                            [MODE_CSR] = {CLI_SWEEP, CLI_SWEEP_SKIPPED},
+                                            [MODE_WHOLE] = {CLI_WHOLE, CLI_WHOLE_SKIPPED},
+                                            [MODE_HPCG] = {CLI_HPCG, CLI_HPCG}};
+    const bool skipped = row->reason[0] != '\0';
+    cJSON *json = cJSON_CreateObject();
+    cli_add_result(json, &row->result, holders[report->mode][skipped]);
+    if (report->mode == MODE_WHOLE)
+        cli_add_text(json, "format", row->format);
+    if (skipped)
+        cli_add_text(json, "reason", row->reason);
+    else if (report->mode == MODE_WHOLE)
         add_whole(json, report, row);
-    if (report->mode == MODE_HPCG)
+    else if (report->mode == MODE_HPCG)
         add_hpcg(json, row);
-    cJSON_AddItemToArray(report->results, json);
+    cJSON_AddItemToArray(skipped ? report->skipped : report->results, json);
 }
 
 int bench_report_rows(const cli_options *options, bench_report *report, const bench_row *rows,
@@ -96,7 +98,7 @@ int bench_report_rows(const cli_options *options, bench_report *report, const be
     bench_table_rows(options, &report->table, rows, count);
     for (int i = 0; i < count; i++)
         store_row(report, &rows[i]);
-    return cli_write_results(options, report->results, report->skipped, false);
+    return cli_write_growing(options, report->json, false);
 }
 
 /* ---- The last lines ------------------------------------------------------------------------- */
@@ -193,7 +195,7 @@ int bench_report_finish(const cli_options *options, const bench_plan *plan,
                         const bench_sites *sites, const bench_report *report) {
     print_machine(options, sites, report);
     print_remarks(options, plan, sites, report);
-    int code = cli_write_results(options, report->results, report->skipped, true);
+    int code = cli_write_growing(options, report->json, true);
     say_wrong(options, report);
     if (report->own_wrong > 0)
         return CLI_BREAKDOWN;

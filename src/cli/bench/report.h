@@ -8,7 +8,8 @@
 typedef struct bench_report {
     bench_mode mode;
     bench_table table;
-    cJSON *results, *skipped; /* NULL: rows that could not run do not occur */
+    cJSON *json;              /* with the next two in it */
+    cJSON *results, *skipped; /* rows, and those that could not run */
     int64_t repeats;          /* the most that were taken */
     int own_wrong, rival_wrong;
     int own_unfinished, rival_unfinished; /* not converged */
@@ -16,7 +17,8 @@ typedef struct bench_report {
     bool has_bound;   /* a result without waiting was shown */
 } bench_report;
 
-void bench_report_start(const bench_plan *plan, const bench_sites *sites, bench_report *report);
+void bench_report_start(const cli_options *options, const bench_plan *plan,
+                        const bench_sites *sites, bench_report *report);
 void bench_report_free(bench_report *report);
 
 /* Shows the rows of one group and adds them to the JSON file. Returns an exit code. */

@@ -77,7 +77,7 @@ CELL(cell_speed) {
 
 CELL(cell_threads) {
     (void)table, (void)width;
-    (void)snprintf(text, BENCH_CELL_SIZE, "%d", row->result.threads);
+    (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)row->result.threads);
 }
 
 CELL(cell_iterations) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "input.h"
 #include "output.h"
+#include "result.h"
 
 int cli_mg_precision(const cli_options *options) {
     if (options->mg_precision >= 0)
@@ -70,9 +71,9 @@ void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multig
 
 cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
     gsw_multigrid_info info = {.size = sizeof info};
+    if (multigrid == NULL || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+        return cJSON_CreateNull();
     cJSON *object = cJSON_CreateObject();
-    if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
-        return object;
     cJSON_AddStringToObject(object, "cycle", gsw_cycle_name(info.cycle));
     cJSON_AddStringToObject(object, "smoother", gsw_smoother_name(info.smoother));
     cJSON_AddBoolToObject(object, "symmetric", info.symmetric);
@@ -88,9 +89,7 @@ cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
         if (gsw_multigrid_get_level(multigrid, i, &level) != GSW_SUCCESS)
             return object;
         cJSON *entry = cJSON_CreateObject();
-        const double extents[3] = {(double)level.grid.nx, (double)level.grid.ny,
-                                   (double)level.grid.nz};
-        cJSON_AddItemToObject(entry, "grid", cJSON_CreateDoubleArray(extents, 3));
+        cli_add_grid(entry, &level.grid);
         cJSON_AddStringToObject(entry, "stencil", gsw_stencil_name(&level.stencil));
         cJSON_AddNumberToObject(entry, "stencil_points", level.stencil.count);
         cJSON_AddNumberToObject(entry, "couplings", (double)level.couplings);

@@ -14,7 +14,7 @@ gsw_multigrid_options cli_multigrid_options(const cli_options *options);
 /* A line about the hierarchy, and with --mg-info a table of its levels. */
 void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multigrid);
 
-/* The hierarchy as an object. */
+/* The hierarchy as an object; null for NULL. */
 cJSON *cli_multigrid_json(const gsw_multigrid *multigrid);
 
 #endif

@@ -78,111 +78,6 @@ void cli_print_transfer(const cli_options *options, const cli_arrays *arrays) {
                   arrays->download_ms);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-cli_result cli_result_init(const cli_options *options, const gsw_context *context,
-                           const gsw_matrix *matrix) {
-    cli_result result = {.command = options->command->name,
-                         .iterations = -1,
-                         .converged = -1,
-                         .residual = NAN,
-                         .setup_ms = NAN,
-                         .factor_ms = NAN,
-                         .buffer_bytes = NAN,
-                         .upload_ms = NAN,
-                         .download_ms = NAN,
-                         .solve_ms = NAN,
-                         .effective_gb_s = NAN,
-                         .moved_gb_s = NAN,
-                         .copy_gb_s = NAN,
-                         .fraction_of_copy = NAN,
-                         .max_rel_error = NAN};
-    if (context != NULL) {
-        result.backend = gsw_backend_name(gsw_context_backend(context));
-        result.device = gsw_context_device(context);
-        if (gsw_context_backend(context) == GSW_BACKEND_CPU)
-            result.threads = gsw_context_threads(context);
-    }
-    if (matrix != NULL) {
-        result.grid = matrix->grid;
-        result.stencil = gsw_stencil_name(&matrix->stencil);
-    }
-    return result;
-}
-
-void cli_add_text(cJSON *object, const char *name, const char *text) {
-    cJSON_AddItemToObject(object, name,
-                          text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
-}
-
-void cli_add_number(cJSON *object, const char *name, double value) {
-    cJSON_AddItemToObject(object, name,
-                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
-}
-
-static void add_grid(cJSON *object, const gsw_grid *grid) {
-    if (grid->nx == 0) {
-        cJSON_AddNullToObject(object, "grid");
-        return;
-    }
-    double extents[3] = {(double)grid->nx, (double)grid->ny, (double)grid->nz};
-    cJSON_AddItemToObject(object, "grid", cJSON_CreateDoubleArray(extents, 3));
-}
-
-static void add_times(cJSON *object, const cli_times *times) {
-    if (times->repeats == 0) {
-        cJSON_AddNullToObject(object, "time_ms");
-        return;
-    }
-    cJSON *entry = cJSON_AddObjectToObject(object, "time_ms");
-    cli_add_number(entry, "median", times->median);
-    cli_add_number(entry, "min", times->minimum);
-    cli_add_number(entry, "max", times->maximum);
-    cli_add_number(entry, "repeats", (double)times->repeats);
-}
-
-cJSON *cli_result_json(const cli_result *result) {
-    cJSON *object = cJSON_CreateObject();
-    cli_add_number(object, "schema", CLI_JSON_SCHEMA);
-    cli_add_text(object, "command", result->command);
-    cli_add_text(object, "version", gsw_version());
-    cli_add_text(object, "commit", gsw_commit());
-    cli_add_text(object, "backend", result->backend);
-    cli_add_text(object, "device", result->device);
-    cli_add_text(object, "driver", result->driver);
-    cli_add_text(object, "toolkit", result->toolkit);
-    cli_add_number(object, "threads", result->threads > 0 ? (double)result->threads : NAN);
-    add_grid(object, &result->grid);
-    cli_add_text(object, "stencil", result->stencil);
-    cli_add_text(object, "part", result->part);
-    cli_add_text(object, "kind", result->kind);
-    cli_add_text(object, "algorithm", result->algorithm);
-    cli_add_text(object, "cache", result->cache);
-    cli_add_text(object, "dtype", result->dtype);
-    cli_add_text(object, "factor_dtype", result->factor_dtype);
-    cli_add_text(object, "method", result->method);
-    cli_add_text(object, "precond", result->precond);
-    cli_add_number(object, "iterations",
-                   result->iterations >= 0 ? (double)result->iterations : NAN);
-    cJSON_AddItemToObject(object, "converged",
-                          result->converged < 0 ? cJSON_CreateNull()
-                                                : cJSON_CreateBool(result->converged));
-    cli_add_number(object, "residual", result->residual);
-    cli_add_number(object, "setup_ms", result->setup_ms);
-    cli_add_number(object, "factor_ms", result->factor_ms);
-    cli_add_number(object, "buffer_bytes", result->buffer_bytes);
-    cli_add_number(object, "upload_ms", result->upload_ms);
-    cli_add_number(object, "download_ms", result->download_ms);
-    cli_add_number(object, "solve_ms", result->solve_ms);
-    add_times(object, &result->time);
-    cli_add_number(object, "effective_gb_s", result->effective_gb_s);
-    cli_add_number(object, "moved_gb_s", result->moved_gb_s);
-    cli_add_number(object, "copy_gb_s", result->copy_gb_s);
-    cli_add_number(object, "fraction_of_copy", result->fraction_of_copy);
-    cli_add_number(object, "max_rel_error", result->max_rel_error);
-    return object;
-}
-
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 /* What is to be written: the one that is not NULL. */
@@ -394,18 +289,9 @@ int cli_write_json(const cli_options *options, const cJSON *json) {
     return code;
 }
 
-int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped, bool last) {
+int cli_write_growing(const cli_options *options, const cJSON *json, bool last) {
     char *target = options->json != NULL ? cli_follow_links(options->json) : NULL;
     const bool now = options->json != NULL && (last || (target != NULL && !cli_is_special(target)));
     free(target);
-    if (!now)
-        return CLI_OK;
-    cJSON *json = cJSON_CreateObject();
-    cli_add_number(json, "schema", CLI_JSON_SCHEMA);
-    cJSON_AddItemReferenceToObject(json, "results", results);
-    if (skipped != NULL)
-        cJSON_AddItemReferenceToObject(json, "skipped", skipped);
-    int code = cli_write_json(options, json);
-    cJSON_Delete(json);
-    return code;
+    return now ? cli_write_json(options, json) : CLI_OK;
 }

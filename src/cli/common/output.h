@@ -1,44 +1,14 @@
-/* output.h: text for people, results as JSON, and files that are replaced whole. */
+/* output.h: text for people, JSON, and files that are replaced whole. */
 #ifndef GSW_CLI_OUTPUT_H
 #define GSW_CLI_OUTPUT_H
 
 #include <stdio.h>
 #include <cjson/cJSON.h>
 #include "input.h"
-#include "measure.h"
 #include "options.h"
 #include "paths.h"
 #include "place.h"
 #include "signals.h"
-
-/* Version of what the JSON holds. It changes where a key goes away or changes its meaning; new keys
- * may come without. */
-#define CLI_JSON_SCHEMA 1
-
-/* What a JSON object holds. Texts that are NULL, numbers that are NaN or negative where that has
- * no meaning become null. */
-typedef struct cli_result {
-    const char *command, *backend, *device;
-    int threads;
-    gsw_grid grid; /* nx 0: null */
-    const char *stencil, *part, *algorithm, *dtype, *factor_dtype, *method, *precond;
-    const char *kind, *cache, *driver, *toolkit;
-    int64_t iterations; /* -1: null */
-    int converged;      /* -1: null */
-    double residual, setup_ms, factor_ms, buffer_bytes, upload_ms, download_ms, solve_ms;
-    cli_times time;
-    double effective_gb_s, moved_gb_s, copy_gb_s, fraction_of_copy, max_rel_error;
-} cli_result;
-
-/* A result in which everything is null except the command and what the context and the matrix
- * say (either may be NULL). */
-cli_result cli_result_init(const cli_options *options, const gsw_context *context,
-                           const gsw_matrix *matrix);
-cJSON *cli_result_json(const cli_result *result);
-
-/* Adds a member: null for a text that is NULL, and for a number that is not finite. */
-void cli_add_text(cJSON *object, const char *name, const char *text);
-void cli_add_number(cJSON *object, const char *name, double value);
 
 /* Text for people: stdout, or stderr where data goes to stdout. NULL with --quiet. */
 FILE *cli_human(const cli_options *options);
@@ -83,8 +53,8 @@ void cli_discard(cli_outputs *outputs);
 /* All of this for one file: writes the JSON to where --json says. Returns an exit code. */
 int cli_write_json(const cli_options *options, const cJSON *json);
 
-/* The same for lists that grow: the file is replaced whole each time, standard output and devices
- * get everything with the last. `skipped` may be NULL. */
-int cli_write_results(const cli_options *options, cJSON *results, cJSON *skipped, bool last);
+/* The same for an object that grows: the file is replaced whole each time, standard output and
+ * devices get everything with the last. */
+int cli_write_growing(const cli_options *options, const cJSON *json, bool last);
 
 #endif

@@ -1,0 +1,208 @@
+"""The JSON of every command against src/cli/gridsweep.schema.json.
+
+    GRIDSWEEP_BUILD=build python3 -m pytest tests/test_json.py
+"""
+
+import copy
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+jsonschema = pytest.importorskip("jsonschema")
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("GRIDSWEEP_BUILD", ROOT / "build")).resolve()
+SCHEMA = json.loads((ROOT / "src/cli/gridsweep.schema.json").read_text())
+KEYS = SCHEMA["$defs"]["keys"]
+
+BANNER = "%%MatrixMarket matrix coordinate real general\n"
+VECTOR = "%%MatrixMarket matrix array real general\n2 1\n"
+FILES = {
+    "swap.mtx": BANNER + "2 2 4\n1 1 0\n1 2 1\n2 1 1\n2 2 0\n",
+    "one.mtx": VECTOR + "1\n0\n",
+    "large.mtx": VECTOR + "1\n1e300\n",
+    "indefinite.mtx": BANNER + "4 4 10\n" + "".join(
+        f"{i} {j} {1 if i == j else -0.9}\n" for i in range(1, 5) for j in range(1, 5) if abs(i - j) < 2),
+    "neumann.mtx": BANNER + "4 4 10\n" + "".join(
+        f"{i} {j} {(1 if i in (1, 4) else 2) if i == j else -1}\n"
+        for i in range(1, 5) for j in range(1, 5) if abs(i - j) < 2),
+    "custom.mtx": BANNER + "9 9 15\n" + "".join(f"{i} {i} 2\n" for i in range(1, 10))
+    + "".join(f"{i} {i - 3} 1\n" for i in range(4, 10)),
+}
+
+# The definition, the exit code, the command; --json is added.
+COMMANDS = [
+    ("info", 0, "info"),
+    ("detect", 0, "detect swap.mtx"),
+    ("detect", 0, "detect custom.mtx --grid 3x3"),
+    ("generate", 0, "generate --problem hpcg:5x4x3 --out A.mtx"),
+    ("factor", 0, "factor --problem poisson:5x4x3 --precond ic0 --out-l L.mtx --out-u U.mtx"),
+    ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part lower"),
+    ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part upper --algorithm line --no-check"),
+    ("solve", 0, "solve --problem poisson:32x32x32"),
+    ("solve", 0, "solve --problem convection:9x8x7 --precond ilu0 --method gmres --factor-precision f32"),
+    ("solve", 0, "solve --problem poisson:9x8x7 --precond none --method cg"),
+    ("solve", 0, "solve --problem poisson:9x8x7 --method gmres"),
+    ("solve", 0, "solve --problem convection:16x15x14 --precond mg --method richardson"),
+    ("solve", 0, "solve --problem convection:16x15x14 --precond mg --mg-smoother ilu0 --mg-cycle W"),
+    ("solve", 0, "solve neumann.mtx --rhs random:1 --precond jacobi --nullspace constant"),
+    ("solve", 0, "solve indefinite.mtx --precond none"),  # cg breaks down, bicgstab follows
+    ("solve", 1, "solve --problem poisson:20x20x20 --max-iter 3"),
+    ("solve", 1, "solve --problem poisson:12x9x7 --rtol 1e-20 --max-iter 500"),
+    ("solve", 1, "solve --problem poisson:12x9x7 --method richardson --precond none"),
+    ("solve", 4, "solve swap.mtx --method cg --precond none --rhs one.mtx"),
+    ("solve", 4, "solve swap.mtx --method cg --precond none --rhs large.mtx"),
+    ("bench", 0, "bench --size 8 --part lower,both --algorithm reference,line,pencil --threads 1,2"),
+    ("bench", 0, "bench --size 8 --part lower,both --algorithm line,pencil --cache warm --precision f64,f32"),
+    ("bench", 0, "bench --part symgs --problem hpcg --size 8"),
+    ("bench", 0, "bench --whole-solve --problem poisson:9x8x7 --method cg --precond mg,ic0,none"),
+    ("bench", 1, "bench --whole-solve --problem poisson:20x20x20 --max-iter 3"),
+    ("bench", 0, "bench --hpcg --size 16"),
+]
+RIVALS = [
+    ("bench", 0, "bench --compare --size 8"),
+    ("bench", 0, "bench --whole-solve --problem poisson:9x8x7 --compare cusparse,petsc,hypre-pfmg"),
+]
+DEVICE = [
+    ("detect", 0, "detect swap.mtx"),
+    ("factor", 0, "factor --problem poisson:5x4x3 --precond ic0 --out-l L.mtx --out-u U.mtx"),
+    ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part lower"),
+    ("solve", 0, "solve --problem poisson:32x32x32"),
+    ("solve", 1, "solve --problem poisson:20x20x20 --max-iter 3"),
+    ("bench", 0, "bench --size 16 --part lower,both --algorithm line,pencil --cache warm,cold"),
+    ("bench", 0, "bench --whole-solve --problem poisson:9x8x7 --method cg --precond mg,ic0"),
+    ("bench", 0, "bench --hpcg --size 16"),
+]
+
+
+def run(folder, code, command):
+    """The JSON of a command; None where this build has no rivals."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    path = folder / "result.json"
+    path.unlink(missing_ok=True)
+    repeats = ["--repeats", "2"] if command.startswith("bench") else []
+    done = subprocess.run([BUILD / "gridsweep", *command.split(), *repeats, "--quiet", "--json", path],
+                          cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True,
+                          text=True, timeout=300, check=False)
+    if "has no rivals" in done.stderr:
+        return None
+    assert done.returncode == code, command + "\n" + done.stderr
+    return json.loads(path.read_text())
+
+
+def validator(definition=None):
+    schema = {"$ref": f"#/$defs/{definition}", "$defs": SCHEMA["$defs"]} if definition else SCHEMA
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    """(definition, command, JSON) of everything that runs here."""
+    folder = tmp_path_factory.mktemp("json")
+    wanted = COMMANDS + RIVALS
+    if run(folder, 0, "info")["gpus"]:
+        wanted = [(d, c, f"{text} --backend cpu" if d in ("solve", "sptrsv", "bench", "factor") else text)
+                  for d, c, text in wanted] + [(d, c, f"{text} --backend cuda") for d, c, text in DEVICE]
+    made = [(definition, text, run(folder, code, text)) for definition, code, text in wanted]
+    return [output for output in made if output[2] is not None]
+
+
+def objects(value):
+    """Every object in a value, itself included."""
+    if isinstance(value, dict):
+        yield value
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(member)
+
+
+def resolved(member):
+    """A property with what it refers to."""
+    target = SCHEMA
+    for name in member.get("$ref", "#").split("/")[1:]:
+        target = target[name]
+    return {**target, **member} if "$ref" in member else member
+
+
+def properties():
+    """(definition, key, property) of all objects."""
+    for name, definition in SCHEMA["$defs"].items():
+        for key, member in definition.get("properties", {}).items():
+            yield name, key, resolved(member)
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for definition in SCHEMA["$defs"].values():
+        if "properties" in definition:
+            assert definition["additionalProperties"] is False
+            assert definition["required"] == list(definition["properties"])
+    assert {ref["$ref"].split("/")[-1] for ref in SCHEMA["oneOf"]} == {d for d, _, _ in COMMANDS}
+
+
+def test_units_and_nulls_are_described():
+    for name, key, member in properties():
+        text, types = member["description"], member.get("type", [])
+        null = "null" in types or {"type": "null"} in member.get("anyOf", [])
+        assert ("Null: " in text) == null, f"{name}.{key}"
+        if "number" in types or "integer" in types:
+            assert "Unit: " in text, f"{name}.{key}"
+        assert text.isascii() and text.endswith("."), f"{name}.{key}"
+
+
+def test_every_command_writes_what_the_schema_says(outputs):
+    for definition, command, output in outputs:
+        for one in (definition, None):
+            problems = [f"{'/'.join(map(str, e.path))}: {e.message}"
+                        for e in validator(one).iter_errors(output)]
+            assert not problems, f"{command}\n" + "\n".join(problems)
+        assert output["schema"] == 1 and output["command"] == definition
+    seen = {output["status"] for definition, _, output in outputs if definition == "solve"}
+    assert seen == set(SCHEMA["$defs"]["solve"]["properties"]["status"]["enum"])
+
+
+def test_other_keys_are_refused(outputs):
+    """A key too many, a key too few, and a value of another type, in each object."""
+    for definition, command, output in outputs:
+        check = validator(definition)
+        for number, original in enumerate(objects(output)):
+            for key in [*original, None]:
+                changed = copy.deepcopy(output)
+                place = list(objects(changed))[number]
+                if key is None:
+                    place["unknown"] = None
+                else:
+                    del place[key]
+                assert not check.is_valid(changed), f"{command}: {key}"
+                if key is not None:
+                    place[key] = {"another": "type"}
+                    assert not check.is_valid(changed), f"{command}: type of {key}"
+
+
+def test_nullable_keys_are_null_somewhere(outputs):
+    """A key that may be null is null somewhere, and somewhere it is not. Some need a GPU."""
+    cuda = {"driver", "toolkit", "upload_ms", "download_ms"}
+    rare = {"threads", "residual", "buffer_bytes", "copy_gb_s", "fraction_of_copy", "max_rel_error",
+            "iteration_ms", "cycle_left"}
+    nulls, values = set(), set()
+    for _, _, output in outputs:
+        for place in objects(output):
+            nulls |= {key for key, value in place.items() if value is None}
+            values |= {key for key, value in place.items() if value is not None}
+    nullable = {key for _, key, member in properties() if "Null: " in member["description"]}
+    assert nulls <= nullable
+    assert not nullable - nulls - rare
+    assert not nullable - values - cuda
+
+
+def test_files_of_results_are_current_or_old():
+    """Those that name a schema fit it; those made before it have none."""
+    files = sorted((ROOT / "perf/results").glob("*.json"))
+    assert files
+    for path in files:
+        output = json.loads(path.read_text())
+        if "schema" in output:
+            validator(output["command"]).validate(output)
