@@ -60,6 +60,8 @@ want_ci() {
     want shellcheck have shellcheck
     want doxygen have doxygen
     want doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
+    want jq have jq # for the manual's examples
+    want gnuplot-nox have gnuplot # for perf/plot
     want petsc-dev pkg-config --exists petsc
     want python3-pytest /usr/bin/python3 -c 'import pytest'
     want python3-yaml /usr/bin/python3 -c 'import yaml' # for the recipes' test

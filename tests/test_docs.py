@@ -77,6 +77,8 @@ def lines_of(text):
 def test_commands(tree, text):
     if "petsc" in text and not PLUGIN:
         pytest.skip("the plug-in for PETSc is not built")
+    if re.search(r"^jq ", text, re.M) and shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
     ran = []
     for line in lines_of(text):
         command = line.split("  #")[0].strip()

@@ -1,11 +1,13 @@
-"""The JSON of every command against src/cli/gridsweep.schema.json.
+"""The JSON of every command against src/cli/gridsweep.schema.json, and what is written about its keys.
 
     GRIDSWEEP_BUILD=build python3 -m pytest tests/test_json.py
+    python3 tests/test_json.py      writes the tables of src/docs/json.md anew, from the schema
 """
 
 import copy
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -134,6 +136,66 @@ def properties():
             yield name, key, resolved(member)
 
 
+# ---- The tables of the manual ----
+
+PAGE = ROOT / "src/docs/json.md"
+TABLES = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)", re.S)
+
+
+def marked(text):
+    """Options, keys and quoted words as code."""
+    return re.sub(r"'([^']+)'|(--[a-z-]+(?<!-)|\b\w+_\w+\b)", lambda m: f"`{m[1] or m[2]}`", text)
+
+
+def table(members):
+    rows = ["| key | unit | meaning | null when |", "| --- | --- | --- | --- |"]
+    for key, member in members.items():
+        text, _, null = resolved(member)["description"].partition(" Null: ")
+        text, _, unit = text.partition(" Unit: ")
+        rows.append(f"| `{key}` | {unit.rstrip('.').replace('none', '1')} | {marked(text)} | "
+                    f"{marked(null.rstrip('.'))} |")
+    return "\n".join(rows) + "\n"
+
+
+def tables():
+    """Markdown: the shared keys, then each object with its own."""
+    text = "\n### Shared keys\n\n" + table(KEYS)
+    for definition in SCHEMA["$defs"].values():
+        members = definition.get("properties")
+        if members is None:
+            continue
+        shared = [key for key, member in members.items() if "/keys/" in member.get("$ref", "")]
+        own = {key: member for key, member in members.items() if key not in shared}
+        text += f"\n### {definition['title'].replace(' --', ', ')}\n\n{marked(definition['description'])}\n"
+        if shared:
+            text += "Shared keys: " + ", ".join(f"`{key}`" for key in shared) + ".\n"
+        text += "\n" + table(own) if own else ""
+    return text + "\n"
+
+
+def test_the_manual_has_the_tables():
+    assert TABLES.findall(PAGE.read_text()) == [tables()], "run python3 tests/test_json.py"
+
+
+def test_the_manual_page_has_the_keys():
+    page = subprocess.run([BUILD / "gridsweep", "help", "--man"], capture_output=True, text=True,
+                          check=True).stdout
+    section = re.search(r"^\.SH JSON OUTPUT\n(.*?)^\.SH", page, re.M | re.S).group(1)
+    found = {}
+    for part in section.split(".SS ")[1:]:
+        title, text = part.split("\n", 1)
+        shared = re.search(r"Shared keys: (.*?)\.\n", text)
+        found[title.replace("\\-", "-")] = (re.findall(r"^\.B (\w+)", text, re.M)
+                                          + (shared.group(1).split(", ") if shared else []))
+    wanted = {"Shared keys": KEYS} | {definition["title"]: definition["properties"]
+                                      for definition in SCHEMA["$defs"].values() if "properties" in definition}
+    assert {title: sorted(keys) for title, keys in found.items()} == {
+        title: sorted(keys) for title, keys in wanted.items()}
+    assert "share/gridsweep/gridsweep.schema.json" in section
+
+
+# ---- What the commands write ----
+
 def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     for definition in SCHEMA["$defs"].values():
@@ -198,6 +260,31 @@ def test_nullable_keys_are_null_somewhere(outputs):
     assert not nullable - values - cuda
 
 
+def test_the_history_is_that_of_the_solve(outputs):
+    for definition, command, output in outputs:
+        if definition != "solve":
+            continue
+        history = output["history"]
+        steps, residuals, times = (history[key] for key in ("iteration", "residual", "ms"))
+        assert len(steps) == len(residuals) == len(times)
+        if output["status"] != "GSW_ERROR_NON_FINITE":
+            assert steps[0] == 0 and steps[-1] == output["iterations"], command
+        assert times == sorted(times)
+        assert not times or times[-1] <= output["solve_ms"] + 0.1
+        if output["status"] == "GSW_SUCCESS":
+            assert residuals[-1] <= 1.01 * output["rtol"]
+            both = output["auto"] is not None and output["auto"]["fallback"] is not None
+            assert len(steps) == output["iterations"] + 1 + both
+
+
+def test_a_long_history_is_thinned(tmp_path):
+    """Every second entry, and the last."""
+    output = run(tmp_path, 1, "solve --problem poisson:80x80 --method richardson --precond jacobi "
+                 "--max-iter 17001 --rtol 1e-12 --threads 1")
+    steps = output["history"]["iteration"]
+    assert steps == [*range(0, 17001, 2), 17001]
+
+
 def test_files_of_results_are_current_or_old():
     """Those that name a schema fit it; those made before it have none."""
     files = sorted((ROOT / "perf/results").glob("*.json"))
@@ -206,3 +293,7 @@ def test_files_of_results_are_current_or_old():
         output = json.loads(path.read_text())
         if "schema" in output:
             validator(output["command"]).validate(output)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(TABLES.sub(lambda _: tables(), PAGE.read_text()))

@@ -29,6 +29,7 @@ typedef struct solve_job {
     const gsw_factor *sweeps;           /* and if it is a factor */
     double *b, *x;
     double setup_ms, factor_ms;
+    cli_history history;      /* for the JSON */
     gsw_krylov_result result; /* iterations and solve_ms: of all attempts */
     gsw_status status;        /* of the method */
     char message[256];        /* why it is not GSW_SUCCESS; else "" */
@@ -150,6 +151,10 @@ static size_t vector_bytes(const solve_job *job) {
 static int set_up(const cli_options *options, solve_job *job) {
     double start = cli_now_ms();
     int code = cli_load(options, job->place.host, &job->input);
+    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
+        cli_error(options, "out of memory for the history of the residual");
+        code = CLI_INPUT;
+    }
     if (code == CLI_OK)
         code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
     if (code == CLI_OK)
@@ -189,9 +194,12 @@ static void iterate(const cli_options *options, solve_job *job, cli_watch *watch
                                        .monitor = cli_watch_monitor,
                                        .monitor_user = watch};
     gsw_operator *op = NULL;
-    *watch = (cli_watch){.watching = job->automatic.precond && job->levels != NULL};
+    *watch = (cli_watch){.history = &job->history,
+                         .iterations_before = job->result.iterations,
+                         .watching = job->automatic.precond && job->levels != NULL};
     cli_progress_start(&watch->progress, options);
     job->status = gsw_operator_from_matrix(context, &arrays->matrix, &op);
+    watch->begin_ms = cli_now_ms() - job->result.solve_ms;
     if (job->status == GSW_SUCCESS)
         job->status = gsw_krylov(context, job->method, op, job->preconditioner, &wanted, arrays->b,
                                  arrays->x, &result);
@@ -317,6 +325,7 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
                    options->nullspace == GSW_NULLSPACE_CONSTANT ? job->result.removed : NAN);
     cJSON_AddBoolToObject(json, "stagnated", job->result.stagnated != 0);
     cJSON_AddStringToObject(json, "status", gsw_status_name(job->status));
+    cJSON_AddItemToObject(json, "history", cli_history_json(&job->history));
     cli_add_text(json, "message", job->message[0] != '\0' ? job->message : NULL);
     return json;
 }
@@ -388,6 +397,7 @@ int cmd_solve(const cli_options *options) {
         code = prepare(options, &job);
     if (code == CLI_OK)
         code = solve(options, &job);
+    free(job.history.entries);
     free(job.x);
     free(job.b);
     gsw_preconditioner_destroy(job.preconditioner);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "help.h"
+#include "help_json.h"
 
 #define HELP_WIDTH  79
 #define HELP_INDENT 26
@@ -212,6 +213,7 @@ void cli_help_man(FILE *stream, const cli_command *commands) {
         gsw_version());
     for (const cli_command *command = commands; command->name != NULL; command++)
         print_man_command(stream, command);
+    cli_help_man_json(stream, print_roff);
     fputs(".SH EXIT STATUS\n", stream);
     print_man_lines(stream, exit_codes);
     fputs(".SH EXAMPLES\n", stream);

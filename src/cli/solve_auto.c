@@ -2,6 +2,7 @@
 #include "solve_auto.h"
 #include <math.h>
 #include <string.h>
+#include "common/measure.h"
 #include "common/output.h"
 #include "common/result.h"
 
@@ -40,6 +41,10 @@ int cli_check_multigrid(const cli_options *options) {
 int cli_watch_monitor(void *user, int64_t iteration, double residual) {
     cli_watch *watch = user;
     (void)cli_progress_monitor(&watch->progress, iteration, residual);
+    if (watch->history->entries != NULL)
+        cli_history_add(watch->history,
+                        (cli_history_entry){watch->iterations_before + iteration, residual,
+                                            cli_now_ms() - watch->begin_ms});
     if (!watch->watching)
         return 0;
     if (iteration == 0)

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 #include <gridsweep/choice.h>
+#include "common/history.h"
 #include "common/options.h"
 #include "common/progress.h"
 
@@ -17,11 +18,14 @@ const char *cli_solve_method_name(const cli_options *options);
 /* Refuses options of multigrid without it, and with it those of factors. */
 int cli_check_multigrid(const cli_options *options);
 
-/* A monitor that shows the progress, and that stops a preconditioner with which 30 iterations do
- * not reduce the least residual to a tenth. */
+/* A monitor that shows and records the progress, and that stops a preconditioner with which 30
+ * iterations do not reduce the least residual to a tenth. */
 typedef struct cli_watch {
     cli_progress progress;
-    bool watching; /* there is something else to try */
+    cli_history *history;
+    int64_t iterations_before; /* of earlier attempts */
+    double begin_ms;           /* of the attempt, less the time of earlier ones */
+    bool watching;             /* there is something else to try */
     bool stagnates;
     double best, before; /* least residual so far, and at the last look */
 } cli_watch;
