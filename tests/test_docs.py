@@ -44,7 +44,7 @@ SMALLER = [("--size 64,128,256", "--size 16,24"), ("--size 64,128", "--size 16,2
 @pytest.fixture
 def tree(tmp_path):
     """A folder like the root of a checkout in which everything is built."""
-    for name in ("src", "tests", "include"):
+    for name in ("src", "tests", "include", "perf"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build/src").mkdir(parents=True)
     for name in ("gridsweep", "src/libgridsweep.so"):
@@ -77,8 +77,9 @@ def lines_of(text):
 def test_commands(tree, text):
     if "petsc" in text and not PLUGIN:
         pytest.skip("the plug-in for PETSc is not built")
-    if re.search(r"^jq ", text, re.M) and shutil.which("jq") is None:
-        pytest.skip("jq is not installed")
+    for tool, use in (("jq", r"^jq "), ("gnuplot", r"^perf/plot ")):
+        if re.search(use, text, re.M) and shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
     ran = []
     for line in lines_of(text):
         command = line.split("  #")[0].strip()

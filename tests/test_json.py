@@ -8,7 +8,9 @@ import copy
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -283,6 +285,29 @@ def test_a_long_history_is_thinned(tmp_path):
                  "--max-iter 17001 --rtol 1e-12 --threads 1")
     steps = output["history"]["iteration"]
     assert steps == [*range(0, 17001, 2), 17001]
+
+
+@pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")
+def test_the_history_is_drawn(tmp_path):
+    plot = [sys.executable, ROOT / "perf/plot", "--history"]
+    for name, command in (("a", "solve --problem poisson:9x8x7 --method cg --precond ic0"),
+                          ("b", "solve --problem poisson:9x8x7 --method cg --precond jacobi"),
+                          ("c", "bench --size 8")):
+        (tmp_path / f"{name}.json").write_text(json.dumps(run(tmp_path, 0, command)))
+    (tmp_path / "d.json").write_text(json.dumps(run(
+        tmp_path, 1, "solve --problem poisson:20x20x20 --max-iter 3")))
+    subprocess.run([*plot, "a.json", "b.json", "a.json", "out"], cwd=tmp_path, check=True)
+    drawn = (tmp_path / "out.svg").read_text()
+    for words in ("cg with jacobi", "cg with ic0 (a.json)", "tolerance", "iterations", "time in ms",
+                  "relative residual", "poisson:9x8x7, over time"):
+        assert words in drawn
+    assert "not converged" not in drawn
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+    subprocess.run([*plot, "a.json", "d.json", "out"], cwd=tmp_path, check=True)
+    drawn = (tmp_path / "out.svg").read_text()
+    assert "not converged" in drawn and "poisson:20x20x20: " in drawn
+    done = subprocess.run([*plot, "c.json", "out"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no solves in these files" in done.stderr
 
 
 def test_files_of_results_are_current_or_old():

@@ -14,13 +14,13 @@ typedef enum key_type { TEXT, NUMBER, COUNT, YES_NO, GRID, TIMES } key_type;
 
 typedef struct json_key {
     const char *name;
-    key_type type;
     size_t offset; /* in cli_result */
+    key_type type;
     unsigned holders;
 } json_key;
 
 #define KEY(type, name, holders)                                                                   \
-    { #name, type, offsetof(cli_result, name), holders }
+    { #name, offsetof(cli_result, name), type, holders }
 
 static const json_key keys[] = {
     KEY(TEXT, backend, RUNS),
@@ -47,7 +47,7 @@ static const json_key keys[] = {
     KEY(NUMBER, upload_ms, CLI_SPTRSV | CLI_SOLVE),
     KEY(NUMBER, download_ms, CLI_SPTRSV | CLI_SOLVE),
     KEY(NUMBER, solve_ms, CLI_SPTRSV | CLI_SOLVE | TIMED),
-    {"time_ms", TIMES, offsetof(cli_result, time), CLI_SPTRSV | TIMED},
+    {"time_ms", offsetof(cli_result, time), TIMES, CLI_SPTRSV | TIMED},
     KEY(NUMBER, effective_gb_s, CLI_SPTRSV | CLI_SWEEP),
     KEY(NUMBER, moved_gb_s, CLI_SWEEP | CLI_HPCG),
     KEY(NUMBER, copy_gb_s, CLI_SWEEP | CLI_HPCG),
