@@ -367,6 +367,14 @@ START_TEST(bad_arguments) {
                      GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_mm_read_vector(context, path, NULL, &count), GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_mm_read_vector(context, path, &values, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, NULL, "", 0, &values, &count),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, "x", NULL, 1, &values, &count),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, "x", "", 0, NULL, &count),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, "x", "", 0, &values, NULL),
+                     GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_mm_write_matrix(context, NULL, &chain, NULL), GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_mm_write_matrix(context, path, NULL, NULL), GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_mm_write_matrix(context, path, &chain, "two\nlines"),
@@ -415,6 +423,15 @@ START_TEST(vectors) {
     ck_assert_int_eq(count, 2);
     ck_assert_int_eq(memcmp(found, values, 2 * sizeof *values), 0);
     free(found);
+    const char text[] = ARRAY "2 1\n3\n4\nnot a part of it";
+    const size_t size = strlen(text) - strlen("not a part of it");
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, "b", text, size, &found, &count),
+                     GSW_SUCCESS);
+    ck_assert(count == 2 && found[0] == 3 && found[1] == 4);
+    free(found);
+    ck_assert_int_eq(gsw_mm_parse_finite_vector(context, "b", text, size + 1, &found, &count),
+                     GSW_ERROR_FORMAT);
+    assert_message("b: line 5: surplus 'n'");
     assert_vector_refused(ARRAY "3 1\n1\n2\n", GSW_ERROR_FORMAT, "truncated");
     assert_vector_refused(ARRAY "3 1\n1\n2\n\n\n\n", GSW_ERROR_FORMAT, "after 2 of 3");
     assert_vector_refused(ARRAY "2 1\n1\n2\n3\n", GSW_ERROR_FORMAT, "surplus '3'");

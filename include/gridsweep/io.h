@@ -49,6 +49,11 @@ GSW_API
 gsw_status gsw_mm_read_finite_vector(gsw_context *context, const char *path, double **values,
                                      int64_t *count);
 
+/* The same from memory, as for gsw_mm_parse_matrix(). */
+GSW_API
+gsw_status gsw_mm_parse_finite_vector(gsw_context *context, const char *name, const char *text,
+                                      size_t size, double **values, int64_t *count);
+
 /* These two write a CSR matrix (general, real, %.17g) or a vector (dense array) to a file.
  * `comment` (one line of text, may be NULL) follows the banner. Errors: INVALID_ARGUMENT, IO. */
 GSW_API

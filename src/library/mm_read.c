@@ -704,6 +704,20 @@ gsw_status gsw_mm_read_matrix(gsw_context *context, const char *path, gsw_csr *c
     return status;
 }
 
+static gsw_status parse_values(gsw_context *context, const char *name, const char *text,
+                               size_t size, int any_value, double **values, int64_t *count) {
+    GSW_REQUIRE(context, name, "name must not be NULL");
+    GSW_REQUIRE(context, text || size == 0, "text must not be NULL");
+    GSW_REQUIRE(context, values, "values must not be NULL");
+    GSW_REQUIRE(context, count, "count must not be NULL");
+    reader r = open_text(context, name, text, size);
+    vector v = {.any_value = any_value};
+    GSW_TRY(in_c_locale(&r, parse_vector, &v));
+    *values = v.values;
+    *count = v.count;
+    return GSW_SUCCESS;
+}
+
 static gsw_status read_vector(gsw_context *context, const char *path, int any_value,
                               double **values, int64_t *count) {
     GSW_REQUIRE(context, path, "path must not be NULL");
@@ -712,15 +726,14 @@ static gsw_status read_vector(gsw_context *context, const char *path, int any_va
     char *text = NULL;
     size_t size = 0;
     GSW_TRY(read_file(context, path, &text, &size));
-    reader r = open_text(context, path, text, size);
-    vector v = {.any_value = any_value};
-    gsw_status status = in_c_locale(&r, parse_vector, &v);
+    gsw_status status = parse_values(context, path, text, size, any_value, values, count);
     free(text);
-    if (status != GSW_SUCCESS)
-        return status;
-    *values = v.values;
-    *count = v.count;
-    return GSW_SUCCESS;
+    return status;
+}
+
+gsw_status gsw_mm_parse_finite_vector(gsw_context *context, const char *name, const char *text,
+                                      size_t size, double **values, int64_t *count) {
+    return parse_values(context, name, text, size, 0, values, count);
 }
 
 gsw_status gsw_mm_read_vector(gsw_context *context, const char *path, double **values,
