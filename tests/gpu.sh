@@ -22,7 +22,7 @@
 # From the environment: CMAKE_CUDA_ARCHITECTURES, CUDACXX and what else CMake reads; GSW_COMMIT, the
 # commit to report where there is no checkout of git.
 #
-# Needed: CMake 3.25, a C and a CUDA compiler, pkg-config, and the libraries Check and cJSON. On a
+# Needed: CMake 3.25, a C and a CUDA compiler, pkg-config, and the libraries Check and cJSON (zlib is optional). On a
 # machine without network or rights the libraries can be unpacked from packages of the same Debian
 # or Ubuntu (add pkgconf, pkgconf-bin and libpkgconf3 where pkg-config is missing as well):
 #

@@ -36,6 +36,7 @@ want_build() {
     want ninja-build have ninja
     want pkg-config have pkg-config
     want libcjson-dev pkg-config --exists libcjson
+    want zlib1g-dev pkg-config --exists zlib
     if ! cc=$(compiler); then
         missing="$missing gcc libc6-dev"
         return

@@ -455,15 +455,54 @@ for file in empty truncated huge overflow range zero duplicate nan oblong text n
     expect 3 "bad input" detect $file.mtx
     says err "$file.mtx"
 done
-printf '\037\213\010\000' >packed.mtx.gz
-for arguments in packed.mtx.gz "poisson.mtx --rhs packed.mtx.gz"; do
-    # shellcheck disable=SC2086 # several arguments
-    expect 3 "compressed input" solve $arguments
-    says err 'uncompressed.* packed.mtx.gz is gzip-compressed'
-done
-"$program" detect - <packed.mtx.gz 2>err
-check "compressed standard input" test $? -eq 3
-says err 'standard input is gzip-compressed'
+# Files of gzip: what they begin with counts when they are read, their name when they are written.
+# refuse_packed FILE REASON: as a matrix, as a right-hand side, and on standard input.
+refuse_packed() {
+    expect 3 "compressed input" detect "$1"
+    says err "^gridsweep detect: cannot read $1: $2$"
+    expect 3 "compressed right-hand side" solve poisson.mtx --rhs "$1"
+    says err "^gridsweep solve: cannot read $1: $2$"
+    "$program" detect - <"$1" 2>err
+    check "compressed standard input" test $? -eq 3
+    says err "^gridsweep detect: cannot read standard input: $2$"
+}
+echo old >packed.mtx.gz
+if "$program" generate --problem poisson:5x4x3 --out packed.mtx.gz --quiet 2>err; then
+    gzip=yes
+    check "a compressed file" sh -c 'gzip -dc packed.mtx.gz | cmp - poisson.mtx'
+    cp packed.mtx.gz packed
+    for file in packed packed.mtx.gz; do
+        expect 0 "compressed input" detect $file
+        says out '^grid 5 4 3$'
+    done
+    "$program" detect - <packed >out 2>err
+    says out '^grid 5 4 3$'
+    expect 0 "compressed output" solve packed --out x.mtx.gz --json x.json.gz
+    check "compressed JSON" sh -c 'gzip -dc x.json.gz | grep -q schema'
+    "$program" solve packed --rhs - --out twice.mtx <x.mtx.gz >out 2>err
+    check "compressed right-hand side on standard input" test $? -eq 0
+    gzip -dc x.mtx.gz >x.mtx
+    expect 0 "the same without compression" solve poisson.mtx --rhs x.mtx --out by_plain.mtx
+    check "are the same bits" cmp twice.mtx by_plain.mtx
+    size=$(wc -c <packed)
+    for length in 2 3 9 10 11 20 $((size / 2)) $((size - 8)) $((size - 1)); do
+        head -c $length packed >cut.mtx.gz
+        refuse_packed cut.mtx.gz "its gzip data are truncated"
+    done
+    { head -c $((size - 8)) packed && printf 12345678; } >changed.mtx.gz
+    refuse_packed changed.mtx.gz "its gzip data are corrupt"
+    echo old >kept
+    expect 3 "truncated" solve cut.mtx.gz --out kept
+    check "an existing file is kept" test "$(cat kept)" = old
+    { head -n 10 poisson.mtx | gzip -c && tail -n +11 poisson.mtx | gzip -c; } >members.mtx.gz
+    expect 0 "several members" detect members.mtx.gz
+else
+    gzip=no
+    says err "^gridsweep generate: cannot write packed.mtx.gz: .* was built without zlib$"
+    check "the old file" test "$(cat packed.mtx.gz)" = old
+    printf '\037\213\010\000' >packed.mtx.gz
+    refuse_packed packed.mtx.gz "it is compressed with gzip, .* was built without zlib"
+fi
 expect 3 "a folder is no matrix" detect folder
 expect 3 "grid of another size" solve poisson.mtx --grid 5x5x5
 expect 3 "grid of another size" solve poisson.mtx --grid 5x4
@@ -1447,6 +1486,8 @@ limited() { # limited NAME ARGUMENTS...: the file is named, and what was there b
 limited full.mtx generate --problem poisson:20x20x20 --out full.mtx
 limited full.mtx solve --problem poisson:20x20x20 --out full.mtx
 limited full.json solve --problem poisson:20x20x20 --json full.json
+[ $gzip = no ] ||
+    limited full.mtx.gz generate --problem lognormal:20x20x20 --out full.mtx.gz
 limited U.mtx factor --problem poisson:20x20x20 --precond ilu0 --out-l /dev/null --out-u U.mtx
 (
     ulimit -f 2 # blocks of 512 bytes: so large a file clang's OpenMP needs itself
@@ -1528,6 +1569,8 @@ if [ -c /dev/full ]; then
     ln -s /dev/full full
     expect 3 "a link to a full disk" generate --problem poisson:5x4x3 --out full
     says err '^gridsweep generate: cannot write full: No space left on device$'
+    ln -s /dev/full full.gz
+    [ $gzip = no ] || expect 3 "the same, compressed" generate --problem poisson:5x4x3 --out full.gz
 fi
 if shared=$(mktemp -d /dev/shm/gridsweep-test.XXXXXX 2>/dev/null); then
     expect 0 "a file below /dev" generate --problem poisson:5x4x3 --out "$shared/x.mtx"

@@ -96,8 +96,8 @@ const cli_command cli_commands[] = {
      "Reads a Matrix Market file whose rows are the points of a grid in natural order, and prints "
      "'grid NX NY NZ' and 'stencil NAME'. A stencil without a name is 'custom' and followed by its "
      "offsets, one 'offset DX DY DZ' per line. A periodic grid without --grid is refused, as is "
-     "a grid whose rows are in another order; the message says which it is. FILE.mtx is text, not "
-     "compressed; - is standard input.",
+     "a grid whose rows are in another order; the message says which it is. FILE.mtx may be "
+     "compressed with gzip; - is standard input.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
      "gridsweep detect --grid 16x12x10 A.mtx\n"

@@ -207,7 +207,10 @@ void cli_help_man(FILE *stream, const cli_command *commands) {
         "that incomplete factorisations of them need, exactly and in natural order. Vectors "
         "are Matrix Market dense arrays, matrices are Matrix Market coordinate files. Options "
         "may come before or after FILE.mtx, for which \\- is standard input; every command also "
-        "takes \\-\\-help. A file is replaced when all of the new one is written; after an error "
+        "takes \\-\\-help. Files that gzip has compressed are read as others are, and a file whose "
+        "name "
+        "ends in .gz is written in this way. A file is replaced when all of the new one is "
+        "written; after an error "
         "or a signal the old one is there, and no other.\n"
         ".SH COMMANDS\n",
         gsw_version());

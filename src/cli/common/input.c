@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include "gzip.h"
 #include "input.h"
 
 #define REASON_SIZE 512
@@ -123,76 +123,31 @@ static int load_problem(const cli_options *options, gsw_context *context, cli_in
     return CLI_OK;
 }
 
-/* The first bytes of gzip's files (RFC 1952). */
-static bool begins_gzip(const char *bytes, size_t size) {
-    return size >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
-}
+/* A Matrix Market file in memory. `name` is for messages. */
+typedef struct file_text {
+    const char *name;
+    char *bytes;
+    size_t size;
+} file_text;
 
-/* What has been read cannot be looked at again unless it is a regular file. */
-static bool is_gzip(const char *path) {
-    struct stat info;
-    char magic[2];
-    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
-    if (file == NULL)
-        return false;
-    bool found = begins_gzip(magic, fread(magic, 1, sizeof magic, file));
-    (void)fclose(file);
-    return found;
-}
-
-/* Says why a file could not be read. */
-static int read_failed(const cli_options *options, const gsw_context *context, const char *path,
-                       gsw_status status, bool gzip) {
-    if (status != GSW_ERROR_FORMAT || !gzip)
-        return cli_status(options, context, status, CLI_FROM_FILE);
-    cli_error(options, "give an uncompressed file: %s is gzip-compressed, which gunzip undoes",
-              path);
+/* "-" is standard input. Returns an exit code. */
+static int read_text(const cli_options *options, const char *path, file_text *file) {
+    file->name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *problem = cli_read_file(path, &file->bytes, &file->size);
+    if (problem == NULL)
+        return CLI_OK;
+    cli_error(options, "cannot read %s: %s", file->name, problem);
     return CLI_INPUT;
 }
 
-/* All that is left of standard input, newly allocated; NULL where errno says why not. */
-static char *read_stdin(size_t *size) {
-    char *text = NULL;
-    *size = 0;
-    for (size_t room = 1 << 16; room != 0; room *= 2) {
-        char *more = realloc(text, room);
-        if (more == NULL)
-            break;
-        text = more;
-        *size += fread(text + *size, 1, room - *size, stdin);
-        if (*size == room)
-            continue;
-        if (!ferror(stdin))
-            return text;
-        int problem = errno;
-        free(text);
-        errno = problem;
-        return NULL;
-    }
-    free(text);
-    errno = ENOMEM;
-    return NULL;
-}
-
 static int read_matrix(const cli_options *options, gsw_context *context, gsw_csr *csr) {
-    gsw_status status;
-    if (strcmp(options->file, "-") != 0) {
-        status = gsw_mm_read_matrix(context, options->file, csr);
-        return status == GSW_SUCCESS
-                   ? CLI_OK
-                   : read_failed(options, context, options->file, status, is_gzip(options->file));
-    }
-    size_t size;
-    char *text = read_stdin(&size);
-    if (text == NULL) {
-        cli_error(options, "cannot read standard input: %s", cli_reason(errno));
-        return CLI_INPUT;
-    }
-    status = gsw_mm_parse_matrix(context, "standard input", text, size, csr);
-    bool gzip = begins_gzip(text, size);
-    free(text);
-    return status == GSW_SUCCESS ? CLI_OK
-                                 : read_failed(options, context, "standard input", status, gzip);
+    file_text file;
+    int code = read_text(options, options->file, &file);
+    if (code != CLI_OK)
+        return code;
+    gsw_status status = gsw_mm_parse_matrix(context, file.name, file.bytes, file.size, csr);
+    free(file.bytes);
+    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, context, status, CLI_FROM_FILE);
 }
 
 static int load_file(const cli_options *options, gsw_context *context, cli_input *input) {
@@ -344,19 +299,23 @@ bool cli_rhs_is_file(const char *rhs) {
     return rhs != NULL && strcmp(rhs, "ones") != 0 && !is_random(rhs);
 }
 
-/* A vector with a value for each row; "-" is standard input. */
+/* A vector with a value for each row. */
 static int read_vector(const cli_options *options, gsw_context *context, const char *path,
                        const cli_input *input, double **vector) {
+    file_text file;
     int64_t count;
-    if (strcmp(path, "-") == 0)
-        path = "/dev/stdin";
-    gsw_status status = gsw_mm_read_finite_vector(context, path, vector, &count);
+    int code = read_text(options, path, &file);
+    if (code != CLI_OK)
+        return code;
+    gsw_status status =
+        gsw_mm_parse_finite_vector(context, file.name, file.bytes, file.size, vector, &count);
+    free(file.bytes);
     if (status != GSW_SUCCESS)
-        return read_failed(options, context, path, status, is_gzip(path));
+        return cli_status(options, context, status, CLI_FROM_FILE);
     if (count == input->rows)
         return CLI_OK;
-    cli_error(options, "%s has %lld values, but the matrix has %lld rows", path, (long long)count,
-              (long long)input->rows);
+    cli_error(options, "%s has %lld values, but the matrix has %lld rows", file.name,
+              (long long)count, (long long)input->rows);
     free(*vector);
     *vector = NULL;
     return CLI_INPUT;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "gzip.h"
 #include "output.h"
 
 #define TEMPORARY_TRIES 100
@@ -93,12 +94,15 @@ typedef struct content {
 /* Where bytes go, and the errno of the first write that failed, or 0. */
 typedef struct sink {
     int descriptor;
+    void *gzip; /* compresses into the descriptor; NULL: plain */
     int problem;
 } sink;
 
 /* A gsw_write_fn. */
 static int write_bytes(void *user, const char *bytes, size_t size) {
     sink *to = user;
+    if (to->gzip != NULL)
+        return to->problem = cli_gzip_write(to->gzip, bytes, size);
     while (size > 0) {
         ssize_t written = write(to->descriptor, bytes, size);
         if (written < 0 && errno == EAGAIN) {
@@ -126,9 +130,12 @@ static void write_json(sink *to, const cJSON *json) {
 
 static int write_content(const cli_options *options, const char *path, int descriptor,
                          const content *what) {
-    sink to = {.descriptor = descriptor};
+    const bool gzip = cli_names_gzip(path);
+    sink to = {.descriptor = descriptor, .gzip = gzip ? cli_gzip_open(descriptor) : NULL};
     gsw_status status = GSW_SUCCESS;
-    if (what->json != NULL)
+    if (gzip && to.gzip == NULL)
+        to.problem = errno;
+    else if (what->json != NULL)
         write_json(&to, what->json);
     else if (what->csr != NULL)
         status =
@@ -136,6 +143,9 @@ static int write_content(const cli_options *options, const char *path, int descr
     else
         status = gsw_mm_print_vector(what->context, path, write_bytes, &to, what->values,
                                      what->count, what->comment);
+    int closed = to.gzip != NULL ? cli_gzip_close(to.gzip) : 0;
+    if (to.problem == 0)
+        to.problem = closed;
     if (to.problem != 0)
         return cli_write_error(options, path, to.problem);
     return status == GSW_SUCCESS ? CLI_OK

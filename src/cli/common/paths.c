@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "gzip.h"
 #include "input.h"
 #include "paths.h"
 
@@ -97,6 +98,10 @@ typedef struct destination {
 static int check_output(const cli_options *options, destination *output) {
     struct stat info;
     const char *path = output->path;
+    if (cli_names_gzip(path) && cli_no_gzip != NULL) {
+        cli_error(options, "cannot write %s: %s", path, cli_no_gzip);
+        return CLI_INPUT;
+    }
     output->target = cli_follow_links(path);
     output->folder = output->target != NULL ? folder_of(output->target) : NULL;
     if (output->folder == NULL)

@@ -26,6 +26,7 @@ class Gridsweep(CMakePackage, CudaPackage):
     depends_on("cmake@3.25:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("cjson", when="+program")
+    depends_on("zlib-api", when="+program")
     depends_on("cuda@11.8:", when="+cuda")
     depends_on("petsc@3.18: ~complex +double", when="+petsc")
     depends_on("mpi", when="+petsc")
