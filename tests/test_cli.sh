@@ -103,10 +103,28 @@ for command in info detect solve sptrsv factor generate bench help; do
     expect 0 "help of $command" help "$command"
     check "both helps are the same" cmp out by_option
     check "help fits 80 columns" awk 'length($0) > 79 { exit 1 }' out
+    check "few options" test "$(grep -c '^  \(-., \)*--[a-z]' out)" -le 14
+    tail -n 1 out >last
+    expect 0 "all help of $command" "$command" --help-all
+    check "help fits 80 columns" awk 'length($0) > 79 { exit 1 }' out
+    says out '^Help:$'
+    sed -n '/^  \(-., \)*--[a-z]/p' by_option | cut -c 1-26 | sort >common
+    sed -n '/^  \(-., \)*--[a-z]/p' out | cut -c 1-26 | sort >options
+    check "the common options are among all" test -z "$(comm -23 common options)"
+    case $command in
+    solve | sptrsv | factor | bench)
+        says last "^'gridsweep $command --help-all' shows all options.$"
+        check "there are more" test "$(wc -l <options)" -gt "$(wc -l <common)"
+        ;;
+    *) check "there are no more" cmp common options ;;
+    esac
 done
+expect 0 "groups of options" solve --help-all
+sed -n 's/^\([A-Z][a-z ]*\):$/\1/p' out | tr '\n' , >groups
+says groups '^System,Method,Multigrid,Precision,Place to run,Output,Help,Examples,$'
 check "there are stencils" test "$(echo "$stencils" | wc -l)" -ge 8
 for command in solve generate sptrsv bench; do
-    expect 0 "help of $command" help "$command"
+    expect 0 "help of $command" "$command" --help-all
     # Names in text that wraps: the option's words in one line.
     sed -n '/^  --stencil/,/^  --/p' out | sed '$d' | tr -s ' \n' ' ' >words
     says words "$(echo $stencils | sed 's/ /, /g')"
@@ -142,11 +160,26 @@ END
     echo poisson: >wanted
     check "problems are completed" cmp out wanted
     offer solve --o
-    printf '%s\n' --omega --out >wanted
+    printf '%s\n' --out --omega >wanted
+    sort -o out out && sort -o wanted wanted
     check "options with a letter are completed" cmp out wanted
+    offer solve --help
+    printf '%s\n' --help --help-all >wanted
+    check "both kinds of help are completed" cmp out wanted
+    offer solve --mg-cycle ""
+    printf '%s\n' V F W >wanted
+    check "capital values are completed" cmp out wanted
+    touch some.mtx.gz
+    offer solve --rhs ""
+    for word in ones random: some.mtx.gz; do
+        says out "^$word$"
+    done
+    offer solve --stencil = D2
+    printf '%s\n' D2N5 D2N9 >wanted
+    check "stencils after = are completed" cmp out wanted
 fi
 expect 2 "help of nothing" help sovle
-says err "^gridsweep help: there is no command 'sovle'"
+says err "^gridsweep: unknown command 'sovle'; did you mean 'solve'?$"
 says err "^Try 'gridsweep --help'"
 expect 0 "manual page" help --man
 says out '^\.TH GRIDSWEEP 1'
@@ -661,7 +694,7 @@ for word in grid stencil rows nonzeros backend device threads setup factor solve
     residual; do
     says out "^$word "
 done
-says out '^setup .* ms to make the system$'
+says out '^setup .* ms to generate the system$'
 stamped r.json
 for key in setup_ms factor_ms solve_ms; do
     check "$key" less 0 "$(number r.json $key)"

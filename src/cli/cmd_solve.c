@@ -283,7 +283,7 @@ static int iterate_all(const cli_options *options, solve_job *job) {
 static void report(const cli_options *options, const solve_job *job) {
     const gsw_krylov_result *result = &job->result;
     cli_field(options, "setup", "%.3f ms to %s the system", job->setup_ms,
-              options->file != NULL ? "read" : "make");
+              options->file != NULL ? "read" : "generate");
     cli_print_transfer(options, &job->arrays);
     if (job->preconditioner != NULL)
         cli_field(options, "factor", "%.3f ms", job->factor_ms);
@@ -330,7 +330,7 @@ static cJSON *make_json(const cli_options *options, const solve_job *job) {
     return json;
 }
 
-/* Whether the method itself ended, well or not: there is something to tell. */
+/* Whether the method itself ended, with or without success, so that there is a result to report. */
 static bool method_ended(gsw_status status) {
     return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||
            status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
@@ -367,7 +367,7 @@ static int check_options(const cli_options *options) {
     return cli_check_multigrid(options);
 }
 
-/* Iterates and tells what came of it. */
+/* Iterates and reports the result. */
 static int solve(const cli_options *options, solve_job *job) {
     cli_field(options, "method", "%s, preconditioner %s%s, rtol %g", gsw_method_name(job->method),
               gsw_preconditioner_name(job->preconditioner),

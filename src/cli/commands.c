@@ -1,4 +1,4 @@
-/* commands.c: the subcommands as a table: what they are called, what they take, who does them. */
+/* commands.c: the subcommands as a table: names, options, texts, functions. */
 #include "commands.h"
 #include <string.h>
 #include "bench/bench.h"
@@ -18,7 +18,7 @@ const cli_command *cli_find_command(const char *name) {
     return NULL;
 }
 
-/* `gridsweep help` stands beside the table, of which it tells. */
+/* `gridsweep help`: it shows the table. */
 static int cmd_help(const cli_options *options) {
     if (options->man) {
         cli_help_man(stdout, cli_commands);
@@ -29,35 +29,35 @@ static int cmd_help(const cli_options *options) {
         return CLI_OK;
     }
     const cli_command *command = cli_find_command(options->file);
-    if (command == NULL) {
-        cli_error(options, "there is no command '%s'", options->file);
-        fputs("Try 'gridsweep --help'.\n", stderr);
-        return CLI_USAGE;
-    }
-    cli_help_command(stdout, command);
+    if (command == NULL)
+        return cli_reject_command(options->file);
+    cli_help_command(stdout, command, false);
     return CLI_OK;
 }
 
-#define BACKEND_OPTIONS OPT_BACKEND, OPT_THREADS, OPT_DEVICE
-
+/* The common ones first. */
 static const cli_option_id no_options[] = {OPT_END};
 static const cli_option_id help_options[] = {OPT_MAN, OPT_END};
 static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
+enum { SOLVE_COMMON = 11, SPTRSV_COMMON = 10, FACTOR_COMMON = 8, BENCH_COMMON = 12 };
 static const cli_option_id solve_options[] = {
-    OPT_PROBLEM,          OPT_STENCIL,  OPT_GRID,          OPT_RHS,      OPT_X0,
-    OPT_SOLVE_METHOD,     OPT_RESTART,  OPT_SOLVE_PRECOND, OPT_OMEGA,    OPT_PIVOT_SHIFT,
-    OPT_FACTOR_PRECISION, OPT_MG_CYCLE, OPT_MG_SMOOTHER,   OPT_MG_THETA, OPT_MG_PRECISION,
-    OPT_MG_INFO,          OPT_RTOL,     OPT_MAX_ITER,      OPT_NORM,     OPT_NULLSPACE,
-    BACKEND_OPTIONS,      OPT_OUT,      OPT_JSON,          OPT_QUIET,    OPT_END};
+    OPT_PROBLEM,      OPT_RHS,         OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND,
+    OPT_RTOL,         OPT_MAX_ITER,    OPT_BACKEND,      OPT_THREADS,
+    OPT_OUT,          OPT_JSON,        OPT_QUIET,        OPT_STENCIL,
+    OPT_GRID,         OPT_X0,          OPT_NULLSPACE,    OPT_RESTART,
+    OPT_OMEGA,        OPT_PIVOT_SHIFT, OPT_NORM,         OPT_MG_CYCLE,
+    OPT_MG_SMOOTHER,  OPT_MG_THETA,    OPT_MG_INFO,      OPT_FACTOR_PRECISION,
+    OPT_MG_PRECISION, OPT_DEVICE,      OPT_END};
 static const cli_option_id sptrsv_options[] = {
-    OPT_PROBLEM,       OPT_STENCIL, OPT_GRID,      OPT_PART,    OPT_TRANSPOSE,
-    OPT_UNIT_DIAGONAL, OPT_RHS,     OPT_ALGORITHM, OPT_REPEATS, OPT_NO_CHECK,
-    BACKEND_OPTIONS,   OPT_OUT,     OPT_JSON,      OPT_QUIET,   OPT_END};
+    OPT_PROBLEM,       OPT_PART,    OPT_TRANSPOSE, OPT_RHS,    OPT_ALGORITHM, OPT_BACKEND,
+    OPT_THREADS,       OPT_OUT,     OPT_JSON,      OPT_QUIET,  OPT_STENCIL,   OPT_GRID,
+    OPT_UNIT_DIAGONAL, OPT_REPEATS, OPT_NO_CHECK,  OPT_DEVICE, OPT_END};
 static const cli_option_id factor_options[] = {
-    OPT_PROBLEM,     OPT_STENCIL,          OPT_GRID,        OPT_FACTOR_KIND, OPT_OUT_L, OPT_OUT_U,
-    OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION, BACKEND_OPTIONS, OPT_JSON,        OPT_QUIET, OPT_END};
+    OPT_PROBLEM, OPT_FACTOR_KIND, OPT_OUT_L,   OPT_OUT_U, OPT_BACKEND,     OPT_THREADS,
+    OPT_JSON,    OPT_QUIET,       OPT_STENCIL, OPT_GRID,  OPT_PIVOT_SHIFT, OPT_FACTOR_PRECISION,
+    OPT_DEVICE,  OPT_END};
 static const cli_option_id generate_options[] = {OPT_PROBLEM, OPT_STENCIL, OPT_OUT_MATRIX,
                                                  OPT_JSON,    OPT_QUIET,   OPT_END};
 static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
@@ -66,157 +66,144 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_PRECISION,
                                               OPT_BENCH_ALGORITHM,
                                               OPT_BENCH_COMPARE,
-                                              OPT_BENCH_ABLATION,
-                                              OPT_BENCH_CACHE,
                                               OPT_BENCH_WHOLE_SOLVE,
-                                              OPT_BENCH_HPCG,
                                               OPT_BENCH_PROBLEM,
+                                              OPT_BENCH_PRECOND,
+                                              OPT_BENCH_BACKEND,
+                                              OPT_JSON,
+                                              OPT_QUIET,
                                               OPT_RHS,
                                               OPT_METHOD,
-                                              OPT_BENCH_PRECOND,
+                                              OPT_RTOL,
+                                              OPT_MAX_ITER,
                                               OPT_MG_CYCLE,
                                               OPT_MG_SMOOTHER,
                                               OPT_MG_THETA,
                                               OPT_MG_PRECISION,
-                                              OPT_RTOL,
-                                              OPT_MAX_ITER,
-                                              OPT_BENCH_THREADS,
                                               OPT_BENCH_REPEATS,
-                                              OPT_BENCH_BACKEND,
+                                              OPT_BENCH_HPCG,
+                                              OPT_BENCH_ABLATION,
+                                              OPT_BENCH_CACHE,
+                                              OPT_BENCH_THREADS,
                                               OPT_DEVICE,
-                                              OPT_JSON,
-                                              OPT_QUIET,
                                               OPT_END};
 
 const cli_command cli_commands[] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
-     "Shows the version, how the library was built, and what it finds to run on.",
-     "gridsweep info\n", NULL, info_options, cmd_info},
+     "The command shows the version, the options of the build, and the processor, the threads "
+     "and the GPUs that the library finds.",
+     "gridsweep info\n", NULL, info_options, OPT_COUNT, cmd_info},
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
-     "Reads a Matrix Market file whose rows are the points of a grid in natural order, and prints "
-     "'grid NX NY NZ' and 'stencil NAME'. A stencil without a name is 'custom' and followed by its "
-     "offsets, one 'offset DX DY DZ' per line. A periodic grid without --grid is refused, as is "
-     "a grid whose rows are in another order; the message says which it is. FILE.mtx may be "
-     "compressed with gzip; - is standard input.",
+     "FILE.mtx holds a matrix whose rows are the points of a grid in natural order. The command "
+     "prints its grid as 'grid NX NY NZ' and its stencil as 'stencil NAME'. If the stencil has "
+     "no name, NAME is 'custom', and one line 'offset DX DY DZ' follows for each offset. "
+     "FILE.mtx may be compressed with gzip; - is standard input.\n"
+     "The command refuses a periodic grid without --grid, and a grid whose rows are in another "
+     "order. The message says which case it is.",
      "gridsweep generate --problem star13:16x12x10 --out A.mtx\n"
      "gridsweep detect A.mtx\n"
      "gridsweep detect --grid 16x12x10 A.mtx\n"
      "gridsweep generate --problem poisson:9x8 --out - | gridsweep detect -\n",
-     "FILE.mtx", detect_options, cmd_detect},
+     "FILE.mtx", detect_options, OPT_COUNT, cmd_detect},
     {"solve", "solve A x = b with a preconditioned Krylov method",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) [OPTION]...",
-     "Solves A x = b, starting from x = 0 or from --x0, and prints the convergence and the times: "
-     "a live line "
-     "on "
-     "a terminal, a few plain lines otherwise. The residual reported at the end is the true one, "
-     "||b - A x|| / ||b||. The line 'choice' says which preconditioner and which method were "
-     "chosen, "
-     "and why; 'fallback' says what followed where that did not converge. With --backend auto what "
-     "the GPU cannot do runs on the CPU; the "
-     "line 'backend' tells. Set-up (reading or making the system), copies to and from a GPU, "
-     "factorisation and solve are reported apart. The JSON is also written where the iteration "
-     "does not converge or breaks down: 'status' and 'message' tell. FILE.mtx may be -, standard "
-     "input.",
+     "The command solves A x = b, starting from x = 0 or from --x0. On a terminal a live line "
+     "shows the convergence; otherwise the command prints a few plain lines. The line 'choice' "
+     "names the chosen preconditioner and method, and the reason. At the end the command reports "
+     "the true residual, ||b - A x|| / ||b||. FILE.mtx may be compressed with gzip; - is "
+     "standard input.\n"
+     "The line 'fallback' names what followed if the first choice did not converge. With "
+     "--backend auto the CPU does what the GPU cannot do; the line 'backend' says so. The "
+     "command reports four times separately: set-up (reading or generating the system), copies "
+     "to and from a GPU, factorisation, and solve. It also writes the JSON if the iteration does "
+     "not converge or breaks down; 'status' and 'message' then give the reason.",
      "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
      "gridsweep solve --problem poisson:64x64x64 --precond mg --method richardson\n"
      "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
      "gridsweep solve A.mtx\n"
      "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx --json r.json\n",
-     "FILE.mtx", solve_options, cmd_solve},
+     "FILE.mtx", solve_options, SOLVE_COMMON, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
-     "Solves T x = b, where T is the lower or the upper part of the matrix, diagonal included, or "
-     "its transpose. The result is compared with the reference sweep on the CPU. On a GPU the "
-     "clock "
-     "is read after the device is done; short solves are timed in batches of at least 2 ms, so "
-     "that "
-     "their launches overlap, and copies to and from the device are reported apart. FILE.mtx may "
-     "be "
-     "-, standard input.",
+     "The command solves T x = b. T is the lower or the upper part of the matrix, diagonal "
+     "included, or the transpose of that part. The command compares the result with the "
+     "reference sweep on the CPU. FILE.mtx may be compressed with gzip; - is standard input.\n"
+     "On a GPU the command reads the clock after the device has finished. It times short solves "
+     "in batches of at least 2 ms, so that their launches overlap. It reports copies to and from "
+     "the device separately.",
      "gridsweep generate --problem hpcg:64x64x64 --out A.mtx\n"
      "gridsweep sptrsv A.mtx --part lower --out x.mtx\n"
      "gridsweep sptrsv --problem random:1:64x64x64 --part upper --algorithm line\n",
-     "FILE.mtx", sptrsv_options, cmd_sptrsv},
+     "FILE.mtx", sptrsv_options, SPTRSV_COMMON, cmd_sptrsv},
     {"factor", "write the factors L and U of an incomplete factorisation",
-     "(FILE.mtx | --problem NAME:NXxNYxNZ) --precond KIND --out-l L.mtx --out-u U.mtx "
-     "[OPTION]...",
-     "Factorises the matrix without fill-in and writes both factors. M = L U; L has a unit "
-     "diagonal "
-     "with ilu0, U is the transpose of L with ic0 and has a unit diagonal with dilu. Either both "
-     "files are replaced or none. FILE.mtx may be -, standard input.",
+     "(FILE.mtx | --problem NAME:NXxNYxNZ) --precond KIND --out-l L.mtx --out-u U.mtx [OPTION]...",
+     "The command factorises the matrix without fill-in, M = L U, and writes both factors. With "
+     "ilu0, L has a unit diagonal. With ic0, U is the transpose of L. With dilu, U has a unit "
+     "diagonal. The command replaces both files or neither. FILE.mtx may be compressed with "
+     "gzip; - is standard input.",
      "gridsweep generate --problem convection:20x20x20 --out A.mtx\n"
      "gridsweep factor A.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx\n",
-     "FILE.mtx", factor_options, cmd_factor},
+     "FILE.mtx", factor_options, FACTOR_COMMON, cmd_factor},
     {"generate", "write a model problem as a Matrix Market file",
      "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",
-     "Writes the matrix of a model problem. Random values depend on the seed, the row and the "
-     "offset alone: they are the same on every machine.",
+     "The command writes the matrix of a model problem. Random values depend only on the seed, "
+     "the row and the offset: they are the same on every machine. If the name of the file ends "
+     "in .gz, the command compresses the file.",
      "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
-     "gridsweep generate --problem random:7:20x30x40 --stencil D3N27 --out A.mtx\n",
-     NULL, generate_options, cmd_generate},
+     "gridsweep generate --problem random:7:20x30x40 --stencil D3N27 --out A.mtx.gz\n",
+     NULL, generate_options, OPT_COUNT, cmd_generate},
     {"bench", "time sweeps against the memory's copy bandwidth, or whole solves", "[OPTION]...",
-     "Times every combination of the values in the lists, which are separated by commas. Each "
-     "result is compared with the reference sweep in the same run, on a poisoned output. Times are "
-     "medians after warm-up. Effective GB/s are the CSR bytes of the matrix (fp64 values: 12 "
-     "nonzeros + 4 (rows + 1)) and both vectors over the time, as in the literature; moved GB/s "
-     "are "
-     "the bytes that the algorithm must move at least. The copy bandwidth, bytes read + written, "
-     "is "
-     "measured first. "
-     "\n"
-     "With CUDA, --compare, --ablation or --cache the matrix is a CSR of the part alone (of both "
-     "parts for an ILU(0) apply), in the backend's memory, and x is poisoned before every run. "
-     "'pencil' makes its packed factor before the timing: 'setup' is the time that takes, 'buf.' "
-     "what the factor keeps. Rivals take part where one triangular part is solved in one "
-     "precision. "
-     "Times on a GPU are those between two "
-     "events on the stream; in a build without GSW_BUILD_PERF the host's clock times batches of "
-     "at least 2 ms (single runs with a cold cache or symgs), and there is no copy bandwidth.\n"
-     "A solver that "
-     "cannot run is shown with its reason. The CPU's solvers (serial, petsc) take few repeats, and "
-     "without being named only up to 128^3 points. Wrong results of other solvers are shown as "
-     "such "
-     "and warned of; those of gridsweep end in exit code 4. The JSON file is written anew after "
-     "each group, so that a run that is cut off leaves what it has.\n"
+     "The command times every combination of the values in its comma-separated lists. In the "
+     "same run it compares each result with the reference sweep, after it has filled the output "
+     "with NaN. Times are medians after a warm-up. 'eff.' is the effective bandwidth of the "
+     "literature: the bytes of the CSR matrix (fp64 values: 12 nonzeros + 4 (rows + 1)) and of "
+     "both vectors, divided by the time. 'moved' counts the bytes that the algorithm must move "
+     "at least. The command measures the copy bandwidth first, bytes read + written.\n"
+     "With CUDA, --compare, --ablation or --cache the matrix is a CSR of the part alone, or of "
+     "both parts for an ILU(0) apply. It lies in the backend's memory, and x is filled with NaN "
+     "before every run. 'setup' is the time in which 'pencil' packs its factor, 'buf.' the "
+     "memory of that factor. Rivals run if a case is one triangular part in one precision. On a "
+     "GPU two events on the stream give the times. In a build without GSW_BUILD_PERF the host's "
+     "clock times batches of at least 2 ms (single runs with a cold cache or symgs), and there "
+     "is no copy bandwidth.\n"
+     "If a solver cannot run, its line gives the reason. The CPU's solvers (serial, petsc) take "
+     "few repeats; on more than 128^3 points they run only if --compare names them. A wrong "
+     "result of another solver is marked in the table, and a warning follows. A wrong result of "
+     "gridsweep ends in exit code 4. The command rewrites the JSON file after each group, so an "
+     "interrupted run leaves its results.\n"
      "--part symgs times gsw_smooth() with an SSOR factor, omega 1, on the arrays of the "
-     "stencil: x becomes x + M^-1 (b - A x), which is Gauss-Seidel over all rows upwards, then "
-     "downwards. Before every run x is set to the same guess, outside the time; the result is "
-     "compared with plain serial loops. Moved bytes are those of the residual, of both sweeps "
-     "and of the addition to x; effective ones are those of two sweeps over the whole CSR.\n"
+     "stencil. x becomes x + M^-1 (b - A x), which is Gauss-Seidel over all rows upwards, then "
+     "downwards. Before every run x is set to the same guess, outside the time. The command "
+     "compares the result with plain serial loops. Moved bytes are those of the residual, both "
+     "sweeps and the addition to x; effective bytes are those of two sweeps over the whole CSR.\n"
      "With --whole-solve a preconditioned Krylov method solves the system of --problem, starting "
-     "from x = 0. The same method around other libraries does so too: cusparse on the GPU, petsc "
-     "on one core; these take the preconditioners of --precond. petsc-gamg, hypre-pfmg, hypre-smg "
-     "and hypre-boomeramg bring their own multigrid, on the CPU, or on the GPU with a hypre that "
-     "was built for it; they take cg and bicgstab. Each tries several settings first, keeps the "
-     "quickest and names it below its line.\n"
-     "'before' is what is done once for a matrix's pattern, allocations and "
-     "analyses; 'factor' makes the preconditioner of its values, in memory that is there; "
-     "multigrid, "
-     "gridsweep's and others', is made from nothing in every run. 'solve' iterates, and 'total' is "
-     "both. Times are medians by the host's clock around calls that wait for the device, data "
-     "being "
-     "in its memory; --precision f32-factor stores gridsweep's factors in f32, and --mg-precision "
-     "is that of its multigrid. The residual "
-     "is the true one, computed apart from all solvers; * behind it: not converged, !: it misses "
-     "--rtol although the method took itself to be done, ~: the same, by less than a factor of "
-     "10.\n"
-     "The other columns: 'precond' is the preconditioner, 'matrix' is what the solver is given, "
-     "the arrays of the stencil or a CSR; "
-     "'pre' the precision in which the preconditioner is stored; 'iter.' the iterations; 'per it.' "
-     "the solve over these. The last two are relative to the first line: 'total x' the total, "
-     "'+bef. x' the total with 'before'.\n"
-     "With --hpcg a set of --max-iter (default: 50) iterations of CG on the 27-point matrix of "
-     "HPCG, "
-     "from x = 0 and in f64, is timed on each grid; --rtol stops it earlier. The preconditioner is "
-     "HPCG's: a V cycle of four levels with injection, a step of symmetric Gauss-Seidel in natural "
-     "order before and after each correction, and one step on the last level. 'GFLOP/s' are HPCG's "
-     "count of operations "
-     "over a set's time, 'rated' the same after HPCG's rule that a tenth of the set-up "
-     "counts with each set; the set-up is that of the hierarchy. 'error' is the largest relative "
-     "difference of the first residual norms from those of plain serial loops. These are no "
-     "official "
-     "HPCG results, because the structure of the grid is used.",
+     "from x = 0. --compare adds the same method with other libraries: cusparse on the GPU, "
+     "petsc on one core. These take the preconditioners of --precond. petsc-gamg, hypre-pfmg, "
+     "hypre-smg and hypre-boomeramg bring their own multigrid and take cg and bicgstab. They run "
+     "on the CPU, or on the GPU if hypre was built for it. Each of them tries several settings "
+     "first and keeps the fastest; the line below its result names them.\n"
+     "'before' is the time of the work that a matrix's pattern needs once: allocations and "
+     "analyses. 'factor' is the time to compute the preconditioner from the values, in memory "
+     "that is already allocated. Every run sets up multigrid, gridsweep's and others', from "
+     "nothing. 'solve' is the time of the iterations, and 'total' is 'factor' + 'solve'. Times "
+     "are medians by the host's clock around calls that wait for the device; the data is in device "
+     "memory.\n"
+     "The residual is the true one, computed apart from all solvers. Marks behind it: * means "
+     "not converged; ! means that the method reports convergence, but the residual misses "
+     "--rtol; ~ means the same, by less than a factor of 10.\n"
+     "'matrix' is the input of the solver: the arrays of the stencil or a CSR. 'pre' is the "
+     "precision of the stored preconditioner. 'iter.' is the number of iterations, 'per it.' the "
+     "time of the solve per iteration. 'total x' is the total relative to the first line, '+bef. "
+     "x' the same with 'before'.\n"
+     "With --hpcg the command times sets of --max-iter (default: 50) CG iterations on HPCG's "
+     "27-point matrix, on each grid, from x = 0 in f64. --rtol stops a set earlier. The "
+     "preconditioner is HPCG's: a V cycle of four levels with injection. One step of symmetric "
+     "Gauss-Seidel in natural order comes before and after each correction, and one on the last "
+     "level. 'GFLOP/s' is HPCG's count of operations divided by the time of a set. 'rated' adds "
+     "a tenth of the hierarchy's set-up to each set, which is HPCG's rule. 'error' is the "
+     "largest relative difference of the first residual norms from those of plain serial loops. "
+     "These are not official HPCG results, because the command uses the structure of the grid.",
      "gridsweep bench\n"
      "gridsweep bench --stencil D3N7,D3N27 --size 64,60x220x85 --precision f64,f32\n"
      "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n"
@@ -228,14 +215,19 @@ const cli_command cli_commands[] = {
      "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"
      "gridsweep bench --hpcg --size 64,104\n",
-     NULL, bench_options, cmd_bench},
-    {"help", "show the help of a command", "[COMMAND]", "The same as 'gridsweep COMMAND --help'.",
-     "gridsweep help solve\n", "COMMAND", help_options, cmd_help},
-    {NULL, NULL, NULL, NULL, NULL, NULL, no_options, NULL}};
+     NULL, bench_options, BENCH_COMMON, cmd_bench},
+    {"help", "show the help of a command", "[COMMAND]",
+     "The command shows the same text as 'gridsweep COMMAND --help'.", "gridsweep help solve\n",
+     "COMMAND", help_options, OPT_COUNT, cmd_help},
+    {NULL, NULL, NULL, NULL, NULL, NULL, no_options, 0, NULL}};
 
-const char *cli_nearest_command(const char *name) {
+int cli_reject_command(const char *name) {
     const char *names[sizeof cli_commands / sizeof *cli_commands];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         names[i] = cli_commands[i].name; /* the last one is NULL */
-    return cli_nearest(name, names);
+    const char *meant = cli_nearest(name, names);
+    fprintf(stderr, "gridsweep: unknown %s '%s'%s%s%s\nTry 'gridsweep --help'.\n",
+            name[0] == '-' ? "option" : "command", name, meant != NULL ? "; did you mean '" : "",
+            meant != NULL ? meant : "", meant != NULL ? "'?" : "");
+    return CLI_USAGE;
 }

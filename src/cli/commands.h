@@ -10,7 +10,7 @@ extern const cli_command cli_commands[];
 /* The one of that name, or NULL. */
 const cli_command *cli_find_command(const char *name);
 
-/* The name of a command that may have been meant, or NULL. */
-const char *cli_nearest_command(const char *name);
+/* Says that there is no such command, and which one may have been meant. Returns CLI_USAGE. */
+int cli_reject_command(const char *name);
 
 #endif

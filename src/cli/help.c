@@ -1,4 +1,5 @@
 /* help.c: what --help and the manual page make of the tables of subcommands and options. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "help.h"
@@ -59,16 +60,16 @@ static void print_option(FILE *stream, const cli_option *option) {
     print_wrapped(stream, option_help(option, text, sizeof text), HELP_INDENT, HELP_INDENT);
 }
 
-/* Paragraphs with an empty line between two. */
-static void print_paragraphs(FILE *stream, const char *text) {
+/* The first so many paragraphs, with an empty line between two. */
+static void print_paragraphs(FILE *stream, const char *text, int count) {
     char paragraph[1024];
-    while (*text != '\0') {
+    for (int i = 0; i < count && *text != '\0'; i++) {
         size_t length = strcspn(text, "\n");
         (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+        if (i > 0)
+            fputc('\n', stream);
         print_wrapped(stream, paragraph, 0, 0);
         text += length + (text[length] == '\n');
-        if (*text != '\0')
-            fputc('\n', stream);
     }
 }
 
@@ -91,13 +92,13 @@ static const char exit_codes[] = "0  success\n"
 void cli_help_program(FILE *stream, const cli_command *commands) {
     fputs("Usage: gridsweep COMMAND [OPTION]...\n\n"
           "Exact sparse triangular solves on regular grids, and the preconditioners and\n"
-          "Krylov solvers that need them.\n\n"
+          "Krylov solvers that use them.\n\n"
           "Commands:\n",
           stream);
     for (const cli_command *command = commands; command->name != NULL; command++)
         fprintf(stream, "  %-10s %s\n", command->name, command->summary);
     fputs("\nOptions:\n"
-          "  --help     show this text; 'gridsweep COMMAND --help' has the options\n"
+          "  --help     show this text; 'gridsweep COMMAND --help' shows the options\n"
           "  --version  show the version\n\n"
           "Exit status:\n",
           stream);
@@ -110,18 +111,56 @@ void cli_help_program(FILE *stream, const cli_command *commands) {
                 "gridsweep bench --stencil D3N7,D3N27 --size 64,128\n");
 }
 
-void cli_help_command(FILE *stream, const cli_command *command) {
+/* The groups of --help-all: the first option of each. */
+static const struct group {
+    cli_option_id first;
+    const char *title;
+} groups[] = {{OPT_PROBLEM, "System"},      {OPT_METHOD, "Method"},
+              {OPT_MG_CYCLE, "Multigrid"},  {OPT_FACTOR_PRECISION, "Precision"},
+              {OPT_REPEATS, "Measurement"}, {OPT_BACKEND, "Place to run"},
+              {OPT_OUT, "Output"},          {OPT_HELP, NULL}};
+
+static bool takes(const cli_command *command, cli_option_id wanted) {
+    const cli_option_id *id = command->options;
+    while (*id != OPT_END && *id != wanted)
+        id++;
+    return *id == wanted;
+}
+
+/* Prints the options of a command below the titles of their groups. */
+static void print_groups(FILE *stream, const cli_command *command, const char *before,
+                         const char *after, void (*print)(FILE *, const cli_option *)) {
+    for (const struct group *group = groups; group->title != NULL; group++) {
+        bool begun = false;
+        for (cli_option_id id = group->first; id < group[1].first; id++) {
+            if (!takes(command, id))
+                continue;
+            if (!begun)
+                fprintf(stream, "%s%s%s\n", before, group->title, after);
+            begun = true;
+            print(stream, cli_option_get(id));
+        }
+    }
+}
+
+void cli_help_command(FILE *stream, const cli_command *command, bool all) {
+    int shown = 0;
     fprintf(stream, "Usage: gridsweep %s ", command->name);
     int column = 17 + (int)strlen(command->name);
     print_wrapped(stream, command->arguments, column, column);
     fputc('\n', stream);
-    print_paragraphs(stream, command->description);
-    fputs("\nOptions:\n", stream);
-    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
-        print_option(stream, cli_option_get(*id));
+    print_paragraphs(stream, command->description, all ? INT_MAX : 1);
+    if (all)
+        print_groups(stream, command, "\n", ":", print_option);
+    fputs(all ? "\nHelp:\n" : "\nOptions:\n", stream);
+    for (; !all && shown < command->common && command->options[shown] != OPT_END; shown++)
+        print_option(stream, cli_option_get(command->options[shown]));
     print_option(stream, cli_option_get(OPT_HELP));
+    print_option(stream, cli_option_get(OPT_HELP_ALL));
     fputs("\nExamples:\n", stream);
     print_lines(stream, "  ", command->examples);
+    if (!all && command->options[shown] != OPT_END)
+        fprintf(stream, "\n'gridsweep %s --help-all' shows all options.\n", command->name);
 }
 
 /* ---- Manual page ---------------------------------------------------------------------------- */
@@ -190,8 +229,7 @@ static void print_man_command(FILE *stream, const cli_command *command) {
     print_roff(stream, command->arguments);
     fputc('\n', stream);
     print_man_paragraphs(stream, command->description);
-    for (const cli_option_id *id = command->options; *id != OPT_END; id++)
-        print_man_option(stream, cli_option_get(*id));
+    print_groups(stream, command, ".PP\n.I ", "", print_man_option);
 }
 
 void cli_help_man(FILE *stream, const cli_command *commands) {
@@ -203,15 +241,16 @@ void cli_help_man(FILE *stream, const cli_command *commands) {
         "on regular grids\n"
         ".SH SYNOPSIS\n.B gridsweep\n.I COMMAND\n[\\fIOPTION\\fR]...\n"
         ".SH DESCRIPTION\n"
-        "Solves sparse linear systems that come from regular grids, and the triangular systems "
-        "that incomplete factorisations of them need, exactly and in natural order. Vectors "
-        "are Matrix Market dense arrays, matrices are Matrix Market coordinate files. Options "
-        "may come before or after FILE.mtx, for which \\- is standard input; every command also "
-        "takes \\-\\-help. Files that gzip has compressed are read as others are, and a file whose "
+        "gridsweep solves sparse linear systems on regular grids, and the triangular systems of "
+        "their "
+        "incomplete factorisations. The triangular solves are exact and in natural order. Vectors "
+        "are Matrix Market dense arrays; matrices are Matrix Market coordinate files. Options may "
+        "come before or after FILE.mtx. For input, \\- is standard input. Every command takes "
+        "\\-\\-help, which shows the common options, and \\-\\-help\\-all.\n.PP\n"
+        "The program decompresses input that gzip has compressed. It compresses an output whose "
         "name "
-        "ends in .gz is written in this way. A file is replaced when all of the new one is "
-        "written; after an error "
-        "or a signal the old one is there, and no other.\n"
+        "ends in .gz. It replaces an existing file only when the whole new one is written. "
+        "After an error or a signal the old file is there, and no other file.\n"
         ".SH COMMANDS\n",
         gsw_version());
     for (const cli_command *command = commands; command->name != NULL; command++)

@@ -7,7 +7,8 @@
 #include "common/options.h"
 
 void cli_help_program(FILE *stream, const cli_command *commands);
-void cli_help_command(FILE *stream, const cli_command *command);
+/* The first paragraph and the common options, or the whole description and all options. */
+void cli_help_command(FILE *stream, const cli_command *command, bool all);
 void cli_help_man(FILE *stream, const cli_command *commands);
 
 #endif

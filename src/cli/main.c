@@ -13,18 +13,10 @@ static int run_command(const cli_command *command, int argc, char **argv) {
     if (code != CLI_OK)
         return code;
     if (help) {
-        cli_help_command(stdout, command);
+        cli_help_command(stdout, command, options.help_all);
         return CLI_OK;
     }
     return command->run(&options);
-}
-
-static int reject(const char *name) {
-    const char *meant = cli_nearest_command(name);
-    fprintf(stderr, "gridsweep: unknown %s '%s'%s%s%s\nTry 'gridsweep --help'.\n",
-            name[0] == '-' ? "option" : "command", name, meant != NULL ? "; did you mean '" : "",
-            meant != NULL ? meant : "", meant != NULL ? "'?" : "");
-    return CLI_USAGE;
 }
 
 static int dispatch(int argc, char **argv) {
@@ -42,7 +34,7 @@ static int dispatch(int argc, char **argv) {
         return CLI_OK;
     }
     const cli_command *command = cli_find_command(name);
-    return command != NULL ? run_command(command, argc - 1, argv + 1) : reject(name);
+    return command != NULL ? run_command(command, argc - 1, argv + 1) : cli_reject_command(name);
 }
 
 int main(int argc, char **argv) {

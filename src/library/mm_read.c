@@ -518,8 +518,8 @@ static gsw_status refuse_duplicate(const reader *entries, const header *h, int64
                                    int64_t column) {
     reader r = *entries;
     int64_t first = 0;
-    int64_t i;
-    int64_t j;
+    int64_t i = 0;
+    int64_t j = 0;
     for (int64_t k = 0; k < h->entries; k++) {
         GSW_TRY(next_entry(&r, h, k));
         GSW_TRY(read_position(&r, h, &i, &j));

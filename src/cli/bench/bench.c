@@ -120,7 +120,7 @@ static int change_system(const cli_options *options, bench_run *run, const bench
         return CLI_OK;
     bench_free_system(&run->system);
     bench_short_size(&item->grid, size, sizeof size);
-    bench_show(options, "%s %s: making the matrix", gsw_stencil_name(item->stencil), size);
+    bench_show(options, "%s %s: generating the matrix", gsw_stencil_name(item->stencil), size);
     int code = bench_make_system(options, run->sites.site[0].place.host, item, &run->system);
     bench_show(options, NULL);
     return code;

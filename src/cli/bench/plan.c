@@ -29,7 +29,7 @@ static int parse_threads(const cli_options *options, const char *list, bench_lis
     return CLI_OK;
 }
 
-/* The stencil of a model problem, which a small one tells; on flat grids it can be another. */
+/* The stencil of a model problem, found on a small grid; on flat grids it can be another. */
 static int take_problem(const cli_options *options, bench_plan *plan) {
     const gsw_grid grid = {2, 2, 2};
     gsw_problem *problem = NULL;
@@ -329,7 +329,7 @@ int64_t bench_item_count(const bench_plan *plan) {
     return (int64_t)plan->stencils * plan->sizes * plan->parts.count * plan->precisions.count;
 }
 
-/* Takes the last digit, of which there are `count`, off a number. */
+/* Removes the last digit, in base `count`, of a number. */
 static int take_digit(int64_t *number, int count) {
     int digit = (int)(*number % count);
     *number /= count;

@@ -88,7 +88,7 @@ int bench_find_rivals(const cli_options *options, bool whole, bench_rivals *out)
     }
     int code = add_list(options, &rivals, options->compare, out);
     if (code == CLI_OK && options->ablation != NULL && steps.count == 0)
-        return cli_usage(options, "--ablation: this build has no steps, because it was made "
+        return cli_usage(options, "--ablation: this build has no steps, because it was built "
                                   "without CUDA");
     return code == CLI_OK ? add_list(options, &steps, options->ablation, out) : code;
 }
@@ -147,7 +147,7 @@ bool bench_rival_open(const bench_rival *rival, const bench_rival_system *system
     int failed = rival->solves != NULL ? open_solves(rival, system, state, outcome, reason)
                                        : open_sweeps(rival, system, state, outcome, reason);
     if (failed != 0 && reason->text[0] == '\0')
-        return refuse(reason, "it does not say why");
+        return refuse(reason, "it gives no reason");
     return failed == 0;
 }
 

@@ -6,7 +6,7 @@
 
 #define TABLE_WIDTH  100
 #define METHOD_WIDTH 14 /* at least so much of a method's name is shown */
-#define TYPE_WIDTH   4  /* of a type's: tells f32-factor from f32 */
+#define TYPE_WIDTH   4  /* of a type: separates f32-factor from f32 */
 
 /* ---- Cells ---------------------------------------------------------------------------------- */
 

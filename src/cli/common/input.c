@@ -11,7 +11,7 @@
 
 #define REASON_SIZE 512
 
-/* Why a context could not be made: its log callback is all that hears of it. */
+/* A gsw_log_fn that keeps why a context could not be created. No other function reports it. */
 static void keep_reason(void *user, gsw_status status, const char *message) {
     (void)status;
     (void)snprintf(user, REASON_SIZE, "%s", message);
@@ -96,7 +96,7 @@ static int check_sources(const cli_options *options) {
                                       ? "give a matrix: FILE.mtx or --problem"
                                       : "--problem is needed");
     if (options->problem != NULL && options->grid != NULL)
-        return cli_usage(options, "--grid is for a file; a problem has its grid in its name");
+        return cli_usage(options, "--grid is for a file; the name of a problem contains its grid");
     if (options->file != NULL && options->stencil != NULL)
         return cli_usage(options, "--stencil is for random problems; a file has its own stencil");
     const char *inputs[] = {options->file, options->rhs, options->x0};
@@ -283,7 +283,7 @@ void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *inpu
     bool cg = options->method == GSW_CG, ic0 = precond == GSW_IC0;
     if (options->quiet || !(cg || ic0) || cli_is_symmetric(input))
         return;
-    cli_error(options, "warning: the matrix is not symmetric, as %s%s%s needs it to be",
+    cli_error(options, "warning: the matrix is not symmetric; %s%s%s needs a symmetric one",
               cg ? "cg" : "", cg && ic0 ? " with " : "", ic0 ? "ic0" : "");
 }
 

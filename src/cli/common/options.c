@@ -47,187 +47,196 @@ static const char *const algorithm_choices[] = {"auto", "reference", "line", "pe
 
 static const cli_option table[OPT_COUNT] = {
     [OPT_PROBLEM] = {"problem", "NAME:NXxNYxNZ",
-                     "make a model problem on that grid (NZ may be left out in 2D). NAME is one of "
-                     "poisson, anisotropic, convection, lognormal, hpcg, helmholtz19, star13, "
-                     "box33, random:SEED",
+                     "generate a model problem on that grid; NZ may be left out in 2D. NAME is "
+                     "one of poisson, anisotropic, convection, lognormal, hpcg, helmholtz19, "
+                     "star13, box33, random:SEED",
                      TEXT(problem)},
+    [OPT_BENCH_PROBLEM] = {"problem", "NAME[:NXxNYxNZ]",
+                           "with --whole-solve: a model problem and its grid, as for 'gridsweep "
+                           "solve'. With --part symgs alone: the name of a problem, such as hpcg, "
+                           "instead of random matrices on --stencil",
+                           TEXT(problem)},
     [OPT_STENCIL] = {"stencil", "STENCIL",
-                     "stencil of a random problem: " CLI_STENCILS ", or "
-                     "a list of offsets 'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
+                     "stencil of a random problem: " CLI_STENCILS ", or a list of offsets "
+                     "'DX,DY,DZ;DX,DY,DZ;...' (default: D3N7, in 2D D2N5)",
                      TEXT(stencil)},
+    [OPT_BENCH_STENCIL] = {"stencil", "LIST",
+                           "stencils: " CLI_STENCILS
+                           " (default: D3N7). With --whole-solve: the stencil of a "
+                           "random problem",
+                           TEXT(stencil)},
+    [OPT_BENCH_SIZE] = {"size", "LIST",
+                        "grids: N is a cube (a square for 2D stencils), NXxNYxNZ any grid "
+                        "(default: 64,128)",
+                        TEXT(sizes)},
     [OPT_GRID] = {"grid", "XxYxZ",
-                  "the grid of FILE.mtx, instead of finding it; a periodic grid needs it",
+                  "grid of FILE.mtx, which the program otherwise finds; a periodic grid "
+                  "needs this option",
                   TEXT(grid)},
     [OPT_RHS] = {"rhs", "FILE|ones|random:SEED",
-                 "right-hand side: a Matrix Market dense array of finite values (- is standard "
-                 "input), all ones, or uniform random values in [-1, 1] (default: ones)",
+                 "right-hand side: a Matrix Market dense array of finite values (- is "
+                 "standard input), all ones, or uniform random values in [-1, 1] (default: "
+                 "ones)",
                  TEXT(rhs)},
     [OPT_X0] = {"x0", "FILE",
-                "first guess: a Matrix Market dense array of finite values; - is standard input "
-                "(default: zeros)",
+                "first guess: a Matrix Market dense array of finite values; - is standard "
+                "input (default: zeros)",
                 TEXT(x0)},
+    [OPT_NULLSPACE] = {"nullspace", "none|constant",
+                       "constant: the matrix maps constant vectors to 0, as with pure Neumann "
+                       "conditions. The solve then leaves the constant part out of b and x "
+                       "(default: none)",
+                       CHOICE(nullspace, nullspace_choices)},
     [OPT_METHOD] = {"method", "cg|bicgstab|gmres",
                     "Krylov method; cg needs a symmetric positive definite matrix (default: "
                     "bicgstab)",
                     CHOICE(method, method_choices)},
-    [OPT_SOLVE_METHOD] = {"method", "auto|cg|bicgstab|gmres|richardson",
-                          "Krylov method; cg needs a symmetric positive definite matrix, which "
-                          "auto takes it for if the matrix is symmetric and its diagonal has one "
-                          "sign; else auto is bicgstab, also where cg breaks down; richardson is "
-                          "the preconditioner on its own (default: auto)",
-                          CHOICE(method, solve_method_choices)},
+    [OPT_SOLVE_METHOD] =
+        {"method", "auto|cg|bicgstab|gmres|richardson",
+         "Krylov method. cg needs a symmetric positive definite matrix. auto is cg "
+         "if the matrix is symmetric and its diagonal has one sign, and bicgstab "
+         "otherwise, or after a breakdown of cg. richardson iterates with the "
+         "preconditioner alone (default: auto)",
+         CHOICE(method, solve_method_choices)},
     [OPT_RESTART] = {"restart", "M", "GMRES: restart after M iterations (default: 30)",
                      INTEGER(restart, 1, 10000)},
+    [OPT_SOLVE_PRECOND] = {"precond", "auto|none|jacobi|ilu0|ic0|dilu|ssor|mg",
+                           "preconditioner. ic0 needs a symmetric matrix; mg is multigrid. auto is "
+                           "mg, or ic0 or ilu0 if these are faster or multigrid does not converge; "
+                           "the program prints the reason (default: auto)",
+                           CHOICE(precond, solve_precond_choices)},
     [OPT_BENCH_PRECOND] = {"precond", "none|jacobi|ilu0|ic0|dilu|ssor|mg",
-                           "preconditioner, or several separated by commas; ic0 needs a symmetric "
+                           "preconditioner, or several separated by commas. ic0 needs a symmetric "
                            "matrix; mg is multigrid (default: ilu0)",
                            TEXT(preconds)},
-    [OPT_SOLVE_PRECOND] = {"precond", "auto|none|jacobi|ilu0|ic0|dilu|ssor|mg",
-                           "preconditioner; ic0 needs a symmetric matrix; mg is multigrid; auto "
-                           "takes mg, or ic0 or ilu0 where these are quicker or "
-                           "multigrid does not converge, and says why (default: auto)",
-                           CHOICE(precond, solve_precond_choices)},
-    [OPT_MG_CYCLE] = {"mg-cycle", "V|F|W", "multigrid: the cycle (default: V)",
-                      CHOICE(mg_cycle, cycle_choices)},
-    [OPT_MG_SMOOTHER] = {"mg-smoother",
-                         "auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev|multicolor",
-                         "multigrid: what smooths on each level; auto is gs for a symmetric "
-                         "matrix and symgs for others (default: auto)",
-                         CHOICE(mg_smoother, smoother_choices)},
-    [OPT_MG_THETA] = {"mg-theta", "T",
-                      "multigrid: coarsen the axes whose coupling is at least T times the "
-                      "strongest, 0 < T < 1 (default: 0.25)",
-                      REAL(mg_theta, 0, 1)},
-    [OPT_MG_PRECISION] = {"mg-precision", "f32|f64",
-                          "multigrid: precision of the cycle; the set-up and everything around it "
-                          "stays in f64 (default: f32; with gmres f64)",
-                          CHOICE(mg_precision, dtype_choices)},
-    [OPT_MG_INFO] = {"mg-info", NULL, "multigrid: print a table of the levels", FLAG(mg_info)},
     [OPT_FACTOR_KIND] = {"precond", "ilu0|ic0|dilu",
-                         "the factorisation; ic0 needs a symmetric matrix",
+                         "kind of factorisation; ic0 needs a symmetric matrix",
                          CHOICE(precond, factor_choices)},
     [OPT_OMEGA] = {"omega", "W", "SSOR: relaxation factor, 0 < W < 2 (default: 1)",
                    REAL(omega, 0, 2)},
     [OPT_PIVOT_SHIFT] = {"pivot-shift", "S",
                          "replace a zero, negative (ic0) or non-finite pivot by S times the row's "
-                         "largest coefficient instead of stopping",
+                         "largest coefficient, and do not stop there",
                          REAL(pivot_shift, 0, HUGE_VAL)},
-    [OPT_FACTOR_PRECISION] = {"factor-precision", "f64|f32",
-                              "precision in which the preconditioner is stored; everything else "
-                              "stays in f64 (default: f64)",
-                              CHOICE(factor_precision, dtype_choices)},
     [OPT_RTOL] = {"rtol", "R", "stop at this reduction of the residual norm (default: 1e-8)",
                   REAL(rtol, 0, HUGE_VAL)},
     [OPT_MAX_ITER] = {"max-iter", "N", "stop after N iterations (default: 10000)",
                       INTEGER(max_iter, 1, 9e15)},
     [OPT_NORM] = {"norm", "true|preconditioned",
-                  "which residual the tolerance is for; bicgstab and gmres precondition from the "
-                  "right with 'true' and from the left with 'preconditioned' (default: true)",
+                  "residual that --rtol is for. bicgstab and gmres precondition from the "
+                  "right with 'true', and from the left with 'preconditioned' (default: true)",
                   CHOICE(norm, norm_choices)},
-    [OPT_NULLSPACE] = {"nullspace", "none|constant",
-                       "constant: the matrix maps constant vectors to 0 (pure Neumann conditions); "
-                       "solve without that part of b and x (default: none)",
-                       CHOICE(nullspace, nullspace_choices)},
     [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
                   CHOICE(part, part_choices)},
-    [OPT_TRANSPOSE] = {"transpose", NULL, "solve with the transpose of that part", FLAG(transpose)},
-    [OPT_UNIT_DIAGONAL] = {"unit-diagonal", NULL, "take the diagonal as 1, whatever is stored",
-                           FLAG(unit_diagonal)},
-    [OPT_ALGORITHM] =
-        {"algorithm", "reference|line|pencil|auto",
-         "reference: the plain serial sweep; line: lines of the grid as tasks on the "
-         "matrix where it lies; pencil: packed into sweep order first (default: auto)",
-         CHOICE(algorithm, algorithm_choices)},
-    [OPT_NO_CHECK] = {"no-check", NULL, "do not compare with the reference sweep", FLAG(no_check)},
-    [OPT_REPEATS] = {"repeats", "N", "solve N times and report the median (default: 5)",
-                     INTEGER(repeats, 1, 1000000)},
-    [OPT_BENCH_STENCIL] = {"stencil", "LIST",
-                           "stencils: " CLI_STENCILS " (default: D3N7); "
-                           "with --whole-solve the one of a random problem",
-                           TEXT(stencil)},
-    [OPT_BENCH_SIZE] = {"size", "LIST",
-                        "grids: N is a cube (a square for 2D stencils), or NXxNYxNZ (default: "
-                        "64,128)",
-                        TEXT(sizes)},
-    [OPT_BENCH_PROBLEM] = {"problem", "NAME[:NXxNYxNZ]",
-                           "with --whole-solve the model problem and its grid, as for 'gridsweep "
-                           "solve'; with --part symgs alone a problem's name, such as hpcg, "
-                           "instead of random matrices on --stencil",
-                           TEXT(problem)},
     [OPT_BENCH_PART] = {"part", "LIST",
-                        "lower, upper: one sweep with that part; both: one ILU(0) apply, L then "
-                        "U, with CUDA or --compare by pencil alone; symgs: one step of symmetric "
-                        "Gauss-Seidel from a guess that is not zero, by pencil in f64 (default: "
-                        "both; lower,upper with CUDA or --compare; lower with --ablation)",
+                        "lower, upper: one sweep with that part. both: one ILU(0) apply, L then U; "
+                        "with CUDA or --compare only by pencil. symgs: one step of symmetric "
+                        "Gauss-Seidel from a nonzero guess, by pencil in f64 (default: both; with "
+                        "CUDA or --compare lower,upper; with --ablation lower)",
                         TEXT(parts)},
+    [OPT_TRANSPOSE] = {"transpose", NULL, "solve with the transpose of that part", FLAG(transpose)},
+    [OPT_UNIT_DIAGONAL] = {"unit-diagonal", NULL,
+                           "use 1 for each diagonal value instead of the stored one",
+                           FLAG(unit_diagonal)},
+    [OPT_ALGORITHM] = {"algorithm", "reference|line|pencil|auto",
+                       "reference: the plain serial sweep. line: the lines of the grid are tasks, "
+                       "and the matrix stays where it lies. pencil: the program first packs the "
+                       "matrix in the order of the sweep (default: auto)",
+                       CHOICE(algorithm, algorithm_choices)},
+    [OPT_BENCH_ALGORITHM] =
+        {"algorithm", "LIST",
+         "reference, line, pencil; auto is pencil on the CPU and line with CUDA "
+         "(default: auto)",
+         TEXT(algorithms)},
+    [OPT_MG_CYCLE] = {"mg-cycle", "V|F|W", "cycle (default: V)", CHOICE(mg_cycle, cycle_choices)},
+    [OPT_MG_SMOOTHER] = {"mg-smoother",
+                         "auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev|multicolor",
+                         "smoother on each level; auto is gs for a symmetric matrix and symgs for "
+                         "others (default: auto)",
+                         CHOICE(mg_smoother, smoother_choices)},
+    [OPT_MG_THETA] = {"mg-theta", "T",
+                      "coarsen the axes whose coupling is at least T times the strongest one, 0 "
+                      "< T < 1 (default: 0.25)",
+                      REAL(mg_theta, 0, 1)},
+    [OPT_MG_INFO] = {"mg-info", NULL, "print a table of the levels", FLAG(mg_info)},
+    [OPT_FACTOR_PRECISION] = {"factor-precision", "f64|f32",
+                              "precision of the stored preconditioner; everything else is in f64 "
+                              "(default: f64)",
+                              CHOICE(factor_precision, dtype_choices)},
+    [OPT_MG_PRECISION] =
+        {"mg-precision", "f32|f64",
+         "precision of the multigrid cycle; its set-up and everything around it are "
+         "in f64 (default: f32; with gmres f64)",
+         CHOICE(mg_precision, dtype_choices)},
     [OPT_BENCH_PRECISION] =
         {"precision", "LIST",
          "f64; f32: coefficients and vectors; f32-factor: f32 coefficients, f64 "
          "vectors (default: f64)",
          TEXT(precisions)},
-    [OPT_BENCH_ALGORITHM] = {"algorithm", "LIST",
-                             "reference, line, pencil; auto is pencil on the CPU and line with "
-                             "CUDA (default: auto)",
-                             TEXT(algorithms)},
-    [OPT_BENCH_THREADS] =
-        {"threads", "LIST",
-         "numbers of CPU threads, each limited as in 'gridsweep solve' (default: all)",
-         TEXT(thread_list)},
+    [OPT_REPEATS] = {"repeats", "N", "solve N times and report the median (default: 5)",
+                     INTEGER(repeats, 1, 1000000)},
     [OPT_BENCH_REPEATS] = {"repeats", "N",
-                           "timed runs of each case (default: at least 10, more for short ones)",
+                           "timed runs per case (default: at least 10, more if they are short)",
                            INTEGER(repeats, 1, 1000000)},
-    [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
-                           "also time other solvers, all or those named: cusparse, levels, "
-                           "syncfree-warp, syncfree-thread, serial, petsc; with --whole-solve "
-                           "cusparse, cusparse-upper, petsc, petsc-gamg, hypre-pfmg, hypre-smg, "
-                           "hypre-boomeramg. Needs a build with GSW_BUILD_PERF",
-                           OPTIONAL_TEXT(compare)},
-    [OPT_BENCH_ABLATION] = {"ablation", "[LIST]",
-                            "also time the steps from a plain task partition to the published line "
-                            "algorithm, all or those named; lower part in f64 on a GPU. Needs a "
-                            "build with GSW_BUILD_PERF",
-                            OPTIONAL_TEXT(ablation)},
-    [OPT_BENCH_CACHE] = {"cache", "LIST",
-                         "warm: repeated runs; cold: the GPU's L2 cache is overwritten before each "
-                         "(default: warm)",
-                         TEXT(caches)},
+    [OPT_NO_CHECK] = {"no-check", NULL, "do not compare with the reference sweep", FLAG(no_check)},
     [OPT_BENCH_WHOLE_SOLVE] = {"whole-solve", NULL,
-                               "time a whole Krylov solve of --problem instead, from coefficients "
-                               "and right-hand side to the solution",
+                               "time whole Krylov solves of --problem instead of sweeps, from "
+                               "coefficients and right-hand side to the solution",
                                FLAG(whole_solve)},
     [OPT_BENCH_HPCG] = {"hpcg", NULL,
-                        "run HPCG's algorithm instead, on each grid of --size (default: 104), and "
-                        "rate it by HPCG's count of operations",
+                        "run HPCG's algorithm instead of sweeps, on each grid of --size (default: "
+                        "104), and rate it by HPCG's count of operations",
                         FLAG(hpcg)},
-    [OPT_BENCH_BACKEND] = {"backend", "auto|cpu|cuda",
-                           "where to run; auto takes CUDA where it is built in, a device answers "
-                           "and can do all that the lists ask for (default: auto)",
-                           CHOICE(backend, backend_choices)},
-    [OPT_DETECT_BACKEND] = {"backend", "auto|cpu|cuda",
-                            "with cuda the matrix is also copied to the device and checked against "
-                            "grid and stencil there (default: auto, which is cpu here)",
-                            CHOICE(backend, backend_choices)},
+    [OPT_BENCH_COMPARE] = {"compare", "[LIST]",
+                           "also time other solvers, all or the named ones: cusparse, levels, "
+                           "syncfree-warp, syncfree-thread, serial, petsc. With --whole-solve: "
+                           "cusparse, cusparse-upper, petsc, petsc-gamg, hypre-pfmg, hypre-smg, "
+                           "hypre-boomeramg. This option needs a build with GSW_BUILD_PERF",
+                           OPTIONAL_TEXT(compare)},
+    [OPT_BENCH_ABLATION] =
+        {"ablation", "[LIST]",
+         "also time the steps from a plain partition into tasks to the published "
+         "line algorithm, all or the named ones; lower part in f64 on a GPU. This "
+         "option needs a build with GSW_BUILD_PERF",
+         OPTIONAL_TEXT(ablation)},
+    [OPT_BENCH_CACHE] = {"cache", "LIST",
+                         "warm: repeated runs. cold: the program overwrites the GPU's L2 cache "
+                         "before each run (default: warm)",
+                         TEXT(caches)},
     [OPT_BACKEND] = {"backend", "auto|cpu|cuda",
-                     "where to run; auto takes CUDA where it is built in, a device answers and it "
-                     "can do what is asked (default: auto)",
+                     "where to run. auto is cuda if it is built in, a device answers and it can "
+                     "do the work; otherwise it is cpu (default: auto)",
                      CHOICE(backend, backend_choices)},
-    [OPT_THREADS] =
-        {"threads", "N",
-         "CPU threads, at most 8 for each processor, or 64 where that is more (default: all)",
-         .type = CLI_THREADS, .offset = FIELD(threads)},
+    [OPT_BENCH_BACKEND] =
+        {"backend", "auto|cpu|cuda",
+         "where to run. auto is cuda if it is built in, a device answers and it can "
+         "do all cases of the lists; otherwise it is cpu (default: auto)",
+         CHOICE(backend, backend_choices)},
+    [OPT_DETECT_BACKEND] =
+        {"backend", "auto|cpu|cuda",
+         "cuda: also copy the matrix to the device, and check it against grid and "
+         "stencil there (default: auto, which is cpu here)",
+         CHOICE(backend, backend_choices)},
+    [OPT_THREADS] = {"threads", "N",
+                     "CPU threads, at most 8 per processor, or 64 if that is more (default: all)",
+                     .type = CLI_THREADS, .offset = FIELD(threads)},
+    [OPT_BENCH_THREADS] = {"threads", "LIST",
+                           "numbers of CPU threads, each limited as in 'gridsweep solve' (default: "
+                           "all)",
+                           TEXT(thread_list)},
     [OPT_DEVICE] = {"device", "N", "CUDA device number (default: 0)", INTEGER(device, 0, 65535)},
     [OPT_OUT] = {"out", "FILE",
-                 "write the solution as a Matrix Market dense array; - is standard "
-                 "output",
+                 "write the solution as a Matrix Market dense array; - is standard output",
                  TEXT(out), .letter = 'o'},
-    [OPT_OUT_MATRIX] = {"out", "FILE.mtx", "where to write the matrix; - is standard output",
+    [OPT_OUT_MATRIX] = {"out", "FILE.mtx", "write the matrix to this file; - is standard output",
                         TEXT(out), .letter = 'o'},
-    [OPT_OUT_L] = {"out-l", "L.mtx", "where to write the lower factor", TEXT(out_l)},
-    [OPT_OUT_U] = {"out-u", "U.mtx", "where to write the upper factor", TEXT(out_u)},
+    [OPT_OUT_L] = {"out-l", "L.mtx", "write the lower factor to this file", TEXT(out_l)},
+    [OPT_OUT_U] = {"out-u", "U.mtx", "write the upper factor to this file", TEXT(out_u)},
     [OPT_JSON] = {"json", "FILE", "write the results as JSON; - is standard output", TEXT(json)},
-    [OPT_QUIET] = {"quiet", NULL, "print nothing but errors", FLAG(quiet)},
+    [OPT_QUIET] = {"quiet", NULL, "print errors only", FLAG(quiet)},
     [OPT_MAN] = {"man", NULL, "print the manual page in roff", FLAG(man)},
-    [OPT_HELP] = {"help", NULL, "show this text", .type = CLI_FLAG},
+    [OPT_HELP] = {"help", NULL, "show the common options", .type = CLI_FLAG},
+    [OPT_HELP_ALL] = {"help-all", NULL, "show all options", .type = CLI_FLAG},
 };
 
 const cli_option *cli_option_get(cli_option_id id) {
@@ -416,7 +425,7 @@ static const char *value_of(const cli_option *option, int argc, char **argv) {
     return optarg;
 }
 
-/* Fills getopt's arrays from the subcommand's list and --help. */
+/* Fills getopt's arrays from the subcommand's list, --help and --help-all. */
 static void make_getopt_tables(const cli_command *command, struct option *options, char *letters) {
     int count = 0;
     letters += sprintf(letters, ":h");
@@ -428,6 +437,7 @@ static void make_getopt_tables(const cli_command *command, struct option *option
             letters += sprintf(letters, "%c%s", option->letter, option->argument ? ":" : "");
     }
     options[count++] = (struct option){"help", no_argument, NULL, 'h'};
+    options[count++] = (struct option){"help-all", no_argument, NULL, 'H'};
     options[count] = (struct option){NULL, 0, NULL, 0};
 }
 
@@ -444,8 +454,8 @@ static const cli_option *option_of(const cli_command *command, int code) {
 /* An option that getopt does not know, or takes for several: their names begin with it. */
 static int reject_name(const cli_options *options, const char *text) {
     char word[64];
-    const char *names[OPT_COUNT + 1] = {"help"};
-    int count = 1, longer = 0;
+    const char *names[OPT_COUNT + 1] = {"help", "help-all"};
+    int count = 2, longer = 0;
     for (const cli_option_id *id = options->command->options; *id != OPT_END; id++)
         names[count++] = table[*id].name;
     (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
@@ -498,8 +508,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
     opterr = 0;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
     while ((code = getopt_long(argc, argv, letters, known, NULL)) != -1) {
-        if (code == 'h') {
+        if (code == 'h' || code == 'H') {
             *help = true;
+            options->help_all = code == 'H';
             return CLI_OK;
         }
         const cli_option *option = option_of(command, code);

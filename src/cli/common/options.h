@@ -47,70 +47,72 @@ typedef struct cli_options {
     int mg_cycle, mg_smoother, mg_precision;
     int64_t restart, max_iter, threads, device, repeats;
     double rtol, omega, pivot_shift, mg_theta;
-    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man;
+    bool mg_info, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man, help_all;
 } cli_options;
 
 /* Where this stands in an option's help, the names of all known stencils are printed. */
 #define CLI_STENCILS "{stencils}"
 
-/* All options of all subcommands; a subcommand lists those that it takes. */
+/* All options of all subcommands, in the groups of --help-all (help.c). A subcommand lists those
+ * that it takes. */
 typedef enum cli_option_id {
     OPT_END = 0,
-    OPT_PROBLEM,
+    OPT_PROBLEM, /* system */
+    OPT_BENCH_PROBLEM,
     OPT_STENCIL,
+    OPT_BENCH_STENCIL,
+    OPT_BENCH_SIZE,
     OPT_GRID,
     OPT_RHS,
     OPT_X0,
-    OPT_METHOD,
+    OPT_NULLSPACE,
+    OPT_METHOD, /* method */
     OPT_SOLVE_METHOD,
     OPT_RESTART,
-    OPT_BENCH_PRECOND,
     OPT_SOLVE_PRECOND,
-    OPT_MG_CYCLE,
-    OPT_MG_SMOOTHER,
-    OPT_MG_THETA,
-    OPT_MG_PRECISION,
-    OPT_MG_INFO,
+    OPT_BENCH_PRECOND,
     OPT_FACTOR_KIND,
     OPT_OMEGA,
     OPT_PIVOT_SHIFT,
-    OPT_FACTOR_PRECISION,
     OPT_RTOL,
     OPT_MAX_ITER,
     OPT_NORM,
-    OPT_NULLSPACE,
     OPT_PART,
+    OPT_BENCH_PART,
     OPT_TRANSPOSE,
     OPT_UNIT_DIAGONAL,
     OPT_ALGORITHM,
-    OPT_NO_CHECK,
-    OPT_REPEATS,
-    OPT_BENCH_STENCIL,
-    OPT_BENCH_SIZE,
-    OPT_BENCH_PROBLEM,
-    OPT_BENCH_PART,
-    OPT_BENCH_PRECISION,
     OPT_BENCH_ALGORITHM,
-    OPT_BENCH_THREADS,
+    OPT_MG_CYCLE, /* multigrid */
+    OPT_MG_SMOOTHER,
+    OPT_MG_THETA,
+    OPT_MG_INFO,
+    OPT_FACTOR_PRECISION, /* precision */
+    OPT_MG_PRECISION,
+    OPT_BENCH_PRECISION,
+    OPT_REPEATS, /* measurement */
     OPT_BENCH_REPEATS,
+    OPT_NO_CHECK,
+    OPT_BENCH_WHOLE_SOLVE,
+    OPT_BENCH_HPCG,
     OPT_BENCH_COMPARE,
     OPT_BENCH_ABLATION,
     OPT_BENCH_CACHE,
-    OPT_BENCH_WHOLE_SOLVE,
-    OPT_BENCH_HPCG,
+    OPT_BACKEND, /* place to run */
     OPT_BENCH_BACKEND,
     OPT_DETECT_BACKEND,
-    OPT_BACKEND,
     OPT_THREADS,
+    OPT_BENCH_THREADS,
     OPT_DEVICE,
-    OPT_OUT,
+    OPT_OUT, /* output */
     OPT_OUT_MATRIX,
     OPT_OUT_L,
     OPT_OUT_U,
     OPT_JSON,
     OPT_QUIET,
     OPT_MAN,
-    OPT_HELP,
+    OPT_HELP, /* taken by all */
+    OPT_HELP_ALL,
     OPT_COUNT
 } cli_option_id;
 
@@ -143,6 +145,7 @@ struct cli_command {
     const char *examples;    /* one per line */
     const char *operand;     /* what the positional argument is called, or NULL if there is none */
     const cli_option_id *options;
+    int common; /* --help shows so many of them, the first ones */
     int (*run)(const cli_options *options);
 };
 
@@ -152,7 +155,7 @@ const cli_option *cli_option_get(cli_option_id id);
 bool cli_given(const cli_options *options, cli_option_id id);
 
 /* Fills *options from the arguments (argv[0] is the subcommand). Returns CLI_OK, CLI_USAGE after a
- * message, or CLI_OK with *help set when --help was asked for. */
+ * message, or CLI_OK with *help set for --help and --help-all. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help);
 
 /* "gridsweep COMMAND: MESSAGE" on stderr. */
