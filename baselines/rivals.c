@@ -11,11 +11,11 @@ static const gsw_rival rivals[] = {
 #endif
     {"levels", "level scheduling: a kernel a level, replayed as one CUDA graph", 1, gsw_levels_open,
      gsw_levels_solve, gsw_levels_close},
-    {"syncfree-warp", "synchronisation-free: a warp a row, a flag a row", 1, gsw_syncfree_warp_open,
-     gsw_syncfree_solve, gsw_syncfree_close},
-    {"syncfree-warp-value", "synchronisation-free: a warp a row, the value is its own flag", 1,
+    {"syncfree-warp", "synchronisation-free: one warp and one flag per row", 1,
+     gsw_syncfree_warp_open, gsw_syncfree_solve, gsw_syncfree_close},
+    {"syncfree-warp-value", "synchronisation-free: one warp per row, the value is its own flag", 1,
      gsw_syncfree_warp_value_open, gsw_syncfree_solve, gsw_syncfree_close},
-    {"syncfree-thread", "synchronisation-free: a thread a row, the value is its own flag", 1,
+    {"syncfree-thread", "synchronisation-free: one thread per row, the value is its own flag", 1,
      gsw_syncfree_thread_open, gsw_syncfree_solve, gsw_syncfree_close},
 #endif
 #ifdef GSW_HAVE_PETSC

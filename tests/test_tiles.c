@@ -497,7 +497,7 @@ START_TEST(padding_is_small) {
         const double at_256 = padding(most[i].name, 256, most[i].shape);
         ck_assert_msg(at_64 <= most[i].at_64 && at_100 <= most[i].at_100 &&
                           at_256 <= most[i].at_256,
-                      "%s: %g values a point at 64^3, %g at 100^3, %g at 256^3", most[i].name,
+                      "%s: %g values per point at 64^3, %g at 100^3, %g at 256^3", most[i].name,
                       at_64, at_100, at_256);
     }
 }

@@ -1,4 +1,4 @@
-# gridsweep's recipe for Spack; README.md beside its folder tells how to use it.
+# gridsweep's recipe for Spack; README.md beside its folder describes its use.
 from spack.package import *
 
 try:
