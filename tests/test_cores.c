@@ -65,6 +65,22 @@ START_TEST(a_short_wait_takes_nothing) {
 }
 END_TEST
 
+/* The other threads have done its work and wait for it: no wait inside the kernel shows that. */
+START_TEST(a_late_thread_counts_as_a_lost_core) {
+    const int64_t team_began = gsw_team_begins();
+    gsw_thread_begins(team_began);
+    if (gsw_team_begins() - team_began < 2000000) /* this thread has kept its own core */
+        ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
+    int fewer = CONTEXT_THREADS;
+    for (int attempt = 0; attempt < 20 && fewer == CONTEXT_THREADS; attempt++) {
+        gsw_thread_begins(gsw_team_begins() - 3000000);
+        fewer = threads_now();
+    }
+    ck_assert_int_eq(fewer, CONTEXT_THREADS - 1);
+    ck_assert_int_lt(ms_until_tried(), 5000);
+}
+END_TEST
+
 START_TEST(one_thread_is_always_left) {
     for (int i = 0; i < 3 * CONTEXT_THREADS; i++) {
         wait_until_long();
@@ -100,6 +116,7 @@ int main(void) {
     tcase_add_test(group, work_gets_the_threads_it_is_worth);
     tcase_add_test(group, a_long_wait_takes_a_thread_for_a_while);
     tcase_add_test(group, a_short_wait_takes_nothing);
+    tcase_add_test(group, a_late_thread_counts_as_a_lost_core);
     tcase_add_test(group, one_thread_is_always_left);
     tcase_add_test(group, backoff_grows_and_is_forgotten);
     suite_add_tcase(suite, group);

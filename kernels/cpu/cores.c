@@ -69,6 +69,16 @@ static void lose_core(int64_t now) {
     atomic_fetch_add_explicit(&cores.lost, 1, memory_order_relaxed);
 }
 
+int64_t gsw_team_begins(void) {
+    return clock_ns();
+}
+
+void gsw_thread_begins(int64_t team_began) {
+    const int64_t now = clock_ns();
+    if (now - team_began >= LONG_WAIT)
+        lose_core(now);
+}
+
 void gsw_wait_long(gsw_wait *wait) {
     const int64_t now = clock_ns();
     if (wait->began == 0)

@@ -2,11 +2,11 @@
  *
  * Threads of one kernel wait for each other. When another process takes a core from one thread, all
  * the others wait for that thread. Then n threads are slower than n - 1. So a long wait counts as a
- * lost core; on an idle machine no kernel of this library waits that long. For some time, kernels
- * then run with one thread less. After that all threads are tried again. The time is short at first
- * and doubles whenever the trial fails. So a busy machine is tried rarely, and an idle machine soon
- * uses all its cores again. Results do not depend on any of this: they have the same bits for every
- * number of threads.
+ * lost core, and so does a thread that begins late. Neither happens on an idle machine. For some
+ * time, kernels then run with one thread less. After that all threads are tried again. The time is
+ * short at first and doubles whenever the trial fails. So a busy machine is tried rarely, and an
+ * idle machine soon uses all its cores again. Results do not depend on any of this: they have the
+ * same bits for every number of threads.
  *
  * All contexts of the process share what is known about the cores. With the environment variable
  * GSW_KEEP_THREADS no core counts as lost. Tests that want more threads than cores set it. */
@@ -32,6 +32,14 @@ typedef struct gsw_wait {
 } gsw_wait;
 
 enum { GSW_WAIT_PAUSES = 1024 }; /* turns between two readings of the clock: some 10 us */
+
+/* The time at which a kernel calls its threads. */
+int64_t gsw_team_begins(void);
+
+/* Each thread of the kernel calls this first. It counts a core as lost if the thread begins long
+ * after `team_began`. The other threads may have done all of its work by then, but they wait for it
+ * at the end of the kernel. */
+void gsw_thread_begins(int64_t team_began);
 
 /* Yields the core to any other thread that is ready. Counts a core as lost once the wait is long.
  * It does not sleep, because a sleeping thread would continue too late when the wait ends. */

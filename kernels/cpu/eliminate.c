@@ -782,6 +782,7 @@ void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
             (double *)(void *)((char *)job->work + (size_t)gsw_thread_index() * job->work_bytes);
         worker w = worker_of(job, area);
         int64_t index;
+        gsw_progress_join(job->progress);
         while ((index = gsw_progress_take(job->progress)) < g->pencils)
             eliminate_pencil(&w, index);
         stream_end();

@@ -125,6 +125,7 @@ void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
     {
         void *work = (char *)job->work + (size_t)gsw_thread_index() * job->work_bytes;
         int64_t pencil;
+        gsw_progress_join(job->progress);
         while ((pencil = gsw_progress_take(job->progress)) < job->chains->pencils) {
             if (job->vector_type == GSW_F32)
                 sweep_pencil_f32_f32(job, pencil, work);

@@ -28,6 +28,7 @@ typedef struct gsw_progress {
     _Alignas(GSW_CACHE_LINE) _Atomic int64_t ticket; /* next pencil to take */
     int64_t span;                                    /* more than any absolute step */
     int64_t slots;
+    int64_t began; /* the time of gsw_progress_reset() */
     gsw_progress_slot *slot;
 } gsw_progress;
 
@@ -36,6 +37,12 @@ static inline void gsw_progress_reset(gsw_progress *progress) {
     atomic_store_explicit(&progress->ticket, 0, memory_order_relaxed);
     for (int64_t i = 0; i < progress->slots; i++)
         atomic_store_explicit(&progress->slot[i].value, 0, memory_order_relaxed);
+    progress->began = gsw_team_begins();
+}
+
+/* Each thread calls this before it takes a pencil. */
+static inline void gsw_progress_join(const gsw_progress *progress) {
+    gsw_thread_begins(progress->began);
 }
 
 static inline int64_t gsw_progress_take(gsw_progress *progress) {

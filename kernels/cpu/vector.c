@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "contract/krylov_passes.h"
+#include "cpu/cores.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
 
@@ -161,13 +162,18 @@ void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, d
     int64_t length = blocks_per_part * BLOCK;
     int64_t parts = n > 0 ? (n + length - 1) / length : 0;
     double partial[PARTS_MAX][GSW_VECTOR_PASS_MAX];
-#pragma omp parallel for schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
-    for (int64_t p = 0; p < parts; p++) {
-        int64_t end = (p + 1) * length < n ? (p + 1) * length : n;
-        for (int d = 0; d < pass->products; d++)
-            partial[p][d] = 0;
-        for (int64_t i = p * length; i < end; i += BLOCK)
-            pass_block(pass, i, end - i < BLOCK ? end - i : BLOCK, partial[p]);
+    const int64_t began = gsw_team_begins();
+#pragma omp parallel num_threads(threads) if (n > SERIAL_LIMIT)
+    {
+        gsw_thread_begins(began);
+#pragma omp for schedule(static) nowait
+        for (int64_t p = 0; p < parts; p++) {
+            int64_t end = (p + 1) * length < n ? (p + 1) * length : n;
+            for (int d = 0; d < pass->products; d++)
+                partial[p][d] = 0;
+            for (int64_t i = p * length; i < end; i += BLOCK)
+                pass_block(pass, i, end - i < BLOCK ? end - i : BLOCK, partial[p]);
+        }
     }
     for (int d = 0; d < pass->products; d++) {
         double total = 0;
