@@ -57,14 +57,14 @@ static const struct {
 } problems[] = {
     {"poisson:9x9x9", GSW_REASON_POINTS, GSW_CG, GSW_IC0, 1, 1, "too small"},
     {"poisson:16x16x16", GSW_REASON_FEW, GSW_CG, GSW_IC0, 1, 1, "ic0 takes only some"},
-    {"poisson:40x40x40", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take some"},
-    {"poisson:200x200", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take some"},
+    {"poisson:40x40x40", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take many"},
+    {"poisson:200x200", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take many"},
     {"poisson:3000x1", GSW_REASON_FEW, GSW_CG, GSW_IC0, 1, 1, "ic0 takes only some 1 "},
-    {"lognormal:24x24x24", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take"},
+    {"lognormal:24x24x24", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take many"},
     {"convection:16x16x16", GSW_REASON_FEW, GSW_BICGSTAB, GSW_ILU0, 0, 1, "ilu0 takes only some"},
-    {"convection:200x200", GSW_REASON_MULTIGRID, GSW_BICGSTAB, GSW_ILU0, 0, 1, "ilu0 would take"},
-    {"hpcg:24x24x24", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take"},
-    {"star13:32x32x32", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 0, "symmetric; ic0 would take"},
+    {"convection:200x200", GSW_REASON_MULTIGRID, GSW_BICGSTAB, GSW_ILU0, 0, 1, "ilu0 would take many"},
+    {"hpcg:24x24x24", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take many"},
+    {"star13:32x32x32", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 0, "symmetric; ic0 would take many"},
     {"random:1:16x16x16", GSW_REASON_SIGNS, GSW_BICGSTAB, GSW_ILU0, 0, 0, "sign of the diagonal"},
 };
 

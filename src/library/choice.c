@@ -266,11 +266,8 @@ static void explain(search *s, gsw_reason reason) {
     case GSW_REASON_MULTIGRID:
         if (s->no_factor[0] != '\0')
             (void)snprintf(why, sizeof why, "; no factor: %.120s", s->no_factor);
-        else if (c->estimate < 1e4)
-            (void)snprintf(why, sizeof why, "; %s would take some %.0f iterations", kind,
-                           iterations);
-        else
-            (void)snprintf(why, sizeof why, "; %s would take very many iterations", kind);
+        else /* without a number: media of high contrast need far fewer than the estimate */
+            (void)snprintf(why, sizeof why, "; %s would take many iterations", kind);
         break;
     case GSW_REASON_BACKEND:
         (void)snprintf(why, sizeof why, "; backend %s has no multigrid",
