@@ -755,6 +755,10 @@ done
 expect 4 "a singular matrix" solve neumann.mtx --method cg --precond none
 says err 'the matrix is singular (semidefinite)'
 says err 'the matrix maps constant vectors to 0: see nullspace'
+expect 4 "a singular matrix, chosen" solve neumann.mtx
+says err 'warning: each row of the matrix sums to 0.*--nullspace constant'
+expect 0 "a singular matrix, chosen, with its null space" solve neumann.mtx --nullspace constant
+refuse "no warning then" grep -q warning err
 expect 1 "a tolerance that fp64 does not attain" solve --problem poisson:12x9x7 --rtol 1e-20 \
     --max-iter 500 --json r.json
 says err 'stagnated after'

@@ -63,21 +63,28 @@ void cli_auto_start(const cli_options *options, cli_auto *automatic) {
                             .choice.size = sizeof automatic->choice};
 }
 
+/* Whether the matrix maps constant vectors to 0 and the options do not say so. */
+static bool is_singular(const cli_options *options, const cli_auto *automatic) {
+    return automatic->choice.zero_sums == 1 && options->nullspace == 0;
+}
+
 void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
     const char *precond = automatic->first_precond, *method = automatic->first_method;
     cli_field(options, "choice", "%s%s%s: %s", precond != NULL ? precond : "",
               precond != NULL && method != NULL ? " with " : "", method != NULL ? method : "",
               automatic->choice.text);
+    if (is_singular(options, automatic))
+        cli_error(options, "warning: each row of the matrix sums to 0, as with pure Neumann "
+                           "conditions, so it is singular: solve with --nullspace constant");
 }
 
 cli_next cli_auto_next(const cli_options *options, const cli_auto *automatic, gsw_method method,
                        bool multigrid, gsw_status status, const cli_watch *watch) {
     const bool failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
-    const bool singular = automatic->choice.zero_sums == 1 && options->nullspace == 0;
     const bool indefinite = status == GSW_ERROR_BREAKDOWN && method == GSW_CG && automatic->method;
     const bool stagnates = status == GSW_ERROR_STOPPED && watch->stagnates;
     const bool change = automatic->precond && multigrid && (failed || stagnates);
-    if (singular)
+    if (is_singular(options, automatic))
         return (cli_next){.again = false};
     return (cli_next){.again = change || indefinite,
                       .factor = change,
