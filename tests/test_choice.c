@@ -62,9 +62,11 @@ static const struct {
     {"poisson:3000x1", GSW_REASON_FEW, GSW_CG, GSW_IC0, 1, 1, "ic0 takes only some 1 "},
     {"lognormal:24x24x24", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take many"},
     {"convection:16x16x16", GSW_REASON_FEW, GSW_BICGSTAB, GSW_ILU0, 0, 1, "ilu0 takes only some"},
-    {"convection:200x200", GSW_REASON_MULTIGRID, GSW_BICGSTAB, GSW_ILU0, 0, 1, "ilu0 would take many"},
+    {"convection:200x200", GSW_REASON_MULTIGRID, GSW_BICGSTAB, GSW_ILU0, 0, 1,
+     "ilu0 would take many"},
     {"hpcg:24x24x24", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 1, "ic0 would take many"},
-    {"star13:32x32x32", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 0, "symmetric; ic0 would take many"},
+    {"star13:32x32x32", GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, 1, 0,
+     "symmetric; ic0 would take many"},
     {"random:1:16x16x16", GSW_REASON_SIGNS, GSW_BICGSTAB, GSW_ILU0, 0, 0, "sign of the diagonal"},
 };
 
