@@ -59,6 +59,9 @@ want_ci() {
     want clang-format have clang-format
     want clang-tidy have clang-tidy
     want shellcheck have shellcheck
+    want lintian have lintian # for the Debian packages, and dpkg-dev, which builds them
+    want dpkg-dev have dpkg-shlibdeps
+    want file have file
     want doxygen have doxygen
     want doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
     want jq have jq # for the manual's examples

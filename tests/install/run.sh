@@ -74,14 +74,16 @@ if [ -x "$prefix/bin/gridsweep" ]; then
     [ -s "$prefix/share/man/man1/gridsweep.1" ]
     [ -s "$prefix/share/gridsweep/gridsweep.schema.json" ]
 fi
-# The Debian package, unpacked where nothing else is. Its paths are absolute: pkg-config puts the
-# folder before them.
+# The Debian packages, unpacked where nothing else is. Their paths are absolute: pkg-config puts the
+# folder before them. (tests/test_deb.sh checks them one by one.)
 # shellcheck disable=SC2046
 if command -v dpkg-shlibdeps >/dev/null && command -v pkg-config >/dev/null; then
-    step "the Debian package"
+    step "the Debian packages"
     "$(dirname "$cmake")/cpack" --config "$build/CPackConfig.cmake" -C "$config" -G DEB \
         -B "$work/package" >"$work/cpack.log" 2>&1 || { cat "$work/cpack.log"; exit 1; }
-    dpkg -x "$work"/package/*.deb "$work/root"
+    for deb in "$work"/package/*.deb; do
+        dpkg -x "$deb" "$work/root"
+    done
     packaged=$(dirname "$(find "$work/root" -name gridsweep.pc)")
     unset PKG_CONFIG_PATH
     export PKG_CONFIG_LIBDIR="$packaged" PKG_CONFIG_SYSROOT_DIR="$work/root"
