@@ -1,5 +1,5 @@
 #!/bin/sh
-# Called by conda-build in the source tree, with PREFIX, CPU_COUNT and CMAKE_ARGS set.
+# Called by rattler-build in the source tree, with PREFIX, CPU_COUNT and CMAKE_ARGS set.
 set -eu
 
 # CMAKE_ARGS are words, such as the prefix and the tools of the cross compiler.
