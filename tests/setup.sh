@@ -62,6 +62,7 @@ want_ci() {
     want lintian have lintian # for the Debian packages, and dpkg-dev, which builds them
     want dpkg-dev have dpkg-shlibdeps
     want file have file
+    want mmdebstrap have mmdebstrap # sets up new systems
     want doxygen have doxygen
     want doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
     want jq have jq # for the manual's examples

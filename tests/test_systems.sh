@@ -1,17 +1,17 @@
 #!/bin/sh
-# test_systems.sh: the project on systems that hold nothing else: each system is set up by mmdebstrap,
-# and the commands that src/docs/install.md lists for it run there: they install the packages, build
-# and install. A program is compiled against the result. Then the Debian packages are built, and apt
-# installs them on a second such system, where the same program is compiled, and runs.
+# test_systems.sh: the project on systems that hold nothing else. mmdebstrap sets a system up, and the
+# commands of its row in src/docs/install.md run there: they install what is missing, build and install.
+# A program is compiled against the result with pkg-config, and runs. The Debian packages are built
+# there, too; on a second such system apt installs them, and the same program is compiled and runs.
 #
-# Usage: test_systems.sh [SUITE...], such as bookworm (Debian 12), trixie (Debian 13) or noble (Ubuntu
-# 24.04); bookworm and noble where none is named. Needs mmdebstrap, and root or user namespaces. Exit
-# code: 77 where mmdebstrap is missing or no mirror answers; nothing else is written than a folder that
-# is removed.
+# Usage: test_systems.sh [SUITE...]: bookworm (Debian 12), trixie (Debian 13), noble (Ubuntu 24.04);
+# bookworm and noble where none is named. Needs mmdebstrap, and root or user namespaces. Exit code: 77
+# where mmdebstrap is missing or no mirror answers.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -gt 0 ] || set -- bookworm noble
+download='/usr/lib/apt/apt-helper download-file'
 command -v mmdebstrap >/dev/null || {
     echo "test_systems.sh: there is no mmdebstrap: nothing is tested"
     exit 77
@@ -19,45 +19,96 @@ command -v mmdebstrap >/dev/null || {
 work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
-tar -C "$root" --exclude=./build --exclude=./.git -cf "$work/source.tar" .
+tar -C "$root" --exclude='./build*' --exclude=./.git -cf "$work/source.tar" .
 
-# The key of Ubuntu's archive: Debian may not have it. The package that brings it is known by its hash.
-ubuntu_key() {
-    key=/usr/share/keyrings/ubuntu-archive-keyring.gpg
-    [ ! -f $key ] || return 0
-    key=$work/keyring/usr/share/keyrings/ubuntu-archive-keyring.gpg
-    [ ! -f "$key" ] || return 0
-    python3 - "$work/keyring.deb" <<'PYTHON'
-import hashlib, sys, urllib.request
-url = "http://archive.ubuntu.com/ubuntu/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb"
-data = urllib.request.urlopen(url, timeout=60).read()
-assert hashlib.sha256(data).hexdigest() == "36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8"
-open(sys.argv[1], "wb").write(data)
-PYTHON
-    dpkg -x "$work/keyring.deb" "$work/keyring"
-}
-
-# system SUITE PACKAGES HOOK...: sets a system up with these packages, runs the hooks there, removes it.
-system() {
-    suite=$1
-    shift
-    case $suite in
-    bookworm | trixie | sid) set -- "$@" "$suite" - ;;
-    *)
-        set -- "$@" --components=main,universe --keyring="$key" "$suite" - \
-            http://archive.ubuntu.com/ubuntu
+# choose SUITE: sets mirror, components and keyring. Debian may lack the key of Ubuntu's archive: the
+# package that holds it is known by its hash.
+choose() {
+    case $1 in
+    bookworm | trixie)
+        mirror=http://deb.debian.org/debian
+        components=main
+        keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+        return
         ;;
     esac
-    packages=$1
-    shift
-    mmdebstrap --quiet --variant=minbase --format=null --include="$packages" "$@" \
-        >"$work/$suite.log" 2>&1 || {
-        cat "$work/$suite.log" >&2
-        return 1
+    mirror=http://archive.ubuntu.com/ubuntu
+    components=main,universe
+    keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    [ ! -f $keyring ] || return 0
+    keyring=$work/keys$keyring
+    [ -f "$keyring" ] || {
+        $download "$mirror/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb" \
+            "$work/keys.deb" \
+            SHA256:36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8 >/dev/null 2>&1 &&
+            dpkg -x "$work/keys.deb" "$work/keys"
     }
 }
 
-# The row of a suite in the table: the names of the packages, and the commands that build and install.
-row() {
-    sed -n "s/^| [^|]*(\`$1\`)[^|]*|//p" "$root/src/docs/install.md"
+# system SUITE HOOK...: sets a new system up, runs mmdebstrap's hooks there and removes it. Of what is
+# said, the lines that begin with "= " are shown; where something fails, everything is.
+system() {
+    suite=$1
+    shift
+    mmdebstrap --variant=minbase --include=apt --format=null --components="$components" --keyring="$keyring" \
+        --aptopt='APT::Get::Assume-Yes "true"' --aptopt='APT::Install-Recommends "false"' \
+        "$@" "$suite" - "$mirror" >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        exit 1
+    }
+    sed -n "s/^= /$suite: /p" "$work/log"
 }
+
+# cell SUITE NUMBER: the command in a cell of the suite's row.
+cell() {
+    awk -F' *[|] *' -v suite="(\`$1\`)" -v number="$2" \
+        'index($2, suite) { gsub(/`/, "", $number); print $number }' "$root/src/docs/install.md"
+}
+
+cat >"$work/use" <<'END'
+cc /consumer.c -o /consumer $(pkg-config --cflags --libs gridsweep)
+echo "= $(/consumer)"
+gridsweep solve --problem poisson:20x20x20
+END
+for name in "$@"; do
+    install=$(cell "$name" 3)
+    build=$(cell "$name" 4)
+    [ -n "$install" ] && [ -n "$build" ] || {
+        echo "test_systems.sh: src/docs/install.md does not list $name" >&2
+        exit 1
+    }
+    choose "$name" && $download "$mirror/dists/$name/Release" "$work/Release" >/dev/null 2>&1 || {
+        echo "test_systems.sh: no mirror with $name answers: nothing is tested"
+        exit 77
+    }
+    begin=$(date +%s)
+    {
+        echo "set -eux; cd /source; export CMAKE_BUILD_PARALLEL_LEVEL=2 DEBIAN_FRONTEND=noninteractive"
+        echo "$install"
+        echo "$build"
+        echo "ldconfig"
+        cat "$work/use"
+        echo 'echo "= $(gridsweep --version), from source"'
+        # The packages of the same build, in the folders of the system.
+        echo "apt-get install dpkg-dev file"
+        echo "cmake -B build -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_SKIP_INSTALL_RPATH=ON"
+        echo "cmake --build build"
+        echo "cpack --config build/CPackConfig.cmake -G DEB -B /packages"
+        echo "rm -rf /packages/_CPack_Packages; ls /packages"
+    } >"$work/from-source"
+    {
+        echo "set -eux; export DEBIAN_FRONTEND=noninteractive"
+        echo "apt-get install gcc libc6-dev pkg-config /packages/*.deb"
+        cat "$work/use"
+        echo 'echo "= $(gridsweep --version), from packages"'
+    } >"$work/from-packages"
+    rm -rf "$work/packages"
+    system "$name" --customize-hook='mkdir "$1/source"' \
+        --customize-hook="tar-in $work/source.tar /source" \
+        --customize-hook="copy-in $root/tests/install/consumer.c $work/from-source /" \
+        --customize-hook='chroot "$1" sh /from-source' \
+        --customize-hook="copy-out /packages $work"
+    system "$name" --customize-hook="copy-in $work/packages $root/tests/install/consumer.c $work/from-packages /" \
+        --customize-hook='chroot "$1" sh /from-packages'
+    echo "$name: $(($(date +%s) - begin)) s"
+done
