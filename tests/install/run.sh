@@ -34,13 +34,18 @@ if command -v nm >/dev/null; then
         diff "$here/symbols.txt" - || { echo "install: symbols.txt lists others" >&2; exit 1; }
 fi
 
+# Spack's wrapper of c++ is there even where it refuses to compile.
 step "compiling each header alone"
+cxx=
+if echo 'int main() {}' | c++ -x c++ -fsyntax-only - 2>/dev/null; then
+    cxx=c++
+fi
 for header in "$prefix"/include/gridsweep/*.h; do
     printf "#include <gridsweep/%s>\nextern int something;\n" "$(basename "$header")" >"$work/header.c"
     "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -fsyntax-only \
         "$work/header.c"
-    if command -v c++ >/dev/null; then
-        c++ -x c++ -std=c++11 -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only \
+    if [ -n "$cxx" ]; then
+        "$cxx" -x c++ -std=c++11 -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only \
             "$work/header.c"
     fi
 done
