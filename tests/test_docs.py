@@ -47,8 +47,7 @@ def tree(tmp_path):
     for name in ("src", "tests", "include", "perf"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build/src").mkdir(parents=True)
-    for name in ("gridsweep", "src/libgridsweep.so"):
-        (tmp_path / "build" / name).symlink_to(BUILD / name)
+    (tmp_path / "build/src/libgridsweep.so").symlink_to(BUILD / "src/libgridsweep.so")
     if PLUGIN:
         (tmp_path / "build/src/petsc").symlink_to(Path(PLUGIN).parent)
         shutil.copy(BUILD / "tests/example_petsc", tmp_path / "build/petsc_poisson")
@@ -100,14 +99,33 @@ def test_commands(tree, text):
         assert (tree / "build/src/libgridsweep.so").exists() and (tree / "src/python").is_dir()
 
 
-@pytest.mark.parametrize("text", blocks("sh", [ROOT / "src/examples/README.md"]))
-def test_commands_with_an_installed_library(tree, text):
-    prefix = tree / "installed"
+@pytest.fixture
+def library(tree):
+    """The folder of the library in an installation."""
+    prefix = tree / ".local"
     subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True,
                    stdout=subprocess.DEVNULL)
-    library = next(prefix.glob("**/libgridsweep.so")).parent
-    done = shell(tree, f"export PKG_CONFIG_PATH={library}/pkgconfig LD_LIBRARY_PATH={library}\n{text}")
+    return next(prefix.glob("**/libgridsweep.so")).parent
+
+
+@pytest.mark.parametrize("text", blocks("sh", [ROOT / "src/examples/README.md"]))
+def test_commands_with_an_installed_library(tree, library, text):
+    text = text.replace("$HOME/.local/lib", str(library))
+    done = shell(tree, f"export PKG_CONFIG_PATH={library}/pkgconfig\n{text}")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("text", blocks("cmake", [ROOT / "README.md"]))
+def test_cmake_with_an_installed_library(tree, library, text):
+    project = tree / "project"
+    project.mkdir()
+    shutil.copy(ROOT / "src/examples/csr.c", project / "main.c")
+    (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\n"
+                                            f"project(example LANGUAGES C)\n{text}")
+    prefix = tree / ".local"
+    done = shell(tree, f"cmake -S project -B project/build -DCMAKE_PREFIX_PATH='{prefix}'\n"
+                       "cmake --build project/build && project/build/program")
+    assert library.is_dir() and done.returncode == 0, done.stdout + done.stderr
 
 
 def test_quickstart_explains_itself(tree):
@@ -137,7 +155,7 @@ def test_every_block_is_tested():
         text = page.read_text()
         fences = re.findall(r"^```(\w*)\n.*?^```$", text, re.M | re.S)
         assert text.count("```") == 2 * len(fences), f"{page}: a block without its end"
-        assert set(fences) <= {"c", "sh", "python"}, f"{page}: {fences}"
+        assert set(fences) <= {"c", "cmake", "sh", "python"}, f"{page}: {fences}"
         for block in re.findall(r"^```c\n(.*?)^```", text, re.M | re.S):
             assert "`" not in block, f"{page}: CMakeLists.txt takes a block to end at the first `"
     names = {page.stem for page in DOCS}

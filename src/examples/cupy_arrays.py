@@ -4,6 +4,10 @@
 
 Everything stays on the device. The factor is computed from CuPy's matrix; solves read b and write x where
 they lie. The exit code is 77 if CuPy is not installed.
+
+CuPy's package is cupy-cuda12x or cupy-cuda13x: take the CUDA version that the driver supports (nvidia-smi
+shows it). With [ctk] behind its name pip also installs CUDA's libraries, for a machine without a toolkit.
+gridsweep must have been built where CMake found nvcc.
 """
 
 import numpy as np
