@@ -114,15 +114,15 @@ const cli_command cli_commands[] = {
      "standard input.\n"
      "The line 'fallback' names what followed if the first choice did not converge. With "
      "--backend auto the CPU does what the GPU cannot do; the line 'backend' says so. The "
-     "command reports four times separately: set-up (reading or generating the system), copies "
-     "to and from a GPU, factorisation, and solve. It also writes the JSON if the iteration does "
+     "command reports the times of set-up (reading or generating the system), copies to and from "
+     "a GPU, factorisation and solve separately. It also writes the JSON if the iteration does "
      "not converge or breaks down; 'status' and 'message' then give the reason.",
      "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
-     "gridsweep solve --problem poisson:64x64x64 --precond mg --method richardson\n"
+     "gridsweep solve --problem hpcg:64x64x64 --precond mg --method richardson\n"
      "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
      "gridsweep solve A.mtx\n"
-     "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx --json r.json\n",
+     "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx\n",
      "FILE.mtx", solve_options, SOLVE_COMMON, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
@@ -134,7 +134,7 @@ const cli_command cli_commands[] = {
      "the device separately.",
      "gridsweep generate --problem hpcg:64x64x64 --out A.mtx\n"
      "gridsweep sptrsv A.mtx --part lower --out x.mtx\n"
-     "gridsweep sptrsv --problem random:1:64x64x64 --part upper --algorithm line\n",
+     "gridsweep sptrsv --problem hpcg:64x64x64 --part upper --algorithm line\n",
      "FILE.mtx", sptrsv_options, SPTRSV_COMMON, cmd_sptrsv},
     {"factor", "write the factors L and U of an incomplete factorisation",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --precond KIND --out-l L.mtx --out-u U.mtx [OPTION]...",
@@ -149,9 +149,18 @@ const cli_command cli_commands[] = {
      "--problem NAME:NXxNYxNZ --out FILE.mtx [OPTION]...",
      "The command writes the matrix of a model problem. Random values depend only on the seed, "
      "the row and the offset: they are the same on every machine. If the name of the file ends "
-     "in .gz, the command compresses the file.",
+     "in .gz, the command compresses the file.\n"
+     "poisson: -div grad with Dirichlet conditions, 7 points (5 in 2D).\n"
+     "anisotropic: the same with coefficients 1, 0.1 and 0.001 along x, y and z.\n"
+     "convection: diffusion and a constant wind, 7 points (5 in 2D); not symmetric.\n"
+     "lognormal: pressure in a rock whose permeability varies by a factor of 1e6, 7 points (5).\n"
+     "hpcg: the matrix of the benchmark HPCG, 27 points (9 in 2D).\n"
+     "helmholtz19: a Laplacian with a positive shift, 19 points.\n"
+     "star13: a fourth-order Laplacian, 13 points.\n"
+     "box33: hpcg and the six neighbours at distance two, 33 points.\n"
+     "random:SEED: random values on the points of --stencil; not symmetric.",
      "gridsweep generate --problem poisson:64x64x64 --out poisson.mtx\n"
-     "gridsweep generate --problem random:7:20x30x40 --stencil D3N27 --out A.mtx.gz\n",
+     "gridsweep generate --problem random:7:9x8x7 --stencil D3N27 -o A.mtx.gz\n",
      NULL, generate_options, OPT_COUNT, cmd_generate},
     {"bench", "time sweeps against the memory's copy bandwidth, or whole solves", "[OPTION]...",
      "The command times every combination of the values in its comma-separated lists. In the "
@@ -205,14 +214,14 @@ const cli_command cli_commands[] = {
      "largest relative difference of the first residual norms from those of plain serial loops. "
      "These are not official HPCG results, because the command uses the structure of the grid.",
      "gridsweep bench\n"
-     "gridsweep bench --stencil D3N7,D3N27 --size 64,60x220x85 --precision f64,f32\n"
-     "gridsweep bench --part lower --algorithm reference,line,pencil --json b.json\n"
-     "gridsweep bench --backend cuda --size 64,128,256 --compare --cache warm,cold\n"
+     "gridsweep bench --stencil D3N7 --size 64,60x220x85 --precision f64,f32\n"
+     "gridsweep bench --part lower --algorithm line,pencil --json b.json\n"
+     "gridsweep bench --backend cuda --size 64,128 --compare --cache warm,cold\n"
      "gridsweep bench --backend cuda --part lower,both --algorithm pencil\n"
      "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n"
      "gridsweep bench --part symgs --problem hpcg --size 64,128\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
-     "gridsweep bench --whole-solve --problem convection:64x64x64 --compare petsc\n"
+     "gridsweep bench --whole-solve --problem hpcg:64x64x64 --compare petsc\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"
      "gridsweep bench --hpcg --size 64,104\n",
      NULL, bench_options, BENCH_COMMON, cmd_bench},

@@ -236,9 +236,10 @@ void cli_help_man(FILE *stream, const cli_command *commands) {
     fprintf(
         stream,
         ".TH GRIDSWEEP 1 \"\" \"gridsweep %s\" \"User Commands\"\n"
+        ".nh\n.ad l\n"
         ".SH NAME\n"
-        "gridsweep \\- exact sparse triangular solves and ILU\\-preconditioned Krylov solvers "
-        "on regular grids\n"
+        "gridsweep \\- exact sparse triangular solves, ILU, multigrid and Krylov solvers on "
+        "regular grids\n"
         ".SH SYNOPSIS\n.B gridsweep\n.I COMMAND\n[\\fIOPTION\\fR]...\n"
         ".SH DESCRIPTION\n"
         "gridsweep solves sparse linear systems on regular grids, and the triangular systems of "

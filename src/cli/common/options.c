@@ -123,7 +123,7 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_MAX_ITER] = {"max-iter", "N", "stop after N iterations (default: 10000)",
                       INTEGER(max_iter, 1, 9e15)},
     [OPT_NORM] = {"norm", "true|preconditioned",
-                  "residual that --rtol is for. bicgstab and gmres precondition from the "
+                  "residual to which --rtol applies. bicgstab and gmres precondition from the "
                   "right with 'true', and from the left with 'preconditioned' (default: true)",
                   CHOICE(norm, norm_choices)},
     [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
@@ -217,19 +217,24 @@ static const cli_option table[OPT_COUNT] = {
          "cuda: also copy the matrix to the device, and check it against grid and "
          "stencil there (default: auto, which is cpu here)",
          CHOICE(backend, backend_choices)},
-    [OPT_THREADS] = {"threads", "N",
-                     "CPU threads, at most 8 per processor, or 64 if that is more (default: all)",
-                     .type = CLI_THREADS, .offset = FIELD(threads)},
+    [OPT_THREADS] =
+        {"threads", "N",
+         "number of CPU threads (default: all). The limit is 8 per processor, but at least 64",
+         .type = CLI_THREADS, .offset = FIELD(threads)},
     [OPT_BENCH_THREADS] = {"threads", "LIST",
                            "numbers of CPU threads, each limited as in 'gridsweep solve' (default: "
                            "all)",
                            TEXT(thread_list)},
     [OPT_DEVICE] = {"device", "N", "CUDA device number (default: 0)", INTEGER(device, 0, 65535)},
     [OPT_OUT] = {"out", "FILE",
-                 "write the solution as a Matrix Market dense array; - is standard output",
+                 "write the solution as a Matrix Market dense array; - is standard output. A file "
+                 "whose name ends in .gz is compressed",
                  TEXT(out), .letter = 'o'},
-    [OPT_OUT_MATRIX] = {"out", "FILE.mtx", "write the matrix to this file; - is standard output",
-                        TEXT(out), .letter = 'o'},
+    [OPT_OUT_MATRIX] =
+        {"out", "FILE.mtx",
+         "write the matrix to this file; - is standard output. A file whose name ends in "
+         ".gz is compressed",
+         TEXT(out), .letter = 'o'},
     [OPT_OUT_L] = {"out-l", "L.mtx", "write the lower factor to this file", TEXT(out_l)},
     [OPT_OUT_U] = {"out-u", "U.mtx", "write the upper factor to this file", TEXT(out_u)},
     [OPT_JSON] = {"json", "FILE", "write the results as JSON; - is standard output", TEXT(json)},
