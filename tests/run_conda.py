@@ -1,6 +1,6 @@
 """Builds src/packaging/conda/recipe.yaml with rattler-build, and lets it test the package.
 
-No channel is needed: the system's compiler, CMake, Ninja, pkg-config and libcjson stand in for the
+No channel is needed: the system's compiler, CMake, Ninja, pkg-config, libcjson and zlib stand in for the
 packages that the recipe names, as packages of a channel that is made here.
 
     sh tests/test_conda.sh      # or: pip install py-rattler-build && python3 tests/run_conda.py
@@ -78,6 +78,11 @@ def stand_ins(channel, folder):
             "prefix=${pcfiledir}/../..\nName: libcjson\nDescription: cJSON\n"
             f"Version: {version}\nLibs: -L${{prefix}}/lib -lcjson\n"
             "Cflags: -I${prefix}/include -I${prefix}/include/cjson\n"})
+    zlib = Path(system("pkg-config", "--variable=libdir", "zlib")) / "libz.so.1"
+    headers = Path(system("pkg-config", "--variable=includedir", "zlib"))
+    yield stand_in(channel, folder, "zlib", system("pkg-config", "--modversion", "zlib"), {
+        "include/zlib.h": headers / "zlib.h", "include/zconf.h": headers / "zconf.h",
+        "lib/libz.so": zlib.resolve(), "lib/libz.so.1": zlib.resolve()})
 
 
 def main():

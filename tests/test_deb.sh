@@ -64,7 +64,7 @@ holds libgridsweep-dev 'include/gridsweep/gridsweep\.h' 'lib/.*/libgridsweep\.so
     'lib/.*/libgridsweep\.a' 'lib/.*/pkgconfig/gridsweep\.pc' 'lib/.*/gridsweep-config\.cmake'
 needs libgridsweep-dev "$library (= $version-1)"
 holds gridsweep bin/gridsweep 'share/man/man1/gridsweep\.1\.gz' \
-    share/bash-completion/completions/gridsweep
+    share/bash-completion/completions/gridsweep 'share/gridsweep/gridsweep\.schema\.json'
 needs gridsweep "$library (>= $version-1)" libcjson1
 if [ -n "$plugin" ]; then
     holds gridsweep-petsc 'lib/.*/gridsweep/libgridsweep_petsc\.so'

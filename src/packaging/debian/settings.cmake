@@ -1,7 +1,12 @@
 # The Debian packages: cpack reads this file before it runs a generator. Each component of the
 # installation becomes a package; README.md beside this folder lists them.
+cmake_policy(VERSION 3.25)
 if(NOT CPACK_GENERATOR STREQUAL "DEB")
     return()
+endif()
+
+if(Unspecified IN_LIST CPACK_COMPONENTS_ALL)
+    message(FATAL_ERROR "A file that is installed belongs to no package: name its COMPONENT.")
 endif()
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
