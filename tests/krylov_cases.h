@@ -160,7 +160,7 @@ static inline void pass_case_check(gsw_context *context, pass_case *c, double to
 
 /* A state in the middle of a solve, with unrelated coefficients. */
 static inline gsw_krylov_state krylov_midway(void) {
-    gsw_krylov_state state = gsw_krylov_begin(1e-100, 0, 1000);
+    gsw_krylov_state state = gsw_krylov_begin(1e-100, 0, 1000, 0);
     state.iterations = 7;
     state.norm = 3;
     state.rz = -0.625;

@@ -5,10 +5,14 @@
  * -problem zero_pivot  poisson with a zero on the diagonal of the first row
  * -problem neumann     poisson without flow through the boundary, with its null space
  * -problem random      as many rows with random couplings: no grid
- * -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
+ * -problem box         27-point, symmetric
+ * -plain               the matrix forgets the DMDA. Its rows are in natural order where the DMDA
+ * has one process along x and y -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
  * -second_solve        changes the values, not the pattern, and solves again
  * -second_problem NAME which values the second solve takes (those of -problem, changed)
  * -repeats N           applies the factors N times more after the solve, for the timing
+ * -samples N           times N solves and N times 20 applications, also on a GPU, in turn with
+ *                      those of a second solver, whose options begin with -other_
  * -forget              does not destroy the solver, which PETSc's reports must then show
  *
  * All other options are PETSc's own. For each solve it prints
@@ -16,11 +20,12 @@
  * and at the end how often MatSolve ran and how long one took on the slowest process. */
 #include <petscdmda.h>
 #include <petscksp.h>
+#include <petsctime.h>
 
-typedef enum problem { POISSON, CONVECTION, ZERO_PIVOT, NEUMANN, RANDOM, PROBLEMS } problem;
+typedef enum problem { POISSON, CONVECTION, ZERO_PIVOT, NEUMANN, RANDOM, BOX, PROBLEMS } problem;
 
-static const char *const problems[PROBLEMS] = {"poisson", "convection", "zero_pivot", "neumann",
-                                               "random"};
+static const char *const problems[PROBLEMS] = {"poisson", "convection", "zero_pivot",
+                                               "neumann", "random",     "box"};
 
 /* The 7-point row at (x, y, z); `variation` gives the second solve other values. */
 static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kind,
@@ -59,6 +64,28 @@ static PetscErrorCode set_row(Mat matrix, const DMDALocalInfo *grid, problem kin
     PetscFunctionReturn(0);
 }
 
+/* The 27-point row at (x, y, z). */
+static PetscErrorCode set_box_row(Mat matrix, const DMDALocalInfo *grid, PetscReal variation,
+                                  MatStencil row) {
+    MatStencil columns[27];
+    PetscScalar values[27];
+    PetscInt count = 0;
+    PetscFunctionBeginUser;
+    for (int k = 0; k < 27; k++) {
+        MatStencil column = row;
+        column.i += k % 3 - 1;
+        column.j += k / 3 % 3 - 1;
+        column.k += k / 9 - 1;
+        if (column.i < 0 || column.j < 0 || column.k < 0 || column.i >= grid->mx ||
+            column.j >= grid->my || column.k >= grid->mz)
+            continue;
+        columns[count] = column;
+        values[count++] = k == 13 ? 26 + variation : -1;
+    }
+    PetscCall(MatSetValuesStencil(matrix, 1, &row, count, columns, values, INSERT_VALUES));
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode fill_grid(DM dm, problem kind, PetscReal variation, Mat matrix) {
     DMDALocalInfo grid;
     MatStencil row = {0};
@@ -67,7 +94,8 @@ static PetscErrorCode fill_grid(DM dm, problem kind, PetscReal variation, Mat ma
     for (row.k = grid.zs; row.k < grid.zs + grid.zm; row.k++)
         for (row.j = grid.ys; row.j < grid.ys + grid.ym; row.j++)
             for (row.i = grid.xs; row.i < grid.xs + grid.xm; row.i++)
-                PetscCall(set_row(matrix, &grid, kind, variation, row));
+                PetscCall(kind == BOX ? set_box_row(matrix, &grid, variation, row)
+                                      : set_row(matrix, &grid, kind, variation, row));
     PetscFunctionReturn(0);
 }
 
@@ -123,20 +151,33 @@ static PetscErrorCode remove_null_space(Mat matrix, Vec x) {
     PetscFunctionReturn(0);
 }
 
+/* A vector of known values, the same on any number of processes. */
+static PetscErrorCode set_exact(DM dm, Vec exact) {
+    PetscInt begin, end;
+    AO order;
+    PetscFunctionBeginUser;
+    PetscCall(DMDAGetAO(dm, &order));
+    PetscCall(VecGetOwnershipRange(exact, &begin, &end));
+    for (PetscInt row = begin; row < end; row++) {
+        PetscInt natural = row;
+        PetscCall(AOPetscToApplication(order, 1, &natural));
+        PetscCall(VecSetValue(exact, row, PetscSinReal((PetscReal)natural), INSERT_VALUES));
+    }
+    PetscCall(VecAssemblyBegin(exact));
+    PetscCall(VecAssemblyEnd(exact));
+    PetscFunctionReturn(0);
+}
+
 /* Solves for a known solution and prints how far the result is from it. */
-static PetscErrorCode solve(KSP ksp, Mat matrix, int number) {
+static PetscErrorCode solve(KSP ksp, DM dm, Mat matrix, int number) {
     Vec exact, b, x;
-    PetscInt iterations, begin, end;
+    PetscInt iterations;
     PetscReal error, scale;
     KSPConvergedReason reason;
     PetscFunctionBeginUser;
     PetscCall(MatCreateVecs(matrix, &exact, &b));
     PetscCall(VecDuplicate(exact, &x));
-    PetscCall(VecGetOwnershipRange(exact, &begin, &end));
-    for (PetscInt row = begin; row < end; row++)
-        PetscCall(VecSetValue(exact, row, PetscSinReal((PetscReal)row), INSERT_VALUES));
-    PetscCall(VecAssemblyBegin(exact));
-    PetscCall(VecAssemblyEnd(exact));
+    PetscCall(set_exact(dm, exact));
     PetscCall(remove_null_space(matrix, exact));
     PetscCall(MatMult(matrix, exact, b));
 
@@ -171,6 +212,79 @@ static PetscErrorCode apply(KSP ksp, Mat matrix, PetscInt repeats) {
     PetscFunctionReturn(0);
 }
 
+/* ---- Times of two solvers in turn -------------------------------------------------------------
+ */
+
+enum { SAMPLES_MAX = 100, APPLICATIONS = 20 };
+
+typedef struct contestant {
+    const char *name;
+    KSP ksp;
+    PetscInt iterations;
+    PetscReal apply[SAMPLES_MAX], solve[SAMPLES_MAX]; /* ms */
+} contestant;
+
+/* Takes one sample of each kind. A norm waits for the GPU. */
+static PetscErrorCode take_sample(contestant *c, PetscInt number, Vec b, Vec x) {
+    PC pc;
+    PetscReal norm;
+    PetscLogDouble begin, end;
+    PetscFunctionBeginUser;
+    PetscCall(KSPGetPC(c->ksp, &pc));
+    PetscCall(PCApply(pc, b, x));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    PetscCall(PetscTime(&begin));
+    for (int k = 0; k < APPLICATIONS; k++)
+        PetscCall(PCApply(pc, b, x));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    PetscCall(PetscTime(&end));
+    c->apply[number] = 1e3 * (end - begin) / APPLICATIONS;
+    PetscCall(PetscTime(&begin));
+    PetscCall(KSPSolve(c->ksp, b, x));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    PetscCall(PetscTime(&end));
+    c->solve[number] = 1e3 * (end - begin);
+    PetscCall(KSPGetIterationNumber(c->ksp, &c->iterations));
+    PetscFunctionReturn(0);
+}
+
+/* Prints median, least and largest. */
+static PetscErrorCode print_times(const contestant *c, const char *what, PetscInt count,
+                                  PetscReal *times) {
+    PetscFunctionBeginUser;
+    PetscCall(PetscSortReal(count, times));
+    PetscCall(PetscPrintf(
+        PETSC_COMM_WORLD, "%s, %s: %.4f ms (%.4f to %.4f), iterations %" PetscInt_FMT "\n", c->name,
+        what, (double)times[count / 2], (double)times[0], (double)times[count - 1], c->iterations));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode measure(KSP ksp, Mat matrix, PetscInt samples) {
+    contestant both[2] = {{.name = "solver", .ksp = ksp}, {.name = "other"}};
+    Vec b, x;
+    PetscFunctionBeginUser;
+    samples = PetscMin(samples, SAMPLES_MAX);
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &both[1].ksp));
+    PetscCall(KSPSetOptionsPrefix(both[1].ksp, "other_"));
+    PetscCall(KSPSetFromOptions(both[1].ksp));
+    PetscCall(KSPSetOperators(both[1].ksp, matrix, matrix));
+    PetscCall(KSPSetUp(both[1].ksp));
+    PetscCall(MatCreateVecs(matrix, &x, &b));
+    PetscCall(VecSet(b, 1));
+    /* The first samples are overwritten: they warm up. */
+    for (PetscInt k = -1; k < samples; k++)
+        for (int c = 0; c < 2; c++)
+            PetscCall(take_sample(&both[c], PetscMax(k, 0), b, x));
+    for (int c = 0; c < 2; c++) {
+        PetscCall(print_times(&both[c], "PCApply", samples, both[c].apply));
+        PetscCall(print_times(&both[c], "KSPSolve", samples, both[c].solve));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(KSPDestroy(&both[1].ksp));
+    PetscFunctionReturn(0);
+}
+
 /* How often an event of PETSc's log happened, and how long one took on the slowest process. */
 static PetscErrorCode report(const char *name) {
     PetscLogEvent event;
@@ -190,8 +304,8 @@ int main(int argc, char **argv) {
     DM dm;
     Mat matrix;
     KSP ksp;
-    PetscInt kind = POISSON, second_kind, repeats = 0;
-    PetscBool second = PETSC_FALSE, forget = PETSC_FALSE;
+    PetscInt kind = POISSON, second_kind, repeats = 0, samples = 0;
+    PetscBool second = PETSC_FALSE, forget = PETSC_FALSE, plain = PETSC_FALSE;
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(PetscLogDefaultBegin());
@@ -200,27 +314,33 @@ int main(int argc, char **argv) {
     PetscCall(PetscOptionsGetEList(NULL, NULL, "-second_problem", problems, PROBLEMS, &second_kind,
                                    NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeats", &repeats, NULL));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &samples, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-second_solve", &second, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-forget", &forget, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-plain", &plain, NULL));
 
     PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
-                           DMDA_STENCIL_STAR, 32, 32, 32, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE,
-                           1, 1, NULL, NULL, NULL, &dm));
+                           kind == BOX ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 32, 32, 32,
+                           PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
     PetscCall(DMSetFromOptions(dm));
     PetscCall(DMSetUp(dm));
     PetscCall(DMCreateMatrix(dm, &matrix));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetFromOptions(ksp));
 
+    if (plain)
+        PetscCall(MatSetDM(matrix, NULL));
     if (kind == NEUMANN)
         PetscCall(set_null_space(matrix));
     PetscCall(fill(dm, (problem)kind, 0, matrix));
-    PetscCall(solve(ksp, matrix, 1));
+    PetscCall(solve(ksp, dm, matrix, 1));
     if (second) {
         PetscCall(fill(dm, (problem)second_kind, 0.5, matrix));
-        PetscCall(solve(ksp, matrix, 2));
+        PetscCall(solve(ksp, dm, matrix, 2));
     }
     PetscCall(apply(ksp, matrix, repeats));
+    if (samples > 0)
+        PetscCall(measure(ksp, matrix, samples));
     PetscCall(report("MatSolve"));
     PetscCall(report("MatLUFactorNum"));
     PetscCall(report("MatCholFctrNum"));

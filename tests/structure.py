@@ -30,6 +30,7 @@ RULES = (
     ("kernels", None, ("src", "baselines", "tests", "perf")),
     ("src/cli/bench", ("include/gridsweep", "src/cli", "baselines"), ()),
     ("src/cli", ("include/gridsweep", "src/cli"), ()),
+    ("src/mpi", ("include/gridsweep", "src/mpi"), ()),
     ("src/petsc", ("include/gridsweep", "src/petsc"), ()),
 )
 

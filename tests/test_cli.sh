@@ -160,7 +160,7 @@ END
     echo poisson: >wanted
     check "problems are completed" cmp out wanted
     offer solve --o
-    printf '%s\n' --out --omega >wanted
+    printf '%s\n' --out --omega --overlap >wanted
     sort -o out out && sort -o wanted wanted
     check "options with a letter are completed" cmp out wanted
     offer solve --help
@@ -348,20 +348,26 @@ misuse bench --whole-solve --problem poisson:4x4x4 --stencil D3N27
 misuse bench --whole-solve --problem poisson:4x4x4 --precision f64,f32
 misuse bench --whole-solve --problem poisson:4x4x4 --threads 1,2
 misuse bench --whole-solve=yes --problem poisson:4x4x4
+misuse bench --whole-solve --problem poisson:4x4x4 --boxes 1x1x2
+misuse solve --problem poisson:4x4x4 --boxes 1x1x2
+misuse solve --problem poisson:4x4x4 --wait-limit 0
+misuse solve --problem poisson:4x4x4 --wait-limit soon
+expect 0 "--wait-limit on one process" solve --problem poisson:4x4x4 --wait-limit 0.5
 for option in "--size 8" "--part lower" "--algorithm line" --ablation "--cache warm"; do
     # shellcheck disable=SC2086 # an option and its value
     misuse bench --whole-solve --problem poisson:4x4x4 $option
     says err '^gridsweep bench: --[a-z]* is for sweeps'
 done
 for option in "--problem poisson:4x4x4" "--rhs ones" "--method cg" "--precond ic0" "--rtol 1e-8" \
-    "--max-iter 9" "--mg-cycle F" "--mg-theta 0.5"; do
+    "--max-iter 9" "--mg-cycle F" "--mg-theta 0.5" "--scope local" "--boxes 1x1x1" \
+    "--wait-limit 9"; do
     # shellcheck disable=SC2086 # an option and its value
     misuse bench --size 8 $option
     says err '^gridsweep bench: --[a-z-]* is for --whole-solve'
 done
 for option in "--stencil D3N27" "--part symgs" "--precision f64" "--algorithm pencil" --compare \
     --ablation "--cache warm" "--problem hpcg" "--rhs ones" "--method cg" "--precond ic0" \
-    --whole-solve; do
+    --whole-solve "--scope local" "--boxes 1x1x1" "--wait-limit 9"; do
     # shellcheck disable=SC2086 # an option and its value
     misuse bench --hpcg $option
     says err '^gridsweep bench: --[a-z-]* is not for --hpcg'

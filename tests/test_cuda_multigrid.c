@@ -225,7 +225,8 @@ static void check_slabs(gsw_context *cuda, const gsw_grid *g, const gsw_stencil 
                                             .factor_type = type,
                                             .vector_type = type};
         gsw_factor *factor = NULL;
-        device_try(cuda, gsw_factor_queue(cuda, &c.there, &options, slab, &factor));
+        device_try(cuda, gsw_factor_open(cuda, &c.there, &options, slab, &factor));
+        device_try(cuda, gsw_factor_queue(cuda, factor, &c.there));
         device_try(cuda, gsw_factor_await(cuda, factor));
         ck_assert(factor->slab == 0 || (factor->slab >= slab && factor->slab < g->nz));
         *cut += factor->slab > 0;

@@ -34,6 +34,8 @@ soname=$(readelf -d build/deb/src/libgridsweep.so | sed -n 's/.*SONAME.*libgrids
 library=libgridsweep$soname
 plugin=
 [ ! -f build/deb/src/petsc/libgridsweep_petsc.so ] || plugin=gridsweep-petsc
+mpi=
+[ ! -f build/deb/src/mpi/libgridsweep_mpi.so ] || mpi=libgridsweep-mpi$soname
 
 # holds PACKAGE FILE...: the package holds files that match these patterns.
 holds() {
@@ -66,6 +68,17 @@ needs libgridsweep-dev "$library (= $version-1)"
 holds gridsweep bin/gridsweep 'share/man/man1/gridsweep\.1\.gz' \
     share/bash-completion/completions/gridsweep 'share/gridsweep/gridsweep\.schema\.json'
 needs gridsweep "$library (>= $version-1)" libcjson1
+if [ -n "$mpi" ]; then
+    holds "$mpi" "lib/.*/libgridsweep_mpi\.so\.$soname"
+    needs "$mpi" "$library (>= $version-1)" libc6
+    # The name of MPI's package has its SONAME in it.
+    case $depends in *libopenmpi* | *libmpich*) ;; *) echo "$mpi must need an MPI" >&2; exit 1 ;; esac
+    holds libgridsweep-mpi-dev include/gridsweep/mpi\.h 'lib/.*/libgridsweep_mpi\.so' \
+        'lib/.*/libgridsweep_mpi\.a' 'lib/.*/pkgconfig/gridsweep-mpi\.pc' \
+        'lib/.*/gridsweep-mpi-shared\.cmake' 'lib/.*/gridsweep-mpi-static\.cmake'
+    needs libgridsweep-mpi-dev "$mpi (= $version-1)" "libgridsweep-dev (= $version-1)" mpi-default-dev
+    needs gridsweep "$mpi (>= $version-1)"
+fi
 if [ -n "$plugin" ]; then
     holds gridsweep-petsc 'lib/.*/gridsweep/libgridsweep_petsc\.so'
     needs gridsweep-petsc "$library (>= $version-1)"
@@ -98,6 +111,18 @@ export LD_LIBRARY_PATH="$libdir"
 quietly cmake -S tests/install -B "$work/cmake" -DKIND=shared -DCMAKE_PREFIX_PATH="$work/root/usr"
 quietly cmake --build "$work/cmake"
 "$work/cmake/consumer"
+if [ -n "$mpi" ] && command -v mpicc >/dev/null; then
+    # Without a launcher it is a single process.
+    # shellcheck disable=SC2046
+    mpicc tests/install/consumer_mpi.c -o "$work/consumer_mpi" \
+        $(PKG_CONFIG_LIBDIR="$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$work/root" \
+            pkg-config --cflags --libs gridsweep-mpi)
+    "$work/consumer_mpi"
+    quietly cmake -S tests/install -B "$work/cmake_mpi" -DKIND=shared -DWITH_MPI=ON \
+        -DCMAKE_PREFIX_PATH="$work/root/usr"
+    quietly cmake --build "$work/cmake_mpi"
+    "$work/cmake_mpi/consumer_mpi"
+fi
 "$work/root/usr/bin/gridsweep" --version
 ldd "$work/root/usr/bin/gridsweep" | grep -qF "$libdir/libgridsweep.so.$soname"
 if [ -n "$plugin" ] && command -v mpicc >/dev/null; then

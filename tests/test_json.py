@@ -19,6 +19,7 @@ jsonschema = pytest.importorskip("jsonschema")
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("GRIDSWEEP_BUILD", ROOT / "build")).resolve()
+MPIEXEC = os.environ.get("GRIDSWEEP_MPI")  # of the MPI that the program is built with
 SCHEMA = json.loads((ROOT / "src/cli/gridsweep.schema.json").read_text())
 KEYS = SCHEMA["$defs"]["keys"]
 
@@ -50,6 +51,7 @@ COMMANDS = [
     ("solve", 0, "solve --problem convection:9x8x7 --precond ilu0 --method gmres --factor-precision f32"),
     ("solve", 0, "solve --problem poisson:9x8x7 --precond none --method cg"),
     ("solve", 0, "solve --problem poisson:9x8x7 --method gmres"),
+    ("solve", 0, "solve --problem poisson:9x8x7 --precond ilu0 --scope local"),
     ("solve", 0, "solve --problem convection:16x15x14 --precond mg --method richardson"),
     ("solve", 0, "solve --problem convection:16x15x14 --precond mg --mg-smoother ilu0 --mg-cycle W"),
     ("solve", 0, "solve neumann.mtx --rhs random:1 --precond jacobi --nullspace constant"),
@@ -70,6 +72,12 @@ RIVALS = [
     ("bench", 0, "bench --compare --size 8"),
     ("bench", 0, "bench --whole-solve --problem poisson:9x8x7 --compare cusparse,petsc,hypre-pfmg"),
 ]
+# On two processes.
+SHARED = [
+    ("solve", 0, "solve --problem lognormal:32x16x16 --precond mg"),
+    ("solve", 0, "solve --problem convection:9x8x7 --scope local"),
+    ("bench", 0, "bench --whole-solve --problem poisson:20x20x20 --method cg --precond mg,ic0,none"),
+]
 DEVICE = [
     ("detect", 0, "detect swap.mtx"),
     ("factor", 0, "factor --problem poisson:5x4x3 --precond ic0 --out-l L.mtx --out-u U.mtx"),
@@ -82,14 +90,15 @@ DEVICE = [
 ]
 
 
-def run(folder, code, command):
+def run(folder, code, command, processes=1):
     """The JSON of a command; None where this build has no rivals."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
     path = folder / "result.json"
     path.unlink(missing_ok=True)
     repeats = ["--repeats", "2"] if command.startswith("bench") else []
-    done = subprocess.run([BUILD / "gridsweep", *command.split(), *repeats, "--quiet", "--json", path],
+    launcher = [MPIEXEC, "-n", str(processes)] if processes > 1 else []
+    done = subprocess.run([*launcher, BUILD / "gridsweep", *command.split(), *repeats, "--quiet", "--json", path],
                           cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True,
                           text=True, timeout=300, check=False)
     if "has no rivals" in done.stderr:
@@ -112,6 +121,8 @@ def outputs(tmp_path_factory):
         wanted = [(d, c, f"{text} --backend cpu" if d in ("solve", "sptrsv", "bench", "factor") else text)
                   for d, c, text in wanted] + [(d, c, f"{text} --backend cuda") for d, c, text in DEVICE]
     made = [(definition, text, run(folder, code, text)) for definition, code, text in wanted]
+    if MPIEXEC:
+        made += [(definition, text, run(folder, code, text, 2)) for definition, code, text in SHARED]
     return [output for output in made if output[2] is not None]
 
 
@@ -247,8 +258,8 @@ def test_other_keys_are_refused(outputs):
 
 
 def test_nullable_keys_are_null_somewhere(outputs):
-    """A key that may be null is null somewhere, and somewhere it is not. Some need a GPU."""
-    cuda = {"driver", "toolkit", "upload_ms", "download_ms"}
+    """A key that may be null is null somewhere, and somewhere it is not. Some need a GPU, or MPI."""
+    cuda = {"driver", "toolkit", "upload_ms", "download_ms"} | (set() if MPIEXEC else {"distributed_multigrid"})
     rare = {"threads", "residual", "buffer_bytes", "copy_gb_s", "fraction_of_copy", "max_rel_error",
             "iteration_ms", "cycle_left"}
     nulls, values = set(), set()

@@ -287,11 +287,7 @@ multigrid_refused 'reaches farther than 2' -pc_gridsweep_grid "$((extent * exten
 multigrid_refused '-pc_gridsweep_threads -1 is negative' -pc_gridsweep_threads -1
 multigrid_refused 'gridsweep, finding the grid of the matrix: row ' -problem random
 multigrid_refused 'gridsweep, making the preconditioner: .*the diagonal of row 0' -problem zero_pivot
-multigrid_refused 'takes matrices of type seqaij, not mpiaij' -dm_mat_type mpiaij
-if run 2 -dll_prepend "$plugin" -pc_type gridsweep; then
-    report 1 'not refused: 2 processes'
-fi
-says err 'PETSC ERROR: -pc_gridsweep_type mg works on one process, and there are 2: use it in the'
+multigrid_refused 'takes matrices of type seqaij or mpiaij, not seqbaij' -dm_mat_type baij
 run 2 -dll_prepend "$plugin" -pc_type bjacobi -sub_pc_type gridsweep -ksp_type cg -ksp_view
 report $? 'multigrid in the blocks of 2 processes'
 says out '^solve 1: .* CONVERGED_RTOL'

@@ -96,6 +96,21 @@ gsw_status gsw_context_fail(gsw_context *context, gsw_status status, const char 
 GSW_API
 gsw_status gsw_context_set_row_base(gsw_context *context, int base);
 
+/* Replaces each of the `count` values by its sum over all processes of a solve. The values are in
+ * host memory. All processes must get the same bits, because each decides by them whether its
+ * method ends. Returns GSW_SUCCESS, or another status, which ends the solve. */
+typedef gsw_status (*gsw_sum_fn)(void *user, gsw_context *context, int count, double *values);
+
+/* For vectors whose entries are spread over several processes: from now on the Krylov methods
+ * (krylov.h) of this context pass every sum over a vector's entries to `sum`, and so all processes
+ * take the same steps. Each process calls the method with its own points, and with an operator and
+ * a preconditioner that exchange what they need. gsw_partition_create() in distributed.h calls it.
+ * `sum` NULL: the sums of this process are all. With CUDA the host then waits for each sum.
+ * Other calls of the library, such as gsw_choose(), do not use `sum`.
+ * Errors: INVALID_ARGUMENT (context NULL). */
+GSW_API
+gsw_status gsw_context_set_sum(gsw_context *context, gsw_sum_fn sum, void *user);
+
 /* The backend that the context uses (never AUTO). */
 GSW_API
 gsw_backend gsw_context_backend(const gsw_context *context);

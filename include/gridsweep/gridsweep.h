@@ -16,6 +16,7 @@
  *                                             with ILU0 or multigrid
  *   a preconditioner that uses sweeps         gsw_factor                        factor.h
  *   large grids with diffusion or pressure    gsw_multigrid                     multigrid.h
+ *   one grid on several processes             gsw_partition                   distributed.h
  *   a smoother for your own multigrid         gsw_smooth()                      smooth.h
  *   a matrix that you never store             gsw_operator from a callback      operator.h
  *   a preconditioner of your own              gsw_preconditioner from a callback
@@ -33,7 +34,8 @@
  *   gsw_context_destroy()             free everything
  *
  * Further headers: grids and stencils (grid.h), arrays in device memory (memory.h), Matrix Market
- * files (io.h), model problems (problem.h), errors (status.h).
+ * files (io.h), model problems (problem.h), errors (status.h). A program that uses MPI includes
+ * mpi.h besides this header.
  *
  * Memory: arrays and vectors are in host memory with the CPU backend, and in device memory with
  * CUDA. gsw_matrix_upload() and the other functions of memory.h copy them there. These calls are
@@ -82,6 +84,7 @@
 #include <gridsweep/multigrid.h>
 #include <gridsweep/krylov.h>
 #include <gridsweep/choice.h>
+#include <gridsweep/distributed.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>
 

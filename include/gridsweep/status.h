@@ -31,7 +31,8 @@ extern "C" {
     X(GSW_ERROR_STOPPED, 12, "the monitor callback asked to stop")                                 \
     X(GSW_ERROR_NO_BACKEND, 13, "the backend is not built in or has no device to run on")          \
     X(GSW_ERROR_DEVICE, 14, "the device reported an error")                                        \
-    X(GSW_ERROR_TIMEOUT, 15, "a bounded wait inside a kernel ran out")
+    X(GSW_ERROR_TIMEOUT, 15, "a bounded wait inside a kernel or for another process ran out")      \
+    X(GSW_ERROR_COMMUNICATION, 16, "a message between processes failed")
 
 typedef enum gsw_status {
 #define GSW_STATUS_ENUM(name, value, text) name = (value),

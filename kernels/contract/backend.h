@@ -4,6 +4,7 @@
 #ifndef GSW_BACKEND_H
 #define GSW_BACKEND_H
 
+#include "contract/box_ops.h"
 #include "contract/krylov_passes.h"
 #include "contract/multigrid_ops.h"
 #include <gridsweep/factor.h>
@@ -141,6 +142,9 @@ typedef struct gsw_backend_ops {
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
 
     const gsw_multigrid_ops *multigrid;
+
+    /* NULL: the backend does not work on boxes of a grid that several processes share. */
+    const gsw_box_ops *box;
 } gsw_backend_ops;
 
 #endif

@@ -16,6 +16,8 @@ struct gsw_context {
     int solving; /* inside a Krylov method: its callbacks cannot begin another one */
     char device[160];
     char message[512];
+    gsw_sum_fn sum; /* over processes; NULL: there is one */
+    void *sum_user;
     int row_base; /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */
 };
 

@@ -68,14 +68,17 @@ typedef struct gsw_krylov_state {
     gsw_krylov_end ended;
     gsw_krylov_scalar scalar; /* that has ended it, */
     double offender;          /* and its value */
+    int32_t deferred; /* a pass leaves its products in `sums` and does no step: the host adds those
+                         of other processes first, and then does the step */
+    double sums[3];
 } gsw_krylov_state;
 
 /* The state before the first norm is checked. That check completes iteration `iterations`: 0, or
  * the last one if a method begins again from its x. */
 GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
-                                         int64_t max_iterations) {
-    gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0}, 0, 0,
-                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0};
+                                         int64_t max_iterations, int32_t deferred) {
+    gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0},      0,  0,
+                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0, deferred, {0}};
     s.coefficient[GSW_ONE] = s.coefficient[GSW_NARROW] = s.coefficient[GSW_WIDEN] = 1;
     return s;
 }
@@ -275,7 +278,7 @@ GSW_HD void gsw_bicgstab_find_beta(gsw_krylov_state *s, double rho) {
         s->coefficient[GSW_BETA] = (rho / before) * (alpha / omega);
 }
 
-/* The step of a pass, from its dot products. */
+/* The step of a pass, from its dot products over all points. */
 GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *sum) {
     if (s->ended != GSW_END_NOT)
         return;
@@ -332,6 +335,16 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     case GSW_PASSES:
         break;
     }
+}
+
+/* What ends a pass: its step, or `count` sums for a step that is deferred. */
+GSW_HD void gsw_krylov_end_pass(gsw_krylov_state *s, gsw_pass pass, const double *sum, int count) {
+    if (!s->deferred) {
+        gsw_krylov_step(s, pass, sum);
+        return;
+    }
+    for (int d = 0; d < count; d++)
+        s->sums[d] = sum[d];
 }
 
 /* ---- Signs at random ---- */

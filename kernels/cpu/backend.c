@@ -10,48 +10,26 @@
 #include "contract/error.h"
 #include "contract/forked.h"
 #include "cpu/backend.h"
+#include "cpu/box.h"
 #include "cpu/cores.h"
 #include "cpu/eliminate.h"
 #include "cpu/isa.h"
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
+#include "cpu/packed.h"
 
 enum {
     SKEW_SLACK = 2,       /* see derive_chains */
-    SWEEP_GRAIN = 2048,   /* points: sweeping this many takes about as long as waking a thread, */
-    PRODUCT_GRAIN = 4096, /* rows: so does multiplying this many, */
-    VECTOR_GRAIN = 16384, /* values: and so does passing through this many */
-    RHS_BATCH = 8         /* right-hand sides that share one pass over the factor */
+    PRODUCT_GRAIN = 4096, /* rows: multiplying this many takes about as long as waking a thread, */
+    VECTOR_GRAIN = 16384  /* values: and so does passing through this many */
 };
 
 /* The first touch of memory goes in steps of one huge page. */
 #define TOUCH_STEP ((int64_t)2 << 20)
 
-struct gsw_packed {
-    gsw_chains chains;
-    int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
-    int upper[2];            /* which part sweep 0 and 1 solve with */
-    gsw_packed_part part[2]; /* lower, upper */
-    int64_t *first[2];       /* first record of each pencil, lower and upper order */
-    gsw_updates *updates;    /* NULL where rows do not depend on each other */
-    gsw_progress progress;
-    void *sweep_work;
-    size_t sweep_work_bytes; /* of one thread */
-    void *eliminate_work;
-    size_t eliminate_work_bytes; /* of one thread */
-    double *faces;
-    int64_t face_values;
-    void *reciprocal; /* JACOBI: natural order */
-};
-
 static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
     return (const gsw_cpu_kernels *)context->backend_data;
-}
-
-static int sweep_threads(const gsw_context *context, const gsw_chains *g) {
-    const int threads = gsw_useful_threads(context, g->points, SWEEP_GRAIN);
-    return threads < g->pencils ? threads : (int)g->pencils;
 }
 
 /* ---- Context, memory, vectors -----------------------------------------------------------------
@@ -193,7 +171,7 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
         pass.product[d].y_f32 = right < narrow ? NULL : vectors[right];
     }
     kernels_of(context)->pass(gsw_useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
-    gsw_krylov_step(state, which, sums);
+    gsw_krylov_end_pass(state, which, sums, shape->products);
     return GSW_SUCCESS;
 }
 
@@ -475,7 +453,7 @@ static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
         .unit_diagonal = factor->options.unit_diagonal != 0,
         .updates = packed->updates,
         .part = {packed->part[0], packed->part[1]},
-        .threads = sweep_threads(context, &packed->chains),
+        .threads = gsw_cpu_sweep_threads(context, &packed->chains),
         .progress = &packed->progress,
         .work = packed->eliminate_work,
         .work_bytes = packed->eliminate_work_bytes,
@@ -491,80 +469,6 @@ static gsw_status cpu_factor_fill(gsw_context *context, gsw_factor *factor,
 
 /* ---- Solving ----------------------------------------------------------------------------------
  */
-
-static gsw_status cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
-                                   int64_t count, const void *b, int64_t ldb, void *x,
-                                   int64_t ldx) {
-    struct gsw_packed *packed = factor->packed;
-    const size_t size = gsw_dtype_size(factor->options.vector_type);
-    if (factor->options.kind == GSW_JACOBI) {
-        gsw_cpu_apply_jacobi(context, factor, packed->reciprocal, count, b, ldb, x, ldx);
-        return GSW_SUCCESS;
-    }
-    const int upper = packed->upper[which];
-    gsw_sweep_job job = {
-        .chains = &packed->chains,
-        .upper = upper,
-        .factor_type = factor->options.factor_type,
-        .vector_type = factor->options.vector_type,
-        .diagonal = packed->part[upper].diagonal,
-        .packed = packed->part[upper].packed,
-        .first = packed->first[upper],
-        .threads = sweep_threads(context, &packed->chains),
-        .ldb = ldb,
-        .ldx = ldx,
-        .progress = &packed->progress,
-        .work = packed->sweep_work,
-        .work_bytes = packed->sweep_work_bytes,
-    };
-    for (int64_t r = 0; r < count; r += RHS_BATCH) {
-        job.count = count - r < RHS_BATCH ? count - r : RHS_BATCH;
-        job.b = (const char *)b + (size_t)(r * ldb) * size;
-        job.x = (char *)x + (size_t)(r * ldx) * size;
-        kernels_of(context)->sweep(&job);
-    }
-    return GSW_SUCCESS;
-}
-
-/* Reads value `index` of a packed part. */
-static double packed_value(const gsw_factor *factor, const void *packed, int64_t index) {
-    return factor->options.factor_type == GSW_F32 ? (double)((const float *)packed)[index]
-                                                  : ((const double *)packed)[index];
-}
-
-static gsw_status cpu_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                                    double *const *arrays) {
-    (void)context;
-    const struct gsw_packed *packed = factor->packed;
-    const gsw_chains *g = &packed->chains;
-    const int upper = packed->upper[which];
-    const gsw_packed_part *part = &packed->part[upper];
-    const gsw_shape *shape = &g->part[upper];
-    const int64_t values = shape->count + part->diagonal;
-    for (int64_t q = 0; q < g->pencils; q++) {
-        int64_t first_plane, last_plane;
-        gsw_pencil_planes(g, upper, q, &first_plane, &last_plane);
-        const int64_t steps = gsw_pencil_steps(g, upper, q);
-        for (int64_t i = 0; i < steps * g->chains; i++) {
-            const int64_t s = i / g->chains, l = i % g->chains;
-            const gsw_place place =
-                gsw_place_of(g, gsw_first_chain(g, upper, q), first_plane, s, l);
-            if (!place.inside)
-                continue;
-            const int64_t mirrored = place.row + place.x;
-            const int64_t row = upper ? g->points - 1 - mirrored : mirrored;
-            int64_t index = (packed->first[upper][q] + s) * values * g->chains + l;
-            arrays[factor->stencil.center][row] = 1;
-            if (part->diagonal) {
-                arrays[factor->stencil.center][row] = packed_value(factor, part->packed, index);
-                index += g->chains;
-            }
-            for (int32_t j = 0; j < shape->count; j++, index += g->chains)
-                arrays[shape->source[j]][row] = packed_value(factor, part->packed, index);
-        }
-    }
-    return GSW_SUCCESS;
-}
 
 const gsw_backend_ops *gsw_backend_cpu(void) {
     static const gsw_backend_ops operations = {
@@ -598,10 +502,11 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .factor_open = cpu_factor_open,
         .factor_fill = cpu_factor_fill,
         .factor_await = NULL,
-        .factor_sweep = cpu_factor_sweep,
-        .factor_unpack = cpu_factor_unpack,
+        .factor_sweep = gsw_cpu_factor_sweep,
+        .factor_unpack = gsw_cpu_factor_unpack,
         .factor_close = cpu_factor_close,
         .multigrid = &gsw_cpu_multigrid_ops,
+        .box = &gsw_cpu_box_ops,
     };
     return &operations;
 }

@@ -773,7 +773,7 @@ void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job);
 
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
     const gsw_chains *g = job->chains;
-    gsw_progress_reset(job->progress);
+    gsw_progress_reset(job->progress, 0);
     int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;
 #pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit)                  \
     reduction(+ : shifted)

@@ -6,6 +6,18 @@
 #ifndef GSW_CPU_MULTIPLY_ADD_H
 #define GSW_CPU_MULTIPLY_ADD_H
 
+/* The value of a product that is rounded before it is used: it is not fused with what follows. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier) /* gcc 12 */
+#define ROUNDED(product) __builtin_assoc_barrier(product)
+#elif __has_builtin(__arithmetic_fence) /* clang 14 */
+#define ROUNDED(product) __arithmetic_fence(product)
+#endif
+#endif
+#ifndef ROUNDED
+#define ROUNDED(product) (product)
+#endif
+
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 
 static inline double multiply_add_f64(double a, double x, double c) {

@@ -26,6 +26,7 @@
 #include <string.h>
 #include "geometry/named_shapes.h"
 #include "cpu/kernels.h"
+#include "cpu/multiply_add.h"
 #include "cpu/sweep.h"
 #include "cpu/threads.h"
 
@@ -120,13 +121,13 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job);
 
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
-    gsw_progress_reset(job->progress);
+    gsw_progress_reset(job->progress, job->begin);
 #pragma omp parallel num_threads(job->threads)
     {
         void *work = (char *)job->work + (size_t)gsw_thread_index() * job->work_bytes;
         int64_t pencil;
         gsw_progress_join(job->progress);
-        while ((pencil = gsw_progress_take(job->progress)) < job->chains->pencils) {
+        while ((pencil = gsw_progress_take(job->progress)) < job->end) {
             if (job->vector_type == GSW_F32)
                 sweep_pencil_f32_f32(job, pencil, work);
             else if (job->factor_type == GSW_F32)

@@ -32,11 +32,12 @@ typedef struct gsw_progress {
     gsw_progress_slot *slot;
 } gsw_progress;
 
-/* Called by one thread before the others start. */
-static inline void gsw_progress_reset(gsw_progress *progress) {
-    atomic_store_explicit(&progress->ticket, 0, memory_order_relaxed);
+/* Called by one thread before the others start. Pencils before `begin` count as finished. */
+static inline void gsw_progress_reset(gsw_progress *progress, int64_t begin) {
+    atomic_store_explicit(&progress->ticket, begin, memory_order_relaxed);
     for (int64_t i = 0; i < progress->slots; i++)
-        atomic_store_explicit(&progress->slot[i].value, 0, memory_order_relaxed);
+        atomic_store_explicit(&progress->slot[i].value, begin * progress->span,
+                              memory_order_relaxed);
     progress->began = gsw_team_begins();
 }
 
@@ -85,11 +86,14 @@ typedef struct gsw_sweep_job {
     int diagonal;         /* records begin with the reciprocal diagonal */
     const void *packed;   /* chains->records records, in the order of this sweep */
     const int64_t *first; /* first record of each pencil, in the order of this sweep */
+    int64_t begin, end;   /* the pencils to sweep */
     int threads;
     int64_t count; /* right-hand sides */
     const void *b;
     void *x;
     int64_t ldb, ldx;
+    const double *lead; /* instead of b in the first `lead_planes` planes of the sweep: one value */
+    int64_t lead_planes; /* per point of these planes, in natural order */
     gsw_progress *progress;
     void *work; /* `threads` areas of gsw_sweep_work_bytes() */
     size_t work_bytes;

@@ -16,6 +16,7 @@ gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
 void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
 void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
 extern const struct gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
+extern const struct gsw_cpu_box GSW_ISA_FN(gsw_cpu_box);
 
 #define TEXT2(isa) #isa
 #define TEXT(isa)  TEXT2(isa)
@@ -33,4 +34,5 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .sweep = GSW_ISA_FN(gsw_sweep),
     .eliminate = GSW_ISA_FN(gsw_eliminate),
     .multigrid = &GSW_ISA_FN(gsw_cpu_multigrid),
+    .box = &GSW_ISA_FN(gsw_cpu_box),
 };

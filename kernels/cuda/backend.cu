@@ -452,6 +452,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
         .factor_close = close_factor,
         .multigrid = &multigrid,
+        .box = nullptr,
     };
     return &operations;
 }

@@ -56,13 +56,10 @@ gsw_status upload(gsw_context *context, gsw_factor *factor, const void *host, si
     GSW_TRY(gsw_cuda_check(context, cudaMalloc(&memory, count * size), "the elimination's tables"));
     *device = memory;
     factor->info.work_bytes += (int64_t)(count * size);
-    return gsw_cuda_check(context, cudaMemcpy(memory, host, count * size, cudaMemcpyHostToDevice),
+    return gsw_cuda_check(context,
+                          cudaMemcpyAsync(memory, host, count * size, cudaMemcpyHostToDevice,
+                                          gsw_cuda_of(context)->stream),
                           "the elimination's tables");
-}
-
-gsw_status download(gsw_context *context, void *host, const void *device, size_t bytes) {
-    return gsw_cuda_check(context, cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost),
-                          "the table of pencils");
 }
 
 /* Tiles that a pencil reads along one direction, including its own; at least 2. */
@@ -113,42 +110,62 @@ void describe(work *w, const gsw_factor *factor) {
     w->state_bytes = sizeof(eliminate_state) + (size_t)lower->pencils * sizeof(int32_t);
 }
 
-/* Finds which pencils lie before each one. `ticket` has room for all tiles. */
-void find_near(const work *w, const gsw_tiles *t, const gsw_pencil *pencil, const int32_t *mirror,
-               int32_t *ticket, eliminate_near *near) {
+/* Writes the tickets of a part's tiles: of[j + tiles_y * k]; -1: not used. */
+gsw_status find_tickets(gsw_context *context, const gsw_packed_view *view, gsw_pencil *table,
+                        int32_t *of) {
+    const gsw_tiles *t = &view->tiles;
+    const char *const what = "the table of pencils";
+    cudaStream_t stream = gsw_cuda_of(context)->stream;
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemcpyAsync(table, view->table,
+                                           (size_t)view->pencils * sizeof(gsw_pencil),
+                                           cudaMemcpyDeviceToHost, stream),
+                           what));
+    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), what));
     for (int64_t i = 0; i < t->tiles_y * t->tiles_z; i++)
-        ticket[i] = -1;
-    for (int32_t i = 0; i < w->pencils; i++)
-        ticket[pencil[i].k * t->tiles_y + pencil[i].j] = i;
+        of[i] = -1;
+    for (int32_t i = 0; i < view->pencils; i++)
+        of[table[i].k * t->tiles_y + table[i].j] = i;
+    return GSW_SUCCESS;
+}
+
+/* Finds which pencils lie before each one, and their places in the upper part, whose tiles count
+ * from the other end. */
+void find_near(const work *w, const gsw_tiles *t, const gsw_pencil *pencil, const int32_t *lower,
+               const int32_t *upper, eliminate_near *near) {
+    const int64_t last = t->tiles_y * t->tiles_z - 1;
     for (int32_t i = 0; i < w->pencils; i++) {
         for (int32_t z = 0; z < w->plan.near_z; z++) {
             for (int32_t y = 0; y < w->plan.near_y; y++) {
                 const int64_t j = pencil[i].j - y, k = pencil[i].k - z;
-                const int32_t found = j < 0 || k < 0 ? -1 : ticket[k * t->tiles_y + j];
-                *near++ = {found, found < 0 ? -1 : mirror[found]};
+                const int64_t tile = k * t->tiles_y + j;
+                const int32_t found = j < 0 || k < 0 ? -1 : lower[tile];
+                *near++ = {found, found < 0 ? -1 : upper[last - tile]};
             }
         }
     }
 }
 
 gsw_status make_tables(gsw_context *context, gsw_factor *factor, work *w) {
-    const gsw_packed_view *view = &factor->packed->view[0];
-    const gsw_tiles *t = &view->tiles;
-    const size_t pencils = (size_t)w->pencils;
+    const gsw_packed_view *view = factor->packed->view;
+    const gsw_tiles *t = &view[0].tiles;
+    const size_t pencils = (size_t)w->pencils, tiles = (size_t)(t->tiles_y * t->tiles_z);
     const size_t all_near = pencils * (size_t)(w->plan.near_y * w->plan.near_z);
     const char *const what = "the elimination's tables";
-    void *table = NULL, *mirror = NULL, *ticket = NULL, *near = NULL;
+    void *table = NULL, *lower = NULL, *upper = NULL, *near = NULL;
     gsw_status status;
     GSW_TRY_GOTO(gsw_alloc(context, pencils, sizeof(gsw_pencil), what, &table), cleanup);
-    GSW_TRY_GOTO(gsw_alloc(context, pencils, sizeof(int32_t), what, &mirror), cleanup);
-    GSW_TRY_GOTO(
-        gsw_alloc(context, (size_t)(t->tiles_y * t->tiles_z), sizeof(int32_t), what, &ticket),
-        cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, tiles, sizeof(int32_t), what, &lower), cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, tiles, sizeof(int32_t), what, &upper), cleanup);
     GSW_TRY_GOTO(gsw_alloc(context, all_near, sizeof(eliminate_near), what, &near), cleanup);
-    GSW_TRY_GOTO(download(context, table, view->table, pencils * sizeof(gsw_pencil)), cleanup);
-    GSW_TRY_GOTO(download(context, mirror, view->mirror, pencils * sizeof(int32_t)), cleanup);
-    find_near(w, t, static_cast<gsw_pencil *>(table), static_cast<int32_t *>(mirror),
-              static_cast<int32_t *>(ticket), static_cast<eliminate_near *>(near));
+    GSW_TRY_GOTO(find_tickets(context, &view[1], static_cast<gsw_pencil *>(table),
+                              static_cast<int32_t *>(upper)),
+                 cleanup);
+    GSW_TRY_GOTO(find_tickets(context, &view[0], static_cast<gsw_pencil *>(table),
+                              static_cast<int32_t *>(lower)),
+                 cleanup);
+    find_near(w, t, static_cast<gsw_pencil *>(table), static_cast<int32_t *>(lower),
+              static_cast<int32_t *>(upper), static_cast<eliminate_near *>(near));
     GSW_TRY_GOTO(upload(context, factor, near, all_near, sizeof(eliminate_near),
                         (const void **)&w->plan.near),
                  cleanup);
@@ -158,8 +175,8 @@ gsw_status make_tables(gsw_context *context, gsw_factor *factor, work *w) {
     factor->info.work_bytes += (int64_t)w->state_bytes;
 cleanup:
     free(near);
-    free(ticket);
-    free(mirror);
+    free(upper);
+    free(lower);
     free(table);
     return status;
 }

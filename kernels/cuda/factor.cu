@@ -114,53 +114,30 @@ gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t sl
     return status;
 }
 
-/* The places of the pencils of `view` in the order of the other part. */
-gsw_status mirror_pencils(gsw_context *context, gsw_packed_view *view, const int32_t *ticket,
-                          const int32_t *other) {
-    const gsw_tiles *t = &view->tiles;
-    void *mirror;
-    GSW_TRY(gsw_alloc(context, (size_t)view->pencils, sizeof(int32_t), "the table of pencils",
-                      &mirror));
-    for (int64_t k = 0; k < t->tiles_z; k++) {
-        for (int64_t j = 0; j < t->tiles_y; j++) {
-            const int32_t i = ticket[k * t->tiles_y + j];
-            if (i >= 0)
-                static_cast<int32_t *>(mirror)[i] =
-                    other[(t->tiles_z - 1 - k) * t->tiles_y + t->tiles_y - 1 - j];
-        }
-    }
-    gsw_status status =
-        upload(context, mirror, (size_t)view->pencils * sizeof(int32_t), (void **)&view->mirror);
-    free(mirror);
-    return status;
-}
-
+/* Both parts have equally many pencils: the tiles of one are those of the other, point by point
+ * reflected. */
 gsw_status make_tables(gsw_context *context, gsw_packed *packed, int64_t slab) {
     const gsw_tiles *t = &packed->view[0].tiles;
     const size_t tiles = (size_t)(t->tiles_y * t->tiles_z);
-    void *ticket[2] = {NULL, NULL}, *list = NULL;
+    void *ticket = NULL, *list = NULL;
     gsw_status status;
     GSW_TRY_GOTO(gsw_alloc(context, tiles, sizeof(candidate), "the order of pencils", &list),
                  cleanup);
+    GSW_TRY_GOTO(gsw_alloc(context, tiles, sizeof(int32_t), "the order of pencils", &ticket),
+                 cleanup);
     for (int part = 0; part < 2; part++) {
-        GSW_TRY_GOTO(
-            gsw_alloc(context, tiles, sizeof(int32_t), "the order of pencils", &ticket[part]),
-            cleanup);
+        if (!packed->layout.present[part])
+            continue;
         GSW_TRY_GOTO(order_pencils(context, &packed->view[part], slab,
-                                   static_cast<int32_t *>(ticket[part]),
-                                   static_cast<candidate *>(list)),
+                                   static_cast<int32_t *>(ticket), static_cast<candidate *>(list)),
                      cleanup);
+        if (!packed->layout.present[!part])
+            packed->view[!part].pencils = packed->view[part].pencils;
     }
-    for (int part = 0; part < 2; part++)
-        GSW_TRY_GOTO(mirror_pencils(context, &packed->view[part],
-                                    static_cast<const int32_t *>(ticket[part]),
-                                    static_cast<const int32_t *>(ticket[!part])),
-                     cleanup);
     status = GSW_SUCCESS;
 cleanup:
     free(list);
-    free(ticket[1]);
-    free(ticket[0]);
+    free(ticket);
     return status;
 }
 
@@ -287,7 +264,6 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_eliminate_close(packed);
     for (int part = 1; part >= 0; part--) {
         gsw_cuda_unreserve(context, packed->view[part].values);
-        gsw_cuda_unreserve(context, (void *)packed->view[part].mirror);
         gsw_cuda_unreserve(context, (void *)packed->view[part].table);
     }
     gsw_cuda_unreserve(context, packed->reciprocal);

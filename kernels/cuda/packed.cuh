@@ -62,7 +62,6 @@ struct gsw_packed_view {
     int32_t pencils;         /* used ones */
     int32_t distance;        /* in tickets, from a pencil to the last one that reads it */
     const gsw_pencil *table; /* in ticket order */
-    const int32_t *mirror;   /* ticket, in the other part's order, of the same pencil */
     void *values;            /* [ticket][record][gsw_packed_value()] of the factor's type */
     int32_t terms;           /* coefficients per line and record */
     int32_t diagonal;        /* 1: the reciprocal diagonal is stored too */

@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(POINTS)
         sum[0] = fma(x[row], own.value, sum[0]);
     }
     if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
-        gsw_krylov_step(state, pass, sum);
+        gsw_krylov_end_pass(state, pass, sum, 1);
 }
 
 /* r = b - A x, and x'x, r'r, t't for t = A S x. */

@@ -81,7 +81,7 @@ __device__ __forceinline__ void load_slices(const sweep_block &block, int turn) 
     } else {
         using S = shape_of<name>;
         constexpr int most = SWEEP_SLICE * (S::terms + 1) * S::members * 32 * (int)sizeof(Value);
-        constexpr int pieces = (most + 511) / 512; /* of 16 bytes a lane */
+        constexpr int pieces = (most + 511) / 512; /* of 16 bytes per lane */
         const int32_t bytes = SWEEP_SLICE * plan.record_bytes, kept = plan.records / SWEEP_SLICE;
         const char *records = records_of(block) + block.lane * 16;
         uint32_t to = block.coefficients + (uint32_t)(turn % plan.stages * bytes + block.lane * 16);

@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int d = 0; d < sums; d++)
             total[d] = sum_of_thread(sum[d]);
         if (sum_of_grid(scratch, total) && threadIdx.x == 0)
-            gsw_krylov_step(state, which, total);
+            gsw_krylov_end_pass(state, which, total, sums);
     }
 }
 

@@ -167,6 +167,13 @@ const char *gsw_context_message(const gsw_context *context) {
     return context == NULL ? creation_message : context->message;
 }
 
+gsw_status gsw_context_set_sum(gsw_context *context, gsw_sum_fn sum, void *user) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    context->sum = sum;
+    context->sum_user = user;
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_context_fail(gsw_context *context, gsw_status status, const char *message) {
     return gsw_fail(context, status, "%s", message == NULL ? "" : message);
 }

@@ -83,22 +83,23 @@ gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor) {
     return GSW_SUCCESS;
 }
 
-/* Creates a factor and queues its values. */
-static gsw_status begin(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
+static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil,
+                                gsw_factor_kind kind) {
+    if (kind == GSW_IC0 && !gsw_stencil_is_symmetric(stencil))
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "ic0 needs a symmetric stencil: one that has -o for each offset o");
+    return GSW_SUCCESS;
+}
+
+/* Opens a factor without values. The options are resolved. */
+static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
                         const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
-    gsw_status status;
     gsw_factor *made;
     int64_t points;
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
-    if (upper) {
-        GSW_TRY(gsw_matrix_check(context, upper));
-        GSW_TRY(gsw_matrix_check_place(context, upper));
-    }
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    if (options->kind == GSW_IC0 && !gsw_stencil_is_symmetric(&matrix->stencil))
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "ic0 needs a symmetric stencil: one that has -o for each offset o");
+    GSW_TRY(check_stencil(context, &matrix->stencil, options->kind));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a factor", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;
@@ -114,23 +115,25 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix, const gs
     made->info.grid = matrix->grid;
     made->info.stencil = matrix->stencil;
     made->info.first_bad_row = -1;
-    GSW_TRY_GOTO(context->ops->factor_open(context, made), fail);
-    GSW_TRY_GOTO(fill(context, made, matrix, upper), fail_open);
-    *factor = made;
-    return GSW_SUCCESS;
-
-fail_open:
-    context->ops->factor_close(context, made);
-fail:
-    free(made);
+    const gsw_status status = context->ops->factor_open(context, made);
+    if (status == GSW_SUCCESS)
+        *factor = made;
+    else
+        free(made);
     return status;
 }
 
 static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
                          const gsw_factor_options *options, gsw_factor **factor) {
     gsw_factor *made = NULL;
-    GSW_TRY(begin(context, matrix, upper, options, 0, &made));
-    const gsw_status status = gsw_factor_await(context, made);
+    if (upper) {
+        GSW_TRY(gsw_matrix_check(context, upper));
+        GSW_TRY(gsw_matrix_check_place(context, upper));
+    }
+    GSW_TRY(begin(context, matrix, options, 0, &made));
+    gsw_status status = fill(context, made, matrix, upper);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_await(context, made);
     if (status == GSW_SUCCESS)
         *factor = made;
     else
@@ -138,13 +141,15 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
     return status;
 }
 
-gsw_status gsw_factor_queue(gsw_context *context, const gsw_matrix *matrix,
-                            const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
+gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
+                           const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
     gsw_factor_options resolved;
-    if (*factor)
-        return fill(context, *factor, matrix, NULL);
     GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, NULL, &resolved, slab, factor);
+    return begin(context, matrix, &resolved, slab, factor);
+}
+
+gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix) {
+    return fill(context, factor, matrix, NULL);
 }
 
 gsw_status gsw_factor_create(gsw_context *context, const gsw_matrix *matrix,

@@ -4,12 +4,15 @@
 
 #include <gridsweep/factor.h>
 
-/* gsw_factor_create(), or gsw_factor_refactor() where *factor is not NULL, without a wait for a
- * device. `slab` > 0 asks for slabs of that many planes (struct gsw_factor), for kinds LOWER and
- * UPPER only. 0: no slabs. The backend writes its choice to factor->slab. gsw_factor_await()
- * reports wrong values; the factor must not be used before. */
-gsw_status gsw_factor_queue(gsw_context *context, const gsw_matrix *matrix,
-                            const gsw_factor_options *options, int64_t slab, gsw_factor **factor);
+/* gsw_factor_create() in three steps. Opening needs the matrix's grid, stencil and format; values
+ * it does not read. `slab` > 0 asks for slabs of that many planes (struct gsw_factor), for kinds
+ * LOWER and UPPER only. 0: no slabs. The backend writes its choice to factor->slab. Queueing does
+ * not wait for a device. gsw_factor_await() reports wrong values; the factor must not be used
+ * before.
+ */
+gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
+                           const gsw_factor_options *options, int64_t slab, gsw_factor **factor);
+gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
 gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor);
 
 #endif

@@ -60,9 +60,8 @@ static gsw_status orthogonalise(gsw_krylov_run *run, const gmres *m, int64_t k, 
     const gsw_backend_ops *ops = run->context->ops;
     const int64_t count = k + 1;
     double *w = basis(run, k + 1), *c = m->coefficients;
-    GSW_TRY(ops->project(run->context, run->n, count, basis(run, 0), run->stride, w, c));
-    GSW_TRY(
-        ops->subtract(run->context, run->n, count, c, basis(run, 0), run->stride, w, c + count));
+    GSW_TRY(gsw_krylov_products(run, count, basis(run, 0), w, c));
+    GSW_TRY(gsw_krylov_subtract(run, count, c, basis(run, 0), w, c + count));
     GSW_TRY(ops->download(run->context, column, c, (size_t)(count + 1) * sizeof *c));
     for (int64_t j = 0; j <= k; j++)
         GSW_TRY(gsw_krylov_finite(run, "a coefficient of the basis", column[j]));

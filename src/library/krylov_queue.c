@@ -32,8 +32,8 @@ static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
  * preconditioner that is too costly for wasted applications. */
 static gsw_status follow(gsw_krylov_run *run, const gsw_krylov_method *method) {
     const gsw_backend_ops *ops = run->context->ops;
-    const int at_once =
-        run->options.monitor != NULL || gsw_preconditioner_is_costly(run->preconditioner);
+    const int at_once = run->options.monitor != NULL || run->context->sum != NULL ||
+                        gsw_preconditioner_is_costly(run->preconditioner);
     const int64_t distance = at_once ? 0 : ops->krylov_ahead;
     gsw_krylov_state states[GSW_KRYLOV_SLOTS];
     const int64_t limit = run->options.max_iterations - run->iterations;
@@ -56,8 +56,8 @@ static gsw_status follow(gsw_krylov_run *run, const gsw_krylov_method *method) {
 
 gsw_status gsw_krylov_queue(gsw_krylov_run *run, const gsw_krylov_method *method) {
     const gsw_backend_ops *ops = run->context->ops;
-    const gsw_krylov_state first =
-        gsw_krylov_begin(run->target, run->iterations, run->options.max_iterations);
+    const gsw_krylov_state first = gsw_krylov_begin(
+        run->target, run->iterations, run->options.max_iterations, run->context->sum != NULL);
     gsw_status status;
     void *memory;
     GSW_TRY(ops->reserve(run->context, sizeof first, &memory));

@@ -4,6 +4,47 @@
 
 #include "krylov_run.h"
 
+/* ---- Sums over processes ---- */
+
+gsw_status gsw_krylov_sum(gsw_krylov_run *run, int count, double *values) {
+    gsw_context *context = run->context;
+    if (context->sum == NULL)
+        return GSW_SUCCESS;
+    const gsw_status status = context->sum(context->sum_user, context, count, values);
+    run->failed |= status != GSW_SUCCESS;
+    return status;
+}
+
+/* Sums over processes of values in the backend's memory. */
+static gsw_status sum_in_place(gsw_krylov_run *run, int64_t count, double *values) {
+    enum { MOST = 64 };
+    const gsw_backend_ops *ops = run->context->ops;
+    double some[MOST];
+    for (int64_t i = 0; i < count && run->context->sum != NULL; i += MOST) {
+        const int now = (int)(count - i < MOST ? count - i : MOST);
+        const size_t bytes = (size_t)now * sizeof *some;
+        GSW_TRY(ops->download(run->context, some, values + i, bytes));
+        GSW_TRY(gsw_krylov_sum(run, now, some));
+        GSW_TRY(ops->upload(run->context, values + i, some, bytes));
+    }
+    return GSW_SUCCESS;
+}
+
+/* Adds the sums of the other processes to those of a pass, and does its step. */
+static gsw_status end_pass(gsw_krylov_run *run, gsw_pass pass) {
+    const gsw_backend_ops *ops = run->context->ops;
+    const int count = gsw_pass_shapes[pass].products;
+    gsw_krylov_state state;
+    if (run->context->sum == NULL || count == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(ops->download(run->context, &state, run->state, sizeof state));
+    GSW_TRY(gsw_krylov_sum(run, count, state.sums));
+    gsw_krylov_step(&state, pass, state.sums);
+    return ops->upload(run->context, run->state, &state, sizeof state);
+}
+
+/* ---- Products and solves ---- */
+
 /* y = A x, also with a null vector. A callback may return any status; it does not come from the
  * method. */
 static gsw_status apply_operator(gsw_krylov_run *run, const double *x, double *y) {
@@ -18,9 +59,11 @@ gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) 
 }
 
 gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *x, double *y) {
-    if (run->op->apply == NULL && run->null_vector == NULL)
-        return run->context->ops->multiply_pass(run->context, &run->op->matrix, pass, x, y,
-                                                run->state);
+    if (run->op->apply == NULL && run->null_vector == NULL) {
+        GSW_TRY(run->context->ops->multiply_pass(run->context, &run->op->matrix, pass, x, y,
+                                                 run->state));
+        return end_pass(run, pass);
+    }
     GSW_TRY(gsw_krylov_multiply(run, x, y));
     return gsw_krylov_pass(run, pass, (void *[]){x, y});
 }
@@ -69,17 +112,31 @@ gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, 
 }
 
 gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors) {
-    return run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state);
+    GSW_TRY(run->context->ops->krylov_pass(run->context, pass, run->n, vectors, run->state));
+    return end_pass(run, pass);
+}
+
+gsw_status gsw_krylov_products(gsw_krylov_run *run, int64_t count, const double *x, const double *y,
+                               double *products) {
+    gsw_context *context = run->context;
+    GSW_TRY(context->ops->project(context, run->n, count, x, run->stride, y, products));
+    return sum_in_place(run, count, products);
+}
+
+gsw_status gsw_krylov_subtract(gsw_krylov_run *run, int64_t count, const double *c, const double *x,
+                               double *y, double *square) {
+    gsw_context *context = run->context;
+    GSW_TRY(context->ops->subtract(context, run->n, count, c, x, run->stride, y, square));
+    return sum_in_place(run, 1, square);
 }
 
 gsw_status gsw_krylov_project(gsw_krylov_run *run, double *v) {
-    const gsw_backend_ops *ops = run->context->ops;
     const double *null = run->null_vector;
     double *sums = run->null_sums;
     if (null == NULL)
         return GSW_SUCCESS;
-    GSW_TRY(ops->project(run->context, run->n, 1, null, run->stride, v, sums));
-    return ops->subtract(run->context, run->n, 1, sums, null, run->stride, v, sums + 1);
+    GSW_TRY(gsw_krylov_products(run, 1, null, v, sums));
+    return gsw_krylov_subtract(run, 1, sums, null, v, sums + 1);
 }
 
 gsw_status gsw_krylov_terms(gsw_krylov_run *run, const double *v, double *scratch, double *terms,
@@ -117,7 +174,8 @@ gsw_status gsw_krylov_axpby(gsw_krylov_run *run, double a, const double *x, doub
 }
 
 gsw_status gsw_krylov_dot(gsw_krylov_run *run, const double *x, const double *y, double *result) {
-    return run->context->ops->dot(run->context, run->n, x, y, result);
+    GSW_TRY(run->context->ops->dot(run->context, run->n, x, y, result));
+    return gsw_krylov_sum(run, 1, result);
 }
 
 gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm) {

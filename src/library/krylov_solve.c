@@ -60,9 +60,10 @@ static gsw_status allocate_vectors(gsw_krylov_run *run, int64_t count) {
 /* Scales the null vector to length 1, into `v`. */
 static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
     const double *given = run->options.null_vector;
-    double length;
+    double length, points = (double)run->n;
+    GSW_TRY(gsw_krylov_sum(run, 1, &points));
     if (run->options.nullspace == GSW_NULLSPACE_CONSTANT)
-        return run->context->ops->fill(run->context, run->n, 1 / sqrt((double)run->n), v);
+        return run->context->ops->fill(run->context, run->n, 1 / sqrt(points), v);
     GSW_TRY(gsw_krylov_norm(run, given, &length));
     GSW_REQUIRE(run->context, isfinite(length) && length > 0,
                 "null_vector has the length %g; it must be finite and not zero", length);
@@ -147,6 +148,8 @@ static gsw_status measure_at_once(gsw_krylov_run *run, double *r, truth *t, int 
         run->options.norm != GSW_NORM_TRUE)
         return GSW_SUCCESS;
     GSW_TRY(ops->judge(run->context, &run->op->matrix, run->b, run->x, r, sums, done));
+    if (*done)
+        GSW_TRY(gsw_krylov_sum(run, 3, sums));
     t->x = sqrt(sums[0]);
     t->residual = sqrt(sums[1]);
     t->rounding = DBL_EPSILON * sqrt(sums[2]);

@@ -157,18 +157,6 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
 /* ---- Reports ----------------------------------------------------------------------------------
  */
 
-/* Couplings of a stencil inside a grid. */
-static int64_t count_couplings(const gsw_matrix *matrix) {
-    const gsw_grid *g = &matrix->grid;
-    int64_t count = 0;
-    for (int32_t e = 0; e < matrix->stencil.count; e++) {
-        const gsw_offset o = matrix->stencil.offsets[e];
-        const int64_t nx = g->nx - abs(o.dx), ny = g->ny - abs(o.dy), nz = g->nz - abs(o.dz);
-        count += nx > 0 && ny > 0 && nz > 0 ? nx * ny * nz : 0;
-    }
-    return count;
-}
-
 gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
                                    gsw_multigrid_level *description) {
     if (!multigrid || !description || level < 0 || level >= multigrid->levels)
@@ -180,7 +168,7 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
         .grid = l->matrix.grid,
         .stencil = l->matrix.stencil,
         .points = l->points,
-        .couplings = count_couplings(&l->matrix),
+        .couplings = gsw_stencil_couplings(&l->matrix.stencil, &l->matrix.grid),
         .axes = l->transfer ? l->transfer->axes : 0,
         .coupling = {l->survey.coupling[0], l->survey.coupling[1], l->survey.coupling[2]},
         .direct = l->inverse != NULL,

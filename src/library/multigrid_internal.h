@@ -60,10 +60,6 @@ struct gsw_multigrid {
     int64_t bytes;       /* of own_b, own_x and scale */
 };
 
-/* Backend memory, counted in *bytes. */
-gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, int64_t *bytes,
-                               void **pointer);
-
 /* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix. */
 gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matrix);
 gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix);
@@ -71,7 +67,14 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix
 /* Frees the levels. */
 void gsw_multigrid_clear(gsw_multigrid *multigrid);
 
-/* Creates or refills the factors of a level's smoother. */
+/* The smoother of a level whose grid and stencil are known. */
+gsw_smoother gsw_smoother_choose(const gsw_multigrid *multigrid, int number);
+
+/* Opens what a level's smoother needs and does not have yet. The matrix may be still without
+ * values. */
+gsw_status gsw_smoother_open(gsw_multigrid *multigrid, gsw_level *level);
+
+/* Queues the values of an open smoother. */
 gsw_status gsw_smoother_fill(gsw_multigrid *multigrid, gsw_level *level);
 
 /* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites the level's

@@ -8,18 +8,8 @@
 #include "contract/stencils.h"
 #include "factor.h"
 #include "multigrid_internal.h"
-#include "quiet.h"
+#include "reserve.h"
 #include "stencil_facts.h"
-
-gsw_status gsw_multigrid_alloc(gsw_context *context, size_t count, size_t size, int64_t *bytes,
-                               void **pointer) {
-    size_t total;
-    if (!gsw_mul_size(count, size, &total))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    GSW_TRY(context->ops->reserve(context, total, pointer));
-    *bytes += (int64_t)total;
-    return GSW_SUCCESS;
-}
 
 /* Rounds a size so that equal places of several arrays lie in different sets of a cache, also where
  * the number of points is a power of two. The result is 384 bytes more than a multiple of 4096. */
@@ -39,7 +29,7 @@ static gsw_status alloc_arrays(gsw_context *context, int32_t count, int64_t poin
         total > SIZE_MAX / 2 - margin)
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
     const size_t pitch = spread(body + margin), between = pitch - body;
-    GSW_TRY(gsw_multigrid_alloc(context, total + margin, 1, bytes, &arrays->block));
+    GSW_TRY(gsw_reserve_counted(context, total + margin, 1, bytes, &arrays->block));
     for (int32_t e = 0; e <= count && pad > 0 && context->ops->multigrid->reads_margins; e++)
         GSW_TRY(context->ops->set(context, (char *)arrays->block + (size_t)e * pitch, 0,
                                   e < count ? between : margin));
@@ -85,90 +75,6 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
                         .stencil = *stencil,
                         .format = GSW_FORMAT_STENCIL,
                         .array = {.values = values, .value_type = type}};
-}
-
-/* ---- Smoothers --------------------------------------------------------------------------------
- */
-
-/* Queues the values of a factor. */
-static gsw_status queue_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
-                               int64_t slab, gsw_factor **factor) {
-    const gsw_factor_options options = {.size = sizeof options,
-                                        .kind = kind,
-                                        .factor_type = mg->options.cycle_type,
-                                        .vector_type = mg->options.cycle_type};
-    return gsw_factor_queue(mg->context, &level->matrix, &options, slab, factor);
-}
-
-/* ILU(0): a bad pivot is an answer, not an error, so nothing is logged. */
-static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level) {
-    const int mirrored = mg->symmetric &&
-                         mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
-                         gsw_stencil_is_symmetric(&level->matrix.stencil);
-    const gsw_quiet quiet = gsw_quiet_begin(mg->context);
-    gsw_status status = queue_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
-    if (status == GSW_SUCCESS)
-        status = gsw_factor_await(mg->context, level->first);
-    gsw_quiet_end(mg->context, &quiet, status == GSW_ERROR_ZERO_PIVOT);
-    return status;
-}
-
-/* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
-static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
-    return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
-}
-
-/* Planes of a slab, as the backend prefers them where it has the choice. */
-static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
-    const int coarse = level != mg->level[0];
-    return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
-                   gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
-               ? mg->context->ops->multigrid->slab
-               : 0;
-}
-
-/* Gauss-Seidel on the level's own arrays. */
-static gsw_status fill_reciprocal(gsw_multigrid *mg, gsw_level *level) {
-    const gsw_dtype type = mg->options.cycle_type;
-    if (!level->reciprocal)
-        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, gsw_dtype_size(type),
-                                    &level->bytes, &level->reciprocal));
-    return mg->context->ops->multigrid->invert_diagonal(mg->context, &level->matrix, type,
-                                                        level->reciprocal);
-}
-
-gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
-    switch (level->smoother) {
-    case GSW_SMOOTHER_MULTICOLOR:
-        return GSW_SUCCESS;
-    case GSW_SMOOTHER_ILU0: {
-        const gsw_status status = fill_quietly(mg, level);
-        int serves = 0;
-        if (status == GSW_SUCCESS)
-            GSW_TRY(gsw_smoother_probe(mg, level, &serves));
-        if (serves || (status != GSW_SUCCESS && status != GSW_ERROR_ZERO_PIVOT))
-            return status;
-        gsw_factor_destroy(level->first);
-        level->first = NULL;
-        level->fell_back = 1;
-        level->smoother = gauss_seidel_of(mg, level);
-        break;
-    }
-    case GSW_SMOOTHER_JACOBI:
-    case GSW_SMOOTHER_CHEBYSHEV:
-        return queue_factor(mg, level, GSW_JACOBI, 0, &level->first);
-    default:
-        break;
-    }
-    if (mg->context->ops->multigrid->smooth)
-        return fill_reciprocal(mg, level);
-    if (level->smoother == GSW_SMOOTHER_SYMGS)
-        return queue_factor(mg, level, GSW_SSOR, 0, &level->first);
-    const int64_t slab = slab_of(mg, level);
-    GSW_TRY(queue_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
-    GSW_TRY(queue_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
-    level->slab = level->first->slab;
-    return GSW_SUCCESS;
 }
 
 /* ---- One level --------------------------------------------------------------------------------
@@ -219,13 +125,13 @@ static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
     GSW_TRY(open_products(mg, level));
     if (!smooths_in_place(mg, level))
-        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
+        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->residual));
     if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
-        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &level->bytes,
+        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->direction));
     if (level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32)
-        GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, sizeof *level->probe,
+        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
                                     &level->bytes, (void **)&level->probe));
     return GSW_SUCCESS;
 }
@@ -299,8 +205,8 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
                          mg->symmetric && !t->injection, GSW_F64, &coarse->bytes, &coarse->setup));
     coarse->matrix =
         view_of(&t->coarse, &t->coarse_stencil, GSW_F64, (const void *const *)coarse->setup.values);
-    GSW_TRY(gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->b));
-    return gsw_multigrid_alloc(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->x);
+    GSW_TRY(gsw_reserve_counted(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->b));
+    return gsw_reserve_counted(context, (size_t)coarse->points, size, &coarse->bytes, &coarse->x);
 }
 
 /* Lists the arrays to write: those that are not shifted views of others. */
@@ -347,22 +253,10 @@ static gsw_status fill_transfer(gsw_multigrid *mg, gsw_level *level, gsw_level *
 /* Allocates the coarsest level where it is solved directly. */
 static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
     const size_t n = (size_t)level->points;
-    GSW_TRY(gsw_multigrid_alloc(mg->context, n * n, sizeof(double), &level->bytes,
+    GSW_TRY(gsw_reserve_counted(mg->context, n * n, sizeof(double), &level->bytes,
                                 (void **)&level->inverse));
-    return gsw_multigrid_alloc(mg->context, gsw_dense_work(n), sizeof(double), &level->bytes,
+    return gsw_reserve_counted(mg->context, gsw_dense_work(n), sizeof(double), &level->bytes,
                                (void **)&level->dense_work);
-}
-
-/* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
- * inverse. */
-static gsw_status fill_level(gsw_multigrid *mg, int number) {
-    gsw_level *level = mg->level[number];
-    if (level->inverse)
-        return mg->context->ops->multigrid->dense_invert(mg->context, &level->matrix, mg->singular,
-                                                         level->inverse, level->dense_work);
-    if (level->transfer)
-        GSW_TRY(fill_transfer(mg, level, mg->level[number + 1]));
-    return fill_smoothed(mg, level);
 }
 
 /* ---- The finest level -------------------------------------------------------------------------
@@ -393,36 +287,13 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
     if (level->points <= mg->options.coarsest_points)
         mg->options.cycle_type = GSW_F64; /* the direct solve, in fp64, is the whole cycle */
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
-    GSW_TRY(gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_b));
+    GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_b));
     GSW_TRY(
-        gsw_multigrid_alloc(mg->context, 1, sizeof *mg->scale, &mg->bytes, (void **)&mg->scale));
+        gsw_reserve_counted(mg->context, 1, sizeof *mg->scale, &mg->bytes, (void **)&mg->scale));
     if (mg->options.cycle_type == GSW_F32)
         GSW_TRY(
-            gsw_multigrid_alloc(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_x));
+            gsw_reserve_counted(mg->context, (size_t)level->points, size, &mg->bytes, &mg->own_x));
     return take_matrix(mg, matrix);
-}
-
-static gsw_smoother smoother_of(const gsw_multigrid *mg, int number) {
-    const gsw_level *level = mg->level[number];
-    /* couplings that reach one point at most: points of one colour do not depend on each other */
-    const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
-    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
-    switch (mg->options.smoother) {
-    case GSW_SMOOTHER_AUTO:
-        if (near && number > 0 && mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
-            ops->prefers_colors && ops->prefers_colors(&level->matrix.grid, slab))
-            return GSW_SMOOTHER_MULTICOLOR;
-        return gauss_seidel_of(mg, level);
-    case GSW_SMOOTHER_MULTICOLOR:
-        return near ? GSW_SMOOTHER_MULTICOLOR : gauss_seidel_of(mg, level);
-    case GSW_SMOOTHER_ILU0_FINEST:
-        return number == 0 ? GSW_SMOOTHER_ILU0 : gauss_seidel_of(mg, level);
-    case GSW_SMOOTHER_GS:
-        return level->coarsest ? GSW_SMOOTHER_SYMGS : GSW_SMOOTHER_GS;
-    default:
-        return mg->options.smoother;
-    }
 }
 
 /* Diagonals this far below the finest level's largest entry are replaced where rounding has
@@ -445,6 +316,35 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
         GSW_TRY(ops->survey(mg->context, &level->matrix, 0, found));
     }
     return refuse_numbers(mg, number, found);
+}
+
+/* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
+ * inverse. The order serves devices: the host opens the smoother while the next matrix is computed.
+ * Once that is surveyed, the host opens the next level while this level's smoother is filled. */
+static gsw_status fill_level(gsw_multigrid *mg, int number) {
+    gsw_level *level = mg->level[number];
+    if (level->inverse)
+        return mg->context->ops->multigrid->dense_invert(mg->context, &level->matrix, mg->singular,
+                                                         level->inverse, level->dense_work);
+    if (level->transfer)
+        GSW_TRY(fill_transfer(mg, level, mg->level[number + 1]));
+    GSW_TRY(gsw_smoother_open(mg, level));
+    if (level->transfer)
+        GSW_TRY(survey_level(mg, number + 1));
+    return fill_smoothed(mg, level);
+}
+
+/* Surveys the finest level, and keeps what concerns all levels. */
+static gsw_status survey_finest(gsw_multigrid *mg, int again) {
+    const gsw_survey *found = &mg->level[0]->survey;
+    GSW_TRY(survey_level(mg, 0));
+    if (again && mg->symmetric && !found->symmetric)
+        return gsw_fail(mg->context, GSW_ERROR_INVALID_ARGUMENT,
+                        "matrix is not symmetric, but the hierarchy's first matrix was");
+    if (!again)
+        mg->symmetric = found->symmetric;
+    mg->singular = found->zero_sums;
+    return GSW_SUCCESS;
 }
 
 /* Waits for the factors of all levels. */
@@ -482,19 +382,15 @@ static int is_direct(const gsw_multigrid *mg, int number) {
 }
 
 static gsw_status build_levels(gsw_multigrid *mg) {
+    GSW_TRY(survey_finest(mg, 0));
     for (int number = 0; number < GSW_LEVELS_MAX; number++) {
         gsw_level *level = mg->level[number];
-        GSW_TRY(survey_level(mg, number));
-        if (number == 0) {
-            mg->symmetric = level->survey.symmetric;
-            mg->singular = level->survey.zero_sums;
-        }
         const int axes = axes_of(mg, number);
         level->coarsest = axes == 0;
         if (level->coarsest && is_direct(mg, number)) {
             GSW_TRY(open_direct(mg, level));
         } else {
-            level->smoother = smoother_of(mg, number);
+            level->smoother = gsw_smoother_choose(mg, number);
             GSW_TRY(open_smoothed(mg, level));
         }
         if (!level->coarsest)
@@ -516,16 +412,9 @@ gsw_status gsw_multigrid_build(gsw_multigrid *mg, const gsw_matrix *matrix) {
 }
 
 static gsw_status fill_levels(gsw_multigrid *mg) {
-    for (int number = 0; number < mg->levels; number++) {
-        gsw_level *level = mg->level[number];
-        GSW_TRY(survey_level(mg, number));
-        if (number == 0 && mg->symmetric && !level->survey.symmetric)
-            return gsw_fail(mg->context, GSW_ERROR_INVALID_ARGUMENT,
-                            "matrix is not symmetric, but the hierarchy's first matrix was");
-        if (number == 0)
-            mg->singular = level->survey.zero_sums;
+    GSW_TRY(survey_finest(mg, 1));
+    for (int number = 0; number < mg->levels; number++)
         GSW_TRY(fill_level(mg, number));
-    }
     return GSW_SUCCESS;
 }
 

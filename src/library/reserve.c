@@ -21,3 +21,14 @@ gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vec
     *vector = memory;
     return GSW_SUCCESS;
 }
+
+gsw_status gsw_reserve_counted(gsw_context *context, size_t count, size_t size, int64_t *bytes,
+                               void **pointer) {
+    size_t total;
+    if (!gsw_mul_size(count, size, &total))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "an array of %zu values exceeds 64-bit sizes",
+                        count);
+    GSW_TRY(context->ops->reserve(context, total, pointer));
+    *bytes += (int64_t)total;
+    return GSW_SUCCESS;
+}

@@ -1,4 +1,4 @@
-/* reserve.h: vectors in the backend's memory. */
+/* reserve.h: vectors and other arrays in the backend's memory. */
 #ifndef GSW_RESERVE_H
 #define GSW_RESERVE_H
 
@@ -12,5 +12,9 @@ gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes)
 /* Reserves a vector of `points` fp64 values for this context's operations, uninitialised. It is
  * freed with ops->unreserve. On failure *vector is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
 gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector);
+
+/* Reserves `count` values of `size` bytes in the same way, and adds the bytes to *bytes. */
+gsw_status gsw_reserve_counted(gsw_context *context, size_t count, size_t size, int64_t *bytes,
+                               void **pointer);
 
 #endif

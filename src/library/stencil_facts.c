@@ -22,3 +22,14 @@ const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach) {
     }
     return NULL;
 }
+
+int64_t gsw_stencil_couplings(const gsw_stencil *stencil, const gsw_grid *grid) {
+    int64_t count = 0;
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t nx = grid->nx - abs(o.dx), ny = grid->ny - abs(o.dy),
+                      nz = grid->nz - abs(o.dz);
+        count += nx > 0 && ny > 0 && nz > 0 ? nx * ny * nz : 0;
+    }
+    return count;
+}

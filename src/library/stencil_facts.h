@@ -10,4 +10,7 @@ int gsw_stencil_is_symmetric(const gsw_stencil *stencil);
 /* The first offset with a component beyond -reach..reach; NULL: there is none. */
 const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach);
 
+/* Couplings of a stencil inside a grid. */
+int64_t gsw_stencil_couplings(const gsw_stencil *stencil, const gsw_grid *grid);
+
 #endif

@@ -3,6 +3,8 @@
 # compiled alone, find_package and pkg-config, shared and static, the program and its manual page.
 #
 #   run.sh CMAKE BUILD_FOLDER CONFIGURATION        (CC: the compiler, cc if not set)
+#
+# Where the transport over MPI is installed, a second program uses it, run by MPIEXEC if that is set.
 set -eu
 
 cmake=$1
@@ -40,23 +42,57 @@ cxx=
 if echo 'int main() {}' | c++ -x c++ -fsyntax-only - 2>/dev/null; then
     cxx=c++
 fi
+mpi=$(pkg-config --cflags mpi-c 2>/dev/null || mpicc --showme:compile 2>/dev/null || true)
+mpi_headers=$(echo "$mpi" | sed 's/-I */-isystem /g')
+mpi_libs=$(pkg-config --libs mpi-c 2>/dev/null || mpicc --showme:link 2>/dev/null || true)
 for header in "$prefix"/include/gridsweep/*.h; do
+    if [ "$(basename "$header")" = mpi.h ] && [ -z "$mpi" ]; then
+        continue # it includes the header of MPI
+    fi
     printf "#include <gridsweep/%s>\nextern int something;\n" "$(basename "$header")" >"$work/header.c"
-    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -fsyntax-only \
+    # Of MPI's own headers no warning counts.
+    # shellcheck disable=SC2086 # options of a compiler
+    "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" $mpi_headers -fsyntax-only \
         "$work/header.c"
     if [ -n "$cxx" ]; then
-        "$cxx" -x c++ -std=c++11 -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only \
+        # shellcheck disable=SC2086
+        "$cxx" -x c++ -std=c++11 -Wall -Wextra -Werror -I"$prefix/include" $mpi_headers -fsyntax-only \
             "$work/header.c"
     fi
 done
 
+# together PROGRAM: runs it on two processes, or without a launcher on one.
+together() {
+    if [ -n "${MPIEXEC:-}" ]; then
+        "$MPIEXEC" -n 2 "$1"
+    else
+        "$1"
+    fi
+}
+with_mpi=OFF
+[ ! -f "$libdir/pkgconfig/gridsweep-mpi.pc" ] || with_mpi=ON
+
 for kind in shared static; do
     step "find_package, $kind"
-    "$cmake" -S "$here" -B "$work/$kind" -DKIND=$kind -DCMAKE_PREFIX_PATH="$prefix" \
+    "$cmake" -S "$here" -B "$work/$kind" -DKIND=$kind -DWITH_MPI=$with_mpi -DCMAKE_PREFIX_PATH="$prefix" \
         -DCMAKE_C_COMPILER="$CC" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
     "$cmake" --build "$work/$kind" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
     "$work/$kind/consumer"
+    [ $with_mpi = OFF ] || together "$work/$kind/consumer_mpi"
 done
+if [ $with_mpi = ON ]; then
+    step "find_package without the component mpi"
+    "$cmake" -S "$here" -B "$work/plain" -DKIND=shared -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$CC" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+else
+    step "find_package refuses the component mpi, which is not installed"
+    if "$cmake" -S "$here" -B "$work/refused" -DKIND=shared -DWITH_MPI=ON -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$CC" >"$work/configure.log" 2>&1; then
+        echo "install: the component mpi was found" >&2
+        exit 1
+    fi
+    grep -q 'The component mpi needs MPI for C' "$work/configure.log"
+fi
 
 # Word splitting is how pkg-config's answers are meant to be used.
 # shellcheck disable=SC2046
@@ -71,6 +107,14 @@ if command -v pkg-config >/dev/null; then
     "$CC" "$here/consumer.c" -o "$work/consumer" $(pkg-config --cflags gridsweep) \
         $(pkg-config --static --libs gridsweep | sed 's/-lgridsweep/-l:libgridsweep.a/')
     "$work/consumer"
+
+    # gridsweep-mpi names no MPI of its own: mpicc, or MPI's own file, does.
+    if [ $with_mpi = ON ] && [ -n "$mpi_libs" ]; then
+        step "pkg-config, over MPI"
+        "$CC" "$here/consumer_mpi.c" -o "$work/consumer_mpi" \
+            $(pkg-config --cflags --libs gridsweep-mpi) $mpi $mpi_libs
+        LD_LIBRARY_PATH=$libdir together "$work/consumer_mpi"
+    fi
 fi
 
 if [ -x "$prefix/bin/gridsweep" ]; then
@@ -94,9 +138,15 @@ if command -v dpkg-shlibdeps >/dev/null && command -v pkg-config >/dev/null; the
     export PKG_CONFIG_LIBDIR="$packaged" PKG_CONFIG_SYSROOT_DIR="$work/root"
     "$CC" "$here/consumer.c" -o "$work/consumer" $(pkg-config --cflags --libs gridsweep)
     LD_LIBRARY_PATH=$(dirname "$packaged") "$work/consumer"
-    "$cmake" -S "$here" -B "$work/deb" -DKIND=shared -DCMAKE_PREFIX_PATH="$work/root/usr" \
+    if [ $with_mpi = ON ] && [ -n "$mpi_libs" ]; then
+        "$CC" "$here/consumer_mpi.c" -o "$work/consumer_mpi" \
+            $(pkg-config --cflags --libs gridsweep-mpi) $mpi $mpi_libs
+        LD_LIBRARY_PATH=$(dirname "$packaged") together "$work/consumer_mpi"
+    fi
+    "$cmake" -S "$here" -B "$work/deb" -DKIND=shared -DWITH_MPI=$with_mpi -DCMAKE_PREFIX_PATH="$work/root/usr" \
         -DCMAKE_C_COMPILER="$CC" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
     "$cmake" --build "$work/deb" >"$work/build.log" || { cat "$work/build.log"; exit 1; }
     "$work/deb/consumer"
+    [ $with_mpi = OFF ] || together "$work/deb/consumer_mpi"
 fi
 step "all good"

@@ -1,0 +1,292 @@
+/* gridsweep/distributed.h: one grid on several processes.
+ *
+ * A partition cuts a grid into boxes, one for each process. A process holds the matrix rows and the
+ * vector entries of its own box only. The Krylov methods (krylov.h) then solve the system of the
+ * whole grid: call them in all processes, each with its own box.
+ *
+ *   gsw_transport                    how processes exchange messages; with MPI see mpi.h
+ *   gsw_partition_create()           cuts the grid
+ *   gsw_distributed_matrix_...()     the rows of the own box, and their operator
+ *   gsw_distributed_factor_create()  ILU(0), IC(0), DILU, SSOR or Jacobi, and its preconditioner
+ *   gsw_distributed_multigrid_create()  a hierarchy of coarser grids, and its preconditioner
+ *
+ * Rows and order: the row of a point in the grid is x + nx*(y + ny*z), its natural number, as on
+ * one process. Own arrays have one value per point of the box, x fastest: the point (x, y, z) of
+ * the grid is row (x - begin[0]) + mx*((y - begin[1]) + my*(z - begin[2])) of a box of mx * my * mz
+ * points.
+ *
+ * A preconditioner has a scope:
+ *
+ *   LOCAL   each process factorises its own box, without the couplings to others: block Jacobi. No
+ *           message is sent. Usually it takes more iterations. With an overlap of k the process
+ *           factorises all points at most k planes from its box, and keeps the solution in its box:
+ *           restricted additive Schwarz. An application then sends k planes to each neighbour.
+ *   GLOBAL  the exact factorisation of the whole grid in natural order, and exact sweeps: the same
+ *           preconditioner as on one process, with the same number of iterations. Sweeps and the
+ *           factorisation are pipelined. A process begins as soon as the first values from its
+ *           neighbours have arrived.
+ *
+ * Global sweeps give the same bits for any number of processes and any boxes, because each row adds
+ * its terms in the same order. Sums of the Krylov methods are added in the order of the processes.
+ * So a solve with the same partition gives the same bits each time.
+ *
+ * All functions here that take a partition are collective: all processes call them in the same
+ * order. Each ends with the same status in all processes, unless a process cannot be reached. No
+ * wait is endless. If a process does not answer within the partition's limit, the others return
+ * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
+ * again with a new partition.
+ *
+ * So far the backend is CPU. With CUDA creating a partition ends in UNSUPPORTED.
+ *
+ * Sources: Lamport (1974) for the order of lines; Koch, Baker and Alcouffe (1992) for sweeps that
+ * are pipelined over processes; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapter
+ * 12, for block Jacobi; Cai and Sarkis, SIAM J. Sci. Comput. 21 (1999), for restricted additive
+ * Schwarz. */
+#ifndef GRIDSWEEP_DISTRIBUTED_H
+#define GRIDSWEEP_DISTRIBUTED_H
+
+#include <gridsweep/factor.h>
+#include <gridsweep/multigrid.h>
+#include <gridsweep/operator.h>
+#include <gridsweep/preconditioner.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the processes of a solve exchange messages. gsw_mpi_transport_create() in mpi.h makes one
+ * from a communicator; a program with other means fills in its own.
+ *
+ * `send`, `receive` and `gather` begin a transfer, return at once, and set *request. The memory
+ * stays untouched until the request ends. Messages from one process to another with the same tag
+ * arrive in order. `gather` brings `bytes` bytes of every process to every process, in the order of
+ * the ranks; all processes begin their gathers in the same order. They return 0, or -1 on failure.
+ *
+ * `test` returns 1 when the request has ended (then *request is NULL), 0 before, -1 on failure.
+ * `abandon` gives up a request: the other process does not answer. Its memory may still be written
+ * later, so the library does not free it. */
+typedef struct gsw_transport {
+    size_t size; /* sizeof this struct, set by its creator */
+    int rank, processes;
+    void *user;
+    int (*send)(void *user, int to, int tag, const void *data, size_t bytes, void **request);
+    int (*receive)(void *user, int from, int tag, void *data, size_t bytes, void **request);
+    int (*gather)(void *user, const void *own, size_t bytes, void *all, void **request);
+    int (*test)(void *user, void **request);
+    void (*abandon)(void *user, void **request);
+} gsw_transport;
+
+/* Points (x, y, z) of the grid with begin <= (x, y, z) < end. */
+typedef struct gsw_box {
+    int64_t begin[3], end[3];
+} gsw_box;
+
+/* For the defaults set all members except `size` to 0. */
+typedef struct gsw_partition_options {
+    size_t size;            /* sizeof this struct, set by the caller */
+    int32_t processes[3];   /* along x, y and z; 0: chosen by the library */
+    const int64_t *cuts[3]; /* along each axis: where the boxes begin, processes[axis] + 1 values
+                               from 0 to the extent, strictly ascending; NULL: equal parts */
+    double wait_limit;      /* seconds that a process waits for another one; 0: 60 */
+} gsw_partition_options;
+
+typedef struct gsw_partition gsw_partition;
+
+/* Cuts `grid` into boxes. `transport` NULL means a single process. Process r has the box (i, j, k)
+ * with r = i + processes[0] * (j + processes[1] * k), as in PETSc's DMDA. The library chooses slabs
+ * in z for grids in 3D, and slabs in x for grids in 2D. Then the sweeps of the processes overlap
+ * best. If there are more processes than planes, it cuts the other axes as well. Every box has at
+ * least one point.
+ *
+ * The partition sets the context's sums (gsw_context_set_sum()); its end resets them. The transport
+ * is copied; what it refers to must outlive the partition. On failure *partition is NULL.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (CUDA; more processes than points allow), OUT_OF_MEMORY,
+ * COMMUNICATION, TIMEOUT. */
+GSW_API
+gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *transport,
+                                const gsw_grid *grid, const gsw_partition_options *options,
+                                gsw_partition **partition);
+
+/* The box of a process; an empty one where there is no such process. */
+GSW_API
+gsw_box gsw_partition_box(const gsw_partition *partition, int process);
+
+/* The own rank, the number of processes, and the processes along each axis. */
+GSW_API
+int gsw_partition_rank(const gsw_partition *partition);
+GSW_API
+int gsw_partition_processes(const gsw_partition *partition);
+GSW_API
+void gsw_partition_shape(const gsw_partition *partition, int32_t processes[3]);
+
+/* Brings what the own process has in `own` (one fp64 value per point of its box) to process `root`
+ * as one vector in natural order, and the other way. `all` has one value per point of the grid; it
+ * is used in `root` only. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, COMMUNICATION, TIMEOUT. */
+GSW_API
+gsw_status gsw_partition_collect(gsw_partition *partition, int root, const double *own,
+                                 double *all);
+GSW_API
+gsw_status gsw_partition_distribute(gsw_partition *partition, int root, const double *all,
+                                    double *own);
+
+/* Frees a partition, after all that was made from it. NULL is allowed. */
+GSW_API
+void gsw_partition_destroy(gsw_partition *partition);
+
+/* ---- Matrices ----------------------------------------------------------------------------------
+ */
+
+typedef struct gsw_distributed_matrix gsw_distributed_matrix;
+
+/* A matrix from one array per offset of the stencil, each with one value per point of the own box.
+ * Entries whose neighbour lies outside the grid are never used; those whose neighbour lies in
+ * another box are. An array that is NULL counts as zeros. The arrays stay yours and must outlive
+ * the matrix. On failure *matrix is NULL.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, COMMUNICATION, TIMEOUT. */
+GSW_API
+gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const gsw_stencil *stencil,
+                                               const gsw_stencil_array *array,
+                                               gsw_distributed_matrix **matrix);
+
+/* A matrix from the rows of the own box as a CSR: row r of the CSR is row r of the box, and columns
+ * are natural numbers of the grid (plus the base). The values are copied. Columns ascend. Errors:
+ * those above; NOT_A_GRID (a coupling outside the stencil), with the row in the message. */
+GSW_API
+gsw_status gsw_distributed_matrix_from_csr(gsw_partition *partition, const gsw_stencil *stencil,
+                                           const gsw_csr *csr, gsw_distributed_matrix **matrix);
+
+/* Each process's part of a matrix that process `root` holds whole. `whole` is used in `root` only,
+ * and stays unchanged; its grid must be the partition's. The values are copied.
+ * Errors: those of gsw_distributed_matrix_from_csr(). */
+GSW_API
+gsw_status gsw_distributed_matrix_scatter(gsw_partition *partition, int root,
+                                          const gsw_matrix *whole, gsw_distributed_matrix **matrix);
+
+/* y = A x over all processes, for the Krylov methods. It belongs to the matrix. The messages travel
+ * while the process multiplies the couplings inside its own box. */
+GSW_API
+const gsw_operator *gsw_distributed_matrix_operator(const gsw_distributed_matrix *matrix);
+
+/* The rows of the own box without couplings to others, as a matrix on the box: what LOCAL
+ * factorises. Valid as long as `matrix`. */
+GSW_API
+const gsw_matrix *gsw_distributed_matrix_local(const gsw_distributed_matrix *matrix);
+
+/* Frees a matrix, but not your arrays. NULL is allowed. */
+GSW_API
+void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix);
+
+/* ---- Preconditioners ---------------------------------------------------------------------------
+ */
+
+typedef enum gsw_scope { GSW_SCOPE_LOCAL = 0, GSW_SCOPE_GLOBAL = 1 } gsw_scope;
+
+/* "local" or "global". */
+GSW_API
+const char *gsw_scope_name(gsw_scope scope);
+
+/* For the defaults set all members except `size` to 0. */
+typedef struct gsw_distributed_factor_options {
+    size_t size;          /* sizeof this struct, set by the caller */
+    gsw_factor_kind kind; /* all but LU; unlike on one process, LOWER and UPPER refuse a diagonal
+                             that is zero or not finite */
+    gsw_scope scope;
+    double omega;       /* SSOR: relaxation in (0, 2); 0 means 1 */
+    double pivot_shift; /* as in gsw_factor_options */
+    int64_t overlap;    /* LOCAL: planes of other boxes. The preconditioner of a symmetric matrix is
+                           then not symmetric: use BiCGSTAB or GMRES */
+} gsw_distributed_factor_options;
+
+typedef struct gsw_distributed_factor gsw_distributed_factor;
+
+/* Factorises a matrix. On failure *factor is NULL.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, ZERO_PIVOT (in all processes, with the
+ * lowest row of the grid), COMMUNICATION, TIMEOUT. */
+GSW_API
+gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
+                                         const gsw_distributed_factor_options *options,
+                                         gsw_distributed_factor **factor);
+
+/* Computes the factor anew from the present values of its matrix. */
+GSW_API
+gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *factor);
+
+/* x = M^-1 b for the Krylov methods. It belongs to the factor. */
+GSW_API
+gsw_preconditioner *gsw_distributed_factor_preconditioner(gsw_distributed_factor *factor);
+
+/* Bytes that a factor holds in this process, and those that one application sends from it. */
+GSW_API
+void gsw_distributed_factor_bytes(const gsw_distributed_factor *factor, int64_t *held,
+                                  int64_t *sent);
+
+/* Frees a factor. NULL is allowed. */
+GSW_API
+void gsw_distributed_factor_destroy(gsw_distributed_factor *factor);
+
+/* ---- Multigrid ---------------------------------------------------------------------------------
+ *
+ * The hierarchy of multigrid.h with black-box interpolation, in fp64, with V cycles. Each level is
+ * cut where the finest one is. A level that is small for so many processes is brought to all of
+ * them, and each does the rest of the cycle by itself, with the same bits.
+ *
+ *   GLOBAL  the sweeps of each level are those of the whole level in natural order. The cycle is
+ *           that of one process, but for rounding.
+ *   LOCAL   each process sweeps its own box and takes the old values of other boxes. A sweep sends
+ *           no messages, but products and transfers do. Often this takes a few iterations more. */
+
+/* For the defaults set all members except `size` to 0. */
+typedef struct gsw_distributed_multigrid_options {
+    size_t size; /* sizeof this struct, set by the caller */
+    gsw_scope scope;
+    gsw_smoother smoother;       /* AUTO, GS, SYMGS or JACOBI; AUTO: GS for a symmetric matrix, else
+                                    SYMGS */
+    int pre_sweeps, post_sweeps; /* as in gsw_multigrid_options; 0 means 1 */
+    double theta;                /* as there; 0 means 0.25 */
+} gsw_distributed_multigrid_options;
+
+typedef struct gsw_distributed_multigrid gsw_distributed_multigrid;
+
+/* Describes a hierarchy. The library fills `size` bytes. */
+typedef struct gsw_distributed_multigrid_info {
+    size_t size;            /* sizeof this struct, set by the caller */
+    int levels;             /* the coarsest one included */
+    int distributed_levels; /* the finest ones: the others are in each process */
+    gsw_smoother smoother;
+    int symmetric;
+    double operator_complexity; /* couplings of all levels divided by those of the finest */
+} gsw_distributed_multigrid_info;
+
+/* Creates a hierarchy. `options` may be NULL. The matrix must outlive the hierarchy. On failure
+ * *multigrid is NULL.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (another smoother; a stencil that reaches farther than 2),
+ * OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT (a diagonal that is zero or not finite), COMMUNICATION,
+ * TIMEOUT. */
+GSW_API
+gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
+                                            const gsw_distributed_multigrid_options *options,
+                                            gsw_distributed_multigrid **multigrid);
+
+/* Computes the hierarchy anew from the present values of its matrix. The levels may change. After
+ * an error the hierarchy cannot be applied until a refactor succeeds. */
+GSW_API
+gsw_status gsw_distributed_multigrid_refactor(gsw_distributed_multigrid *multigrid);
+
+/* One cycle as a preconditioner for the Krylov methods. It belongs to the hierarchy. */
+GSW_API
+gsw_preconditioner *gsw_distributed_multigrid_preconditioner(gsw_distributed_multigrid *multigrid);
+
+/* Describes the hierarchy; not collective. Errors: INVALID_ARGUMENT. */
+GSW_API
+gsw_status gsw_distributed_multigrid_get_info(const gsw_distributed_multigrid *multigrid,
+                                              gsw_distributed_multigrid_info *info);
+
+/* Frees a hierarchy. NULL is allowed. */
+GSW_API
+void gsw_distributed_multigrid_destroy(gsw_distributed_multigrid *multigrid);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+/* box_ops.c: the CPU's operations on boxes. It picks the kernels and the number of threads. */
+#include "contract/context.h"
+#include "cpu/box.h"
+#include "cpu/cores.h"
+#include "cpu/kernels.h"
+#include "cpu/packed.h"
+
+enum { GRAIN = 8192 }; /* points that are worth a thread */
+
+static const gsw_cpu_box *kernels_of(const gsw_context *context) {
+    return ((const gsw_cpu_kernels *)context->backend_data)->box;
+}
+
+static int threads_for(const gsw_context *context, const gsw_frame *frame,
+                       const gsw_box_lines *lines) {
+    const int64_t count = lines->first[lines->groups] - lines->first[0];
+    return gsw_useful_threads(context, frame->n[0] * count, GRAIN);
+}
+
+static void cpu_sweep(gsw_context *context, const gsw_box_sweep *sweep,
+                      const gsw_box_lines *lines) {
+    kernels_of(context)->sweep(threads_for(context, sweep->frame, lines), sweep, lines);
+}
+
+static void cpu_eliminate(gsw_context *context, gsw_box_eliminate *job,
+                          const gsw_box_lines *lines) {
+    kernels_of(context)->eliminate(threads_for(context, job->frame, lines), job, lines);
+}
+
+static void cpu_couple(gsw_context *context, const gsw_box_couple *job) {
+    const int64_t points = (job->end[0] - job->first[0]) * (job->end[1] - job->first[1]) *
+                           (job->end[2] - job->first[2]);
+    kernels_of(context)->couple(gsw_useful_threads(context, points, GRAIN), job);
+}
+
+static void cpu_lead(gsw_context *context, const gsw_box_sweep *sweep, const gsw_box_lines *lines,
+                     int64_t first, int64_t end, double *out) {
+    kernels_of(context)->lead(sweep, lines, first, end, out);
+}
+
+const gsw_box_ops gsw_cpu_box_ops = {.sweep = cpu_sweep,
+                                     .eliminate = cpu_eliminate,
+                                     .couple = cpu_couple,
+                                     .lead = cpu_lead,
+                                     .bands = gsw_cpu_bands,
+                                     .pack = gsw_cpu_pack_arrays,
+                                     .sweep_bands = gsw_cpu_sweep_bands};

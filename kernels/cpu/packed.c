@@ -1,0 +1,169 @@
+/* packed.c: sweeps of packed factors, and their values from and to arrays in natural order. */
+#include "cpu/packed.h"
+#include "contract/context.h"
+#include "cpu/cores.h"
+#include "cpu/jacobi.h"
+#include "cpu/kernels.h"
+
+enum { SWEEP_GRAIN = 2048 }; /* points: sweeping this many takes about as long as waking a thread */
+
+static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
+    return (const gsw_cpu_kernels *)context->backend_data;
+}
+
+static int threads_for(const gsw_context *context, int64_t points, int64_t pencils) {
+    const int threads = gsw_useful_threads(context, points, SWEEP_GRAIN);
+    return threads < pencils ? threads : (int)pencils;
+}
+
+int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g) {
+    return threads_for(context, g->points, g->pencils);
+}
+
+/* ---- Sweeps -----------------------------------------------------------------------------------
+ */
+
+/* All pencils, without vectors. */
+static gsw_sweep_job job_of(const gsw_factor *factor, int which) {
+    struct gsw_packed *packed = factor->packed;
+    const int upper = packed->upper[which];
+    return (gsw_sweep_job){
+        .chains = &packed->chains,
+        .upper = upper,
+        .end = packed->chains.pencils,
+        .factor_type = factor->options.factor_type,
+        .vector_type = factor->options.vector_type,
+        .diagonal = packed->part[upper].diagonal,
+        .packed = packed->part[upper].packed,
+        .first = packed->first[upper],
+        .count = 1,
+        .progress = &packed->progress,
+        .work = packed->sweep_work,
+        .work_bytes = packed->sweep_work_bytes,
+    };
+}
+
+gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
+                                const void *b, int64_t ldb, void *x, int64_t ldx) {
+    struct gsw_packed *packed = factor->packed;
+    const size_t size = gsw_dtype_size(factor->options.vector_type);
+    if (factor->options.kind == GSW_JACOBI) {
+        gsw_cpu_apply_jacobi(context, factor, packed->reciprocal, count, b, ldb, x, ldx);
+        return GSW_SUCCESS;
+    }
+    gsw_sweep_job job = job_of(factor, which);
+    job.threads = gsw_cpu_sweep_threads(context, &packed->chains);
+    job.ldb = ldb;
+    job.ldx = ldx;
+    for (int64_t r = 0; r < count; r += RHS_BATCH) {
+        job.count = count - r < RHS_BATCH ? count - r : RHS_BATCH;
+        job.b = (const char *)b + (size_t)(r * ldb) * size;
+        job.x = (char *)x + (size_t)(r * ldx) * size;
+        kernels_of(context)->sweep(&job);
+    }
+    return GSW_SUCCESS;
+}
+
+void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_band_sweep *sweep) {
+    const gsw_chains *g = &factor->packed->chains;
+    gsw_sweep_job job = job_of(factor, sweep->which);
+    job.begin = sweep->begin;
+    job.end = sweep->end;
+    job.b = sweep->b;
+    job.x = sweep->x;
+    job.lead = sweep->lead;
+    job.lead_planes = sweep->lead_planes;
+    job.threads =
+        threads_for(context, g->points * (job.end - job.begin) / g->pencils, job.end - job.begin);
+    if (job.end > job.begin)
+        kernels_of(context)->sweep(&job);
+}
+
+void gsw_cpu_bands(const gsw_factor *factor, gsw_bands *bands) {
+    const gsw_chains *g = &factor->packed->chains;
+    *bands = (gsw_bands){.count = g->pencils,
+                         .lines = g->chains,
+                         .shear = g->shear,
+                         .extent = {g->nx, g->ny, g->nz}};
+}
+
+/* ---- Values -----------------------------------------------------------------------------------
+ */
+
+/* Reads value `index` of a packed part. */
+static double packed_value(const gsw_factor *factor, const void *packed, int64_t index) {
+    return factor->options.factor_type == GSW_F32 ? (double)((const float *)packed)[index]
+                                                  : ((const double *)packed)[index];
+}
+
+/* Finds the packed values of step s, chain l of a pencil: the index of the first one and the row.
+ * Returns 0 outside the grid. */
+static int find_values(const gsw_factor *factor, int upper, int64_t pencil, int64_t s, int64_t l,
+                       int64_t *index, int64_t *row) {
+    const struct gsw_packed *packed = factor->packed;
+    const gsw_chains *g = &packed->chains;
+    const int64_t values = g->part[upper].count + packed->part[upper].diagonal;
+    int64_t first_plane, last_plane;
+    gsw_pencil_planes(g, upper, pencil, &first_plane, &last_plane);
+    const gsw_place place = gsw_place_of(g, gsw_first_chain(g, upper, pencil), first_plane, s, l);
+    const int64_t mirrored = place.row + place.x;
+    *row = upper ? g->points - 1 - mirrored : mirrored;
+    *index = (packed->first[upper][pencil] + s) * values * g->chains + l;
+    return place.inside;
+}
+
+gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
+                                 double *const *arrays) {
+    (void)context;
+    const struct gsw_packed *packed = factor->packed;
+    const gsw_chains *g = &packed->chains;
+    const int upper = packed->upper[which];
+    const gsw_packed_part *part = &packed->part[upper];
+    const gsw_shape *shape = &g->part[upper];
+    for (int64_t q = 0; q < g->pencils; q++) {
+        const int64_t steps = gsw_pencil_steps(g, upper, q);
+        for (int64_t i = 0; i < steps * g->chains; i++) {
+            int64_t index, row;
+            if (!find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row))
+                continue;
+            arrays[factor->stencil.center][row] = 1;
+            if (part->diagonal) {
+                arrays[factor->stencil.center][row] = packed_value(factor, part->packed, index);
+                index += g->chains;
+            }
+            for (int32_t j = 0; j < shape->count; j++, index += g->chains)
+                arrays[shape->source[j]][row] = packed_value(factor, part->packed, index);
+        }
+    }
+    return GSW_SUCCESS;
+}
+
+void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arrays) {
+    const struct gsw_packed *packed = factor->packed;
+    const gsw_chains *g = &packed->chains;
+    const int upper = packed->upper[which];
+    const gsw_shape *shape = &g->part[upper];
+    double *values = packed->part[upper].packed;
+    for (int64_t q = 0; q < g->pencils; q++) {
+        const int64_t steps = gsw_pencil_steps(g, upper, q);
+        for (int64_t i = 0; i < steps * g->chains; i++) {
+            int64_t index, row;
+            const int inside =
+                find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row);
+            if (packed->part[upper].diagonal) {
+                values[index] = inside ? arrays[factor->stencil.center][row] : 1;
+                index += g->chains;
+            }
+            for (int32_t j = 0; j < shape->count; j++, index += g->chains) {
+                const gsw_offset o = factor->stencil.offsets[shape->source[j]];
+                const int64_t x = inside ? row % factor->grid.nx : 0;
+                const int64_t y = inside ? row / factor->grid.nx % factor->grid.ny : 0;
+                const int64_t z = inside ? row / factor->grid.nx / factor->grid.ny : 0;
+                const int coupled = inside && x + o.dx >= 0 && x + o.dx < factor->grid.nx &&
+                                    y + o.dy >= 0 && y + o.dy < factor->grid.ny && z + o.dz >= 0 &&
+                                    z + o.dz < factor->grid.nz;
+                values[index] = coupled ? arrays[shape->source[j]][row] : 0;
+            }
+        }
+    }
+}

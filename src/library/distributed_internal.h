@@ -1,0 +1,65 @@
+/* distributed_internal.h: a preconditioner on several processes, as the library keeps it. */
+#ifndef GSW_DISTRIBUTED_INTERNAL_H
+#define GSW_DISTRIBUTED_INTERNAL_H
+
+#include "distributed_matrix.h"
+#include "schedule.h"
+
+/* What the packed sweep of a slab needs besides its factor. Arrays have one value per point of the
+ * first `planes` planes of the sweep. */
+typedef struct gsw_edge {
+    int64_t planes; /* whose rows are coupled to another slab */
+    double *block;
+    double *value[GSW_STENCIL_MAX]; /* of the factor; NULL where planes is 0 */
+    double *lead;                   /* what these rows begin with instead of b */
+} gsw_edge;
+
+struct gsw_distributed_factor {
+    gsw_partition *partition;
+    gsw_distributed_matrix *matrix;
+    gsw_distributed_factor_options options;
+    gsw_preconditioner *preconditioner;
+    gsw_factor *local;  /* LOCAL, and JACOBI */
+    gsw_ghosts overlap; /* LOCAL with an overlap: the frame that it factorises, */
+    double *framed;     /* and a vector of it */
+
+    /* GLOBAL. The arrays of the box: below the centre those of the sweep upwards, above it those of
+     * the sweep downwards, at the centre the scale of one of them. */
+    double *block;
+    double *value[GSW_STENCIL_MAX];
+    double *x; /* of the frame */
+    gsw_schedule up, down;
+    gsw_mailbox *mail_up, *mail_down;
+    int64_t bytes;
+
+    /* Slabs in z. NULL: sweeps use the arrays above. Else those are there during set-up only. */
+    gsw_factor *packed;
+    int64_t bands, bands_per_block;
+    gsw_edge edge[2]; /* of the sweeps upwards and downwards */
+};
+
+/* Whether there is a sweep upwards, or downwards: LOWER and UPPER have one sweep. */
+int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);
+
+/* Whether a sweep scales b, and its terms, farthest first, from arrays per offset. */
+int gsw_distributed_scales(const gsw_distributed_factor *f, int down);
+void gsw_distributed_terms(const gsw_distributed_factor *f, int down, double *const *value,
+                           gsw_box_sweep *job);
+
+/* LOCAL and JACOBI: opens or fills the factor. Collective with an overlap. */
+gsw_status gsw_local_fill(gsw_distributed_factor *f);
+void gsw_local_close(gsw_distributed_factor *f);
+
+/* Decides whether packed factors can sweep the boxes, and opens them if so. *band is the number of
+ * lines of a block then, else 0. Collective. */
+gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band);
+
+/* Packs the arrays. */
+void gsw_bands_pack(gsw_distributed_factor *f);
+
+/* One sweep; b may be x. */
+gsw_status gsw_bands_sweep(gsw_distributed_factor *f, int down, const double *b, double *x);
+
+void gsw_bands_close(gsw_distributed_factor *f);
+
+#endif

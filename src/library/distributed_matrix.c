@@ -1,0 +1,201 @@
+/* distributed_matrix.c: matrices on several processes, and their products.
+ *
+ * A product first sends the points that others need. While they travel, it multiplies the couplings
+ * inside the box. Then it adds the couplings to each other process, coupling by coupling. */
+#include "distributed_matrix.h"
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/csr.h"
+#include "contract/error.h"
+
+/* ---- Products ---------------------------------------------------------------------------------
+ */
+
+/* Adds the couplings at one offset to the ghosts of one process. */
+static void add_couplings(const gsw_distributed_matrix *a, const gsw_ghost_peer *peer, int32_t e,
+                          double *y) {
+    const gsw_partition *p = a->partition;
+    const gsw_offset o = a->local.stencil.offsets[e];
+    const gsw_box back = gsw_box_shifted(&peer->take, (gsw_offset){-o.dx, -o.dy, -o.dz});
+    const gsw_box rows = gsw_box_intersection(&p->own, &back);
+    gsw_box_couple job = {
+        .offset = o, .c = a->values[e], .type = a->local.array.value_type, .x = peer->in, .y = y};
+    if (!job.c || gsw_box_points(&rows) == 0)
+        return;
+    for (int axis = 0; axis < 3; axis++) {
+        job.n[axis] = a->ghosts.frame.n[axis];
+        job.first[axis] = rows.begin[axis] - p->own.begin[axis];
+        job.end[axis] = rows.end[axis] - p->own.begin[axis];
+        job.origin[axis] = peer->take.begin[axis] - p->own.begin[axis];
+        job.extent[axis] = peer->take.end[axis] - peer->take.begin[axis];
+    }
+    p->context->ops->box->couple(p->context, &job);
+}
+
+static gsw_status multiply(void *user, gsw_context *context, const double *x, double *y) {
+    gsw_distributed_matrix *a = user;
+    GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
+    GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
+    GSW_TRY(gsw_ghosts_end(&a->ghosts));
+    for (int i = 0; i < a->ghosts.peers; i++)
+        for (int32_t e = 0; e < a->local.stencil.count; e++)
+            add_couplings(a, &a->ghosts.peer[i], e, y);
+    return GSW_SUCCESS;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------
+ */
+
+static gsw_grid grid_of_box(const gsw_box *box) {
+    return (gsw_grid){box->end[0] - box->begin[0], box->end[1] - box->begin[1],
+                      box->end[2] - box->begin[2]};
+}
+
+gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *stencil,
+                                        gsw_dtype type, const void *const *values,
+                                        gsw_distributed_matrix **matrix) {
+    gsw_distributed_matrix *a;
+    const gsw_grid box = grid_of_box(&p->own);
+    size_t points;
+    void *memory = NULL;
+    GSW_TRY(gsw_alloc(p->context, 1, sizeof *a, "a distributed matrix", (void **)&a));
+    memset(a, 0, sizeof *a);
+    *matrix = a;
+    a->partition = p;
+    a->points = gsw_box_points(&p->own);
+    if (!values) {
+        if (!gsw_mul_size((size_t)a->points, (size_t)stencil->count, &points))
+            return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+        GSW_TRY(gsw_alloc(p->context, points, sizeof(double), "a distributed matrix", &memory));
+        a->block = memory;
+        memset(a->block, 0, points * sizeof(double));
+    }
+    for (int32_t e = 0; e < stencil->count; e++)
+        a->values[e] = values ? values[e] : a->block + e * a->points;
+    const gsw_stencil_array array = {.values = a->values, .value_type = type};
+    GSW_TRY(gsw_matrix_from_stencil(p->context, &box, stencil, &array, &a->local));
+    GSW_TRY(gsw_ghosts_open(p, stencil, &a->ghosts));
+    return gsw_operator_from_callback(p->context, a->points, multiply, a, &a->op);
+}
+
+gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
+                                      gsw_distributed_matrix **matrix) {
+    const gsw_status status = gsw_partition_agree(p, own);
+    if (status != GSW_SUCCESS) {
+        gsw_distributed_matrix_destroy(*matrix);
+        *matrix = NULL;
+    }
+    return status;
+}
+
+static gsw_status check(const gsw_partition *p, const gsw_stencil *stencil) {
+    GSW_REQUIRE(p->context, stencil, "stencil is NULL");
+    GSW_REQUIRE(p->context,
+                stencil->count >= 1 && stencil->count <= GSW_STENCIL_MAX && stencil->center >= 0 &&
+                    stencil->center < stencil->count,
+                "stencil: it has no centre, or not 1 to %d offsets", GSW_STENCIL_MAX);
+    return GSW_SUCCESS;
+}
+
+static gsw_status view_stencil(gsw_partition *p, const gsw_stencil *stencil,
+                               const gsw_stencil_array *array, gsw_distributed_matrix **matrix) {
+    GSW_TRY(check(p, stencil));
+    GSW_REQUIRE(p->context, array && array->values, "array is NULL, or has no values");
+    return gsw_distributed_matrix_begin(p, stencil, array->value_type, array->values, matrix);
+}
+
+gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const gsw_stencil *stencil,
+                                               const gsw_stencil_array *array,
+                                               gsw_distributed_matrix **matrix) {
+    if (!partition || !matrix)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    *matrix = NULL;
+    return gsw_distributed_matrix_end(partition, view_stencil(partition, stencil, array, matrix),
+                                      matrix);
+}
+
+/* The row of the grid of a row of the own box. */
+static int64_t global_row(const gsw_partition *p, int64_t row, int64_t at[3]) {
+    const gsw_grid box = grid_of_box(&p->own);
+    at[0] = row % box.nx + p->own.begin[0];
+    at[1] = row / box.nx % box.ny + p->own.begin[1];
+    at[2] = row / box.nx / box.ny + p->own.begin[2];
+    return gsw_grid_row(&p->grid, at[0], at[1], at[2]);
+}
+
+static int inside(const gsw_grid *g, const int64_t at[3], gsw_offset o) {
+    return at[0] + o.dx >= 0 && at[0] + o.dx < g->nx && at[1] + o.dy >= 0 && at[1] + o.dy < g->ny &&
+           at[2] + o.dz >= 0 && at[2] + o.dz < g->nz;
+}
+
+/* Copies row `number` of the CSR into row `row` of the box. */
+static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t number,
+                           int64_t row) {
+    const gsw_partition *p = a->partition;
+    const gsw_stencil *stencil = &a->local.stencil;
+    int64_t at[3];
+    const int64_t global = global_row(p, row, at);
+    int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, number) - csr->base;
+    const int64_t stop = gsw_index_at(csr->row_ptr, csr->index_type, number + 1) - csr->base;
+    if (k < 0 || stop < k || stop > csr->nonzeros)
+        return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
+                        "csr: the pointers of row %lld of the box leave the arrays",
+                        (long long)number);
+    for (int32_t e = 0; e < stencil->count && k < stop; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
+        if (!inside(&p->grid, at, o) || global + gsw_grid_row(&p->grid, o.dx, o.dy, o.dz) != column)
+            continue;
+        a->block[e * a->points + row] = gsw_value_at(csr->values, csr->value_type, k);
+        k++;
+    }
+    if (k < stop)
+        return gsw_fail(p->context, GSW_ERROR_NOT_A_GRID,
+                        "csr: row %lld of the grid, point (%lld, %lld, %lld), is coupled to row "
+                        "%lld, which the stencil does not reach, or its columns do not ascend",
+                        (long long)global, (long long)at[0], (long long)at[1], (long long)at[2],
+                        (long long)(gsw_index_at(csr->columns, csr->index_type, k) - csr->base));
+    return GSW_SUCCESS;
+}
+
+static gsw_status copy_csr(gsw_partition *p, const gsw_stencil *stencil, const gsw_csr *csr,
+                           gsw_distributed_matrix **matrix) {
+    GSW_TRY(check(p, stencil));
+    GSW_TRY(gsw_csr_check(p->context, csr, 1));
+    GSW_REQUIRE(p->context, csr->rows == gsw_box_points(&p->own),
+                "csr has %lld rows, but the box of process %d has %lld points",
+                (long long)csr->rows, p->transport.rank, (long long)gsw_box_points(&p->own));
+    GSW_TRY(gsw_distributed_matrix_begin(p, stencil, GSW_F64, NULL, matrix));
+    for (int64_t row = 0; row < (*matrix)->points; row++)
+        GSW_TRY(copy_row(*matrix, csr, row, row));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_matrix_from_csr(gsw_partition *partition, const gsw_stencil *stencil,
+                                           const gsw_csr *csr, gsw_distributed_matrix **matrix) {
+    if (!partition || !matrix)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    *matrix = NULL;
+    return gsw_distributed_matrix_end(partition, copy_csr(partition, stencil, csr, matrix), matrix);
+}
+
+const gsw_operator *gsw_distributed_matrix_operator(const gsw_distributed_matrix *matrix) {
+    return matrix ? matrix->op : NULL;
+}
+
+const gsw_matrix *gsw_distributed_matrix_local(const gsw_distributed_matrix *matrix) {
+    return matrix ? &matrix->local : NULL;
+}
+
+void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
+    if (!matrix)
+        return;
+    gsw_operator_destroy(matrix->op);
+    gsw_ghosts_close(&matrix->ghosts);
+    free(matrix->block);
+    free(matrix);
+}

@@ -1,0 +1,38 @@
+/* distributed_rows.h: the rows of a process and of points around its box, as a matrix of their own,
+ * with which the set-up of multigrid works as on one process. */
+#ifndef GSW_DISTRIBUTED_ROWS_H
+#define GSW_DISTRIBUTED_ROWS_H
+
+#include "contract/multigrid_ops.h"
+#include "distributed_matrix.h"
+
+/* Rows of the matrix in a frame around the box. Couplings that leave the frame but not the grid are
+ * there, too; kernels count them as absent. */
+typedef struct gsw_distributed_rows {
+    gsw_distributed_matrix *of;
+    gsw_ghosts ghosts;
+    gsw_matrix matrix; /* on the frame, fp64 */
+    double *values[GSW_STENCIL_MAX];
+    double *block;
+    int64_t points; /* of the frame */
+} gsw_distributed_rows;
+
+/* The frame of a process that reaches `width` points beyond its box, as far as the grid goes.
+ * `even`: it begins at even indices, at most one point earlier, so that its even points are those
+ * of the grid. */
+gsw_box gsw_frame_around(const gsw_partition *p, int process, int64_t width, int even);
+
+/* Opens rows in frames of that width, or of the whole grid where width < 0, and fetches them.
+ * Collective. *rows can be closed on failure, too. */
+gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *matrix, int64_t width, int even,
+                                     gsw_distributed_rows *rows);
+void gsw_distributed_rows_close(gsw_distributed_rows *rows);
+
+/* Fetches the values of offset e again. */
+gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e);
+
+/* The survey of the whole grid, the same in all processes (multigrid_ops.h). Frames reach at least
+ * as far as the stencil. Rows are those of the grid. Collective. */
+gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror, gsw_survey *survey);
+
+#endif

@@ -1,0 +1,214 @@
+/* distributed_scatter.c: between one process that holds everything and all that hold their boxes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/csr.h"
+#include "contract/error.h"
+#include "distributed_matrix.h"
+
+/* ---- Vectors ----------------------------------------------------------------------------------
+ */
+
+/* Copies a box between a vector of the whole grid and one of the box. */
+static void copy_box(const gsw_grid *grid, const gsw_box *box, double *all, double *own,
+                     int to_own) {
+    const size_t length = (size_t)(box->end[0] - box->begin[0]);
+    for (int64_t z = box->begin[2]; z < box->end[2]; z++) {
+        for (int64_t y = box->begin[1]; y < box->end[1]; y++, own += length) {
+            double *line = all + gsw_grid_row(grid, box->begin[0], y, z);
+            memcpy(to_own ? own : line, to_own ? line : own, length * sizeof *own);
+        }
+    }
+}
+
+static gsw_status transfer(gsw_partition *p, int to, int from, void *data, size_t bytes, int tag) {
+    void *request;
+    const int rank = p->transport.rank;
+    if (rank == to)
+        GSW_TRY(gsw_partition_receive(p, from, tag, data, bytes, &request));
+    else
+        GSW_TRY(gsw_partition_send(p, to, tag, data, bytes, &request));
+    return gsw_partition_wait(p, rank == to ? from : to, &request);
+}
+
+static gsw_status check_root(const gsw_partition *p, int root, int is_given) {
+    GSW_REQUIRE(p->context, root >= 0 && root < p->transport.processes,
+                "root is %d, but there are %d processes", root, p->transport.processes);
+    GSW_REQUIRE(p->context, p->transport.rank != root || is_given,
+                "what process %d, the root, gives or takes is NULL", root);
+    return GSW_SUCCESS;
+}
+
+/* Room for the largest box, in the root. */
+static gsw_status make_room(gsw_partition *p, int root, size_t values, void **room) {
+    int64_t most = 0;
+    *room = NULL;
+    for (int process = 0; process < p->transport.processes; process++) {
+        const gsw_box box = gsw_partition_box(p, process);
+        const int64_t points = gsw_box_points(&box);
+        most = points > most ? points : most;
+    }
+    return p->transport.rank == root
+               ? gsw_partition_alloc(p, (size_t)most * values, sizeof(double), "a message", room)
+               : GSW_SUCCESS;
+}
+
+/* Both directions. */
+static gsw_status exchange(gsw_partition *p, int root, double *own, double *all, double *room,
+                           int collects) {
+    const int rank = p->transport.rank;
+    const size_t own_bytes = (size_t)gsw_box_points(&p->own) * sizeof *own;
+    if (rank != root)
+        return transfer(p, collects ? root : rank, collects ? rank : root, own, own_bytes,
+                        GSW_TAG_VECTOR);
+    for (int process = 0; process < p->transport.processes; process++) {
+        const gsw_box box = gsw_partition_box(p, process);
+        const size_t bytes = (size_t)gsw_box_points(&box) * sizeof *own;
+        double *values = process == root ? own : room;
+        if (!collects)
+            copy_box(&p->grid, &box, all, values, 1);
+        if (process != root)
+            GSW_TRY(transfer(p, collects ? root : process, collects ? process : root, values, bytes,
+                             GSW_TAG_VECTOR));
+        if (collects)
+            copy_box(&p->grid, &box, all, values, 0);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status exchange_vector(gsw_partition *p, int root, double *own, double *all,
+                                  int collects) {
+    void *room = NULL;
+    if (!p)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    gsw_status status = check_root(p, root, all != NULL && own != NULL);
+    if (status == GSW_SUCCESS && !own)
+        status = gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT, "own is NULL");
+    if (status == GSW_SUCCESS)
+        status = make_room(p, root, 1, &room);
+    status = gsw_partition_agree(p, status);
+    if (status == GSW_SUCCESS && own && (p->transport.rank != root || (all && room)))
+        status = exchange(p, root, own, all, room, collects);
+    gsw_partition_free(p, room);
+    return status;
+}
+
+gsw_status gsw_partition_collect(gsw_partition *partition, int root, const double *own,
+                                 double *all) {
+    return exchange_vector(partition, root, (double *)(uintptr_t)own, all, 1);
+}
+
+gsw_status gsw_partition_distribute(gsw_partition *partition, int root, const double *all,
+                                    double *own) {
+    return exchange_vector(partition, root, own, (double *)(uintptr_t)all, 0);
+}
+
+/* ---- Matrices ---------------------------------------------------------------------------------
+ */
+
+/* Writes the entries of one row of the whole matrix to value[e * pitch]. */
+static void read_row(const gsw_matrix *whole, int64_t row, double *value, int64_t pitch) {
+    const gsw_stencil *s = &whole->stencil;
+    if (whole->format == GSW_FORMAT_STENCIL) {
+        for (int32_t e = 0; e < s->count; e++)
+            value[e * pitch] = whole->array.values[e] ? gsw_value_at(whole->array.values[e],
+                                                                     whole->array.value_type, row)
+                                                      : 0;
+        return;
+    }
+    const gsw_csr *csr = &whole->csr;
+    const gsw_grid *g = &whole->grid;
+    const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
+    int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+    const int64_t stop = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+    for (int32_t e = 0; e < s->count; e++) {
+        const gsw_offset o = s->offsets[e];
+        const int inside = x + o.dx >= 0 && x + o.dx < g->nx && y + o.dy >= 0 && y + o.dy < g->ny &&
+                           z + o.dz >= 0 && z + o.dz < g->nz;
+        value[e * pitch] = 0;
+        if (inside && k < stop &&
+            gsw_index_at(csr->columns, csr->index_type, k) - csr->base ==
+                row + gsw_grid_row(g, o.dx, o.dy, o.dz))
+            value[e * pitch] = gsw_value_at(csr->values, csr->value_type, k++);
+    }
+}
+
+static void read_box(const gsw_matrix *whole, const gsw_box *box, double *values) {
+    const int64_t pitch = gsw_box_points(box);
+    for (int64_t z = box->begin[2]; z < box->end[2]; z++)
+        for (int64_t y = box->begin[1]; y < box->end[1]; y++)
+            for (int64_t x = box->begin[0]; x < box->end[0]; x++)
+                read_row(whole, gsw_grid_row(&whole->grid, x, y, z), values++, pitch);
+}
+
+static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whole) {
+    GSW_TRY(check_root(p, root, whole != NULL));
+    if (p->transport.rank != root)
+        return GSW_SUCCESS;
+    GSW_REQUIRE(p->context,
+                whole->grid.nx == p->grid.nx && whole->grid.ny == p->grid.ny &&
+                    whole->grid.nz == p->grid.nz,
+                "whole: its grid is not the partition's");
+    return gsw_matrix_validate(p->context, whole);
+}
+
+/* The stencil of the root's matrix, in all processes. */
+static gsw_status share_stencil(gsw_partition *p, int root, gsw_stencil *stencil) {
+    if (p->transport.rank != root)
+        return transfer(p, p->transport.rank, root, stencil, sizeof *stencil, GSW_TAG_MATRIX);
+    for (int process = 0; process < p->transport.processes; process++)
+        if (process != root)
+            GSW_TRY(transfer(p, process, root, stencil, sizeof *stencil, GSW_TAG_MATRIX));
+    return GSW_SUCCESS;
+}
+
+static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *whole, double *room,
+                               gsw_distributed_matrix *matrix) {
+    const size_t count = (size_t)matrix->local.stencil.count;
+    if (p->transport.rank != root)
+        return transfer(p, p->transport.rank, root, matrix->block,
+                        count * (size_t)matrix->points * sizeof(double), GSW_TAG_MATRIX);
+    for (int process = 0; process < p->transport.processes; process++) {
+        const gsw_box box = gsw_partition_box(p, process);
+        double *values = process == root ? matrix->block : room;
+        read_box(whole, &box, values);
+        if (process != root)
+            GSW_TRY(transfer(p, process, root, values,
+                             count * (size_t)gsw_box_points(&box) * sizeof(double),
+                             GSW_TAG_MATRIX));
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, void **room,
+                          gsw_distributed_matrix **matrix) {
+    gsw_stencil stencil;
+    GSW_TRY(gsw_partition_agree(p, check_whole(p, root, whole)));
+    if (p->transport.rank == root)
+        stencil = whole->stencil;
+    GSW_TRY(share_stencil(p, root, &stencil));
+    gsw_status status = gsw_distributed_matrix_begin(p, &stencil, GSW_F64, NULL, matrix);
+    if (status == GSW_SUCCESS)
+        status = make_room(p, root, (size_t)stencil.count, room);
+    GSW_TRY(gsw_partition_agree(p, status));
+    return share_values(p, root, whole, *room, *matrix);
+}
+
+gsw_status gsw_distributed_matrix_scatter(gsw_partition *partition, int root,
+                                          const gsw_matrix *whole,
+                                          gsw_distributed_matrix **matrix) {
+    void *room = NULL;
+    if (!partition || !matrix)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    *matrix = NULL;
+    const gsw_status status = scatter(partition, root, whole, &room, matrix);
+    gsw_partition_free(partition, room);
+    if (status != GSW_SUCCESS) {
+        gsw_distributed_matrix_destroy(*matrix);
+        *matrix = NULL;
+    }
+    return status;
+}

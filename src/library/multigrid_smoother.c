@@ -1,0 +1,125 @@
+/* multigrid_smoother.c: the smoother of a level: which one it is, and its factors. */
+#include "contract/stencils.h"
+#include "factor.h"
+#include "multigrid_internal.h"
+#include "quiet.h"
+#include "reserve.h"
+#include "stencil_facts.h"
+
+/* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
+static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+}
+
+/* Planes of a slab, as the backend prefers them where it has the choice. */
+static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
+    const int coarse = level != mg->level[0];
+    return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
+                   gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
+               ? mg->context->ops->multigrid->slab
+               : 0;
+}
+
+gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
+    const gsw_level *level = mg->level[number];
+    /* couplings that reach one point at most: points of one colour do not depend on each other */
+    const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
+    switch (mg->options.smoother) {
+    case GSW_SMOOTHER_AUTO:
+        if (near && number > 0 && mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
+            ops->prefers_colors && ops->prefers_colors(&level->matrix.grid, slab))
+            return GSW_SMOOTHER_MULTICOLOR;
+        return gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_MULTICOLOR:
+        return near ? GSW_SMOOTHER_MULTICOLOR : gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_ILU0_FINEST:
+        return number == 0 ? GSW_SMOOTHER_ILU0 : gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_GS:
+        return level->coarsest ? GSW_SMOOTHER_SYMGS : GSW_SMOOTHER_GS;
+    default:
+        return mg->options.smoother;
+    }
+}
+
+static gsw_status open_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
+                              int64_t slab, gsw_factor **factor) {
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = kind,
+                                        .factor_type = mg->options.cycle_type,
+                                        .vector_type = mg->options.cycle_type};
+    return *factor ? GSW_SUCCESS
+                   : gsw_factor_open(mg->context, &level->matrix, &options, slab, factor);
+}
+
+/* Memory for Gauss-Seidel on the level's own arrays. */
+static gsw_status open_reciprocal(gsw_multigrid *mg, gsw_level *level) {
+    return level->reciprocal ? GSW_SUCCESS
+                             : gsw_reserve_counted(mg->context, (size_t)level->points,
+                                                   gsw_dtype_size(mg->options.cycle_type),
+                                                   &level->bytes, &level->reciprocal);
+}
+
+gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
+    const int in_place = mg->context->ops->multigrid->smooth != NULL;
+    const int mirrored = mg->symmetric &&
+                         mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
+                         gsw_stencil_is_symmetric(&level->matrix.stencil);
+    const int64_t slab = slab_of(mg, level);
+    switch (level->smoother) {
+    case GSW_SMOOTHER_MULTICOLOR:
+        return GSW_SUCCESS;
+    case GSW_SMOOTHER_ILU0:
+        return open_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
+    case GSW_SMOOTHER_JACOBI:
+    case GSW_SMOOTHER_CHEBYSHEV:
+        return open_factor(mg, level, GSW_JACOBI, 0, &level->first);
+    case GSW_SMOOTHER_SYMGS:
+        return in_place ? open_reciprocal(mg, level)
+                        : open_factor(mg, level, GSW_SSOR, 0, &level->first);
+    default:
+        break;
+    }
+    if (in_place)
+        return open_reciprocal(mg, level);
+    GSW_TRY(open_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
+    GSW_TRY(open_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
+    level->slab = level->first->slab;
+    return GSW_SUCCESS;
+}
+
+/* ILU(0): a bad pivot is an answer, not an error, so nothing is logged. *serves: whether the factor
+ * is a usable smoother. */
+static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves) {
+    const gsw_quiet quiet = gsw_quiet_begin(mg->context);
+    gsw_status status = gsw_factor_queue(mg->context, level->first, &level->matrix);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_await(mg->context, level->first);
+    gsw_quiet_end(mg->context, &quiet, status == GSW_ERROR_ZERO_PIVOT);
+    *serves = 0;
+    if (status == GSW_SUCCESS)
+        return gsw_smoother_probe(mg, level, serves);
+    return status == GSW_ERROR_ZERO_PIVOT ? GSW_SUCCESS : status;
+}
+
+gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
+    if (level->smoother == GSW_SMOOTHER_ILU0) {
+        int serves;
+        GSW_TRY(fill_quietly(mg, level, &serves));
+        if (serves)
+            return GSW_SUCCESS;
+        gsw_factor_destroy(level->first);
+        level->first = NULL;
+        level->fell_back = 1;
+        level->smoother = gauss_seidel_of(mg, level);
+        GSW_TRY(gsw_smoother_open(mg, level));
+    }
+    if (level->reciprocal)
+        return mg->context->ops->multigrid->invert_diagonal(
+            mg->context, &level->matrix, mg->options.cycle_type, level->reciprocal);
+    if (level->first)
+        GSW_TRY(gsw_factor_queue(mg->context, level->first, &level->matrix));
+    return level->second ? gsw_factor_queue(mg->context, level->second, &level->matrix)
+                         : GSW_SUCCESS;
+}

@@ -1,0 +1,63 @@
+/* partition.h: a grid cut into boxes, and messages between their processes. */
+#ifndef GSW_PARTITION_H
+#define GSW_PARTITION_H
+
+#include <gridsweep/distributed.h>
+
+struct gsw_partition {
+    gsw_context *context;
+    gsw_transport transport;
+    gsw_grid grid;
+    int32_t shape[3]; /* processes along each axis */
+    int64_t *cuts[3]; /* shape[axis] + 1 values */
+    gsw_box own;
+    double wait_limit;     /* seconds */
+    int broken;            /* a wait has ended without an answer: no more messages */
+    char *answers;         /* of all processes: room for gathers */
+    gsw_partition *finest; /* itself, or the partition that it is a coarser level of */
+};
+
+/* Tags of messages, one for each purpose. */
+enum { GSW_TAG_GHOSTS = 1, GSW_TAG_SWEEP, GSW_TAG_ELIMINATE, GSW_TAG_VECTOR, GSW_TAG_MATRIX };
+
+/* The partition of the grid that has only the points of even index along some axes (bit 0: x): each
+ * process keeps those of its box. It uses the messages of `fine`, which must outlive it, and sets
+ * no sums. *coarse is NULL, without an error, where a process would have no points. */
+gsw_status gsw_partition_coarsen(gsw_partition *fine, int axes, gsw_partition **coarse);
+
+/* Memory for messages. It is kept where a transfer was abandoned, which may still write to it. */
+gsw_status gsw_partition_alloc(gsw_partition *p, size_t count, size_t size, const char *what,
+                               void **memory);
+void gsw_partition_free(gsw_partition *p, void *memory);
+
+/* Begin a transfer to or from a process. *request is NULL where it has failed or ended. */
+gsw_status gsw_partition_send(gsw_partition *p, int to, int tag, const void *data, size_t bytes,
+                              void **request);
+gsw_status gsw_partition_receive(gsw_partition *p, int from, int tag, void *data, size_t bytes,
+                                 void **request);
+
+/* Lets transfers proceed, without a wait. */
+gsw_status gsw_partition_poke(gsw_partition *p, void **request);
+
+/* Waits for a transfer with process `other`. Errors: TIMEOUT and COMMUNICATION; the partition is
+ * then broken. A NULL request has ended. */
+gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request);
+
+/* Gives up a transfer, after an error. */
+void gsw_partition_abandon(gsw_partition *p, void **request);
+
+/* Brings `bytes` (at most GSW_ANSWER) of every process to every process: p->answers, in the order
+ * of the ranks. */
+enum { GSW_ANSWER = 512 };
+gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes);
+
+/* The same status in all processes: that of the first one, by rank, that has failed, with its
+ * message. */
+gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own);
+
+/* Arithmetic of boxes. */
+int64_t gsw_box_points(const gsw_box *box);
+gsw_box gsw_box_intersection(const gsw_box *a, const gsw_box *b);
+gsw_box gsw_box_shifted(const gsw_box *box, gsw_offset by);
+
+#endif

@@ -1,0 +1,461 @@
+/* test_distributed.c: one grid on several processes. Threads act as processes, each with a context
+ * of its own; so this test needs no MPI. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "oracle.h"
+#include "thread_transport.h"
+
+/* ---- The system, whole and in parts -----------------------------------------------------------
+ */
+
+typedef struct system_of_test {
+    const oracle_matrix *matrix;
+    gsw_distributed_factor_options factor;
+    int32_t shape[3];
+    double wait_limit;
+    int repeats, check_product, solve, from_csr;
+    gsw_method method;
+    const double *b;
+    /* Results. */
+    double *x, *product; /* of the whole grid; written box by box */
+    gsw_status status[HUB_PROCESSES];
+    char message[HUB_PROCESSES][512];
+    int64_t iterations[HUB_PROCESSES];
+    int differs; /* a repeated application gave other bits */
+} system_of_test;
+
+static void copy_box(const gsw_grid *g, const gsw_box *box, double *all, double *own, int to_own) {
+    for (int64_t z = box->begin[2]; z < box->end[2]; z++) {
+        for (int64_t y = box->begin[1]; y < box->end[1]; y++) {
+            for (int64_t x = box->begin[0]; x < box->end[0]; x++, own++) {
+                double *at = all + gsw_grid_row(g, x, y, z);
+                *(to_own ? own : at) = to_own ? *at : *own;
+            }
+        }
+    }
+}
+
+typedef struct part_of_test {
+    gsw_context *context;
+    gsw_partition *partition;
+    gsw_distributed_matrix *matrix;
+    gsw_distributed_factor *factor;
+    gsw_box box;
+    int64_t points;
+    double *arrays[GSW_STENCIL_MAX];
+    double *b, *x, *again;
+} part_of_test;
+
+/* The rows of the box as a CSR; all couplings inside the grid are stored. */
+static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
+    const gsw_grid *g = &s->matrix->view.grid;
+    const gsw_stencil *stencil = &s->matrix->view.stencil;
+    int64_t *row_ptr = malloc((size_t)(p->points + 1) * sizeof *row_ptr), k = 0;
+    int64_t *columns = malloc((size_t)(p->points * stencil->count) * sizeof *columns);
+    double *values = malloc((size_t)(p->points * stencil->count) * sizeof *values);
+    int64_t row = 0;
+    for (int64_t z = p->box.begin[2]; z < p->box.end[2]; z++) {
+        for (int64_t y = p->box.begin[1]; y < p->box.end[1]; y++) {
+            for (int64_t x = p->box.begin[0]; x < p->box.end[0]; x++, row++) {
+                row_ptr[row] = k + 1;
+                for (int32_t e = 0; e < stencil->count; e++) {
+                    const int64_t i = x + stencil->offsets[e].dx, j = y + stencil->offsets[e].dy,
+                                  l = z + stencil->offsets[e].dz;
+                    if (i < 0 || i >= g->nx || j < 0 || j >= g->ny || l < 0 || l >= g->nz)
+                        continue;
+                    columns[k] = gsw_grid_row(g, i, j, l) + 1;
+                    values[k++] = p->arrays[e][row];
+                }
+            }
+        }
+    }
+    row_ptr[row] = k + 1;
+    return (gsw_csr){.rows = p->points,
+                     .nonzeros = k,
+                     .row_ptr = row_ptr,
+                     .columns = columns,
+                     .values = values,
+                     .index_type = GSW_I64,
+                     .value_type = GSW_F64,
+                     .base = 1};
+}
+
+static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
+    const gsw_matrix *whole = &s->matrix->view;
+    for (int32_t e = 0; e < whole->stencil.count; e++) {
+        p->arrays[e] = malloc((size_t)p->points * sizeof(double));
+        copy_box(&whole->grid, &p->box, s->matrix->arrays[e], p->arrays[e], 1);
+    }
+    if (s->from_csr == 1) {
+        gsw_csr csr = csr_of(p, s);
+        const gsw_status status =
+            gsw_distributed_matrix_from_csr(p->partition, &whole->stencil, &csr, &p->matrix);
+        gsw_csr_free(&csr);
+        return status;
+    }
+    if (s->from_csr == 2)
+        return gsw_distributed_matrix_scatter(
+            p->partition, 0, gsw_partition_rank(p->partition) == 0 ? whole : NULL, &p->matrix);
+    const gsw_stencil_array array = {.values = (const void *const *)p->arrays,
+                                     .value_type = GSW_F64};
+    return gsw_distributed_matrix_from_stencil(p->partition, &whole->stencil, &array, &p->matrix);
+}
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const gsw_status status_ = (call);                                                         \
+        if (status_ != GSW_SUCCESS)                                                                \
+            return status_;                                                                        \
+    } while (0)
+
+static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *transport,
+                       system_of_test *s) {
+    const gsw_grid *g = &s->matrix->view.grid;
+    gsw_partition_options options = {.size = sizeof options, .wait_limit = s->wait_limit};
+    memcpy(options.processes, s->shape, sizeof options.processes);
+    TRY(gsw_partition_create(p->context, transport, g, &options, &p->partition));
+    p->box = gsw_partition_box(p->partition, rank->rank);
+    p->points = (p->box.end[0] - p->box.begin[0]) * (p->box.end[1] - p->box.begin[1]) *
+                (p->box.end[2] - p->box.begin[2]);
+    p->b = malloc((size_t)p->points * sizeof(double));
+    p->x = malloc((size_t)p->points * sizeof(double));
+    p->again = malloc((size_t)p->points * sizeof(double));
+    copy_box(g, &p->box, (double *)(uintptr_t)s->b, p->b, 1);
+    TRY(open_matrix(p, s));
+    if (s->check_product) {
+        TRY(gsw_operator_apply(p->context, gsw_distributed_matrix_operator(p->matrix), p->b, p->x));
+        copy_box(g, &p->box, s->product, p->x, 0);
+    }
+    TRY(gsw_distributed_factor_create(p->matrix, &s->factor, &p->factor));
+    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(p->factor);
+    for (int64_t i = 0; i < p->points; i++)
+        p->x[i] = NAN;
+    if (s->solve) {
+        gsw_krylov_result result = {.size = sizeof result};
+        memset(p->x, 0, (size_t)p->points * sizeof *p->x);
+        TRY(gsw_krylov(p->context, s->method, gsw_distributed_matrix_operator(p->matrix), M, NULL,
+                       p->b, p->x, &result));
+        s->iterations[rank->rank] = result.iterations;
+    } else {
+        TRY(gsw_preconditioner_apply(p->context, M, p->b, p->x));
+    }
+    copy_box(g, &p->box, s->x, p->x, 0);
+    for (int r = 0; r < s->repeats; r++) {
+        if (r % 2 == 1)
+            TRY(gsw_distributed_factor_refactor(p->factor));
+        TRY(gsw_preconditioner_apply(p->context, M, p->b, p->again));
+        if (memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0)
+            s->differs = 1;
+    }
+    return GSW_SUCCESS;
+}
+
+static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
+    system_of_test *s = user;
+    part_of_test p = {.context = oracle_context(1)};
+    s->status[rank->rank] = work(&p, rank, transport, s);
+    snprintf(s->message[rank->rank], sizeof s->message[0], "%s", gsw_context_message(p.context));
+    gsw_distributed_factor_destroy(p.factor);
+    gsw_distributed_matrix_destroy(p.matrix);
+    gsw_partition_destroy(p.partition);
+    gsw_context_destroy(p.context);
+    for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
+        free(p.arrays[e]);
+    free(p.b);
+    free(p.x);
+    free(p.again);
+}
+
+/* The same preconditioner on one process, as the packed kernels compute it. */
+static gsw_status apply_whole(const system_of_test *s, double *x) {
+    gsw_context *context = oracle_context(2);
+    gsw_factor *factor = NULL;
+    const gsw_factor_options options = {
+        .size = sizeof options, .kind = s->factor.kind, .omega = s->factor.omega};
+    gsw_status status = gsw_factor_create(context, &s->matrix->view, &options, &factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_solve(context, factor, 1, s->b, 0, x, 0);
+    gsw_factor_destroy(factor);
+    gsw_context_destroy(context);
+    return status;
+}
+
+/* ---- Global preconditioners are those of one process ------------------------------------------
+ */
+
+/* Ways to cut a grid: {0, 0, 0} is the library's choice. */
+static const int32_t shapes[][4] = {{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 0, 0}, {4, 0, 0, 0},
+                                    {6, 0, 0, 0}, {2, 2, 1, 1}, {2, 1, 2, 1}, {4, 2, 2, 1},
+                                    {4, 1, 2, 2}, {4, 2, 1, 2}, {6, 3, 2, 1}, {8, 2, 2, 2},
+                                    {3, 3, 1, 1}, {3, 1, 3, 1}, {12, 2, 3, 2}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static int fits(const gsw_grid *g, const int32_t *shape) {
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    if (shape[1] == 0)
+        return g->nx * g->ny * g->nz >= 8 * shape[0] && (g->nz >= shape[0] || g->nx >= shape[0]);
+    for (int axis = 0; axis < 3; axis++)
+        if (shape[1 + axis] > extent[axis])
+            return 0;
+    return 1;
+}
+
+/* Small grids, so that boxes of one point's width are among the parts. */
+static const gsw_grid grids[] = {{7, 5, 6},  {13, 3, 12}, {4, 9, 3}, {17, 11, 1},
+                                 {1, 6, 13}, {30, 8, 9},  {3, 2, 2}};
+enum { GRIDS = sizeof grids / sizeof *grids };
+
+START_TEST(global_sweeps_are_those_of_one_process) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU,         GSW_SSOR,        GSW_JACOBI,
+                                            GSW_IC0,  GSW_FACTOR_LOWER, GSW_FACTOR_UPPER};
+    const char *name;
+    const gsw_stencil *stencil = oracle_stencil(_i, &name);
+    for (int i = 0; i < GRIDS; i++) {
+        const gsw_grid *g = &grids[i];
+        const int64_t points = g->nx * g->ny * g->nz;
+        oracle_matrix *matrix =
+            oracle_random(g, stencil, (uint64_t)(_i * 100 + i), ORACLE_POSITIVE);
+        double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
+        double *expected = oracle_vector(GSW_F64, 7, points);
+        double *product = oracle_vector(GSW_F64, 8, points);
+        double *alone = oracle_vector(GSW_F64, 9, points);
+        gsw_context *context = oracle_context(1);
+        for (int k = 0; k < 7; k++) {
+            for (int j = 0; j < SHAPES; j++) {
+                system_of_test s = {.matrix = matrix,
+                                    .factor = {.size = sizeof s.factor,
+                                               .kind = kinds[k],
+                                               .scope = GSW_SCOPE_GLOBAL,
+                                               .omega = kinds[k] == GSW_SSOR ? 1.3 : 0},
+                                    .shape = {shapes[j][1], shapes[j][2], shapes[j][3]},
+                                    .wait_limit = 20,
+                                    .check_product = k == 0,
+                                    .from_csr = (j + k) % 3,
+                                    .b = b,
+                                    .x = x,
+                                    .product = product};
+                if ((shapes[j][0] > 1 && !fits(g, shapes[j])) ||
+                    apply_whole(&s, expected) != GSW_SUCCESS)
+                    continue;
+                hub_run(shapes[j][0], 0, -1, body, &s);
+                for (int r = 0; r < shapes[j][0]; r++)
+                    ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s, shape %d: %s", name, j,
+                                  s.message[r]);
+                const double error = oracle_error(GSW_F64, points, x, expected);
+                ck_assert_msg(error <= 1e-13, "%s, grid %d, shape %d, kind %d: error %g", name, i,
+                              j, k, error);
+                if (shapes[j][0] == 1)
+                    memcpy(alone, x, (size_t)points * sizeof *x);
+                ck_assert_msg(memcmp(x, alone, (size_t)points * sizeof *x) == 0,
+                              "%s, grid %d, shape %d, kind %d: other bits than alone", name, i, j,
+                              k);
+                if (k == 0) {
+                    ck_assert_int_eq(gsw_spmv(context, &matrix->view, GSW_F64, b, expected),
+                                     GSW_SUCCESS);
+                    ck_assert_double_le(oracle_error(GSW_F64, points, product, expected), 1e-14);
+                }
+            }
+        }
+        gsw_context_destroy(context);
+        oracle_free(matrix);
+        free(b);
+        free(x);
+        free(expected);
+        free(product);
+        free(alone);
+    }
+}
+END_TEST
+
+static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_kind kind,
+                             gsw_scope scope, const int32_t *shape) {
+    gsw_context *context = oracle_context(1);
+    gsw_problem *made;
+    ck_assert_int_eq(gsw_problem_parse(context, problem, NULL, &made), GSW_SUCCESS);
+    oracle_matrix whole = {.view = *gsw_problem_matrix(made)};
+    const int64_t points = oracle_points(&whole.view.grid);
+    for (int32_t e = 0; e < whole.view.stencil.count; e++)
+        whole.arrays[e] = (void *)(uintptr_t)whole.view.array.values[e];
+    double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
+    system_of_test s = {.matrix = &whole,
+                        .factor = {.size = sizeof s.factor, .kind = kind, .scope = scope},
+                        .shape = {shape[1], shape[2], shape[3]},
+                        .wait_limit = 60,
+                        .solve = 1,
+                        .method = method,
+                        .b = b,
+                        .x = x};
+    hub_run(shape[0], 0, -1, body, &s);
+    for (int r = 0; r < shape[0]; r++) {
+        ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+        ck_assert_int_eq(s.iterations[r], s.iterations[0]);
+    }
+    free(b);
+    free(x);
+    gsw_problem_destroy(made);
+    gsw_context_destroy(context);
+    return s.iterations[0];
+}
+
+START_TEST(global_solves_take_the_iterations_of_one_process) {
+    static const struct {
+        const char *problem;
+        gsw_method method;
+        gsw_factor_kind kind;
+    } cases[] = {
+        {"poisson:24x20x16", GSW_CG, GSW_IC0},           {"lognormal:16x16x16", GSW_CG, GSW_IC0},
+        {"convection:20x17x19", GSW_BICGSTAB, GSW_ILU0}, {"hpcg:12x12x12", GSW_CG, GSW_SSOR},
+        {"convection:16x16x16", GSW_GMRES, GSW_DILU},    {"poisson:40x40", GSW_CG, GSW_IC0}};
+    const int32_t one[4] = {1, 0, 0, 0},
+                  several[4][4] = {{2, 0, 0, 0}, {3, 0, 0, 0}, {4, 2, 2, 1}, {6, 0, 0, 0}};
+    const int64_t alone =
+        iterations_of(cases[_i].problem, cases[_i].method, cases[_i].kind, GSW_SCOPE_GLOBAL, one);
+    for (int j = 0; j < 4; j++)
+        ck_assert_int_eq(iterations_of(cases[_i].problem, cases[_i].method, cases[_i].kind,
+                                       GSW_SCOPE_GLOBAL, several[j]),
+                         alone);
+    ck_assert_int_ge(iterations_of(cases[_i].problem, cases[_i].method, cases[_i].kind,
+                                   GSW_SCOPE_LOCAL, several[2]),
+                     alone);
+}
+END_TEST
+
+/* With an overlap as large as the grid, each process solves the whole system. */
+START_TEST(overlaps_reach_across_boxes) {
+    static const int32_t several[3][4] = {{3, 0, 0, 0}, {4, 2, 2, 1}, {6, 1, 2, 3}};
+    const gsw_grid g = {7, 8, 9};
+    const int64_t points = 7 * 8 * 9;
+    oracle_matrix *matrix =
+        oracle_random(&g, oracle_stencil_named(_i % 2 ? "D3N27" : "D3N13"), 3, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
+    double *expected = oracle_vector(GSW_F64, 7, points);
+    for (int j = 0; j < 3; j++) {
+        system_of_test s = {.matrix = matrix,
+                            .factor = {.size = sizeof s.factor, .overlap = 9},
+                            .shape = {several[j][1], several[j][2], several[j][3]},
+                            .wait_limit = 20,
+                            .repeats = 4,
+                            .b = b,
+                            .x = x};
+        ck_assert_int_eq(apply_whole(&s, expected), GSW_SUCCESS);
+        hub_run(several[j][0], 0, -1, body, &s);
+        for (int r = 0; r < several[j][0]; r++)
+            ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+        ck_assert_int_eq(s.differs, 0);
+        ck_assert_double_le(oracle_error(GSW_F64, points, x, expected), 1e-14);
+        s.factor.overlap = 2; /* less: another solution */
+        hub_run(several[j][0], 0, -1, body, &s);
+        ck_assert_int_eq(s.status[0], GSW_SUCCESS);
+        ck_assert_double_ge(oracle_error(GSW_F64, points, x, expected), 1e-12);
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+    free(expected);
+}
+END_TEST
+
+/* ---- Timing, and processes that do not answer --------------------------------------------------
+ */
+
+START_TEST(late_messages_change_nothing) {
+    const gsw_grid g = {9, 7, 8};
+    const int64_t points = 9 * 7 * 8;
+    const char *const names[] = {"D3N7", "D3N27"};
+    oracle_matrix *matrix =
+        oracle_random(&g, oracle_stencil_named(names[_i % 2]), 11, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
+    system_of_test s = {
+        .matrix = matrix,
+        .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
+        .shape = {_i / 2 == 2 ? 2 : 1, _i / 2 == 1 ? 2 : 1,
+                  _i / 2 == 1   ? 2
+                  : _i / 2 == 0 ? 4
+                                : 2},
+        .wait_limit = 60,
+        .repeats = 250,
+        .b = b,
+        .x = x};
+    hub_run(4, 40, -1, body, &s);
+    for (int r = 0; r < 4; r++)
+        ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+    ck_assert_int_eq(s.differs, 0);
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
+START_TEST(a_silent_process_ends_the_others) {
+    const gsw_grid g = {9, 7, 8};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
+    system_of_test s = {
+        .matrix = matrix,
+        .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
+        .wait_limit = 0.2,
+        .b = b,
+        .x = x};
+    const time_t began = time(NULL);
+    hub_run(4, 0, 2, body, &s);
+    ck_assert_int_le(time(NULL) - began, 5);
+    for (int r = 0; r < 4; r++)
+        ck_assert_msg(s.status[r] == GSW_ERROR_TIMEOUT, "%d: %s", r, s.message[r]);
+    s.wait_limit = 20;
+    hub_run(4, 0, -1, body, &s);
+    for (int r = 0; r < 4; r++)
+        ck_assert_int_eq(s.status[r], GSW_SUCCESS);
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
+START_TEST(a_bad_pivot_is_reported_by_all) {
+    const gsw_grid g = {9, 7, 8};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
+    const int64_t row = 3 + 9 * (2 + 7 * 5);
+    for (int32_t e = 0; e < 7; e++)
+        ((double *)matrix->arrays[e])[row] = 0;
+    for (int scope = 0; scope < 2; scope++) {
+        system_of_test s = {
+            .matrix = matrix,
+            .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = (gsw_scope)scope},
+            .wait_limit = 20,
+            .b = b,
+            .x = x};
+        hub_run(4, 0, -1, body, &s);
+        for (int r = 0; r < 4; r++) {
+            ck_assert_int_eq(s.status[r], GSW_ERROR_ZERO_PIVOT);
+            if (scope == GSW_SCOPE_GLOBAL)
+                ck_assert_msg(strstr(s.message[r], "(3, 2, 5)") != NULL, "%s", s.message[r]);
+        }
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("distributed");
+    TCase *tc = tcase_create("distributed");
+    tcase_set_timeout(tc, 300);
+    tcase_add_loop_test(tc, global_sweeps_are_those_of_one_process, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, global_solves_take_the_iterations_of_one_process, 0, 6);
+    tcase_add_loop_test(tc, overlaps_reach_across_boxes, 0, 2);
+    tcase_add_loop_test(tc, late_messages_change_nothing, 0, 6);
+    tcase_add_test(tc, a_silent_process_ends_the_others);
+    tcase_add_test(tc, a_bad_pivot_is_reported_by_all);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,321 @@
+/* test_distributed_multigrid.c: multigrid on several processes against one process. Threads act as
+ * processes, as in test_distributed.c. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "oracle.h"
+#include "thread_transport.h"
+
+typedef struct system_of_test {
+    const gsw_matrix *whole;
+    gsw_distributed_multigrid_options options;
+    gsw_method method;
+    int32_t shape[3];
+    int cycles;      /* 1: one cycle; 0: a whole solve */
+    int refactor;    /* the values are doubled after the set-up, and b, too */
+    int singular;    /* the null space holds the constants */
+    const double *b; /* of the whole grid */
+    /* Results. */
+    double *x;
+    gsw_status status[HUB_PROCESSES];
+    char message[HUB_PROCESSES][512];
+    int iterations[HUB_PROCESSES];
+    double residual;
+    gsw_distributed_multigrid_info info;
+} system_of_test;
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const gsw_status status_ = (call);                                                         \
+        if (status_ != GSW_SUCCESS)                                                                \
+            return status_;                                                                        \
+    } while (0)
+
+typedef struct part_of_test {
+    gsw_context *context;
+    gsw_partition *partition;
+    gsw_distributed_matrix *matrix;
+    gsw_distributed_multigrid *multigrid;
+    double *b, *x;
+} part_of_test;
+
+static gsw_status solve(part_of_test *p, int rank, system_of_test *s) {
+    gsw_preconditioner *M = gsw_distributed_multigrid_preconditioner(p->multigrid);
+    if (s->cycles)
+        return gsw_preconditioner_apply(p->context, M, p->b, p->x);
+    gsw_krylov_options options = {.size = sizeof options, .max_iterations = 60};
+    gsw_krylov_result result = {.size = sizeof result};
+    options.nullspace = s->singular ? GSW_NULLSPACE_CONSTANT : GSW_NULLSPACE_NONE;
+    TRY(gsw_krylov(p->context, s->method, gsw_distributed_matrix_operator(p->matrix), M, &options,
+                   p->b, p->x, &result));
+    s->iterations[rank] = (int)result.iterations;
+    if (rank == 0)
+        s->residual = result.residual;
+    return GSW_SUCCESS;
+}
+
+static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *transport,
+                       system_of_test *s) {
+    gsw_partition_options options = {.size = sizeof options, .wait_limit = 60};
+    memcpy(options.processes, s->shape, sizeof options.processes);
+    TRY(gsw_partition_create(p->context, transport, &s->whole->grid, &options, &p->partition));
+    const gsw_box box = gsw_partition_box(p->partition, rank->rank);
+    const size_t points = (size_t)((box.end[0] - box.begin[0]) * (box.end[1] - box.begin[1]) *
+                                   (box.end[2] - box.begin[2]));
+    p->b = malloc(points * sizeof(double));
+    p->x = calloc(points, sizeof(double));
+    TRY(gsw_partition_distribute(p->partition, 0, rank->rank == 0 ? s->b : NULL, p->b));
+    TRY(gsw_distributed_matrix_scatter(p->partition, 0, rank->rank == 0 ? s->whole : NULL,
+                                       &p->matrix));
+    TRY(gsw_distributed_multigrid_create(p->matrix, &s->options, &p->multigrid));
+    if (s->refactor) {
+        const gsw_matrix *local = gsw_distributed_matrix_local(p->matrix);
+        for (int32_t e = 0; e < local->stencil.count; e++)
+            for (size_t i = 0; i < points; i++)
+                ((double *)(uintptr_t)local->array.values[e])[i] *= 2;
+        for (size_t i = 0; i < points; i++)
+            p->b[i] *= 2;
+        TRY(gsw_distributed_multigrid_refactor(p->multigrid));
+    }
+    TRY(solve(p, rank->rank, s));
+    if (rank->rank == 0) {
+        s->info.size = sizeof s->info;
+        TRY(gsw_distributed_multigrid_get_info(p->multigrid, &s->info));
+    }
+    return gsw_partition_collect(p->partition, 0, p->x, rank->rank == 0 ? s->x : NULL);
+}
+
+static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
+    system_of_test *s = user;
+    part_of_test p = {.context = oracle_context(1)};
+    s->status[rank->rank] = work(&p, rank, transport, s);
+    snprintf(s->message[rank->rank], sizeof s->message[0], "%s", gsw_context_message(p.context));
+    gsw_distributed_multigrid_destroy(p.multigrid);
+    gsw_distributed_matrix_destroy(p.matrix);
+    gsw_partition_destroy(p.partition);
+    gsw_context_destroy(p.context);
+    free(p.b);
+    free(p.x);
+}
+
+static void run(int processes, system_of_test *s) {
+    memset(s->iterations, 0, sizeof s->iterations);
+    hub_run(processes, 0, -1, body, s);
+    for (int r = 0; r < processes; r++) {
+        ck_assert_msg(s->status[r] == GSW_SUCCESS, "process %d: %s", r, s->message[r]);
+        ck_assert_int_eq(s->iterations[r], s->iterations[0]);
+    }
+}
+
+/* ---- Against one process ----------------------------------------------------------------------
+ */
+
+static const int32_t shapes[][4] = {{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 0, 0},
+                                    {4, 2, 2, 1}, {4, 2, 1, 2}, {6, 0, 0, 0}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* One cycle and one solve by gsw_multigrid. */
+static int alone(const system_of_test *s, double *cycle, double *x) {
+    gsw_context *context = oracle_context(2);
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *M;
+    gsw_operator *A;
+    const gsw_multigrid_options options = {.size = sizeof options,
+                                           .smoother = s->options.smoother,
+                                           .pre_sweeps = s->options.pre_sweeps,
+                                           .post_sweeps = s->options.post_sweeps,
+                                           .theta = s->options.theta};
+    gsw_krylov_options krylov = {.size = sizeof krylov, .max_iterations = 60};
+    gsw_krylov_result result = {.size = sizeof result};
+    krylov.nullspace = s->singular ? GSW_NULLSPACE_CONSTANT : GSW_NULLSPACE_NONE;
+    ck_assert_int_eq(gsw_multigrid_create(context, s->whole, &options, &multigrid), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_multigrid_apply(context, multigrid, s->b, cycle), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, multigrid, &M), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_operator_from_matrix(context, s->whole, &A), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_krylov(context, s->method, A, M, &krylov, s->b, x, &result), GSW_SUCCESS);
+    gsw_operator_destroy(A);
+    gsw_preconditioner_destroy(M);
+    gsw_multigrid_destroy(multigrid);
+    gsw_context_destroy(context);
+    return (int)result.iterations;
+}
+
+static const struct {
+    const char *problem;
+    gsw_method method;
+    gsw_smoother smoother;
+    int sweeps;
+    int levels; /* on several processes, with two of them */
+} cases[] = {
+    {"poisson:48x40x44", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2},
+    {"lognormal:33x20x17", GSW_CG, GSW_SMOOTHER_GS, 2, 1},
+    {"lognormal:31x33x37", GSW_CG, GSW_SMOOTHER_JACOBI, 1, 2},
+    {"anisotropic:24x25x26", GSW_CG, GSW_SMOOTHER_AUTO, 1, 2},
+    {"convection:26x21x23", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1},
+    {"poisson:160x141", GSW_CG, GSW_SMOOTHER_SYMGS, 1, 2},
+    {"hpcg:31x32x29", GSW_CG, GSW_SMOOTHER_AUTO, 1, 1},
+    {"star13:25x26x27", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1},
+    {"box33:19x20x21", GSW_BICGSTAB, GSW_SMOOTHER_AUTO, 1, 1},
+    {"poisson:9x8x7", GSW_CG, GSW_SMOOTHER_AUTO, 1, 0},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+START_TEST(global_cycles_are_those_of_one_process) {
+    gsw_context *context = oracle_context(1);
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, cases[_i].problem, NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *whole = gsw_problem_matrix(problem);
+    const int64_t points = oracle_points(&whole->grid);
+    double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
+    double *expected = oracle_vector(GSW_F64, 5, points), *solution = calloc((size_t)points, 8);
+    system_of_test s = {.whole = whole,
+                        .options = {.size = sizeof s.options,
+                                    .scope = GSW_SCOPE_GLOBAL,
+                                    .smoother = cases[_i].smoother,
+                                    .pre_sweeps = cases[_i].sweeps,
+                                    .post_sweeps = cases[_i].sweeps},
+                        .method = cases[_i].method,
+                        .b = b,
+                        .x = x};
+    const int iterations = alone(&s, expected, solution);
+    for (int j = 0; j < SHAPES; j++) {
+        if (whole->grid.nz == 1 && shapes[j][3] > 1)
+            continue;
+        memcpy(s.shape, shapes[j] + 1, sizeof s.shape);
+        s.cycles = 1;
+        run(shapes[j][0], &s);
+        const double error = oracle_error(GSW_F64, points, x, expected);
+        ck_assert_msg(error <= 1e-11, "%s, shape %d: error %g", cases[_i].problem, j, error);
+        if (shapes[j][0] == 2)
+            ck_assert_int_eq(s.info.distributed_levels, cases[_i].levels);
+        s.cycles = 0;
+        run(shapes[j][0], &s);
+        ck_assert_msg(abs(s.iterations[0] - iterations) <= 1, "%s, shape %d: %d iterations, not %d",
+                      cases[_i].problem, j, s.iterations[0], iterations);
+        ck_assert_double_le(s.residual, 1e-8);
+        s.refactor = 1;
+        s.cycles = 1;
+        run(shapes[j][0], &s);
+        ck_assert_double_le(oracle_error(GSW_F64, points, x, expected), 1e-11);
+        s.refactor = 0;
+    }
+    s.options.scope = GSW_SCOPE_LOCAL;
+    s.shape[0] = s.shape[1] = s.shape[2] = 0;
+    s.cycles = 0;
+    run(3, &s);
+    ck_assert_double_le(s.residual, 1e-8);
+    ck_assert_msg(s.iterations[0] <= iterations + 3, "%s, local: %d iterations, not %d",
+                  cases[_i].problem, s.iterations[0], iterations);
+    free(b);
+    free(x);
+    free(expected);
+    free(solution);
+    gsw_problem_destroy(problem);
+    gsw_context_destroy(context);
+}
+END_TEST
+
+/* ---- Special matrices, and errors --------------------------------------------------------------
+ */
+
+/* The Laplacian without boundary conditions: the rows add up to 0. */
+static oracle_matrix *neumann(const gsw_grid *g) {
+    oracle_matrix *matrix = oracle_random(g, oracle_stencil_named("D3N7"), 1, ORACLE_POSITIVE);
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    for (int64_t row = 0; row < oracle_points(g); row++) {
+        const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
+        double sum = 0;
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            const int inside = e != stencil->center && x + o.dx >= 0 && x + o.dx < g->nx &&
+                               y + o.dy >= 0 && y + o.dy < g->ny && z + o.dz >= 0 &&
+                               z + o.dz < g->nz;
+            ((double *)matrix->arrays[e])[row] = inside ? -1 : 0;
+            sum += inside;
+        }
+        ((double *)matrix->arrays[stencil->center])[row] = sum;
+    }
+    return matrix;
+}
+
+START_TEST(a_singular_matrix_converges) {
+    const gsw_grid g = {24, 26, 28};
+    oracle_matrix *matrix = neumann(&g);
+    const int64_t points = oracle_points(&g);
+    double *b = oracle_vector(GSW_F64, 3, points), *x = calloc((size_t)points, sizeof *x);
+    double *cycle = oracle_vector(GSW_F64, 5, points), mean = 0;
+    for (int64_t i = 0; i < points; i++)
+        mean += b[i] / (double)points;
+    for (int64_t i = 0; i < points; i++)
+        b[i] -= mean;
+    system_of_test s = {.whole = &matrix->view,
+                        .options = {.size = sizeof s.options, .scope = GSW_SCOPE_GLOBAL},
+                        .method = GSW_CG,
+                        .singular = 1,
+                        .b = b,
+                        .x = x};
+    const int iterations = alone(&s, cycle, x);
+    run(3, &s);
+    ck_assert_int_le(abs(s.iterations[0] - iterations), 1);
+    ck_assert_double_le(s.residual, 1e-8);
+    oracle_free(matrix);
+    free(b);
+    free(x);
+    free(cycle);
+}
+END_TEST
+
+START_TEST(wrong_arguments_are_refused_by_all) {
+    const gsw_grid g = {20, 20, 20};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    const int64_t points = oracle_points(&g);
+    double *b = oracle_vector(GSW_F64, 3, points), *x = oracle_vector(GSW_F64, 4, points);
+    const struct {
+        gsw_distributed_multigrid_options options;
+        gsw_status status;
+        const char *message;
+    } wrong[] = {
+        {{.smoother = GSW_SMOOTHER_ILU0}, GSW_ERROR_UNSUPPORTED, "options->smoother is ilu0"},
+        {{.scope = (gsw_scope)7}, GSW_ERROR_INVALID_ARGUMENT, "options->scope 7"},
+        {{.theta = 2}, GSW_ERROR_INVALID_ARGUMENT, "options->theta 2"},
+        {{.pre_sweeps = -1}, GSW_ERROR_INVALID_ARGUMENT, "options->pre_sweeps -1"},
+        {{.post_sweeps = 2000}, GSW_ERROR_INVALID_ARGUMENT, "options->post_sweeps 2000"},
+        {{.smoother = GSW_SMOOTHER_AUTO}, GSW_ERROR_ZERO_PIVOT, "(7, 3, 12)"},
+    };
+    for (int i = 0; i < 6; i++) {
+        system_of_test s = {
+            .whole = &matrix->view, .options = wrong[i].options, .cycles = 1, .b = b, .x = x};
+        s.options.size = sizeof s.options;
+        if (i == 5)
+            ((double *)matrix->arrays[3])[7 + 20 * (3 + 20 * 12)] = 0;
+        hub_run(3, 0, -1, body, &s);
+        for (int r = 0; r < 3; r++) {
+            ck_assert_int_eq(s.status[r], wrong[i].status);
+            if (i < 5)
+                ck_assert_msg(strstr(s.message[r], wrong[i].message) != NULL, "%s", s.message[r]);
+            else
+                ck_assert_msg(strstr(s.message[r], "row 4867") != NULL, "%s", s.message[r]);
+        }
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("distributed_multigrid");
+    TCase *tc = tcase_create("distributed_multigrid");
+    tcase_set_timeout(tc, 300);
+    tcase_add_loop_test(tc, global_cycles_are_those_of_one_process, 0, CASES);
+    tcase_add_test(tc, a_singular_matrix_converges);
+    tcase_add_test(tc, wrong_arguments_are_refused_by_all);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,104 @@
+"""The model of sweeps on several devices, perf/scaling_model.py, and the page with its figures.
+
+    python3 -m pytest tests/test_scaling_model.py
+"""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SPEC = importlib.util.spec_from_file_location("scaling_model", ROOT / "perf/scaling_model.py")
+model = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(model)
+
+STORED = json.loads((ROOT / "perf/results/h200-scaling.json").read_text())
+CPU = ROOT / "perf/results/cpu-distributed.json"
+PAGE = (ROOT / "src/docs/scaling.md").read_text()
+
+
+@pytest.mark.parametrize("stencil, n", model.ONE_DEVICE)
+def test_one_device_takes_its_measured_time(stencil, n):
+    ms = model.sweep_ms(stencil, (n, n, n)) - model.value("host") / 1e3
+    assert abs(ms / model.ONE_DEVICE[stencil, n] - 1) <= (0.06 if n >= 256 else 0.14)
+
+
+@pytest.mark.parametrize("stencil, n", [(s, n) for s, n, devices in model.PROTOTYPE if devices == 2])
+def test_two_devices_of_the_prototype(stencil, n):
+    """1.23, 1.54 and 1.81 times as fast as one: within the error that the page states."""
+    for wj, ms in model.PROTOTYPE[stencil, n, 2].items():
+        assert abs(model.sweep_ms(stencil, (n, n, n), (1, 2), wj) / ms - 1) <= 0.14
+    measured = model.PROTOTYPE[stencil, n, 1][1] / min(model.PROTOTYPE[stencil, n, 2].values())
+    one, two = (model.best_ms(stencil, (n, n, n), (1, p))[0] for p in (1, 2))
+    assert abs(one / two / measured - 1) <= model.ERROR
+
+
+def test_two_processes_on_a_cpu():
+    rows = {r["problem"]: r["predicted_ms"] / r["measured_ms"] for r in model.cpu_rows(CPU)}
+    assert len(rows) == 3
+    for problem, ratio in rows.items():
+        assert abs(ratio - 1) <= (0.05 if "128" in problem else 0.22), problem
+    # One process has nobody to wait for.
+    length, overlap = model.cpu_pipeline((128, 128, 128), 1, 1, 0)
+    assert length == pytest.approx(1) and overlap == 0
+
+
+def test_a_longer_grid_takes_longer():
+    for stencil in model.KERNELS:
+        times = [model.sweep_ms(stencil, grid) for grid in
+                 ((64, 64, 64), (128, 64, 64), (128, 128, 64), (128, 128, 128), (256, 128, 128))]
+        assert times == sorted(times)
+
+
+def test_more_devices_are_never_faster_than_their_share():
+    """P devices gain at most P, and on a large grid each doubling gains."""
+    one = model.best_ms("D3N7", (512, 512, 512))[0]
+    times = [model.best_ms("D3N7", (512, 512, 512), (1, p))[0] for p in (1, 2, 4, 8, 16)]
+    assert times[0] == one and times == sorted(times, reverse=True)
+    assert all(one / ms <= 2 ** i for i, ms in enumerate(times))
+
+
+def test_a_slower_link_costs_time(monkeypatch):
+    grid = (256, 256, 256)
+    before = model.sweep_ms("D3N7", grid, (1, 8)), model.sweep_ms("D3N7", grid)
+    monkeypatch.setitem(model.CONSTANTS, "link", model.CONSTANTS["link"]._replace(value=5.0))
+    after = model.sweep_ms("D3N7", grid, (1, 8)), model.sweep_ms("D3N7", grid)
+    assert after[0] > before[0] and after[1] == before[1]
+
+
+def test_a_device_without_pencils_is_refused():
+    assert model.best_ms("D3N7", (64, 64, 64), (1, 9)) is None
+    assert model.sweep_ms("D3N27", (64, 64, 64), (2, 2)) is None
+
+
+def test_the_stored_predictions_are_the_models():
+    rows = model.strong(grids=[(256, 256, 256), (512, 512, 512)], stencils=["D3N7"], devices=[1, 2, 8])
+    assert rows and all(row in STORED["results"] for row in rows)
+    assert STORED["constants"] == {name: c._asdict() for name, c in model.CONSTANTS.items()}
+
+
+def test_the_page_has_the_stored_predictions():
+    """Each line of both tables, so that nobody updates one without the other."""
+    strong = [r for r in STORED["results"] if r["kind"] == "predicted" and r["scaling"] == "strong"]
+    for stencil, grid in dict.fromkeys((r["stencil"], tuple(r["grid"])) for r in strong):
+        by_count = {r["devices"]: r for r in strong if (r["stencil"], tuple(r["grid"])) == (stencil, grid)}
+        cells = [f"{by_count[c]['ms']:.2f} ({by_count[c]['speedup']:.1f})" if c in by_count else ""
+                 for c in (2, 4, 8, 64)]
+        assert f"| {stencil}, {model.name_of(grid)} | {by_count[1]['ms']:.2f} | {' | '.join(cells)} |" in PAGE
+    for r in (r for r in STORED["results"] if r["scaling"] == "weak" and r["devices"] != 2):
+        assert f"{r['ms']:.2f} ({r['efficiency']:.2f})" in PAGE
+    for r in STORED["ratios"]:
+        assert re.search(rf"\| {r['n']}\^3 \| \S+ \| {r['measured']:.2f} \| \S+ \| {r['model']:.2f} \| "
+                         rf"\+{100 * r['error']:.0f}% \|", PAGE)
+    for r in STORED["cpu"]:
+        assert f"| {r['measured_ms']:.3f} | {r['predicted_ms']:.3f} |" in PAGE
+
+
+def test_the_page_says_what_is_predicted():
+    assert "No run has\nconfirmed a figure for more than two devices." in PAGE
+    for row in STORED["results"]:
+        assert row["kind"] == ("measured" if "source" in row else "predicted")
+        assert row["kind"] == "predicted" or row["devices"] <= 2
