@@ -49,7 +49,7 @@ static PetscErrorCode get_data(Mat factor, factor_data **data) {
 /* Reports errors with the kind of the factors. */
 static PetscErrorCode check(const factor_data *data, gsw_status status, const char *doing) {
     return gsw_petsc_check(
-        &data->place, status,
+        PETSC_COMM_SELF, &data->place, status,
         data->options.kind == GSW_IC0 ? PETSC_ERR_MAT_CH_ZRPVT : PETSC_ERR_MAT_LU_ZRPVT, doing);
 }
 
@@ -192,7 +192,8 @@ static PetscErrorCode solve_with(factor_data *data, gsw_factor *factor, int whic
     PetscCall(gsw_petsc_apply(&data->place, sweep, &with, b, x, &status));
     PetscCall(check(data, status, "solving"));
     /* A multiplication and an addition for every stored coefficient except the diagonal. */
-    PetscCall(PetscLogFlops((which < 0 ? 2.0 : 1.0) * (double)data->place.nonzeros));
+    PetscCall(
+        gsw_petsc_log_flops(&data->place, (which < 0 ? 2.0 : 1.0) * (double)data->place.nonzeros));
     PetscFunctionReturn(0);
 }
 

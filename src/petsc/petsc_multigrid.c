@@ -5,11 +5,15 @@
 
 typedef struct multigrid_data {
     gsw_multigrid_options options;
-    gsw_multigrid *multigrid;
+    gsw_multigrid *multigrid;               /* from make() */
+    gsw_distributed_multigrid *distributed; /* from make_distributed() */
 } multigrid_data;
 
 /* ---- Options ----------------------------------------------------------------------------------
  */
+
+/* The default of -pc_gridsweep_mg_coarsest_points. */
+enum { COARSEST_POINTS = 200 };
 
 /* The words of an option, by their numbers in the library, whose names end with "unknown". */
 enum { WORDS_MAX = 16 };
@@ -33,15 +37,41 @@ static word_list cycles(void) {
     return list;
 }
 
-static PetscErrorCode read_options(void *self, const char *prefix) {
+/* Refuses what gsw_distributed_multigrid_options cannot hold. */
+static PetscErrorCode check_distributed(const gsw_multigrid_options *o, MPI_Comm comm) {
+    PetscFunctionBegin;
+    PetscCheck(
+        o->cycle == GSW_CYCLE_V, comm, PETSC_ERR_SUP,
+        "-pc_gridsweep_mg_cycle %s: on several processes (matrices of type mpiaij) multigrid "
+        "has V cycles only",
+        gsw_cycle_name(o->cycle));
+    PetscCheck(o->smoother == GSW_SMOOTHER_AUTO || o->smoother == GSW_SMOOTHER_GS ||
+                   o->smoother == GSW_SMOOTHER_SYMGS || o->smoother == GSW_SMOOTHER_JACOBI,
+               comm, PETSC_ERR_SUP,
+               "-pc_gridsweep_mg_smoother %s: on several processes (matrices of type mpiaij) it is "
+               "auto, gs, symgs or jacobi",
+               gsw_smoother_name(o->smoother));
+    PetscCheck(o->cycle_type == GSW_F64, comm, PETSC_ERR_SUP,
+               "-pc_gridsweep_mg_precision f32: on several processes (matrices of type mpiaij) "
+               "multigrid works in f64 only");
+    PetscCheck(o->coarsest_points == COARSEST_POINTS, comm, PETSC_ERR_SUP,
+               "-pc_gridsweep_mg_coarsest_points %lld: on several processes (matrices of type "
+               "mpiaij) it is %d",
+               (long long)o->coarsest_points, COARSEST_POINTS);
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_Comm comm,
+                                   const char *prefix, PetscBool distributed) {
     static const char *const types[] = {"f64", "f32"}; /* in the order of gsw_dtype */
     multigrid_data *data = self;
     const word_list smoother = smoothers(), cycle = cycles();
     PetscInt choice[3] = {GSW_SMOOTHER_AUTO, GSW_CYCLE_V, GSW_F64};
-    PetscInt pre = 1, post = 1, coarsest = 200;
+    PetscInt pre = 1, post = 1, coarsest = COARSEST_POINTS;
     PetscReal theta = 0.25;
     PetscFunctionBegin;
-    PetscOptionsBegin(PETSC_COMM_SELF, prefix, "Multigrid of gridsweep", "PC");
+    (void)kind;
+    PetscOptionsBegin(comm, prefix, "Multigrid of gridsweep", "PC");
     PetscCall(PetscOptionsEList("-pc_gridsweep_mg_cycle", "Cycle", NULL, cycle.word, cycle.count,
                                 cycle.word[choice[1]], &choice[1], NULL));
     PetscCall(PetscOptionsEList("-pc_gridsweep_mg_smoother", "Smoother", NULL, smoother.word,
@@ -57,14 +87,13 @@ static PetscErrorCode read_options(void *self, const char *prefix) {
     PetscCall(PetscOptionsInt("-pc_gridsweep_mg_coarsest_points", "Points solved directly", NULL,
                               coarsest, &coarsest, NULL));
     PetscOptionsEnd();
-    PetscCheck(theta > 0 && theta <= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCheck(theta > 0 && theta <= 1, comm, PETSC_ERR_ARG_OUTOFRANGE,
                "-pc_gridsweep_mg_theta %g is not in (0, 1]", (double)theta);
-    PetscCheck(pre >= 1 && pre <= 1000 && post >= 1 && post <= 1000, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCheck(pre >= 1 && pre <= 1000 && post >= 1 && post <= 1000, comm, PETSC_ERR_ARG_OUTOFRANGE,
                "-pc_gridsweep_mg_pre_sweeps %" PetscInt_FMT
                " and -pc_gridsweep_mg_post_sweeps %" PetscInt_FMT " are not both in 1..1000",
                pre, post);
-    PetscCheck(coarsest >= 1 && coarsest <= 2000, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+    PetscCheck(coarsest >= 1 && coarsest <= 2000, comm, PETSC_ERR_ARG_OUTOFRANGE,
                "-pc_gridsweep_mg_coarsest_points %" PetscInt_FMT " is not in 1..2000", coarsest);
     data->options = (gsw_multigrid_options){.size = sizeof data->options,
                                             .smoother = (gsw_smoother)choice[0],
@@ -74,6 +103,8 @@ static PetscErrorCode read_options(void *self, const char *prefix) {
                                             .post_sweeps = (int)post,
                                             .theta = theta,
                                             .coarsest_points = coarsest};
+    if (distributed)
+        PetscCall(check_distributed(&data->options, comm));
     PetscFunctionReturn(0);
 }
 
@@ -94,17 +125,56 @@ static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *mat
     return gsw_multigrid_refactor(context, data->multigrid, matrix);
 }
 
+static gsw_status make_distributed(void *self, gsw_distributed_matrix *matrix, gsw_scope scope,
+                                   gsw_preconditioner **preconditioner) {
+    multigrid_data *data = self;
+    const gsw_distributed_multigrid_options options = {.size = sizeof options,
+                                                       .scope = scope,
+                                                       .smoother = data->options.smoother,
+                                                       .pre_sweeps = data->options.pre_sweeps,
+                                                       .post_sweeps = data->options.post_sweeps,
+                                                       .theta = data->options.theta};
+    gsw_status status = gsw_distributed_multigrid_create(matrix, &options, &data->distributed);
+    *preconditioner = gsw_distributed_multigrid_preconditioner(data->distributed);
+    return status;
+}
+
+/* Values that are no longer symmetric need a new hierarchy with the default smoother, as on one
+ * process: it was chosen for symmetric ones, and a refactor keeps it. */
+static gsw_status refill_distributed(void *self) {
+    multigrid_data *data = self;
+    gsw_distributed_multigrid_info info = {.size = sizeof info};
+    gsw_status status = gsw_distributed_multigrid_refactor(data->distributed);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_multigrid_get_info(data->distributed, &info);
+    if (status == GSW_SUCCESS && data->options.smoother == GSW_SMOOTHER_AUTO &&
+        info.smoother == GSW_SMOOTHER_GS && !info.symmetric)
+        status = GSW_ERROR_INVALID_ARGUMENT;
+    return status;
+}
+
 static void clear(void *self) {
     multigrid_data *data = self;
     gsw_multigrid_destroy(data->multigrid);
     data->multigrid = NULL;
+    gsw_distributed_multigrid_destroy(data->distributed);
+    data->distributed = NULL;
+}
+
+static int distributed_symmetric(const gsw_distributed_multigrid *multigrid) {
+    gsw_distributed_multigrid_info info = {.size = sizeof info};
+    return gsw_distributed_multigrid_get_info(multigrid, &info) == GSW_SUCCESS && info.symmetric;
 }
 
 static int symmetric(const void *self) {
     const multigrid_data *data = self;
     gsw_multigrid_info info = {.size = sizeof info};
+    if (data->options.pre_sweeps != data->options.post_sweeps)
+        return 0;
+    if (data->distributed)
+        return distributed_symmetric(data->distributed);
     return gsw_multigrid_get_info(data->multigrid, &info) == GSW_SUCCESS && info.symmetric &&
-           info.cycle != GSW_CYCLE_F && data->options.pre_sweeps == data->options.post_sweeps;
+           info.cycle != GSW_CYCLE_F;
 }
 
 /* ---- Report -----------------------------------------------------------------------------------
@@ -136,10 +206,28 @@ static PetscErrorCode view_level(const multigrid_data *data, int number, PetscVi
     PetscFunctionReturn(0);
 }
 
+static PetscErrorCode view_distributed(const multigrid_data *data, PetscViewer viewer) {
+    gsw_distributed_multigrid_info info = {.size = sizeof info};
+    PetscFunctionBegin;
+    if (gsw_distributed_multigrid_get_info(data->distributed, &info) != GSW_SUCCESS)
+        PetscFunctionReturn(0);
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer,
+        "%d levels, %d of them distributed, V cycle, smoother %s, f64, operator complexity "
+        "%.2f\n",
+        info.levels, info.distributed_levels, gsw_smoother_name(info.smoother),
+        info.operator_complexity));
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode view(const void *self, PetscViewer viewer) {
     const multigrid_data *data = self;
     gsw_multigrid_info info = {.size = sizeof info};
     PetscFunctionBegin;
+    if (data->distributed) {
+        PetscCall(view_distributed(data, viewer));
+        PetscFunctionReturn(0);
+    }
     if (gsw_multigrid_get_info(data->multigrid, &info) != GSW_SUCCESS)
         PetscFunctionReturn(0);
     PetscCall(PetscViewerASCIIPrintf(
@@ -159,9 +247,12 @@ static PetscErrorCode view(const void *self, PetscViewer viewer) {
 
 const gsw_petsc_kind gsw_petsc_multigrid = {.name = "mg",
                                             .size = sizeof(multigrid_data),
+                                            .pivot = PETSC_ERR_MAT_LU_ZRPVT,
                                             .read_options = read_options,
                                             .make = make,
                                             .refill = refill,
+                                            .make_distributed = make_distributed,
+                                            .refill_distributed = refill_distributed,
                                             .symmetric = symmetric,
                                             .view = view,
                                             .clear = clear};

@@ -7,37 +7,48 @@
  * Options are read, and the context is created, when the preconditioner is set up for a new matrix
  * or a new pattern. New values for the same pattern refill the existing preconditioner. Where the
  * pattern stays but the values need another preconditioner (multigrid: the matrix is no longer
- * symmetric), it is created anew. */
+ * symmetric), it is created anew.
+ *
+ * A matrix of type seqaij goes through petsc_place.h to the kind, one of type mpiaij through
+ * petsc_distributed.h. */
 #include "petsc_pc.h"
 #include <stdlib.h>
 #include <string.h>
-#include <petscdmda.h>
+#include "petsc_distributed.h"
 #include "petsc_kind.h"
+#include "petsc_layout.h"
 #include "petsc_multigrid.h"
 #include "petsc_place.h"
+#include "petsc_sweeps.h"
 
 /* All values of -pc_gridsweep_type, the default first. */
-static const gsw_petsc_kind *const kinds[] = {&gsw_petsc_multigrid};
+static const gsw_petsc_kind *const kinds[] = {&gsw_petsc_multigrid, &gsw_petsc_ilu,
+                                              &gsw_petsc_icc,       &gsw_petsc_dilu,
+                                              &gsw_petsc_sor,       &gsw_petsc_jacobi};
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 
 /* The data attached to a preconditioner. */
 typedef struct pc_data {
     gsw_petsc_place place;
-    const gsw_petsc_kind *kind; /* NULL: not set up */
-    void *self;                 /* of the kind */
-    gsw_preconditioner *preconditioner;
-    PetscObjectId matrix;     /* the matrix of its set-up */
-    PetscObjectState pattern; /* and the state of its nonzero pattern */
+    const gsw_petsc_kind *kind;         /* NULL: not set up */
+    void *self;                         /* of the kind */
+    gsw_scope scope;                    /* of a matrix of type mpiaij */
+    gsw_petsc_distributed *distributed; /* of a matrix of type mpiaij, else NULL */
+    gsw_preconditioner *preconditioner; /* belongs to `self`, where there is a `distributed` */
+    PetscObjectId matrix;               /* the matrix of its set-up */
+    PetscObjectState pattern;           /* and the state of its nonzero pattern */
 } pc_data;
 
 /* ---- Life -------------------------------------------------------------------------------------
  */
 
 static void clear(pc_data *data) {
-    gsw_preconditioner_destroy(data->preconditioner);
+    if (!data->distributed)
+        gsw_preconditioner_destroy(data->preconditioner);
     if (data->self)
         data->kind->clear(data->self);
     free(data->self);
+    gsw_petsc_distributed_close(data->distributed);
     gsw_petsc_place_close(&data->place);
     memset(data, 0, sizeof *data);
 }
@@ -64,67 +75,35 @@ static PetscErrorCode destroy(PC pc) {
 /* ---- Set-up -----------------------------------------------------------------------------------
  */
 
-static PetscErrorCode read_kind(const char *prefix, const gsw_petsc_kind **kind) {
+static PetscErrorCode read_kind(MPI_Comm comm, const char *prefix, const gsw_petsc_kind **kind,
+                                gsw_scope *scope) {
+    static const char *const scopes[] = {"local", "global"}; /* in the order of gsw_scope */
     const char *names[KINDS];
-    PetscInt choice = 0;
+    PetscInt choice = 0, reach = GSW_SCOPE_GLOBAL;
     PetscFunctionBegin;
     for (int k = 0; k < KINDS; k++)
         names[k] = kinds[k]->name;
-    PetscOptionsBegin(PETSC_COMM_SELF, prefix, "Preconditioner of gridsweep", "PC");
+    PetscOptionsBegin(comm, prefix, "Preconditioner of gridsweep", "PC");
     PetscCall(PetscOptionsEList("-pc_gridsweep_type", "Which preconditioner", NULL, names, KINDS,
                                 names[choice], &choice, NULL));
+    PetscCall(PetscOptionsEList("-pc_gridsweep_scope", "The whole grid, or each process alone",
+                                NULL, scopes, 2, scopes[reach], &reach, NULL));
     PetscOptionsEnd();
     *kind = kinds[choice];
+    *scope = (gsw_scope)reach;
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode check_matrix(PC pc, Mat matrix, const gsw_petsc_kind *kind) {
-    PetscMPIInt processes;
-    PetscBool serves;
+/* *distributed: the matrix is of type mpiaij. */
+static PetscErrorCode check_matrix(MPI_Comm comm, Mat matrix, PetscBool *distributed) {
+    PetscBool sequential;
     MatType type;
     PetscFunctionBegin;
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &processes));
-    PetscCheck(processes == 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-               "-pc_gridsweep_type %s works on one process, and there are %d: use it in the "
-               "blocks, with -pc_type bjacobi -sub_pc_type gridsweep",
-               kind->name, (int)processes);
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)matrix, MATSEQAIJ, &serves));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)matrix, MATSEQAIJ, &sequential));
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)matrix, MATMPIAIJ, distributed));
     PetscCall(MatGetType(matrix, &type));
-    PetscCheck(serves, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "-pc_type gridsweep takes matrices of type seqaij, not %s", type);
-    PetscFunctionReturn(0);
-}
-
-/* Finds the grid of a DM that is a DMDA with one unknown per point and as many points as the matrix
- * has rows. Otherwise grid->nx stays 0. */
-static PetscErrorCode grid_of(DM dm, PetscInt rows, gsw_grid *grid) {
-    PetscInt nx, ny, nz, unknowns;
-    PetscBool regular;
-    PetscFunctionBegin;
-    if (!dm)
-        PetscFunctionReturn(0);
-    PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &regular));
-    if (!regular)
-        PetscFunctionReturn(0);
-    PetscCall(DMDAGetInfo(dm, NULL, &nx, &ny, &nz, NULL, NULL, NULL, &unknowns, NULL, NULL, NULL,
-                          NULL, NULL));
-    if (unknowns == 1 && (PetscInt64)nx * ny * nz == rows)
-        *grid = (gsw_grid){nx, ny, nz};
-    PetscFunctionReturn(0);
-}
-
-/* The grid of the preconditioner's DM, or of the matrix's. */
-static PetscErrorCode find_grid(PC pc, Mat matrix, gsw_grid *grid) {
-    PetscInt rows;
-    DM dm;
-    PetscFunctionBegin;
-    PetscCall(MatGetSize(matrix, &rows, NULL));
-    PetscCall(PCGetDM(pc, &dm));
-    PetscCall(grid_of(dm, rows, grid));
-    if (grid->nx > 0)
-        PetscFunctionReturn(0);
-    PetscCall(MatGetDM(matrix, &dm));
-    PetscCall(grid_of(dm, rows, grid));
+    PetscCheck(sequential || *distributed, comm, PETSC_ERR_SUP,
+               "-pc_type gridsweep takes matrices of type seqaij or mpiaij, not %s", type);
     PetscFunctionReturn(0);
 }
 
@@ -138,26 +117,50 @@ static gsw_status refill(void *user, const gsw_matrix *matrix) {
     return data->kind->refill(data->self, data->place.context, matrix);
 }
 
-static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
-    const gsw_petsc_kind *kind;
-    gsw_grid grid = {0};
+static PetscErrorCode make_sequential(PC pc, pc_data *data, Mat matrix, const char *prefix) {
+    gsw_grid grid;
     gsw_status status;
+    DM dm;
+    PetscFunctionBegin;
+    PetscCall(gsw_petsc_find_dmda(pc, matrix, &dm, &grid));
+    PetscCall(
+        gsw_petsc_place_open(&data->place, prefix, "pc_gridsweep", matrix, dm ? &grid : NULL));
+    PetscCall(gsw_petsc_take_matrix(&data->place, matrix, make, data, &status));
+    PetscCall(gsw_petsc_check(PETSC_COMM_SELF, &data->place, status, data->kind->pivot,
+                              "making the preconditioner"));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode make_distributed(PC pc, pc_data *data, Mat matrix) {
+    gsw_status status;
+    PetscFunctionBegin;
+    PetscCall(gsw_petsc_distributed_open(&data->place, pc, matrix, &data->distributed));
+    status =
+        data->kind->make_distributed(data->self, gsw_petsc_distributed_matrix(data->distributed),
+                                     data->scope, &data->preconditioner);
+    PetscCall(gsw_petsc_check(PetscObjectComm((PetscObject)pc), &data->place, status,
+                              data->kind->pivot, "making the preconditioner"));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
+    MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+    const gsw_petsc_kind *kind = kinds[0];
     const char *prefix;
+    PetscBool distributed;
     PetscFunctionBegin;
     clear(data);
     PetscCall(PCGetOptionsPrefix(pc, &prefix));
-    PetscCall(read_kind(prefix, &kind));
-    PetscCall(check_matrix(pc, matrix, kind));
+    PetscCall(read_kind(comm, prefix, &kind, &data->scope));
+    PetscCall(check_matrix(comm, matrix, &distributed));
     data->self = calloc(1, kind->size);
     PetscCheck(data->self, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a preconditioner");
     data->kind = kind;
-    PetscCall(kind->read_options(data->self, prefix));
-    PetscCall(find_grid(pc, matrix, &grid));
-    PetscCall(gsw_petsc_place_open(&data->place, prefix, "pc_gridsweep", matrix,
-                                   grid.nx > 0 ? &grid : NULL));
-    PetscCall(gsw_petsc_take_matrix(&data->place, matrix, make, data, &status));
-    PetscCall(
-        gsw_petsc_check(&data->place, status, PETSC_ERR_MAT_LU_ZRPVT, "making the preconditioner"));
+    PetscCall(kind->read_options(kind, data->self, comm, prefix, distributed));
+    if (distributed)
+        PetscCall(make_distributed(pc, data, matrix));
+    else
+        PetscCall(make_sequential(pc, data, matrix, prefix));
     PetscCall(PetscObjectGetId((PetscObject)matrix, &data->matrix));
     PetscCall(MatGetNonzeroState(matrix, &data->pattern));
     PetscFunctionReturn(0);
@@ -183,13 +186,17 @@ static PetscErrorCode set_up(PC pc) {
     PetscCall(get_data(pc, &data));
     PetscCall(PCGetOperators(pc, NULL, &matrix));
     PetscCall(is_known(data, matrix, &known));
-    if (known)
+    if (known && data->distributed) {
+        PetscCall(gsw_petsc_distributed_refill(data->distributed, &data->place, matrix));
+        status = data->kind->refill_distributed(data->self);
+    } else if (known) {
         PetscCall(gsw_petsc_take_matrix(&data->place, matrix, refill, data, &status));
+    }
     if (status == GSW_ERROR_INVALID_ARGUMENT)
         PetscCall(make_anew(pc, data, matrix));
     else
-        PetscCall(gsw_petsc_check(&data->place, status, PETSC_ERR_MAT_LU_ZRPVT,
-                                  "taking new values into the preconditioner"));
+        PetscCall(gsw_petsc_check(PetscObjectComm((PetscObject)pc), &data->place, status,
+                                  data->kind->pivot, "taking new values into the preconditioner"));
     PetscFunctionReturn(0);
 }
 
@@ -209,7 +216,8 @@ static PetscErrorCode apply(PC pc, Vec b, Vec x) {
     PetscCheck(data->preconditioner, PETSC_COMM_SELF, PETSC_ERR_ORDER,
                "set up the preconditioner before you apply it");
     PetscCall(gsw_petsc_apply(&data->place, apply_to, data, b, x, &status));
-    PetscCall(gsw_petsc_check(&data->place, status, PETSC_ERR_LIB, "applying the preconditioner"));
+    PetscCall(gsw_petsc_check(PETSC_COMM_SELF, &data->place, status, PETSC_ERR_LIB,
+                              "applying the preconditioner"));
     PetscFunctionReturn(0);
 }
 
@@ -236,6 +244,8 @@ static PetscErrorCode view(PC pc, PetscViewer viewer) {
                                      data->kind->name, (long long)data->place.grid.nx,
                                      (long long)data->place.grid.ny, (long long)data->place.grid.nz,
                                      gsw_stencil_name(&data->place.stencil)));
+    if (data->distributed)
+        PetscCall(gsw_petsc_distributed_view(data->distributed, data->scope, viewer));
     PetscCall(data->kind->view(data->self, viewer));
     PetscCall(gsw_petsc_place_view(&data->place, viewer));
     PetscFunctionReturn(0);

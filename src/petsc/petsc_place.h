@@ -27,17 +27,32 @@ typedef struct gsw_petsc_place {
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points, nonzeros;
-    double *b, *x; /* with CUDA: buffers of the vectors */
+    double *b, *x; /* with CUDA: buffers of vectors on the host, or NULL */
+    int on_gpu;    /* with CUDA: shares the GPU and the stream of a PETSc matrix of type
+                      seqaijcusparse */
+    int device;    /* the number of that GPU */
+    void *stream;  /* and the stream of the context */
 } gsw_petsc_place;
 
-/* Turns a status into a PETSc error with gridsweep's reason. `pivot` is the error for a bad pivot;
- * `doing` names the step that failed. */
-PetscErrorCode gsw_petsc_check(const gsw_petsc_place *place, gsw_status status,
+/* Turns a status into a PETSc error with gridsweep's reason. `comm` has the processes that call it
+ * with the same status, and the first one prints. `pivot` is the error for a bad pivot; `doing`
+ * names the step that failed. */
+PetscErrorCode gsw_petsc_check(MPI_Comm comm, const gsw_petsc_place *place, gsw_status status,
                                PetscErrorCode pivot, const char *doing);
 
-/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads with the prefix, creates a context, and
- * finds grid and stencil of a matrix of type seqaij. `known` is the grid where no option names one;
- * NULL: the grid is found. The place must be closed after an error, too. */
+/* Reads -FAMILY_grid, -FAMILY_backend and -FAMILY_threads with the prefix. The backend in *context
+ * is the default; grid->nx stays 0 where no grid is given. */
+PetscErrorCode gsw_petsc_read_place(MPI_Comm comm, const char *prefix, const char *family,
+                                    gsw_context_options *context, gsw_grid *grid);
+
+/* Creates the place's context. */
+PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, const char *family,
+                                      const gsw_context_options *options);
+
+/* Does both for a matrix of type seqaij or seqaijcusparse, and finds its grid and stencil. `known`
+ * is the grid where no option names one; NULL: the grid is found. On a GPU the context takes
+ * PETSc's stream, or CUDA's default stream where PETSc's is non-blocking. The place must be closed
+ * after an error, too. */
 PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, const char *family,
                                     Mat matrix, const gsw_grid *known);
 void gsw_petsc_place_close(gsw_petsc_place *place);
@@ -51,10 +66,14 @@ typedef gsw_status (*gsw_petsc_take_fn)(void *user, const gsw_matrix *matrix);
 PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_petsc_take_fn take,
                                      void *user, gsw_status *status);
 
-/* *status = apply(user, b, x), with the values of PETSc's vectors in the memory of the place. */
+/* *status = apply(user, b, x), with the values of PETSc's vectors in the memory of the place.
+ * Vectors on the place's GPU are used where they lie, and the work is queued there. */
 typedef gsw_status (*gsw_petsc_apply_fn)(void *user, const double *b, double *x);
 PetscErrorCode gsw_petsc_apply(gsw_petsc_place *place, gsw_petsc_apply_fn apply, void *user, Vec b,
                                Vec x, gsw_status *status);
+
+/* Reports operations to PETSc's log, as those of the CPU or of the GPU. */
+PetscErrorCode gsw_petsc_log_flops(const gsw_petsc_place *place, double flops);
 
 /* Prints "backend cpu, threads 1, NAME". */
 PetscErrorCode gsw_petsc_place_view(const gsw_petsc_place *place, PetscViewer viewer);

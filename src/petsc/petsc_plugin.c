@@ -2,25 +2,35 @@
  *
  * PETSc loads this library when a program is started with -dll_prepend PATH, and calls the function
  * at the end of this file. Only PETSc's public headers are used. The matrix must be a grid in
- * natural order and of type seqaij, so each process works on its own. There are two ways to use it:
+ * natural order, or that of a DMDA. There are two ways to use it:
  *
  * 1. -pc_factor_mat_solver_type gridsweep: PCILU and PCICC factorise and solve here, alone or below
- *    PCBJACOBI, PCASM and PCMG (petsc_factor.c).
+ *    PCBJACOBI, PCASM and PCMG (petsc_factor.c). The matrix is of type seqaij or seqaijcusparse, so
+ *    each process works on its own.
  *
  * 2. -pc_type gridsweep: a preconditioner of gridsweep's own (petsc_pc.c), which the option
  *    -pc_gridsweep_type names:
- *      mg  multigrid, for one process; on several, use it in the blocks of PCBJACOBI
+ *      mg                           multigrid, for one process; on several, use it in the blocks of
+ *                                   PCBJACOBI (petsc_multigrid.c)
+ *      ilu, icc, dilu, sor, jacobi  the library's factors, for matrices of type mpiaij, too
+ *                                   (petsc_sweeps.c, petsc_distributed.c)
  *
  * Options, each after the prefix of the preconditioner (such as -sub_). These options choose where
  * each way works. They begin with -mat_gridsweep for the first and -pc_gridsweep for the second:
  *   _grid NXxNYxNZ         the grid, where the matrix does not determine it. The second way takes
  *                          it from a DMDA, if the preconditioner or the matrix has one
- *   _backend cpu|cuda|auto with cuda, b and x are copied for every solve
+ *   _backend cpu|cuda|auto the default is cpu, and auto for matrices on the GPU (aijcusparse). With
+ *                          cuda and a matrix on the host, b and x are copied for every solve
  *   _threads N             CPU threads; 0: as many as OpenMP offers. The default is 1, because
  *                          programs under MPI run one process per core
  *
  * The first way:
  *   -mat_gridsweep_factor_type f64|f32   how coefficients are stored; b and x are always f64
+ *
+ * Factors of the second way:
+ *   -pc_gridsweep_scope global|local     of mpiaij: the whole grid, or the own rows alone (global)
+ *   -pc_gridsweep_sor_omega W            relaxation of sor; 0 < W < 2 (1)
+ *   -pc_gridsweep_wait_limit S           of mpiaij: seconds that a process waits for another (60)
  *
  * Multigrid; the meanings are those of `gridsweep solve` (--mg-cycle and so on):
  *   -pc_gridsweep_mg_cycle V|F|W         the cycle (V)
