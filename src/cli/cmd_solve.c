@@ -9,9 +9,11 @@
 #include "common/multigrid.h"
 #include "common/output.h"
 #include "common/place.h"
+#include "common/processes.h"
 #include "common/progress.h"
-#include "common/result.h"
 #include "solve_auto.h"
+#include "solve_distributed.h"
+#include "solve_report.h"
 
 /* Everything that a solve owns. */
 typedef struct solve_job {
@@ -235,11 +237,7 @@ static int change(const cli_options *options, solve_job *job, const cli_next *ne
                   const cli_watch *watch) {
     gsw_context *context = job->place.run;
     char why[sizeof job->message + 64];
-    if (watch->stagnates)
-        (void)snprintf(why, sizeof why, "multigrid stagnates at %.1e after %lld iterations",
-                       job->result.residual, (long long)job->result.iterations);
-    else
-        (void)snprintf(why, sizeof why, "%s: %s", gsw_method_name(job->method), job->message);
+    cli_stopped_because(watch, job->method, &job->result, job->message, why, sizeof why);
     gsw_status status = GSW_SUCCESS;
     if (next->factor)
         status = change_to_factor(job, next->method);
@@ -254,17 +252,6 @@ static int change(const cli_options *options, solve_job *job, const cli_next *ne
     return CLI_OK;
 }
 
-/* Says how the last attempt ended, where it did not end well. */
-static int conclude(const cli_options *options, const solve_job *job) {
-    const gsw_context *context = job->place.run;
-    if (job->status == GSW_SUCCESS)
-        return CLI_OK;
-    if (job->status != GSW_ERROR_NOT_CONVERGED)
-        return cli_status(options, context, job->status, cli_input_source(&job->input));
-    cli_error(options, "not converged: %s; the solution is the last iterate", job->message);
-    return CLI_NOT_CONVERGED;
-}
-
 /* Attempts until one converges or there is nothing else to try. */
 static int iterate_all(const cli_options *options, solve_job *job) {
     cli_watch watch;
@@ -273,86 +260,36 @@ static int iterate_all(const cli_options *options, solve_job *job) {
         const cli_next next = cli_auto_next(options, &job->automatic, job->method,
                                             job->levels != NULL, job->status, &watch);
         if (!next.again || job->result.iterations >= options->max_iter)
-            return conclude(options, job);
+            return cli_solve_conclude(options, job->place.run, cli_input_source(&job->input),
+                                      job->status, job->message);
         int code = change(options, job, &next, &watch);
         if (code != CLI_OK)
             return code;
     }
 }
 
-static void report(const cli_options *options, const solve_job *job) {
-    const gsw_krylov_result *result = &job->result;
-    cli_field(options, "setup", "%.3f ms to %s the system", job->setup_ms,
-              options->file != NULL ? "read" : "generate");
-    cli_print_transfer(options, &job->arrays);
-    if (job->preconditioner != NULL)
-        cli_field(options, "factor", "%.3f ms", job->factor_ms);
-    cli_field(options, "solve", "%.3f ms", result->solve_ms);
-    if (options->nullspace == GSW_NULLSPACE_CONSTANT)
-        cli_field(options, "nullspace", "constant; %.3g of b left out", result->removed);
-    cli_field(options, "iterations", "%lld", (long long)result->iterations);
-    cli_field(options, "residual", "%.3e (true, relative)", result->residual);
-    cli_print(options, "%s in %lld iteration%s\n",
-              result->converged ? "converged" : "not converged", (long long)result->iterations,
-              result->iterations == 1 ? "" : "s");
-}
-
-static cJSON *make_json(const cli_options *options, const solve_job *job) {
-    cli_result result = cli_result_init(job->place.run, &job->input.matrix);
-    result.dtype = "f64";
-    if (job->preconditioner != NULL)
-        result.factor_dtype = stored_dtype(options, job);
-    result.method = gsw_method_name(job->method);
-    result.precond = gsw_preconditioner_name(job->preconditioner);
-    result.iterations = job->result.iterations;
-    result.converged = job->result.converged;
-    result.residual = job->result.residual;
-    result.setup_ms = job->setup_ms;
-    result.factor_ms = job->preconditioner != NULL ? job->factor_ms : NAN;
-    result.upload_ms = job->arrays.upload_ms;
-    result.download_ms = job->arrays.download_ms;
-    result.solve_ms = job->result.solve_ms;
-    cJSON *json = cli_json(options);
-    cli_add_result(json, &result, CLI_SOLVE);
-    cli_add_text(json, "file", options->file);
-    cli_add_text(json, "problem", options->problem);
-    cJSON_AddNumberToObject(json, "rows", (double)job->input.rows);
-    cJSON_AddNumberToObject(json, "nonzeros", (double)job->input.nonzeros);
-    cJSON_AddNumberToObject(json, "rtol", options->rtol);
-    cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(job->levels));
-    cJSON_AddItemToObject(json, "auto", cli_auto_json(&job->automatic));
-    cli_add_number(json, "removed",
-                   options->nullspace == GSW_NULLSPACE_CONSTANT ? job->result.removed : NAN);
-    cJSON_AddBoolToObject(json, "stagnated", job->result.stagnated != 0);
-    cJSON_AddStringToObject(json, "status", gsw_status_name(job->status));
-    cJSON_AddItemToObject(json, "history", cli_history_json(&job->history));
-    cli_add_text(json, "message", job->message[0] != '\0' ? job->message : NULL);
-    return json;
-}
-
-/* Whether the method itself ended, with or without success, so that there is a result to report. */
-static bool method_ended(gsw_status status) {
-    return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||
-           status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
-}
-
-/* The JSON, and the solution where there is one. */
-static int write_outputs(const cli_options *options, const solve_job *job, bool solved) {
-    cli_outputs outputs = {0};
-    cJSON *json = NULL;
-    int code = CLI_OK;
-    if (solved && options->out != NULL)
-        code = cli_stage_vector(options, job->place.host, &outputs, options->out, job->x,
-                                job->input.rows, "solution x of A x = b by gridsweep solve");
-    if (code == CLI_OK && options->json != NULL) {
-        json = make_json(options, job);
-        code = cli_stage_json(options, &outputs, options->json, json);
-    }
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
-    cJSON_Delete(json);
-    return code;
+/* What the result's text and files are about. */
+static cli_solved summary(const cli_options *options, const solve_job *job, bool solved) {
+    return (cli_solved){
+        .context = job->place.run,
+        .host = job->place.host,
+        .input = &job->input,
+        .automatic = &job->automatic,
+        .levels = job->levels,
+        .history = &job->history,
+        .result = &job->result,
+        .method = gsw_method_name(job->method),
+        .precond = gsw_preconditioner_name(job->preconditioner),
+        .factor_dtype = job->preconditioner != NULL ? stored_dtype(options, job) : NULL,
+        .setup_ms = job->setup_ms,
+        .factor_ms = job->factor_ms,
+        .upload_ms = job->arrays.upload_ms,
+        .download_ms = job->arrays.download_ms,
+        .x = solved ? job->x : NULL,
+        .status = job->status,
+        .message = job->message,
+        .scope = cli_given(options, OPT_SCOPE) ? gsw_scope_name((gsw_scope)options->scope) : NULL,
+        .boxes = {1, 1, 1}};
 }
 
 /* Refuses options that would do nothing. */
@@ -364,7 +301,8 @@ static int check_options(const cli_options *options) {
     if (cli_given(options, OPT_RESTART) && cli_solve_method(options) != (int)GSW_GMRES)
         return cli_usage(options, "--restart is for --method gmres, not for --method %s",
                          cli_solve_method_name(options));
-    return cli_check_multigrid(options);
+    int code = cli_check_multigrid(options);
+    return code == CLI_OK ? cli_check_processes(options) : code;
 }
 
 /* Iterates and reports the result. */
@@ -379,18 +317,21 @@ static int solve(const cli_options *options, solve_job *job) {
     bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
     if (solved)
         other = cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
-    if (other != CLI_OK || !method_ended(job->status))
+    if (other != CLI_OK || !cli_method_ended(job->status))
         return other != CLI_OK ? other : code;
+    const cli_solved result = summary(options, job, solved);
     if (solved)
-        report(options, job);
-    other = write_outputs(options, job, solved);
+        cli_solve_report(options, &result);
+    other = cli_solve_write(options, &result);
     return other != CLI_OK ? other : code;
 }
 
 int cmd_solve(const cli_options *options) {
     solve_job job = {.result.size = sizeof job.result};
-    cli_auto_start(options, &job.automatic);
     int code = check_options(options);
+    if (code == CLI_OK && cli_processes() > 1)
+        return cli_solve_distributed(options);
+    cli_auto_start(options, &job.automatic);
     if (code == CLI_OK)
         code = cli_check_outputs(options);
     if (code == CLI_OK)

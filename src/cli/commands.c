@@ -49,7 +49,8 @@ static const cli_option_id solve_options[] = {
     OPT_GRID,         OPT_X0,          OPT_NULLSPACE,    OPT_RESTART,
     OPT_OMEGA,        OPT_PIVOT_SHIFT, OPT_NORM,         OPT_MG_CYCLE,
     OPT_MG_SMOOTHER,  OPT_MG_THETA,    OPT_MG_INFO,      OPT_FACTOR_PRECISION,
-    OPT_MG_PRECISION, OPT_DEVICE,      OPT_END};
+    OPT_MG_PRECISION, OPT_SCOPE,       OPT_OVERLAP,      OPT_BOXES,
+    OPT_WAIT_LIMIT,   OPT_DEVICE,      OPT_END};
 static const cli_option_id sptrsv_options[] = {
     OPT_PROBLEM,       OPT_PART,    OPT_TRANSPOSE, OPT_RHS,    OPT_ALGORITHM, OPT_BACKEND,
     OPT_THREADS,       OPT_OUT,     OPT_JSON,      OPT_QUIET,  OPT_STENCIL,   OPT_GRID,
@@ -85,6 +86,9 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,
                                               OPT_BENCH_THREADS,
+                                              OPT_SCOPE,
+                                              OPT_BOXES,
+                                              OPT_WAIT_LIMIT,
                                               OPT_DEVICE,
                                               OPT_END};
 
@@ -116,13 +120,19 @@ const cli_command cli_commands[] = {
      "--backend auto the CPU does what the GPU cannot do; the line 'backend' says so. The "
      "command reports the times of set-up (reading or generating the system), copies to and from "
      "a GPU, factorisation and solve separately. It also writes the JSON if the iteration does "
-     "not converge or breaks down; 'status' and 'message' then give the reason.",
+     "not converge or breaks down; 'status' and 'message' then give the reason.\n"
+     "Under a launcher such as mpirun the processes solve the system together on the CPU. Each has "
+     "one box of the grid. The first process reads or generates the system, distributes it, "
+     "collects the solution, and prints. There auto is ic0 with cg for a symmetric matrix, and "
+     "ilu0 with bicgstab for others. If a process stops answering, the others end with exit code 5 "
+     "after --wait-limit.",
      "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
      "gridsweep solve --problem hpcg:64x64x64 --precond mg --method richardson\n"
      "gridsweep generate --problem convection:64x64x64 --out A.mtx\n"
      "gridsweep solve A.mtx\n"
-     "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx\n",
+     "gridsweep solve A.mtx --rhs random:1 --rtol 1e-10 --out x.mtx\n"
+     "mpirun -n 4 gridsweep solve --problem lognormal:64x64x64\n",
      "FILE.mtx", solve_options, SOLVE_COMMON, cmd_solve},
     {"sptrsv", "solve one triangular system exactly",
      "(FILE.mtx | --problem NAME:NXxNYxNZ) --part lower|upper [OPTION]...",
@@ -190,21 +200,22 @@ const cli_command cli_commands[] = {
      "from x = 0. --compare adds the same method with other libraries: cusparse on the GPU, "
      "petsc on one core. These take the preconditioners of --precond. petsc-gamg, hypre-pfmg, "
      "hypre-smg and hypre-boomeramg bring their own multigrid and take cg and bicgstab. They run "
-     "on the CPU, or on the GPU if hypre was built for it. Each of them tries several settings "
-     "first and keeps the fastest; the line below its result names them.\n"
+     "on the CPU, or on the GPU if hypre was built for it. Each keeps the fastest of several "
+     "settings; the line below its result names them.\n"
      "'before' is the time of the work that a matrix's pattern needs once: allocations and "
      "analyses. 'factor' is the time to compute the preconditioner from the values, in memory "
      "that is already allocated. Every run sets up multigrid, gridsweep's and others', from "
      "nothing. 'solve' is the time of the iterations, and 'total' is 'factor' + 'solve'. Times "
-     "are medians by the host's clock around calls that wait for the device; the data is in device "
-     "memory.\n"
+     "are medians by the host's clock around calls that wait for the device.\n"
      "The residual is the true one, computed apart from all solvers. Marks behind it: * means "
      "not converged; ! means that the method reports convergence, but the residual misses "
      "--rtol; ~ means the same, by less than a factor of 10.\n"
      "'matrix' is the input of the solver: the arrays of the stencil or a CSR. 'pre' is the "
      "precision of the stored preconditioner. 'iter.' is the number of iterations, 'per it.' the "
-     "time of the solve per iteration. 'total x' is the total relative to the first line, '+bef. "
+     "time of one. 'total x' is the total relative to the first line, '+bef. "
      "x' the same with 'before'.\n"
+     "Under mpirun --whole-solve times solves of all processes together. Barriers surround the "
+     "times. All else needs one process.\n"
      "With --hpcg the command times sets of --max-iter (default: 50) CG iterations on HPCG's "
      "27-point matrix, on each grid, from x = 0 in f64. --rtol stops a set earlier. The "
      "preconditioner is HPCG's: a V cycle of four levels with injection. One step of symmetric "
@@ -212,7 +223,7 @@ const cli_command cli_commands[] = {
      "level. 'GFLOP/s' is HPCG's count of operations divided by the time of a set. 'rated' adds "
      "a tenth of the hierarchy's set-up to each set, which is HPCG's rule. 'error' is the "
      "largest relative difference of the first residual norms from those of plain serial loops. "
-     "These are not official HPCG results, because the command uses the structure of the grid.",
+     "These are not official HPCG results.",
      "gridsweep bench\n"
      "gridsweep bench --stencil D3N7 --size 64,60x220x85 --precision f64,f32\n"
      "gridsweep bench --part lower --algorithm line,pencil --json b.json\n"
@@ -223,6 +234,7 @@ const cli_command cli_commands[] = {
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --compare petsc\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"
+     "mpirun -n 2 gridsweep bench --whole-solve --problem hpcg:64x64x64\n"
      "gridsweep bench --hpcg --size 64,104\n",
      NULL, bench_options, BENCH_COMMON, cmd_bench},
     {"help", "show the help of a command", "[COMMAND]",

@@ -91,6 +91,15 @@ cli_next cli_auto_next(const cli_options *options, const cli_auto *automatic, gs
                       .method = indefinite ? GSW_BICGSTAB : method};
 }
 
+void cli_stopped_because(const cli_watch *watch, gsw_method method, const gsw_krylov_result *result,
+                         const char *message, char *why, size_t size) {
+    if (watch->stagnates)
+        (void)snprintf(why, size, "multigrid stagnates at %.1e after %lld iterations",
+                       result->residual, (long long)result->iterations);
+    else
+        (void)snprintf(why, size, "%s: %s", gsw_method_name(method), message);
+}
+
 void cli_auto_fall_back(const cli_options *options, cli_auto *automatic, const char *precond,
                         gsw_method method, const char *why) {
     (void)snprintf(automatic->fallback, sizeof automatic->fallback, "%s with %s: %s", precond,

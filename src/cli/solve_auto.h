@@ -59,6 +59,10 @@ typedef struct cli_next {
 cli_next cli_auto_next(const cli_options *options, const cli_auto *automatic, gsw_method method,
                        bool multigrid, gsw_status status, const cli_watch *watch);
 
+/* Why an attempt ended that is followed by another one. */
+void cli_stopped_because(const cli_watch *watch, gsw_method method, const gsw_krylov_result *result,
+                         const char *message, char *why, size_t size);
+
 /* The line about it: "precond with method: why", kept for the JSON as well. */
 void cli_auto_fall_back(const cli_options *options, cli_auto *automatic, const char *precond,
                         gsw_method method, const char *why);

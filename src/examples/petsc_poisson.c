@@ -10,8 +10,8 @@
  *   ./petsc_poisson -ksp_type cg -ksp_view \
  *       -dll_prepend PATH/libgridsweep_petsc.so -pc_type gridsweep -pc_gridsweep_mg_cycle F
  *
- *   mpiexec -n 2 ./petsc_poisson -ksp_type cg -pc_type bjacobi -sub_pc_type icc \
- *       -dll_prepend PATH/libgridsweep_petsc.so -sub_pc_factor_mat_solver_type gridsweep
+ *   mpiexec -n 2 ./petsc_poisson -ksp_type cg -ksp_view \
+ *       -dll_prepend PATH/libgridsweep_petsc.so -pc_type gridsweep -pc_gridsweep_type icc
  *
  * -da_grid_x N, -da_grid_y N and -da_grid_z N change the grid. */
 #include <petscdmda.h>

@@ -5,6 +5,7 @@
  * (trial.h), its results are shown and written (report.h), and it is freed before the next. */
 #include "bench.h"
 #include <stdlib.h>
+#include "common/processes.h"
 #include "contestant.h"
 #include "hpcg.h"
 #include "report.h"
@@ -13,6 +14,7 @@
 #include "symgs.h"
 #include "trial.h"
 #include "whole.h"
+#include "whole_distributed.h"
 
 typedef struct bench_run {
     bench_plan plan;
@@ -80,7 +82,8 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
             code = run_contestant(options, run, &sites->site[j], work, &list[i], rows, &used);
             if (together)
                 continue;
-            written = bench_report_rows(options, &run->report, rows, used);
+            written =
+                cli_processes_agree(options, bench_report_rows(options, &run->report, rows, used));
             used = 0;
             if (code == CLI_OK)
                 code = written;
@@ -96,7 +99,8 @@ static int run_case(const cli_options *options, bench_run *run, const bench_item
                                               &bench_whole, &bench_hpcg}; /* of bench_part */
     const bench_site *site = &run->sites.site[0];
     bench_contestant list[BENCH_CONTESTANTS_MAX];
-    bench_case work = {.task = tasks[item->part], .mode = run->plan.mode};
+    bench_case work = {.task = cli_processes() > 1 ? &bench_whole_distributed : tasks[item->part],
+                       .mode = run->plan.mode};
     int code = work.task->make(options, &run->plan, site, &run->system, item, &work);
     if (code == CLI_OK && work.mode == MODE_WHOLE) {
         cli_print(options, "\n");
@@ -106,8 +110,9 @@ static int run_case(const cli_options *options, bench_run *run, const bench_item
     size_t room = (size_t)count * (size_t)run->plan.caches.count + 1;
     bench_row *rows = calloc(room, sizeof *rows);
     if (code == CLI_OK)
-        code = rows != NULL ? run_contestants(options, run, &work, list, count, rows)
-                            : bench_no_memory(options);
+        code = cli_processes_agree(options, rows != NULL ? CLI_OK : bench_no_memory(options));
+    if (code == CLI_OK && rows != NULL)
+        code = run_contestants(options, run, &work, list, count, rows);
     free(rows);
     bench_free_case(site, &work);
     return code;
@@ -141,21 +146,22 @@ static int run_plan(const cli_options *options, bench_run *run) {
             code = run_case(options, run, &item);
     }
     if (code == CLI_OK)
-        code = bench_report_finish(options, &run->plan, &run->sites, &run->report);
+        code = cli_processes_agree(
+            options, bench_report_finish(options, &run->plan, &run->sites, &run->report));
     bench_free_system(&run->system);
     bench_report_free(&run->report);
     return code;
 }
 
 int cmd_bench(const cli_options *options) {
-    int code = cli_check_outputs(options);
+    int code = cli_processes_agree(options, cli_check_outputs(options));
     bench_run *run = calloc(1, sizeof *run); /* large for a stack */
-    if (run == NULL)
-        return bench_no_memory(options);
     if (code == CLI_OK)
+        code = cli_processes_agree(options, run != NULL ? CLI_OK : bench_no_memory(options));
+    if (code == CLI_OK && run != NULL)
         code = bench_make_plan(options, &run->plan);
-    if (code == CLI_OK) {
-        code = bench_open_sites(options, &run->plan, &run->sites);
+    if (code == CLI_OK && run != NULL) {
+        code = cli_processes_agree(options, bench_open_sites(options, &run->plan, &run->sites));
         if (code == CLI_OK)
             code = run_plan(options, run);
         bench_close_sites(&run->sites);

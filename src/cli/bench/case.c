@@ -43,6 +43,7 @@ int bench_upload(const cli_options *options, const bench_site *site, bench_case 
 }
 
 void bench_free_case(const bench_site *site, bench_case *made) {
+    cli_boxes_close(&made->boxes);
     if (made->work != NULL)
         gsw_memory_free(site->place.run, made->work);
     gsw_matrix_release(site->place.run, &made->device_csr);

@@ -3,12 +3,13 @@
  * Two tables of functions meet in a bench_worker, a contestant at work on a case:
  *   - a bench_task says what is solved: how a case is made and with what a run begins, what
  *     gridsweep calls, how the result is checked, what the figures mean (sweep.h, symgs.h,
- * whole.h, hpcg.h);
+ * whole.h, whole_distributed.h, hpcg.h);
  *   - a bench_solver says who solves: gridsweep or a rival (contestant.h). */
 #ifndef GSW_CLI_BENCH_CASE_H
 #define GSW_CLI_BENCH_CASE_H
 
 #include <gridsweep/multigrid.h>
+#include "common/boxes.h"
 #include "common/input.h"
 #include "common/measure.h"
 #include "common/output.h"
@@ -22,6 +23,8 @@ typedef struct bench_row {
     cli_result result;
     bench_side side;
     const char *format; /* of the matrix in whole solves */
+    int32_t boxes[3];   /* of whole solves: the processes along each axis */
+    const char *scope;  /* and of the preconditioner there; NULL: there is none, or one process */
     char settings[128]; /* of whole solves: how multigrid is set; "": it is not */
     bool checked, wrong;
     bool missed;      /* of rivals: the residual is beyond the tolerance, but near it */
@@ -69,6 +72,7 @@ typedef struct bench_case {
     void *work;    /* and gsw_smooth()'s workspace, in the backend's memory */
 
     cli_input input; /* of whole solves */
+    cli_boxes boxes; /* and on several processes */
     gsw_csr csr;
     gsw_matrix host_csr, device_csr; /* the latter only on a device */
 } bench_case;

@@ -2,6 +2,7 @@
 #include "contestant.h"
 #include <stdio.h>
 #include "common/multigrid.h"
+#include "common/processes.h"
 
 #define HOST_POINTS ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */
 
@@ -122,12 +123,13 @@ static bool takes_part(const bench_case *work, const bench_rival *rival) {
 static int list_own(const cli_options *options, const bench_plan *plan, bench_contestant *list) {
     static const gsw_format formats[] = {GSW_FORMAT_STENCIL, GSW_FORMAT_CSR};
     const bench_list *preconds = &plan->preconds, *precisions = &plan->precisions;
+    const int forms = cli_processes() > 1 ? 1 : 2; /* several processes take arrays alone */
     int count = 0;
-    for (int k = 0; k < preconds->count * 2; k++) {
+    for (int k = 0; k < preconds->count * forms; k++) {
         bench_contestant own = {.solver = &own_solver,
                                 .name = "gridsweep",
-                                .precond = preconds->values[k / 2],
-                                .format = formats[k % 2],
+                                .precond = preconds->values[k / forms],
+                                .format = formats[k % forms],
                                 .factor_type = (gsw_dtype)cli_mg_precision(options)};
         for (int j = 0; j < precisions->count && own.precond != CLI_PRECOND_MG; j++) {
             list[count] = own;
@@ -210,7 +212,8 @@ static void begin_row(bench_worker *worker) {
     const bench_case *work = worker->work;
     const bench_contestant *who = worker->who;
     const bench_device *device = worker->site->device;
-    *worker->row = (bench_row){.side = who->side, .format = formats[who->format]};
+    *worker->row =
+        (bench_row){.side = who->side, .format = formats[who->format], .boxes = {1, 1, 1}};
     cli_result *result = &worker->row->result;
     *result = cli_result_init(worker->context, &work->host);
     result->kind = sides[who->side];

@@ -2,7 +2,9 @@
 #include "plan.h"
 #include <stdio.h>
 #include <string.h>
+#include "common/boxes.h"
 #include "common/input.h"
+#include "common/processes.h"
 
 const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", NULL};
 const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
@@ -239,6 +241,11 @@ static int plan_whole(const cli_options *options, bench_plan *plan) {
         return cli_usage(options, "--precision f32 is for sweeps; --whole-solve takes f64 and "
                                   "f32-factor");
     if (code == CLI_OK)
+        code = cli_boxes_refuse(options);
+    if (code == CLI_OK && cli_processes() > 1 &&
+        bench_contains(&plan->precisions, PRECISION_F32_FACTOR))
+        return cli_usage(options, "--precision f32-factor is for a single process");
+    if (code == CLI_OK)
         code = bench_find_rivals(options, true, &plan->rivals);
     if (code == CLI_OK && options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
         return cli_usage(options, "--threads takes one value with --whole-solve");
@@ -268,19 +275,11 @@ static int plan_hpcg(const cli_options *options, bench_plan *plan) {
 
 /* What --hpcg prescribes itself. */
 static int check_hpcg(const cli_options *options) {
-    static const cli_option_id prescribed[] = {OPT_BENCH_STENCIL,
-                                               OPT_BENCH_PART,
-                                               OPT_BENCH_PRECISION,
-                                               OPT_BENCH_ALGORITHM,
-                                               OPT_BENCH_COMPARE,
-                                               OPT_BENCH_ABLATION,
-                                               OPT_BENCH_CACHE,
-                                               OPT_BENCH_PROBLEM,
-                                               OPT_RHS,
-                                               OPT_METHOD,
-                                               OPT_BENCH_WHOLE_SOLVE,
-                                               OPT_BENCH_PRECOND,
-                                               OPT_END};
+    static const cli_option_id prescribed[] = {
+        OPT_BENCH_STENCIL, OPT_BENCH_PART,     OPT_BENCH_PRECISION,   OPT_BENCH_ALGORITHM,
+        OPT_BENCH_COMPARE, OPT_BENCH_ABLATION, OPT_BENCH_CACHE,       OPT_BENCH_PROBLEM,
+        OPT_RHS,           OPT_METHOD,         OPT_BENCH_WHOLE_SOLVE, OPT_BENCH_PRECOND,
+        OPT_SCOPE,         OPT_BOXES,          OPT_WAIT_LIMIT,        OPT_END};
     for (const cli_option_id *id = prescribed; *id != OPT_END; id++)
         if (cli_given(options, *id))
             return cli_usage(options, "--%s is not for --hpcg", cli_option_get(*id)->name);
@@ -292,9 +291,11 @@ static int check_options(const cli_options *options) {
     static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
                                               OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,     OPT_END};
-    static const cli_option_id of_solves[] = {
-        OPT_RHS,      OPT_METHOD,       OPT_BENCH_PRECOND, OPT_MG_CYCLE, OPT_MG_SMOOTHER,
-        OPT_MG_THETA, OPT_MG_PRECISION, OPT_RTOL,          OPT_MAX_ITER, OPT_END};
+    static const cli_option_id of_solves[] = {OPT_RHS,          OPT_METHOD,      OPT_BENCH_PRECOND,
+                                              OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
+                                              OPT_MG_PRECISION, OPT_RTOL,        OPT_MAX_ITER,
+                                              OPT_SCOPE,        OPT_BOXES,       OPT_WAIT_LIMIT,
+                                              OPT_END};
     if (options->hpcg)
         return check_hpcg(options);
     const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
@@ -311,9 +312,25 @@ static int check_options(const cli_options *options) {
                                           : "--whole-solve");
 }
 
+/* What several processes can do together. */
+static int check_processes(const cli_options *options) {
+    int code = cli_boxes_check(options);
+    if (code != CLI_OK || cli_processes() == 1)
+        return code;
+    if (!options->whole_solve)
+        return cli_usage(options, "several processes run --whole-solve only; start this part on "
+                                  "one process");
+    if (options->compare != NULL)
+        return cli_usage(options, "--compare runs on one process, because the other solvers do not "
+                                  "take a grid in boxes");
+    return CLI_OK;
+}
+
 int bench_make_plan(const cli_options *options, bench_plan *plan) {
     *plan = (bench_plan){0};
     int code = check_options(options);
+    if (code == CLI_OK)
+        code = check_processes(options);
     if (code != CLI_OK)
         return code;
     if (options->hpcg)

@@ -2,6 +2,7 @@
 #include "report.h"
 #include <math.h>
 #include <string.h>
+#include "common/processes.h"
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
@@ -56,6 +57,12 @@ static void count_row(bench_report *report, const bench_row *row) {
 static void add_whole(cJSON *json, const bench_report *report, const bench_row *row) {
     const bench_row *reference = &report->table.reference;
     double total = row->result.time.median, with_setup = bench_total_with_setup(row);
+    cJSON *boxes = cJSON_CreateArray();
+    for (int axis = 0; axis < 3; axis++)
+        cJSON_AddItemToArray(boxes, cJSON_CreateNumber(row->boxes[axis]));
+    cJSON_AddNumberToObject(json, "processes", cli_processes());
+    cJSON_AddItemToObject(json, "boxes", boxes);
+    cli_add_text(json, "scope", row->scope);
     cli_add_text(json, "settings", row->settings[0] != '\0' ? row->settings : NULL);
     cli_add_number(json, "total_ms", total);
     cli_add_number(json, "total_with_setup_ms", with_setup);

@@ -4,12 +4,13 @@
 #include <stdarg.h>
 #include <unistd.h>
 #include "common/output.h"
+#include "common/processes.h"
 
 #define SHOWN_WIDTH 78
 
 void bench_show(const cli_options *options, const char *format, ...) {
     FILE *stream = cli_human(options);
-    if (stream == NULL || !isatty(fileno(stream)))
+    if (stream == NULL || cli_processes() > 1 || !isatty(fileno(stream)))
         return;
     char text[SHOWN_WIDTH + 1] = "";
     if (format != NULL) {

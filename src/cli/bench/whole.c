@@ -18,14 +18,12 @@
 #include "common/krylov.h"
 #include "common/multigrid.h"
 
-#define REPEATS 5
 #define LONG_MS 5000.0 /* solvers on the CPU that take longer are not repeated */
 #define DRIFT   10.0   /* how far the residual of a rival may miss the tolerance */
 
 /* ---- Making --------------------------------------------------------------------------------- */
 
-/* The system on the host: as arrays of the stencil and as a CSR. */
-static int load(const cli_options *options, gsw_context *host, bench_case *made) {
+int bench_whole_load(const cli_options *options, gsw_context *host, bench_case *made) {
     double *b = NULL;
     int code = cli_load(options, host, &made->input);
     if (code == CLI_OK)
@@ -49,17 +47,22 @@ static int load(const cli_options *options, gsw_context *host, bench_case *made)
     return status == GSW_SUCCESS ? CLI_OK : cli_status(options, host, status, CLI_FROM_OPTION);
 }
 
+void bench_whole_preconds(const bench_plan *plan, char *text, size_t size) {
+    text[0] = '\0';
+    for (int i = 0; i < plan->preconds.count; i++)
+        (void)snprintf(text + strlen(text), size - strlen(text), "%s%s", i > 0 ? ", " : "",
+                       cli_precond_name(plan->preconds.values[i]));
+}
+
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made) {
     (void)system;
     bool ic0 = bench_contains(&plan->preconds, (int)GSW_IC0);
-    char preconds[80] = "";
-    for (int i = 0; i < plan->preconds.count; i++)
-        (void)snprintf(preconds + strlen(preconds), sizeof preconds - strlen(preconds), "%s%s",
-                       i > 0 ? ", " : "", cli_precond_name(plan->preconds.values[i]));
+    char preconds[80];
+    bench_whole_preconds(plan, preconds, sizeof preconds);
     const cli_place *place = &site->place;
     made->part = item->part;
-    int code = load(options, place->host, made);
+    int code = bench_whole_load(options, place->host, made);
     if (code == CLI_OK)
         code = bench_upload(options, site, made);
     if (code == CLI_OK && cli_on_device(place)) {
@@ -175,23 +178,27 @@ static double true_residual(const gsw_csr *csr, const double *b, const double *x
     return sqrt(bb > 0 ? rr / bb : rr);
 }
 
-/* The residual of what the last run left in x. gridsweep's must meet the tolerance that it says it
+/* Of what the last run left in x. gridsweep's must meet the tolerance that it says it
  * has met; a rival judges by its recurrence. */
-static gsw_status check(bench_worker *worker) {
+void bench_whole_judge(bench_worker *worker) {
     bench_case *work = worker->work;
     cli_result *result = &worker->row->result;
-    gsw_status status = GSW_SUCCESS;
-    if (worker->x != work->x)
-        status = gsw_memory_download(worker->context, work->x, worker->x, work->vector_bytes);
-    if (status != GSW_SUCCESS)
-        return status;
     result->residual = true_residual(&work->csr, work->b, work->x);
     worker->row->checked = true;
     const double slack = worker->who->rival != NULL ? DRIFT : 1;
     worker->row->wrong |=
         result->converged != 0 && !(result->residual <= slack * worker->options->rtol);
     worker->row->missed = !(result->residual <= worker->options->rtol);
-    return GSW_SUCCESS;
+}
+
+static gsw_status check(bench_worker *worker) {
+    bench_case *work = worker->work;
+    gsw_status status = GSW_SUCCESS;
+    if (worker->x != work->x)
+        status = gsw_memory_download(worker->context, work->x, worker->x, work->vector_bytes);
+    if (status == GSW_SUCCESS)
+        bench_whole_judge(worker);
+    return status;
 }
 
 static void describe_multigrid(bench_worker *worker) {
@@ -224,5 +231,5 @@ const bench_task bench_whole = {.make = make,
                                 .check = check,
                                 .finish = finish,
                                 .host_clock = true,
-                                .repeats = REPEATS,
+                                .repeats = BENCH_WHOLE_REPEATS,
                                 .patience_ms = LONG_MS};

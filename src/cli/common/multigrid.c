@@ -4,12 +4,13 @@
 #include <string.h>
 #include "input.h"
 #include "output.h"
+#include "processes.h"
 #include "result.h"
 
 int cli_mg_precision(const cli_options *options) {
     if (options->mg_precision >= 0)
         return options->mg_precision;
-    return options->method == (int)GSW_GMRES ? GSW_F64 : GSW_F32;
+    return cli_processes() > 1 || options->method == (int)GSW_GMRES ? GSW_F64 : GSW_F32;
 }
 
 gsw_multigrid_options cli_multigrid_options(const cli_options *options) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <gridsweep/distributed.h>
 #include "nearest.h"
 #include "options.h"
 
@@ -31,6 +32,7 @@ static const char *const smoother_choices[] = {
 static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
 static const char *const norm_choices[] = {"true", "preconditioned", NULL};
 static const char *const nullspace_choices[] = {"none", "constant", NULL};
+static const char *const scope_choices[] = {"local", "global", NULL};
 static const char *const dtype_choices[] = {"f64", "f32", NULL};
 static const char *const part_choices[] = {"lower", "upper", NULL};
 static const char *const algorithm_choices[] = {"auto", "reference", "line", "pencil", NULL};
@@ -207,6 +209,24 @@ static const cli_option table[OPT_COUNT] = {
                      "where to run. auto is cuda if it is built in, a device answers and it can "
                      "do the work; otherwise it is cpu (default: auto)",
                      CHOICE(backend, backend_choices)},
+    [OPT_SCOPE] = {"scope", "local|global",
+                   "on several processes: global is the preconditioner of the whole grid, the same "
+                   "as on one process. local is one for each box, without the couplings to others "
+                   "(default: global)",
+                   CHOICE(scope, scope_choices)},
+    [OPT_OVERLAP] = {"overlap", "K",
+                     "on several processes, with --scope local: each process also factorises the "
+                     "points at most K planes from its box (restricted additive Schwarz). It makes "
+                     "the preconditioner unsymmetric (default: 0)",
+                     INTEGER(overlap, 0, 1000000)},
+    [OPT_BOXES] = {"boxes", "PXxPYxPZ",
+                   "on several processes: how many boxes the grid is cut into along each axis, one "
+                   "for each process (default: slabs, in z in 3D)",
+                   TEXT(boxes)},
+    [OPT_WAIT_LIMIT] = {"wait-limit", "SECONDS",
+                        "on several processes: end the solve if a process does not answer another "
+                        "one for so long (default: 60)",
+                        REAL(wait_limit, 0, HUGE_VAL)},
     [OPT_BENCH_BACKEND] =
         {"backend", "auto|cpu|cuda",
          "where to run. auto is cuda if it is built in, a device answers and it can "
@@ -254,11 +274,21 @@ bool cli_given(const cli_options *options, cli_option_id id) {
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
+static char last_error[512];
+
 static void say(const cli_options *options, const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    (void)vsnprintf(last_error, sizeof last_error, format, again);
+    va_end(again);
     (void)fflush(stdout);
     fprintf(stderr, "gridsweep %s: ", options->command->name);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
+}
+
+const char *cli_last_error(void) {
+    return last_error;
 }
 
 void cli_error(const cli_options *options, const char *format, ...) {
@@ -308,6 +338,7 @@ static int exit_code(gsw_status status, cli_source source) {
     case GSW_ERROR_NO_BACKEND:
     case GSW_ERROR_DEVICE:
     case GSW_ERROR_TIMEOUT:
+    case GSW_ERROR_COMMUNICATION:
         return CLI_BACKEND;
     }
     return CLI_INPUT;
@@ -502,6 +533,7 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
                              .precond = -1,
                              .part = -1,
                              .norm = GSW_NORM_TRUE,
+                             .scope = GSW_SCOPE_GLOBAL,
                              .mg_precision = -1,
                              .restart = 30,
                              .max_iter = 10000,

@@ -42,11 +42,11 @@ typedef struct cli_options {
     const char *problem, *stencil, *grid, *rhs, *x0, *preconds;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
-    const char *compare, *ablation, *caches;
+    const char *compare, *ablation, *caches, *boxes;
     int method, precond, norm, nullspace, factor_precision, part, algorithm, backend;
-    int mg_cycle, mg_smoother, mg_precision;
-    int64_t restart, max_iter, threads, device, repeats;
-    double rtol, omega, pivot_shift, mg_theta;
+    int mg_cycle, mg_smoother, mg_precision, scope;
+    int64_t restart, max_iter, threads, device, repeats, overlap;
+    double rtol, omega, pivot_shift, mg_theta, wait_limit;
     bool mg_info, transpose, unit_diagonal, no_check, whole_solve, hpcg, quiet, man, help_all;
 } cli_options;
 
@@ -99,6 +99,10 @@ typedef enum cli_option_id {
     OPT_BENCH_ABLATION,
     OPT_BENCH_CACHE,
     OPT_BACKEND, /* place to run */
+    OPT_SCOPE,
+    OPT_OVERLAP,
+    OPT_BOXES,
+    OPT_WAIT_LIMIT,
     OPT_BENCH_BACKEND,
     OPT_DETECT_BACKEND,
     OPT_THREADS,
@@ -161,6 +165,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
 /* "gridsweep COMMAND: MESSAGE" on stderr. */
 void cli_error(const cli_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The last message of the two functions around this one; "" before the first. */
+const char *cli_last_error(void);
 
 /* The same with a hint at --help; returns CLI_USAGE. */
 int cli_usage(const cli_options *options, const char *format, ...)

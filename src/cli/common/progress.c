@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "measure.h"
 #include "output.h"
+#include "processes.h"
 
 #define REDRAW_MS  100
 #define TEXT_WIDTH 62 /* columns kept for the text, so that the bar keeps its width */
@@ -27,6 +28,8 @@ void cli_progress_start(cli_progress *progress, const cli_options *options) {
                                .start_ms = cli_now_ms()};
     if (human == NULL)
         return;
+    if (cli_processes() > 1)
+        return; /* a launcher may give a terminal to a process whose output goes elsewhere */
     if (isatty(fileno(human))) {
         progress->live = true;
     } else if (isatty(STDERR_FILENO)) {

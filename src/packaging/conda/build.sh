@@ -11,6 +11,7 @@ cmake -S . -B conda-build-folder -G Ninja ${CMAKE_ARGS:-} \
     -DGSW_OPENMP=ON \
     -DGSW_CUDA=OFF \
     -DGSW_PETSC=OFF \
+    -DGSW_MPI=OFF \
     -DGSW_ZLIB=ON \
     -DGSW_BUILD_PROGRAM=ON \
     -DGSW_BUILD_TESTS=OFF

@@ -48,9 +48,36 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 This package holds the program, which reads Matrix Market files, solves\n\
 and measures.")
 
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME libgridsweep-mpi${gsw_soname})
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "libgridsweep${gsw_soname} (>= ${gsw_version})")
+set(CPACK_DEBIAN_MPI_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+set(CPACK_COMPONENT_MPI_DESCRIPTION
+    "sparse triangular solves on regular grids (transport over MPI)\n${gsw_about}\n\n\
+This package holds the library through which several processes solve on\n\
+one grid.")
+
+set(CPACK_DEBIAN_MPI_DEVELOPMENT_PACKAGE_NAME libgridsweep-mpi-dev)
+set(CPACK_DEBIAN_MPI_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_MPI_DEVELOPMENT_PACKAGE_DEPENDS
+    "libgridsweep-mpi${gsw_soname} (= ${gsw_version}), libgridsweep-dev (= ${gsw_version}), \
+mpi-default-dev")
+set(CPACK_COMPONENT_MPI_DEVELOPMENT_DESCRIPTION
+    "sparse triangular solves on regular grids (development files, MPI)\n${gsw_about}\n\n\
+This package holds the header, the static library, and the files for\n\
+pkg-config and CMake of the transport over MPI.")
+if(CPACK_GSW_HAVE_MPI)
+    string(APPEND CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS
+        ", libgridsweep-mpi${gsw_soname} (>= ${gsw_version})")
+endif()
+
 set(CPACK_DEBIAN_PETSC_PACKAGE_NAME gridsweep-petsc)
 set(CPACK_DEBIAN_PETSC_PACKAGE_SECTION math)
 set(CPACK_DEBIAN_PETSC_PACKAGE_DEPENDS "libgridsweep${gsw_soname} (>= ${gsw_version})")
+if(CPACK_GSW_HAVE_MPI)
+    string(APPEND CPACK_DEBIAN_PETSC_PACKAGE_DEPENDS
+        ", libgridsweep-mpi${gsw_soname} (>= ${gsw_version})")
+endif()
 set(CPACK_COMPONENT_PETSC_DESCRIPTION
     "sparse triangular solves on regular grids (plug-in for PETSc)\n${gsw_about}\n\n\
 PETSc loads this plug-in at run time. Its option -dll_prepend names the\n\
@@ -59,7 +86,8 @@ file libgridsweep_petsc.so, with its folder.")
 # The dependencies on other packages are found in the binaries. The library of the same build is not
 # installed, so its package is named above.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CPACK_GSW_LIBRARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
+    ${CPACK_GSW_LIBRARY_DIR} ${CPACK_GSW_LIBRARY_DIR}/mpi)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 

@@ -19,6 +19,7 @@ class Gridsweep(CMakePackage, CudaPackage):
 
     variant("openmp", default=True, description="Use all cores through OpenMP")
     variant("program", default=True, description="Build the program gridsweep")
+    variant("mpi", default=False, description="Build the transport over MPI")
     variant("petsc", default=False, description="Build the plug-in for PETSc")
 
     depends_on("c", type="build")
@@ -30,6 +31,7 @@ class Gridsweep(CMakePackage, CudaPackage):
     depends_on("cuda@11.8:", when="+cuda")
     depends_on("petsc@3.18: ~complex +double", when="+petsc")
     depends_on("mpi", when="+petsc")
+    depends_on("mpi", when="+mpi")
     depends_on("check@0.15:", type="test")
 
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPU, such as cuda_arch=90")
@@ -40,6 +42,7 @@ class Gridsweep(CMakePackage, CudaPackage):
             self.define_from_variant("GSW_BUILD_PROGRAM", "program"),
             self.define_from_variant("GSW_CUDA", "cuda"),
             self.define_from_variant("GSW_PETSC", "petsc"),
+            self.define_from_variant("GSW_MPI", "mpi"),
             self.define("GSW_BUILD_TESTS", self.run_tests),
         ]
         if self.spec.satisfies("+cuda"):

@@ -26,6 +26,7 @@ class Status(IntEnum):
     NO_BACKEND = 13
     DEVICE = 14
     TIMEOUT = 15
+    COMMUNICATION = 16
 
 
 BACKENDS = {"auto": 0, "cpu": 1, "cuda": 2}

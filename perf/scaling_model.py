@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""Predicts the time of a global (exact) sweep over several devices, from figures of one and two.
+
+    perf/scaling_model.py [--json OUT.json] [--link US] [CPU.json]
+
+CPU.json: what perf_distributed --json wrote on one and two processes (default:
+perf/results/cpu-distributed.json). Without --json the JSON is not written; the tables are printed
+either way. --link: microseconds of a hand-over between devices, such as those of a network, in place of
+NVLink's. `perf/plot --scaling OUT.json NAME` draws it. src/docs/scaling.md explains the model.
+
+Each device has a slab in z, or a box in y and z. It sweeps pencils in the order of their tickets:
+pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A pencil
+  - takes a place on the device: there are `resident` of them;
+  - begins one hop after its neighbours before it, J - 1 and K - 1, have begun, and ends one hop after
+    they have ended. A hop is the skew of a pencil, in steps, and a hand-over: through the L2 cache, or
+    through the link if the neighbour is on another device;
+  - takes a step per point of its lines, or longer if memory is busy. Memory serves the pencils in the
+    order of their tickets.
+"""
+import argparse
+import heapq
+import json
+import math
+import os
+import sys
+from collections import namedtuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+Constant = namedtuple("Constant", "value unit device source")
+
+H200 = "NVIDIA H200"
+CONSTANTS = {
+    "link": Constant(0.72, "us", "two " + H200 + ", NVLink",
+                     "flag pushed to the other GPU, one way: 1417 cycles at 1.98 GHz"),
+    "flag": Constant(0.51, "us", H200, "flag through the L2 cache, one way: 850 to 1150 cycles"),
+    "host": Constant(44.0, "us", H200, "launch and wait as the host sees them: D3N7 at 256^3 took 0.305 ms "
+                     "by the host's clock and 0.261 ms between events"),
+    "copy": Constant(4267.0, "GB/s", H200, "copy rate, bytes read and written"),
+    "D3N7 step": Constant(0.0775, "us", H200, "64^3, a step of a pencil: 148 to 159 cycles"),
+    "D3N7 hand-over": Constant(0.69, "us", H200, "64^3: a hop of 1.33 us less its 8 steps"),
+    "D3N7 rate": Constant(3600.0, "GB/s", H200, "512^3, moved bytes over the time: 3627 GB/s between events, "
+                          "3540 by the host's clock"),
+    "D3N7 fixed": Constant(7.0, "us", H200, "64^3: launch and prologue"),
+    "D3N27 step": Constant(0.082, "us", H200, "a step of a pencil: 76 to 88 ns"),
+    "D3N27 hand-over": Constant(0.93, "us", H200, "a hop beyond its steps"),
+    "D3N27 rate": Constant(3880.0, "GB/s", H200, "512^3, moved bytes over the time of a prototype: 4.42 ms"),
+    "D3N27 fixed": Constant(11.0, "us", H200, "10 to 12 us beyond the span of the pencils"),
+    "CPU message": Constant(6.0, "us", "AMD EPYC, two cores of a virtual machine",
+                            "poisson:64^3 and 128^3 on two processes: global less local less the fill, "
+                            "per band; 3 to 12 us from run to run"),
+}
+
+# tile: lines of a pencil along y and z. skew: steps of a hop along y and z. shear: by how many lines
+# pencils move along y from plane to plane. resident: pencils at once, small grids and others.
+Kernel = namedtuple("Kernel", "stencil bytes tile skew shear resident")
+KERNELS = {"D3N7": Kernel("D3N7", 48, (8, 8), (8, 8), 0, (132, 264)),
+           "D3N27": Kernel("D3N27", 128, (8, 4), (16, 8), 1, (132, 132))}
+SMALL = 160 ** 3  # up to here the kernel for D3N7 has one pencil per multiprocessor
+
+ORDERS = (1, 2, 3, 4)  # wj; beyond these nothing was measured
+ERROR = 0.15  # the largest of the ratios of two devices to one, rounded up
+
+# By the host's clock: (stencil, n, devices) -> {wj: ms}. Pushed faces; the error was 3.6e-16.
+PROTOTYPE = {("D3N7", 256, 1): {1: 0.305}, ("D3N7", 512, 1): {1: 1.82}, ("D3N7", 768, 1): {1: 6.22},
+             ("D3N7", 256, 2): {1: 0.253, 2: 0.251, 3: 0.249, 4: 0.248},
+             ("D3N7", 512, 2): {1: 1.294, 2: 1.179, 3: 1.194, 4: 1.203},
+             ("D3N7", 768, 2): {1: 4.42, 2: 3.70, 3: 3.50, 4: 3.44}}
+TWO_SOURCE = "a prototype on two H200s, by the host's clock"
+# Between events, gridsweep's own kernels at commit 51bec910a28f; D3N27 at 512^3: a prototype.
+ONE_DEVICE = {("D3N7", 64): 0.0319, ("D3N7", 128): 0.0706, ("D3N7", 256): 0.261, ("D3N7", 512): 1.776,
+              ("D3N27", 64): 0.0721, ("D3N27", 128): 0.161, ("D3N27", 256): 0.625, ("D3N27", 512): 4.42}
+
+STRONG = [(256, 256, 256), (512, 512, 512), (768, 768, 768), (1024, 1024, 512)]
+WEAK = [256, 384]
+DEVICES = [1, 2, 4, 8, 64]
+WEAK_BOXES = {1: (1, 1), 2: (1, 2), 4: (2, 2), 8: (2, 4), 64: (8, 8)}
+
+
+def value(name):
+    return CONSTANTS[name].value
+
+
+# ---- One sweep on GPUs ---------------------------------------------------------------------------
+
+def cuts(count, parts):
+    return [part * count // parts for part in range(parts + 1)]
+
+
+class Faces:
+    """When the pencils that a device's neighbours wait for began and ended: by J, and by K."""
+
+    def __init__(self):
+        self.along_z, self.along_y = {}, {}
+
+
+def row_of(kernel, ny, k):
+    """First and last J of the row K of pencils."""
+    first = k * kernel.tile[1] * kernel.shear
+    return first // kernel.tile[0], (ny - 1 + first + (kernel.tile[1] - 1) * kernel.shear) // kernel.tile[0]
+
+
+def tickets(kernel, ny, box, wj):
+    (j0, j1), (k0, k1) = box
+    pencils = []
+    for k in range(k0, k1):
+        low, high = row_of(kernel, ny, k) if kernel.shear else (j0, j1 - 1)
+        pencils += [(wj * j + k, j, k) for j in range(low, high + 1)]
+    return sorted(pencils)
+
+
+def before(kernel, ny, spans, j, k, box, faces):
+    """(began, ended, kind) of the pencils that a pencil waits for; kind 0: along y, 1: along z, +2:
+    over the link."""
+    (j0, _), (k0, _) = box
+    if (j - 1, k) in spans:
+        yield (*spans[j - 1, k], 0)
+    elif j == j0 and k in faces.along_y:
+        yield (*faces.along_y[k], 2)
+    above = min(j, row_of(kernel, ny, k - 1)[1]) if kernel.shear else j
+    if (above, k - 1) in spans:
+        yield (*spans[above, k - 1], 1)
+    elif k == k0 and above in faces.along_z:
+        yield (*faces.along_z[above], 3)
+
+
+def sweep_box(kernel, grid, box, wj, faces):
+    """Microseconds at which the last pencil of a device ends. Leaves in `faces` what comes next."""
+    nx, ny, _ = grid
+    name = kernel.stencil
+    lines = kernel.tile[0] * kernel.tile[1]
+    padding = 1 if kernel.shear == 0 else ny / (ny + kernel.tile[1])  # lines outside the grid move nothing
+    step_bytes = lines * kernel.bytes * padding / (value(name + " rate") * 1e3)
+    step = value(name + " step")
+    points = nx * (box[1][1] - box[1][0]) * (box[0][1] - box[0][0]) * lines
+    resident = kernel.resident[0 if points <= SMALL else 1]
+    spans, places, memory, last = {}, [], 0.0, 0.0
+    for _, j, k in tickets(kernel, ny, box, wj):
+        begin = heapq.heappop(places) if len(places) >= resident else 0.0
+        pace = max(step, min(len(places) + 1, resident) * step_bytes)
+        end = 0.0
+        for began, ended, kind in before(kernel, ny, spans, j, k, box, faces):
+            hop = value(name + " hand-over") + kernel.skew[kind & 1] * pace
+            hop += (value("link") - value("flag")) if kind & 2 else 0
+            begin, end = max(begin, began + hop), max(end, ended + hop)
+        memory = max(memory, begin) + nx * step_bytes
+        end = max(end, begin + nx * step, memory)
+        spans[j, k] = (begin, end)
+        heapq.heappush(places, end)
+        last = max(last, end)
+    (_, j1), (_, k1) = box
+    faces.along_z = {j: span for (j, k), span in spans.items() if k == k1 - 1}
+    faces.along_y = {k: span for (j, k), span in spans.items() if j == j1 - 1}
+    return last
+
+
+def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
+    """Milliseconds of a sweep by the host's clock; None if a device would get no pencil."""
+    kernel = KERNELS[stencil]
+    rows, planes = math.ceil(grid[1] / kernel.tile[0]), math.ceil(grid[2] / kernel.tile[1])
+    if boxes[0] > rows or boxes[1] > planes or (kernel.shear and boxes[0] > 1):
+        return None
+    cut_j, cut_k = cuts(rows, boxes[0]), cuts(planes, boxes[1])
+    last, below = 0.0, [{} for _ in range(boxes[0])]
+    for z in range(boxes[1]):
+        left = {}
+        for y in range(boxes[0]):
+            faces = Faces()
+            faces.along_z, faces.along_y = below[y], left
+            box = ((cut_j[y], cut_j[y + 1]), (cut_k[z], cut_k[z + 1]))
+            last = max(last, sweep_box(kernel, grid, box, wj, faces))
+            below[y], left = faces.along_z, faces.along_y
+    return (last + value(stencil + " fixed") + value("host")) / 1e3
+
+
+def best_ms(stencil, grid, boxes=(1, 1)):
+    """(milliseconds, wj) of the fastest order that was measured; the first one on a single device."""
+    orders = ORDERS if boxes != (1, 1) else (1,)
+    tried = [(sweep_ms(stencil, grid, boxes, wj), wj) for wj in orders]
+    return min(t for t in tried) if tried[0][0] is not None else None
+
+
+# ---- One application on CPUs ---------------------------------------------------------------------
+
+def cpu_pipeline(grid, shear, processes, message):
+    """(length, overlap) of a sweep, over the work of one process. `message`: the time of a message over
+    that of a whole band. Overlap: how long two processes work at once."""
+    ny, planes = grid[1], grid[2] // processes
+    lines = [0] * ((ny + shear * (planes - 1) + 7) // 8)
+    for z in range(planes):
+        for y in range(ny):
+            lines[(y + shear * z) // 8] += 1
+    # A band of the next slab needs the last plane of this one, which with a shear is some bands on.
+    ahead = (shear * planes + 7) // 8
+    full, ends = max(lines), None
+    for _ in range(processes):
+        now, own = 0.0, []
+        for band, count in enumerate(lines):
+            wait = 0 if ends is None else ends[min(band + ahead, len(lines) - 1)]
+            now = max(now, wait) + count / full + message
+            own.append(now)
+        ends = own
+    work = sum(lines) / full
+    return ends[-1] / work, max(0, processes - ends[-1] / work)
+
+
+def cpu_rows(path):
+    """Predictions and measurements of two processes on a CPU. An application is two sweeps."""
+    with open(path, encoding="utf-8") as file:
+        results = json.load(file)["results"]
+    found = {(r["problem"], r["processes"], r["what"]): r for r in results}
+    rows = []
+    for (problem, processes, what), r in found.items():
+        if processes != 2 or what != "global":
+            continue
+        shear = 1 if problem.startswith("hpcg") else 0
+        alone = found[problem, 1, "packed"]["time_ms"]["median"] / 2
+        together = found[problem, 2, "local"]["time_ms"]["median"]
+        bands = r["grid"][1] / 8
+        length, overlap = cpu_pipeline(r["grid"], shear, 2, value("CPU message") * 1e-3 * bands * 2 / together)
+        rows.append({"problem": problem, "grid": r["grid"], "device": r["device"], "commit": r["commit"],
+                     "one_ms": 2 * alone, "local_ms": together, "measured_ms": r["time_ms"]["median"],
+                     "predicted_ms": round(alone * (length - overlap) + together * overlap, 4)})
+    return rows
+
+
+# ---- What is predicted ---------------------------------------------------------------------------
+
+def row(scaling, stencil, grid, boxes, predicted, one):
+    ms, wj = predicted
+    devices = boxes[0] * boxes[1]
+    ideal = one if scaling == "weak" else one / devices
+    return {"kind": "predicted", "scaling": scaling, "stencil": stencil, "grid": list(grid),
+            "devices": devices, "boxes": [1, *boxes], "order": f"{wj}:1", "ms": round(ms, 4),
+            "speedup": round(one / ms * (devices if scaling == "weak" else 1), 3),
+            "efficiency": round(ideal / ms, 3)}
+
+
+def strong(stencils=tuple(KERNELS), grids=tuple(STRONG), devices=tuple(DEVICES)):
+    rows = []
+    for stencil in stencils:
+        for grid in grids:
+            one = best_ms(stencil, grid)[0]
+            for count in devices:
+                predicted = best_ms(stencil, grid, (1, count))
+                if predicted is not None:
+                    rows.append(row("strong", stencil, grid, (1, count), predicted, one))
+    return rows
+
+
+def weak(stencils=("D3N7",), sizes=tuple(WEAK), devices=tuple(DEVICES)):
+    """Slabs in z, and boxes in y and z."""
+    rows = []
+    for stencil in stencils:
+        for n in sizes:
+            one = best_ms(stencil, (n, n, n))[0]
+            for count in devices:
+                for boxes in dict.fromkeys([(1, count), WEAK_BOXES[count]]):
+                    grid = (n, n * boxes[0], n * boxes[1])
+                    rows.append(row("weak", stencil, grid, boxes, best_ms(stencil, grid, boxes), one))
+    return rows
+
+
+def stops(rows):
+    """For each strong case: the most devices with which doubling still gains a tenth, and with which
+    half of each device's time is of use."""
+    out = []
+    for stencil, grid in dict.fromkeys((r["stencil"], tuple(r["grid"])) for r in rows):
+        times, count, one = {}, 1, best_ms(stencil, grid)[0]
+        while count <= 64 and (predicted := best_ms(stencil, grid, (1, count))) is not None:
+            times[count] = predicted[0]
+            count *= 2
+        pays = max([c for c in times if c == 1 or times[c // 2] / times[c] >= 1.1])
+        half = max(c for c in times if one / times[c] / c >= 0.5)
+        out.append({"stencil": stencil, "grid": list(grid), "doubling_gains_a_tenth_up_to": pays,
+                    "half_efficient_up_to": half, "fastest": min(times, key=times.get),
+                    "ms": {str(c): round(t, 4) for c, t in times.items()}})
+    return out
+
+
+def break_even(stencil, devices, gain=1.0):
+    """The least cube from which on that many devices are faster than one by that factor: points along an
+    edge. Smaller cubes than 8 planes per device are not tried."""
+    least = None
+    for n in range(512, max(8 * devices, 32) - 1, -16):
+        if best_ms(stencil, (n, n, n))[0] < gain * best_ms(stencil, (n, n, n), (1, devices))[0]:
+            break
+        least = n
+    return least
+
+
+def validation():
+    """The model beside what was measured."""
+    rows = []
+    for (stencil, n), ms in ONE_DEVICE.items():
+        model = sweep_ms(stencil, (n, n, n)) - value("host") / 1e3
+        rows.append({"what": f"{stencil}, {n}^3, one device, between events", "measured_ms": ms,
+                     "model_ms": round(model, 4), "error": round(model / ms - 1, 3)})
+    for (stencil, n, devices), by_order in PROTOTYPE.items():
+        for wj, ms in by_order.items():
+            model = sweep_ms(stencil, (n, n, n), (1, devices), wj)
+            rows.append({"what": f"{stencil}, {n}^3, {devices} device{'s' * (devices > 1)}, order {wj}:1",
+                         "measured_ms": ms, "model_ms": round(model, 4), "error": round(model / ms - 1, 3)})
+    return rows
+
+
+def ratios():
+    """Speed of two devices over one, each with its best order: measured and by the model."""
+    out = []
+    for stencil, n in ((s, n) for s, n, devices in PROTOTYPE if devices == 2):
+        measured = PROTOTYPE[stencil, n, 1][1] / min(PROTOTYPE[stencil, n, 2].values())
+        model = best_ms(stencil, (n, n, n))[0] / best_ms(stencil, (n, n, n), (1, 2))[0]
+        out.append({"stencil": stencil, "n": n, "measured": round(measured, 3), "model": round(model, 3),
+                    "error": round(model / measured - 1, 3)})
+    return out
+
+
+def measured_rows():
+    out = []
+    for (stencil, n, devices), by_order in PROTOTYPE.items():
+        wj, ms = min(by_order.items(), key=lambda item: item[1])
+        out.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": [n, n, n],
+                    "devices": devices, "boxes": [1, 1, devices], "order": f"{wj}:1", "ms": ms,
+                    "speedup": round(PROTOTYPE[stencil, n, 1][1] / ms, 3), "source": TWO_SOURCE})
+    return out
+
+
+# ---- Output --------------------------------------------------------------------------------------
+
+def name_of(grid):
+    return f"{grid[0]}^3" if len(set(grid)) == 1 else "x".join(map(str, grid))
+
+
+def show(output):
+    print("model beside measurements\n" + f"{'':44} {'measured':>9} {'model':>8} {'error':>6}")
+    for r in output["validation"]:
+        print(f"{r['what']:44} {r['measured_ms']:9.4f} {r['model_ms']:8.4f} {100 * r['error']:5.0f}%")
+    print("\ntwo devices over one\n" + f"{'':12} {'measured':>9} {'model':>8} {'error':>6}")
+    for r in output["ratios"]:
+        print(f"{r['stencil'] + ' ' + str(r['n']) + '^3':12} {r['measured']:9.2f} {r['model']:8.2f} "
+              f"{100 * r['error']:5.0f}%")
+    print("\ntwo processes on a CPU, ms per application (two sweeps)\n"
+          f"{'':24} {'one':>8} {'local':>8} {'measured':>9} {'model':>8} {'error':>6}")
+    for r in output["cpu"]:
+        print(f"{r['problem']:24} {r['one_ms']:8.3f} {r['local_ms']:8.3f} {r['measured_ms']:9.3f} "
+              f"{r['predicted_ms']:8.3f} {100 * (r['predicted_ms'] / r['measured_ms'] - 1):5.0f}%")
+    print("\npredictions; no run has confirmed them beyond two devices\n"
+          f"{'scaling':8}{'stencil':8}{'grid':16} {'devices':>7} {'boxes':>7} {'order':>6} {'ms':>9} "
+          f"{'speed':>7} {'effic.':>6}")
+    for r in output["results"]:
+        if r["kind"] == "predicted":
+            print(f"{r['scaling']:8}{r['stencil']:8}{name_of(r['grid']):16} {r['devices']:7d} "
+                  f"{'x'.join(map(str, r['boxes'])):>7} {r['order']:>6} {r['ms']:9.3f} {r['speedup']:7.2f} "
+                  f"{r['efficiency']:6.2f}")
+    print("\nmost devices, slabs in z\n"
+          f"{'':24} {'doubling gains a tenth':>22} {'half efficient':>15} {'fastest':>8}")
+    for r in output["stops"]:
+        print(f"{r['stencil'] + ' ' + name_of(r['grid']):24} {r['doubling_gains_a_tenth_up_to']:22d} "
+              f"{r['half_efficient_up_to']:15d} {r['fastest']:8d}")
+    print()
+    for r in output["break_even"]:
+        print(f"predicted, {r['stencil']}: {r['devices']} devices are slower than 1 below "
+              f"{r['n'] ** 3} points ({r['n']}^3), and gain more than the model's error of "
+              f"{100 * ERROR:.0f}% from {r['n_beyond_error'] ** 3} points ({r['n_beyond_error']}^3) on")
+
+
+def predict(cpu):
+    predicted = strong()
+    return {"note": "predictions of perf/scaling_model.py; no run has confirmed them beyond two devices",
+            "constants": {name: c._asdict() for name, c in CONSTANTS.items()},
+            "results": predicted + weak() + measured_rows(), "validation": validation(),
+            "ratios": ratios(), "cpu": cpu_rows(cpu), "stops": stops(predicted),
+            "break_even": [{"stencil": s, "devices": d, "n": break_even(s, d),
+                            "n_beyond_error": break_even(s, d, 1 + ERROR)}
+                           for s in KERNELS for d in (2, 4, 8)]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", help=argparse.SUPPRESS)
+    parser.add_argument("cpu", nargs="?", default=os.path.join(HERE, "results", "cpu-distributed.json"),
+                        help=argparse.SUPPRESS)
+    parser.add_argument("--link", type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.link is not None:
+        CONSTANTS["link"] = Constant(options.link, "us", "an assumption", "--link")
+    output = predict(options.cpu)
+    show(output)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(output, file, indent=1)
+            file.write("\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+/* whole_distributed.c: a preconditioned Krylov solve of all processes together as a task. Each
+ * process has one box of the grid.
+ *
+ * The first process makes the system, and the cut of the grid brings each process its part; both
+ * are not timed. A run is that of one process (whole.c): it starts from x = 0, computes the
+ * preconditioner of the matrix's values and solves. The processes meet before and after each step,
+ * so the first one's clock shows the time of the slowest. The first process computes the residual
+ * of the whole solution. */
+#include "whole_distributed.h"
+#include <gridsweep/krylov.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/processes.h"
+#include "whole.h"
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+/* What the other processes must know of the system. */
+typedef struct outline {
+    gsw_grid grid;
+    gsw_stencil stencil;
+} outline;
+
+static void print_plan(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                       const bench_case *made) {
+    char preconds[80];
+    int32_t boxes[3];
+    bench_whole_preconds(plan, preconds, sizeof preconds);
+    gsw_partition_shape(made->boxes.partition, boxes);
+    cli_print_matrix(options, &made->input);
+    cli_field(options, "processes", "%d, boxes %d x %d x %d", cli_processes(), boxes[0], boxes[1],
+              boxes[2]);
+    cli_print_backend(options, &site->place);
+    cli_field(options, "method", "%s, preconditioner %s, scope %s, rtol %g",
+              gsw_method_name((gsw_method)options->method), preconds,
+              gsw_scope_name((gsw_scope)options->scope), options->rtol);
+    cli_warn_if_not_symmetric(
+        options, &made->input,
+        bench_contains(&plan->preconds, (int)GSW_IC0) ? (int)GSW_IC0 : plan->preconds.values[0]);
+}
+
+static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                bench_system *system, const bench_item *item, bench_case *made) {
+    (void)system;
+    outline shared = {0};
+    made->part = item->part;
+    int code = cli_processes_agree(
+        options, cli_rank() == 0 ? bench_whole_load(options, site->place.host, made) : CLI_OK);
+    if (code != CLI_OK)
+        return code;
+    if (cli_rank() == 0)
+        shared = (outline){made->host.grid, made->host.stencil};
+    cli_processes_share(&shared, sizeof shared);
+    made->host.grid = shared.grid;
+    made->host.stencil = shared.stencil;
+    cli_boxes *boxes = &made->boxes;
+    code = cli_boxes_open(options, site->place.run, &shared.grid, &made->host, boxes);
+    if (code != CLI_OK)
+        return code;
+    gsw_status status = gsw_partition_distribute(boxes->partition, 0, made->b, boxes->b);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, site->place.run, status, CLI_FROM_OPTION);
+    if (cli_rank() == 0)
+        print_plan(options, plan, site, made);
+    return CLI_OK;
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+/* The bytes of the factors in all processes. */
+static double all_bytes(const cli_options *options, const gsw_distributed_factor *factor) {
+    int64_t own = 0, sent = 0;
+    int64_t *held = cli_rank() == 0 ? calloc((size_t)cli_processes(), sizeof *held) : NULL;
+    double sum = 0;
+    if (cli_processes_agree(options, cli_rank() == 0 && held == NULL ? CLI_INPUT : CLI_OK) !=
+        CLI_OK) {
+        free(held);
+        return NAN;
+    }
+    if (factor != NULL)
+        gsw_distributed_factor_bytes(factor, &own, &sent);
+    cli_processes_collect(&own, sizeof own, held);
+    for (int rank = 0; held != NULL && rank < cli_processes(); rank++)
+        sum += (double)held[rank];
+    free(held);
+    return sum;
+}
+
+/* Makes the factor twice, as on one process. */
+static gsw_status open_task(bench_worker *worker) {
+    const cli_boxes *boxes = &worker->work->boxes;
+    bench_row *row = worker->row;
+    gsw_status status = GSW_SUCCESS;
+    cli_boxes_precond *precond = calloc(1, sizeof *precond);
+    worker->state = precond;
+    if (cli_processes_agree(worker->options, precond != NULL ? CLI_OK : CLI_INPUT) != CLI_OK ||
+        precond == NULL)
+        return GSW_ERROR_OUT_OF_MEMORY;
+    gsw_partition_shape(boxes->partition, row->boxes);
+    row->scope = worker->who->precond != CLI_PRECOND_NONE
+                     ? gsw_scope_name((gsw_scope)worker->options->scope)
+                     : NULL;
+    row->result.setup_ms = 0;
+    for (int i = 0; i < 2 && status == GSW_SUCCESS; i++) {
+        cli_boxes_precond_close(precond);
+        status = cli_boxes_meet(boxes);
+        const double start = cli_now_ms();
+        if (status == GSW_SUCCESS)
+            status = cli_boxes_precond_open(worker->options, boxes, worker->who->precond, precond);
+        if (status == GSW_SUCCESS)
+            status = cli_boxes_meet(boxes);
+        row->result.setup_ms = cli_now_ms() - start;
+    }
+    if (status == GSW_SUCCESS && precond->multigrid == NULL)
+        row->result.buffer_bytes = all_bytes(worker->options, precond->factor);
+    return status;
+}
+
+static gsw_status start(bench_worker *worker) {
+    const cli_boxes *boxes = &worker->work->boxes;
+    memset(boxes->x, 0, boxes->points * sizeof *boxes->x);
+    return cli_boxes_meet(boxes);
+}
+
+static gsw_status factor(bench_worker *worker) {
+    gsw_status status = cli_boxes_precond_refactor(worker->state);
+    return status == GSW_SUCCESS ? cli_boxes_meet(&worker->work->boxes) : status;
+}
+
+/* To end without convergence is no failure. */
+static gsw_status solve(bench_worker *worker) {
+    const cli_boxes *boxes = &worker->work->boxes;
+    cli_result *result = &worker->row->result;
+    const gsw_krylov_options wanted = {.size = sizeof wanted,
+                                       .rtol = worker->options->rtol,
+                                       .max_iterations = worker->options->max_iter};
+    gsw_krylov_result ended = {.size = sizeof ended};
+    gsw_status status =
+        gsw_krylov(worker->context, (gsw_method)worker->options->method,
+                   gsw_distributed_matrix_operator(boxes->matrix),
+                   cli_boxes_precond_get(worker->state), &wanted, boxes->b, boxes->x, &ended);
+    if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
+        return status;
+    result->iterations = ended.iterations;
+    result->converged = ended.converged;
+    return cli_boxes_meet(boxes);
+}
+
+/* The others wait without a limit while the first process computes. */
+static gsw_status check(bench_worker *worker) {
+    bench_case *work = worker->work;
+    gsw_status status = gsw_partition_collect(work->boxes.partition, 0, work->boxes.x, work->x);
+    if (status == GSW_SUCCESS && cli_rank() == 0)
+        bench_whole_judge(worker);
+    if (status == GSW_SUCCESS)
+        (void)cli_processes_agree(worker->options, CLI_OK);
+    return status;
+}
+
+static void finish(bench_worker *worker) {
+    cli_result *result = &worker->row->result;
+    result->factor_ms = result->time.first;
+    result->solve_ms = result->time.second;
+    result->setup_ms = fmax(0, result->setup_ms - result->factor_ms);
+}
+
+static void close_task(bench_worker *worker) {
+    if (worker->state != NULL)
+        cli_boxes_precond_close(worker->state);
+    free(worker->state);
+    worker->state = NULL;
+}
+
+const bench_task bench_whole_distributed = {.make = make,
+                                            .open = open_task,
+                                            .start = start,
+                                            .factor = factor,
+                                            .solve = solve,
+                                            .check = check,
+                                            .finish = finish,
+                                            .close = close_task,
+                                            .host_clock = true,
+                                            .repeats = BENCH_WHOLE_REPEATS};

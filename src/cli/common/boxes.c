@@ -1,0 +1,176 @@
+/* boxes.c: see boxes.h. */
+#include "boxes.h"
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "input.h"
+#include "measure.h"
+#include "output.h"
+#include "processes.h"
+
+#define DEFAULT_LIMIT 60 /* seconds, as the library has it */
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+/* "PXxPYxPZ"; zeros where --boxes is not given. */
+static bool parse_boxes(const char *text, int32_t boxes[3]) {
+    boxes[0] = boxes[1] = boxes[2] = 0;
+    for (int axis = 0; text != NULL && axis < 3; axis++) {
+        char *end;
+        if (*text < '0' || *text > '9')
+            return false;
+        const long count = strtol(text, &end, 10);
+        if (count < 1 || count > INT32_MAX || *end != (axis < 2 ? 'x' : '\0'))
+            return false;
+        boxes[axis] = (int32_t)count;
+        text = end + 1;
+    }
+    return true;
+}
+
+int cli_boxes_check(const cli_options *options) {
+    int32_t boxes[3];
+    if (!parse_boxes(options->boxes, boxes))
+        return cli_usage(options, "--boxes takes PXxPYxPZ, such as 1x2x2, not '%s'",
+                         options->boxes);
+    if (options->overlap > 0 && options->scope != (int)GSW_SCOPE_LOCAL)
+        return cli_usage(options, "--overlap is for --scope local");
+    if (options->overlap > 0 && options->precond == CLI_PRECOND_MG)
+        return cli_usage(options, "--overlap is not for --precond mg");
+    const double count = (double)boxes[0] * boxes[1] * boxes[2];
+    if (options->boxes != NULL && count != cli_processes())
+        return cli_usage(options, "--boxes %s makes %.0f boxes, but the number of processes is %d",
+                         options->boxes, count, cli_processes());
+    return CLI_OK;
+}
+
+/* ---- Opening and closing -------------------------------------------------------------------- */
+
+static int make_vectors(const cli_options *options, cli_boxes *boxes) {
+    const gsw_box box = gsw_partition_box(boxes->partition, cli_rank());
+    int code = CLI_OK;
+    boxes->points = 1;
+    for (int axis = 0; axis < 3; axis++)
+        boxes->points *= (size_t)(box.end[axis] - box.begin[axis]);
+    boxes->b = malloc(boxes->points * sizeof *boxes->b);
+    boxes->x = malloc(boxes->points * sizeof *boxes->x);
+    if (boxes->b == NULL || boxes->x == NULL) {
+        cli_error(options, "out of memory for the vectors");
+        code = CLI_INPUT;
+    }
+    return cli_processes_agree(options, code);
+}
+
+int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
+                   const gsw_matrix *whole, cli_boxes *boxes) {
+    gsw_partition_options wanted = {.size = sizeof wanted, .wait_limit = options->wait_limit};
+    *boxes =
+        (cli_boxes){.context = context,
+                    .wait_limit = options->wait_limit > 0 ? options->wait_limit : DEFAULT_LIMIT};
+    (void)parse_boxes(options->boxes, wanted.processes);
+    int code =
+        cli_processes_agree(options, cli_transport_open(options, context, &boxes->transport));
+    if (code != CLI_OK)
+        return code;
+    gsw_status status =
+        gsw_partition_create(context, boxes->transport, grid, &wanted, &boxes->partition);
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_matrix_scatter(boxes->partition, 0, whole, &boxes->matrix);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status,
+                          options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
+    return make_vectors(options, boxes);
+}
+
+int cli_boxes_refuse(const cli_options *options) {
+    static const cli_option_id single[] = {OPT_MG_CYCLE, OPT_MG_PRECISION, OPT_MG_INFO,
+                                           OPT_FACTOR_PRECISION, OPT_END};
+    for (const cli_option_id *id = single; *id != OPT_END && cli_processes() > 1; id++)
+        if (cli_given(options, *id))
+            return cli_usage(options, "--%s is for a single process", cli_option_get(*id)->name);
+    return CLI_OK;
+}
+
+void cli_boxes_close(cli_boxes *boxes) {
+    gsw_distributed_matrix_destroy(boxes->matrix);
+    gsw_partition_destroy(boxes->partition);
+    cli_transport_close(boxes->transport);
+    free(boxes->x);
+    free(boxes->b);
+    *boxes = (cli_boxes){0};
+}
+
+/* ---- Use ------------------------------------------------------------------------------------ */
+
+gsw_status cli_boxes_precond_open(const cli_options *options, const cli_boxes *boxes, int kind,
+                                  cli_boxes_precond *precond) {
+    const gsw_distributed_factor_options factor = {.size = sizeof factor,
+                                                   .kind = (gsw_factor_kind)kind,
+                                                   .scope = (gsw_scope)options->scope,
+                                                   .omega = options->omega,
+                                                   .pivot_shift = options->pivot_shift,
+                                                   .overlap = options->overlap};
+    const gsw_distributed_multigrid_options hierarchy = {.size = sizeof hierarchy,
+                                                         .scope = (gsw_scope)options->scope,
+                                                         .smoother =
+                                                             (gsw_smoother)options->mg_smoother,
+                                                         .theta = options->mg_theta};
+    *precond = (cli_boxes_precond){.factor = NULL};
+    if (kind == CLI_PRECOND_NONE)
+        return GSW_SUCCESS;
+    return kind == CLI_PRECOND_MG
+               ? gsw_distributed_multigrid_create(boxes->matrix, &hierarchy, &precond->multigrid)
+               : gsw_distributed_factor_create(boxes->matrix, &factor, &precond->factor);
+}
+
+gsw_status cli_boxes_precond_refactor(const cli_boxes_precond *precond) {
+    if (precond->multigrid != NULL)
+        return gsw_distributed_multigrid_refactor(precond->multigrid);
+    return precond->factor != NULL ? gsw_distributed_factor_refactor(precond->factor) : GSW_SUCCESS;
+}
+
+void cli_boxes_precond_close(cli_boxes_precond *precond) {
+    gsw_distributed_multigrid_destroy(precond->multigrid);
+    gsw_distributed_factor_destroy(precond->factor);
+    *precond = (cli_boxes_precond){.factor = NULL};
+}
+
+gsw_preconditioner *cli_boxes_precond_get(const cli_boxes_precond *precond) {
+    return precond->multigrid != NULL ? gsw_distributed_multigrid_preconditioner(precond->multigrid)
+                                      : gsw_distributed_factor_preconditioner(precond->factor);
+}
+
+void cli_boxes_precond_print(const cli_options *options, const cli_boxes_precond *precond) {
+    gsw_distributed_multigrid_info info = {.size = sizeof info};
+    if (gsw_distributed_multigrid_get_info(precond->multigrid, &info) == GSW_SUCCESS)
+        cli_field(options, "multigrid",
+                  "%d levels, the first %d of them shared, smoother %s, operator complexity %.2f",
+                  info.levels, info.distributed_levels, gsw_smoother_name(info.smoother),
+                  info.operator_complexity);
+}
+
+gsw_status cli_boxes_meet(const cli_boxes *boxes) {
+    const gsw_transport *transport = boxes->transport;
+    static char here, all[1 << 16]; /* outlives a transfer that is abandoned */
+    void *request = NULL;
+    if (transport == NULL)
+        return GSW_SUCCESS;
+    if ((size_t)transport->processes > sizeof all)
+        return GSW_ERROR_UNSUPPORTED;
+    if (transport->gather(transport->user, &here, 1, all, &request) != 0)
+        return GSW_ERROR_COMMUNICATION;
+    const double start = cli_now_ms();
+    while (request != NULL) {
+        const int ended = transport->test(transport->user, &request);
+        if (ended < 0)
+            return GSW_ERROR_COMMUNICATION;
+        if (ended)
+            break;
+        if (cli_now_ms() - start > 1e3 * boxes->wait_limit) {
+            transport->abandon(transport->user, &request);
+            return GSW_ERROR_TIMEOUT;
+        }
+        (void)sched_yield();
+    }
+    return GSW_SUCCESS;
+}

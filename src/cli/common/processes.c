@@ -1,0 +1,210 @@
+/* processes.c: see processes.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "processes.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#ifdef GSW_HAVE_MPI
+#include <unistd.h>
+#include <gridsweep/mpi.h>
+#include "measure.h"
+#endif
+
+#define MESSAGE_SIZE 512
+#define END_MS       5000
+#define TURN_MS      20 /* between two processes that speak for the first one */
+
+/* Set once at the start. */
+static int own_rank = 0;
+static int process_count = 1;
+
+int cli_rank(void) {
+    return own_rank;
+}
+
+int cli_processes(void) {
+    return process_count;
+}
+
+/* A variable of the environment as a number; -1: not set. */
+static int number_in(const char *name) {
+    const char *text = getenv(name); /* NOLINT(concurrency-mt-unsafe): no other thread runs yet */
+    int64_t number = 0;
+    return text != NULL && cli_parse_integer(text, 0, INT32_MAX, &number) ? (int)number : -1;
+}
+
+#ifdef GSW_HAVE_MPI
+
+static bool started;
+static int own_stderr = -1; /* of a process that prints nothing */
+
+int cli_processes_start(void) {
+    int provided;
+    if (number_in("OMPI_COMM_WORLD_SIZE") < 0 && number_in("PMI_SIZE") < 0 &&
+        number_in("PMIX_RANK") < 0)
+        return CLI_OK;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+        fputs("gridsweep: MPI cannot be initialised\n", stderr);
+        return CLI_BACKEND;
+    }
+    started = true;
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &process_count);
+    if (own_rank > 0)
+        own_stderr = dup(STDERR_FILENO);
+    if (own_rank > 0 &&
+        (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL))
+        return CLI_BACKEND;
+    return CLI_OK;
+}
+
+/* Whether all processes come to their end within a few seconds. Those that do have printed.
+ * *first: whether the first process has come. It sends a message to the others; after a failure
+ * nobody waits for these. */
+static bool all_arrive(bool *first) {
+    MPI_Request request, message;
+    int arrived = 0, came = own_rank == 0;
+    const double start = cli_now_ms();
+    for (int rank = 1; own_rank == 0 && rank < process_count; rank++)
+        if (MPI_Isend(NULL, 0, MPI_BYTE, rank, 0, MPI_COMM_WORLD, &message) == MPI_SUCCESS)
+            (void)MPI_Request_free(&message);
+    if (own_rank > 0)
+        (void)MPI_Irecv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &message);
+    if (MPI_Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return false;
+    while (!(arrived && came) && cli_now_ms() - start < END_MS) {
+        if (!arrived)
+            (void)MPI_Test(&request, &arrived, MPI_STATUS_IGNORE);
+        if (!came)
+            (void)MPI_Test(&message, &came, MPI_STATUS_IGNORE);
+    }
+    *first = came != 0;
+    return arrived != 0;
+}
+
+/* Says why this process ends, in place of the first one, which does not answer. The processes take
+ * turns, so most often one speaks before it ends them all. */
+static void speak(void) {
+    const struct timespec turn = {.tv_nsec = (long)TURN_MS * 1000000 * (own_rank % 50)};
+    char text[MESSAGE_SIZE + 16];
+    (void)nanosleep(&turn, NULL);
+    const int length = snprintf(text, sizeof text, "gridsweep: %s\n", cli_last_error());
+    if (length > 0 && own_stderr >= 0 && cli_last_error()[0] != '\0' &&
+        write(own_stderr, text, strlen(text)) < 0)
+        return; /* there is nobody else to tell */
+}
+
+void cli_processes_end(int code) {
+    if (!started)
+        return;
+    /* After a lost message MPI_Finalize() might wait for ever. */
+    bool first = false;
+    if (code == CLI_BACKEND && !all_arrive(&first)) {
+        if (!first)
+            speak();
+        (void)MPI_Abort(MPI_COMM_WORLD, code);
+    }
+    (void)MPI_Finalize();
+}
+
+int cli_processes_agree(const cli_options *options, int code) {
+    char message[MESSAGE_SIZE];
+    if (process_count == 1)
+        return code;
+    int failed = code != CLI_OK ? own_rank : process_count, lowest = process_count;
+    (void)MPI_Allreduce(&failed, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest == process_count)
+        return CLI_OK;
+    (void)snprintf(message, sizeof message, "%s", cli_last_error());
+    (void)MPI_Bcast(&code, 1, MPI_INT, lowest, MPI_COMM_WORLD);
+    (void)MPI_Bcast(message, sizeof message, MPI_CHAR, lowest, MPI_COMM_WORLD);
+    if (own_rank == 0 && lowest > 0)
+        cli_error(options, "process %d: %s", lowest, message);
+    return code;
+}
+
+void cli_processes_share(void *data, size_t bytes) {
+    if (process_count > 1)
+        (void)MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+void cli_processes_collect(const void *own, size_t bytes, void *all) {
+    if (process_count > 1)
+        (void)MPI_Gather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    else
+        memcpy(all, own, bytes);
+}
+
+int cli_transport_open(const cli_options *options, gsw_context *context,
+                       gsw_transport **transport) {
+    *transport = NULL;
+    if (process_count == 1)
+        return CLI_OK;
+    gsw_status status = gsw_mpi_transport_create(context, MPI_COMM_WORLD, transport);
+    return status == GSW_SUCCESS ? CLI_OK : cli_status(options, context, status, CLI_FROM_OPTION);
+}
+
+void cli_transport_close(gsw_transport *transport) {
+    gsw_mpi_transport_destroy(transport);
+}
+
+#else
+
+/* The first of several variables that is set, or -1. */
+static int first_number(const char *const *names) {
+    int number = -1;
+    for (; *names != NULL && number < 0; names++)
+        number = number_in(*names);
+    return number;
+}
+
+int cli_processes_start(void) {
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", NULL};
+    const int size = first_number(sizes), rank = first_number(ranks);
+    if (size <= 1 && number_in("PMIX_RANK") <= 0)
+        return CLI_OK;
+    /* PMIX_RANK alone does not tell how many there are: then the first process solves, and the
+     * second one speaks. Launchers end all processes as soon as one fails, so the others wait until
+     * it has spoken. */
+    if (rank <= 0 || (size < 0 && rank == 1))
+        fputs("gridsweep: several processes were started, but this program was built without MPI; "
+              "build it with -DGSW_MPI=ON\n",
+              stderr);
+    else
+        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    return CLI_USAGE;
+}
+
+void cli_processes_end(int code) {
+    (void)code;
+}
+
+int cli_processes_agree(const cli_options *options, int code) {
+    (void)options;
+    return code;
+}
+
+void cli_processes_share(void *data, size_t bytes) {
+    (void)data;
+    (void)bytes;
+}
+
+void cli_processes_collect(const void *own, size_t bytes, void *all) {
+    memcpy(all, own, bytes);
+}
+
+int cli_transport_open(const cli_options *options, gsw_context *context,
+                       gsw_transport **transport) {
+    (void)options;
+    (void)context;
+    *transport = NULL;
+    return CLI_OK;
+}
+
+void cli_transport_close(gsw_transport *transport) {
+    (void)transport;
+}
+
+#endif

@@ -1,0 +1,358 @@
+/* solve_distributed.c: see solve_distributed.h. */
+#include "solve_distributed.h"
+#include <gridsweep/krylov.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "common/boxes.h"
+#include "common/input.h"
+#include "common/measure.h"
+#include "common/multigrid.h"
+#include "common/output.h"
+#include "common/processes.h"
+#include "solve_auto.h"
+#include "solve_report.h"
+
+#define DEVICE_SIZE 160
+
+/* What the first process decides for all. */
+typedef struct solve_plan {
+    gsw_grid grid;
+    gsw_choice choice; /* without its pointers */
+    int kind;          /* of the chosen preconditioner */
+} solve_plan;
+
+/* What a process owns. `input` and the vectors of the whole grid are the first process's. */
+typedef struct box_job {
+    gsw_context *context;
+    cli_boxes boxes;
+    cli_boxes_precond precond;
+    cli_input input;
+    cli_auto automatic;
+    double *all_b, *all_x;
+    int kind; /* of the preconditioner: a gsw_factor_kind, CLI_PRECOND_MG or CLI_PRECOND_NONE */
+    gsw_method method;
+    double setup_ms, factor_ms;
+    cli_history history;
+    gsw_krylov_result result;
+    gsw_status status;
+    char message[256];
+} box_job;
+
+/* ---- Options ---------------------------------------------------------------------------------
+ */
+
+int cli_check_processes(const cli_options *options) {
+    int code = cli_boxes_check(options);
+    return code == CLI_OK ? cli_boxes_refuse(options) : code;
+}
+
+/* ---- Set-up ----------------------------------------------------------------------------------
+ */
+
+static int report_status(const cli_options *options, const box_job *job, gsw_status status) {
+    return status == GSW_SUCCESS
+               ? CLI_OK
+               : cli_status(options, job->context, status,
+                            options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
+}
+
+/* The first process chooses for the whole matrix, as if it were alone. What it makes for that is
+ * not kept. */
+static gsw_status choose(const cli_options *options, const box_job *job, solve_plan *plan) {
+    gsw_multigrid_options hierarchy = cli_multigrid_options(options);
+    const gsw_factor_options factor = {
+        .size = sizeof factor, .omega = options->omega, .pivot_shift = options->pivot_shift};
+    const gsw_choice_options wanted = {
+        .size = sizeof wanted, .multigrid = &hierarchy, .factor = &factor};
+    gsw_choice *choice = &plan->choice;
+    gsw_preconditioner *tried = NULL;
+    if (!job->automatic.precond)
+        return gsw_choose_method(job->context, &job->input.matrix, choice);
+    gsw_status status = gsw_choose(job->context, &job->input.matrix, &wanted, &tried, choice);
+    plan->kind = choice->multigrid != NULL ? CLI_PRECOND_MG : (int)choice->kind;
+    gsw_preconditioner_destroy(tried);
+    choice->multigrid = NULL;
+    choice->factor = NULL;
+    return status;
+}
+
+/* The first process reads or makes the system and looks at the matrix. */
+static int load(const cli_options *options, box_job *job, solve_plan *plan) {
+    int code = cli_load(options, job->context, &job->input);
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, job->context, &job->input, &job->all_b);
+    if (code == CLI_OK)
+        code = cli_load_guess(options, job->context, &job->input, &job->all_x);
+    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
+        cli_error(options, "out of memory for the history of the residual");
+        code = CLI_INPUT;
+    }
+    if (code != CLI_OK)
+        return code;
+    cli_print_matrix(options, &job->input);
+    cli_warn_if_not_symmetric(options, &job->input, cli_solve_precond(options));
+    plan->grid = job->input.matrix.grid;
+    return report_status(options, job, choose(options, job, plan));
+}
+
+/* The preconditioner and the method that the options name or that are chosen. */
+static void take_plan(const cli_options *options, box_job *job, const solve_plan *plan) {
+    const cli_auto *automatic = &job->automatic;
+    job->automatic.choice = plan->choice;
+    job->kind = cli_solve_precond(options);
+    job->method = (gsw_method)cli_solve_method(options);
+    if (automatic->method)
+        job->method = plan->choice.method;
+    if (automatic->precond)
+        job->kind = plan->kind;
+    if (options->overlap == 0)
+        return;
+    if (job->kind == CLI_PRECOND_MG)
+        job->kind = (int)plan->choice.kind; /* overlaps are for factors */
+    if (automatic->method)
+        job->method = GSW_BICGSTAB;
+}
+
+static int distribute(const cli_options *options, box_job *job, const gsw_grid *grid) {
+    cli_boxes *boxes = &job->boxes;
+    int code = cli_boxes_open(options, job->context, grid, &job->input.matrix, boxes);
+    if (code != CLI_OK)
+        return code;
+    gsw_status status = gsw_partition_distribute(boxes->partition, 0, job->all_b, boxes->b);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_distribute(boxes->partition, 0, job->all_x, boxes->x);
+    return report_status(options, job, status);
+}
+
+static int set_up(const cli_options *options, box_job *job) {
+    solve_plan plan = {.choice.size = sizeof plan.choice};
+    const double start = cli_now_ms();
+    int code = cli_open_context(
+        options, options->backend == GSW_BACKEND_CUDA ? GSW_BACKEND_CUDA : GSW_BACKEND_CPU, NULL,
+        &job->context);
+    code = cli_processes_agree(options, code);
+    if (code == CLI_OK)
+        code = cli_processes_agree(options, cli_rank() == 0 ? load(options, job, &plan) : CLI_OK);
+    if (code != CLI_OK)
+        return code;
+    cli_processes_share(&plan, sizeof plan);
+    take_plan(options, job, &plan);
+    code = distribute(options, job, &plan.grid);
+    job->setup_ms = cli_now_ms() - start;
+    return code;
+}
+
+/* ---- The preconditioner ----------------------------------------------------------------------
+ */
+
+/* One of that kind in place of the present one. Where IC(0) meets a bad pivot and ILU(0) may take
+ * its place, it does. */
+static gsw_status change_precond(const cli_options *options, box_job *job, int kind) {
+    const double start = cli_now_ms();
+    cli_boxes_precond_close(&job->precond);
+    job->kind = kind;
+    gsw_status status = cli_boxes_precond_open(options, &job->boxes, kind, &job->precond);
+    if (status == GSW_ERROR_ZERO_PIVOT && job->automatic.precond && kind == (int)GSW_IC0) {
+        job->kind = GSW_ILU0;
+        status = cli_boxes_precond_open(options, &job->boxes, job->kind, &job->precond);
+    }
+    job->factor_ms += cli_now_ms() - start;
+    return status;
+}
+
+static int make_preconditioner(const cli_options *options, box_job *job) {
+    cli_auto *automatic = &job->automatic;
+    const int wanted = job->kind;
+    gsw_status status = change_precond(options, job, wanted);
+    if (status != GSW_SUCCESS)
+        return report_status(options, job, status);
+    if (automatic->precond)
+        automatic->first_precond = cli_precond_name(wanted);
+    if (automatic->method)
+        automatic->first_method = gsw_method_name(job->method);
+    if (automatic->precond || automatic->method)
+        cli_auto_print(options, automatic);
+    cli_boxes_precond_print(options, &job->precond);
+    if (job->kind == wanted)
+        return CLI_OK;
+    if (automatic->method)
+        job->method = GSW_BICGSTAB;
+    cli_auto_fall_back(options, automatic, cli_precond_name(job->kind), job->method,
+                       "ic0 meets a bad pivot");
+    return CLI_OK;
+}
+
+/* ---- The iteration ---------------------------------------------------------------------------
+ */
+
+/* One attempt from the x that is there. */
+static void iterate(const cli_options *options, box_job *job, cli_watch *watch) {
+    gsw_krylov_result result = {.size = sizeof result};
+    const gsw_krylov_options wanted = {.size = sizeof wanted,
+                                       .rtol = options->rtol,
+                                       .max_iterations = options->max_iter - job->result.iterations,
+                                       .restart = (int)options->restart,
+                                       .norm = (gsw_norm)options->norm,
+                                       .nullspace = (gsw_nullspace)options->nullspace,
+                                       .monitor = cli_watch_monitor,
+                                       .monitor_user = watch};
+    *watch = (cli_watch){.history = &job->history,
+                         .iterations_before = job->result.iterations,
+                         .watching = job->automatic.precond && job->precond.multigrid != NULL};
+    cli_progress_start(&watch->progress, options);
+    watch->begin_ms = cli_now_ms() - job->result.solve_ms;
+    job->status = gsw_krylov(
+        job->context, job->method, gsw_distributed_matrix_operator(job->boxes.matrix),
+        cli_boxes_precond_get(&job->precond), &wanted, job->boxes.b, job->boxes.x, &result);
+    cli_progress_finish(&watch->progress);
+    result.iterations += job->result.iterations;
+    result.solve_ms += job->result.solve_ms;
+    job->result = result;
+    job->message[0] = '\0';
+    if (job->status != GSW_SUCCESS)
+        (void)snprintf(job->message, sizeof job->message, "%s", gsw_context_message(job->context));
+}
+
+/* Makes ready what is tried next. x stays where it is better than the first guess. */
+static int change(const cli_options *options, box_job *job, const cli_next *next,
+                  const cli_watch *watch) {
+    char why[sizeof job->message + 64];
+    cli_stopped_because(watch, job->method, &job->result, job->message, why, sizeof why);
+    gsw_status status = GSW_SUCCESS;
+    if (next->factor)
+        status = change_precond(
+            options, job, next->method == GSW_CG ? (int)job->automatic.choice.kind : (int)GSW_ILU0);
+    job->method = next->method;
+    if (status == GSW_SUCCESS && !(job->result.residual < 1))
+        status = gsw_partition_distribute(job->boxes.partition, 0, job->all_x, job->boxes.x);
+    if (status != GSW_SUCCESS)
+        return report_status(options, job, status);
+    cli_auto_fall_back(options, &job->automatic, cli_precond_name(job->kind), job->method, why);
+    return CLI_OK;
+}
+
+/* Attempts until one converges or there is nothing else to try. All processes see the same
+ * residuals and decide alike. */
+static int iterate_all(const cli_options *options, box_job *job) {
+    cli_watch watch;
+    for (;;) {
+        iterate(options, job, &watch);
+        const cli_next next = cli_auto_next(options, &job->automatic, job->method,
+                                            job->precond.multigrid != NULL, job->status, &watch);
+        if (!next.again || job->result.iterations >= options->max_iter)
+            return cli_solve_conclude(options, job->context,
+                                      options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION,
+                                      job->status, job->message);
+        int code = change(options, job, &next, &watch);
+        if (code != CLI_OK)
+            return code;
+    }
+}
+
+/* ---- The result ------------------------------------------------------------------------------
+ */
+
+/* The first process reports and writes. `devices` has room for the names of all. */
+static int write_result(const cli_options *options, const box_job *job, const char *devices,
+                        bool solved) {
+    const char **names = malloc((size_t)cli_processes() * sizeof *names);
+    if (names == NULL) {
+        cli_error(options, "out of memory for the names of the devices");
+        return CLI_INPUT;
+    }
+    for (int rank = 0; rank < cli_processes(); rank++)
+        names[rank] = devices + (size_t)rank * DEVICE_SIZE;
+    const bool some = job->kind != CLI_PRECOND_NONE;
+    cli_solved result = {.context = job->context,
+                         .host = job->context,
+                         .input = &job->input,
+                         .automatic = &job->automatic,
+                         .history = &job->history,
+                         .result = &job->result,
+                         .method = gsw_method_name(job->method),
+                         .precond = cli_precond_name(job->kind),
+                         .factor_dtype = some ? "f64" : NULL,
+                         .setup_ms = job->setup_ms,
+                         .factor_ms = job->factor_ms,
+                         .upload_ms = NAN,
+                         .download_ms = NAN,
+                         .x = solved ? job->all_x : NULL,
+                         .status = job->status,
+                         .message = job->message,
+                         .scope = some ? gsw_scope_name((gsw_scope)options->scope) : NULL,
+                         .distributed_levels = job->precond.multigrid,
+                         .devices = names};
+    gsw_partition_shape(job->boxes.partition, result.boxes);
+    if (solved)
+        cli_solve_report(options, &result);
+    int code = cli_solve_write(options, &result);
+    free(names);
+    return code;
+}
+
+static int finish(const cli_options *options, const box_job *job, bool solved) {
+    char own[DEVICE_SIZE];
+    char *devices = NULL;
+    int code = CLI_OK;
+    if (solved) {
+        code = report_status(
+            options, job, gsw_partition_collect(job->boxes.partition, 0, job->boxes.x, job->all_x));
+        if (code != CLI_OK)
+            return code;
+    }
+    if (cli_rank() == 0 && (devices = calloc((size_t)cli_processes(), DEVICE_SIZE)) == NULL) {
+        cli_error(options, "out of memory for the names of the devices");
+        code = CLI_INPUT;
+    }
+    code = cli_processes_agree(options, code);
+    if (code != CLI_OK) {
+        free(devices);
+        return code;
+    }
+    (void)snprintf(own, sizeof own, "%s", gsw_context_device(job->context));
+    cli_processes_collect(own, sizeof own, devices);
+    if (cli_rank() == 0)
+        code = write_result(options, job, devices, solved);
+    free(devices);
+    return cli_processes_agree(options, code);
+}
+
+static int solve(const cli_options *options, box_job *job) {
+    int32_t boxes[3];
+    gsw_partition_shape(job->boxes.partition, boxes);
+    cli_field(options, "processes", "%d, boxes %d x %d x %d", cli_processes(), boxes[0], boxes[1],
+              boxes[2]);
+    cli_field(options, "backend", "%s", gsw_backend_name(gsw_context_backend(job->context)));
+    cli_field(options, "threads", "%d in the first process", gsw_context_threads(job->context));
+    int code = make_preconditioner(options, job);
+    if (code != CLI_OK)
+        return code;
+    const bool some = job->kind != CLI_PRECOND_NONE;
+    cli_field(options, "method", "%s, preconditioner %s%s%s, rtol %g", gsw_method_name(job->method),
+              cli_precond_name(job->kind), some ? ", scope " : "",
+              some ? gsw_scope_name((gsw_scope)options->scope) : "", options->rtol);
+    code = iterate_all(options, job);
+    if (!cli_method_ended(job->status))
+        return code;
+    const int other = finish(options, job, code == CLI_OK || code == CLI_NOT_CONVERGED);
+    return other != CLI_OK ? other : code;
+}
+
+int cli_solve_distributed(const cli_options *options) {
+    box_job job = {.result.size = sizeof job.result};
+    cli_auto_start(options, &job.automatic);
+    int code = cli_processes_agree(options, cli_rank() == 0 ? cli_check_outputs(options) : CLI_OK);
+    if (code == CLI_OK)
+        code = set_up(options, &job);
+    if (code == CLI_OK)
+        code = solve(options, &job);
+    cli_boxes_precond_close(&job.precond);
+    cli_boxes_close(&job.boxes);
+    free(job.history.entries);
+    free(job.all_x);
+    free(job.all_b);
+    cli_input_free(&job.input);
+    gsw_context_destroy(job.context);
+    return code;
+}

@@ -1,0 +1,121 @@
+/* solve_report.c: see solve_report.h. */
+#include "solve_report.h"
+#include <math.h>
+#include "common/multigrid.h"
+#include "common/output.h"
+#include "common/processes.h"
+#include "common/result.h"
+
+bool cli_method_ended(gsw_status status) {
+    return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||
+           status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
+}
+
+int cli_solve_conclude(const cli_options *options, const gsw_context *context, cli_source source,
+                       gsw_status status, const char *message) {
+    if (status == GSW_SUCCESS)
+        return CLI_OK;
+    if (status != GSW_ERROR_NOT_CONVERGED)
+        return cli_status(options, context, status, source);
+    cli_error(options, "not converged: %s; the solution is the last iterate", message);
+    return CLI_NOT_CONVERGED;
+}
+
+void cli_solve_report(const cli_options *options, const cli_solved *solved) {
+    const gsw_krylov_result *result = solved->result;
+    const cli_arrays copies = {.upload_ms = solved->upload_ms, .download_ms = solved->download_ms};
+    cli_field(options, "setup", "%.3f ms to %s the system", solved->setup_ms,
+              options->file != NULL ? "read" : "generate");
+    cli_print_transfer(options, &copies);
+    if (solved->factor_dtype != NULL)
+        cli_field(options, "factor", "%.3f ms", solved->factor_ms);
+    cli_field(options, "solve", "%.3f ms", result->solve_ms);
+    if (options->nullspace == GSW_NULLSPACE_CONSTANT)
+        cli_field(options, "nullspace", "constant; %.3g of b left out", result->removed);
+    cli_field(options, "iterations", "%lld", (long long)result->iterations);
+    cli_field(options, "residual", "%.3e (true, relative)", result->residual);
+    cli_print(options, "%s in %lld iteration%s\n",
+              result->converged ? "converged" : "not converged", (long long)result->iterations,
+              result->iterations == 1 ? "" : "s");
+}
+
+static void add_processes(cJSON *json, const cli_solved *solved) {
+    cJSON *boxes = cJSON_CreateArray(), *devices = cJSON_CreateArray();
+    for (int axis = 0; axis < 3; axis++)
+        cJSON_AddItemToArray(boxes, cJSON_CreateNumber(solved->boxes[axis]));
+    for (int rank = 0; rank < cli_processes(); rank++)
+        cJSON_AddItemToArray(devices,
+                             cJSON_CreateString(solved->devices != NULL
+                                                    ? solved->devices[rank]
+                                                    : gsw_context_device(solved->context)));
+    cJSON_AddNumberToObject(json, "processes", cli_processes());
+    cJSON_AddItemToObject(json, "boxes", boxes);
+    cli_add_text(json, "scope", solved->scope);
+    cJSON_AddItemToObject(json, "devices", devices);
+}
+
+/* The hierarchy on several processes. */
+static cJSON *levels_json(const gsw_distributed_multigrid *multigrid) {
+    gsw_distributed_multigrid_info info = {.size = sizeof info};
+    if (multigrid == NULL || gsw_distributed_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
+        return cJSON_CreateNull();
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "levels", info.levels);
+    cJSON_AddNumberToObject(object, "distributed_levels", info.distributed_levels);
+    cJSON_AddStringToObject(object, "smoother", gsw_smoother_name(info.smoother));
+    cJSON_AddBoolToObject(object, "symmetric", info.symmetric);
+    cJSON_AddNumberToObject(object, "operator_complexity", info.operator_complexity);
+    return object;
+}
+
+static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
+    cli_result result = cli_result_init(solved->context, &solved->input->matrix);
+    result.dtype = "f64";
+    result.factor_dtype = solved->factor_dtype;
+    result.method = solved->method;
+    result.precond = solved->precond;
+    result.iterations = solved->result->iterations;
+    result.converged = solved->result->converged;
+    result.residual = solved->result->residual;
+    result.setup_ms = solved->setup_ms;
+    result.factor_ms = solved->factor_dtype != NULL ? solved->factor_ms : NAN;
+    result.upload_ms = solved->upload_ms;
+    result.download_ms = solved->download_ms;
+    result.solve_ms = solved->result->solve_ms;
+    cJSON *json = cli_json(options);
+    cli_add_result(json, &result, CLI_SOLVE);
+    cli_add_text(json, "file", options->file);
+    cli_add_text(json, "problem", options->problem);
+    cJSON_AddNumberToObject(json, "rows", (double)solved->input->rows);
+    cJSON_AddNumberToObject(json, "nonzeros", (double)solved->input->nonzeros);
+    cJSON_AddNumberToObject(json, "rtol", options->rtol);
+    cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(solved->levels));
+    cJSON_AddItemToObject(json, "distributed_multigrid", levels_json(solved->distributed_levels));
+    cJSON_AddItemToObject(json, "auto", cli_auto_json(solved->automatic));
+    cli_add_number(json, "removed",
+                   options->nullspace == GSW_NULLSPACE_CONSTANT ? solved->result->removed : NAN);
+    cJSON_AddBoolToObject(json, "stagnated", solved->result->stagnated != 0);
+    cJSON_AddStringToObject(json, "status", gsw_status_name(solved->status));
+    cJSON_AddItemToObject(json, "history", cli_history_json(solved->history));
+    cli_add_text(json, "message", solved->message[0] != '\0' ? solved->message : NULL);
+    add_processes(json, solved);
+    return json;
+}
+
+int cli_solve_write(const cli_options *options, const cli_solved *solved) {
+    cli_outputs outputs = {0};
+    cJSON *json = NULL;
+    int code = CLI_OK;
+    if (solved->x != NULL && options->out != NULL)
+        code = cli_stage_vector(options, solved->host, &outputs, options->out, solved->x,
+                                solved->input->rows, "solution x of A x = b by gridsweep solve");
+    if (code == CLI_OK && options->json != NULL) {
+        json = make_json(options, solved);
+        code = cli_stage_json(options, &outputs, options->json, json);
+    }
+    if (code == CLI_OK)
+        code = cli_commit(options, &outputs);
+    cli_discard(&outputs);
+    cJSON_Delete(json);
+    return code;
+}
