@@ -6,13 +6,26 @@
 #ifndef GSW_CPU_MULTIPLY_ADD_H
 #define GSW_CPU_MULTIPLY_ADD_H
 
-/* The value of a product that is rounded before it is used: it is not fused with what follows. */
+/* The value of a product that is rounded before it is used: it is not fused with what follows. The
+ * value fits one register. An empty assembly statement hides where it comes from. (Clang's
+ * __arithmetic_fence does nothing unless sums may be reordered.) */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_assoc_barrier) /* gcc 12 */
 #define ROUNDED(product) __builtin_assoc_barrier(product)
-#elif __has_builtin(__arithmetic_fence) /* clang 14 */
-#define ROUNDED(product) __arithmetic_fence(product)
 #endif
+#endif
+#if !defined(ROUNDED) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
+#ifdef __FMA__
+#define ROUNDED_REGISTER "+v"
+#else
+#define ROUNDED_REGISTER "+w"
+#endif
+#define ROUNDED(product)                                                                           \
+    __extension__({                                                                                \
+        __typeof__(product) rounded_ = (product);                                                  \
+        __asm__("" : ROUNDED_REGISTER(rounded_));                                                  \
+        rounded_;                                                                                  \
+    })
 #endif
 #ifndef ROUNDED
 #define ROUNDED(product) (product)
