@@ -7,6 +7,7 @@
 #include "contract/box_ops.h"
 #include "contract/krylov_passes.h"
 #include "contract/multigrid_ops.h"
+#include "contract/slab_ops.h"
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
@@ -27,6 +28,10 @@ struct gsw_factor {
      * couplings from one to the next count as zeros. factor_open rounds the requested number, or
      * sets it to 0: all planes are one slab. No coupling reaches beyond the next plane. */
     int64_t slab;
+
+    /* Planes of ghosts below and above (slab_ops.h): `grid` has them, too, but not `points`, and
+     * not the vectors and arrays. */
+    int64_t ghosts[2];
 };
 
 /* The status of a factorisation, from factor->info.first_bad_row and the lowest row of the matrix
@@ -145,6 +150,9 @@ typedef struct gsw_backend_ops {
 
     /* NULL: the backend does not work on boxes of a grid that several processes share. */
     const gsw_box_ops *box;
+
+    /* NULL: likewise, but for slabs of a backend with memory of its own. */
+    const gsw_slab_ops *slab;
 } gsw_backend_ops;
 
 #endif

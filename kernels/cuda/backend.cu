@@ -10,6 +10,7 @@
 #include "cuda/factor.cuh"
 #include "cuda/line.cuh"
 #include "cuda/multigrid.cuh"
+#include "cuda/slab.cuh"
 #include "cuda/spmv.cuh"
 #include "cuda/validate.cuh"
 #include "cuda/sums.cuh"
@@ -376,6 +377,18 @@ void close_factor(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_factor_close(context, factor);
 }
 
+void close_window(gsw_context *context, void *memory) {
+    device_scope scope;
+    (void)cudaSetDevice(gsw_cuda_of(context)->device);
+    gsw_cuda_window_close(context, memory);
+}
+
+void detach_window(gsw_context *context, const gsw_window_name *name, void *memory) {
+    device_scope scope;
+    (void)cudaSetDevice(gsw_cuda_of(context)->device);
+    gsw_cuda_window_detach(context, name, memory);
+}
+
 } // namespace
 
 /* Up to this number of points, a level takes longer to smooth than to multiply by its inverse. */
@@ -415,6 +428,22 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .prefers_colors = gsw_cuda_prefers_colors,
         .coarsest_points = COARSEST_POINTS,
     };
+    static const gsw_slab_ops slab = {
+        .unit = gsw_cuda_slab_unit,
+        .window_open = entry<gsw_cuda_window_open>::call,
+        .window_close = close_window,
+        .window_attach = entry<gsw_cuda_window_attach>::call,
+        .window_detach = detach_window,
+        .put = entry<gsw_cuda_put>::call,
+        .post = entry<gsw_cuda_post>::call,
+        .await = entry<gsw_cuda_await_post>::call,
+        .couple = entry<gsw_cuda_couple>::call,
+        .face_bytes = gsw_cuda_face_bytes,
+        .connect = gsw_cuda_connect,
+        .border_bytes = gsw_cuda_border_bytes,
+        .border_give = entry<gsw_cuda_border_give>::call,
+        .border_take = entry<gsw_cuda_border_take>::call,
+    };
     static const gsw_backend_ops operations = {
         .open = open_context,
         .close = close_context,
@@ -453,6 +482,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_close = close_factor,
         .multigrid = &multigrid,
         .box = nullptr,
+        .slab = &slab,
     };
     return &operations;
 }

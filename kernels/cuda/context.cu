@@ -51,14 +51,18 @@ gsw_status gsw_cuda_reported(gsw_context *context) {
     if (status == GSW_SUCCESS)
         return GSW_SUCCESS;
     const long long row = __atomic_load_n(&report->row, __ATOMIC_RELAXED);
-    const char *what = __atomic_load_n(&report->pencil, __ATOMIC_RELAXED) ? "pencil" : "line";
+    const int32_t what = __atomic_load_n(&report->what, __ATOMIC_RELAXED);
+    const long long ms = __atomic_load_n(&report->wait_limit_ns, __ATOMIC_RELAXED) / 1000000;
     report->row = 0;
-    report->pencil = 0;
+    report->what = 0;
     __atomic_store_n(&report->status, GSW_SUCCESS, __ATOMIC_RELEASE);
+    if (status == GSW_ERROR_TIMEOUT && what == GSW_CUDA_PROCESS)
+        return gsw_fail(context, GSW_ERROR_TIMEOUT,
+                        "another process has sent no planes for %lld ms", ms);
     if (status == GSW_ERROR_TIMEOUT)
         return gsw_fail(context, GSW_ERROR_TIMEOUT,
-                        "%s %lld made no progress for %lld ms; the solve was given up", what, row,
-                        static_cast<long long>(cuda->wait_limit_ns / 1000000));
+                        "%s %lld made no progress for %lld ms; the solve was given up",
+                        what == GSW_CUDA_PENCIL ? "pencil" : "line", row, ms);
     if (status == GSW_ERROR_NOT_A_GRID)
         return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
                         "row %lld (0-based) does not fit the grid and the stencil", row);

@@ -17,9 +17,12 @@ extern "C" {
  * memory that the device maps. `status` is written last. */
 struct gsw_cuda_report {
     int32_t status; /* a gsw_status; GSW_SUCCESS (0): nothing to report */
-    int32_t pencil; /* TIMEOUT: `row` is a pencil, not a line */
+    int32_t what;   /* TIMEOUT: what `row` is */
     int64_t row; /* NOT_A_GRID: the first row found, 0-based. TIMEOUT: what waited or was awaited */
+    int64_t wait_limit_ns; /* TIMEOUT: how long */
 };
+
+enum { GSW_CUDA_LINE, GSW_CUDA_PENCIL, GSW_CUDA_PROCESS };
 
 /* The first compute capabilities with bulk copies to shared memory, and with asynchronous copies of
  * single values: movers.cuh. */

@@ -25,6 +25,10 @@
  * PROGRESS. As in handover.cuh, since tickets are in the order of dependences. When the elimination
  * is abandoned, receivers stop waiting, so all blocks run to their end.
  *
+ * SLABS. The first pencils of a slab also read those of the slab below, which another process has
+ * eliminated. Their upper rows are there before the kernel starts (gsw_slab_ops.border_take), and
+ * their counters say so from the beginning.
+ *
  * A pencil reads other lines' values only from the upper part. It uses them only if the neighbour
  * lies in the grid along x and in a pencil that is used. Other places that it may read belong to no
  * point, and no block writes them. The row's coefficient for such a neighbour is zero. */
@@ -39,6 +43,7 @@ namespace {
 struct work {
     eliminate_plan plan;
     int32_t pencils;
+    int32_t ghosts; /* pencils of the slab below; their numbers follow those of the own ones */
     size_t state_bytes;
 };
 
@@ -107,7 +112,8 @@ void describe(work *w, const gsw_factor *factor) {
     plan->pivots = packed->pivots;
     plan->table = lower->table;
     w->pencils = lower->pencils;
-    w->state_bytes = sizeof(eliminate_state) + (size_t)lower->pencils * sizeof(int32_t);
+    w->ghosts = lower->remote_before;
+    w->state_bytes = sizeof(eliminate_state) + (size_t)(w->pencils + w->ghosts) * sizeof(int32_t);
 }
 
 /* Writes the tickets of a part's tiles: of[j + tiles_y * k]; -1: not used. */
@@ -127,6 +133,22 @@ gsw_status find_tickets(gsw_context *context, const gsw_packed_view *view, gsw_p
     for (int32_t i = 0; i < view->pencils; i++)
         of[table[i].k * t->tiles_y + table[i].j] = i;
     return GSW_SUCCESS;
+}
+
+/* The pencils of the slab below: their numbers, and their places in the upper part. */
+void number_ghosts(const work *w, const gsw_factor *factor, int32_t *lower, int32_t *upper) {
+    const gsw_packed_view *view = factor->packed->view;
+    const gsw_tiles *t = &view[0].tiles;
+    const int64_t k = gsw_ghost_rows(factor, &view[0], 0) - 1;
+    const int64_t last = t->tiles_y * t->tiles_z - 1;
+    int32_t place = 0;
+    for (int64_t j = 0; j < t->tiles_y && w->ghosts > 0; j++) {
+        const int64_t tile = k * t->tiles_y + j;
+        if (!gsw_tile_used(t, 0, j, k))
+            continue;
+        lower[tile] = w->pencils + place;
+        upper[last - tile] = view[1].pencils + place++;
+    }
 }
 
 /* Finds which pencils lie before each one, and their places in the upper part, whose tiles count
@@ -164,6 +186,7 @@ gsw_status make_tables(gsw_context *context, gsw_factor *factor, work *w) {
     GSW_TRY_GOTO(find_tickets(context, &view[0], static_cast<gsw_pencil *>(table),
                               static_cast<int32_t *>(lower)),
                  cleanup);
+    number_ghosts(w, factor, static_cast<int32_t *>(lower), static_cast<int32_t *>(upper));
     find_near(w, t, static_cast<gsw_pencil *>(table), static_cast<int32_t *>(lower),
               static_cast<int32_t *>(upper), static_cast<eliminate_near *>(near));
     GSW_TRY_GOTO(upload(context, factor, near, all_near, sizeof(eliminate_near),
@@ -286,6 +309,11 @@ gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor) {
         cudaFuncSetAttribute(kernel.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "the elimination"));
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(plan.state, 0, w->state_bytes, cuda->stream),
+                           "the elimination's progress"));
+    /* The pencils of the slab below have completed all steps: a large number. */
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaMemsetAsync(plan.state->steps + w->pencils, 0x3f,
+                                           (size_t)w->ghosts * sizeof(int32_t), cuda->stream),
                            "the elimination's progress"));
     return gsw_cuda_check(context,
                           cudaLaunchKernel(kernel.kernel, dim3((unsigned)w->pencils), threads,

@@ -141,7 +141,7 @@ __device__ __forceinline__ double where_nonzero(double c, double v) {
  */
 
 __device__ __forceinline__ abandonment<uint32_t> abandonment_of(const eliminate_plan &plan) {
-    return {&plan.state->abandoned, 1u, plan.report, plan.wait_limit_ns, 1};
+    return {&plan.state->abandoned, 1u, plan.report, plan.wait_limit_ns, GSW_CUDA_PENCIL};
 }
 
 } // namespace

@@ -30,6 +30,10 @@ constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 /* A factor of more points is one slab. */
 constexpr int64_t SLAB_POINTS = int64_t{1} << 30;
 
+/* Slabs of other processes wait for the last pencils along z. So pencils along z come earlier than
+ * those along y'. Larger numbers delay the others too much (perf/NOTES.md). */
+constexpr int64_t WEIGHT_OF_SLABS = 2;
+
 /* The time of a hand-over between pencils, in steps. */
 constexpr int64_t HAND_OVER = 10;
 
@@ -69,28 +73,76 @@ int32_t ticket_at(const slabs &s, const int32_t *ticket, int64_t j, int64_t k, i
     return ticket[k * t->tiles_y + j];
 }
 
-/* Orders the used tiles of a part by the time at which they can start. Every dependence leads to a
- * tile of the same slab that is not after this one in y' or z, so to an earlier start. `ticket` has
- * room for all tiles. */
-gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t slab, int32_t *ticket,
-                         candidate *list) {
+/* The place of tile (j, k) among the used ones of its row. */
+int32_t place_in_row(const gsw_packed_view *view, int64_t j, int64_t k) {
+    int32_t place = 0;
+    for (int64_t i = 0; i < j; i++)
+        place += gsw_tile_used(&view->tiles, (int)view->upper, i, k);
+    return place;
+}
+
+/* Numbers the pencils of other processes that the pencils of row `k`, the first or the last one of
+ * the slab, read or are read by. */
+void number_remote(const gsw_factor *factor, const gsw_packed_view *view, gsw_pencil *pencil) {
     const gsw_tiles *t = &view->tiles;
-    const int64_t later_y = (int64_t)t->skew_y * t->tile_y + HAND_OVER;
+    const int64_t j = pencil->j, k = pencil->k, before = gsw_ghost_rows(factor, view, 0);
+    const int upper = (int)view->upper;
+    for (int side = 1; side < 3 && before > 0 && k == before; side++) {
+        const int64_t of = j - (side == 2);
+        if (gsw_tile_used(t, upper, of, k - 1))
+            pencil->before[side] = gsw_remote_before(place_in_row(view, of, k - 1));
+    }
+    const int64_t after = gsw_ghost_rows(factor, view, 1);
+    for (int side = 1; side < 3 && after > 0 && k == t->tiles_z - after - 1; side++) {
+        if (gsw_tile_used(t, upper, j + (side == 2), k + 1))
+            pencil->after[side] = view->pencils + place_in_row(view, j, k);
+    }
+}
+
+/* Pencils that the slab's neighbours share. */
+void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
+    const gsw_tiles *t = &view->tiles;
+    const int64_t before = gsw_ghost_rows(factor, view, 0);
+    const int64_t after = gsw_ghost_rows(factor, view, 1);
+    view->remote_before = before > 0 ? place_in_row(view, t->tiles_y, before - 1) : 0;
+    view->remote_after = after > 0 ? place_in_row(view, t->tiles_y, t->tiles_z - after - 1) : 0;
+}
+
+/* Lists the used tiles of a part with the time at which they can start. */
+int32_t list_pencils(const gsw_factor *factor, const gsw_packed_view *view, const slabs &s,
+                     int32_t *ticket, candidate *list) {
+    const gsw_tiles *t = &view->tiles;
+    const int64_t before = gsw_ghost_rows(factor, view, 0);
+    const int64_t after = gsw_ghost_rows(factor, view, 1);
+    const int64_t weight = before > 0 || after > 0 ? WEIGHT_OF_SLABS : 1;
+    const int64_t later_y = weight * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
     const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
-    const slabs s = {t, view->upper != 0, slab};
     int32_t count = 0;
     for (int64_t k = 0; k < t->tiles_z; k++) {
+        const bool own = k >= before && k < t->tiles_z - after;
         const int64_t place = s.place(k);
         for (int64_t j = 0; j < t->tiles_y; j++) {
             ticket[k * t->tiles_y + j] = -1;
-            if (gsw_tile_used(t, view->upper, j, k))
+            if (own && gsw_tile_used(t, (int)view->upper, j, k))
                 list[count++] = {(int32_t)j, (int32_t)k, j * later_y + place * later_z};
         }
     }
+    return count;
+}
+
+/* Orders the used tiles of a part by the time at which they can start. Every dependence leads to a
+ * tile of the same slab that is not after this one in y' or z, so to an earlier start. `ticket` has
+ * room for all tiles. */
+gsw_status order_pencils(gsw_context *context, const gsw_factor *factor, gsw_packed_view *view,
+                         int32_t *ticket, candidate *list) {
+    const gsw_tiles *t = &view->tiles;
+    const slabs s = {t, view->upper != 0, factor->slab / t->tile_z};
+    const int32_t count = list_pencils(factor, view, s, ticket, list);
     qsort(list, (size_t)count, sizeof *list, earlier);
     for (int32_t i = 0; i < count; i++)
         ticket[list[i].k * t->tiles_y + list[i].j] = i;
     view->pencils = count;
+    count_remote(factor, view);
 
     void *table;
     GSW_TRY(gsw_alloc(context, (size_t)count, sizeof(gsw_pencil), "the table of pencils", &table));
@@ -107,6 +159,7 @@ gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t sl
             if (reader - i > view->distance)
                 view->distance = reader - i;
         }
+        number_remote(factor, view, &pencil[i]);
     }
     gsw_status status =
         upload(context, table, (size_t)count * sizeof(gsw_pencil), (void **)&view->table);
@@ -116,7 +169,8 @@ gsw_status order_pencils(gsw_context *context, gsw_packed_view *view, int64_t sl
 
 /* Both parts have equally many pencils: the tiles of one are those of the other, point by point
  * reflected. */
-gsw_status make_tables(gsw_context *context, gsw_packed *packed, int64_t slab) {
+gsw_status make_tables(gsw_context *context, const gsw_factor *factor) {
+    gsw_packed *packed = factor->packed;
     const gsw_tiles *t = &packed->view[0].tiles;
     const size_t tiles = (size_t)(t->tiles_y * t->tiles_z);
     void *ticket = NULL, *list = NULL;
@@ -128,7 +182,7 @@ gsw_status make_tables(gsw_context *context, gsw_packed *packed, int64_t slab) {
     for (int part = 0; part < 2; part++) {
         if (!packed->layout.present[part])
             continue;
-        GSW_TRY_GOTO(order_pencils(context, &packed->view[part], slab,
+        GSW_TRY_GOTO(order_pencils(context, factor, &packed->view[part],
                                    static_cast<int32_t *>(ticket), static_cast<candidate *>(list)),
                      cleanup);
         if (!packed->layout.present[!part])
@@ -150,7 +204,10 @@ gsw_status allocate_parts(gsw_context *context, gsw_factor *factor) {
         gsw_packed_view *view = &packed->view[part];
         if (!packed->layout.present[part])
             continue;
-        const int64_t bytes = view->pencils * view->tiles.records * gsw_record_values(view) * size;
+        /* An elimination reads the upper rows of the slab below. */
+        if (part == 1 && gsw_eliminates(factor->options.kind))
+            view->spare = packed->view[0].remote_before;
+        const int64_t bytes = (view->pencils + view->spare) * gsw_pencil_values(view) * size;
         GSW_TRY(gsw_cuda_reserve(context, (size_t)bytes, "the packed factor", &view->values));
         factor->info.packed_bytes += bytes;
         factor->info.moved_bytes +=
@@ -199,7 +256,8 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
         factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
     gsw_tiles tiles;
     /* Slabs are planes of z, so the axes stay where they are. */
-    gsw_tiles_derive(&tiles, &factor->grid, &stencil, factor->slab == 0);
+    const bool whole = factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0;
+    gsw_tiles_derive(&tiles, &factor->grid, &stencil, whole);
     if (tiles.nx > EXTENT_MAX || tiles.width > EXTENT_MAX || tiles.nz > EXTENT_MAX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA take at most 2^25 points along an axis, not %lld x %lld x "
@@ -212,6 +270,11 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
      * of 32 bits. */
     const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
     const bool cut = of_slab < tiles.tiles_z && factor->points <= SLAB_POINTS;
+    for (int64_t ghosts : factor->ghosts) {
+        if (tiles.nz != factor->grid.nz || ghosts % tiles.tile_z != 0 ||
+            tiles.shear * ghosts % tiles.tile_y != 0)
+            return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "slabs do not consist of whole tiles");
+    }
     factor->slab = cut ? of_slab * tiles.tile_z : 0;
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
@@ -235,8 +298,7 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     if (factor->options.kind == GSW_JACOBI)
         return open_jacobi(context, factor);
     GSW_TRY(describe_parts(context, factor));
-    GSW_TRY(
-        make_tables(context, factor->packed, factor->slab / factor->packed->view[0].tiles.tile_z));
+    GSW_TRY(make_tables(context, factor));
     GSW_TRY(allocate_parts(context, factor));
     GSW_TRY(gsw_cuda_eliminate_open(context, factor));
     return gsw_cuda_sweep_open(context, factor);
@@ -300,9 +362,11 @@ gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
                            "the report on pivots"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
     GSW_TRY(gsw_cuda_reported(context));
-    factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad;
+    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad - ghosts;
     factor->info.shifted_pivots = found.shifted;
-    return gsw_factor_report(context, factor, found.misfit == INT64_MAX ? -1 : found.misfit);
+    return gsw_factor_report(context, factor,
+                             found.misfit == INT64_MAX ? -1 : found.misfit - ghosts);
 }
 
 gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,

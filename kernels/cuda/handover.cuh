@@ -128,7 +128,7 @@ template <typename Word> struct abandonment {
     Word mark;
     gsw_cuda_report *report;
     int64_t wait_limit_ns;
-    int32_t pencil; /* 1: a TIMEOUT names a pencil, 0: a line */
+    int32_t what; /* that a TIMEOUT names: GSW_CUDA_LINE or GSW_CUDA_PENCIL */
 };
 
 template <typename Word>
@@ -151,7 +151,8 @@ __device__ __forceinline__ void abandon(const abandonment<Word> &solve, int32_t 
         return;
     volatile gsw_cuda_report *report = solve.report;
     report->row = row;
-    report->pencil = solve.pencil;
+    report->what = solve.what;
+    report->wait_limit_ns = solve.wait_limit_ns;
     __threadfence_system();
     report->status = status;
 }

@@ -21,7 +21,7 @@ __device__ __forceinline__ float multiply_add(float a, float b, float c) {
  */
 
 __device__ __forceinline__ abandonment<uint32_t> abandonment_of(const line_plan &plan) {
-    return {&plan.state->abandoned, 1u, plan.report, plan.wait_limit_ns, 0};
+    return {&plan.state->abandoned, 1u, plan.report, plan.wait_limit_ns, GSW_CUDA_LINE};
 }
 
 /* This row shows that the matrix does not belong to the grid. */

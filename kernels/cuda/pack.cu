@@ -32,11 +32,12 @@ struct pack_origin {
     bool transposed; /* entries (row + step, row) */
 };
 
-pack_origin origin_of(const gsw_factor_options *options, const gsw_matrix *matrix,
+/* A slab of several does not have the mirror image of its last rows, so it reads both parts. */
+pack_origin origin_of(const gsw_factor_options *options, bool of_slab, const gsw_matrix *matrix,
                       const gsw_matrix *upper, int part) {
     const bool transpose = options->transpose != 0;
     if (options->kind == GSW_IC0) /* symmetric: the upper part is the lower part's mirror image */
-        return {matrix, part == 1};
+        return {matrix, part == 1 && !of_slab};
     if (options->kind == GSW_FACTOR_LU)
         return {(part == 1) != transpose ? upper : matrix, transpose};
     return {matrix, transpose};
@@ -148,9 +149,15 @@ void plan_arrays(pack_arrays<Value> *arrays, const gsw_factor *factor, const pac
                  const pack_origin *origin) {
     memset(arrays, 0, sizeof *arrays);
     arrays->transposed = origin->transposed;
-    for (int32_t t = 0; t < plan->taps; t++)
-        arrays->values[t] = static_cast<const Value *>(
-            origin->matrix->array.values[entry_of(factor, plan, origin, t)]);
+    /* Rows are counted from the first plane of ghosts, which the arrays do not have. */
+    const size_t ghosts =
+        (size_t)(factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny) * sizeof(Value);
+    for (int32_t t = 0; t < plan->taps; t++) {
+        const void *values = origin->matrix->array.values[entry_of(factor, plan, origin, t)];
+        arrays->values[t] =
+            values ? reinterpret_cast<const Value *>(reinterpret_cast<uintptr_t>(values) - ghosts)
+                   : NULL;
+    }
 }
 
 /* Entries of a matrix that holds couplings first..last-1 wherever they stay in the grid. */
@@ -336,7 +343,8 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
             continue;
         pack_plan plan;
         plan_part(&plan, factor, part);
-        const pack_origin origin = origin_of(&factor->options, matrix, upper, part);
+        const pack_origin origin = origin_of(
+            &factor->options, factor->ghosts[0] + factor->ghosts[1] > 0, matrix, upper, part);
         if (factor->options.factor_type == GSW_F64)
             GSW_TRY(launch_part<double>(context, factor, &plan, &origin));
         else

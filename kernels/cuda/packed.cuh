@@ -49,17 +49,30 @@ static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name, bool
  * comes after those it depends on. Its place in that order is its ticket. */
 struct gsw_pencil {
     int32_t j, k; /* its tile */
-    int32_t
-        before[3];    /* tickets of the pencils one tile before it in y', in z, in both; -1: none */
-    int32_t after[3]; /* of those after it */
+    /* Tickets of the pencils one tile before it in y', in z, in both, and of those after it; -1:
+     * none. Pencils of other processes (slab_ops.h) have other numbers: before it, remote_before();
+     * after it, the number of pencils plus this pencil's place among those that are read there. */
+    int32_t before[3], after[3];
 };
+
+/* The number in before[] of pencil `place` in the last row of tiles of the slab before; and its
+ * place. */
+GSW_HD int32_t gsw_remote_before(int32_t place) {
+    return -2 - place;
+}
+GSW_HD int32_t gsw_remote_place(int32_t before) {
+    return -2 - before;
+}
 
 /* The description of a part for its kernels. It is on the host, because it is too large to be an
  * argument of every kernel. Addresses are in device memory. */
 struct gsw_packed_view {
     gsw_tiles tiles;
     int32_t upper;           /* which part */
-    int32_t pencils;         /* used ones */
+    int32_t pencils;         /* used ones of this process */
+    int32_t remote_before;   /* pencils of other processes that its first ones read, */
+    int32_t remote_after;    /* and pencils of its own that are read by others */
+    int32_t spare;           /* pencils that `values` has room for after its own */
     int32_t distance;        /* in tickets, from a pencil to the last one that reads it */
     const gsw_pencil *table; /* in ticket order */
     void *values;            /* [ticket][record][gsw_packed_value()] of the factor's type */
@@ -73,6 +86,18 @@ struct gsw_packed_view {
 /* Values of one record. */
 GSW_HD int64_t gsw_record_values(const gsw_packed_view *view) {
     return (int64_t)(view->terms + view->diagonal) * view->members * GSW_TILE_LANES;
+}
+
+/* Values of a pencil. */
+GSW_HD int64_t gsw_pencil_values(const gsw_packed_view *view) {
+    return view->tiles.records * gsw_record_values(view);
+}
+
+/* Rows of tiles whose planes are ghosts, before and after a part's own ones. */
+static inline int64_t gsw_ghost_rows(const gsw_factor *factor, const gsw_packed_view *view,
+                                     int after) {
+    return factor->ghosts[(view->upper != 0) != (after != 0) ? GSW_ABOVE : GSW_BELOW] /
+           view->tiles.tile_z;
 }
 
 /* Index, in values from view->values, of coefficient `term` (the reciprocal diagonal: term ==
@@ -102,6 +127,12 @@ typedef struct gsw_sweep_area {
     int32_t slots;                 /* of faces, for each group */
 } gsw_sweep_area;
 
+/* Where the faces go that pass from process to process (slab_ops.h), for the sweep of a part. */
+typedef struct gsw_slab_faces {
+    void *inbox, *outbox;
+    int64_t wait_limit_ns; /* 0: the context's */
+} gsw_slab_faces;
+
 /* factor->packed of the CUDA backend. */
 struct gsw_packed {
     gsw_layout layout; /* part[].packed is NULL: see view[].values */
@@ -112,6 +143,7 @@ struct gsw_packed {
     void *eliminate_work;    /* eliminate.cu */
     gsw_cuda_pivots *pivots; /* what a factorisation found: device memory */
     gsw_sweep_area area[2];  /* of sweeps with one right-hand side, with several */
+    gsw_slab_faces faces[2]; /* of the parts */
 };
 
 #endif

@@ -209,7 +209,10 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t
     plan->chunks = (int32_t)(view->tiles.steps / SWEEP_CHUNK);
     plan->table = view->table;
     plan->report = cuda->report;
-    plan->wait_limit_ns = cuda->wait_limit_ns;
+    plan->inbox = factor->packed->faces[part].inbox;
+    plan->outbox = factor->packed->faces[part].outbox;
+    const int64_t limit = factor->packed->faces[part].wait_limit_ns;
+    plan->wait_limit_ns = limit > 0 ? limit : cuda->wait_limit_ns;
     plan->withheld = cuda->withheld_line;
 }
 
@@ -264,8 +267,8 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
     gsw_sweep_area *area = &factor->packed->area[1];
     bool several = kernels_of(factor)->several[factor->packed->shape] != NULL;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    *together = count > 1;
-    if (count <= 1 || area->state)
+    *together = count > 1 && factor->ghosts[0] + factor->ghosts[1] == 0;
+    if (!*together || area->state)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(gsw_cuda_of(context)->stream, &capture),
                            "the sweep's faces"));
@@ -299,6 +302,12 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
     while (lanes_y < 32 && lanes_y < tiles->halo_y)
         lanes_y *= 2;
     return gsw_tile_shape{lanes_y, 1, 1};
+}
+
+int64_t gsw_cuda_slot_values(const gsw_factor *factor) {
+    sweep_plan plan;
+    plan_faces(&factor->packed->view[0].tiles, 1, &plan);
+    return plan.slot_values;
 }
 
 static unsigned threads_of(const gsw_cuda *cuda, bool several) {
@@ -372,11 +381,13 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     GSW_TRY(gsw_cuda_check(
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
         "the sweep"));
-    const int64_t last = view->upper ? view->tiles.points - 1 : 0;
+    /* The grid begins with the ghosts below, which the vectors do not have. */
+    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    const int64_t last = (view->upper ? view->tiles.points - 1 : 0) - ghosts;
     const int64_t at_once = area->rhs * area->groups;
     for (int64_t r = 0; r < count; r += at_once) {
-        plan.b = (const char *)b + (size_t)(r * ldb + last) * real;
-        plan.x = (char *)x + (size_t)(r * ldx + last) * real;
+        plan.b = (const char *)b + (r * ldb + last) * (int64_t)real;
+        plan.x = (char *)x + (r * ldx + last) * (int64_t)real;
         plan.rhs = (int32_t)(count - r < at_once ? count - r : at_once);
         plan.groups = (int32_t)gsw_ceil_div(plan.rhs, area->rhs);
         void *arguments[] = {&plan};

@@ -9,6 +9,9 @@
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor);
 void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed);
 
+/* Values of a pencil's faces, for one right-hand side. */
+int64_t gsw_cuda_slot_values(const gsw_factor *factor);
+
 /* Whether pencils of the factor's tiles fit the device. Their tables need not exist yet. */
 bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor);
 

@@ -109,6 +109,32 @@ __device__ __forceinline__ const char *records_of(const sweep_block &block) {
            (int64_t)block.control->ticket * block.plan->records * (int64_t)block.plan->record_bytes;
 }
 
+/* ---- Faces --------------------------------------------------------------------------------------
+ */
+
+/* Where this pencil publishes face `side`: its slot, or the outbox where another process reads it.
+ */
+template <typename Real>
+__device__ __forceinline__ Real *face_of(const sweep_block &block, int side) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t reader = block.control->pencil.after[side];
+    Real *slot = reader >= plan.pencils
+                     ? (Real *)plan.outbox + (int64_t)(reader - plan.pencils) * plan.slot_values
+                     : (Real *)block.faces +
+                           (int64_t)(block.control->ticket % plan.slots) * plan.slot_values;
+    return slot + plan.face[side].offset;
+}
+
+/* Where pencil `before` has published it for this one. */
+template <typename Real>
+__device__ __forceinline__ Real *face_before(const sweep_block &block, int32_t before, int side) {
+    const sweep_plan &plan = *block.plan;
+    Real *slot = before < -1
+                     ? (Real *)plan.inbox + (int64_t)gsw_remote_place(before) * plan.slot_values
+                     : (Real *)block.faces + (int64_t)(before % plan.slots) * plan.slot_values;
+    return slot + plan.face[side].offset;
+}
+
 /* ---- Waits inside the block ---------------------------------------------------------------------
  */
 

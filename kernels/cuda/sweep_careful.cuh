@@ -92,7 +92,7 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
     const int32_t rows = plan.ring * SWEEP_CHUNK, staged_rows = plan.staged * SWEEP_CHUNK;
     const uint32_t x_begin = block.x + (uint32_t)(rhs * plan.x_stride);
     const uint32_t b_begin = block.b + (uint32_t)(rhs * plan.b_stride);
-    Real *slot = (Real *)block.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+    Real *const to[3] = {face_of<Real>(block, 0), face_of<Real>(block, 1), face_of<Real>(block, 2)};
     if (!BULK_COPIES && block.lane == 0) /* loaders need not wait any more */
         *(volatile int32_t *)&control->slices_read[rhs] = INT32_MAX;
     for (int32_t s = first; s < plan.chunks * SWEEP_CHUNK; s++) {
@@ -123,12 +123,11 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
             const Real face_value = is_quiet_nan(r) ? published_nan<Real>() : r;
             const bool on[3] = {fy >= 0, fz >= 0, fy >= 0 && fz >= 0};
             for (int side = 0; side < 3; side++)
-                store_now_if<1>(on[side] && !published_before && plan.face[side].values > 0 &&
-                                    control->pencil.after[side] >= 0 &&
-                                    control->ticket != plan.withheld,
-                                slot + plan.face[side].offset +
-                                    ((int64_t)s * Rhs + rhs) * plan.face[side].values + entry[side],
-                                &face_value);
+                store_now_if<1>(
+                    on[side] && !published_before && plan.face[side].values > 0 &&
+                        control->pencil.after[side] >= 0 && control->ticket != plan.withheld,
+                    to[side] + ((int64_t)s * Rhs + rhs) * plan.face[side].values + entry[side],
+                    &face_value);
         }
         __syncwarp();
         if (s % SWEEP_CHUNK == SWEEP_CHUNK - 1 && block.lane == 0)

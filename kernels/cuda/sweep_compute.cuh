@@ -114,8 +114,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     /* y' and corner take the lines from tile_y - halo_y on, z those from tile_z - halo_z. */
     __device__ __forceinline__ void find_faces(const sweep_block &block, int rhs, int32_t ly,
                                                int32_t lz) {
-        Real *slot =
-            (Real *)block.faces + (int64_t)(control->ticket % plan.slots) * plan.slot_values;
+        Real *const to[3] = {face_of<Real>(block, 0), face_of<Real>(block, 1),
+                             face_of<Real>(block, 2)};
         const bool publishes = control->ticket != plan.withheld;
         const int32_t from_y = S::tile_y - S::halo_y, from_z = S::tile_z - S::halo_z;
 #pragma unroll
@@ -126,11 +126,9 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
                 publishes && S::face_z > 0 && control->pencil.after[1] >= 0 && mz >= from_z;
             publishes_c[m] = publishes && S::corner && control->pencil.after[2] >= 0 &&
                              my >= from_y && mz >= from_z;
-            face_y[m] =
-                slot + plan.face[0].offset + rhs * S::face_y + (my - from_y) * S::tile_z + mz;
-            face_z[m] = slot + plan.face[1].offset + rhs * S::face_z + my * S::halo_z + mz - from_z;
-            face_c[m] = slot + plan.face[2].offset + rhs * S::face_c + (my - from_y) * S::halo_z +
-                        mz - from_z;
+            face_y[m] = to[0] + rhs * S::face_y + (my - from_y) * S::tile_z + mz;
+            face_z[m] = to[1] + rhs * S::face_z + my * S::halo_z + mz - from_z;
+            face_c[m] = to[2] + rhs * S::face_c + (my - from_y) * S::halo_z + mz - from_z;
         }
     }
 

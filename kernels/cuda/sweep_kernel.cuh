@@ -141,7 +141,7 @@ __device__ __forceinline__ void empty_halos(const sweep_plan &plan, sweep_contro
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     for (int side = 0; side < 3; side++) {
         const int32_t values = plan.face[side].values;
-        const bool received = control->pencil.before[side] >= 0;
+        const bool received = control->pencil.before[side] != -1;
         if (received && values > 0 && thread == 0)
             control->face_users++;
         int32_t shift = 0; /* 2^shift threads per row */

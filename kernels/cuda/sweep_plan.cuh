@@ -79,6 +79,7 @@ struct sweep_plan {
     int64_t slot_values, all_values; /* of a slot, of all groups */
     int32_t slots;
     sweep_face face[3];
+    void *inbox, *outbox; /* [place][slot_values]: faces from and to other processes; NULL: none */
     /* Shared memory. */
     int32_t stages;             /* of coefficients */
     int32_t ring;               /* chunks of x and halos */

@@ -17,7 +17,7 @@ namespace {
 
 __device__ __forceinline__ abandonment<uint64_t> abandonment_of(const sweep_block &block) {
     return {&block.plan->state->abandon, SWEEP_ABANDONED | block.control->epoch, block.plan->report,
-            block.plan->wait_limit_ns, 1};
+            block.plan->wait_limit_ns, GSW_CUDA_PENCIL};
 }
 
 /* Whether a wait for another block must end because the solve is abandoned. Asks when is_due(). */
@@ -34,7 +34,8 @@ __device__ __forceinline__ bool await_slot(const sweep_block &block, int32_t tic
     if (earlier < 0)
         return true;
     const int32_t reader = plan.table[earlier].after[side];
-    const uint32_t *done = block.done + (reader >= 0 ? reader : earlier);
+    const bool read_here = reader >= 0 && reader < plan.pencils;
+    const uint32_t *done = block.done + (read_here ? reader : earlier);
     bounded_wait wait = {0, 0};
     while (__any_sync(~0u, load_acquire<scope::device>(done) != block.control->epoch)) {
         if (!is_due<256>(&wait))
@@ -128,6 +129,7 @@ template <typename Real, int known_values, int Rhs> struct receiver {
     Real *from;               /* where the row's value is in the face */
     uint32_t to;              /* and its cell */
     uint32_t step, ring_bytes, ring_end;
+    const bool remote;   /* from another process */
     int32_t slack, room; /* rows before `room` may be filled; slack: beyond what is completed */
     const int32_t *steps_completed;
     uint64_t policy;
@@ -140,7 +142,8 @@ template <typename Real, int known_values, int Rhs> struct receiver {
 
     __device__ __forceinline__ receiver(const sweep_block &of, int side)
         : block(of), plan(*of.plan), values(Rhs * values_per_rhs(of.plan->face[side])),
-          width(values_per_rhs(of.plan->face[side]) % 2 == 0 ? 2 : 1), wait{0, 0} {
+          width(values_per_rhs(of.plan->face[side]) % 2 == 0 ? 2 : 1),
+          remote(of.control->pencil.before[side] < -1), wait{0, 0} {
         const sweep_face face = plan.face[side];
         const int32_t per_rhs = values_per_rhs(face);
         const int32_t before = block.control->pencil.before[side];
@@ -162,8 +165,8 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         ring_end = block.x + ring_bytes;
         step = (uint32_t)span * pitch;
         row = ahead - plan.lead;
-        from = (Real *)block.faces + (int64_t)(before % plan.slots) * plan.slot_values +
-               face.offset + entry + (int64_t)(row + face.later) * values;
+        from =
+            face_before<Real>(block, before, side) + entry + (int64_t)(row + face.later) * values;
         to = block.x + (uint32_t)(row + rows) * pitch + (uint32_t)(rhs * plan.x_stride) +
              (uint32_t)(face.cell + entry - rhs * per_rhs) * (uint32_t)sizeof(Real);
         to -= to >= ring_end ? ring_bytes : 0;
@@ -174,7 +177,14 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         uint64_t left;
         if (*(volatile int32_t *)&block.control->maybe_dirty && are_faces_dirty(block, &left))
             await_counter(&block.control->faces_clean, 1);
-        abandoned = !await_slot(block, before, side);
+        abandoned = !remote && !await_slot(block, before, side);
+    }
+
+    template <scope at> __device__ __forceinline__ void load(Real *v, const Real *at_row) const {
+        if (width == 2)
+            load_kept<at, 2>(v, at_row, policy);
+        else
+            load_kept<at, 1>(v, at_row, policy);
     }
 
     /* Polls the values of row r, which are 0 where the face has none; returns whether it has. */
@@ -182,10 +192,10 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         const int32_t r = row + i * span;
         const bool polled = r < end && r >= first && r < last && !abandoned;
         v[0] = v[1] = 0;
-        if (polled && width == 2)
-            load_kept<scope::device, 2>(v, from + i * span * values, policy);
+        if (polled && remote)
+            load<scope::system>(v, from + i * span * values);
         else if (polled)
-            load_kept<scope::device, 1>(v, from + i * span * values, policy);
+            load<scope::device>(v, from + i * span * values);
         return polled;
     }
 
@@ -197,7 +207,9 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         const Real unpublished[2] = {unpublished_value<Real>(), unpublished_value<Real>()};
         store_shared<n>(next, empty);
         store_shared<n>(to, v);
-        if (polled)
+        if (polled && remote)
+            store_kept<scope::system, n>(from, unpublished, policy);
+        else if (polled)
             store_kept<scope::device, n>(from, unpublished, policy);
     }
 
@@ -248,7 +260,8 @@ template <typename Real, int known_values, int Rhs> struct receiver {
 template <typename Real, int known_values, int Rhs>
 __device__ __forceinline__ void receive_halo(const sweep_block &block, int side) {
     using role = receiver<Real, known_values, Rhs>;
-    if (block.control->pencil.before[side] < 0 || role::values_per_rhs(block.plan->face[side]) == 0)
+    if (block.control->pencil.before[side] == -1 ||
+        role::values_per_rhs(block.plan->face[side]) == 0)
         return;
     role warp(block, side);
     if (Rhs > 1 || block.plan->polled_rows > 1)

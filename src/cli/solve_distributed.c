@@ -25,6 +25,7 @@ typedef struct solve_plan {
 /* What a process owns. `input` and the vectors of the whole grid are the first process's. */
 typedef struct box_job {
     gsw_context *context;
+    gsw_context *host; /* for what is in the host's memory: on a CPU it is `context` */
     cli_boxes boxes;
     cli_boxes_precond precond;
     cli_input input;
@@ -68,8 +69,8 @@ static gsw_status choose(const cli_options *options, const box_job *job, solve_p
     gsw_choice *choice = &plan->choice;
     gsw_preconditioner *tried = NULL;
     if (!job->automatic.precond)
-        return gsw_choose_method(job->context, &job->input.matrix, choice);
-    gsw_status status = gsw_choose(job->context, &job->input.matrix, &wanted, &tried, choice);
+        return gsw_choose_method(job->host, &job->input.matrix, choice);
+    gsw_status status = gsw_choose(job->host, &job->input.matrix, &wanted, &tried, choice);
     plan->kind = choice->multigrid != NULL ? CLI_PRECOND_MG : (int)choice->kind;
     gsw_preconditioner_destroy(tried);
     choice->multigrid = NULL;
@@ -79,11 +80,11 @@ static gsw_status choose(const cli_options *options, const box_job *job, solve_p
 
 /* The first process reads or makes the system and looks at the matrix. */
 static int load(const cli_options *options, box_job *job, solve_plan *plan) {
-    int code = cli_load(options, job->context, &job->input);
+    int code = cli_load(options, job->host, &job->input);
     if (code == CLI_OK)
-        code = cli_load_rhs(options, job->context, &job->input, &job->all_b);
+        code = cli_load_rhs(options, job->host, &job->input, &job->all_b);
     if (code == CLI_OK)
-        code = cli_load_guess(options, job->context, &job->input, &job->all_x);
+        code = cli_load_guess(options, job->host, &job->input, &job->all_x);
     if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
         cli_error(options, "out of memory for the history of the residual");
         code = CLI_INPUT;
@@ -93,7 +94,11 @@ static int load(const cli_options *options, box_job *job, solve_plan *plan) {
     cli_print_matrix(options, &job->input);
     cli_warn_if_not_symmetric(options, &job->input, cli_solve_precond(options));
     plan->grid = job->input.matrix.grid;
-    return report_status(options, job, choose(options, job, plan));
+    const gsw_status status = choose(options, job, plan);
+    return status == GSW_SUCCESS
+               ? CLI_OK
+               : cli_status(options, job->host, status,
+                            options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
 }
 
 /* The preconditioner and the method that the options name or that are chosen. */
@@ -106,6 +111,9 @@ static void take_plan(const cli_options *options, box_job *job, const solve_plan
         job->method = plan->choice.method;
     if (automatic->precond)
         job->kind = plan->kind;
+    /* So far multigrid on several processes is for CPUs. */
+    if (automatic->precond && job->kind == CLI_PRECOND_MG && job->host != job->context)
+        job->kind = (int)plan->choice.kind;
     if (options->overlap == 0)
         return;
     if (job->kind == CLI_PRECOND_MG)
@@ -122,6 +130,8 @@ static int distribute(const cli_options *options, box_job *job, const gsw_grid *
     gsw_status status = gsw_partition_distribute(boxes->partition, 0, job->all_b, boxes->b);
     if (status == GSW_SUCCESS)
         status = gsw_partition_distribute(boxes->partition, 0, job->all_x, boxes->x);
+    if (status == GSW_SUCCESS)
+        status = cli_boxes_push(boxes);
     return report_status(options, job, status);
 }
 
@@ -131,6 +141,9 @@ static int set_up(const cli_options *options, box_job *job) {
     int code = cli_open_context(
         options, options->backend == GSW_BACKEND_CUDA ? GSW_BACKEND_CUDA : GSW_BACKEND_CPU, NULL,
         &job->context);
+    job->host = job->context;
+    if (code == CLI_OK && gsw_context_backend(job->context) != GSW_BACKEND_CPU)
+        code = cli_open_context(options, GSW_BACKEND_CPU, NULL, &job->host);
     code = cli_processes_agree(options, code);
     if (code == CLI_OK)
         code = cli_processes_agree(options, cli_rank() == 0 ? load(options, job, &plan) : CLI_OK);
@@ -204,7 +217,7 @@ static void iterate(const cli_options *options, box_job *job, cli_watch *watch) 
     watch->begin_ms = cli_now_ms() - job->result.solve_ms;
     job->status = gsw_krylov(
         job->context, job->method, gsw_distributed_matrix_operator(job->boxes.matrix),
-        cli_boxes_precond_get(&job->precond), &wanted, job->boxes.b, job->boxes.x, &result);
+        cli_boxes_precond_get(&job->precond), &wanted, job->boxes.run_b, job->boxes.run_x, &result);
     cli_progress_finish(&watch->progress);
     result.iterations += job->result.iterations;
     result.solve_ms += job->result.solve_ms;
@@ -226,6 +239,8 @@ static int change(const cli_options *options, box_job *job, const cli_next *next
     job->method = next->method;
     if (status == GSW_SUCCESS && !(job->result.residual < 1))
         status = gsw_partition_distribute(job->boxes.partition, 0, job->all_x, job->boxes.x);
+    if (status == GSW_SUCCESS && !(job->result.residual < 1))
+        status = cli_boxes_push(&job->boxes);
     if (status != GSW_SUCCESS)
         return report_status(options, job, status);
     cli_auto_fall_back(options, &job->automatic, cli_precond_name(job->kind), job->method, why);
@@ -265,7 +280,7 @@ static int write_result(const cli_options *options, const box_job *job, const ch
         names[rank] = devices + (size_t)rank * DEVICE_SIZE;
     const bool some = job->kind != CLI_PRECOND_NONE;
     cli_solved result = {.context = job->context,
-                         .host = job->context,
+                         .host = job->host,
                          .input = &job->input,
                          .automatic = &job->automatic,
                          .history = &job->history,
@@ -296,8 +311,10 @@ static int finish(const cli_options *options, const box_job *job, bool solved) {
     char *devices = NULL;
     int code = CLI_OK;
     if (solved) {
-        code = report_status(
-            options, job, gsw_partition_collect(job->boxes.partition, 0, job->boxes.x, job->all_x));
+        gsw_status status = cli_boxes_pull(&job->boxes);
+        if (status == GSW_SUCCESS)
+            status = gsw_partition_collect(job->boxes.partition, 0, job->boxes.x, job->all_x);
+        code = report_status(options, job, status);
         if (code != CLI_OK)
             return code;
     }
@@ -353,6 +370,8 @@ int cli_solve_distributed(const cli_options *options) {
     free(job.all_x);
     free(job.all_b);
     cli_input_free(&job.input);
+    if (job.host != job.context)
+        gsw_context_destroy(job.host);
     gsw_context_destroy(job.context);
     return code;
 }

@@ -26,8 +26,7 @@ int gsw_distributed_scales(const gsw_distributed_factor *f, int down) {
     return down != (kind == GSW_DILU || kind == GSW_SSOR || kind == GSW_FACTOR_LOWER);
 }
 
-/* The number of a sweep among those of the packed factor. */
-static int part_of(const gsw_distributed_factor *f, int down) {
+int gsw_distributed_part(const gsw_distributed_factor *f, int down) {
     return down && gsw_distributed_sweeps(f, 0);
 }
 
@@ -143,7 +142,7 @@ void gsw_bands_pack(gsw_distributed_factor *f) {
             memcpy(edge->value[e], f->value[e] + origin, (size_t)points * sizeof(double));
         for (int64_t i = 0; i < points && gsw_distributed_scales(f, down); i++)
             f->value[stencil->center][origin + i] = 1;
-        f->partition->context->ops->box->pack(f->packed, part_of(f, down), f->value);
+        f->partition->context->ops->box->pack(f->packed, gsw_distributed_part(f, down), f->value);
     }
 }
 
@@ -185,7 +184,7 @@ static void sweep_block(void *user, const gsw_box_lines *lines, int64_t block) {
     const int64_t begin = number * f->bands_per_block;
     const int64_t end =
         begin + f->bands_per_block < f->bands ? begin + f->bands_per_block : f->bands;
-    const gsw_band_sweep bands = {.which = part_of(f, s->down),
+    const gsw_band_sweep bands = {.which = gsw_distributed_part(f, s->down),
                                   .begin = s->down ? f->bands - end : begin,
                                   .end = s->down ? f->bands - begin : end,
                                   .b = s->b,

@@ -1,6 +1,7 @@
 /* distributed_factor.c: preconditioners on several processes.
  *
- * LOCAL is in distributed_local.c. GLOBAL keeps the factor in natural order, one array per
+ * LOCAL is in distributed_local.c, and GLOBAL on backends with memory of their own in
+ * distributed_slabs.c. On the CPU GLOBAL keeps the factor in natural order, one array per
  * offset, and sweeps it line by line (cpu/box.c) as the schedule says. Ghosts hold the values of
  * other processes that a line reads. The factorisation runs through the same schedule as the sweep
  * upwards; its ghosts are the scaled upper rows and the reciprocal pivots of the neighbours. Slabs
@@ -104,29 +105,6 @@ static gsw_status mirror_lower(gsw_distributed_factor *f) {
 /* ---- Factorisation ----------------------------------------------------------------------------
  */
 
-/* Reports the lowest bad row of all processes; `row` is of the own box, or INT64_MAX. */
-static gsw_status report_pivots(gsw_distributed_factor *f, int64_t row) {
-    gsw_partition *p = f->partition;
-    const int64_t nx = p->own.end[0] - p->own.begin[0], ny = p->own.end[1] - p->own.begin[1];
-    int64_t lowest = INT64_MAX;
-    if (row != INT64_MAX)
-        row = gsw_grid_row(&p->grid, row % nx + p->own.begin[0], row / nx % ny + p->own.begin[1],
-                           row / nx / ny + p->own.begin[2]);
-    GSW_TRY(gsw_partition_gather(p, &row, sizeof row));
-    for (int process = 0; process < p->transport.processes; process++) {
-        memcpy(&row, p->answers + (size_t)process * sizeof row, sizeof row);
-        lowest = row < lowest ? row : lowest;
-    }
-    if (lowest == INT64_MAX)
-        return GSW_SUCCESS;
-    return gsw_fail(p->context, GSW_ERROR_ZERO_PIVOT,
-                    "%s: the pivot of row %lld, (x, y, z) = (%lld, %lld, %lld), is zero, not "
-                    "finite or of the wrong sign",
-                    gsw_factor_kind_name(f->options.kind), (long long)lowest,
-                    (long long)(lowest % p->grid.nx), (long long)(lowest / p->grid.nx % p->grid.ny),
-                    (long long)(lowest / p->grid.nx / p->grid.ny));
-}
-
 /* c = c * scale where c is not 0, as the packed factors do. */
 static void scale_rows(const gsw_distributed_factor *f, int32_t first, int32_t end, double factor) {
     const double *scale = f->value[f->matrix->local.stencil.center];
@@ -146,7 +124,7 @@ static gsw_status fill_scaled(gsw_distributed_factor *f) {
             bad = i;
         diagonal[i] = 1 / diagonal[i];
     }
-    GSW_TRY(report_pivots(f, bad));
+    GSW_TRY(gsw_distributed_report_pivots(f, bad));
     scale_rows(f, 0, stencil->center, omega);
     scale_rows(f, stencil->center + 1, stencil->count, omega);
     for (int64_t i = 0; i < f->matrix->points; i++)
@@ -198,7 +176,7 @@ static gsw_status eliminate(gsw_distributed_factor *f, double *upper, gsw_mailbo
                                   .sweep = eliminate_block,
                                   .user = &e};
     GSW_TRY(gsw_schedule_go(&f->up, mailbox, &run));
-    GSW_TRY(report_pivots(f, e.job.bad_row));
+    GSW_TRY(gsw_distributed_report_pivots(f, e.job.bad_row));
     keep_upper(f, e.job.upper);
     if (f->options.kind == GSW_DILU)
         scale_rows(f, 0, stencil->center, 1);
@@ -252,6 +230,8 @@ static gsw_status open_arrays(gsw_distributed_factor *f) {
 }
 
 static gsw_status fill_global(gsw_distributed_factor *f) {
+    if (f->partition->context->ops->slab)
+        return gsw_slabs_fill(f);
     GSW_TRY(gsw_partition_agree(f->partition, open_arrays(f)));
     GSW_TRY(fill_arrays(f));
     if (!f->packed)
@@ -271,6 +251,8 @@ static gsw_status open_global(gsw_distributed_factor *f) {
     const size_t count = (size_t)stencil->count, points = (size_t)f->matrix->points;
     int64_t band;
     void *memory;
+    if (p->context->ops->slab)
+        return gsw_slabs_open(f);
     GSW_TRY(gsw_bands_open(f, &band));
     GSW_TRY(gsw_schedule_open(p, stencil, 0, band, &f->up));
     GSW_TRY(gsw_schedule_open(p, stencil, 1, band, &f->down));
@@ -308,6 +290,9 @@ static gsw_status check_options(gsw_distributed_factor *f,
                 (long long)o->overlap);
     GSW_REQUIRE(context, o->overlap == 0 || o->scope == GSW_SCOPE_LOCAL,
                 "options->overlap is for the scope local");
+    if (o->overlap > 0 && context->ops->slab)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the backend %s has no overlaps",
+                        gsw_backend_name(context->backend));
     if (o->omega == 0)
         o->omega = 1;
     if (o->kind == GSW_IC0 && !gsw_stencil_is_symmetric(&f->matrix->local.stencil))
@@ -367,6 +352,7 @@ void gsw_distributed_factor_destroy(gsw_distributed_factor *f) {
         return;
     gsw_preconditioner_destroy(f->preconditioner);
     gsw_local_close(f);
+    gsw_slabs_close(f);
     gsw_bands_close(f);
     gsw_mailbox_close(f->mail_down);
     gsw_mailbox_close(f->mail_up);

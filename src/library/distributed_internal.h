@@ -4,6 +4,14 @@
 
 #include "distributed_matrix.h"
 #include "schedule.h"
+#include "slabs.h"
+
+/* A sweep of a slab whose neighbours have no windows: messages carry its faces. */
+typedef struct gsw_slab_sweep {
+    size_t in_bytes, out_bytes; /* 0: windows do */
+    void *in, *out;
+    void *outbox; /* in the backend's memory */
+} gsw_slab_sweep;
 
 /* What the packed sweep of a slab needs besides its factor. Arrays have one value per point of the
  * first `planes` planes of the sweep. */
@@ -36,10 +44,22 @@ struct gsw_distributed_factor {
     gsw_factor *packed;
     int64_t bands, bands_per_block;
     gsw_edge edge[2]; /* of the sweeps upwards and downwards */
+
+    /* Backends with memory of their own: only these, `packed` and `bytes`. */
+    gsw_slab_link link;
+    gsw_slab_sweep slab[2]; /* upwards, downwards */
+    int64_t inbox_down;     /* where the inbox of the sweep downwards begins in the window */
 };
 
 /* Whether there is a sweep upwards, or downwards: LOWER and UPPER have one sweep. */
 int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);
+
+/* The number of a sweep among those of the packed factor. */
+int gsw_distributed_part(const gsw_distributed_factor *f, int down);
+
+/* Reports the lowest bad row of all processes; `row` is of the own box, or INT64_MAX. Collective.
+ */
+gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row);
 
 /* Whether a sweep scales b, and its terms, farthest first, from arrays per offset. */
 int gsw_distributed_scales(const gsw_distributed_factor *f, int down);
@@ -61,5 +81,11 @@ void gsw_bands_pack(gsw_distributed_factor *f);
 gsw_status gsw_bands_sweep(gsw_distributed_factor *f, int down, const double *b, double *x);
 
 void gsw_bands_close(gsw_distributed_factor *f);
+
+/* GLOBAL on a backend with memory of its own: opens the factor, fills it, and frees it. Collective.
+ */
+gsw_status gsw_slabs_open(gsw_distributed_factor *f);
+gsw_status gsw_slabs_fill(gsw_distributed_factor *f);
+void gsw_slabs_close(gsw_distributed_factor *f);
 
 #endif

@@ -36,6 +36,21 @@ static void add_couplings(const gsw_distributed_matrix *a, const gsw_ghost_peer 
     p->context->ops->box->couple(p->context, &job);
 }
 
+/* The same for slabs of a backend with memory of its own. */
+static gsw_status multiply_slab(void *user, gsw_context *context, const double *x, double *y) {
+    gsw_distributed_matrix *a = user;
+    gsw_slab_couple job = {.grid = &a->local.grid,
+                           .stencil = &a->local.stencil,
+                           .values = a->values,
+                           .type = a->local.array.value_type,
+                           .planes = {a->slab.take[0], a->slab.take[1]},
+                           .y = y};
+    GSW_TRY(gsw_slab_ghosts_begin(&a->slab, x));
+    GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
+    GSW_TRY(gsw_slab_ghosts_end(&a->slab, job.ghosts));
+    return job.ghosts[0] || job.ghosts[1] ? context->ops->slab->couple(context, &job) : GSW_SUCCESS;
+}
+
 static gsw_status multiply(void *user, gsw_context *context, const double *x, double *y) {
     gsw_distributed_matrix *a = user;
     GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
@@ -78,13 +93,38 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
         a->values[e] = values ? values[e] : a->block + e * a->points;
     const gsw_stencil_array array = {.values = a->values, .value_type = type};
     GSW_TRY(gsw_matrix_from_stencil(p->context, &box, stencil, &array, &a->local));
-    GSW_TRY(gsw_ghosts_open(p, stencil, &a->ghosts));
-    return gsw_operator_from_callback(p->context, a->points, multiply, a, &a->op);
+    if (!p->context->ops->slab) {
+        GSW_TRY(gsw_ghosts_open(p, stencil, &a->ghosts));
+        return gsw_operator_from_callback(p->context, a->points, multiply, a, &a->op);
+    }
+    GSW_TRY(gsw_slabs_check(p));
+    return gsw_operator_from_callback(p->context, a->points, multiply_slab, a, &a->op);
+}
+
+gsw_status gsw_distributed_matrix_move(gsw_distributed_matrix *a) {
+    gsw_context *context = a->partition->context;
+    const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
+    if (!context->ops->slab || !a->block)
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->alloc(context, values * sizeof(double), &a->moved));
+    GSW_TRY(context->ops->upload(context, a->moved, a->block, values * sizeof(double)));
+    GSW_TRY(context->ops->synchronize(context));
+    free(a->block);
+    a->block = NULL;
+    for (int32_t e = 0; e < a->local.stencil.count; e++)
+        a->values[e] = (const double *)a->moved + e * a->points;
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix) {
-    const gsw_status status = gsw_partition_agree(p, own);
+    gsw_status status = own;
+    if (status == GSW_SUCCESS)
+        status = gsw_distributed_matrix_move(*matrix);
+    status = gsw_partition_agree(p, status);
+    if (status == GSW_SUCCESS && p->context->ops->slab)
+        status = gsw_partition_agree(
+            p, gsw_slab_ghosts_open(p, &(*matrix)->local.stencil, &(*matrix)->slab));
     if (status != GSW_SUCCESS) {
         gsw_distributed_matrix_destroy(*matrix);
         *matrix = NULL;
@@ -196,6 +236,9 @@ void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
         return;
     gsw_operator_destroy(matrix->op);
     gsw_ghosts_close(&matrix->ghosts);
+    gsw_slab_ghosts_close(&matrix->slab);
+    if (matrix->moved)
+        matrix->partition->context->ops->release(matrix->partition->context, matrix->moved);
     free(matrix->block);
     free(matrix);
 }

@@ -298,6 +298,10 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     gsw_context *context = mg->partition->context;
     gsw_distributed_multigrid_options *o = &mg->options;
     GSW_TRY(gsw_options_take(context, "gsw_distributed_multigrid_options", given, sizeof *o, o));
+    if (context->ops->slab)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "multigrid: the backend %s does not work on several processes",
+                        gsw_backend_name(context->backend));
     GSW_REQUIRE(context, (unsigned)o->scope <= GSW_SCOPE_GLOBAL, "options->scope %d is unknown",
                 (int)o->scope);
     GSW_REQUIRE(context, o->pre_sweeps >= 0 && o->pre_sweeps <= SWEEPS_LIMIT,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
+#include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/csr.h"
@@ -144,6 +145,20 @@ static void read_box(const gsw_matrix *whole, const gsw_box *box, double *values
                 read_row(whole, gsw_grid_row(&whole->grid, x, y, z), values++, pitch);
 }
 
+/* The matrix is in the host's memory, also where the context's backend has another. */
+static gsw_status validate(gsw_context *context, const gsw_matrix *whole) {
+    const gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
+    gsw_context *host = NULL;
+    if (!context->ops->slab)
+        return gsw_matrix_validate(context, whole);
+    GSW_TRY(gsw_context_create(&options, &host));
+    gsw_status status = gsw_matrix_validate(host, whole);
+    if (status != GSW_SUCCESS)
+        status = gsw_fail(context, status, "%s", gsw_context_message(host));
+    gsw_context_destroy(host);
+    return status;
+}
+
 static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whole) {
     GSW_TRY(check_root(p, root, whole != NULL));
     if (p->transport.rank != root)
@@ -152,7 +167,7 @@ static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whol
                 whole->grid.nx == p->grid.nx && whole->grid.ny == p->grid.ny &&
                     whole->grid.nz == p->grid.nz,
                 "whole: its grid is not the partition's");
-    return gsw_matrix_validate(p->context, whole);
+    return validate(p->context, whole);
 }
 
 /* The stencil of the root's matrix, in all processes. */
@@ -206,9 +221,5 @@ gsw_status gsw_distributed_matrix_scatter(gsw_partition *partition, int root,
     *matrix = NULL;
     const gsw_status status = scatter(partition, root, whole, &room, matrix);
     gsw_partition_free(partition, room);
-    if (status != GSW_SUCCESS) {
-        gsw_distributed_matrix_destroy(*matrix);
-        *matrix = NULL;
-    }
-    return status;
+    return gsw_distributed_matrix_end(partition, status, matrix);
 }

@@ -57,7 +57,7 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->grid),
+    GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->info.grid),
                 "%s: its grid is not the factor's", name);
     GSW_REQUIRE(context, same_stencil(&matrix->stencil, &factor->stencil),
                 "%s: its stencil is not the factor's", name);
@@ -91,9 +91,12 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
     return GSW_SUCCESS;
 }
 
+static const int64_t no_ghosts[2] = {0, 0};
+
 /* Opens a factor without values. The options are resolved. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
-                        const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
+                        const gsw_factor_options *options, int64_t slab, const int64_t ghosts[2],
+                        gsw_factor **factor) {
     gsw_factor *made;
     int64_t points;
     GSW_TRY(gsw_matrix_check(context, matrix));
@@ -106,6 +109,8 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     made->options = *options;
     made->slab = slab;
     made->grid = matrix->grid;
+    made->grid.nz += ghosts[0] + ghosts[1];
+    memcpy(made->ghosts, ghosts, sizeof made->ghosts);
     made->stencil = matrix->stencil;
     made->points = points;
     made->info.size = sizeof made->info;
@@ -130,7 +135,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check(context, upper));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    GSW_TRY(begin(context, matrix, options, 0, &made));
+    GSW_TRY(begin(context, matrix, options, 0, no_ghosts, &made));
     gsw_status status = fill(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         status = gsw_factor_await(context, made);
@@ -145,7 +150,15 @@ gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, slab, factor);
+    return begin(context, matrix, &resolved, slab, no_ghosts, factor);
+}
+
+gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
+                                  const gsw_factor_options *options, const int64_t ghosts[2],
+                                  gsw_factor **factor) {
+    gsw_factor_options resolved;
+    GSW_TRY(resolve(context, options, &resolved));
+    return begin(context, matrix, &resolved, 0, ghosts, factor);
 }
 
 gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix) {

@@ -301,6 +301,16 @@ static gsw_status choose_shape(gsw_partition *p, const int32_t wanted[3]) {
     return GSW_SUCCESS;
 }
 
+/* Where part i of equal parts begins. Backends that take slabs sweep whole tiles: then it is a
+ * multiple of TILE, if each slab has that many planes. */
+static int64_t even_cut(const gsw_partition *p, int axis, int64_t extent, int32_t i) {
+    enum { TILE = 8 };
+    const int32_t parts = p->shape[axis];
+    const int64_t cut = extent / parts * i + extent % parts * i / parts;
+    const int tiled = axis == 2 && p->context->ops->slab && extent / parts >= TILE && i < parts;
+    return tiled ? (cut + TILE / 2) / TILE * TILE : cut;
+}
+
 static gsw_status cut_axis(gsw_partition *p, int axis, int64_t extent, const int64_t *given) {
     const int32_t parts = p->shape[axis];
     void *memory;
@@ -308,7 +318,7 @@ static gsw_status cut_axis(gsw_partition *p, int axis, int64_t extent, const int
                       &memory));
     p->cuts[axis] = memory;
     for (int32_t i = 0; i <= parts; i++) {
-        p->cuts[axis][i] = given ? given[i] : extent / parts * i + extent % parts * i / parts;
+        p->cuts[axis][i] = given ? given[i] : even_cut(p, axis, extent, i);
         GSW_REQUIRE(p->context,
                     i == 0 ? p->cuts[axis][0] == 0 : p->cuts[axis][i] > p->cuts[axis][i - 1],
                     "options->cuts[%d][%d] is %lld: cuts begin with 0 and ascend", axis, (int)i,
@@ -334,7 +344,7 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
     for (int axis = 0; axis < 3; axis++)
         GSW_REQUIRE(p->context, !options.cuts[axis] || options.processes[axis] > 0,
                     "options->cuts[%d] is given, but options->processes[%d] is 0", axis, axis);
-    if (!p->context->ops->box && p->transport.processes > 1)
+    if (!p->context->ops->box && !p->context->ops->slab && p->transport.processes > 1)
         return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
                         "the backend %s does not work on several processes yet",
                         gsw_backend_name(p->context->backend));

@@ -120,7 +120,8 @@ static gsw_status open_task(bench_worker *worker) {
 static gsw_status start(bench_worker *worker) {
     const cli_boxes *boxes = &worker->work->boxes;
     memset(boxes->x, 0, boxes->points * sizeof *boxes->x);
-    return cli_boxes_meet(boxes);
+    gsw_status status = cli_boxes_push(boxes);
+    return status == GSW_SUCCESS ? cli_boxes_meet(boxes) : status;
 }
 
 static gsw_status factor(bench_worker *worker) {
@@ -136,10 +137,10 @@ static gsw_status solve(bench_worker *worker) {
                                        .rtol = worker->options->rtol,
                                        .max_iterations = worker->options->max_iter};
     gsw_krylov_result ended = {.size = sizeof ended};
-    gsw_status status =
-        gsw_krylov(worker->context, (gsw_method)worker->options->method,
-                   gsw_distributed_matrix_operator(boxes->matrix),
-                   cli_boxes_precond_get(worker->state), &wanted, boxes->b, boxes->x, &ended);
+    gsw_status status = gsw_krylov(worker->context, (gsw_method)worker->options->method,
+                                   gsw_distributed_matrix_operator(boxes->matrix),
+                                   cli_boxes_precond_get(worker->state), &wanted, boxes->run_b,
+                                   boxes->run_x, &ended);
     if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
         return status;
     result->iterations = ended.iterations;
@@ -150,7 +151,9 @@ static gsw_status solve(bench_worker *worker) {
 /* The others wait without a limit while the first process computes. */
 static gsw_status check(bench_worker *worker) {
     bench_case *work = worker->work;
-    gsw_status status = gsw_partition_collect(work->boxes.partition, 0, work->boxes.x, work->x);
+    gsw_status status = cli_boxes_pull(&work->boxes);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_collect(work->boxes.partition, 0, work->boxes.x, work->x);
     if (status == GSW_SUCCESS && cli_rank() == 0)
         bench_whole_judge(worker);
     if (status == GSW_SUCCESS)

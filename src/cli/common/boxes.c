@@ -1,5 +1,6 @@
 /* boxes.c: see boxes.h. */
 #include "boxes.h"
+#include <gridsweep/memory.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,33 @@ static int make_vectors(const cli_options *options, cli_boxes *boxes) {
         cli_error(options, "out of memory for the vectors");
         code = CLI_INPUT;
     }
+    if (code == CLI_OK && gsw_context_backend(boxes->context) == GSW_BACKEND_CPU) {
+        boxes->run_b = boxes->b;
+        boxes->run_x = boxes->x;
+    } else if (code == CLI_OK) {
+        const size_t bytes = boxes->points * sizeof(double);
+        gsw_status status = gsw_memory_alloc(boxes->context, bytes, (void **)&boxes->run_b);
+        if (status == GSW_SUCCESS)
+            status = gsw_memory_alloc(boxes->context, bytes, (void **)&boxes->run_x);
+        if (status != GSW_SUCCESS)
+            code = cli_status(options, boxes->context, status, CLI_FROM_OPTION);
+    }
     return cli_processes_agree(options, code);
+}
+
+gsw_status cli_boxes_push(const cli_boxes *boxes) {
+    const size_t bytes = boxes->points * sizeof *boxes->b;
+    if (boxes->run_b == boxes->b)
+        return GSW_SUCCESS;
+    gsw_status status = gsw_memory_upload(boxes->context, boxes->run_b, boxes->b, bytes);
+    return status == GSW_SUCCESS ? gsw_memory_upload(boxes->context, boxes->run_x, boxes->x, bytes)
+                                 : status;
+}
+
+gsw_status cli_boxes_pull(const cli_boxes *boxes) {
+    return boxes->run_x == boxes->x ? GSW_SUCCESS
+                                    : gsw_memory_download(boxes->context, boxes->x, boxes->run_x,
+                                                          boxes->points * sizeof *boxes->x);
 }
 
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
@@ -92,6 +119,10 @@ int cli_boxes_refuse(const cli_options *options) {
 }
 
 void cli_boxes_close(cli_boxes *boxes) {
+    if (boxes->run_b != boxes->b) {
+        gsw_memory_free(boxes->context, boxes->run_x);
+        gsw_memory_free(boxes->context, boxes->run_b);
+    }
     gsw_distributed_matrix_destroy(boxes->matrix);
     gsw_partition_destroy(boxes->partition);
     cli_transport_close(boxes->transport);

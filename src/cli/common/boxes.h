@@ -11,8 +11,9 @@ typedef struct cli_boxes {
     gsw_transport *transport;
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
-    size_t points; /* of the own box */
-    double *b, *x; /* of the own box */
+    size_t points;         /* of the own box */
+    double *b, *x;         /* of the own box, in the host's memory */
+    double *run_b, *run_x; /* the same where the solver works; on a CPU these are b and x */
     double wait_limit;
 } cli_boxes;
 
@@ -34,6 +35,10 @@ int cli_boxes_check(const cli_options *options);
 int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_grid *grid,
                    const gsw_matrix *whole, cli_boxes *boxes);
 void cli_boxes_close(cli_boxes *boxes);
+
+/* Copies b and x to where the solver works; and x back. */
+gsw_status cli_boxes_push(const cli_boxes *boxes);
+gsw_status cli_boxes_pull(const cli_boxes *boxes);
 
 /* The preconditioner of that kind, a gsw_factor_kind or CLI_PRECOND_MG or CLI_PRECOND_NONE, as the
  * options describe it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "gzip.h"
 #include "input.h"
+#include "processes.h"
 
 #define REASON_SIZE 512
 
@@ -40,7 +41,7 @@ int cli_open_context(const cli_options *options, gsw_backend backend, void *stre
     gsw_context_options wanted = {.size = sizeof wanted,
                                   .backend = backend,
                                   .threads = (int)options->threads,
-                                  .device = (int)options->device,
+                                  .device = cli_device(options),
                                   .stream = stream,
                                   .log = keep_reason,
                                   .log_user = reason};

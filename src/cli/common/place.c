@@ -6,6 +6,7 @@
 #include "place.h"
 #include "input.h"
 #include "measure.h"
+#include "processes.h"
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
@@ -79,7 +80,7 @@ int cli_open_place(const cli_options *options, const cli_work *work, cli_place *
     gsw_context *context = NULL;
     if (backend == GSW_BACKEND_AUTO) {
         gsw_context_options wanted = {
-            .size = sizeof wanted, .device = (int)options->device, .stream = work->stream};
+            .size = sizeof wanted, .device = cli_device(options), .stream = work->stream};
         if (gsw_context_create(&wanted, &context) != GSW_SUCCESS)
             return CLI_OK;
         if (gsw_context_backend(context) == GSW_BACKEND_CPU) {

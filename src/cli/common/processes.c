@@ -34,6 +34,16 @@ static int number_in(const char *name) {
     return text != NULL && cli_parse_integer(text, 0, INT32_MAX, &number) ? (int)number : -1;
 }
 
+/* The processes before this one on the same machine. */
+static int local_rank = 0;
+
+int cli_device(const cli_options *options) {
+    const int devices = gsw_device_count();
+    return cli_given(options, OPT_DEVICE) || process_count == 1 || devices == 0
+               ? (int)options->device
+               : local_rank % devices;
+}
+
 #ifdef GSW_HAVE_MPI
 
 static bool started;
@@ -51,6 +61,12 @@ int cli_processes_start(void) {
     started = true;
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &process_count);
+    MPI_Comm machine;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) ==
+        MPI_SUCCESS) {
+        (void)MPI_Comm_rank(machine, &local_rank);
+        (void)MPI_Comm_free(&machine);
+    }
     if (own_rank > 0)
         own_stderr = dup(STDERR_FILENO);
     if (own_rank > 0 &&

@@ -17,6 +17,10 @@ void cli_processes_end(int code);
 int cli_rank(void);
 int cli_processes(void);
 
+/* The CUDA device of this process: that of --device, else the processes of a machine take its
+ * devices in turns. */
+int cli_device(const cli_options *options);
+
 /* Collective: the exit code of the lowest process whose code is not CLI_OK. Its message is printed
  * by the first process. */
 int cli_processes_agree(const cli_options *options, int code);

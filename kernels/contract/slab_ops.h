@@ -1,0 +1,80 @@
+/* slab_ops.h: what a backend with memory of its own does for slabs: a grid is cut along z, and each
+ * process has the planes of one slab. Its neighbours are the process below (smaller z) and the one
+ * above.
+ *
+ * WINDOWS. A window is memory of one process that others of the same machine can write, by means of
+ * the device. The owner opens it and gives its name to another process, which attaches it. Where a
+ * process cannot attach a window, the library brings the same bytes through messages ("staged").
+ *
+ * FACES. The packed factor of a slab sweeps only its own pencils. What the pencils of the process
+ * before it publish arrives in its inbox, and what its own last pencils publish goes to its outbox:
+ * the inbox of the process after it, or memory of its own that is then staged. Between sweeps all
+ * bytes of an inbox are 0xff; the sweep that reads it puts them back.
+ *
+ * BORDERS. A factorisation reads the eliminated rows of the slab below. They are the border: bytes
+ * that the process below has after its elimination, and that this one needs before its own. */
+#ifndef GSW_SLAB_OPS_H
+#define GSW_SLAB_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <gridsweep/factor.h>
+
+enum { GSW_WINDOW_NAME = 128 };
+
+/* Names a window for other processes; without pointers. */
+typedef struct gsw_window_name {
+    char bytes[GSW_WINDOW_NAME];
+} gsw_window_name;
+
+enum { GSW_BELOW = 0, GSW_ABOVE = 1 };
+
+/* The planes of ghosts next to a slab: z = -below .. -1 and nz .. nz + above - 1. */
+typedef struct gsw_slab_couple {
+    const gsw_grid *grid; /* of the slab */
+    const gsw_stencil *stencil;
+    const void *const *values; /* of the slab; NULL: zeros */
+    gsw_dtype type;
+    const double *ghosts[2]; /* below: its last planes; above: its first planes; NULL: none */
+    int64_t planes[2];       /* of them */
+    double *y;               /* of the slab */
+} gsw_slab_couple;
+
+typedef struct gsw_slab_ops {
+    /* Slabs of a factor consist of a multiple of so many planes, except the last one; 1: the
+     * stencil does not couple planes. 0: the factor cannot be cut. */
+    int64_t (*unit)(gsw_context *context, const gsw_grid *grid, const gsw_stencil *stencil);
+
+    /* A window's memory holds `value` in each byte at first. Attaching: UNSUPPORTED, with a reason,
+     * where this process cannot write the window. */
+    gsw_status (*window_open)(gsw_context *context, size_t bytes, int value, void **memory,
+                              gsw_window_name *name);
+    void (*window_close)(gsw_context *context, void *memory);
+    gsw_status (*window_attach)(gsw_context *context, const gsw_window_name *name, void **memory);
+    void (*window_detach)(gsw_context *context, const gsw_window_name *name, void *memory);
+
+    /* Queued: copies to a window; sets a counter in a window after all that was queued before;
+     * waits until a counter in an own window has reached a value, at most `limit` seconds. After
+     * that time the context reports TIMEOUT. */
+    gsw_status (*put)(gsw_context *context, void *window, const void *from, size_t bytes);
+    gsw_status (*post)(gsw_context *context, uint64_t *counter, uint64_t value);
+    gsw_status (*await)(gsw_context *context, const uint64_t *counter, uint64_t least,
+                        double limit);
+
+    /* y += the couplings to the ghosts. */
+    gsw_status (*couple)(gsw_context *context, const gsw_slab_couple *job);
+
+    /* For a factor with ghost planes. Bytes of the inbox of sweep `which` and of the outbox; 0:
+     * there is none. connect sets both; `limit` bounds the waits for other processes, in seconds.
+     */
+    void (*face_bytes)(const gsw_factor *factor, int which, size_t *inbox, size_t *outbox);
+    void (*connect)(gsw_factor *factor, int which, void *inbox, void *outbox, double limit);
+
+    /* The border that a process gives to the one above it, and that it takes from the one below,
+     * in the host's memory. */
+    void (*border_bytes)(const gsw_factor *factor, size_t *given, size_t *taken);
+    gsw_status (*border_give)(gsw_context *context, const gsw_factor *factor, void *bytes);
+    gsw_status (*border_take)(gsw_context *context, gsw_factor *factor, const void *bytes);
+} gsw_slab_ops;
+
+#endif

@@ -1,0 +1,330 @@
+/* perf_slabs.c: one grid on several GPUs, a process for each.
+ *
+ *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor] [--method cg|bicgstab|none]
+ *                          [--json FILE] PROBLEM...
+ *
+ * For each model problem with constant coefficients: milliseconds of a sweep (half an application
+ * of the factor of the whole grid), of one application alone, of a product, of the set-up, and of a
+ * whole solve of A x = 1 to 1e-8. A sweep is the median over N samples (11) of BATCH applications
+ * that are queued without a wait; an application alone is timed from a barrier to the end of the
+ * slowest process. Each process makes its own slab, so the grid may be larger than one machine's
+ * memory. `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gridsweep/gridsweep.h>
+#include <gridsweep/memory.h>
+#include <gridsweep/mpi.h>
+#define PROGRAM "perf_slabs"
+#include "perf.h"
+
+enum { REPEATS_MAX = 100, BATCH = 5 };
+
+typedef struct settings {
+    int repeats;
+    gsw_factor_kind kind;
+    int method; /* a gsw_method; -1: none */
+    FILE *json;
+    int written;
+} settings;
+
+typedef struct slab {
+    gsw_partition *partition;
+    gsw_distributed_matrix *matrix;
+    gsw_distributed_factor *factor;
+    gsw_grid grid; /* of the whole */
+    int64_t begin, points;
+    void *arrays[GSW_STENCIL_MAX];
+    double *b, *x; /* on the device */
+    double *host;
+} slab;
+
+typedef struct figures {
+    double setup_ms, sweep_ms, sweep_least, sweep_largest, alone_ms, product_ms, solve_ms, residual;
+    long long iterations;
+    unsigned long long hash;
+} figures;
+
+static gsw_context *context;
+static int rank, processes;
+
+/* ---- The system -------------------------------------------------------------------------------
+ */
+
+static int parse(const char *text, char name[32], gsw_grid *grid) {
+    long long n[3];
+    if (sscanf(text, "%31[^:]:%lldx%lldx%lld", name, &n[0], &n[1], &n[2]) != 4)
+        return 0;
+    *grid = (gsw_grid){n[0], n[1], n[2]};
+    return 1;
+}
+
+/* The rows of planes begin..end-1, which are those of a smaller grid with a plane more where the
+ * slab has a neighbour: the coefficients are constant. */
+static void make_matrix(slab *s, const char *name, int64_t end) {
+    char text[96];
+    gsw_problem *problem;
+    const int64_t plane = s->grid.nx * s->grid.ny;
+    const int64_t below = s->begin > 0, above = end < s->grid.nz;
+    snprintf(text, sizeof text, "%s:%lldx%lldx%lld", name, (long long)s->grid.nx,
+             (long long)s->grid.ny, (long long)(end - s->begin + below + above));
+    CHECK(gsw_problem_parse(context, text, NULL, &problem));
+    const gsw_matrix *made = gsw_problem_matrix(problem);
+    const size_t bytes = (size_t)s->points * sizeof(double);
+    for (int32_t e = 0; e < made->stencil.count; e++) {
+        CHECK(gsw_memory_alloc(context, bytes, &s->arrays[e]));
+        CHECK(gsw_memory_upload(context, s->arrays[e],
+                                (const double *)made->array.values[e] + below * plane, bytes));
+    }
+    const gsw_stencil_array array = {.values = (const void *const *)s->arrays,
+                                     .value_type = GSW_F64};
+    CHECK(gsw_distributed_matrix_from_stencil(s->partition, &made->stencil, &array, &s->matrix));
+    gsw_problem_destroy(problem);
+}
+
+static void fill(slab *s, double *device, uint64_t seed) {
+    const size_t bytes = (size_t)s->points * sizeof(double);
+    for (int64_t i = 0; i < s->points; i++)
+        s->host[i] = 1;
+    const int64_t plane = s->grid.nx * s->grid.ny;
+    for (int64_t z = 0; seed > 0 && z < s->points / plane; z++)
+        gsw_random_vector(seed + (uint64_t)(s->begin + z), plane, s->host + z * plane);
+    CHECK(gsw_memory_upload(context, device, s->host, bytes));
+}
+
+static void open_slab(slab *s, const char *name, const gsw_transport *transport) {
+    CHECK(gsw_partition_create(context, transport, &s->grid, NULL, &s->partition));
+    const gsw_box box = gsw_partition_box(s->partition, rank);
+    s->begin = box.begin[2];
+    s->points = s->grid.nx * s->grid.ny * (box.end[2] - box.begin[2]);
+    make_matrix(s, name, box.end[2]);
+    const size_t bytes = (size_t)s->points * sizeof(double);
+    s->host = malloc(bytes);
+    if (s->host == NULL)
+        exit(EXIT_FAILURE);
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&s->b));
+    CHECK(gsw_memory_alloc(context, bytes, (void **)&s->x));
+}
+
+static void close_slab(slab *s) {
+    gsw_distributed_factor_destroy(s->factor);
+    gsw_distributed_matrix_destroy(s->matrix);
+    gsw_partition_destroy(s->partition);
+    for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
+        gsw_memory_free(context, s->arrays[e]);
+    gsw_memory_free(context, s->b);
+    gsw_memory_free(context, s->x);
+    free(s->host);
+}
+
+/* ---- Measuring --------------------------------------------------------------------------------
+ */
+
+static double slowest(double own) {
+    double all;
+    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all;
+}
+
+/* The sum over all planes of a hash of plane and values. */
+static unsigned long long hash_of(slab *s) {
+    const int64_t plane = s->grid.nx * s->grid.ny;
+    unsigned long long own = 0, all;
+    CHECK(gsw_memory_download(context, s->host, s->x, (size_t)s->points * sizeof(double)));
+    for (int64_t z = 0; z < s->points / plane; z++) {
+        uint64_t hash = (uint64_t)(s->begin + z) + 1, bits;
+        for (int64_t i = 0; i < plane; i++) {
+            memcpy(&bits, &s->host[z * plane + i], sizeof bits);
+            hash = (hash ^ bits) * UINT64_C(0x9e3779b97f4a7c15);
+            hash ^= hash >> 29;
+        }
+        own += hash;
+    }
+    MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
+
+/* Milliseconds of one of `batch` calls. */
+static double time_calls(slab *s, int product, int batch) {
+    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(s->factor);
+    const gsw_operator *A = gsw_distributed_matrix_operator(s->matrix);
+    CHECK(gsw_context_synchronize(context));
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now_ms();
+    for (int i = 0; i < batch; i++)
+        CHECK(product ? gsw_operator_apply(context, A, s->b, s->x)
+                      : gsw_preconditioner_apply(context, M, s->b, s->x));
+    CHECK(gsw_context_synchronize(context));
+    return slowest(now_ms() - begin) / batch;
+}
+
+static double median_of_calls(const settings *set, slab *s, int product, int batch, double *least,
+                              double *largest) {
+    double ms[REPEATS_MAX];
+    time_calls(s, product, batch);
+    for (int i = 0; i < set->repeats; i++)
+        ms[i] = time_calls(s, product, batch);
+    const double middle = median(ms, set->repeats);
+    *least = ms[0];
+    *largest = ms[set->repeats - 1];
+    return middle;
+}
+
+static void solve(const settings *set, slab *s, figures *f) {
+    gsw_krylov_result result = {.size = sizeof result};
+    const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-8};
+    for (int i = 0; i < 2; i++) { /* the first one warms up */
+        fill(s, s->b, 0);
+        CHECK(gsw_memory_set(context, s->x, 0, (size_t)s->points * sizeof(double)));
+        CHECK(gsw_context_synchronize(context));
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double begin = now_ms();
+        const gsw_status status = gsw_krylov(
+            context, (gsw_method)set->method, gsw_distributed_matrix_operator(s->matrix),
+            gsw_distributed_factor_preconditioner(s->factor), &options, s->b, s->x, &result);
+        if (status != GSW_ERROR_NOT_CONVERGED)
+            CHECK(status);
+        CHECK(gsw_context_synchronize(context));
+        f->solve_ms = slowest(now_ms() - begin);
+    }
+    f->iterations = result.iterations;
+    f->residual = result.residual;
+}
+
+static void write_json(settings *set, const char *problem, const figures *f) {
+    if (set->json == NULL)
+        return;
+    fprintf(set->json,
+            "%s\n  {\"command\": \"perf_slabs\", \"version\": \"%s\", \"commit\": \"%s\", "
+            "\"device\": \"%s\", \"processes\": %d, \"problem\": \"%s\", \"precond\": \"%s\", "
+            "\"setup_ms\": %.3f, \"sweep_ms\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f, "
+            "\"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": %.4f, \"method\": %s%s%s, "
+            "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\"}",
+            set->written++ > 0 ? "," : "", gsw_version(), gsw_commit(), gsw_context_device(context),
+            processes, problem, gsw_factor_kind_name(set->kind), f->setup_ms, f->sweep_ms,
+            f->sweep_least, f->sweep_largest, set->repeats, f->alone_ms, f->product_ms,
+            set->method < 0 ? "null" : "\"",
+            set->method < 0 ? "" : gsw_method_name((gsw_method)set->method),
+            set->method < 0 ? "" : "\"", f->iterations, f->solve_ms, f->residual, f->hash);
+    fflush(set->json);
+}
+
+static void measure(settings *set, const char *problem, const gsw_transport *transport) {
+    char name[32];
+    slab s = {.partition = NULL};
+    figures f = {.solve_ms = 0};
+    double ignored;
+    if (!parse(problem, name, &s.grid)) {
+        fprintf(stderr, PROGRAM ": %s is not NAME:NXxNYxNZ\n", problem);
+        exit(EXIT_FAILURE);
+    }
+    open_slab(&s, name, transport);
+    const gsw_distributed_factor_options options = {
+        .size = sizeof options, .kind = set->kind, .scope = GSW_SCOPE_GLOBAL};
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now_ms();
+    CHECK(gsw_distributed_factor_create(s.matrix, &options, &s.factor));
+    f.setup_ms = slowest(now_ms() - begin);
+    fill(&s, s.b, 1);
+    CHECK(gsw_memory_set(context, s.x, 0xff, (size_t)s.points * sizeof(double)));
+    time_calls(&s, 0, 1);
+    f.hash = hash_of(&s);
+    f.sweep_ms = median_of_calls(set, &s, 0, BATCH, &f.sweep_least, &f.sweep_largest) / 2;
+    f.sweep_least /= 2;
+    f.sweep_largest /= 2;
+    f.alone_ms = median_of_calls(set, &s, 0, 1, &ignored, &ignored);
+    f.product_ms = median_of_calls(set, &s, 1, BATCH, &ignored, &ignored);
+    if (set->method >= 0)
+        solve(set, &s, &f);
+    if (rank == 0) {
+        printf("%-24s %2d %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx\n",
+               problem, processes, f.setup_ms, f.sweep_ms, f.sweep_least, f.sweep_largest,
+               f.alone_ms, f.product_ms, f.solve_ms, f.iterations, f.residual, f.hash);
+        fflush(stdout);
+        write_json(set, problem, &f);
+    }
+    close_slab(&s);
+}
+
+/* ---- The program ------------------------------------------------------------------------------
+ */
+
+static gsw_factor_kind kind_of(const char *name) {
+    for (int kind = GSW_ILU0; kind <= GSW_SSOR; kind++)
+        if (strcmp(name, gsw_factor_kind_name((gsw_factor_kind)kind)) == 0)
+            return (gsw_factor_kind)kind;
+    fprintf(stderr, PROGRAM ": unknown kind %s\n", name);
+    exit(EXIT_FAILURE);
+}
+
+static int method_of(const char *name) {
+    return strcmp(name, "cg") == 0 ? (int)GSW_CG : strcmp(name, "none") == 0 ? -1 : GSW_BICGSTAB;
+}
+
+/* The place of this process among those of its machine. */
+static int local_rank(void) {
+    MPI_Comm machine;
+    int place;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &place);
+    MPI_Comm_free(&machine);
+    return place;
+}
+
+static void log_message(void *user, gsw_status status, const char *message) {
+    (void)user;
+    if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
+        fprintf(stderr, PROGRAM ": process %d: %s\n", rank, message);
+}
+
+int main(int argc, char **argv) {
+    settings set = {.repeats = 11, .kind = GSW_ILU0, .method = GSW_BICGSTAB};
+    gsw_transport *transport;
+    int i = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
+        if (strcmp(argv[i], "--repeats") == 0)
+            set.repeats = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--kind") == 0)
+            set.kind = kind_of(argv[i + 1]);
+        else if (strcmp(argv[i], "--method") == 0)
+            set.method = method_of(argv[i + 1]);
+        else if (strcmp(argv[i], "--json") == 0 && rank == 0 &&
+                 (set.json = fopen(argv[i + 1], "w")) == NULL) {
+            perror(argv[i + 1]);
+            return EXIT_FAILURE;
+        }
+    }
+    set.repeats = set.repeats < 1 ? 1 : set.repeats > REPEATS_MAX ? REPEATS_MAX : set.repeats;
+    const int devices = gsw_device_count();
+    if (devices == 0) {
+        fputs(PROGRAM ": no CUDA device answers\n", stderr);
+        MPI_Finalize();
+        return 77;
+    }
+    const gsw_context_options options = {.size = sizeof options,
+                                         .backend = GSW_BACKEND_CUDA,
+                                         .device = local_rank() % devices,
+                                         .log = log_message};
+    CHECK(gsw_context_create(&options, &context));
+    CHECK(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport));
+    if (rank == 0)
+        printf("gridsweep %s, %s, %s\n%-24s %2s %9s %29s %8s %8s %9s %5s %9s %s\n", gsw_commit(),
+               gsw_context_device(context), gsw_factor_kind_name(set.kind), "problem", "P",
+               "set-up", "sweep", "apply", "product", "solve", "it.", "residual", "hash");
+    if (set.json != NULL)
+        fputs("{\"results\": [", set.json);
+    for (; i < argc; i++)
+        measure(&set, argv[i], transport);
+    if (set.json != NULL && (fputs("\n]}\n", set.json) < 0 || fclose(set.json) != 0)) {
+        perror(PROGRAM);
+        return EXIT_FAILURE;
+    }
+    gsw_mpi_transport_destroy(transport);
+    gsw_context_destroy(context);
+    MPI_Finalize();
+    return EXIT_SUCCESS;
+}

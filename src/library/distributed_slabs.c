@@ -1,0 +1,234 @@
+/* distributed_slabs.c: exact sweeps of slabs on backends with memory of their own.
+ *
+ * The packed factor of a slab has its own rows only. Its grid includes ghost planes, so that it
+ * keeps the couplings to other slabs. Each sweep begins as soon as the process before it has
+ * published its first values (contract/slab_ops.h).
+ *
+ * FACTORISATION. A slab is eliminated when the slab below is: they follow one another. Its border
+ * goes from process to process in a message.
+ *
+ * INBOXES. A process writes the faces of its next sweep upwards into the inbox of the slab above
+ * after its last sweep downwards has ended. That sweep read what the slab above had published in
+ * its own, so there the sweep upwards before it had ended and the inbox was empty again. The same
+ * holds in the other direction. A factor with one sweep has no such order: there the processes meet
+ * before each application. */
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "distributed_internal.h"
+#include "factor.h"
+
+static const gsw_slab_ops *ops_of(const gsw_distributed_factor *f) {
+    return f->partition->context->ops->slab;
+}
+
+/* The process that a sweep comes from, and the one that it goes to. */
+static int side_before(int down) {
+    return down ? GSW_ABOVE : GSW_BELOW;
+}
+static int side_after(int down) {
+    return down ? GSW_BELOW : GSW_ABOVE;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------
+ */
+
+/* Refuses slabs that do not consist of whole tiles. */
+static gsw_status check_cuts(const gsw_distributed_factor *f, int64_t unit) {
+    const gsw_partition *p = f->partition;
+    GSW_TRY(gsw_slabs_check(p));
+    if (unit == 0)
+        return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
+                        "a factor of the whole grid on %s needs extents larger than 1",
+                        gsw_backend_name(p->context->backend));
+    for (int32_t i = 1; i < p->shape[2]; i++) {
+        if (p->cuts[2][i] % unit != 0)
+            return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
+                            "a factor of the whole grid on %s needs slabs of a multiple of %lld "
+                            "planes, but process %d begins at plane %lld",
+                            gsw_backend_name(p->context->backend), (long long)unit, (int)i,
+                            (long long)p->cuts[2][i]);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status open_staging(gsw_distributed_factor *f, int down, size_t inbox, size_t outbox) {
+    gsw_partition *p = f->partition;
+    gsw_slab_sweep *s = &f->slab[down];
+    void *memory;
+    s->in_bytes = f->link.direct[side_before(down)] ? 0 : inbox;
+    s->out_bytes = f->link.attached[side_after(down)] ? 0 : outbox;
+    if (s->in_bytes > 0) {
+        GSW_TRY(gsw_partition_alloc(p, 1, s->in_bytes, "faces", &memory));
+        s->in = memory;
+    }
+    if (s->out_bytes > 0) {
+        GSW_TRY(gsw_partition_alloc(p, 1, s->out_bytes, "faces", &memory));
+        s->out = memory;
+        GSW_TRY(p->context->ops->alloc(p->context, s->out_bytes, &s->outbox));
+    }
+    return GSW_SUCCESS;
+}
+
+static size_t aligned(size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+/* The inboxes of both sweeps are in one window. */
+static gsw_status open_faces(gsw_distributed_factor *f) {
+    size_t in[2] = {0, 0}, out[2] = {0, 0};
+    for (int down = 0; down < 2; down++) {
+        if (gsw_distributed_sweeps(f, down))
+            ops_of(f)->face_bytes(f->packed, gsw_distributed_part(f, down), &in[down], &out[down]);
+    }
+    const int64_t place[2] = {0, (int64_t)aligned(in[0])};
+    GSW_TRY(gsw_slab_link_open(f->partition, aligned(in[0]) + aligned(in[1]) + 256, 0xff, place,
+                               &f->link));
+    f->inbox_down = place[1];
+    f->bytes += (int64_t)(in[0] + in[1]);
+    for (int down = 0; down < 2; down++) {
+        if (!gsw_distributed_sweeps(f, down))
+            continue;
+        GSW_TRY(open_staging(f, down, in[down], out[down]));
+        const int after = side_after(down);
+        char *window = f->link.attached[after];
+        ops_of(f)->connect(f->packed, gsw_distributed_part(f, down),
+                           (char *)f->link.window + place[down],
+                           window ? window + f->link.place[after][down] : f->slab[down].outbox,
+                           f->partition->wait_limit);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status apply(void *user, gsw_context *context, const double *b, double *x);
+
+gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
+    gsw_partition *p = f->partition;
+    const gsw_matrix *local = &f->matrix->local;
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = f->options.kind,
+                                        .omega = f->options.omega,
+                                        .pivot_shift = f->options.pivot_shift};
+    gsw_factor_info info = {.size = sizeof info};
+    const int64_t unit = ops_of(f)->unit(p->context, &p->grid, &local->stencil);
+    int64_t ghosts[2] = {0, 0};
+    if (p->transport.processes > 1 && unit != 1) {
+        GSW_TRY(check_cuts(f, unit));
+        ghosts[GSW_BELOW] = p->transport.rank > 0 ? unit : 0;
+        ghosts[GSW_ABOVE] = p->transport.rank + 1 < p->transport.processes ? unit : 0;
+    }
+    GSW_TRY(gsw_partition_agree(
+        p, gsw_factor_open_ghosts(p->context, local, &options, ghosts, &f->packed)));
+    GSW_TRY(gsw_factor_get_info(f->packed, &info));
+    f->bytes += info.packed_bytes + info.work_bytes;
+    if (p->transport.processes > 1 && unit != 1)
+        GSW_TRY(open_faces(f));
+    return gsw_preconditioner_from_callback(p->context, f->matrix->points, apply, f,
+                                            &f->preconditioner);
+}
+
+void gsw_slabs_close(gsw_distributed_factor *f) {
+    gsw_partition *p = f->partition;
+    for (int down = 0; down < 2; down++) {
+        gsw_slab_sweep *s = &f->slab[down];
+        gsw_partition_free(p, s->in);
+        gsw_partition_free(p, s->out);
+        if (s->outbox)
+            p->context->ops->release(p->context, s->outbox);
+    }
+    gsw_slab_link_close(&f->link);
+}
+
+/* ---- Factorisation ----------------------------------------------------------------------------
+ */
+
+/* The border of the slab below, through `room`. */
+static gsw_status take_border(gsw_distributed_factor *f, void *room, size_t bytes) {
+    gsw_partition *p = f->partition;
+    void *request;
+    GSW_TRY(
+        gsw_partition_receive(p, p->transport.rank - 1, GSW_TAG_ELIMINATE, room, bytes, &request));
+    GSW_TRY(gsw_partition_wait(p, p->transport.rank - 1, &request));
+    return ops_of(f)->border_take(p->context, f->packed, room);
+}
+
+/* The border of this slab, also where its factorisation has failed. */
+static gsw_status give_border(gsw_distributed_factor *f, void *room, size_t bytes) {
+    gsw_partition *p = f->partition;
+    void *request;
+    GSW_TRY(ops_of(f)->border_give(p->context, f->packed, room));
+    GSW_TRY(gsw_partition_send(p, p->transport.rank + 1, GSW_TAG_ELIMINATE, room, bytes, &request));
+    return gsw_partition_wait(p, p->transport.rank + 1, &request);
+}
+
+static gsw_status fill(gsw_distributed_factor *f, void *room, size_t given, size_t taken,
+                       int64_t *bad_row) {
+    gsw_context *context = f->partition->context;
+    gsw_factor_info info = {.size = sizeof info};
+    if (taken > 0)
+        GSW_TRY(take_border(f, room, taken));
+    gsw_status status = gsw_factor_queue(context, f->packed, &f->matrix->local);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_await(context, f->packed);
+    if (status == GSW_ERROR_ZERO_PIVOT) {
+        GSW_TRY(gsw_factor_get_info(f->packed, &info));
+        *bad_row = info.first_bad_row;
+        status = GSW_SUCCESS;
+    }
+    if (given > 0)
+        GSW_TRY(give_border(f, room, given));
+    return status;
+}
+
+gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
+    gsw_partition *p = f->partition;
+    size_t given, taken;
+    void *room = NULL;
+    int64_t bad_row = INT64_MAX;
+    ops_of(f)->border_bytes(f->packed, &given, &taken);
+    GSW_TRY(gsw_partition_agree(
+        p, gsw_partition_alloc(p, 1, given > taken ? given : taken, "a factor's border", &room)));
+    const gsw_status status = gsw_partition_agree(p, fill(f, room, given, taken, &bad_row));
+    gsw_partition_free(p, room);
+    GSW_TRY(status);
+    return gsw_distributed_report_pivots(f, bad_row);
+}
+
+/* ---- Sweeps -----------------------------------------------------------------------------------
+ */
+
+/* One sweep; where the neighbours have no windows, with messages before and after it. */
+static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, double *x) {
+    gsw_partition *p = f->partition;
+    gsw_context *context = p->context;
+    const gsw_slab_sweep *s = &f->slab[down];
+    const int before = f->link.process[side_before(down)];
+    const int after = f->link.process[side_after(down)];
+    const int64_t place = down ? f->inbox_down : 0;
+    void *request;
+    if (s->in_bytes > 0) {
+        GSW_TRY(gsw_partition_receive(p, before, GSW_TAG_SWEEP, s->in, s->in_bytes, &request));
+        GSW_TRY(gsw_partition_wait(p, before, &request));
+        GSW_TRY(context->ops->upload(context, (char *)f->link.window + place, s->in, s->in_bytes));
+    }
+    GSW_TRY(context->ops->factor_sweep(context, f->packed, gsw_distributed_part(f, down), 1, b, 0,
+                                       x, 0));
+    if (s->out_bytes == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->download(context, s->out, s->outbox, s->out_bytes));
+    GSW_TRY(gsw_partition_send(p, after, GSW_TAG_SWEEP, s->out, s->out_bytes, &request));
+    return gsw_partition_wait(p, after, &request);
+}
+
+static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
+    gsw_distributed_factor *f = user;
+    const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
+    if (!(up && down) && f->link.partition)
+        GSW_TRY(gsw_partition_agree(f->partition, context->ops->synchronize(context)));
+    if (up)
+        GSW_TRY(sweep(f, 0, b, x));
+    return down ? sweep(f, 1, up ? x : b, x) : GSW_SUCCESS;
+}

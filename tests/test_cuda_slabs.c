@@ -1,0 +1,423 @@
+/* test_cuda_slabs.c: one grid on several processes with CUDA, each of which takes a device of the
+ * machine in turns. Where a device has several processes, their kernels take turns as well.
+ *
+ *   mpirun -n P test_cuda_slabs [PATTERN]
+ *
+ * All processes run all checks, each on its own slab. Every process also computes what it expects
+ * by itself: on the CPU, and with CUDA on a partition of its own. Exit code: 77 where no device
+ * answers. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <gridsweep/gridsweep.h>
+#include <gridsweep/memory.h>
+#include <gridsweep/mpi.h>
+#include "cuda/test_hooks.h"
+#include "oracle.h"
+
+static int rank, processes, checks, failures;
+static gsw_context *context, *alone, *host;
+static gsw_transport *transport;
+
+static void check(int right, const char *what, const char *name, const gsw_grid *g, int kind,
+                  double value) {
+    checks++;
+    if (right)
+        return;
+    failures++;
+    fprintf(stderr, "process %d of %d: %s, %lldx%lldx%lld, %s: %s: %g (%s)\n", rank, processes,
+            name, (long long)g->nx, (long long)g->ny, (long long)g->nz,
+            kind < 0 ? "-" : gsw_factor_kind_name((gsw_factor_kind)kind), what, value,
+            gsw_context_message(context));
+}
+
+/* ---- A slab -----------------------------------------------------------------------------------
+ */
+
+typedef struct slab {
+    gsw_context *context;
+    gsw_partition *partition;
+    gsw_distributed_matrix *matrix;
+    gsw_distributed_factor *factor;
+    int64_t first, points;
+    void *arrays[GSW_STENCIL_MAX];
+    double *b, *x; /* on the device */
+} slab;
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const gsw_status status_ = (call);                                                         \
+        if (status_ != GSW_SUCCESS)                                                                \
+            return status_;                                                                        \
+    } while (0)
+
+static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matrix *matrix,
+                            const double *b, const int32_t *shape, double limit, int scatters) {
+    const gsw_matrix *whole = &matrix->view;
+    const gsw_grid *g = &whole->grid;
+    gsw_partition_options options = {.size = sizeof options, .wait_limit = limit};
+    if (shape)
+        memcpy(options.processes, shape, sizeof options.processes);
+    TRY(gsw_partition_create(s->context, by, g, &options, &s->partition));
+    const gsw_box box = gsw_partition_box(s->partition, gsw_partition_rank(s->partition));
+    s->first = g->nx * g->ny * box.begin[2];
+    s->points = g->nx * g->ny * (box.end[2] - box.begin[2]);
+    const size_t bytes = (size_t)s->points * sizeof(double);
+    TRY(gsw_memory_alloc(s->context, bytes, (void **)&s->b));
+    TRY(gsw_memory_alloc(s->context, bytes, (void **)&s->x));
+    TRY(gsw_memory_upload(s->context, s->b, b + s->first, bytes));
+    if (scatters)
+        return gsw_distributed_matrix_scatter(
+            s->partition, 0, gsw_partition_rank(s->partition) == 0 ? whole : NULL, &s->matrix);
+    for (int32_t e = 0; e < whole->stencil.count; e++) {
+        TRY(gsw_memory_alloc(s->context, bytes, &s->arrays[e]));
+        TRY(gsw_memory_upload(s->context, s->arrays[e],
+                              (const double *)whole->array.values[e] + s->first, bytes));
+    }
+    const gsw_stencil_array array = {.values = (const void *const *)s->arrays,
+                                     .value_type = GSW_F64};
+    return gsw_distributed_matrix_from_stencil(s->partition, &whole->stencil, &array, &s->matrix);
+}
+
+static void close_slab(slab *s) {
+    gsw_distributed_factor_destroy(s->factor);
+    gsw_distributed_matrix_destroy(s->matrix);
+    gsw_partition_destroy(s->partition);
+    for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
+        gsw_memory_free(s->context, s->arrays[e]);
+    gsw_memory_free(s->context, s->b);
+    gsw_memory_free(s->context, s->x);
+}
+
+static gsw_status make_factor(slab *s, gsw_factor_kind kind, gsw_scope scope) {
+    const gsw_distributed_factor_options options = {
+        .size = sizeof options, .kind = kind, .scope = scope, .omega = kind == GSW_SSOR ? 1.3 : 0};
+    gsw_distributed_factor_destroy(s->factor);
+    s->factor = NULL;
+    return gsw_distributed_factor_create(s->matrix, &options, &s->factor);
+}
+
+/* The output is poisoned before. */
+static gsw_status apply(slab *s, double *x) {
+    const size_t bytes = (size_t)s->points * sizeof(double);
+    TRY(gsw_memory_set(s->context, s->x, 0xff, bytes));
+    TRY(gsw_preconditioner_apply(s->context, gsw_distributed_factor_preconditioner(s->factor), s->b,
+                                 s->x));
+    return gsw_memory_download(s->context, x, s->x, bytes);
+}
+
+static gsw_status multiply(slab *s, double *x) {
+    TRY(gsw_operator_apply(s->context, gsw_distributed_matrix_operator(s->matrix), s->b, s->x));
+    return gsw_memory_download(s->context, x, s->x, (size_t)s->points * sizeof(double));
+}
+
+/* ---- Global preconditioners are those of one process ------------------------------------------
+ */
+
+/* The same preconditioner on the CPU. */
+static gsw_status apply_whole(const oracle_matrix *matrix, gsw_factor_kind kind, const double *b,
+                              double *x) {
+    gsw_factor *factor = NULL;
+    const gsw_factor_options options = {
+        .size = sizeof options, .kind = kind, .omega = kind == GSW_SSOR ? 1.3 : 0};
+    gsw_status status = gsw_factor_create(host, &matrix->view, &options, &factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_solve(host, factor, 1, b, 0, x, 0);
+    gsw_factor_destroy(factor);
+    return status;
+}
+
+typedef struct vectors {
+    double *b, *x, *again, *expected, *alone;
+} vectors;
+
+static void compare_kind(const char *name, const oracle_matrix *matrix, gsw_factor_kind kind,
+                         slab *mine, slab *whole, vectors *v) {
+    const gsw_grid *g = &matrix->view.grid;
+    const size_t bytes = (size_t)mine->points * sizeof(double);
+    gsw_status status = make_factor(whole, kind, GSW_SCOPE_GLOBAL);
+    if (status == GSW_ERROR_UNSUPPORTED)
+        return; /* in all processes */
+    int right = status == GSW_SUCCESS && apply(whole, v->alone) == GSW_SUCCESS &&
+                apply_whole(matrix, kind, v->b, v->expected) == GSW_SUCCESS;
+    check(right, "alone", name, g, (int)kind, status);
+    status = make_factor(mine, kind, GSW_SCOPE_GLOBAL);
+    check(status == GSW_SUCCESS, "creation", name, g, (int)kind, status);
+    if (status != GSW_SUCCESS)
+        return;
+    check(apply(mine, v->x) == GSW_SUCCESS, "application", name, g, (int)kind, 0);
+    const double error = oracle_error(GSW_F64, mine->points, v->x, v->expected + mine->first);
+    check(error <= 1e-13, "error", name, g, (int)kind, error);
+    /* On one process the lines of some stencils run along the longest axis. Then the order of sums
+     * is another. */
+    const int same_order = g->nx >= g->ny && g->nx >= g->nz;
+    right = !same_order || memcmp(v->x, v->alone + mine->first, bytes) == 0;
+    check(right, "other bits than alone", name, g, (int)kind, 0);
+    for (int i = 0; i < 3; i++) {
+        right = (i < 2 || gsw_distributed_factor_refactor(mine->factor) == GSW_SUCCESS) &&
+                apply(mine, v->again) == GSW_SUCCESS && memcmp(v->x, v->again, bytes) == 0;
+        check(right, "other bits than before", name, g, (int)kind, i);
+    }
+}
+
+static vectors make_vectors(int64_t points) {
+    return (vectors){oracle_vector(GSW_F64, 5, points), oracle_vector(GSW_F64, 6, points),
+                     oracle_vector(GSW_F64, 7, points), oracle_vector(GSW_F64, 8, points),
+                     oracle_vector(GSW_F64, 9, points)};
+}
+
+static void free_vectors(vectors *v) {
+    free(v->b);
+    free(v->x);
+    free(v->again);
+    free(v->expected);
+    free(v->alone);
+}
+
+/* Slabs have at least 8 planes, or 32 where the stencil has no kernel of its own. */
+static const gsw_grid grids[] = {
+    {24, 20, 32}, {33, 17, 41}, {70, 9, 36}, {5, 40, 50}, {12, 9, 128}};
+enum { GRIDS = sizeof grids / sizeof *grids };
+
+static void sweeps_are_those_of_one_process(int staged) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_SSOR, GSW_FACTOR_LOWER,
+                                            GSW_FACTOR_UPPER};
+    for (int n = 0; n < oracle_stencil_count(); n++) {
+        const char *name;
+        const gsw_stencil *stencil = oracle_stencil(n, &name);
+        for (int i = 0; i < GRIDS; i++) {
+            const gsw_grid *g = &grids[i];
+            const int64_t unit = gsw_stencil_known(n) ? 8 : 32;
+            if (g->nz < unit * processes || (unit == 32 && processes == 3) ||
+                (staged && (n + i) % 4 != 0))
+                continue;
+            oracle_matrix *matrix =
+                oracle_random(g, stencil, (uint64_t)(n * 100 + i), ORACLE_POSITIVE);
+            vectors v = make_vectors(oracle_points(g));
+            slab mine = {.context = context}, whole = {.context = alone};
+            const int right =
+                open_slab(&mine, transport, matrix, v.b, NULL, 20, i % 2) == GSW_SUCCESS &&
+                open_slab(&whole, NULL, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                multiply(&mine, v.x) == GSW_SUCCESS &&
+                gsw_spmv(host, &matrix->view, GSW_F64, v.b, v.expected) == GSW_SUCCESS;
+            check(right, "set-up", name, g, -1, 0);
+            if (right) {
+                const double error =
+                    oracle_error(GSW_F64, mine.points, v.x, v.expected + mine.first);
+                check(error <= 1e-14, "product: error", name, g, -1, error);
+                compare_kind(name, matrix, kinds[(n + i) % 5], &mine, &whole, &v);
+                compare_kind(name, matrix, GSW_ILU0, &mine, &whole, &v);
+            }
+            close_slab(&mine);
+            close_slab(&whole);
+            free_vectors(&v);
+            oracle_free(matrix);
+        }
+    }
+}
+
+/* ---- Solves -----------------------------------------------------------------------------------
+ */
+
+static int64_t iterations_of(slab *s, gsw_method method) {
+    gsw_krylov_result result = {.size = sizeof result};
+    if (gsw_memory_set(s->context, s->x, 0, (size_t)s->points * sizeof(double)) != GSW_SUCCESS ||
+        gsw_krylov(s->context, method, gsw_distributed_matrix_operator(s->matrix),
+                   gsw_distributed_factor_preconditioner(s->factor), NULL, s->b, s->x,
+                   &result) != GSW_SUCCESS)
+        return -1;
+    return result.iterations;
+}
+
+static void solves_take_the_iterations_of_one_process(void) {
+    static const struct {
+        const char *problem;
+        gsw_method method;
+        gsw_factor_kind kind;
+    } cases[] = {{"poisson:24x20x32", GSW_CG, GSW_IC0},
+                 {"lognormal:24x24x32", GSW_CG, GSW_IC0},
+                 {"convection:20x17x40", GSW_BICGSTAB, GSW_ILU0},
+                 {"hpcg:24x24x32", GSW_CG, GSW_SSOR},
+                 {"convection:16x16x32", GSW_GMRES, GSW_DILU}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gsw_problem *made;
+        if (gsw_problem_parse(host, cases[i].problem, NULL, &made) != GSW_SUCCESS)
+            continue;
+        oracle_matrix matrix = {.view = *gsw_problem_matrix(made)};
+        const gsw_grid *g = &matrix.view.grid;
+        vectors v = make_vectors(oracle_points(g));
+        slab mine = {.context = context}, whole = {.context = alone};
+        const int right = open_slab(&mine, transport, &matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                          open_slab(&whole, NULL, &matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                          make_factor(&mine, cases[i].kind, GSW_SCOPE_GLOBAL) == GSW_SUCCESS &&
+                          make_factor(&whole, cases[i].kind, GSW_SCOPE_GLOBAL) == GSW_SUCCESS;
+        check(right, "set-up", cases[i].problem, g, (int)cases[i].kind, 0);
+        const int64_t here = right ? iterations_of(&mine, cases[i].method) : 0;
+        const int64_t one = right ? iterations_of(&whole, cases[i].method) : 0;
+        check(here > 0 && here == one, "iterations", cases[i].problem, g, (int)cases[i].kind,
+              (double)(here - one));
+        const int local = right && make_factor(&mine, cases[i].kind, GSW_SCOPE_LOCAL) == GSW_SUCCESS
+                              ? (int)iterations_of(&mine, cases[i].method)
+                              : 0;
+        check(local >= one, "iterations of scope local", cases[i].problem, g, (int)cases[i].kind,
+              local);
+        close_slab(&mine);
+        close_slab(&whole);
+        free_vectors(&v);
+        gsw_problem_destroy(made);
+    }
+}
+
+/* Each process waits at random before it calls. */
+static void many_applications_agree(int count) {
+    const gsw_grid g = {40, 24, 32};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 7, ORACLE_POSITIVE);
+    vectors v = make_vectors(oracle_points(&g));
+    slab s = {.context = context};
+    unsigned seed = (unsigned)rank + 1;
+    int right = open_slab(&s, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                make_factor(&s, GSW_ILU0, GSW_SCOPE_GLOBAL) == GSW_SUCCESS &&
+                apply(&s, v.x) == GSW_SUCCESS;
+    for (int i = 0; right && i < count; i++) {
+        const struct timespec nap = {.tv_nsec = rand_r(&seed) % 300 * 1000};
+        if (i % 3 == rank % 3)
+            nanosleep(&nap, NULL);
+        right = (i % 100 != 99 || gsw_distributed_factor_refactor(s.factor) == GSW_SUCCESS) &&
+                apply(&s, v.again) == GSW_SUCCESS &&
+                memcmp(v.x, v.again, (size_t)s.points * sizeof(double)) == 0;
+    }
+    check(right, "repeated applications", "D3N7", &g, GSW_ILU0, count);
+    close_slab(&s);
+    free_vectors(&v);
+    oracle_free(matrix);
+}
+
+/* ---- Faults -----------------------------------------------------------------------------------
+ */
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Pencils of the first process publish nothing: all solves end in time, with a status; the next
+ * ones are right. */
+static void a_silent_pencil_ends_all(void) {
+    const gsw_grid g = {40, 24, 32};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 7, ORACLE_POSITIVE);
+    vectors v = make_vectors(oracle_points(&g));
+    for (int silent = 1; silent >= 0; silent--) {
+        slab s = {.context = context};
+        const int right =
+            open_slab(&s, transport, matrix, v.b, NULL, silent ? 1 : 20, 0) == GSW_SUCCESS &&
+            make_factor(&s, GSW_ILU0, GSW_SCOPE_GLOBAL) == GSW_SUCCESS;
+        check(right, "set-up", "D3N7", &g, GSW_ILU0, silent);
+        if (silent && rank == 0)
+            gsw_cuda_test_hooks(context, INT64_C(10000000000), 0, 0);
+        const double begin = seconds_now();
+        const int64_t iterations = right ? iterations_of(&s, GSW_BICGSTAB) : 0;
+        check(silent ? iterations == -1 : iterations > 0, "the end of a solve", "D3N7", &g,
+              GSW_ILU0, (double)iterations);
+        check(!silent || seconds_now() - begin < 30, "seconds", "D3N7", &g, GSW_ILU0,
+              seconds_now() - begin);
+        gsw_cuda_test_hooks(context, INT64_C(10000000000), -1, 0);
+        close_slab(&s);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    free_vectors(&v);
+    oracle_free(matrix);
+}
+
+static void what_cannot_be_cut_is_refused(void) {
+    const gsw_grid g = {20, 12, 7 * processes};
+    const int32_t across[3] = {1, processes, 1};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 7, ORACLE_POSITIVE);
+    vectors v = make_vectors(oracle_points(&g));
+    slab s = {.context = context};
+    const gsw_status status = open_slab(&s, transport, matrix, v.b, across, 5, 0);
+    check(processes == 1 || (status == GSW_ERROR_UNSUPPORTED &&
+                             strstr(gsw_context_message(context), "slabs in z") != NULL),
+          "boxes that are no slabs", "D3N7", &g, -1, status);
+    close_slab(&s);
+    s = (slab){.context = context};
+    check(open_slab(&s, transport, matrix, v.b, NULL, 5, 0) == GSW_SUCCESS, "thin slabs", "D3N7",
+          &g, -1, 0);
+    const gsw_status thin = make_factor(&s, GSW_ILU0, GSW_SCOPE_GLOBAL);
+    check(processes == 1 || (thin == GSW_ERROR_UNSUPPORTED &&
+                             strstr(gsw_context_message(context), "multiple of 8 planes") != NULL),
+          "a factor of thin slabs", "D3N7", &g, GSW_ILU0, thin);
+    close_slab(&s);
+    free_vectors(&v);
+    oracle_free(matrix);
+}
+
+/* ---- The program ------------------------------------------------------------------------------
+ */
+
+static int local_rank(void) {
+    MPI_Comm machine;
+    int place;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &place);
+    MPI_Comm_free(&machine);
+    return place;
+}
+
+static int open_contexts(void) {
+    const int devices = gsw_device_count();
+    const gsw_context_options options = {.size = sizeof options,
+                                         .backend = GSW_BACKEND_CUDA,
+                                         .device = devices > 0 ? local_rank() % devices : 0};
+    if (devices == 0 || gsw_context_create(&options, &context) != GSW_SUCCESS ||
+        gsw_context_create(&options, &alone) != GSW_SUCCESS)
+        return 0;
+    host = oracle_context(1);
+    return gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport) == GSW_SUCCESS;
+}
+
+static void finish_with(const char *what, double *begin) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%s: %.1f s\n", what, seconds_now() - *begin);
+    *begin = seconds_now();
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    if (!open_contexts()) {
+        if (rank == 0)
+            puts("skipped: no CUDA device answers");
+        MPI_Finalize();
+        return 77;
+    }
+    double begin = seconds_now();
+    sweeps_are_those_of_one_process(0);
+    finish_with("sweeps", &begin);
+    solves_take_the_iterations_of_one_process();
+    finish_with("solves", &begin);
+    many_applications_agree(1000);
+    finish_with("a thousand applications", &begin);
+    what_cannot_be_cut_is_refused();
+    setenv("GSW_CUDA_STAGED", "1", 1);
+    sweeps_are_those_of_one_process(1);
+    unsetenv("GSW_CUDA_STAGED");
+    finish_with("staged", &begin);
+    if (processes > 1)
+        a_silent_pencil_ends_all();
+    finish_with("faults", &begin);
+    int all[2] = {checks, failures}, sum[2];
+    MPI_Allreduce(all, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%d%%: Checks: %d, Failures: %d, Errors: 0\n",
+               sum[1] == 0 ? 100 : 99 - 99 * sum[1] / sum[0], sum[0], sum[1]);
+    gsw_mpi_transport_destroy(transport);
+    gsw_context_destroy(host);
+    gsw_context_destroy(alone);
+    gsw_context_destroy(context);
+    MPI_Finalize();
+    return sum[1] == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
