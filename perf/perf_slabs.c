@@ -1,11 +1,12 @@
 /* perf_slabs.c: one grid on several GPUs, a process for each.
  *
  *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor] [--method cg|bicgstab|none]
- *                          [--json FILE] PROBLEM...
+ *                          [--weights W,W...] [--json FILE] PROBLEM...
  *
  * For each model problem with constant coefficients: milliseconds of a sweep (half an application
  * of the factor of the whole grid), of one application alone, of a product, of the set-up, and of a
- * whole solve of A x = 1 to 1e-8. A sweep is the median over N samples (11) of BATCH applications
+ * whole solve of A x = 1 to 1e-8. With weights the sweeps are measured with each of them in place
+ * of the library's (factor.cu). A sweep is the median over N samples (11) of BATCH applications
  * that are queued without a wait; an application alone is timed from a barrier to the end of the
  * slowest process. Each process makes its own slab, so the grid may be larger than one machine's
  * memory. `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. */
@@ -25,6 +26,7 @@ typedef struct settings {
     int repeats;
     gsw_factor_kind kind;
     int method; /* a gsw_method; -1: none */
+    const char *weights;
     FILE *json;
     int written;
 } settings;
@@ -210,6 +212,25 @@ static void write_json(settings *set, const char *problem, const figures *f) {
     fflush(set->json);
 }
 
+/* Sweeps with each weight of the list. */
+static void try_weights(const settings *set, slab *s,
+                        const gsw_distributed_factor_options *options) {
+    for (const char *at = set->weights; at != NULL && *at != '\0';) {
+        char text[24];
+        double least, largest;
+        snprintf(text, sizeof text, "%ld", strtol(at, (char **)(uintptr_t)&at, 10));
+        at += *at == ',';
+        setenv("GSW_CUDA_SLAB_WEIGHT", text, 1);
+        gsw_distributed_factor_destroy(s->factor);
+        s->factor = NULL;
+        CHECK(gsw_distributed_factor_create(s->matrix, options, &s->factor));
+        const double sweep = median_of_calls(set, s, 0, BATCH, &least, &largest) / 2;
+        if (rank == 0)
+            printf("  weight %3s: %8.4f (%.4f to %.4f)\n", text, sweep, least / 2, largest / 2);
+    }
+    unsetenv("GSW_CUDA_SLAB_WEIGHT");
+}
+
 static void measure(settings *set, const char *problem, const gsw_transport *transport) {
     char name[32];
     slab s = {.partition = NULL};
@@ -244,6 +265,7 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
         fflush(stdout);
         write_json(set, problem, &f);
     }
+    try_weights(set, &s, &options);
     close_slab(&s);
 }
 
@@ -292,6 +314,8 @@ int main(int argc, char **argv) {
             set.kind = kind_of(argv[i + 1]);
         else if (strcmp(argv[i], "--method") == 0)
             set.method = method_of(argv[i + 1]);
+        else if (strcmp(argv[i], "--weights") == 0)
+            set.weights = argv[i + 1];
         else if (strcmp(argv[i], "--json") == 0 && rank == 0 &&
                  (set.json = fopen(argv[i + 1], "w")) == NULL) {
             perror(argv[i + 1]);

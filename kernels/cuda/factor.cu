@@ -108,13 +108,20 @@ void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
     view->remote_after = after > 0 ? place_in_row(view, t->tiles_y, t->tiles_z - after - 1) : 0;
 }
 
+/* For measuring: the environment variable GSW_CUDA_SLAB_WEIGHT takes the place of the weight. */
+int64_t weight_of_slabs(void) {
+    const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
+    const int weight = text ? atoi(text) : 0;
+    return weight > 0 ? weight : WEIGHT_OF_SLABS;
+}
+
 /* Lists the used tiles of a part with the time at which they can start. */
 int32_t list_pencils(const gsw_factor *factor, const gsw_packed_view *view, const slabs &s,
                      int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
     const int64_t before = gsw_ghost_rows(factor, view, 0);
     const int64_t after = gsw_ghost_rows(factor, view, 1);
-    const int64_t weight = before > 0 || after > 0 ? WEIGHT_OF_SLABS : 1;
+    const int64_t weight = before > 0 || after > 0 ? weight_of_slabs() : 1;
     const int64_t later_y = weight * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
     const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
     int32_t count = 0;
@@ -250,6 +257,17 @@ void choose_tiles(gsw_context *context, gsw_factor *factor, const gsw_tiles &til
     }
 }
 
+/* Ghosts are whole tiles, and tiles of neighbouring slabs continue each other. */
+gsw_status check_ghosts(gsw_context *context, const gsw_factor *factor, const gsw_tiles &tiles) {
+    for (int64_t ghosts : factor->ghosts) {
+        if (ghosts > 0 && (tiles.nz != factor->grid.nz || ghosts % tiles.tile_z != 0 ||
+                           tiles.shear * ghosts % tiles.tile_y != 0))
+            return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                            "slabs of other processes do not consist of whole tiles");
+    }
+    return GSW_SUCCESS;
+}
+
 gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     gsw_packed *packed = factor->packed;
     const gsw_stencil stencil =
@@ -266,15 +284,12 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
                         (long long)factor->grid.nz);
     choose_tiles(context, factor, tiles);
     tiles = packed->view[0].tiles;
+    if (!whole)
+        GSW_TRY(check_ghosts(context, factor, tiles));
     /* Slabs consist of whole tiles. The kernels that multiply by couplings between slabs have rows
      * of 32 bits. */
     const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
     const bool cut = of_slab < tiles.tiles_z && factor->points <= SLAB_POINTS;
-    for (int64_t ghosts : factor->ghosts) {
-        if (tiles.nz != factor->grid.nz || ghosts % tiles.tile_z != 0 ||
-            tiles.shear * ghosts % tiles.tile_y != 0)
-            return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "slabs do not consist of whole tiles");
-    }
     factor->slab = cut ? of_slab * tiles.tile_z : 0;
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
