@@ -26,14 +26,19 @@ def test_one_device_takes_its_measured_time(stencil, n):
     assert abs(ms / model.ONE_DEVICE[stencil, n] - 1) <= (0.06 if n >= 256 else 0.14)
 
 
-@pytest.mark.parametrize("stencil, n", [(s, n) for s, n, devices in model.PROTOTYPE if devices == 2])
-def test_two_devices_of_the_prototype(stencil, n):
-    """1.23, 1.54 and 1.81 times as fast as one: within the error that the page states."""
-    for wj, ms in model.PROTOTYPE[stencil, n, 2].items():
-        assert abs(model.sweep_ms(stencil, (n, n, n), (1, 2), wj) / ms - 1) <= 0.14
-    measured = model.PROTOTYPE[stencil, n, 1][1] / min(model.PROTOTYPE[stencil, n, 2].values())
-    one, two = (model.best_ms(stencil, (n, n, n), (1, p))[0] for p in (1, 2))
-    assert abs(one / two / measured - 1) <= model.ERROR
+@pytest.mark.parametrize("stencil, grid, devices", model.SWEEPS)
+def test_measured_sweeps(stencil, grid, devices):
+    """The library's order within 8%; orders that nobody should take may be farther away."""
+    host = model.value("host") / 1e3
+    for wj, ms in model.SWEEPS[stencil, grid, devices].items():
+        error = abs((model.sweep_ms(stencil, grid, (1, devices), wj) - host) / ms - 1)
+        assert error <= (0.08 if wj <= 4 else 0.22), wj
+
+
+def test_two_devices_over_one():
+    """1.73, 1.82 and 1.18 times as fast as one."""
+    assert len(model.ratios()) == 3
+    assert all(abs(r["error"]) <= 0.05 for r in model.ratios())
 
 
 def test_two_processes_on_a_cpu():
@@ -91,14 +96,14 @@ def test_the_page_has_the_stored_predictions():
     for r in (r for r in STORED["results"] if r["scaling"] == "weak" and r["devices"] != 2):
         assert f"{r['ms']:.2f} ({r['efficiency']:.2f})" in PAGE
     for r in STORED["ratios"]:
-        assert re.search(rf"\| {r['n']}\^3 \| \S+ \| {r['measured']:.2f} \| \S+ \| {r['model']:.2f} \| "
-                         rf"\+{100 * r['error']:.0f}% \|", PAGE)
+        assert re.search(rf"\| {r['stencil']}, {r['n']}\^3 \| \S+ \| \S+ \| {r['measured']:.2f} \| \S+ \| "
+                         rf"{r['model']:.2f} \| \+{100 * r['error']:.0f}% \|", PAGE)
     for r in STORED["cpu"]:
         assert f"| {r['measured_ms']:.3f} | {r['predicted_ms']:.3f} |" in PAGE
 
 
 def test_the_page_says_what_is_predicted():
-    assert "No run has\nconfirmed a figure for more than two devices." in PAGE
+    assert "No run has confirmed a figure for more than two devices." in PAGE
     for row in STORED["results"]:
         assert row["kind"] == ("measured" if "source" in row else "predicted")
         assert row["kind"] == "predicted" or row["devices"] <= 2

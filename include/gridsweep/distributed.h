@@ -27,7 +27,8 @@
  *           neighbours have arrived.
  *
  * Global sweeps give the same bits for any number of processes and any boxes, because each row adds
- * its terms in the same order. Sums of the Krylov methods are added in the order of the processes.
+ * its terms in the same order. (On one CUDA device the order is another where x is not the longest
+ * axis and the stencil is a star.) Sums of the Krylov methods are added in the order of the processes.
  * So a solve with the same partition gives the same bits each time.
  *
  * All functions here that take a partition are collective: all processes call them in the same
@@ -36,7 +37,17 @@
  * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
  * again with a new partition.
  *
- * So far the backend is CPU. With CUDA creating a partition ends in UNSUPPORTED.
+ * CUDA: one process per device. Arrays and vectors are in device memory, except those of
+ * gsw_distributed_matrix_from_csr(), gsw_distributed_matrix_scatter(), gsw_partition_collect() and
+ * gsw_partition_distribute(), which are in the host's. The grid is cut along z only. Products and
+ * sweeps are queued on the contexts' streams. Devices of one machine write into each other's
+ * memory. Where they cannot, messages carry the same bytes: then a sweep waits for the whole sweep
+ * before it, and the context's log gives the reason once for each neighbour. GLOBAL needs slabs
+ * that begin at a multiple of 8 planes (of 32 for stencils without a name), which is the default,
+ * and more than one point along x and y; IC0 reads both parts of the matrix. There is no multigrid,
+ * and LOCAL has no overlap. An error of a kernel, such as TIMEOUT, shows in the next call.
+ *
+ * Several processes on one device work if the driver lets them take turns, as it does by default.
  *
  * Sources: Lamport (1974) for the order of lines; Koch, Baker and Alcouffe (1992) for sweeps that
  * are pipelined over processes; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapter
@@ -95,12 +106,12 @@ typedef struct gsw_partition gsw_partition;
 /* Cuts `grid` into boxes. `transport` NULL means a single process. Process r has the box (i, j, k)
  * with r = i + processes[0] * (j + processes[1] * k), as in PETSc's DMDA. The library chooses slabs
  * in z for grids in 3D, and slabs in x for grids in 2D. Then the sweeps of the processes overlap
- * best. If there are more processes than planes, it cuts the other axes as well. Every box has at
+ * best. With CUDA slabs begin at multiples of 8 planes, if each gets 8. If there are more processes than planes, it cuts the other axes as well. Every box has at
  * least one point.
  *
  * The partition sets the context's sums (gsw_context_set_sum()); its end resets them. The transport
  * is copied; what it refers to must outlive the partition. On failure *partition is NULL.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (CUDA; more processes than points allow), OUT_OF_MEMORY,
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (more processes than points allow), OUT_OF_MEMORY,
  * COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *transport,

@@ -31,8 +31,8 @@ constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 constexpr int64_t SLAB_POINTS = int64_t{1} << 30;
 
 /* Slabs of other processes wait for the last pencils along z. So pencils along z come earlier than
- * those along y'. Larger numbers delay the others too much (perf/NOTES.md). */
-constexpr int64_t WEIGHT_OF_SLABS = 2;
+ * those along y'. With larger numbers too few pencils can run at the same time (perf/NOTES.md). */
+constexpr int64_t WEIGHT_OF_SLABS = 4;
 
 /* The time of a hand-over between pencils, in steps. */
 constexpr int64_t HAND_OVER = 10;

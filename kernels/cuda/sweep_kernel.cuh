@@ -62,15 +62,24 @@
  * has waited for the pencils before it. There are more slots than any reader's distance in tickets,
  * so these waits are for smaller tickets.
  *
- * PROGRESS. Between blocks: as in handover.cuh, since tickets are in the order of dependences.
- * Inside a block every wait leads to an earlier chunk:
- *   loader, stager, receivers   wait for room that compute makes by completing an earlier chunk
- *   storer                      waits for compute
- *   compute                     waits for what stager and receivers bring for the next chunk
- * The stager publishes chunk c when three things have happened. Its records have come; the loader
- * asked for them when compute had completed c - stages < c - 1. The stager has asked for b up to
- * chunk a = c + ahead - 1, for which compute must have completed a + lag - staged < c - 1. The
- * storer has read chunk c - ring, for which compute must have completed c - ring + lag < c - 1.
+ * SLABS. Where the grid is cut along z (contract/slab_ops.h), the first pencils along z read the
+ * faces of the process before it from the inbox. The last ones publish theirs in the outbox, which
+ * is the inbox of the process after it, in the memory of its device. An inbox has a slot for each
+ * pencil, so no slot is used twice in a sweep, and nobody waits for one. Values are flags there as
+ * well, at the scope of the system: volatile stores, relaxed loads. The reader puts the sentinels
+ * back. The process before writes the inbox again only when this sweep has ended
+ * (distributed_slabs.c).
+ *
+ * PROGRESS. Between processes: a process waits only for the one before it in the sweep. The first
+ * one waits for nobody, so its sweep ends, then that of the next one. This needs kernels of all
+ * processes to run at the same time, or in turns. Between blocks: as in handover.cuh, since tickets
+ * are in the order of dependences. Inside a block every wait leads to an earlier chunk: loader,
+ * stager, receivers   wait for room that compute makes by completing an earlier chunk storer waits
+ * for compute compute                     waits for what stager and receivers bring for the next
+ * chunk The stager publishes chunk c when three things have happened. Its records have come; the
+ * loader asked for them when compute had completed c - stages < c - 1. The stager has asked for b
+ * up to chunk a = c + ahead - 1, for which compute must have completed a + lag - staged < c - 1.
+ * The storer has read chunk c - ring, for which compute must have completed c - ring + lag < c - 1.
  * Rings are long enough for that, and for a receiver's lanes to bring a whole chunk while compute
  * has completed the one before (sweep.cu).
  *

@@ -4,7 +4,8 @@
  * PROTOCOL. Face values are flags (handover.cuh). A receiver takes a value, fills its cell in the
  * ring and puts the sentinel back. done[ticket] is a counter: once it holds the solve's epoch, the
  * pencil has put back the sentinels of all faces that it reads. sweep_kernel.cuh says when a slot
- * of faces may be used again, and why every wait ends. */
+ * of faces may be used again, why every wait ends, and what differs for faces of other processes.
+ */
 #ifndef GSW_CUDA_SWEEP_RECEIVERS_CUH
 #define GSW_CUDA_SWEEP_RECEIVERS_CUH
 

@@ -344,7 +344,7 @@ void gsw_distributed_factor_bytes(const gsw_distributed_factor *factor, int64_t 
     const int64_t values =
         factor ? gsw_schedule_sent(&factor->up) + gsw_schedule_sent(&factor->down) : 0;
     *held = factor ? factor->bytes : 0;
-    *sent = values * (int64_t)sizeof(double);
+    *sent = values * (int64_t)sizeof(double) + (factor ? factor->sent : 0);
 }
 
 void gsw_distributed_factor_destroy(gsw_distributed_factor *f) {

@@ -48,6 +48,7 @@ struct gsw_distributed_factor {
     /* Backends with memory of their own: only these, `packed` and `bytes`. */
     gsw_slab_link link;
     gsw_slab_sweep slab[2]; /* upwards, downwards */
+    int64_t sent;           /* bytes of faces in an application */
     int64_t inbox_down;     /* where the inbox of the sweep downwards begins in the window */
 };
 

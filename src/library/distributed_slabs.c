@@ -89,6 +89,7 @@ static gsw_status open_faces(gsw_distributed_factor *f) {
                                &f->link));
     f->inbox_down = place[1];
     f->bytes += (int64_t)(in[0] + in[1]);
+    f->sent = (int64_t)(out[0] + out[1]);
     for (int down = 0; down < 2; down++) {
         if (!gsw_distributed_sweeps(f, down))
             continue;
