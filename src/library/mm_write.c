@@ -98,7 +98,8 @@ static char *follow_links(const char *path) {
     return NULL;
 }
 
-/* Makes a new file beside the target, with the target's permissions or the usual ones. */
+/* Makes a new file beside the target, with the target's permissions or the usual ones. Until it has
+ * those, only its owner can open it. */
 static int open_temporary(target *file) {
     struct stat info;
     int exists = stat(file->path, &info) == 0;
@@ -109,7 +110,8 @@ static int open_temporary(target *file) {
     int descriptor = -1;
     for (int i = 0; i < TEMPORARY_TRIES && descriptor < 0; i++) {
         (void)snprintf(file->temporary, size, "%s.%ld-%d.tmp", file->path, (long)getpid(), i);
-        descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        descriptor =
+            open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }
@@ -119,7 +121,7 @@ static int open_temporary(target *file) {
         file->temporary = NULL;
         errno = reason;
     } else if (exists) {
-        (void)fchmod(descriptor, info.st_mode & 07777); /* the content matters more than the mode */
+        (void)fchmod(descriptor, info.st_mode & 0777); /* the content matters more than the mode */
     }
     return descriptor;
 }

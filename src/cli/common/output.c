@@ -155,7 +155,8 @@ static int write_content(const cli_options *options, const char *path, int descr
 /* ---- Staging and committing ----------------------------------------------------------------- */
 
 /* Makes a new file beside the target, with the target's permissions or the usual ones, and names
- * for it and for the old file. Returns its descriptor, or -1 where errno says why not. */
+ * for it and for the old file. Until it has those permissions, only its owner can open it. Returns
+ * its descriptor, or -1 where errno says why not. */
 static int open_temporary(cli_file *file) {
     struct stat info;
     bool exists = stat(file->target, &info) == 0;
@@ -172,7 +173,7 @@ static int open_temporary(cli_file *file) {
         (void)snprintf(name, size, "%s.gridsweep-%ld-%d.tmp", file->target, (long)getpid(), i);
         (void)snprintf(file->backup, size, "%s.gridsweep-%ld-%d.old", file->target, (long)getpid(),
                        i);
-        descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }
@@ -186,7 +187,7 @@ static int open_temporary(cli_file *file) {
         free(name);
         errno = problem;
     } else if (exists) {
-        (void)fchmod(descriptor, info.st_mode & 07777); /* the content matters more than the mode */
+        (void)fchmod(descriptor, info.st_mode & 0777); /* the content matters more than the mode */
     }
     return descriptor;
 }
