@@ -173,7 +173,10 @@ static int open_temporary(cli_file *file) {
         (void)snprintf(name, size, "%s.gridsweep-%ld-%d.tmp", file->target, (long)getpid(), i);
         (void)snprintf(file->backup, size, "%s.gridsweep-%ld-%d.old", file->target, (long)getpid(),
                        i);
-        descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
+        struct stat other;
+        errno = EEXIST;
+        if (lstat(file->backup, &other) != 0)
+            descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
         if (descriptor < 0 && errno != EEXIST)
             break;
     }
@@ -240,8 +243,10 @@ int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outpu
 static void roll_back(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
-        if (file->renamed && rename(file->backup, file->target) != 0 && errno == ENOENT)
+        if (file->renamed && !file->kept)
             unlink(file->target);
+        else if (file->renamed && rename(file->backup, file->target) != 0)
+            file->kept = false; /* it stays under that name */
     }
 }
 
@@ -251,7 +256,8 @@ static void remove_rest(cli_outputs *outputs) {
         cli_file *file = &outputs->files[i];
         if (!file->renamed)
             unlink(file->temporary);
-        unlink(file->backup);
+        if (file->kept)
+            unlink(file->backup);
         cli_signals_drop(file->temporary);
         free(file->backup);
         free(file->temporary);
@@ -268,7 +274,8 @@ int cli_commit(const cli_options *options, cli_outputs *outputs) {
         cli_file *file = &outputs->files[i];
         bool last = i == outputs->count - 1;
         /* A second name keeps the old file until all are in place. */
-        if ((!last && link(file->target, file->backup) != 0 && errno != ENOENT) ||
+        file->kept = !last && link(file->target, file->backup) == 0;
+        if ((!last && !file->kept && errno != ENOENT) ||
             rename(file->temporary, file->target) != 0) {
             problem = errno;
             path = file->path;

@@ -31,6 +31,7 @@ typedef struct cli_file {
     const char *path; /* as the user gave it, for messages */
     char *target;     /* links followed */
     char *temporary, *backup;
+    bool kept; /* the old file has the name `backup` as well */
     bool renamed;
 } cli_file;
 
