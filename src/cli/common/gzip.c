@@ -14,6 +14,18 @@
 
 const char *const cli_no_gzip = NULL;
 
+/* A small file can hold gigabytes of zeros. Texts of this size are read in any case. Larger ones
+ * are refused where they are more than so many times as large as what was read of the file. The
+ * matrices of `gridsweep generate` are 4 to 6 times as large as their files. */
+#define TEXT_FREE  ((size_t)1 << 28)
+#define TEXT_RATIO 200
+
+/* The compressed bytes of a pipe are not known. */
+static bool is_bomb(gzFile file, size_t size) {
+    const z_off_t packed = size >= TEXT_FREE ? gzoffset(file) : -1;
+    return packed >= 0 && size / TEXT_RATIO > (size_t)packed;
+}
+
 /* Why reading stopped; NULL at the end of the file. */
 static const char *stop_reason(gzFile file, const char *text, size_t size) {
     (void)text, (void)size;
@@ -42,6 +54,11 @@ typedef FILE *gzFile;
 const char *const cli_no_gzip =
     "it is compressed with gzip, and this program was built without zlib";
 
+static bool is_bomb(FILE *file, size_t size) {
+    (void)file, (void)size;
+    return false;
+}
+
 static const char *stop_reason(FILE *file, const char *text, size_t size) {
     if (ferror(file))
         return cli_reason(errno);
@@ -55,12 +72,15 @@ bool cli_names_gzip(const char *path) {
     return length > 3 && strcmp(path + length - 3, ".gz") == 0;
 }
 
-/* All that is left of the file, newly allocated. Returns NULL, or why it cannot be read. */
+/* All that is left of the file. Returns NULL, or why it cannot be read. The caller frees *text in
+ * either case. */
 static const char *read_all(gzFile file, char **text, size_t *size) {
     size_t got = 1;
     *text = NULL;
     *size = 0;
     for (size_t room = 1 << 16; got > 0; room *= 2) {
+        if (is_bomb(file, *size))
+            return "it is more than 200 times as large as its gzip data; use gunzip first";
         char *more = room > *size ? realloc(*text, room) : NULL;
         if (more == NULL)
             return cli_reason(ENOMEM);

@@ -13,7 +13,8 @@ extern const char *const cli_no_gzip;
 bool cli_names_gzip(const char *path);
 
 /* Reads a file ("-": standard input) into *text, to be freed by the caller. Decompresses it if it
- * begins as the files of gzip do. Returns NULL, or why it cannot be read. */
+ * begins as the files of gzip do. Refuses compressed files (not pipes) whose text has more than
+ * 256 MiB and more than 200 times the size of the file. Returns NULL, or why it cannot be read. */
 const char *cli_read_file(const char *path, char **text, size_t *size);
 
 /* Compresses into a descriptor, which stays open. cli_gzip_open() returns NULL if errno says why;
