@@ -522,6 +522,17 @@ def test_import_says_what_to_do(library, text):
     assert text in done.stderr and "GRIDSWEEP_LIBRARY" in done.stderr
 
 
+def test_import_runs_no_program():
+    # Without a chosen library the import looks for one, and need not find one.
+    code = ("import sys, subprocess\n"
+            "sys.addaudithook(lambda event, args: print('ran', event, args) if event in\n"
+            "    ('subprocess.Popen', 'os.system', 'os.exec', 'os.posix_spawn') else None)\n"
+            "try: import gridsweep\n"
+            "except ImportError: pass\n")
+    done = run_python(code, GRIDSWEEP_LIBRARY="")
+    assert done.returncode == 0 and "ran" not in done.stdout, done.stdout + done.stderr
+
+
 # ---- Krylov methods ----
 
 

@@ -22,14 +22,19 @@ def _names():
 
 
 def _candidates():
-    """Paths or names to try, in this order."""
+    """Paths or names to try, in this order. The system's loader looks for names."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
-        return [chosen]
-    beside = [str(path) for path in (Path(__file__).parent / name for name in _names())
-              if path.exists()]
-    found = ctypes.util.find_library("gridsweep")
-    return beside + ([found] if found else []) + _names()
+        yield chosen
+        return
+    for path in (Path(__file__).parent / name for name in _names()):
+        if path.exists():
+            yield str(path)
+    yield from _names()
+    # Elsewhere this would run ldconfig, and the compiler that PATH finds.
+    found = ctypes.util.find_library("gridsweep") if sys.platform == "darwin" else None
+    if found:
+        yield found
 
 
 def _open():
