@@ -37,7 +37,11 @@ static const char *const operations[OPERATIONS] = {"line, lower",      "line, up
                                                    "GMRES with DILU",  "multigrid",
                                                    "multigrid in fp32"};
 
+#ifdef GSW_SLOW_BUILD
+static const gsw_grid grids[] = {{37, 19, 11}};
+#else
 static const gsw_grid grids[] = {{37, 19, 11}, {130, 67, 1}, {9, 40, 23}};
+#endif
 enum { GRIDS = sizeof grids / sizeof *grids };
 
 static void must(gsw_context *context, gsw_status status) {
@@ -315,8 +319,8 @@ static uint64_t digest(uint64_t hash, const void *bytes, size_t size) {
 }
 
 /* Digests of the operations' results over all stencils and grids, with x86-64 and with x86-64-v3. A
- * change of the order of an operation changes its digest: then take the new one from the message,
- * after both compilers gave the same. */
+ * change of the order of an operation changes its digest, and a new stencil changes all. Then take
+ * the new ones from the output, after both compilers gave the same. */
 static const uint64_t known[2][CYCLE] = {
     {UINT64_C(0x916b7f1ee1beb596), UINT64_C(0xc806fb6f5334ace7), UINT64_C(0xada50f42046ecb98),
      UINT64_C(0x22daf314091b217f), UINT64_C(0x746a0bea70cbc1c0), UINT64_C(0x3f7a442dfa823640),
@@ -328,7 +332,7 @@ static const uint64_t known[2][CYCLE] = {
      UINT64_C(0x9b38edecaff4aef3), UINT64_C(0x8119094e25e54518)}};
 
 START_TEST(every_compiler_gives_the_known_bits) {
-#if defined(__x86_64__) && defined(__OPTIMIZE__)
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(GSW_SLOW_BUILD)
     gsw_context *context = context_with(_i ? "v3" : "base");
     uint64_t found[CYCLE];
     if (context == NULL)
