@@ -192,6 +192,9 @@ START_TEST(global_cycles_are_those_of_one_process) {
             ck_assert_int_eq(s.info.distributed_levels, cases[_i].levels);
         s.cycles = 0;
         run(shapes[j][0], &s);
+        memcpy(solution, x, (size_t)points * sizeof *x);
+        run(shapes[j][0], &s);
+        ck_assert_mem_eq(x, solution, (size_t)points * sizeof *x); /* on every run */
         ck_assert_msg(abs(s.iterations[0] - iterations) <= 1, "%s, shape %d: %d iterations, not %d",
                       cases[_i].problem, j, s.iterations[0], iterations);
         ck_assert_double_le(s.residual, 1e-8);
