@@ -194,7 +194,7 @@ def test_named_stencils_are_those_of_the_list():
 
 def test_links_lead_somewhere():
     more = ("from-cusparse.md", "packaging/README.md", "examples/README.md")
-    for page in [*PAGES, *(ROOT / "src" / name for name in more)]:
+    for page in [*PAGES, ROOT / "SECURITY.md", *(ROOT / "src" / name for name in more)]:
         for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page}: {target}"
@@ -207,8 +207,48 @@ def test_the_sidebar_of_the_manual_is_whole():
     assert headers <= targets, headers - targets
     pages = {"md_" + str(page.relative_to(ROOT).with_suffix("")).replace("/", "_").replace("-", "_")
              for page in [*PAGES[1:], ROOT / "src/from-cusparse.md", ROOT / "src/packaging/README.md",
-                          ROOT / "src/examples/README.md", ROOT / "CONTRIBUTING.md"]}
+                          ROOT / "src/examples/README.md", ROOT / "CONTRIBUTING.md",
+                          ROOT / "SECURITY.md"]}
     assert pages <= targets, pages - targets
+
+
+# ---- Promises ----
+
+
+def test_promises_of_determinism_name_tests():
+    """Each line of the tables of determinism.md names tests, and they are there."""
+    sources = {path.stem: path.read_text() for path in (ROOT / "tests").glob("test_*.c")}
+    rows = [row.strip("|").split("|") for row in
+            re.findall(r"^\|.*\|$", (ROOT / "src/docs/determinism.md").read_text(), re.M)]
+    rows = [cells for cells in rows if cells[-1].strip(" -") not in ("test", "")]
+    assert len(rows) > 40
+    for cells in rows:
+        said = re.findall(r"`([^`]+)`", cells[-1])
+        assert said, cells
+        files = [words.split(":")[0] for words in said if words.startswith("test_")]
+        names = [words.split(": ")[-1] for words in said if "/" not in words]
+        assert set(files) <= set(sources), cells
+        for name in set(names) - set(sources):
+            assert any(f"START_TEST({name})" in sources[file] for file in files), f"{name}: {cells}"
+        assert all((ROOT / words).is_file() for words in said if "/" in words), cells
+
+
+def test_all_environment_variables_are_listed():
+    """security.md lists those that the sources read, and no other."""
+    read = re.compile(r'(?:getenv|number_in)\("(\w+)"\)|^VARIABLE = "(\w+)"|'
+                      r'"((?:OMPI_COMM_WORLD|PMI|PMIX)_\w+)"', re.M)
+    found, lookups = set(), 0
+    for folder in ("src/library", "src/cli", "src/mpi", "src/petsc", "src/python/gridsweep", "kernels"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".c", ".h", ".cu", ".cuh", ".py"):
+                text = path.read_text()
+                found |= {name for names in read.findall(text) for name in names if name}
+                lookups += len(re.findall(r"\bgetenv\(|\benviron\b|os\.getenv", text))
+    page = (ROOT / "src/docs/security.md").read_text()
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", page.split("## Environment variables")[1], re.M)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == found
+    # One in processes.c takes its name as an argument, as the pattern knows.
+    assert lookups == len([name for name in found if name.startswith("GSW_")]) + 2
 
 
 # ---- Figures ----

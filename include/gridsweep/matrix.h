@@ -29,7 +29,8 @@
  *
  * Only the grid, the stencil, the types and the backend determine these orders. So each kind of
  * sweep gives the same bits on every run, for any number of threads or blocks. Results of different
- * kinds differ by rounding errors. */
+ * kinds differ by rounding errors. So do those of CPUs with and without fused multiply-adds. The
+ * page src/docs/determinism.md lists what has the same bits, with the tests that show it. */
 #ifndef GRIDSWEEP_MATRIX_H
 #define GRIDSWEEP_MATRIX_H
 
