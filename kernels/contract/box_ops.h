@@ -63,6 +63,29 @@ typedef struct gsw_box_eliminate {
     int64_t shifted; /* out: number of replaced pivots */
 } gsw_box_eliminate;
 
+/* Rows of a slab in z that are coupled to other slabs. Packed factors hold the couplings inside the
+ * slab. These operations do the rest of the factorisation.
+ *
+ * The first `lead_planes` planes: lead[e] begins as their rows of the matrix and ends as what
+ * ghosts leave of them. Couplings to ghosts become multipliers (DILU leaves them as they are).
+ *
+ * The last `trail_planes` planes: trail[e] is their lower part as eliminated, which only the
+ * multipliers differ from. `upper` holds their scaled upper part, as in gsw_box_eliminate, where
+ * the neighbour is in the slab. Its entries whose neighbour is a ghost begin as those of the
+ * matrix.
+ *
+ * Arrays have one value per point of these planes in natural order; those of `upper` begin with the
+ * planes of ghosts before the slab. */
+typedef struct gsw_box_edges {
+    const gsw_frame *frame; /* low[0] and low[1] are 0 */
+    const gsw_stencil *stencil;
+    int diagonal_only; /* DILU */
+    int64_t lead_planes, trail_planes;
+    double *lead[GSW_STENCIL_MAX];
+    double *trail[GSW_STENCIL_MAX];
+    double *upper[GSW_STENCIL_MAX];
+} gsw_box_edges;
+
 /* y += sum of c x over the points first <= (x, y, z) < end of the box whose neighbour at `offset`
  * is a ghost. The ghosts of one process are an array x with the extents `extent`, whose first value
  * is the point `origin`; all coordinates count from the box's first point. */
@@ -98,6 +121,17 @@ typedef struct gsw_band_sweep {
     int64_t lead_planes;
 } gsw_band_sweep;
 
+/* The factorisation of the bands begin <= q < end. Earlier ones have been factorised. Rows of the
+ * first planes begin as `lead` instead of the matrix's. Rows of the last planes are also written to
+ * `trail`, from the centre on as the reciprocal pivot and the scaled upper part. Couplings to
+ * points outside the slab are neither read nor written. */
+typedef struct gsw_band_eliminate {
+    int64_t begin, end;
+    int64_t lead_planes, trail_planes;
+    const double *lead[GSW_STENCIL_MAX];
+    double *trail[GSW_STENCIL_MAX];
+} gsw_band_eliminate;
+
 typedef struct gsw_box_ops {
     void (*sweep)(gsw_context *context, const gsw_box_sweep *sweep, const gsw_box_lines *lines);
     void (*eliminate)(gsw_context *context, gsw_box_eliminate *job, const gsw_box_lines *lines);
@@ -108,9 +142,19 @@ typedef struct gsw_box_ops {
     void (*lead)(gsw_context *context, const gsw_box_sweep *sweep, const gsw_box_lines *lines,
                  int64_t first, int64_t end, double *out);
 
-    /* Of a packed factor that has been opened. pack writes the values of sweep `which` from arrays
-     * in natural order, as factor_unpack returns them. */
+    /* Rows of the first planes, and of the last planes, among some lines. */
+    void (*lead_rows)(gsw_context *context, const gsw_box_edges *job, const gsw_box_lines *lines);
+    void (*trail_rows)(gsw_context *context, const gsw_box_edges *job, const gsw_box_lines *lines);
+
+    /* Of a packed factor that has been opened. eliminate_bands returns the lowest row with a bad
+     * pivot, or -1. take_diagonal moves the reciprocal diagonal of sweep `which` in the planes
+     * first <= z < end to `out`, and leaves 1 behind. pack writes the values of sweep `which` from
+     * arrays in natural order, as factor_unpack returns them. */
     void (*bands)(const gsw_factor *factor, gsw_bands *bands);
+    int64_t (*eliminate_bands)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                               const gsw_band_eliminate *bands);
+    void (*take_diagonal)(const gsw_factor *factor, int which, int64_t first, int64_t end,
+                          double *out);
     void (*pack)(const gsw_factor *factor, int which, double *const *arrays);
     void (*sweep_bands)(gsw_context *context, gsw_factor *factor, const gsw_band_sweep *sweep);
 } gsw_box_ops;

@@ -104,19 +104,25 @@ static gsw_status mirror_lower(gsw_distributed_factor *f) {
 /* ---- Factorisation ----------------------------------------------------------------------------
  */
 
-/* Reports the lowest bad row of all processes; `row` is of the own box, or INT64_MAX. */
-static gsw_status report_pivots(gsw_distributed_factor *f, int64_t row) {
-    gsw_partition *p = f->partition;
+/* Brings the lowest bad row of all processes, in the grid; `row` is of the own box, or INT64_MAX.
+ */
+static gsw_status find_lowest(gsw_partition *p, int64_t row, int64_t *lowest) {
     const int64_t nx = p->own.end[0] - p->own.begin[0], ny = p->own.end[1] - p->own.begin[1];
-    int64_t lowest = INT64_MAX;
+    *lowest = INT64_MAX;
     if (row != INT64_MAX)
         row = gsw_grid_row(&p->grid, row % nx + p->own.begin[0], row / nx % ny + p->own.begin[1],
                            row / nx / ny + p->own.begin[2]);
     GSW_TRY(gsw_partition_gather(p, &row, sizeof row));
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&row, p->answers + (size_t)process * sizeof row, sizeof row);
-        lowest = row < lowest ? row : lowest;
+        *lowest = row < *lowest ? row : *lowest;
     }
+    return GSW_SUCCESS;
+}
+
+/* Reports a bad row of the grid; INT64_MAX: there is none. */
+static gsw_status report_row(const gsw_distributed_factor *f, int64_t lowest) {
+    const gsw_partition *p = f->partition;
     if (lowest == INT64_MAX)
         return GSW_SUCCESS;
     return gsw_fail(p->context, GSW_ERROR_ZERO_PIVOT,
@@ -125,6 +131,12 @@ static gsw_status report_pivots(gsw_distributed_factor *f, int64_t row) {
                     gsw_factor_kind_name(f->options.kind), (long long)lowest,
                     (long long)(lowest % p->grid.nx), (long long)(lowest / p->grid.nx % p->grid.ny),
                     (long long)(lowest / p->grid.nx / p->grid.ny));
+}
+
+static gsw_status report_pivots(gsw_distributed_factor *f, int64_t row) {
+    int64_t lowest;
+    GSW_TRY(find_lowest(f->partition, row, &lowest));
+    return report_row(f, lowest);
 }
 
 /* c = c * scale where c is not 0, as the packed factors do. */
@@ -252,6 +264,14 @@ static gsw_status open_arrays(gsw_distributed_factor *f) {
 }
 
 static gsw_status fill_global(gsw_distributed_factor *f) {
+    if (f->packed) {
+        int64_t row, lowest;
+        GSW_TRY(gsw_bands_fill(f, &row));
+        GSW_TRY(find_lowest(f->partition, row, &lowest));
+        if (lowest == INT64_MAX || f->options.pivot_shift == 0)
+            return report_row(f, lowest);
+        /* A shift depends on couplings to other slabs, too: the arrays hold them. */
+    }
     GSW_TRY(gsw_partition_agree(f->partition, open_arrays(f)));
     GSW_TRY(fill_arrays(f));
     if (!f->packed)

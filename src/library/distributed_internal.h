@@ -57,6 +57,13 @@ gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band);
 /* Packs the arrays. */
 void gsw_bands_pack(gsw_distributed_factor *f);
 
+/* Moves the scales of the rows that begin with a lead from the packed factor to the edges. */
+void gsw_bands_take_scales(gsw_distributed_factor *f);
+
+/* Factorises into the packed factor. *bad_row is the lowest own row with a bad pivot, or INT64_MAX;
+ * bad pivots are not shifted. Collective. */
+gsw_status gsw_bands_fill(gsw_distributed_factor *f, int64_t *bad_row);
+
 /* One sweep; b may be x. */
 gsw_status gsw_bands_sweep(gsw_distributed_factor *f, int down, const double *b, double *x);
 

@@ -76,11 +76,13 @@ int64_t gsw_schedule_shear(const gsw_stencil *stencil);
 /* Values that one run of the schedule sends, per value of a point. */
 int64_t gsw_schedule_sent(const gsw_schedule *schedule);
 
-/* What a run does: `values` arrays of the frame are exchanged. */
+/* What a run does: `values` arrays of the frame are exchanged. The arrays may leave out rows of the
+ * frame that no message holds, those from gap_begin to gap_end - 1. */
 typedef struct gsw_schedule_run {
     int tag;
     int32_t values;
     double *const *array;
+    int64_t gap_begin, gap_end;
     void (*sweep)(void *user, const gsw_box_lines *lines, int64_t block); /* the number of it */
     void *user;
 } gsw_schedule_run;
