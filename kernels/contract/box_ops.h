@@ -48,17 +48,25 @@ typedef struct gsw_box_sweep {
     int64_t origin; /* the row of the box that c and scale begin with; 0 in a sweep */
 } gsw_box_sweep;
 
-/* Incomplete factorisation of some lines, as in cpu/eliminate.c. Row i begins as a[e][i] and ends
- * as its multipliers in a[e][i] (e below the centre; DILU leaves them as they are), its reciprocal
- * pivot and its scaled upper part in `upper`. */
+/* Incomplete factorisation of some lines, as in cpu/eliminate.c. Row i begins as from[e][i] and
+ * ends in a[e][i] as its multipliers (e below the centre; DILU leaves them as they are), its
+ * reciprocal pivot, and its scaled upper part. Entries may be read from the mirror image: of row i
+ * + o in mirror[e], where this row is in the box. `from` may be `a`.
+ *
+ * Rows of ghosts are in `ghost`, line by line of the frame, from ghost_line[y + e[1] z] on (y and z
+ * counted from the frame's first line): all points of a line outside the box, else the low[0]
+ * points before it, and then those after it. */
 typedef struct gsw_box_eliminate {
     const gsw_frame *frame;
     const gsw_stencil *stencil;
-    int diagonal_only;              /* DILU: only the pivots change */
-    int positive;                   /* IC(0): a pivot that is not positive is bad */
-    double pivot_shift;             /* > 0: replaces bad pivots, as in gsw_factor_options */
-    double *a[GSW_STENCIL_MAX];     /* of the box; upper entries and the diagonal are read only */
-    double *upper[GSW_STENCIL_MAX]; /* of the frame: e above the centre; at the centre 1 / pivot */
+    int diagonal_only;                     /* DILU: only the pivots change */
+    int positive;                          /* IC(0): a pivot that is not positive is bad */
+    double pivot_shift;                    /* > 0: replaces bad pivots, as in gsw_factor_options */
+    const double *from[GSW_STENCIL_MAX];   /* of the box; NULL: zeros */
+    const double *mirror[GSW_STENCIL_MAX]; /* of the box; NULL: not mirrored */
+    double *a[GSW_STENCIL_MAX];            /* of the box */
+    double *ghost[GSW_STENCIL_MAX];        /* from the centre on */
+    const int64_t *ghost_line;
     int64_t bad_row; /* out: lowest row of the box with a bad pivot; INT64_MAX: none */
     int64_t shifted; /* out: number of replaced pivots */
 } gsw_box_eliminate;

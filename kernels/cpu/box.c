@@ -168,8 +168,9 @@ enum { BUNDLE = 4, ROWS = 64, UPDATES_MAX = GSW_STENCIL_MAX * GSW_STENCIL_MAX / 
  * are first[k] to first[k + 1] - 1. */
 typedef struct updates {
     int32_t first[GSW_STENCIL_MAX + 1];
-    int32_t own_line;          /* the first k that lies on the own line */
-    int late[GSW_STENCIL_MAX]; /* this entry of U is read on the own line */
+    int32_t own_line;                     /* the first k that lies on the own line */
+    int is_late[GSW_STENCIL_MAX];         /* this entry of U is read on the own line */
+    int32_t late[GSW_STENCIL_MAX], lates; /* those that are */
     int32_t from[UPDATES_MAX], target[UPDATES_MAX];
 } updates;
 
@@ -192,8 +193,10 @@ static void find_updates(const gsw_stencil *s, int diagonal_only, selection whic
             if (target < 0 || (target != s->center && diagonal_only) ||
                 (which == BY_GHOSTS && a.dz >= 0) || (which == OF_GHOSTS && sum.dz <= 0))
                 continue;
-            if (is_own_line(a))
-                list->late[u] = 1;
+            if (is_own_line(a) && !list->is_late[u]) {
+                list->is_late[u] = 1;
+                list->late[list->lates++] = u;
+            }
             list->from[count] = u;
             list->target[count++] = target;
         }
@@ -201,28 +204,53 @@ static void find_updates(const gsw_stencil *s, int diagonal_only, selection whic
     list->first[s->center] = count;
 }
 
-/* Rows of a piece of a line: entries e at t[e], for the points from `begin` on. */
+/* Arrays that rows of U are in: those of the box, and those of ghosts. */
+typedef struct places {
+    double *const *own, *const *ghost;
+} places;
+
+/* Rows of a piece of a line: entries e at t[e], for the points begin <= x < end. The points
+ * first[e] <= x < last[e] have a neighbour e. It is in the box for own_first[e] <= x < own_last[e].
+ * The neighbours of x = 0 are number[e] of the arrays of the box, and before[e] or after[e] of
+ * those of ghosts, where the neighbours are before or after the box's line. */
 typedef struct rows {
     int64_t begin, end;
-    int64_t number, place;                                 /* of x = 0, in the box and in `upper` */
-    int64_t first[GSW_STENCIL_MAX], last[GSW_STENCIL_MAX]; /* the points that have a neighbour e */
-    int64_t other[GSW_STENCIL_MAX]; /* the lower neighbours of x = 0 in `upper` */
+    int64_t place; /* of x = 0, in the box (or among the arrays of an edge) */
+    int64_t first[GSW_STENCIL_MAX], own_first[GSW_STENCIL_MAX];
+    int64_t own_last[GSW_STENCIL_MAX], last[GSW_STENCIL_MAX];
+    int64_t number[GSW_STENCIL_MAX], before[GSW_STENCIL_MAX], after[GSW_STENCIL_MAX];
     double t[GSW_STENCIL_MAX][ROWS];
 } rows;
 
-/* Loads entry e of the points that have this neighbour. The others get 0. */
-static void load_entry(rows *r, int32_t e, const double *from) {
-    const int64_t first = larger(r->first[e], r->begin), last = smaller(r->last[e], r->end);
-    for (int64_t x = r->begin; x < r->end; x++)
-        r->t[e][x - r->begin] = from && x >= first && x < last ? from[x] : 0;
+/* Loads entry e of the points first <= x < last. The others get 0. */
+static void load_entry(rows *r, int32_t e, int64_t first, int64_t last, const double *from) {
+    double *t = r->t[e] - r->begin;
+    first = larger(smaller(first, r->end), r->begin);
+    last = larger(smaller(last, r->end), first);
+    for (int64_t x = r->begin; x < first; x++)
+        t[x] = 0;
+    if (from)
+        memcpy(t + first, from + first, (size_t)(last - first) * sizeof *t);
+    for (int64_t x = from ? last : first; x < r->end; x++)
+        t[x] = 0;
 }
 
-/* Finds the lower neighbour k, and takes its updates. */
-static void update_by(const updates *list, double *const *upper, rows *r, int32_t k) {
-    const int64_t first = larger(r->first[k], r->begin), last = smaller(r->last[k], r->end);
+/* Loads entry e of more points. */
+static void add_entry(rows *r, int32_t e, int64_t first, int64_t last, const double *from) {
+    first = larger(first, r->begin);
+    last = smaller(last, r->end);
+    if (first < last)
+        memcpy(r->t[e] + first - r->begin, from + first, (size_t)(last - first) * sizeof *from);
+}
+
+/* Takes the updates of the points first <= x < last by their neighbours k, which are `at` + x. */
+static void update_range(const updates *list, double *const *upper, int64_t at, rows *r, int32_t k,
+                         int64_t first, int64_t last) {
     const double *a = r->t[k] - r->begin;
-    for (int32_t i = list->first[k]; i < list->first[k + 1]; i++) {
-        const double *u = upper[list->from[i]] + r->other[k];
+    first = larger(first, r->begin);
+    last = smaller(last, r->end);
+    for (int32_t i = list->first[k]; first < last && i < list->first[k + 1]; i++) {
+        const double *u = upper[list->from[i]] + at;
         double *to = r->t[list->target[i]] - r->begin;
         for (int64_t x = first; x < last; x++) {
             const double value = u[x];
@@ -231,35 +259,54 @@ static void update_by(const updates *list, double *const *upper, rows *r, int32_
     }
 }
 
-/* to = the multipliers of lower neighbour k. */
-static void find_multipliers(const double *pivots, const rows *r, int32_t k, double *to) {
-    const int64_t first = larger(r->first[k], r->begin), last = smaller(r->last[k], r->end);
-    const double *a = r->t[k] - r->begin, *reciprocal = pivots + r->other[k];
-    for (int64_t x = r->begin; x < r->end; x++)
-        if (x < first || x >= last)
-            to[x] = 0;
+static void update_by(const updates *list, const places *u, rows *r, int32_t k) {
+    update_range(list, u->ghost, r->before[k], r, k, r->first[k], r->own_first[k]);
+    update_range(list, u->own, r->number[k], r, k, r->own_first[k], r->own_last[k]);
+    update_range(list, u->ghost, r->after[k], r, k, r->own_last[k], r->last[k]);
+}
+
+static void multiply_range(const double *reciprocal, const rows *r, int32_t k, int64_t first,
+                           int64_t last, double *to) {
+    const double *a = r->t[k] - r->begin;
+    first = larger(first, r->begin);
+    last = smaller(last, r->end);
     for (int64_t x = first; x < last; x++) {
         const double value = reciprocal[x];
         to[x] = a[x] != 0 ? a[x] * value : 0;
     }
 }
 
+/* to = the multipliers of lower neighbour k, where there is one. */
+static void find_multipliers(const places *u, int32_t center, const rows *r, int32_t k,
+                             double *to) {
+    if (r->first[k] < r->own_first[k])
+        multiply_range(u->ghost[center] + r->before[k], r, k, r->first[k], r->own_first[k], to);
+    if (r->own_first[k] < r->own_last[k])
+        multiply_range(u->own[center] + r->number[k], r, k, r->own_first[k], r->own_last[k], to);
+    if (r->own_last[k] < r->last[k])
+        multiply_range(u->ghost[center] + r->after[k], r, k, r->own_last[k], r->last[k], to);
+}
+
 /* Takes the updates of a point by the rows of its own line. */
-static inline void update_point(const updates *list, double *const *upper, rows *r, int64_t x,
+static inline void update_point(const updates *list, const places *u, rows *r, int64_t x,
                                 int32_t center) {
     const int64_t i = x - r->begin;
     for (int32_t k = list->own_line; k < center; k++) {
         const double a = r->t[k][i];
+        const int is_own = x >= r->own_first[k] && x < r->own_last[k];
+        double *const *upper = is_own ? u->own : u->ghost;
+        const int64_t at = is_own ? r->number[k] : x < r->own_first[k] ? r->before[k] : r->after[k];
         for (int32_t j = list->first[k]; a != 0 && j < list->first[k + 1]; j++)
-            r->t[list->target[j]][i] -= a * upper[list->from[j]][r->other[k] + x];
+            r->t[list->target[j]][i] -= a * upper[list->from[j]][at + x];
     }
 }
 
-/* upper[e] = entry e, scaled. */
+/* to = entry e, scaled. */
 static void scale_entry(const rows *r, int32_t e, const double *reciprocal, double *to) {
+    const double *a = r->t[e] - r->begin;
     for (int64_t x = r->begin; x < r->end; x++) {
-        const double a = r->t[e][x - r->begin], value = reciprocal[r->place + x];
-        to[r->place + x] = a != 0 ? a * value : 0;
+        const double value = reciprocal[x];
+        to[x] = a[x] != 0 ? a[x] * value : 0;
     }
 }
 
@@ -268,7 +315,7 @@ static double mend_pivot(gsw_box_eliminate *job, const rows *r, int64_t x) {
     const gsw_stencil *s = job->stencil;
     const double pivot = r->t[s->center][x - r->begin];
     if (job->pivot_shift == 0) {
-        job->bad_row = smaller(job->bad_row, r->number + x);
+        job->bad_row = smaller(job->bad_row, r->place + x);
         return pivot;
     }
     double largest = 0;
@@ -282,71 +329,100 @@ static double mend_pivot(gsw_box_eliminate *job, const rows *r, int64_t x) {
     return pivot < 0 && !job->positive ? -shift : shift;
 }
 
-static void begin_line(const gsw_frame *f, const gsw_stencil *s, gsw_box_line line, rows *r) {
-    r->number = f->n[0] * (line.y + f->n[1] * line.z);
-    r->place = gsw_frame_row(f, 0, line.y, line.z);
-    for (int32_t e = 0; e < s->count; e++) {
-        const gsw_offset o = s->offsets[e];
+static void begin_line(const gsw_box_eliminate *job, gsw_box_line line, rows *r) {
+    const gsw_frame *f = job->frame;
+    r->place = f->n[0] * (line.y + f->n[1] * line.z);
+    for (int32_t e = 0; e < job->stencil->count; e++) {
+        const gsw_offset o = job->stencil->offsets[e];
+        const int64_t y = line.y + o.dy, z = line.z + o.dz;
         clip(f, o.dx, &r->first[e], &r->last[e]);
-        if (!line_exists(f, line.y + o.dy, line.z + o.dz))
+        r->own_first[e] = r->own_last[e] = r->first[e];
+        r->number[e] = r->before[e] = r->after[e] = 0;
+        if (!line_exists(f, y, z)) {
             r->last[e] = r->first[e];
-        r->other[e] = gsw_frame_row(f, o.dx, line.y + o.dy, line.z + o.dz);
+            continue;
+        }
+        const int64_t start = job->ghost_line[y + f->low[1] + f->e[1] * (z + f->low[2])];
+        r->number[e] = f->n[0] * (y + f->n[1] * z) + o.dx;
+        r->before[e] = r->after[e] = start + f->low[0] + o.dx;
+        if (y >= 0 && y < f->n[1] && z >= 0 && z < f->n[2]) {
+            r->own_first[e] = smaller(larger(-o.dx, r->first[e]), r->last[e]);
+            r->own_last[e] = larger(smaller(f->n[0] - o.dx, r->last[e]), r->own_first[e]);
+            r->after[e] -= f->n[0];
+        }
     }
 }
 
-/* The updates by other lines, and their multipliers. */
-static void begin_rows(const gsw_box_eliminate *job, const updates *list, rows *r) {
+/* The entries, the updates by other lines, and their multipliers. */
+static void begin_rows(const gsw_box_eliminate *job, const updates *list, const places *u,
+                       rows *r) {
     const gsw_stencil *s = job->stencil;
-    for (int32_t e = 0; e < s->count; e++)
-        load_entry(r, e, job->a[e] ? job->a[e] + r->number : NULL);
-    for (int32_t k = 0; k < list->own_line; k++) {
-        if (r->last[k] == r->first[k] && !job->a[k])
+    for (int32_t e = 0; e < s->count; e++) {
+        const double *from = job->from[e] ? job->from[e] + r->place : NULL;
+        if (!job->mirror[e]) {
+            load_entry(r, e, r->first[e], r->last[e], from);
             continue;
-        update_by(list, job->upper, r, k);
-        if (job->a[k] && !job->diagonal_only)
-            find_multipliers(job->upper[s->center], r, k, job->a[k] + r->number);
+        }
+        const double *image = job->mirror[e] + r->number[e];
+        load_entry(r, e, r->own_first[e], r->own_last[e], image);
+        add_entry(r, e, r->first[e], r->own_first[e], from);
+        add_entry(r, e, r->own_last[e], r->last[e], from);
+    }
+    for (int32_t k = 0; k < s->center; k++) {
+        double *to = job->a[k] + r->place;
+        if (k < list->own_line)
+            update_by(list, u, r, k);
+        memcpy(to + r->begin, r->t[k], (size_t)(r->end - r->begin) * sizeof *to);
+        if (k < list->own_line && !job->diagonal_only)
+            find_multipliers(u, s->center, r, k, to);
     }
 }
 
 /* The updates by the own line, the pivot, and what the next points of the line read. */
-static inline void finish_point(gsw_box_eliminate *job, const updates *list, rows *r, int64_t x) {
-    const int32_t center = job->stencil->center, count = job->stencil->count;
+static inline void finish_point(gsw_box_eliminate *job, const updates *list, const places *u,
+                                rows *r, int64_t x) {
+    const int32_t center = job->stencil->center;
     const int64_t i = x - r->begin;
-    update_point(list, job->upper, r, x, center);
+    update_point(list, u, r, x, center);
     const double size = fabs(r->t[center][i]);
     if (!(size >= DBL_MIN && size <= DBL_MAX && !(job->positive && r->t[center][i] < 0)))
         r->t[center][i] = mend_pivot(job, r, x);
     const double reciprocal = 1 / r->t[center][i];
-    job->upper[center][r->place + x] = reciprocal;
-    for (int32_t e = center + 1; e < count; e++)
-        if (list->late[e])
-            job->upper[e][r->place + x] = r->t[e][i] != 0 ? r->t[e][i] * reciprocal : 0;
+    job->a[center][r->place + x] = reciprocal;
+    for (int32_t j = 0; j < list->lates; j++) {
+        const double entry = r->t[list->late[j]][i];
+        job->a[list->late[j]][r->place + x] = entry != 0 ? entry * reciprocal : 0;
+    }
 }
 
 static void eliminate_lines(gsw_box_eliminate *job, const updates *list, const gsw_box_line *line,
                             int64_t count) {
     const gsw_stencil *s = job->stencil;
+    const places u = {job->a, job->ghost};
     const int64_t nx = job->frame->n[0];
     rows r[BUNDLE];
     for (int64_t l = 0; l < count; l++)
-        begin_line(job->frame, s, line[l], &r[l]);
+        begin_line(job, line[l], &r[l]);
     for (int64_t begin = 0; begin < nx; begin += ROWS) {
         const int64_t end = smaller(nx, begin + ROWS);
         for (int64_t l = 0; l < count; l++) {
             r[l].begin = begin;
             r[l].end = end;
-            begin_rows(job, list, &r[l]);
+            begin_rows(job, list, &u, &r[l]);
         }
         for (int64_t x = begin; x < end; x++)
             for (int64_t l = 0; l < count; l++)
-                finish_point(job, list, &r[l], x);
+                finish_point(job, list, &u, &r[l], x);
         for (int64_t l = 0; l < count; l++) {
             for (int32_t e = s->center + 1; e < s->count; e++)
-                if (!list->late[e])
-                    scale_entry(&r[l], e, job->upper[s->center], job->upper[e]);
-            for (int32_t k = list->own_line; k < s->center; k++)
-                if (job->a[k] && !job->diagonal_only)
-                    find_multipliers(job->upper[s->center], &r[l], k, job->a[k] + r[l].number);
+                if (!list->is_late[e])
+                    scale_entry(&r[l], e, job->a[s->center] + r[l].place, job->a[e] + r[l].place);
+            for (int32_t k = list->own_line; k < s->center; k++) {
+                double *to = job->a[k] + r[l].place;
+                memcpy(to + begin, r[l].t[k], (size_t)(end - begin) * sizeof *to);
+                if (!job->diagonal_only)
+                    find_multipliers(&u, s->center, &r[l], k, to);
+            }
         }
     }
 }
@@ -381,41 +457,44 @@ static int64_t place_of(const gsw_box_edges *job, int64_t y, int64_t z) {
     return f->n[0] * (y + f->n[1] * (z + f->low[2] - left_out));
 }
 
-/* A line of a slab. Only neighbours in the planes begin <= z < end update it. */
+/* A line of a slab. The neighbours in the planes begin <= z < end update it; the others lie outside
+ * of `upper`. */
 static void begin_edge(const gsw_box_edges *job, gsw_box_line line, int64_t begin, int64_t end,
                        rows *r) {
+    const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
-    begin_line(job->frame, s, line, r);
     r->place = place_of(job, line.y, line.z);
-    for (int32_t k = 0; k < s->center; k++) {
-        const gsw_offset o = s->offsets[k];
-        if (line.z + o.dz < begin || line.z + o.dz >= end)
-            r->other[k] = -1;
-        else
-            r->other[k] = place_of(job, line.y + o.dy, line.z + o.dz) + o.dx;
+    for (int32_t e = 0; e < s->count; e++) {
+        const gsw_offset o = s->offsets[e];
+        const int64_t y = line.y + o.dy, z = line.z + o.dz;
+        clip(f, o.dx, &r->first[e], &r->last[e]);
+        if (!line_exists(f, y, z))
+            r->last[e] = r->first[e];
+        r->own_first[e] = r->own_last[e] = r->first[e];
+        r->after[e] = z >= begin && z < end ? place_of(job, y, z) + o.dx : 0;
     }
 }
 
 static void eliminate_lead(const gsw_box_edges *job, const updates *list, gsw_box_line line) {
     const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
+    const places u = {NULL, job->upper};
+    const int64_t at = f->n[0] * (line.y + f->n[1] * line.z);
     rows r;
     begin_edge(job, line, -f->low[2], 0, &r);
     for (int64_t begin = 0; begin < f->n[0]; begin += ROWS) {
         r.begin = begin;
         r.end = smaller(f->n[0], begin + ROWS);
         for (int32_t e = 0; e < s->count; e++)
-            load_entry(&r, e, job->lead[e] + r.number);
+            load_entry(&r, e, r.first[e], r.last[e], job->lead[e] + at);
         for (int32_t k = 0; k < s->center; k++)
-            if (s->offsets[k].dz < 0 && r.last[k] > r.first[k] && line.z + s->offsets[k].dz < 0)
-                update_by(list, job->upper, &r, k);
+            if (line.z + s->offsets[k].dz < 0)
+                update_by(list, &u, &r, k);
         for (int32_t e = 0; e < s->count; e++) {
-            double *to = job->lead[e] + r.number;
-            const int ghost = e < s->center && line.z + s->offsets[e].dz < 0;
-            if (ghost && r.last[e] > r.first[e] && !job->diagonal_only)
-                find_multipliers(job->upper[s->center], &r, e, to);
-            else
-                memcpy(to + begin, r.t[e], (size_t)(r.end - begin) * sizeof *to);
+            double *to = job->lead[e] + at;
+            memcpy(to + begin, r.t[e], (size_t)(r.end - begin) * sizeof *to);
+            if (e < s->center && line.z + s->offsets[e].dz < 0 && !job->diagonal_only)
+                find_multipliers(&u, s->center, &r, e, to);
         }
     }
 }
@@ -423,6 +502,7 @@ static void eliminate_lead(const gsw_box_edges *job, const updates *list, gsw_bo
 static void eliminate_trail(const gsw_box_edges *job, const updates *list, gsw_box_line line) {
     const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
+    const places u = {NULL, job->upper};
     const int64_t nz = f->n[2], z = nz - job->trail_planes;
     const double *reciprocal = job->upper[s->center];
     const int64_t at = f->n[0] * (line.y + f->n[1] * (line.z - z));
@@ -434,13 +514,16 @@ static void eliminate_trail(const gsw_box_edges *job, const updates *list, gsw_b
         for (int32_t e = 0; e < s->count; e++) {
             const int ghost = e > s->center && line.z + s->offsets[e].dz >= nz;
             const int near = e < s->center && line.z + s->offsets[e].dz >= z;
-            load_entry(&r, e, ghost ? job->upper[e] + r.place : near ? job->trail[e] + at : NULL);
+            load_entry(&r, e, r.first[e], r.last[e],
+                       ghost  ? job->upper[e] + r.place
+                       : near ? job->trail[e] + at
+                              : NULL);
         }
         for (int32_t k = 0; k < list->own_line; k++)
-            if (r.last[k] > r.first[k] && line.z + s->offsets[k].dz >= z)
-                update_by(list, job->upper, &r, k);
+            if (line.z + s->offsets[k].dz >= z)
+                update_by(list, &u, &r, k);
         for (int64_t x = r.begin; x < r.end; x++) {
-            update_point(list, job->upper, &r, x, s->center);
+            update_point(list, &u, &r, x, s->center);
             for (int32_t e = s->center + 1; e < s->count; e++) {
                 const double a = r.t[e][x - r.begin];
                 if (line.z + s->offsets[e].dz >= nz)

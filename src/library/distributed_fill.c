@@ -183,21 +183,26 @@ static gsw_status open_filler(filler *w) {
     return GSW_SUCCESS;
 }
 
+/* Where `upper` holds a row of the frame: planes in between are left out. */
+static double *place_of_row(void *user, int32_t value, int64_t row) {
+    const filler *w = user;
+    const gsw_frame *frame = w->edges.frame;
+    const int64_t left_out = (frame->n[2] - w->edges.trail_planes) * w->plane;
+    return w->edges.upper[w->f->matrix->local.stencil.center + value] + row -
+           (row < frame->low[2] * w->plane ? 0 : left_out);
+}
+
 /* Rows that depend on each other: ILU(0), IC(0), DILU. */
 static gsw_status eliminate(filler *w, gsw_mailbox *mailbox) {
     gsw_distributed_factor *f = w->f;
     const gsw_stencil *stencil = &f->matrix->local.stencil;
-    const gsw_frame *frame = w->edges.frame;
     load_lead(w);
     for (int32_t e = stencil->center + 1; e < stencil->count; e++)
         if (stencil->offsets[e].dz > 0)
             GSW_TRY(load_trail(w, e));
     const gsw_schedule_run run = {.tag = GSW_TAG_ELIMINATE,
                                   .values = stencil->count - stencil->center,
-                                  .array = w->edges.upper + stencil->center,
-                                  .gap_begin = frame->low[2] * w->plane,
-                                  .gap_end = (frame->low[2] + frame->n[2] - w->edges.trail_planes) *
-                                             w->plane,
+                                  .place = place_of_row,
                                   .sweep = eliminate_block,
                                   .user = w};
     return gsw_schedule_go(&f->up, mailbox, &run);

@@ -32,7 +32,8 @@ struct gsw_distributed_factor {
     gsw_mailbox *mail_up, *mail_down;
     int64_t bytes;
 
-    /* Slabs in z. NULL: sweeps use the arrays above. Else those are there during set-up only. */
+    /* Slabs in z. NULL: sweeps use the arrays above. Else those are there only while bad pivots are
+     * shifted. */
     gsw_factor *packed;
     int64_t bands, bands_per_block;
     gsw_edge edge[2]; /* of the sweeps upwards and downwards */
@@ -54,7 +55,7 @@ void gsw_local_close(gsw_distributed_factor *f);
  * lines of a block then, else 0. Collective. */
 gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band);
 
-/* Packs the arrays. */
+/* Packs the arrays that a factorisation with shifted pivots has filled. */
 void gsw_bands_pack(gsw_distributed_factor *f);
 
 /* Moves the scales of the rows that begin with a lead from the packed factor to the edges. */

@@ -317,9 +317,9 @@ static void copy_message(const box *b, int64_t m, const gsw_schedule_run *run, i
     double *data = message_of(b, m, run->values, &bytes);
     for (int64_t i = b->pieces->begin[m]; i < b->pieces->begin[m + 1]; i++) {
         const gsw_piece *piece = &b->pieces->piece[i];
-        const int64_t left_out = piece->row >= run->gap_end ? run->gap_end - run->gap_begin : 0;
         for (int32_t v = 0; v < run->values; v++, data += piece->length) {
-            double *line = run->array[v] + piece->row - left_out;
+            double *line =
+                run->array ? run->array[v] + piece->row : run->place(run->user, v, piece->row);
             memcpy(to_buffer ? data : line, to_buffer ? line : data,
                    (size_t)piece->length * sizeof *data);
         }
