@@ -1,13 +1,16 @@
 /* perf_distributed.c: one application of a preconditioner on several processes.
  *
  *   mpirun -n P perf_distributed [--threads T] [--repeats N] [--kind ilu0|ic0|dilu|ssor]
- *                                [--json FILE] PROBLEM...
+ *                                [--boxes XxYxZ] [--json FILE] PROBLEM...
  *
  * For each problem, medians in milliseconds over N applications (default 21, after two that do not
  * count), each from a barrier to the end of the slowest process: the packed factor of the whole
  * grid on one process (P = 1 only), the local and the global preconditioner, the product with A,
- * and the time to make the global factor. The matrix is made whole in process 0. The JSON
- * holds each median with the least and the largest time; scaling_model.py reads it. */
+ * and the times to make both and to refactor the global one (the least of N). The matrix is
+ * made whole in process 0. The JSON holds each median with the least and the largest time;
+ * scaling_model.py reads it. */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@ enum { REPEATS_MAX = 200 };
 
 static gsw_context *context;
 static int rank, repeats = 21;
+static gsw_partition_options cut = {.size = sizeof cut};
 static FILE *json;  /* NULL: none */
 static int written; /* results in it */
 
@@ -86,7 +90,7 @@ static void measure(const char *name, gsw_factor_kind kind, const gsw_transport 
     gsw_distributed_factor *local, *global;
     CHECK(gsw_problem_parse(context, name, NULL, &problem));
     const gsw_matrix *whole = gsw_problem_matrix(problem);
-    CHECK(gsw_partition_create(context, transport, &whole->grid, NULL, &partition));
+    CHECK(gsw_partition_create(context, transport, &whole->grid, &cut, &partition));
     CHECK(gsw_distributed_matrix_scatter(partition, 0, whole, &matrix));
     gsw_distributed_factor_options options = {.size = sizeof options, .kind = kind};
     int64_t points;
@@ -100,12 +104,21 @@ static void measure(const char *name, gsw_factor_kind kind, const gsw_transport 
         packed = time_of(apply_factor, factor, b, x);
         gsw_factor_destroy(factor);
     }
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = now_ms(), refactor = HUGE_VAL;
     CHECK(gsw_distributed_factor_create(matrix, &options, &local));
+    const double setup_local = now_ms() - begin;
     options.scope = GSW_SCOPE_GLOBAL;
     MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now_ms();
+    begin = now_ms();
     CHECK(gsw_distributed_factor_create(matrix, &options, &global));
     const double setup = now_ms() - begin;
+    for (int r = 0; r < repeats; r++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        begin = now_ms();
+        CHECK(gsw_distributed_factor_refactor(global));
+        refactor = fmin(refactor, now_ms() - begin);
+    }
     const times of_local =
         time_of(apply_preconditioner, gsw_distributed_factor_preconditioner(local), b, x);
     const times of_global =
@@ -113,9 +126,9 @@ static void measure(const char *name, gsw_factor_kind kind, const gsw_transport 
     const times product =
         time_of(apply_operator, (void *)(uintptr_t)gsw_distributed_matrix_operator(matrix), b, x);
     if (rank == 0)
-        printf("%-26s %4d %8d %9.3f %9.3f %9.3f %9.3f %9.1f\n", name, transport->processes,
-               gsw_context_threads(context), packed.median, of_local.median, of_global.median,
-               product.median, setup);
+        printf("%-26s %4d %8d %9.3f %9.3f %9.3f %9.3f %9.1f %9.1f %9.1f\n", name,
+               transport->processes, gsw_context_threads(context), packed.median, of_local.median,
+               of_global.median, product.median, setup_local, setup, refactor);
     if (transport->processes == 1)
         write_result(name, &whole->grid, kind, 1, "packed", &packed);
     write_result(name, &whole->grid, kind, transport->processes, "local", &of_local);
@@ -152,6 +165,10 @@ int main(int argc, char **argv) {
             repeats = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--kind") == 0)
             kind = kind_of(argv[i + 1]);
+        else if (strcmp(argv[i], "--boxes") == 0 &&
+                 sscanf(argv[i + 1], "%" SCNd32 "x%" SCNd32 "x%" SCNd32, &cut.processes[0],
+                        &cut.processes[1], &cut.processes[2]) == 3)
+            continue;
         else if (strcmp(argv[i], "--json") == 0 && rank == 0 &&
                  (json = fopen(argv[i + 1], "w")) == NULL) {
             perror(argv[i + 1]);
@@ -162,9 +179,9 @@ int main(int argc, char **argv) {
     CHECK(gsw_context_create(&options, &context));
     CHECK(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport));
     if (rank == 0)
-        printf("gridsweep %s, %s\n%-26s %4s %8s %9s %9s %9s %9s %9s\n", gsw_commit(),
+        printf("gridsweep %s, %s\n%-26s %4s %8s %9s %9s %9s %9s %9s %9s %9s\n", gsw_commit(),
                gsw_context_device(context), "problem", "P", "threads", "packed", "local", "global",
-               "product", "set-up");
+               "product", "make local", "global", "refactor");
     if (json != NULL)
         fputs("{\"results\": [", json);
     for (; i < argc; i++)

@@ -20,7 +20,7 @@
 #define PROGRAM "perf_slabs"
 #include "perf.h"
 
-enum { REPEATS_MAX = 100, BATCH = 5 };
+enum { REPEATS_MAX = 100, BATCH = 5, PLANES = 5 };
 
 typedef struct settings {
     int repeats;
@@ -56,28 +56,34 @@ static int rank, processes;
 
 static int parse(const char *text, char name[32], gsw_grid *grid) {
     long long n[3];
-    if (sscanf(text, "%31[^:]:%lldx%lldx%lld", name, &n[0], &n[1], &n[2]) != 4)
+    if (sscanf(text, "%31[^:]:%lldx%lldx%lld", name, &n[0], &n[1], &n[2]) != 4 || n[2] < PLANES)
         return 0;
     *grid = (gsw_grid){n[0], n[1], n[2]};
     return 1;
 }
 
-/* The rows of planes begin..end-1, which are those of a smaller grid with a plane more where the
- * slab has a neighbour: the coefficients are constant. */
-static void make_matrix(slab *s, const char *name, int64_t end) {
+/* The plane of a problem of PLANES planes that has the coefficients of plane z of the grid: the
+ * coefficients are constant, except that couplings which leave the grid are 0. */
+static int64_t model_plane(const gsw_grid *g, int64_t z) {
+    const int64_t middle = PLANES / 2;
+    return z < middle ? z : g->nz - 1 - z < middle ? PLANES - (g->nz - z) : middle;
+}
+
+static void make_matrix(slab *s, const char *name) {
     char text[96];
     gsw_problem *problem;
     const int64_t plane = s->grid.nx * s->grid.ny;
-    const int64_t below = s->begin > 0, above = end < s->grid.nz;
-    snprintf(text, sizeof text, "%s:%lldx%lldx%lld", name, (long long)s->grid.nx,
-             (long long)s->grid.ny, (long long)(end - s->begin + below + above));
+    snprintf(text, sizeof text, "%s:%lldx%lldx%d", name, (long long)s->grid.nx,
+             (long long)s->grid.ny, PLANES);
     CHECK(gsw_problem_parse(context, text, NULL, &problem));
     const gsw_matrix *made = gsw_problem_matrix(problem);
-    const size_t bytes = (size_t)s->points * sizeof(double);
     for (int32_t e = 0; e < made->stencil.count; e++) {
-        CHECK(gsw_memory_alloc(context, bytes, &s->arrays[e]));
-        CHECK(gsw_memory_upload(context, s->arrays[e],
-                                (const double *)made->array.values[e] + below * plane, bytes));
+        const double *values = made->array.values[e];
+        CHECK(gsw_memory_alloc(context, (size_t)s->points * sizeof(double), &s->arrays[e]));
+        for (int64_t z = 0; z < s->points / plane; z++)
+            CHECK(gsw_memory_upload(context, (double *)s->arrays[e] + z * plane,
+                                    values + model_plane(&s->grid, s->begin + z) * plane,
+                                    (size_t)plane * sizeof(double)));
     }
     const gsw_stencil_array array = {.values = (const void *const *)s->arrays,
                                      .value_type = GSW_F64};
@@ -100,7 +106,7 @@ static void open_slab(slab *s, const char *name, const gsw_transport *transport)
     const gsw_box box = gsw_partition_box(s->partition, rank);
     s->begin = box.begin[2];
     s->points = s->grid.nx * s->grid.ny * (box.end[2] - box.begin[2]);
-    make_matrix(s, name, box.end[2]);
+    make_matrix(s, name);
     const size_t bytes = (size_t)s->points * sizeof(double);
     s->host = malloc(bytes);
     if (s->host == NULL)

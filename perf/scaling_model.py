@@ -2,11 +2,13 @@
 """Predicts the time of a global (exact) sweep over several devices, from figures of one and two.
 
     perf/scaling_model.py [--json OUT.json] [--link US] [CPU.json]
+    perf/scaling_model.py --slabs RESULT.json... [--json OUT.json]
 
 CPU.json: what perf_distributed --json wrote on one and two processes (default:
 perf/results/cpu-distributed.json). Without --json the JSON is not written; the tables are printed
 either way. --link: microseconds of a hand-over between devices, such as those of a network, in place of
-NVLink's. `perf/plot --scaling OUT.json NAME` draws it. src/docs/scaling.md explains the model.
+NVLink's. `perf/plot --scaling OUT.json NAME` draws it. --slabs sets what perf_slabs --json wrote beside the
+model, and the bits of several devices beside those of one; it fails where they differ. src/docs/scaling.md explains the model.
 
 Each device has a slab in z, or a box in y and z. It sweeps pencils in the order of their tickets:
 pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A pencil
@@ -227,6 +229,41 @@ def cpu_rows(path):
     return rows
 
 
+# ---- Runs of perf_slabs --------------------------------------------------------------------------
+
+def slab_rows(paths):
+    """What was measured, with the model's time, and whether the bits are those of one device."""
+    results = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            results += json.load(file)["results"]
+    alone = {r["problem"]: r for r in results if r["processes"] == 1}
+    rows = []
+    for r in results:
+        name, extents = r["problem"].split(":")
+        grid = tuple(int(n) for n in extents.split("x"))
+        stencil, devices = "D3N27" if name == "hpcg" else "D3N7", r["processes"]
+        model = sweep_ms(stencil, grid, (1, devices), LIBRARY[min(devices, 2)]) - value("host") / 1e3
+        ms, one = r["sweep_ms"]["median"], alone.get(r["problem"])
+        rows.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
+                     "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": ms,
+                     "model_ms": round(model, 4), "error": round(model / ms - 1, 3),
+                     "speedup": round(one["sweep_ms"]["median"] / ms, 3) if one else None,
+                     "same_bits": one["hash"] == r["hash"] if one else None, "iterations": r["iterations"],
+                     "solve_ms": r["solve_ms"], "source": f"perf_slabs, {r['device']}, commit {r['commit']}"})
+    return rows
+
+
+def show_slabs(rows):
+    print(f"{'problem':28} {'devices':>7} {'sweep, ms':>10} {'model':>8} {'error':>6} {'speed':>6} {'bits':>6} "
+          f"{'solve, ms':>10} {'it.':>5}")
+    for r in rows:
+        speed = f"{r['speedup']:6.2f}" if r["speedup"] else f"{'':6}"
+        bits = {None: "", True: "same", False: "OTHER"}[r["same_bits"]]
+        print(f"{r['problem']:28} {r['devices']:7d} {r['ms']:10.4f} {r['model_ms']:8.4f} {100 * r['error']:5.0f}% "
+              f"{speed} {bits:>6} {r['solve_ms']:10.1f} {r['iterations']:5d}")
+
+
 # ---- What is predicted ---------------------------------------------------------------------------
 
 def row(scaling, stencil, grid, boxes, predicted, one):
@@ -386,17 +423,23 @@ def main():
     parser.add_argument("--json", help=argparse.SUPPRESS)
     parser.add_argument("cpu", nargs="?", default=os.path.join(HERE, "results", "cpu-distributed.json"),
                         help=argparse.SUPPRESS)
+    parser.add_argument("--slabs", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--link", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.link is not None:
         CONSTANTS["link"] = Constant(options.link, "us", "an assumption", "--link")
-    output = predict(options.cpu)
-    show(output)
+    if options.slabs:
+        rows = slab_rows(options.slabs)
+        show_slabs(rows)
+        output = {"results": strong() + [r for r in rows if r["speedup"]]}
+    else:
+        output = predict(options.cpu)
+        show(output)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(output, file, indent=1)
             file.write("\n")
-    return 0
+    return int(any(r.get("same_bits") is False for r in output["results"]))
 
 
 if __name__ == "__main__":

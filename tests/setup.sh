@@ -66,6 +66,7 @@ want_ci() {
     want doxygen have doxygen
     want doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
     want jq have jq # for the manual's examples
+    want spin have spin # for the models of the protocols
     want gnuplot-nox have gnuplot # for perf/plot
     want petsc-dev pkg-config --exists petsc
     want python3-pytest /usr/bin/python3 -c 'import pytest'

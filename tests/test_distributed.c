@@ -17,7 +17,7 @@ typedef struct system_of_test {
     gsw_distributed_factor_options factor;
     int32_t shape[3];
     double wait_limit;
-    int repeats, check_product, solve, from_csr;
+    int repeats, check_product, solve, from_csr, f32;
     gsw_method method;
     const double *b;
     /* Results. */
@@ -100,8 +100,13 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
     if (s->from_csr == 2)
         return gsw_distributed_matrix_scatter(
             p->partition, 0, gsw_partition_rank(p->partition) == 0 ? whole : NULL, &p->matrix);
+    for (int32_t e = 0; s->f32 && e < whole->stencil.count; e++)
+        for (int64_t i = 0; i < p->points; i++) {
+            const float value = (float)p->arrays[e][i];
+            memcpy((char *)p->arrays[e] + (size_t)i * sizeof value, &value, sizeof value);
+        }
     const gsw_stencil_array array = {.values = (const void *const *)p->arrays,
-                                     .value_type = GSW_F64};
+                                     .value_type = s->f32 ? GSW_F32 : GSW_F64};
     return gsw_distributed_matrix_from_stencil(p->partition, &whole->stencil, &array, &p->matrix);
 }
 
@@ -206,7 +211,7 @@ static int fits(const gsw_grid *g, const int32_t *shape) {
 
 /* Small grids, so that boxes of one point's width are among the parts. */
 static const gsw_grid grids[] = {{7, 5, 6},  {13, 3, 12}, {4, 9, 3}, {17, 11, 1},
-                                 {1, 6, 13}, {30, 8, 9},  {3, 2, 2}};
+                                 {1, 6, 13}, {30, 8, 9},  {3, 2, 2}, {135, 3, 4}};
 enum { GRIDS = sizeof grids / sizeof *grids };
 
 START_TEST(global_sweeps_are_those_of_one_process) {
@@ -264,6 +269,51 @@ START_TEST(global_sweeps_are_those_of_one_process) {
         free(expected);
         free(product);
     }
+}
+END_TEST
+
+/* Shifted pivots depend on whole rows, and values may be fp32. */
+START_TEST(shifts_and_fp32_are_those_of_one_process) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU, GSW_SSOR};
+    static const int32_t several[][4] = {{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 0, 0},
+                                         {2, 2, 1, 1}, {4, 2, 2, 1}, {4, 1, 2, 2}};
+    const gsw_grid g = {67, 6, 9};
+    const int64_t points = 67 * 6 * 9;
+    const int f32 = _i % 2, shifts = _i / 2 % 2;
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named(_i / 4 ? "D3N27" : "D3N7"),
+                                          (uint64_t)_i, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, points), *x = oracle_vector(GSW_F64, 6, points);
+    double *alone = oracle_vector(GSW_F64, 7, points);
+    double *diagonal = matrix->arrays[matrix->view.stencil.center];
+    for (int64_t z = 0; shifts && z < g.nz; z += 2)
+        diagonal[z == 0 ? 0 : gsw_grid_row(&g, 5 + z, 3, z)] = 0;
+    for (int k = 0; k < (shifts ? 3 : 4); k++) {
+        for (int j = 0; j < 6; j++) {
+            system_of_test s = {.matrix = matrix,
+                                .factor = {.size = sizeof s.factor,
+                                           .kind = kinds[k],
+                                           .scope = GSW_SCOPE_GLOBAL,
+                                           .pivot_shift = shifts ? 0.5 : 0},
+                                .shape = {several[j][1], several[j][2], several[j][3]},
+                                .wait_limit = 20,
+                                .repeats = 2,
+                                .f32 = f32,
+                                .b = b,
+                                .x = x};
+            hub_run(several[j][0], 0, -1, body, &s);
+            for (int r = 0; r < several[j][0]; r++)
+                ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+            if (j == 0)
+                memcpy(alone, x, (size_t)points * sizeof *x);
+            ck_assert_msg(memcmp(x, alone, (size_t)points * sizeof *x) == 0,
+                          "shape %d, kind %d: other bits than alone", j, k);
+            ck_assert(!s.differs);
+        }
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+    free(alone);
 }
 END_TEST
 
@@ -477,6 +527,7 @@ int main(void) {
     TCase *tc = tcase_create("distributed");
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, global_sweeps_are_those_of_one_process, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, shifts_and_fp32_are_those_of_one_process, 0, 8);
     tcase_add_loop_test(tc, global_solves_take_the_iterations_of_one_process, 0, 6);
     tcase_add_loop_test(tc, repeated_solves_have_the_same_bits, 0, 4);
     tcase_add_loop_test(tc, overlaps_reach_across_boxes, 0, 2);

@@ -107,3 +107,16 @@ def test_the_page_says_what_is_predicted():
     for row in STORED["results"]:
         assert row["kind"] == ("measured" if "source" in row else "predicted")
         assert row["kind"] == "predicted" or row["devices"] <= 2
+
+
+def test_runs_beside_the_model(tmp_path):
+    """The stored runs have the bits of one device; a changed hash is found."""
+    stored = ROOT / "perf/results/h200-slabs.json"
+    rows = model.slab_rows([stored])
+    assert len(rows) == 8 and all(r["same_bits"] for r in rows if r["speedup"])
+    assert all(abs(r["error"]) <= 0.08 for r in rows)
+    changed = json.loads(stored.read_text())
+    changed["results"][-1]["hash"] = "0"
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(changed))
+    assert [r["same_bits"] for r in model.slab_rows([other])].count(False) == 1

@@ -28,8 +28,8 @@
  *
  * Global sweeps give the same bits for any number of processes and any boxes, because each row adds
  * its terms in the same order. (On one CUDA device the order is another where x is not the longest
- * axis and the stencil is a star.) Sums of the Krylov methods are added in the order of the processes.
- * So a solve with the same partition gives the same bits each time.
+ * axis and the stencil is a star.) Sums of the Krylov methods are added in the order of the
+ * processes. So a solve with the same partition gives the same bits each time.
  *
  * All functions here that take a partition are collective: all processes call them in the same
  * order. Each ends with the same status in all processes, unless a process cannot be reached. No
@@ -45,7 +45,9 @@
  * before it, and the context's log gives the reason once for each neighbour. GLOBAL needs slabs
  * that begin at a multiple of 8 planes (of 32 for stencils without a name), which is the default,
  * and more than one point along x and y; IC0 reads both parts of the matrix. There is no multigrid,
- * and LOCAL has no overlap. An error of a kernel, such as TIMEOUT, shows in the next call.
+ * and LOCAL has no overlap. Slabs are factorised one after the other. The destroy functions of
+ * matrices and factors are collective. An error of a kernel, such as TIMEOUT, shows in the next
+ * call.
  *
  * Several processes on one device work if the driver lets them take turns, as it does by default.
  *
@@ -106,8 +108,8 @@ typedef struct gsw_partition gsw_partition;
 /* Cuts `grid` into boxes. `transport` NULL means a single process. Process r has the box (i, j, k)
  * with r = i + processes[0] * (j + processes[1] * k), as in PETSc's DMDA. The library chooses slabs
  * in z for grids in 3D, and slabs in x for grids in 2D. Then the sweeps of the processes overlap
- * best. With CUDA slabs begin at multiples of 8 planes, if each gets 8. If there are more processes than planes, it cuts the other axes as well. Every box has at
- * least one point.
+ * best. With CUDA slabs begin at multiples of 8 planes, if each gets 8. If there are more processes
+ * than planes, it cuts the other axes as well. Every box has at least one point.
  *
  * The partition sets the context's sums (gsw_context_set_sum()); its end resets them. The transport
  * is copied; what it refers to must outlive the partition. On failure *partition is NULL.

@@ -158,98 +158,396 @@ static void box_lead(const gsw_box_sweep *s, const gsw_box_lines *lines, int64_t
 /* ---- Factorisation ----------------------------------------------------------------------------
  */
 
-/* Updates of a row by its lower neighbour k: a[target] -= a[k] * upper[from] of that neighbour. */
-typedef struct update {
-    int32_t k, from, target;
-} update;
+/* A bundle of lines goes in pieces of ROWS points. A piece first takes the updates by rows of other
+ * lines, which vectorise along x. Then the updates by rows of the own line, and the pivots, follow
+ * point by point, for all lines of the bundle side by side. In the order of the offsets the rows of
+ * the own line come last, so each entry takes its updates in the order of cpu/eliminate.c. */
+enum { BUNDLE = 4, ROWS = 64, UPDATES_MAX = GSW_STENCIL_MAX * GSW_STENCIL_MAX / 4 };
 
-enum { UPDATES_MAX = GSW_STENCIL_MAX * GSW_STENCIL_MAX / 4 };
+/* Updates by the lower neighbours k: a[target] -= a[k] * upper[from] of that neighbour. Those of k
+ * are first[k] to first[k + 1] - 1. */
+typedef struct updates {
+    int32_t first[GSW_STENCIL_MAX + 1];
+    int32_t own_line;                     /* the first k that lies on the own line */
+    int is_late[GSW_STENCIL_MAX];         /* this entry of U is read on the own line */
+    int32_t late[GSW_STENCIL_MAX], lates; /* those that are */
+    int32_t from[UPDATES_MAX], target[UPDATES_MAX];
+} updates;
 
-static int32_t find_updates(const gsw_box_eliminate *job, update *list) {
-    const gsw_stencil *s = job->stencil;
+/* Which of them: all, those by ghosts of slabs before, those of entries that lead to slabs after.
+ */
+typedef enum selection { ALL, BY_GHOSTS, OF_GHOSTS } selection;
+
+static void find_updates(const gsw_stencil *s, int diagonal_only, selection which, updates *list) {
     int32_t count = 0;
+    *list = (updates){.own_line = 0};
     for (int32_t k = 0; k < s->center; k++) {
+        const gsw_offset a = s->offsets[k];
+        list->first[k] = count;
+        if (!is_own_line(a))
+            list->own_line = k + 1;
         for (int32_t u = s->center + 1; u < s->count; u++) {
-            const gsw_offset a = s->offsets[k], b = s->offsets[u];
+            const gsw_offset b = s->offsets[u];
             const gsw_offset sum = {a.dx + b.dx, a.dy + b.dy, a.dz + b.dz};
             const int32_t target = gsw_stencil_find(s, sum);
-            if (target >= 0 && (target == s->center || !job->diagonal_only))
-                list[count++] = (update){k, u, target};
+            if (target < 0 || (target != s->center && diagonal_only) ||
+                (which == BY_GHOSTS && a.dz >= 0) || (which == OF_GHOSTS && sum.dz <= 0))
+                continue;
+            if (is_own_line(a) && !list->is_late[u]) {
+                list->is_late[u] = 1;
+                list->late[list->lates++] = u;
+            }
+            list->from[count] = u;
+            list->target[count++] = target;
         }
     }
-    return count;
+    list->first[s->center] = count;
+}
+
+/* Arrays that rows of U are in: those of the box, and those of ghosts. */
+typedef struct places {
+    double *const *own, *const *ghost;
+} places;
+
+/* Rows of a piece of a line: entries e at t[e], for the points begin <= x < end. The points
+ * first[e] <= x < last[e] have a neighbour e. It is in the box for own_first[e] <= x < own_last[e].
+ * The neighbours of x = 0 are number[e] of the arrays of the box, and before[e] or after[e] of
+ * those of ghosts, where the neighbours are before or after the box's line. */
+typedef struct rows {
+    int64_t begin, end;
+    int64_t place; /* of x = 0, in the box (or among the arrays of an edge) */
+    int64_t first[GSW_STENCIL_MAX], own_first[GSW_STENCIL_MAX];
+    int64_t own_last[GSW_STENCIL_MAX], last[GSW_STENCIL_MAX];
+    int64_t number[GSW_STENCIL_MAX], before[GSW_STENCIL_MAX], after[GSW_STENCIL_MAX];
+    double t[GSW_STENCIL_MAX][ROWS];
+} rows;
+
+/* Loads entry e of the points first <= x < last. The others get 0. */
+static void load_entry(rows *r, int32_t e, int64_t first, int64_t last, const double *from) {
+    double *t = r->t[e] - r->begin;
+    first = larger(smaller(first, r->end), r->begin);
+    last = larger(smaller(last, r->end), first);
+    for (int64_t x = r->begin; x < first; x++)
+        t[x] = 0;
+    if (from)
+        memcpy(t + first, from + first, (size_t)(last - first) * sizeof *t);
+    for (int64_t x = from ? last : first; x < r->end; x++)
+        t[x] = 0;
+}
+
+/* Loads entry e of more points. */
+static void add_entry(rows *r, int32_t e, int64_t first, int64_t last, const double *from) {
+    first = larger(first, r->begin);
+    last = smaller(last, r->end);
+    if (first < last)
+        memcpy(r->t[e] + first - r->begin, from + first, (size_t)(last - first) * sizeof *from);
+}
+
+/* Takes the updates of the points first <= x < last by their neighbours k, which are `at` + x. */
+static void update_range(const updates *list, double *const *upper, int64_t at, rows *r, int32_t k,
+                         int64_t first, int64_t last) {
+    const double *a = r->t[k] - r->begin;
+    first = larger(first, r->begin);
+    last = smaller(last, r->end);
+    for (int32_t i = list->first[k]; first < last && i < list->first[k + 1]; i++) {
+        const double *u = upper[list->from[i]] + at;
+        double *to = r->t[list->target[i]] - r->begin;
+        for (int64_t x = first; x < last; x++) {
+            const double value = u[x];
+            to[x] -= a[x] * (a[x] != 0 ? value : 0);
+        }
+    }
+}
+
+static void update_by(const updates *list, const places *u, rows *r, int32_t k) {
+    update_range(list, u->ghost, r->before[k], r, k, r->first[k], r->own_first[k]);
+    update_range(list, u->own, r->number[k], r, k, r->own_first[k], r->own_last[k]);
+    update_range(list, u->ghost, r->after[k], r, k, r->own_last[k], r->last[k]);
+}
+
+static void multiply_range(const double *reciprocal, const rows *r, int32_t k, int64_t first,
+                           int64_t last, double *to) {
+    const double *a = r->t[k] - r->begin;
+    first = larger(first, r->begin);
+    last = smaller(last, r->end);
+    for (int64_t x = first; x < last; x++) {
+        const double value = reciprocal[x];
+        to[x] = a[x] != 0 ? a[x] * value : 0;
+    }
+}
+
+/* to = the multipliers of lower neighbour k, where there is one. */
+static void find_multipliers(const places *u, int32_t center, const rows *r, int32_t k,
+                             double *to) {
+    if (r->first[k] < r->own_first[k])
+        multiply_range(u->ghost[center] + r->before[k], r, k, r->first[k], r->own_first[k], to);
+    if (r->own_first[k] < r->own_last[k])
+        multiply_range(u->own[center] + r->number[k], r, k, r->own_first[k], r->own_last[k], to);
+    if (r->own_last[k] < r->last[k])
+        multiply_range(u->ghost[center] + r->after[k], r, k, r->own_last[k], r->last[k], to);
+}
+
+/* Takes the updates of a point by the rows of its own line. */
+static inline void update_point(const updates *list, const places *u, rows *r, int64_t x,
+                                int32_t center) {
+    const int64_t i = x - r->begin;
+    for (int32_t k = list->own_line; k < center; k++) {
+        const double a = r->t[k][i];
+        const int is_own = x >= r->own_first[k] && x < r->own_last[k];
+        double *const *upper = is_own ? u->own : u->ghost;
+        const int64_t at = is_own ? r->number[k] : x < r->own_first[k] ? r->before[k] : r->after[k];
+        for (int32_t j = list->first[k]; a != 0 && j < list->first[k + 1]; j++)
+            r->t[list->target[j]][i] -= a * upper[list->from[j]][at + x];
+    }
+}
+
+/* to = entry e, scaled. */
+static void scale_entry(const rows *r, int32_t e, const double *reciprocal, double *to) {
+    const double *a = r->t[e] - r->begin;
+    for (int64_t x = r->begin; x < r->end; x++) {
+        const double value = reciprocal[x];
+        to[x] = a[x] != 0 ? a[x] * value : 0;
+    }
 }
 
 /* A bad pivot becomes a multiple of the row's largest entry, or is counted. */
-static double mend_pivot(gsw_box_eliminate *job, const double *row, int64_t number) {
+static double mend_pivot(gsw_box_eliminate *job, const rows *r, int64_t x) {
     const gsw_stencil *s = job->stencil;
-    const double pivot = row[s->center], size = fabs(pivot);
-    if (size >= DBL_MIN && size <= DBL_MAX && !(job->positive && pivot < 0))
-        return pivot;
+    const double pivot = r->t[s->center][x - r->begin];
     if (job->pivot_shift == 0) {
-        job->bad_row = smaller(job->bad_row, number);
+        job->bad_row = smaller(job->bad_row, r->place + x);
         return pivot;
     }
     double largest = 0;
-    for (int32_t e = 0; e < s->count; e++)
-        if (fabs(row[e]) > largest && fabs(row[e]) <= DBL_MAX)
-            largest = fabs(row[e]);
+    for (int32_t e = 0; e < s->count; e++) {
+        const double size = fabs(r->t[e][x - r->begin]);
+        if (size > largest && size <= DBL_MAX)
+            largest = size;
+    }
     const double shift = job->pivot_shift * (largest > 0 ? largest : 1);
     job->shifted++;
     return pivot < 0 && !job->positive ? -shift : shift;
 }
 
-static void eliminate_row(gsw_box_eliminate *job, const update *list, int32_t updates, int64_t x,
-                          gsw_box_line line) {
+static void begin_line(const gsw_box_eliminate *job, gsw_box_line line, rows *r) {
     const gsw_frame *f = job->frame;
+    r->place = f->n[0] * (line.y + f->n[1] * line.z);
+    for (int32_t e = 0; e < job->stencil->count; e++) {
+        const gsw_offset o = job->stencil->offsets[e];
+        const int64_t y = line.y + o.dy, z = line.z + o.dz;
+        clip(f, o.dx, &r->first[e], &r->last[e]);
+        r->own_first[e] = r->own_last[e] = r->first[e];
+        r->number[e] = r->before[e] = r->after[e] = 0;
+        if (!line_exists(f, y, z)) {
+            r->last[e] = r->first[e];
+            continue;
+        }
+        const int64_t start = job->ghost_line[y + f->low[1] + f->e[1] * (z + f->low[2])];
+        r->number[e] = f->n[0] * (y + f->n[1] * z) + o.dx;
+        r->before[e] = r->after[e] = start + f->low[0] + o.dx;
+        if (y >= 0 && y < f->n[1] && z >= 0 && z < f->n[2]) {
+            r->own_first[e] = smaller(larger(-o.dx, r->first[e]), r->last[e]);
+            r->own_last[e] = larger(smaller(f->n[0] - o.dx, r->last[e]), r->own_first[e]);
+            r->after[e] -= f->n[0];
+        }
+    }
+}
+
+/* The entries, the updates by other lines, and their multipliers. */
+static void begin_rows(const gsw_box_eliminate *job, const updates *list, const places *u,
+                       rows *r) {
     const gsw_stencil *s = job->stencil;
-    const int64_t number = x + f->n[0] * (line.y + f->n[1] * line.z);
-    const int64_t place = gsw_frame_row(f, x, line.y, line.z);
-    double row[GSW_STENCIL_MAX] = {0};
-    int64_t other[GSW_STENCIL_MAX] = {0}; /* the lower neighbours in the frame; -1: there is none */
     for (int32_t e = 0; e < s->count; e++) {
-        const gsw_offset o = s->offsets[e];
-        const int64_t at = x + o.dx + f->low[0];
-        const int exists = at >= 0 && at < f->e[0] && line_exists(f, line.y + o.dy, line.z + o.dz);
-        other[e] = exists ? gsw_frame_row(f, x + o.dx, line.y + o.dy, line.z + o.dz) : -1;
-        row[e] = exists && job->a[e] ? job->a[e][number] : 0;
+        const double *from = job->from[e] ? job->from[e] + r->place : NULL;
+        if (!job->mirror[e]) {
+            load_entry(r, e, r->first[e], r->last[e], from);
+            continue;
+        }
+        const double *image = job->mirror[e] + r->number[e];
+        load_entry(r, e, r->own_first[e], r->own_last[e], image);
+        add_entry(r, e, r->first[e], r->own_first[e], from);
+        add_entry(r, e, r->own_last[e], r->last[e], from);
     }
-    double multiplier[GSW_STENCIL_MAX] = {0};
-    for (int32_t i = 0, k = 0; k < s->center; k++) {
-        const double a = row[k];
-        multiplier[k] = a != 0 ? a * job->upper[s->center][other[k]] : 0;
-        for (; i < updates && list[i].k == k; i++)
-            row[list[i].target] -= a * (a != 0 ? job->upper[list[i].from][other[k]] : 0);
+    for (int32_t k = 0; k < s->center; k++) {
+        double *to = job->a[k] + r->place;
+        if (k < list->own_line)
+            update_by(list, u, r, k);
+        memcpy(to + r->begin, r->t[k], (size_t)(r->end - r->begin) * sizeof *to);
+        if (k < list->own_line && !job->diagonal_only)
+            find_multipliers(u, s->center, r, k, to);
     }
-    row[s->center] = mend_pivot(job, row, number);
-    const double reciprocal = 1 / row[s->center];
-    job->upper[s->center][place] = reciprocal;
-    for (int32_t e = s->center + 1; e < s->count; e++)
-        job->upper[e][place] = row[e] != 0 ? row[e] * reciprocal : 0;
-    for (int32_t k = 0; k < s->center; k++)
-        if (job->a[k])
-            job->a[k][number] = job->diagonal_only ? row[k] : multiplier[k];
+}
+
+/* The updates by the own line, the pivot, and what the next points of the line read. */
+static inline void finish_point(gsw_box_eliminate *job, const updates *list, const places *u,
+                                rows *r, int64_t x) {
+    const int32_t center = job->stencil->center;
+    const int64_t i = x - r->begin;
+    update_point(list, u, r, x, center);
+    const double size = fabs(r->t[center][i]);
+    if (!(size >= DBL_MIN && size <= DBL_MAX && !(job->positive && r->t[center][i] < 0)))
+        r->t[center][i] = mend_pivot(job, r, x);
+    const double reciprocal = 1 / r->t[center][i];
+    job->a[center][r->place + x] = reciprocal;
+    for (int32_t j = 0; j < list->lates; j++) {
+        const double entry = r->t[list->late[j]][i];
+        job->a[list->late[j]][r->place + x] = entry != 0 ? entry * reciprocal : 0;
+    }
+}
+
+static void eliminate_lines(gsw_box_eliminate *job, const updates *list, const gsw_box_line *line,
+                            int64_t count) {
+    const gsw_stencil *s = job->stencil;
+    const places u = {job->a, job->ghost};
+    const int64_t nx = job->frame->n[0];
+    rows r[BUNDLE];
+    for (int64_t l = 0; l < count; l++)
+        begin_line(job, line[l], &r[l]);
+    for (int64_t begin = 0; begin < nx; begin += ROWS) {
+        const int64_t end = smaller(nx, begin + ROWS);
+        for (int64_t l = 0; l < count; l++) {
+            r[l].begin = begin;
+            r[l].end = end;
+            begin_rows(job, list, &u, &r[l]);
+        }
+        for (int64_t x = begin; x < end; x++)
+            for (int64_t l = 0; l < count; l++)
+                finish_point(job, list, &u, &r[l], x);
+        for (int64_t l = 0; l < count; l++) {
+            for (int32_t e = s->center + 1; e < s->count; e++)
+                if (!list->is_late[e])
+                    scale_entry(&r[l], e, job->a[s->center] + r[l].place, job->a[e] + r[l].place);
+            for (int32_t k = list->own_line; k < s->center; k++) {
+                double *to = job->a[k] + r[l].place;
+                memcpy(to + begin, r[l].t[k], (size_t)(end - begin) * sizeof *to);
+                if (!job->diagonal_only)
+                    find_multipliers(&u, s->center, &r[l], k, to);
+            }
+        }
+    }
 }
 
 static void box_eliminate(int threads, gsw_box_eliminate *job, const gsw_box_lines *lines) {
-    update list[UPDATES_MAX];
-    const int32_t updates = find_updates(job, list);
+    updates list;
+    find_updates(job->stencil, job->diagonal_only, ALL, &list);
     for (int64_t g = 0; g < lines->groups; g++) {
         const int64_t begin = lines->first[g], end = lines->first[g + 1];
         int64_t bad = job->bad_row, shifted = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) if (end - begin >= LINES_SERIAL)    \
     reduction(min : bad) reduction(+ : shifted)
-        for (int64_t i = begin; i < end; i++) {
+        for (int64_t i = begin; i < end; i += BUNDLE) {
             gsw_box_eliminate own = *job;
             own.shifted = 0;
-            for (int64_t x = 0; x < job->frame->n[0]; x++)
-                eliminate_row(&own, list, updates, x, lines->line[i]);
+            eliminate_lines(&own, &list, lines->line + i, smaller(end - i, BUNDLE));
             bad = smaller(bad, own.bad_row);
             shifted += own.shifted;
         }
         job->bad_row = bad;
         job->shifted += shifted;
     }
+}
+
+/* ---- Edges of slabs ---------------------------------------------------------------------------
+ */
+
+/* The row of a line in `upper`, whose arrays leave planes of the frame out. */
+static int64_t place_of(const gsw_box_edges *job, int64_t y, int64_t z) {
+    const gsw_frame *f = job->frame;
+    const int64_t left_out = z < 0 ? 0 : f->n[2] - job->trail_planes;
+    return f->n[0] * (y + f->n[1] * (z + f->low[2] - left_out));
+}
+
+/* A line of a slab. The neighbours in the planes begin <= z < end update it; the others lie outside
+ * of `upper`. */
+static void begin_edge(const gsw_box_edges *job, gsw_box_line line, int64_t begin, int64_t end,
+                       rows *r) {
+    const gsw_frame *f = job->frame;
+    const gsw_stencil *s = job->stencil;
+    r->place = place_of(job, line.y, line.z);
+    for (int32_t e = 0; e < s->count; e++) {
+        const gsw_offset o = s->offsets[e];
+        const int64_t y = line.y + o.dy, z = line.z + o.dz;
+        clip(f, o.dx, &r->first[e], &r->last[e]);
+        if (!line_exists(f, y, z))
+            r->last[e] = r->first[e];
+        r->own_first[e] = r->own_last[e] = r->first[e];
+        r->after[e] = z >= begin && z < end ? place_of(job, y, z) + o.dx : 0;
+    }
+}
+
+static void eliminate_lead(const gsw_box_edges *job, const updates *list, gsw_box_line line) {
+    const gsw_frame *f = job->frame;
+    const gsw_stencil *s = job->stencil;
+    const places u = {NULL, job->upper};
+    const int64_t at = f->n[0] * (line.y + f->n[1] * line.z);
+    rows r;
+    begin_edge(job, line, -f->low[2], 0, &r);
+    for (int64_t begin = 0; begin < f->n[0]; begin += ROWS) {
+        r.begin = begin;
+        r.end = smaller(f->n[0], begin + ROWS);
+        for (int32_t e = 0; e < s->count; e++)
+            load_entry(&r, e, r.first[e], r.last[e], job->lead[e] + at);
+        for (int32_t k = 0; k < s->center; k++)
+            if (line.z + s->offsets[k].dz < 0)
+                update_by(list, &u, &r, k);
+        for (int32_t e = 0; e < s->count; e++) {
+            double *to = job->lead[e] + at;
+            memcpy(to + begin, r.t[e], (size_t)(r.end - begin) * sizeof *to);
+            if (e < s->center && line.z + s->offsets[e].dz < 0 && !job->diagonal_only)
+                find_multipliers(&u, s->center, &r, e, to);
+        }
+    }
+}
+
+static void eliminate_trail(const gsw_box_edges *job, const updates *list, gsw_box_line line) {
+    const gsw_frame *f = job->frame;
+    const gsw_stencil *s = job->stencil;
+    const places u = {NULL, job->upper};
+    const int64_t nz = f->n[2], z = nz - job->trail_planes;
+    const double *reciprocal = job->upper[s->center];
+    const int64_t at = f->n[0] * (line.y + f->n[1] * (line.z - z));
+    rows r;
+    begin_edge(job, line, z, nz, &r);
+    for (int64_t begin = 0; begin < f->n[0]; begin += ROWS) {
+        r.begin = begin;
+        r.end = smaller(f->n[0], begin + ROWS);
+        for (int32_t e = 0; e < s->count; e++) {
+            const int ghost = e > s->center && line.z + s->offsets[e].dz >= nz;
+            const int near = e < s->center && line.z + s->offsets[e].dz >= z;
+            load_entry(&r, e, r.first[e], r.last[e],
+                       ghost  ? job->upper[e] + r.place
+                       : near ? job->trail[e] + at
+                              : NULL);
+        }
+        for (int32_t k = 0; k < list->own_line; k++)
+            if (line.z + s->offsets[k].dz >= z)
+                update_by(list, &u, &r, k);
+        for (int64_t x = r.begin; x < r.end; x++) {
+            update_point(list, &u, &r, x, s->center);
+            for (int32_t e = s->center + 1; e < s->count; e++) {
+                const double a = r.t[e][x - r.begin];
+                if (line.z + s->offsets[e].dz >= nz)
+                    job->upper[e][r.place + x] = a != 0 ? a * reciprocal[r.place + x] : 0;
+            }
+        }
+    }
+}
+
+static void box_lead_rows(int threads, const gsw_box_edges *job, const gsw_box_lines *lines) {
+    updates list;
+    find_updates(job->stencil, job->diagonal_only, BY_GHOSTS, &list);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t i = lines->first[0]; i < lines->first[lines->groups]; i++)
+        if (lines->line[i].z < job->lead_planes)
+            eliminate_lead(job, &list, lines->line[i]);
+}
+
+static void box_trail_rows(const gsw_box_edges *job, const gsw_box_lines *lines) {
+    updates list;
+    find_updates(job->stencil, job->diagonal_only, OF_GHOSTS, &list);
+    for (int64_t i = lines->first[0]; i < lines->first[lines->groups]; i++)
+        if (lines->line[i].z >= job->frame->n[2] - job->trail_planes)
+            eliminate_trail(job, &list, lines->line[i]);
 }
 
 /* ---- Products ---------------------------------------------------------------------------------
@@ -276,4 +574,5 @@ static void box_couple(int threads, const gsw_box_couple *job) {
         couple_line(job, job->first[1] + i % wide, job->first[2] + i / wide);
 }
 
-const gsw_cpu_box GSW_ISA_FN(gsw_cpu_box) = {box_sweep, box_eliminate, box_couple, box_lead};
+const gsw_cpu_box GSW_ISA_FN(gsw_cpu_box) = {box_sweep, box_eliminate, box_couple,
+                                             box_lead,  box_lead_rows, box_trail_rows};

@@ -10,6 +10,8 @@ typedef struct gsw_cpu_box {
     void (*couple)(int threads, const gsw_box_couple *job);
     void (*lead)(const gsw_box_sweep *sweep, const gsw_box_lines *lines, int64_t first, int64_t end,
                  double *out);
+    void (*lead_rows)(int threads, const gsw_box_edges *job, const gsw_box_lines *lines);
+    void (*trail_rows)(const gsw_box_edges *job, const gsw_box_lines *lines);
 } gsw_cpu_box;
 
 extern const gsw_box_ops gsw_cpu_box_ops;

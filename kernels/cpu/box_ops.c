@@ -2,6 +2,7 @@
 #include "contract/context.h"
 #include "cpu/box.h"
 #include "cpu/cores.h"
+#include "cpu/fill.h"
 #include "cpu/kernels.h"
 #include "cpu/packed.h"
 
@@ -38,10 +39,28 @@ static void cpu_lead(gsw_context *context, const gsw_box_sweep *sweep, const gsw
     kernels_of(context)->lead(sweep, lines, first, end, out);
 }
 
+static void cpu_lead_rows(gsw_context *context, const gsw_box_edges *job,
+                          const gsw_box_lines *lines) {
+    const int64_t points = job->lead_planes * job->frame->n[0] * job->frame->n[1];
+    const int64_t all = lines->first[lines->groups] - lines->first[0];
+    const int64_t mine = all * job->frame->n[0] / job->frame->n[2] * job->lead_planes;
+    kernels_of(context)->lead_rows(
+        gsw_useful_threads(context, mine < points ? mine : points, GRAIN), job, lines);
+}
+
+static void cpu_trail_rows(gsw_context *context, const gsw_box_edges *job,
+                           const gsw_box_lines *lines) {
+    kernels_of(context)->trail_rows(job, lines);
+}
+
 const gsw_box_ops gsw_cpu_box_ops = {.sweep = cpu_sweep,
                                      .eliminate = cpu_eliminate,
                                      .couple = cpu_couple,
                                      .lead = cpu_lead,
+                                     .lead_rows = cpu_lead_rows,
+                                     .trail_rows = cpu_trail_rows,
                                      .bands = gsw_cpu_bands,
+                                     .eliminate_bands = gsw_cpu_eliminate_bands,
+                                     .take_diagonal = gsw_cpu_take_diagonal,
                                      .pack = gsw_cpu_pack_arrays,
                                      .sweep_bands = gsw_cpu_sweep_bands};

@@ -281,12 +281,68 @@ static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_pla
     return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
 }
 
+/* The coupling of a coefficient of a row. */
+static gsw_offset offset_of(const worker *w, int32_t slot) {
+    if (slot == w->center)
+        return (gsw_offset){0, 0, 0};
+    if (slot < w->center)
+        return w->g->part[0].offset[slot];
+    const gsw_offset o = w->g->part[1].offset[slot - w->center - 1];
+    return (gsw_offset){-o.dx, -o.dy, -o.dz};
+}
+
+/* Copies `run` points of one line between a chunk and one array per coefficient, for couplings that
+ * stay in the grid. `rows` is where the arrays begin. */
+static void copy_rows(const worker *w, const gsw_place *place, int64_t run, int64_t rows,
+                      double *chunk, double *const *to, const double *const *from) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int32_t slot = 0; slot < w->slots; slot++) {
+        int64_t begin, end;
+        if (!tap_range(w->g, place, offset_of(w, slot), &begin, &end))
+            continue;
+        begin = begin > place->x ? begin : place->x;
+        end = end < place->x + run ? end : place->x + run;
+        double *at = chunk + slot * LANES - place->x * pitch;
+        for (int64_t x = begin; x < end; x++) {
+            if (to)
+                to[slot][place->row + x - rows] = at[x * pitch];
+            else
+                at[x * pitch] = from[slot][place->row + x - rows];
+        }
+    }
+}
+
+/* Writes the rows of a chunk that lie in the last planes of a slab. */
+static void keep_trail(const worker *w, const pencil *p, int64_t step, int64_t steps) {
+    const gsw_chains *g = w->g;
+    const int64_t plane = g->nz - w->job->trail_planes; /* the first of them */
+    const int64_t ahead = plane > p->first_plane ? (plane - p->first_plane) * g->nx : 0;
+    const int64_t end = (g->nz - p->first_plane) * g->nx;
+    for (int64_t l = 0; l < g->chains; l++) {
+        const int64_t from = ahead + l * g->skew, to = end + l * g->skew;
+        int64_t s = from > step ? from : step;
+        const int64_t stop = to < step + steps ? to : step + steps;
+        while (s < stop) {
+            const gsw_place place = gsw_place_of(g, p->first_chain, p->first_plane, s, l);
+            const int64_t left = g->nx - place.x, run = left < stop - s ? left : stop - s;
+            if (place.inside)
+                copy_rows(w, &place, run, plane * g->nx * g->ny,
+                          w->chunk + (s - step) * w->slots * LANES + l, w->job->trail, NULL);
+            s += run;
+        }
+    }
+}
+
 /* Stages the steps of one chain that belong to one line. Places outside the grid become rows of the
  * identity. */
 static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int64_t i = 0; !place->inside && i < run; i++)
         to[i * pitch + w->center * LANES] = 1;
+    if (place->inside && place->z < w->job->lead_planes) {
+        copy_rows(w, place, run, 0, to, NULL, w->job->lead);
+        return;
+    }
     for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
         const int64_t misfit = stage_line(w, &w->job->taps[i], place, run, to);
         if (misfit >= 0 && misfit < w->misfit)
@@ -724,6 +780,8 @@ static void eliminate_pencil(worker *w, int64_t index) {
             if (job->updates)
                 keep_row(w, &p, step + i, row);
         }
+        if (job->trail_planes > 0)
+            keep_trail(w, &p, step, steps);
         if (job->updates)
             gsw_progress_publish(job->progress, index, absolute + step + steps);
     }
@@ -772,8 +830,7 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job);
 
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
-    const gsw_chains *g = job->chains;
-    gsw_progress_reset(job->progress, 0);
+    gsw_progress_reset(job->progress, job->begin);
     int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;
 #pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit)                  \
     reduction(+ : shifted)
@@ -783,7 +840,7 @@ void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
         worker w = worker_of(job, area);
         int64_t index;
         gsw_progress_join(job->progress);
-        while ((index = gsw_progress_take(job->progress)) < g->pencils)
+        while ((index = gsw_progress_take(job->progress)) < job->end)
             eliminate_pencil(&w, index);
         stream_end();
         bad_pivot = w.bad_pivot;

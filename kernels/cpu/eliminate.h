@@ -30,6 +30,7 @@ typedef struct gsw_tap_set {
 
 typedef struct gsw_eliminate_job {
     const gsw_chains *chains;
+    int64_t begin, end;   /* the pencils to eliminate; those before have been, in other calls */
     const int64_t *first; /* first record of each pencil, lower order */
     gsw_factor_kind kind;
     gsw_dtype factor_type;
@@ -45,6 +46,14 @@ typedef struct gsw_eliminate_job {
     size_t work_bytes;
     double *faces; /* progress->slots faces of face_values each */
     int64_t face_values;
+    /* Slabs (contract/box_ops.h). Rows of the first `lead_planes` planes begin as these arrays
+     * instead of the taps. Rows of the last `trail_planes` planes are also written, as their
+     * unscaled lower part (where the kind does not scale it), their reciprocal pivot and their
+     * scaled upper part. There is one array per coefficient of a row, with one value per point of
+     * these planes in natural order. */
+    int64_t lead_planes, trail_planes;
+    const double *lead[GSW_STENCIL_MAX];
+    double *trail[GSW_STENCIL_MAX];
     /* Results. */
     int64_t bad_pivot;      /* lowest row, or -1 */
     int64_t shifted_pivots; /* replaced */

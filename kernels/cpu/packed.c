@@ -16,8 +16,12 @@ static int threads_for(const gsw_context *context, int64_t points, int64_t penci
     return threads < pencils ? threads : (int)pencils;
 }
 
+int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils) {
+    return threads_for(context, g->points * pencils / g->pencils, pencils);
+}
+
 int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g) {
-    return threads_for(context, g->points, g->pencils);
+    return gsw_cpu_band_threads(context, g, g->pencils);
 }
 
 /* ---- Sweeps -----------------------------------------------------------------------------------
@@ -73,8 +77,7 @@ void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_ban
     job.x = sweep->x;
     job.lead = sweep->lead;
     job.lead_planes = sweep->lead_planes;
-    job.threads =
-        threads_for(context, g->points * (job.end - job.begin) / g->pencils, job.end - job.begin);
+    job.threads = gsw_cpu_band_threads(context, g, job.end - job.begin);
     if (job.end > job.begin)
         kernels_of(context)->sweep(&job);
 }
@@ -164,6 +167,30 @@ void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arr
                                     z + o.dz < factor->grid.nz;
                 values[index] = coupled ? arrays[shape->source[j]][row] : 0;
             }
+        }
+    }
+}
+
+void gsw_cpu_take_diagonal(const gsw_factor *factor, int which, int64_t first, int64_t end,
+                           double *out) {
+    const struct gsw_packed *packed = factor->packed;
+    const gsw_chains *g = &packed->chains;
+    const int upper = packed->upper[which];
+    const int64_t values = g->part[upper].count + packed->part[upper].diagonal;
+    double *diagonal = packed->part[upper].packed;
+    for (int64_t line = first * g->ny; line < end * g->ny; line++) {
+        const int64_t z = line / g->ny, chain = line % g->ny + g->shear * z;
+        const int64_t pencil = chain / g->chains, l = chain % g->chains;
+        int64_t first_plane, last_plane;
+        gsw_pencil_planes(g, 0, pencil, &first_plane, &last_plane);
+        for (int64_t x = 0; x < g->nx; x++, out++) {
+            const int64_t record =
+                packed->first[0][pencil] + (z - first_plane) * g->nx + l * g->skew + x;
+            double *at = upper ? diagonal + (g->records - 1 - record) * values * g->chains +
+                                     g->chains - 1 - l
+                               : diagonal + record * values * g->chains + l;
+            *out = *at;
+            *at = 1;
         }
     }
 }

@@ -29,6 +29,9 @@ struct gsw_packed {
 /* Threads that a sweep over these chains is worth now. */
 int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g);
 
+/* The same for some of their pencils. */
+int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils);
+
 /* See backend.h. */
 gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
                                 const void *b, int64_t ldb, void *x, int64_t ldx);
@@ -37,6 +40,8 @@ gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor,
 
 /* See box_ops.h. */
 void gsw_cpu_bands(const gsw_factor *factor, gsw_bands *bands);
+void gsw_cpu_take_diagonal(const gsw_factor *factor, int which, int64_t first, int64_t end,
+                           double *out);
 void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arrays);
 void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_band_sweep *sweep);
 

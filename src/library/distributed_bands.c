@@ -81,7 +81,8 @@ static gsw_status open_edge(gsw_distributed_factor *f, int down) {
 
 gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band) {
     gsw_partition *p = f->partition;
-    const gsw_factor_options options = {.size = sizeof options, .kind = f->options.kind};
+    const gsw_factor_options options = {
+        .size = sizeof options, .kind = f->options.kind, .omega = f->options.omega};
     gsw_factor_info info = {.size = sizeof info};
     int64_t mine[2] = {0, gsw_context_threads(p->context)}, theirs[2];
     *band = 0;
@@ -127,6 +128,18 @@ void gsw_bands_close(gsw_distributed_factor *f) {
 static int64_t edge_origin(const gsw_distributed_factor *f, int down) {
     const gsw_frame *frame = &f->matrix->ghosts.frame;
     return down ? frame->n[0] * frame->n[1] * (frame->n[2] - f->edge[1].planes) : 0;
+}
+
+void gsw_bands_take_scales(gsw_distributed_factor *f) {
+    const gsw_box_ops *ops = f->partition->context->ops->box;
+    const int64_t nz = f->matrix->ghosts.frame.n[2];
+    for (int down = 0; down < 2; down++) {
+        const gsw_edge *edge = &f->edge[down];
+        if (gsw_distributed_sweeps(f, down) && gsw_distributed_scales(f, down) && edge->planes > 0)
+            ops->take_diagonal(f->packed, part_of(f, down), down ? nz - edge->planes : 0,
+                               down ? nz : edge->planes,
+                               edge->value[f->matrix->local.stencil.center]);
+    }
 }
 
 void gsw_bands_pack(gsw_distributed_factor *f) {

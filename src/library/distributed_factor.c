@@ -1,12 +1,16 @@
 /* distributed_factor.c: preconditioners on several processes.
  *
  * LOCAL is in distributed_local.c, and GLOBAL on backends with memory of their own in
- * distributed_slabs.c. On the CPU GLOBAL keeps the factor in natural order, one array per
- * offset, and sweeps it line by line (cpu/box.c) as the schedule says. Ghosts hold the values of
- * other processes that a line reads. The factorisation runs through the same schedule as the sweep
- * upwards; its ghosts are the scaled upper rows and the reciprocal pivots of the neighbours. Slabs
- * in z then pack these arrays (distributed_bands.c), and their sweeps are as fast as on one
- * process. */
+ * distributed_slabs.c. On the CPU GLOBAL sweeps slabs in z with packed factors
+ * (distributed_bands.c), which it factorises in distributed_fill.c. Then sweeps and factorisation
+ * are about as fast as on one process.
+ *
+ * For other boxes it keeps the factor in natural order, one array per offset, and sweeps it line by
+ * line (cpu/box.c) as the schedule says. Ghosts hold the values of other processes that a line
+ * reads. The factorisation runs through the same schedule as the sweep upwards; its ghosts are the
+ * scaled upper rows and the reciprocal pivots of the neighbours. It reads the matrix's own arrays
+ * and writes into the factor's. Slabs go this way, too, if bad pivots must be shifted, because a
+ * shift depends on a whole row; their arrays are then packed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,41 +67,71 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
     return down ? sweep(f, 1, up ? NULL : b, x) : GSW_SUCCESS;
 }
 
+static int64_t larger_of(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t smaller_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 /* ---- The matrix's values ----------------------------------------------------------------------
  */
 
-static void copy_values(gsw_distributed_factor *f) {
+static void copy_values(gsw_distributed_factor *f, int32_t e) {
     const gsw_distributed_matrix *a = f->matrix;
-    for (int32_t e = 0; e < a->local.stencil.count; e++) {
+    const size_t bytes = (size_t)a->points * sizeof(double);
+    if (!a->values[e])
+        memset(f->value[e], 0, bytes);
+    else if (a->local.array.value_type == GSW_F64)
+        memcpy(f->value[e], a->values[e], bytes);
+    else
         for (int64_t i = 0; i < a->points; i++)
-            f->value[e][i] = !a->values[e] ? 0
-                             : a->local.array.value_type == GSW_F64
-                                 ? ((const double *)a->values[e])[i]
-                                 : (double)((const float *)a->values[e])[i];
+            f->value[e][i] = (double)((const float *)a->values[e])[i];
+}
+
+/* Writes entries e of the rows whose neighbour is a ghost, from the values of all ghosts. */
+static void take_ghosts(const gsw_frame *frame, gsw_offset o, const double *ghosts, double *to) {
+    const int64_t nx = frame->n[0];
+    const int64_t first = larger_of(0, -o.dx - frame->low[0]);
+    const int64_t last = smaller_of(nx, frame->e[0] - frame->low[0] - o.dx);
+    for (int64_t i = 0; i < frame->n[1] * frame->n[2]; i++, to += nx) {
+        const int64_t y = i % frame->n[1] + o.dy, z = i / frame->n[1] + o.dz;
+        if (y < -frame->low[1] || y >= frame->e[1] - frame->low[1] || z < -frame->low[2] ||
+            z >= frame->e[2] - frame->low[2])
+            continue;
+        const int is_own = y >= 0 && y < frame->n[1] && z >= 0 && z < frame->n[2];
+        const double *from = ghosts + gsw_frame_row(frame, o.dx, y, z);
+        for (int64_t x = first; x < (is_own ? smaller_of(last, -o.dx) : last); x++)
+            to[x] = from[x];
+        for (int64_t x = larger_of(first, nx - o.dx); is_own && x < last; x++)
+            to[x] = from[x];
     }
 }
 
-/* IC(0) reads the lower part only: the upper part becomes its mirror image. */
-static gsw_status mirror_lower(gsw_distributed_factor *f) {
+/* Decides where the elimination reads its rows. IC(0) reads the lower part only: the upper part is
+ * its mirror image. Collective for IC(0). */
+static gsw_status choose_sources(gsw_distributed_factor *f, gsw_box_eliminate *job) {
     gsw_distributed_matrix *a = f->matrix;
     const gsw_stencil *stencil = &a->local.stencil;
-    const gsw_frame *frame = &a->ghosts.frame;
-    for (int32_t e = 0; e < stencil->center; e++) {
+    const int mirrored = f->options.kind == GSW_IC0;
+    for (int32_t e = 0; e < stencil->count; e++) {
+        job->from[e] = job->a[e] = f->value[e];
+        if (mirrored && e > stencil->center)
+            continue;
+        if (a->values[e] && a->local.array.value_type == GSW_F64)
+            job->from[e] = a->values[e];
+        else
+            copy_values(f, e);
+    }
+    for (int32_t e = stencil->center + 1; mirrored && e < stencil->count; e++) {
         const gsw_offset o = stencil->offsets[e];
         const int32_t image = gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
-        GSW_TRY(gsw_ghosts_update(&a->ghosts, f->value[e], f->x));
-        double *to = f->value[image];
-        for (int64_t z = 0; z < frame->n[2]; z++) {
-            for (int64_t y = 0; y < frame->n[1]; y++) {
-                for (int64_t x = 0; x < frame->n[0]; x++, to++) {
-                    const int64_t at[3] = {x - o.dx + frame->low[0], y - o.dy + frame->low[1],
-                                           z - o.dz + frame->low[2]};
-                    const int exists = at[0] >= 0 && at[0] < frame->e[0] && at[1] >= 0 &&
-                                       at[1] < frame->e[1] && at[2] >= 0 && at[2] < frame->e[2];
-                    *to = exists ? f->x[gsw_frame_row(frame, x - o.dx, y - o.dy, z - o.dz)] : 0;
-                }
-            }
-        }
+        job->mirror[e] = job->from[image];
+        GSW_TRY(gsw_ghosts_begin(&a->ghosts, job->mirror[e]));
+        GSW_TRY(gsw_ghosts_end(&a->ghosts));
+        gsw_ghosts_put_others(&a->ghosts, f->x);
+        take_ghosts(&a->ghosts.frame, o, f->x, f->value[e]);
     }
     return GSW_SUCCESS;
 }
@@ -135,6 +169,8 @@ static gsw_status fill_scaled(gsw_distributed_factor *f) {
 typedef struct eliminator {
     gsw_context *context;
     gsw_box_eliminate job;
+    double *block;       /* of the rows of ghosts */
+    int64_t *ghost_line; /* see gsw_box_eliminate */
 } eliminator;
 
 static void eliminate_block(void *user, const gsw_box_lines *lines, int64_t block) {
@@ -143,76 +179,90 @@ static void eliminate_block(void *user, const gsw_box_lines *lines, int64_t bloc
     e->context->ops->box->eliminate(e->context, &e->job, lines);
 }
 
-/* Moves the scaled upper rows from the frame into the box's arrays. */
-static void keep_upper(const gsw_distributed_factor *f, double *const *upper) {
-    const gsw_stencil *stencil = &f->matrix->local.stencil;
-    const gsw_frame *frame = &f->up.frame;
-    const int64_t nx = frame->n[0], lines = frame->n[1] * frame->n[2];
-    for (int32_t e = stencil->center; e < stencil->count; e++)
-        for (int64_t i = 0; i < lines; i++)
-            memcpy(f->value[e] + i * nx,
-                   upper[e] + gsw_frame_row(frame, 0, i % frame->n[1], i / frame->n[1]),
-                   (size_t)nx * sizeof(double));
+/* Where a row of U is whose row in the frame is `row`. */
+static double *place_of_row(void *user, int32_t value, int64_t row) {
+    const eliminator *e = user;
+    const gsw_frame *frame = e->job.frame;
+    const int32_t entry = e->job.stencil->center + value;
+    const int64_t line = row / frame->e[0];
+    const int64_t x = row % frame->e[0] - frame->low[0], y = line % frame->e[1] - frame->low[1],
+                  z = line / frame->e[1] - frame->low[2];
+    const int is_own = y >= 0 && y < frame->n[1] && z >= 0 && z < frame->n[2];
+    if (is_own && x >= 0 && x < frame->n[0])
+        return e->job.a[entry] + x + frame->n[0] * (y + frame->n[1] * z);
+    return e->job.ghost[entry] + e->ghost_line[line] + x + frame->low[0] -
+           (is_own && x >= 0 ? frame->n[0] : 0);
 }
 
-static gsw_status eliminate(gsw_distributed_factor *f, double *upper, gsw_mailbox *mailbox) {
+static gsw_status eliminate(gsw_distributed_factor *f, eliminator *e, gsw_mailbox *mailbox) {
     const gsw_stencil *stencil = &f->matrix->local.stencil;
-    const gsw_frame *frame = &f->up.frame;
-    const int64_t points = frame->e[0] * frame->e[1] * frame->e[2];
-    eliminator e = {.context = f->partition->context,
-                    .job = {.frame = frame,
-                            .stencil = stencil,
-                            .diagonal_only = f->options.kind == GSW_DILU,
-                            .positive = f->options.kind == GSW_IC0,
-                            .pivot_shift = f->options.pivot_shift,
-                            .bad_row = INT64_MAX}};
-    for (int32_t i = 0; i < stencil->count; i++) {
-        e.job.a[i] = f->value[i];
-        e.job.upper[i] = i < stencil->center ? NULL : upper + (i - stencil->center) * points;
-    }
     const gsw_schedule_run run = {.tag = GSW_TAG_ELIMINATE,
                                   .values = stencil->count - stencil->center,
-                                  .array = e.job.upper + stencil->center,
+                                  .place = place_of_row,
                                   .sweep = eliminate_block,
-                                  .user = &e};
+                                  .user = e};
+    GSW_TRY(choose_sources(f, &e->job));
     GSW_TRY(gsw_schedule_go(&f->up, mailbox, &run));
-    GSW_TRY(gsw_distributed_report_pivots(f, e.job.bad_row));
-    keep_upper(f, e.job.upper);
+    GSW_TRY(gsw_distributed_report_pivots(f, e->job.bad_row));
     if (f->options.kind == GSW_DILU)
         scale_rows(f, 0, stencil->center, 1);
+    return GSW_SUCCESS;
+}
+
+/* Memory for the rows of ghosts. */
+static gsw_status open_eliminator(const gsw_distributed_factor *f, eliminator *e) {
+    gsw_context *context = f->partition->context;
+    const gsw_stencil *stencil = e->job.stencil;
+    const gsw_frame *frame = e->job.frame;
+    const int64_t lines = frame->e[1] * frame->e[2];
+    const size_t values = (size_t)(stencil->count - stencil->center);
+    int64_t points = 0;
+    void *memory;
+    GSW_TRY(gsw_alloc(context, (size_t)lines, sizeof *e->ghost_line, "rows of U", &memory));
+    e->job.ghost_line = e->ghost_line = memory;
+    for (int64_t i = 0; i < lines; i++) {
+        const int64_t y = i % frame->e[1] - frame->low[1], z = i / frame->e[1] - frame->low[2];
+        const int is_own = y >= 0 && y < frame->n[1] && z >= 0 && z < frame->n[2];
+        e->ghost_line[i] = points;
+        points += frame->e[0] - (is_own ? frame->n[0] : 0);
+    }
+    GSW_TRY(gsw_alloc(context, (size_t)points * values, sizeof(double), "rows of U", &memory));
+    e->block = memory;
+    for (int32_t i = stencil->center; i < stencil->count; i++)
+        e->job.ghost[i] = e->block + (i - stencil->center) * points;
     return GSW_SUCCESS;
 }
 
 static gsw_status fill_eliminated(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_stencil *stencil = &f->matrix->local.stencil;
-    const gsw_frame *frame = &f->up.frame;
-    const int32_t values = stencil->count - stencil->center;
-    const size_t points = (size_t)(frame->e[0] * frame->e[1] * frame->e[2]);
-    void *upper = NULL;
     gsw_mailbox *mailbox = NULL;
-    gsw_status status =
-        gsw_alloc(p->context, points * (size_t)values, sizeof(double), "rows of U", &upper);
+    eliminator e = {.context = p->context,
+                    .job = {.frame = &f->up.frame,
+                            .stencil = stencil,
+                            .diagonal_only = f->options.kind == GSW_DILU,
+                            .positive = f->options.kind == GSW_IC0,
+                            .pivot_shift = f->options.pivot_shift,
+                            .bad_row = INT64_MAX}};
+    gsw_status status = open_eliminator(f, &e);
     if (status == GSW_SUCCESS)
-        status = gsw_mailbox_open(&f->up, values, &mailbox);
+        status = gsw_mailbox_open(&f->up, stencil->count - stencil->center, &mailbox);
     status = gsw_partition_agree(p, status);
-    if (status == GSW_SUCCESS) {
-        memset(upper, 0, points * (size_t)values * sizeof(double));
-        status = eliminate(f, upper, mailbox);
-    }
+    if (status == GSW_SUCCESS)
+        status = eliminate(f, &e, mailbox);
     gsw_mailbox_close(mailbox);
-    free(upper);
+    free(e.block);
+    free(e.ghost_line);
     return status;
 }
 
 static gsw_status fill_arrays(gsw_distributed_factor *f) {
-    copy_values(f);
-    if (f->options.kind == GSW_SSOR || f->options.kind == GSW_FACTOR_LOWER ||
-        f->options.kind == GSW_FACTOR_UPPER)
-        return fill_scaled(f);
-    if (f->options.kind == GSW_IC0)
-        GSW_TRY(mirror_lower(f));
-    return fill_eliminated(f);
+    if (f->options.kind != GSW_SSOR && f->options.kind != GSW_FACTOR_LOWER &&
+        f->options.kind != GSW_FACTOR_UPPER)
+        return fill_eliminated(f);
+    for (int32_t e = 0; e < f->matrix->local.stencil.count; e++)
+        copy_values(f, e);
+    return fill_scaled(f);
 }
 
 /* Memory for the factor in natural order. */
@@ -232,6 +282,14 @@ static gsw_status open_arrays(gsw_distributed_factor *f) {
 static gsw_status fill_global(gsw_distributed_factor *f) {
     if (f->partition->context->ops->slab)
         return gsw_slabs_fill(f);
+    if (f->packed) {
+        int64_t row, lowest;
+        GSW_TRY(gsw_bands_fill(f, &row));
+        GSW_TRY(gsw_distributed_lowest_row(f, row, &lowest));
+        if (lowest == INT64_MAX || f->options.pivot_shift == 0)
+            return gsw_distributed_report_row(f, lowest);
+        /* A shift depends on couplings to other slabs, too: the arrays hold them. */
+    }
     GSW_TRY(gsw_partition_agree(f->partition, open_arrays(f)));
     GSW_TRY(fill_arrays(f));
     if (!f->packed)

@@ -40,7 +40,8 @@ struct gsw_distributed_factor {
     gsw_mailbox *mail_up, *mail_down;
     int64_t bytes;
 
-    /* Slabs in z. NULL: sweeps use the arrays above. Else those are there during set-up only. */
+    /* Slabs in z. NULL: sweeps use the arrays above. Else those are there only while bad pivots are
+     * shifted. */
     gsw_factor *packed;
     int64_t bands, bands_per_block;
     gsw_edge edge[2]; /* of the sweeps upwards and downwards */
@@ -58,8 +59,11 @@ int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);
 /* The number of a sweep among those of the packed factor. */
 int gsw_distributed_part(const gsw_distributed_factor *f, int down);
 
-/* Reports the lowest bad row of all processes; `row` is of the own box, or INT64_MAX. Collective.
- */
+/* Brings the lowest bad row of all processes, in the grid; `row` is of the own box, or INT64_MAX.
+ * Collective. The second one reports a row of the grid; INT64_MAX: there is none. The third one
+ * does both. */
+gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest);
+gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest);
 gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row);
 
 /* Whether a sweep scales b, and its terms, farthest first, from arrays per offset. */
@@ -75,8 +79,15 @@ void gsw_local_close(gsw_distributed_factor *f);
  * lines of a block then, else 0. Collective. */
 gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band);
 
-/* Packs the arrays. */
+/* Packs the arrays that a factorisation with shifted pivots has filled. */
 void gsw_bands_pack(gsw_distributed_factor *f);
+
+/* Moves the scales of the rows that begin with a lead from the packed factor to the edges. */
+void gsw_bands_take_scales(gsw_distributed_factor *f);
+
+/* Factorises into the packed factor. *bad_row is the lowest own row with a bad pivot, or INT64_MAX;
+ * bad pivots are not shifted. Collective. */
+gsw_status gsw_bands_fill(gsw_distributed_factor *f, int64_t *bad_row);
 
 /* One sweep; b may be x. */
 gsw_status gsw_bands_sweep(gsw_distributed_factor *f, int down, const double *b, double *x);

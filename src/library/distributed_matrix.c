@@ -119,10 +119,10 @@ gsw_status gsw_distributed_matrix_move(gsw_distributed_matrix *a) {
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix) {
     gsw_status status = own;
-    if (status == GSW_SUCCESS)
+    if (status == GSW_SUCCESS && *matrix)
         status = gsw_distributed_matrix_move(*matrix);
     status = gsw_partition_agree(p, status);
-    if (status == GSW_SUCCESS && p->context->ops->slab)
+    if (status == GSW_SUCCESS && *matrix && p->context->ops->slab)
         status = gsw_partition_agree(
             p, gsw_slab_ghosts_open(p, &(*matrix)->local.stencil, &(*matrix)->slab));
     if (status != GSW_SUCCESS) {

@@ -4,18 +4,23 @@
 #include "contract/error.h"
 #include "distributed_internal.h"
 
-gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {
+gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest) {
     gsw_partition *p = f->partition;
     const int64_t nx = p->own.end[0] - p->own.begin[0], ny = p->own.end[1] - p->own.begin[1];
-    int64_t lowest = INT64_MAX;
+    *lowest = INT64_MAX;
     if (row != INT64_MAX)
         row = gsw_grid_row(&p->grid, row % nx + p->own.begin[0], row / nx % ny + p->own.begin[1],
                            row / nx / ny + p->own.begin[2]);
     GSW_TRY(gsw_partition_gather(p, &row, sizeof row));
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&row, p->answers + (size_t)process * sizeof row, sizeof row);
-        lowest = row < lowest ? row : lowest;
+        *lowest = row < *lowest ? row : *lowest;
     }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest) {
+    const gsw_partition *p = f->partition;
     if (lowest == INT64_MAX)
         return GSW_SUCCESS;
     return gsw_fail(p->context, GSW_ERROR_ZERO_PIVOT,
@@ -24,4 +29,10 @@ gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row)
                     gsw_factor_kind_name(f->options.kind), (long long)lowest,
                     (long long)(lowest % p->grid.nx), (long long)(lowest / p->grid.nx % p->grid.ny),
                     (long long)(lowest / p->grid.nx / p->grid.ny));
+}
+
+gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {
+    int64_t lowest;
+    GSW_TRY(gsw_distributed_lowest_row(f, row, &lowest));
+    return gsw_distributed_report_row(f, lowest);
 }

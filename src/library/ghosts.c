@@ -174,12 +174,16 @@ static void find_origin(const gsw_ghosts *ghosts, int64_t origin[3]) {
         origin[axis] = ghosts->partition->own.begin[axis] - ghosts->frame.low[axis];
 }
 
-void gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame) {
+void gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame) {
     int64_t origin[3];
     find_origin(ghosts, origin);
-    gsw_ghosts_put_own(ghosts, x, frame);
     for (int i = 0; i < ghosts->peers; i++)
         copy_box(&ghosts->peer[i].take, origin, ghosts->frame.e, frame, ghosts->peer[i].in, 0);
+}
+
+void gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame) {
+    gsw_ghosts_put_own(ghosts, x, frame);
+    gsw_ghosts_put_others(ghosts, frame);
 }
 
 gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const double *x, double *frame) {

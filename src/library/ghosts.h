@@ -56,6 +56,9 @@ void gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame);
 /* Begins, ends and fills. */
 gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const double *x, double *frame);
 
+/* Writes the received ghosts into an array of the frame. */
+void gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame);
+
 /* Copies the box from the frame, or into it. */
 void gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x);
 void gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame);

@@ -318,7 +318,8 @@ static void copy_message(const box *b, int64_t m, const gsw_schedule_run *run, i
     for (int64_t i = b->pieces->begin[m]; i < b->pieces->begin[m + 1]; i++) {
         const gsw_piece *piece = &b->pieces->piece[i];
         for (int32_t v = 0; v < run->values; v++, data += piece->length) {
-            double *line = run->array[v] + piece->row;
+            double *line =
+                run->array ? run->array[v] + piece->row : run->place(run->user, v, piece->row);
             memcpy(to_buffer ? data : line, to_buffer ? line : data,
                    (size_t)piece->length * sizeof *data);
         }

@@ -76,11 +76,14 @@ int64_t gsw_schedule_shear(const gsw_stencil *stencil);
 /* Values that one run of the schedule sends, per value of a point. */
 int64_t gsw_schedule_sent(const gsw_schedule *schedule);
 
-/* What a run does: `values` arrays of the frame are exchanged. */
+/* What a run does: `values` arrays are exchanged. */
 typedef struct gsw_schedule_run {
     int tag;
     int32_t values;
-    double *const *array;
+    double *const *array; /* of the frame; NULL: see `place` */
+    /* Where array `value` holds row `row` of the frame and those after it on its line that are
+     * ghosts too, or not either. */
+    double *(*place)(void *user, int32_t value, int64_t row);
     void (*sweep)(void *user, const gsw_box_lines *lines, int64_t block); /* the number of it */
     void *user;
 } gsw_schedule_run;
