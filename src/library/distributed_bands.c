@@ -136,8 +136,8 @@ void gsw_bands_take_scales(gsw_distributed_factor *f) {
     for (int down = 0; down < 2; down++) {
         const gsw_edge *edge = &f->edge[down];
         if (gsw_distributed_sweeps(f, down) && gsw_distributed_scales(f, down) && edge->planes > 0)
-            ops->take_diagonal(f->packed, part_of(f, down), down ? nz - edge->planes : 0,
-                               down ? nz : edge->planes,
+            ops->take_diagonal(f->packed, gsw_distributed_part(f, down),
+                               down ? nz - edge->planes : 0, down ? nz : edge->planes,
                                edge->value[f->matrix->local.stencil.center]);
     }
 }
