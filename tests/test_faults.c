@@ -14,6 +14,7 @@
 #include <check.h>
 
 #include "fault_memory.h"
+#include "fault_numbers.h"
 #include "fault_scenes.h"
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static outcome play(const scene *s, int variant) {
 
 static void complain(const scene *s, int variant, long at, const char *what, const outcome *o) {
     static int complaints;
-    if (complaints++ < 20)
+    if (complaints++ < 40)
         printf("  %s, variant %d, call %ld: %s (%s; %s)\n", s->name, variant, at, what,
                gsw_status_name(o->status), gsw_context_message(world.context));
 }
@@ -340,6 +341,102 @@ START_TEST(files_fail) {
 }
 END_TEST
 
+/* ---- Faults of numbers ----------------------------------------------------------------------- */
+
+static outcome try_numbers(int call, trial *t) {
+    outcome o = {.hash = 14695981039346656037u};
+    (void)gsw_context_fail(world.context, GSW_SUCCESS, "");
+    number_calls[call].run(&o, t);
+    o.had_message = gsw_context_message(world.context)[0] != '\0';
+    return o;
+}
+
+/* The same call with the good matrix: the bits of its first run. */
+static int still_right(int call, int layout, int variant) {
+    static outcome first[NUMBER_CALLS][NUMBER_LAYOUTS][NUMBER_VARIANTS];
+    outcome *kept = &first[call][layout][variant];
+    oracle_matrix *m = oracle_convert(world.random, &number_layouts[layout]);
+    memset(world.x, 0, sizeof world.x);
+    trial t = {.matrix = &m->view, .b = world.b, .x = world.x, .variant = variant};
+    const outcome o = try_numbers(call, &t);
+    oracle_free(m);
+    if (kept->hash == 0)
+        *kept = o;
+    return o.hash == kept->hash && o.status == kept->status && o.left == 0 && !t.false_claim;
+}
+
+static void number_trial(number_fault what, tally *sum) {
+    static double b[FAULT_SMALL], x[FAULT_SMALL];
+    int call;
+    do
+        call = (int)pick(NUMBER_CALLS);
+    while ((number_calls[call].tried & ONLY(what)) == 0);
+    const int layout = (int)pick(what > NUMBER_GUESS ? NUMBER_CSR_LAYOUTS : NUMBER_LAYOUTS);
+    const int variant = (int)pick(NUMBER_VARIANTS);
+    const uint64_t seed = fault_seed;
+    const char *wrong = NULL;
+    if (!still_right(call, layout, variant))
+        wrong = "the good matrix, before";
+    oracle_matrix *m = oracle_convert(world.random, &number_layouts[layout]);
+    memcpy(b, world.b, sizeof b);
+    memset(x, 0, sizeof x);
+    spoil(what, m, b, x);
+    trial t = {.matrix = &m->view, .b = b, .x = x, .variant = variant};
+    const long live = atomic_load(&fault.live);
+    const outcome o = try_numbers(call, &t);
+    const scene s = {.name = number_calls[call].name};
+    unsigned allowed = number_calls[call].statuses;
+    if (what > NUMBER_GUESS) { /* a diagonal that is gone is a zero one */
+        allowed = IN_STRUCTURE | (allowed & MAY(GSW_ERROR_ZERO_PIVOT)) |
+                  (number_calls[call].refused & ONLY(what) ? 0 : MAY(GSW_SUCCESS));
+    }
+    sum->injected++;
+    if ((allowed & MAY(o.status)) == 0)
+        wrong = "a status that is not documented for it";
+    else if (t.false_claim)
+        wrong = "it claims to have converged";
+    else if (o.left > 0)
+        wrong = "an output is left";
+    else if (o.status != GSW_SUCCESS && !o.had_message)
+        wrong = "no message";
+    else if (o.status == GSW_SUCCESS)
+        sum->served++;
+    else
+        sum->refused++;
+    if (atomic_load(&fault.live) != live) {
+        sum->leaked++;
+        complain(&s, variant, (long)seed, "a leak", &o);
+    }
+    oracle_free(m);
+    if (wrong == NULL && !still_right(call, layout, variant))
+        wrong = "the good matrix, after";
+    if (wrong != NULL) {
+        sum->wrong++;
+        printf("  %s, layout %d\n", number_fault_names[what], layout);
+        complain(&s, variant, (long)seed, wrong, &o);
+    }
+}
+
+START_TEST(numbers_fail) {
+    const long count = wanted_faults() / NUMBER_FAULTS + 500;
+    tally sum = {0};
+    open_world();
+    print_head("refused");
+    for (int what = 0; what < NUMBER_FAULTS; what++) {
+        tally t = {0};
+        for (long i = 0; i < count; i++)
+            number_trial((number_fault)what, &t);
+        print_tally(number_fault_names[what], &t);
+        add_tally(&sum, &t);
+    }
+    print_tally("numbers, all kinds", &sum);
+    close_world();
+    ck_assert_int_eq(sum.wrong, 0);
+    ck_assert_int_eq(sum.leaked, 0);
+    ck_assert_int_gt(sum.refused, sum.injected / 4);
+}
+END_TEST
+
 /* ---- Broken copies --------------------------------------------------------------------------- */
 
 /* Each fails in one way; the campaign must see it. */
@@ -409,14 +506,19 @@ START_TEST(broken_copies_are_found) {
 }
 END_TEST
 
+static void add_case(Suite *suite, const char *name, const TTest *test) {
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, 1200);
+    tcase_add_test(tc, test);
+    suite_add_tcase(suite, tc);
+}
+
 static Suite *faults_suite(void) {
     Suite *suite = suite_create("faults");
-    TCase *tc = tcase_create("faults");
-    tcase_set_timeout(tc, 1200);
-    tcase_add_test(tc, memory_fails);
-    tcase_add_test(tc, files_fail);
-    tcase_add_test(tc, broken_copies_are_found);
-    suite_add_tcase(suite, tc);
+    add_case(suite, "memory", memory_fails);
+    add_case(suite, "files", files_fail);
+    add_case(suite, "numbers", numbers_fail);
+    add_case(suite, "broken", broken_copies_are_found);
     return suite;
 }
 
