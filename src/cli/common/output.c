@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "gzip.h"
 #include "output.h"
+#include "result.h"
 
 #define TEMPORARY_TRIES 100
 
@@ -219,6 +220,8 @@ static int stage(const cli_options *options, cli_outputs *outputs, const char *p
 
 int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
                    const cJSON *json) {
+    if (!cli_json_is_whole())
+        return cli_write_error(options, path, ENOMEM);
     return stage(options, outputs, path, &(content){.json = json});
 }
 
