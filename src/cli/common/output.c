@@ -242,18 +242,22 @@ int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outpu
 static void roll_back(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
-        if (file->renamed && rename(file->backup, file->target) != 0 && errno == ENOENT)
+        if (!file->renamed || rename(file->backup, file->target) == 0)
+            continue;
+        file->stuck = errno != ENOENT;
+        if (!file->stuck)
             unlink(file->target);
     }
 }
 
-/* Removes what was not renamed, and old files. */
+/* Removes what was not renamed, and old files except those that are stuck. */
 static void remove_rest(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
         if (!file->renamed)
             unlink(file->temporary);
-        unlink(file->backup);
+        if (!file->stuck)
+            unlink(file->backup);
         cli_signals_drop(file->temporary);
         free(file->backup);
         free(file->temporary);
@@ -279,12 +283,15 @@ int cli_commit(const cli_options *options, cli_outputs *outputs) {
             file->renamed = true;
         }
     }
+    if (path != NULL)
+        cli_error(options, "cannot replace %s: %s", path, cli_reason(problem));
+    for (int i = 0; i < outputs->count; i++)
+        if (outputs->files[i].stuck)
+            cli_error(options, "the old %s could not be put back; it is now %s",
+                      outputs->files[i].path, outputs->files[i].backup);
     remove_rest(outputs);
     cli_signals_release();
-    if (path == NULL)
-        return CLI_OK;
-    cli_error(options, "cannot replace %s: %s", path, cli_reason(problem));
-    return CLI_INPUT;
+    return path == NULL ? CLI_OK : CLI_INPUT;
 }
 
 void cli_discard(cli_outputs *outputs) {

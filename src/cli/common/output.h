@@ -32,6 +32,7 @@ typedef struct cli_file {
     char *target;     /* links followed */
     char *temporary, *backup;
     bool renamed;
+    bool stuck; /* the old file could not be put back: it stays under its second name */
 } cli_file;
 
 typedef struct cli_outputs {
