@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_faults.sh: calls of the program gridsweep for files and memory that fail, one after the other.
 #
-# Usage: test_faults.sh PROGRAM PRELOAD. PRELOAD is tests/faults_preload.c as a library. Each command
+# Usage: test_faults.sh PROGRAM PRELOAD [files]. PRELOAD is tests/faults_preload.c as a library; with
+# the word `files` it knows of no memory, as a sanitized program needs it. Each command
 # runs once to count its calls, and then once for each call that fails. It must end with a documented
 # exit code, and with a message that names the user's file. Either all old files or all new ones must
 # be there afterwards, and no other file. GSW_FAULTS=10000 in the environment tries more reasons.
@@ -10,6 +11,7 @@ set -u
 
 program=$1
 preload=$2
+memory=${3:-memory}
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 case $preload in /*) ;; *) preload=$PWD/$preload ;; esac
 work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
@@ -31,10 +33,10 @@ complain() {
     }
 }
 
-# A file without what differs from run to run.
+# A file without the values of JSON, which differ from run to run.
 essence() {
     case $1 in
-    *.json) sed -n 's/^\([^:]*\):.*/\1/p; /^[{}]/p' "$1" ;;
+    *.json) sed 's/":.*/":/' "$1" ;;
     *) cat "$1" ;;
     esac
 }
@@ -116,6 +118,7 @@ each() {
         esac
         while read -r pattern command; do
             rm -rf to old new
+            rm -f counts
             mkdir to
             # shellcheck disable=SC2086 # words of a command
             GSW_FAULT_COUNTS=$work/counts run none $command
@@ -125,7 +128,7 @@ each() {
             for file in old/*; do
                 [ ! -e "$file" ] || echo "old ${file#old/}" >"$file"
             done
-            count=$(sed -n "s/^$kind //p" counts)
+            count=$(sed -n "s/^$kind //p" counts 2>/dev/null)
             number=1
             while [ $number -le "${count:-0}" ]; do
                 # shellcheck disable=SC2086 # words of a command
@@ -134,6 +137,7 @@ each() {
             done
         done <commands
     done
+    [ $injected -gt 0 ] || complain "no call of $kind was seen"
     printf '%-8s %-8s %8d %8d %8d %6d\n' "$kind" "$what" $injected $refused $served $kind_wrong
     all_injected=$((all_injected + injected))
 }
@@ -182,6 +186,29 @@ if [ "$long" -gt 0 ]; then
     each write EIO
     each open EACCES
 fi
-each memory ENOMEM
+[ "$memory" = files ] || each memory ENOMEM
 echo "$all_injected faults, $wrong wrong"
-[ "$wrong" -eq 0 ]
+
+# Programs that are broken on purpose must be found.
+broken() { # broken NAME SCRIPT [FILTER]: the script sees the exit code of the program as $code
+    printf '#!/bin/sh\n"%s" "$@" 2>message; code=$?; sed "%s" message >&2\n%s; exit $code\n' \
+        "$real" "${3:-}" "$2" >broken
+    chmod +x broken
+    each write ENOSPC
+    [ $kind_wrong -gt 0 ] || missed="$missed '$1'"
+}
+
+real=$program program=$work/broken missed='' found=$wrong wrong=1000
+head -n 1 commands >first && mv first commands
+echo "These programs are broken on purpose:"
+broken "nothing, so this must not be found" :
+[ -n "$missed" ] || found=$((found + 1))
+missed=''
+broken "success in any case" 'code=0'
+broken "another exit code" 'code=$((code * 9))'
+broken "no file in the message" : 's/to.a/there/'
+broken "a temporary file stays" '[ $code -eq 0 ] || touch to/a.tmp'
+broken "the old file is gone" '[ $code -eq 0 ] || rm to/a.json'
+broken "half a file" '[ $code -eq 0 ] || echo half >to/a.json'
+[ -z "$missed" ] || echo "not found:$missed"
+[ "$found" -eq 0 ] && [ -z "$missed" ]
