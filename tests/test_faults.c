@@ -59,6 +59,27 @@ static gsw_problem *problem(const char *text) {
     return made;
 }
 
+/* The same matrix with diagonals that make all rows add up to 0. */
+static oracle_matrix *closed_matrix(const gsw_matrix *from) {
+    const gsw_grid *g = &from->grid;
+    const int32_t center = from->stencil.center;
+    oracle_matrix *m = oracle_random(g, &from->stencil, 1, ORACLE_POSITIVE);
+    for (int64_t row = 0; row < oracle_points(g); row++) {
+        double sum = 0;
+        for (int32_t e = 0; e < from->stencil.count; e++) {
+            const gsw_offset o = from->stencil.offsets[e];
+            const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy;
+            const int64_t z = row / g->nx / g->ny + o.dz;
+            if (e == center || x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz)
+                continue;
+            ((double *)m->arrays[e])[row] = -1;
+            sum += 1;
+        }
+        ((double *)m->arrays[center])[row] = sum;
+    }
+    return m;
+}
+
 static int take_text(void *user, const char *bytes, size_t size) {
     (void)user;
     ck_assert_uint_lt(world.text_size + size, sizeof world.text);
@@ -79,6 +100,7 @@ static void open_world(void) {
     ((int32_t *)world.turned->columns)[1] = 30;
     ((int32_t *)world.turned->columns)[2] = 34;
     world.poisson = problem("poisson:10x11x10");
+    world.closed = closed_matrix(gsw_problem_matrix(world.poisson));
     world.convection = problem("convection:10x11x10");
     world.small = problem("lognormal:5x4x3");
     gsw_random_vector(1, FAULT_POINTS, world.b);
@@ -97,6 +119,7 @@ static void close_world(void) {
     gsw_problem_destroy(world.small);
     gsw_problem_destroy(world.convection);
     gsw_problem_destroy(world.poisson);
+    oracle_free(world.closed);
     oracle_free(world.turned);
     oracle_free(world.csr);
     oracle_free(world.random);
@@ -109,26 +132,27 @@ typedef struct scene {
     const char *name;
     void (*run)(outcome *o, int variant);
     int variants;
-    int stride; /* of the variants in a short run; 0: all */
+    int stride;   /* of the variants in a short run; 0: all */
+    int may_fail; /* some variants are refused without a fault, too */
 } scene;
 
 static const scene scenes[] = {
-    {"context", scene_context, 3, 0},
-    {"problem", scene_problem, sizeof problems / sizeof *problems, 0},
-    {"matrix to CSR", scene_to_csr, 12, 0},
-    {"detection", scene_detect, 4, 0},
-    {"validation", scene_validate, 3, 0},
-    {"upload", scene_upload, 2, 0},
-    {"arrays", scene_memory, 2, 0},
-    {"triangular solve", scene_sptrsv, 32, 0},
-    {"factors", scene_factor, 2 * TYPES *OPTIONS, 0},
-    {"operators", scene_operator, 4, 0},
-    {"multigrid", scene_multigrid, 64, 7},
-    {"choice", scene_choose, 5, 0},
-    {"Krylov methods", scene_krylov, 128, 5},
-    {"one process of a partition", scene_distributed, 2 * GSW_FACTOR_LU + 4, 0},
-    {"Matrix Market text", scene_text, 3, 0},
-    {"Matrix Market files", scene_file, 3, 0},
+    {"context", scene_context, 3, 0, 0},
+    {"problem", scene_problem, sizeof problems / sizeof *problems, 0, 1},
+    {"matrix to CSR", scene_to_csr, 12, 0, 0},
+    {"detection", scene_detect, 4, 0, 1},
+    {"validation", scene_validate, 3, 0, 1},
+    {"upload", scene_upload, 2, 0, 0},
+    {"arrays", scene_memory, 2, 0, 0},
+    {"triangular solve", scene_sptrsv, 32, 0, 0},
+    {"factors", scene_factor, 2 * TYPES *OPTIONS, 5, 0},
+    {"operators", scene_operator, 4, 0, 0},
+    {"multigrid", scene_multigrid, 64, 7, 0},
+    {"choice", scene_choose, 5, 0, 0},
+    {"Krylov methods", scene_krylov, 128, 5, 0},
+    {"one process of a partition", scene_distributed, 2 * GSW_FACTOR_LU + 4, 0, 0},
+    {"Matrix Market text", scene_text, 3, 0, 0},
+    {"Matrix Market files", scene_file, 3, 0, 0},
 };
 #define SCENES ((int)(sizeof scenes / sizeof scenes[0]))
 
@@ -193,9 +217,10 @@ static void campaign(const scene *s, int stride, tally *t) {
         const outcome base = play(s, variant);
         const long calls = atomic_load(&fault.calls);
         fault_disarm();
-        if (first.hash != base.hash || first.status != base.status) {
+        if (first.hash != base.hash || first.status != base.status || base.left > 0 ||
+            (base.status != GSW_SUCCESS && !s->may_fail)) {
             t->wrong++;
-            complain(s, variant, 0, "two runs differ", &base);
+            complain(s, variant, 0, "two runs differ, or are not what they should be", &base);
         }
         for (long n = 1; n <= calls; n++)
             for (int on = 0; on < 2; on++) {
@@ -297,7 +322,7 @@ static void file_fault(const scene *s, int variant, const outcome *base, uint64_
 }
 
 static void file_campaign(int reason, tally *t) {
-    static const scene files = {"files", scene_file, 3, 0};
+    static const scene files = {"files", scene_file, 3, 0, 0};
     for (int variant = 0; variant < files.variants; variant++) {
         write_old();
         fault_arm(FAULT_FILE, 0, 0, reason);
@@ -362,7 +387,9 @@ static int still_right(int call, int layout, int variant) {
     oracle_free(m);
     if (kept->hash == 0)
         *kept = o;
-    return o.hash == kept->hash && o.status == kept->status && o.left == 0 && !t.false_claim;
+    const unsigned good = number_calls[call].run == call_krylov ? IN_ITERATION : MAY(GSW_SUCCESS);
+    return (good & MAY(o.status)) != 0 && o.hash == kept->hash && o.status == kept->status &&
+           o.left == 0 && !t.false_claim;
 }
 
 static void number_trial(number_fault what, tally *sum) {
@@ -492,11 +519,11 @@ end:
 }
 
 START_TEST(broken_copies_are_found) {
-    static const scene broken[] = {{"leak", broken_leak, 1, 0},
-                                   {"bits", broken_bits, 1, 0},
-                                   {"message", broken_message, 1, 0},
-                                   {"state", broken_state, 1, 0},
-                                   {"output", broken_output, 1, 0}};
+    static const scene broken[] = {{"leak", broken_leak, 1, 0, 0},
+                                   {"bits", broken_bits, 1, 0, 0},
+                                   {"message", broken_message, 1, 0, 0},
+                                   {"state", broken_state, 1, 0, 0},
+                                   {"output", broken_output, 1, 0, 0}};
     open_world();
     print_head("out of memory");
     printf("These copies are broken on purpose:\n");
