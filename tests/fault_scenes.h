@@ -446,6 +446,8 @@ static int keep_text(void *user, const char *bytes, size_t size) {
 
 static void scene_text(outcome *o, int variant) {
     static const char vector_text[] = "%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
+    static const char unordered[] = "%%MatrixMarket matrix coordinate real symmetric\n"
+                                    "3 3 6\n3 3 4\n3 2 -1\n3 1 -1\n2 2 4\n2 1 -1\n1 1 4\n";
     gsw_csr csr = sentinel_csr();
     double *values = untouched;
     int64_t count = -1;
@@ -455,8 +457,9 @@ static void scene_text(outcome *o, int variant) {
         STEP(o, gsw_mm_print_vector(world.context, "text", keep_text, o, world.b, 9, NULL));
         return;
     }
-    if (variant == 1) {
-        STEP(o, gsw_mm_parse_matrix(world.context, "text", world.text, world.text_size, &csr));
+    if (variant == 1 || variant == 3) {
+        STEP(o, gsw_mm_parse_matrix(world.context, "text", variant == 3 ? unordered : world.text,
+                                    variant == 3 ? strlen(unordered) : world.text_size, &csr));
         note_csr(o, &csr);
         gsw_csr_free(&csr);
         return;

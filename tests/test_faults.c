@@ -151,7 +151,7 @@ static const scene scenes[] = {
     {"choice", scene_choose, 5, 0, 0},
     {"Krylov methods", scene_krylov, 128, 5, 0},
     {"one process of a partition", scene_distributed, 2 * GSW_FACTOR_LU + 4, 0, 0},
-    {"Matrix Market text", scene_text, 3, 0, 0},
+    {"Matrix Market text", scene_text, 4, 0, 0},
     {"Matrix Market files", scene_file, 3, 0, 0},
 };
 #define SCENES ((int)(sizeof scenes / sizeof scenes[0]))

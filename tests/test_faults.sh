@@ -111,6 +111,15 @@ judge() {
 each() {
     kind=$1 what=$2
     injected=0 refused=0 served=0 kind_wrong=0
+    case $what in
+    SIG*) # what is ignored here, as in the background, is ignored by the program
+        { sh -c "kill -s ${what#SIG} \$\$"; } 2>/dev/null
+        [ $? -gt 128 ] || {
+            printf '%-8s %-8s skipped: the signal is ignored here\n' "$kind" "$what"
+            return
+        }
+        ;;
+    esac
     for on in "" :on; do
         case $kind,$what$on in # what is interrupted without end is tried without end
         *,EINTR:on) continue ;;
