@@ -299,7 +299,9 @@ static void file_fault(const scene *s, int variant, const outcome *base, uint64_
     const int named = strstr(gsw_context_message(world.context), folder) != NULL;
     const uint64_t now = file_hash();
     const char *wrong = NULL;
-    if (o.status == GSW_SUCCESS && o.hash == base->hash && now == whole)
+    if (o.status == GSW_SUCCESS && fault.reason != 0)
+        wrong = "a failed call is not reported";
+    else if (o.status == GSW_SUCCESS && o.hash == base->hash && now == whole)
         t->served++;
     else if (o.status == GSW_ERROR_IO && named && o.left == 0 && (now == old || now == whole))
         t->refused++;
