@@ -2,9 +2,10 @@
 # test_interrupt.sh: signals while the program gridsweep writes its files.
 #
 # Usage: test_interrupt.sh PROGRAM [COUNT]. Interrupts COUNT long writes (default: 20) at random
-# times, and as many short runs at any time. Each time the program must end by the signal. Then
-# either all old files or all new ones must exist, and nothing else. 200 take about a minute. Needs
-# POSIX tools and a sleep that takes fractions of a second; works in a folder of its own.
+# times, as many short runs at any time, and half as many solves. Each time the program must end by
+# the signal. Then either all old files or all new ones must exist, and nothing else. 200 take about
+# a minute. Needs POSIX tools and a sleep that takes fractions of a second; works in a folder of its
+# own.
 set -u
 
 program=$1
@@ -121,6 +122,7 @@ rounds $((count - half)) 0.12 writing factor --problem poisson:48x48x48 --precon
     --out-l to/l.mtx$gz --out-u to/u.mtx
 rounds "$count" 0.006 any factor --problem poisson:4x4x4 --precond ilu0 --out-l to/l.mtx \
     --out-u to/u.mtx
+rounds $half 0.1 any solve --problem poisson:24x24x24 --backend cpu --rtol 1e-12 --out to/x.mtx
 
 # What is ignored stays so, as with nohup.
 trap '' HUP

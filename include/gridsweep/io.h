@@ -55,7 +55,8 @@ gsw_status gsw_mm_parse_finite_vector(gsw_context *context, const char *name, co
                                       size_t size, double **values, int64_t *count);
 
 /* These two write a CSR matrix (general, real, %.17g) or a vector (dense array) to a file.
- * `comment` (one line of text, may be NULL) follows the banner. Errors: INVALID_ARGUMENT, IO. */
+ * `comment` (one line of text, may be NULL) follows the banner. Errors: INVALID_ARGUMENT,
+ * OUT_OF_MEMORY, IO. */
 GSW_API
 gsw_status gsw_mm_write_matrix(gsw_context *context, const char *path, const gsw_csr *csr,
                                const char *comment);
@@ -70,7 +71,8 @@ typedef int (*gsw_write_fn)(void *user, const char *bytes, size_t size);
 /* These two pass the same text to a callback. It can write to a stream, to a buffer, or to a file
  * that the program creates in its own way. Messages use `name` in place of the file's name. `user`
  * is passed to each call. After an error the callback may have received a part of the text. Errors:
- * INVALID_ARGUMENT, OUT_OF_MEMORY, IO if the callback fails. */
+ * INVALID_ARGUMENT, OUT_OF_MEMORY (also if the callback returns ENOMEM), IO if the callback fails
+ * otherwise. */
 GSW_API
 gsw_status gsw_mm_print_matrix(gsw_context *context, const char *name, gsw_write_fn write,
                                void *user, const gsw_csr *csr, const char *comment);

@@ -89,6 +89,11 @@ int cmd_info(const cli_options *options) {
         goto cleanup;
     }
     find_gpus(gpus, reason);
+    if (!cli_json_is_whole()) {
+        cli_error(options, "out of memory");
+        code = CLI_INPUT;
+        goto cleanup;
+    }
     print_info(options, context, build, gpus, reason);
     if (options->json != NULL) {
         const cli_result result = cli_result_init(context, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "commands.h"
 #include "common/processes.h"
+#include "common/result.h"
 #include "common/signals.h"
 #include "help.h"
 
@@ -66,6 +67,7 @@ static int flush(int code) {
 
 int main(int argc, char **argv) {
     cli_signals_prepare();
+    cli_json_prepare();
     int code = cli_processes_start();
     if (code == CLI_OK)
         code = dispatch(argc, argv);

@@ -4,7 +4,8 @@
 
 #include <gridsweep/context.h>
 
-/* "cannot VERB PATH: the system's reason for errno value `reason`". Returns GSW_ERROR_IO. */
+/* "cannot VERB PATH: the system's reason for errno value `reason`". Returns OUT_OF_MEMORY for
+ * ENOMEM, else IO. */
 gsw_status gsw_mm_fail_errno(gsw_context *context, const char *verb, const char *path, int reason);
 
 #endif

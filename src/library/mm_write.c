@@ -54,7 +54,8 @@ gsw_status gsw_mm_fail_errno(gsw_context *context, const char *verb, const char 
     char text[128];
     if (strerror_r(reason, text, sizeof text) != 0)
         (void)snprintf(text, sizeof text, "system error %d", reason);
-    return gsw_fail(context, GSW_ERROR_IO, "cannot %s %.160s: %s", verb, path, text);
+    return gsw_fail(context, reason == ENOMEM ? GSW_ERROR_OUT_OF_MEMORY : GSW_ERROR_IO,
+                    "cannot %s %.160s: %s", verb, path, text);
 }
 
 /* 1 for the name of a descriptor such as /dev/stdout. It may lead to a regular file that other

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "gzip.h"
 #include "output.h"
+#include "result.h"
 
 #define TEMPORARY_TRIES 100
 
@@ -223,6 +224,8 @@ static int stage(const cli_options *options, cli_outputs *outputs, const char *p
 
 int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
                    const cJSON *json) {
+    if (!cli_json_is_whole())
+        return cli_write_error(options, path, ENOMEM);
     return stage(options, outputs, path, &(content){.json = json});
 }
 
@@ -243,20 +246,23 @@ int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outpu
 static void roll_back(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
-        if (file->renamed && !file->kept)
+        if (!file->renamed)
+            continue;
+        if (!file->kept)
             unlink(file->target);
-        else if (file->renamed && rename(file->backup, file->target) != 0)
-            file->kept = false; /* it stays under that name */
+        else
+            file->stuck = rename(file->backup, file->target) != 0;
+        file->kept = file->stuck;
     }
 }
 
-/* Removes what was not renamed, and old files. */
+/* Removes what was not renamed, and old files except those that are stuck. */
 static void remove_rest(cli_outputs *outputs) {
     for (int i = 0; i < outputs->count; i++) {
         cli_file *file = &outputs->files[i];
         if (!file->renamed)
             unlink(file->temporary);
-        if (file->kept)
+        if (file->kept && !file->stuck)
             unlink(file->backup);
         cli_signals_drop(file->temporary);
         free(file->backup);
@@ -284,12 +290,15 @@ int cli_commit(const cli_options *options, cli_outputs *outputs) {
             file->renamed = true;
         }
     }
+    if (path != NULL)
+        cli_error(options, "cannot replace %s: %s", path, cli_reason(problem));
+    for (int i = 0; i < outputs->count; i++)
+        if (outputs->files[i].stuck)
+            cli_error(options, "the old %s could not be put back; it is now %s",
+                      outputs->files[i].path, outputs->files[i].backup);
     remove_rest(outputs);
     cli_signals_release();
-    if (path == NULL)
-        return CLI_OK;
-    cli_error(options, "cannot replace %s: %s", path, cli_reason(problem));
-    return CLI_INPUT;
+    return path == NULL ? CLI_OK : CLI_INPUT;
 }
 
 void cli_discard(cli_outputs *outputs) {

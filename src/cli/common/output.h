@@ -33,6 +33,7 @@ typedef struct cli_file {
     char *temporary, *backup;
     bool kept; /* the old file has the name `backup` as well */
     bool renamed;
+    bool stuck; /* the old file could not be put back: it stays under its second name */
 } cli_file;
 
 typedef struct cli_outputs {

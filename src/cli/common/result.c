@@ -2,6 +2,7 @@
 #include "result.h"
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define SWEEPS (CLI_SWEEP | CLI_SWEEP_SKIPPED)
 #define WHOLES (CLI_WHOLE | CLI_WHOLE_SKIPPED)
@@ -81,6 +82,22 @@ cli_result cli_result_init(const gsw_context *context, const gsw_matrix *matrix)
         result.stencil = gsw_stencil_name(&matrix->stencil);
     }
     return result;
+}
+
+static bool lacked_memory;
+
+static void *allocate(size_t size) {
+    void *memory = malloc(size);
+    lacked_memory = lacked_memory || memory == NULL;
+    return memory;
+}
+
+void cli_json_prepare(void) {
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = free});
+}
+
+bool cli_json_is_whole(void) {
+    return !lacked_memory;
 }
 
 cJSON *cli_json(const cli_options *options) {

@@ -44,6 +44,13 @@ typedef struct cli_result {
  * NULL). */
 cli_result cli_result_init(const gsw_context *context, const gsw_matrix *matrix);
 
+/* For the start of the program: from then on cli_json_is_whole() knows of every lack of memory. */
+void cli_json_prepare(void);
+
+/* Whether there was memory for everything that JSON shall hold. cJSON leaves out what it has no
+ * memory for. */
+bool cli_json_is_whole(void);
+
 /* The object of a command, with the schema's version and the command's name. */
 cJSON *cli_json(const cli_options *options);
 

@@ -1,0 +1,228 @@
+/* fault_memory.h: calls of the library that fail when a test says so.
+ *
+ * The linker sends the calls below from the library and from the test through these functions
+ * (--wrap), so the library needs no code for it. A test arms a fault: the n-th call of a kind, or
+ * all calls from the n-th on, then fail. All that is allocated is counted, so a test sees a leak
+ * without another tool. What libc and Check allocate for themselves passes by. */
+#ifndef GSW_TESTS_FAULT_MEMORY_H
+#define GSW_TESTS_FAULT_MEMORY_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum fault_kind { FAULT_NONE, FAULT_MEMORY, FAULT_FILE } fault_kind;
+
+static struct {
+    fault_kind kind; /* what is counted and may fail */
+    int paused;
+    int from_then_on; /* all calls from number `at` on fail, not only that one */
+    long at;          /* 0: none fails */
+    int reason;       /* errno of a file's fault; 0: a write of half the bytes, once */
+    atomic_long calls, hits;
+    atomic_long live; /* allocations that were not freed, open files */
+} fault;
+
+static inline int fault_now(fault_kind kind) {
+    if (fault.kind != kind || fault.paused > 0)
+        return 0;
+    const long number = atomic_fetch_add(&fault.calls, 1) + 1;
+    if (fault.at == 0 || number < fault.at || (number > fault.at && !fault.from_then_on))
+        return 0;
+    atomic_fetch_add(&fault.hits, 1);
+    return 1;
+}
+
+static inline void fault_arm(fault_kind kind, long at, int from_then_on, int reason) {
+    fault.kind = kind;
+    fault.at = at;
+    fault.from_then_on = from_then_on;
+    fault.reason = reason;
+    fault.paused = 0;
+    atomic_store(&fault.calls, 0);
+    atomic_store(&fault.hits, 0);
+}
+
+static inline void fault_disarm(void) {
+    fault.kind = FAULT_NONE;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+void __real_free(void *memory);
+locale_t __real_newlocale(int mask, const char *name, locale_t base);
+void __real_freelocale(locale_t locale);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *memory);
+locale_t __wrap_newlocale(int mask, const char *name, locale_t base);
+void __wrap_freelocale(locale_t locale);
+
+static inline int fault_no_memory(void) {
+    if (!fault_now(FAULT_MEMORY))
+        return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+static inline void *fault_counted(void *memory) {
+    if (memory != NULL)
+        atomic_fetch_add(&fault.live, 1);
+    return memory;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fault_no_memory() ? NULL : fault_counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fault_no_memory() ? NULL : fault_counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    if (fault_no_memory())
+        return NULL;
+    return memory == NULL ? fault_counted(__real_realloc(NULL, size))
+                          : __real_realloc(memory, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    return fault_no_memory() ? NULL : fault_counted(__real_aligned_alloc(alignment, size));
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size) {
+    if (fault_no_memory())
+        return ENOMEM;
+    const int failed = __real_posix_memalign(memory, alignment, size);
+    if (failed == 0)
+        fault_counted(*memory);
+    return failed;
+}
+
+char *__wrap_strdup(const char *text) {
+    return fault_no_memory() ? NULL : fault_counted(__real_strdup(text));
+}
+
+void __wrap_free(void *memory) {
+    if (memory != NULL)
+        atomic_fetch_sub(&fault.live, 1);
+    __real_free(memory);
+}
+
+locale_t __wrap_newlocale(int mask, const char *name, locale_t base) {
+    if (fault_no_memory())
+        return (locale_t)0;
+    const locale_t made = __real_newlocale(mask, name, base);
+    if (made != (locale_t)0)
+        atomic_fetch_add(&fault.live, 1);
+    return made;
+}
+
+void __wrap_freelocale(locale_t locale) {
+    atomic_fetch_sub(&fault.live, 1);
+    __real_freelocale(locale);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+int __real_open(const char *path, int flags, ...);
+int __real_close(int descriptor);
+ssize_t __real_write(int descriptor, const void *bytes, size_t size);
+int __real_rename(const char *from, const char *to);
+FILE *__real_fopen(const char *path, const char *mode);
+
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_close(int descriptor);
+ssize_t __wrap_write(int descriptor, const void *bytes, size_t size);
+int __wrap_rename(const char *from, const char *to);
+FILE *__wrap_fopen(const char *path, const char *mode);
+
+static inline int fault_file(void) {
+    if (!fault_now(FAULT_FILE))
+        return 0;
+    errno = fault.reason;
+    return 1;
+}
+
+int __wrap_open(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
+    va_end(rest);
+    if (fault_file() && fault.reason != 0)
+        return -1;
+    const int descriptor = __real_open(path, flags, mode);
+    if (descriptor >= 0)
+        atomic_fetch_add(&fault.live, 1);
+    return descriptor;
+}
+
+/* The descriptor is closed in any case, as in Linux. */
+int __wrap_close(int descriptor) {
+    const int reason = fault_file() ? fault.reason : 0;
+    const int failed = __real_close(descriptor);
+    atomic_fetch_sub(&fault.live, 1);
+    if (reason == 0)
+        return failed;
+    errno = reason;
+    return -1;
+}
+
+ssize_t __wrap_write(int descriptor, const void *bytes, size_t size) {
+    if (!fault_file())
+        return __real_write(descriptor, bytes, size);
+    return fault.reason != 0 ? -1 : __real_write(descriptor, bytes, (size + 1) / 2);
+}
+
+int __wrap_rename(const char *from, const char *to) {
+    return fault_file() && fault.reason != 0 ? -1 : __real_rename(from, to);
+}
+
+static inline ssize_t fault_stream_read(void *cookie, char *bytes, size_t size) {
+    const int *descriptor = cookie;
+    if (!fault_file())
+        return read(*descriptor, bytes, size);
+    return fault.reason != 0 ? -1 : read(*descriptor, bytes, (size + 1) / 2);
+}
+
+static inline int fault_stream_close(void *cookie) {
+    const int failed = __real_close(*(int *)cookie);
+    atomic_fetch_sub(&fault.live, 1);
+    __real_free(cookie);
+    return failed;
+}
+
+/* A stream whose reads are counted. The library opens streams for reading only. */
+FILE *__wrap_fopen(const char *path, const char *mode) {
+    if (fault_file() && fault.reason != 0)
+        return NULL;
+    int *cookie = __real_malloc(sizeof *cookie);
+    *cookie = __real_open(path, O_RDONLY | O_CLOEXEC);
+    if (*cookie < 0) {
+        __real_free(cookie);
+        return NULL;
+    }
+    atomic_fetch_add(&fault.live, 1);
+    return fopencookie(
+        cookie, mode,
+        (cookie_io_functions_t){.read = fault_stream_read, .close = fault_stream_close});
+}
+
+#endif
