@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_CALLS = 32 };
+enum { MOST_CALLS = 20 };
 
 /* ---- Slots ---------------------------------------------------------------------------------- */
 
@@ -894,7 +894,7 @@ static const call_fn calls[] = {call_context,
                                 call_problem,
                                 call_print};
 
-enum { CALLS = sizeof calls / sizeof *calls, KNOWN_POINTS = 5 * 4 * 3 };
+enum { CALLS = sizeof calls / sizeof *calls, KNOWN_POINTS = 4 * 3 * 2 };
 
 /* The solutions of a fixed system, by a factor, a sweep and a Krylov method. */
 typedef struct known_bits {
@@ -911,7 +911,7 @@ static void solve_known(gsw_context *context, known_bits *bits) {
     *bits = (known_bits){0};
     gsw_random_vector(3, KNOWN_POINTS, b);
     (void)gsw_context_set_sum(context, NULL, NULL);
-    fuzz_check(gsw_problem_parse(context, "random:5:5x4x3", NULL, &problem) == GSW_SUCCESS);
+    fuzz_check(gsw_problem_parse(context, "random:5:4x3x2", NULL, &problem) == GSW_SUCCESS);
     const gsw_matrix *matrix = gsw_problem_matrix(problem);
     fuzz_check(gsw_factor_create(context, matrix, &options, &factor) == GSW_SUCCESS);
     fuzz_check(gsw_factor_solve(context, factor, 1, b, 0, bits->factor, 0) == GSW_SUCCESS);
