@@ -216,6 +216,8 @@ misuse solve - --rhs -
 says err "only one of FILE.mtx, --rhs and --x0 can be standard input"
 misuse solve poisson.mtx -x 3
 says err "unknown option '-x'"
+misuse solve poisson.mtx --help=3
+says err 'help takes no value'
 misuse solve poisson.mtx -o
 says err "-o needs a value"
 

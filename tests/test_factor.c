@@ -750,6 +750,36 @@ START_TEST(couplings_outside_the_stencil_are_refused) {
 }
 END_TEST
 
+/* Of each kind, with every row pointer in turn far outside the arrays on either side. */
+START_TEST(row_pointers_outside_the_arrays_are_refused) {
+    const gsw_grid grid = {4, 3, 2};
+    const oracle_layout layout = {.format = GSW_FORMAT_CSR, .part = GSW_FULL};
+    const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
+    oracle_matrix *arrays = oracle_random(&grid, oracle_stencil(2, NULL), 2, ORACLE_POSITIVE);
+    oracle_matrix *csr = oracle_convert(arrays, &layout);
+    int *row_ptr = (int *)csr->row_ptr;
+    gsw_context *context = oracle_context(2);
+    for (int row = 0; row <= csr->view.csr.rows; row++)
+        for (int side = 0; side < 2; side++) {
+            const int right = row_ptr[row];
+            gsw_factor *factor = NULL;
+            row_ptr[row] = side == 0 ? INT32_MIN : INT32_MAX;
+            const gsw_status status = gsw_factor_create(context, &csr->view, &options, &factor);
+            /* The sweeps' packing names the row alone. */
+            const int jacobi = options.kind == GSW_JACOBI;
+            ck_assert_int_eq(status, jacobi ? GSW_ERROR_INVALID_ARGUMENT : GSW_ERROR_NOT_A_GRID);
+            ck_assert_msg(
+                strstr(gsw_context_message(context), jacobi ? "row_ptr goes from" : "row ") != NULL,
+                "%s", gsw_context_message(context));
+            ck_assert_ptr_null(factor);
+            row_ptr[row] = right;
+        }
+    gsw_context_destroy(context);
+    oracle_free(csr);
+    oracle_free(arrays);
+}
+END_TEST
+
 START_TEST(a_bad_pivot_is_named_by_row_and_point) {
     const gsw_grid grid = {5, 4, 3};
     const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)_i};
@@ -925,6 +955,8 @@ int main(void) {
     tcase_add_test(tc, a_zero_divides_when_the_solve_runs);
     tc = add_case(suite, "arguments");
     tcase_add_loop_test(tc, couplings_outside_the_stencil_are_refused, GSW_ILU0,
+                        GSW_FACTOR_UPPER + 1);
+    tcase_add_loop_test(tc, row_pointers_outside_the_arrays_are_refused, GSW_ILU0,
                         GSW_FACTOR_UPPER + 1);
     tcase_add_loop_test(tc, a_bad_pivot_is_named_by_row_and_point, GSW_ILU0, GSW_JACOBI + 1);
     tcase_add_loop_test(tc, ic0_needs_a_symmetric_stencil, 0, stencils);

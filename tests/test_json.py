@@ -7,6 +7,7 @@
 import copy
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -288,6 +289,84 @@ def test_the_history_is_that_of_the_solve(outputs):
             assert residuals[-1] <= 1.01 * output["rtol"]
             both = output["auto"] is not None and output["auto"]["fallback"] is not None
             assert len(steps) == output["iterations"] + 1 + both
+
+
+RANDOM_RUNS = int(os.environ.get("GSW_RANDOM_RUNS", "40"))
+PROBLEMS = ("poisson", "anisotropic", "convection", "lognormal", "hpcg", "helmholtz19", "star13",
+            "box33", "random:3")
+NAMES = ("A.mtx", "a b.mtx", 'quote".mtx', "back\\slash.mtx", "tab\t.mtx", "é.mtx", b"\xff.mtx",
+         b"half\xc3.mtx", b"\xed\xa0\x80.mtx", b"\xf0\x9f\x98\x80.mtx", b"\xc0\xaf\xe2\x82.mtx")
+CHOICES = {
+    "solve": {"--method": ("cg", "bicgstab", "gmres", "richardson", "auto"),
+              "--precond": ("ilu0", "ic0", "dilu", "ssor", "jacobi", "none", "mg", "auto"),
+              "--rhs": ("ones", "random:1"), "--rtol": ("1e-3", "1e-8", "1e-30"),
+              "--max-iter": ("1", "7", "300"), "--norm": ("true", "preconditioned"),
+              "--nullspace": ("none", "constant"), "--restart": ("1", "5"), "--omega": ("0.5", "1.9"),
+              "--pivot-shift": ("1e-3",), "--factor-precision": ("f64", "f32"),
+              "--mg-precision": ("f64", "f32"), "--mg-cycle": ("V", "F", "W"),
+              "--mg-smoother": ("gs", "symgs", "ilu0", "jacobi", "chebyshev", "multicolor"),
+              "--mg-theta": ("0.1", "0.9"), "--out": ("x.mtx", "x.mtx.gz")},
+    "sptrsv": {"--part": ("lower", "upper"), "--algorithm": ("auto", "reference", "line", "pencil"),
+               "--rhs": ("random:2",), "--repeats": ("1", "3")},
+    "factor": {"--precond": ("ilu0", "ic0", "dilu"), "--factor-precision": ("f64", "f32")},
+    "detect": {},
+    "generate": {"--out": ("B.mtx", "B.mtx.gz")},
+}
+ALWAYS = {"sptrsv": ("--part",), "factor": ("--precond",), "generate": ("--out",)}
+FLAGS = {"solve": ("--mg-info",), "sptrsv": ("--transpose", "--unit-diagonal", "--no-check")}
+
+
+def random_command(pick):
+    """A command, its problem and its grid. The file of the problem is the last argument, or absent."""
+    command = pick.choice(("solve", "solve", "solve", "solve", "sptrsv", "factor", "detect", "generate"))
+    grid = [pick.randint(1, 12), pick.randint(1, 9), pick.choice((1, pick.randint(1, 7)))]
+    problem = f"{pick.choice(PROBLEMS)}:{'x'.join(map(str, grid))}"
+    words = [command]
+    for option, values in CHOICES[command].items():
+        if option in ALWAYS.get(command, ()) or pick.random() < 0.3:
+            words += [option, pick.choice(values)]
+    words += [flag for flag in FLAGS.get(command, ()) if pick.random() < 0.3]
+    if command == "factor":
+        words += ["--out-l", "L.mtx", "--out-u", "U.mtx"]
+    if command == "detect" or (command != "generate" and pick.random() < 0.4):
+        return [*words, pick.choice(NAMES)], problem, grid
+    return [*words, "--problem", problem], None, grid
+
+
+def refuse_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+@pytest.mark.parametrize("seed", range(RANDOM_RUNS))
+def test_random_commands_write_valid_json(tmp_path, seed):
+    """Whatever the options are: a documented exit code, and JSON by the schema or none with a reason."""
+    words, problem, grid = random_command(random.Random(seed))
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+
+    def call(*arguments):
+        return subprocess.run([BUILD / "gridsweep", *arguments], cwd=tmp_path, env=environment,
+                              capture_output=True, timeout=60, check=False)
+
+    if problem is not None:
+        made = call("generate", "--problem", problem, "--out", words[-1], "--quiet")
+        assert made.returncode == 0, made.stderr
+    if words[0] != "generate":
+        words += ["--backend", "cpu"]
+    done = call(*words, "--quiet", "--json", "result.json")
+    where = f"{words}: {done.returncode}: {done.stderr.decode(errors='replace')}"
+    assert done.returncode in (0, 1, 2, 3, 4), where
+    path = tmp_path / "result.json"
+    assert path.exists() or (done.returncode > 1 and done.stderr), where
+    if not path.exists():
+        return
+    output = json.loads(path.read_bytes().decode(), parse_constant=refuse_constant)
+    problems = [error.message for error in validator(words[0]).iter_errors(output)]
+    assert not problems, where + "\n" + "\n".join(problems)
+    assert output["command"] == words[0]
+    if problem is None:
+        assert output["grid"] == grid, where
+    if words[0] == "solve":
+        assert (output["status"] == "GSW_SUCCESS") == (done.returncode == 0), where
 
 
 def test_a_long_history_is_thinned(tmp_path):

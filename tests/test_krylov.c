@@ -395,6 +395,20 @@ START_TEST(gmres_singular_matrix_breaks_down) {
 }
 END_TEST
 
+/* A shift that maps the last of three points to nothing: the space ends with the third product. */
+START_TEST(gmres_singular_on_its_space) {
+    small s;
+    make_small(3, (const double[]){0, 1, 0, 0, 0, 1, 0, 0, 0}, &s);
+    const double b[3] = {0, 0, 1};
+    double x[3] = {0, 0, 0};
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(solve_gmres(context, &s.matrix, NULL, NULL, b, x, &result),
+                     GSW_ERROR_BREAKDOWN);
+    ck_assert_int_eq(result.converged, 0);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "projected matrix"));
+}
+END_TEST
+
 START_TEST(gmres_restart_costs_iterations) {
     model s = make_system("poisson:16x15x14");
     gsw_krylov_result full = {.size = sizeof full}, restarted = {.size = sizeof restarted};
@@ -826,6 +840,7 @@ static void add_tests(TCase *tc) {
     tcase_add_test(tc, gmres_needs_all_steps_on_a_cyclic_shift);
     tcase_add_test(tc, gmres_happy_breakdown);
     tcase_add_test(tc, gmres_singular_matrix_breaks_down);
+    tcase_add_test(tc, gmres_singular_on_its_space);
     tcase_add_test(tc, gmres_restart_costs_iterations);
     tcase_add_test(tc, cg_indefinite_matrix);
     tcase_add_test(tc, cg_vanishing_curvature);

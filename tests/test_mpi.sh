@@ -52,6 +52,14 @@ for precond in ilu0 ic0 dilu ssor jacobi; do
     once out "^$iterations\$"
 done
 
+# Where cg breaks down, bicgstab goes on in all processes.
+awk 'BEGIN {
+    print "%%MatrixMarket matrix coordinate real symmetric\n8 8 15"
+    for (i = 1; i <= 8; i++) { print i, i, 1; if (i > 1) print i, i - 1, -0.9 } }' >indefinite.mtx
+on 2 0 solve indefinite.mtx --precond none
+once out '^fallback .*none with bicgstab: cg: '
+once out '^converged in '
+
 on 4 0 solve --problem convection:16x15x14 --boxes 1x2x2 --json a.json
 once out '^choice .*ilu0 with bicgstab'
 once out '^processes .* 4, boxes 1 x 2 x 2'

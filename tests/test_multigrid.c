@@ -385,9 +385,40 @@ END_TEST
 
 /* ---- Cycles as operators ---- */
 
-static const gsw_smoother smoothers[] = {GSW_SMOOTHER_GS,     GSW_SMOOTHER_SYMGS,
-                                         GSW_SMOOTHER_ILU0,   GSW_SMOOTHER_ILU0_FINEST,
-                                         GSW_SMOOTHER_JACOBI, GSW_SMOOTHER_CHEBYSHEV};
+static const gsw_smoother smoothers[] = {
+    GSW_SMOOTHER_GS,     GSW_SMOOTHER_SYMGS,     GSW_SMOOTHER_ILU0,      GSW_SMOOTHER_ILU0_FINEST,
+    GSW_SMOOTHER_JACOBI, GSW_SMOOTHER_CHEBYSHEV, GSW_SMOOTHER_MULTICOLOR};
+
+/* Colours are swept in both directions where the matrix is not symmetric. */
+START_TEST(colours_precondition_what_is_not_symmetric) {
+    gsw_problem *problem;
+    gsw_operator *op;
+    gsw_preconditioner *M;
+    gsw_multigrid_level finest = {.size = sizeof finest};
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(gsw_problem_parse(context, "convection:24x23x22", NULL, &problem),
+                     GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const int64_t n = oracle_points(&m->grid);
+    double *b = doubles(n), *x = doubles(n);
+    gsw_random_vector(1, n, b);
+    memset(x, 0, (size_t)n * sizeof *x);
+    gsw_multigrid *mg =
+        make(context, m, (gsw_multigrid_options){.smoother = GSW_SMOOTHER_MULTICOLOR});
+    ck_assert_int_eq(gsw_multigrid_get_level(mg, 0, &finest), GSW_SUCCESS);
+    ck_assert_int_eq(finest.smoother, GSW_SMOOTHER_MULTICOLOR);
+    ck_assert_int_eq(gsw_operator_from_matrix(context, m, &op), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, mg, &M), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_bicgstab(context, op, M, NULL, b, x, &result), GSW_SUCCESS);
+    ck_assert_int_le(result.iterations, 10);
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    gsw_multigrid_destroy(mg);
+    free(x);
+    free(b);
+    gsw_problem_destroy(problem);
+}
+END_TEST
 
 /* x' M y = y' M x, and M is positive. */
 START_TEST(cycles_are_symmetric) {
@@ -882,6 +913,7 @@ int main(void) {
     suite_add_tcase(suite, levels);
     tcase_add_checked_fixture(cycles, open_context, close_context);
     tcase_set_timeout(cycles, 300);
+    tcase_add_test(cycles, colours_precondition_what_is_not_symmetric);
     tcase_add_loop_test(cycles, cycles_are_symmetric, 0, LENGTH(smoothers));
     tcase_add_loop_test(cycles, any_number_of_threads, 0, 6);
     tcase_add_loop_test(cycles, sweeps_are_gauss_seidel, 0, oracle_stencil_count());

@@ -161,6 +161,37 @@ START_TEST(divergence_and_stagnation_are_said) {
 }
 END_TEST
 
+/* y = 8 x; the call that `user` counts down to fails. */
+static gsw_status fails_in_the_end(void *user, gsw_context *where, const double *x, double *y) {
+    int *left = user;
+    if ((*left)-- == 0)
+        return gsw_context_fail(where, GSW_ERROR_BREAKDOWN, "the callback gave up");
+    for (int i = 0; i < 4; i++)
+        y[i] = 8 * x[i];
+    return GSW_SUCCESS;
+}
+
+/* The iteration diverges. The products after its end, which look for the reason, can fail, too. */
+START_TEST(stagnated_is_not_converged) {
+    const double b[4] = {1, 2, 3, 4};
+    gsw_operator *A;
+    int left, stagnated = 0;
+    ck_assert_int_eq(gsw_operator_from_callback(context, 4, fails_in_the_end, &left, &A),
+                     GSW_SUCCESS);
+    for (int calls = 0; calls < 30; calls++) {
+        double x[4] = {0};
+        gsw_krylov_result result = {.size = sizeof result};
+        left = calls;
+        const gsw_status status = gsw_richardson(context, A, NULL, NULL, b, x, &result);
+        ck_assert_int_eq(status, left < 0 ? GSW_ERROR_BREAKDOWN : GSW_ERROR_NOT_CONVERGED);
+        ck_assert_int_eq(result.stagnated, left >= 0);
+        stagnated += result.stagnated;
+    }
+    ck_assert_int_gt(stagnated, 0);
+    gsw_operator_destroy(A);
+}
+END_TEST
+
 START_TEST(null_spaces) {
     const hard_matrix m = {.grid = {32, 31, 30}, .z = 1};
     hard_arrays a = hard_make(context, &m);
@@ -241,6 +272,7 @@ int main(void) {
     tcase_add_loop_test(cases, multigrid_is_a_solver, 0, SOLVES);
     tcase_add_test(cases, symmetric_gauss_seidel);
     tcase_add_test(cases, divergence_and_stagnation_are_said);
+    tcase_add_test(cases, stagnated_is_not_converged);
     tcase_add_test(cases, null_spaces);
     tcase_add_test(cases, monitor_and_arguments);
     suite_add_tcase(suite, cases);

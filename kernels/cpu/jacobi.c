@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 #include "contract/backend.h"
+#include "contract/check.h"
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
@@ -15,28 +16,44 @@ static inline int useful_threads(const gsw_context *context, const gsw_factor *f
     return gsw_useful_threads(context, factor->points, GRAIN);
 }
 
-static double diagonal_at(const gsw_matrix *matrix, int64_t row) {
+/* The diagonal of a row in *d. Returns 0 where the row's pointers descend or leave the arrays. */
+static int find_diagonal(const gsw_matrix *matrix, int64_t row, double *d) {
+    *d = 0;
     if (matrix->format == GSW_FORMAT_STENCIL) {
         const void *values = matrix->array.values[matrix->stencil.center];
-        return values ? gsw_value_at(values, matrix->array.value_type, row) : 0;
+        if (values != NULL)
+            *d = gsw_value_at(values, matrix->array.value_type, row);
+        return 1;
     }
     const gsw_csr *csr = &matrix->csr;
+    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row);
+    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
+    if (!gsw_csr_pointers_fit(csr, row, begin, end))
+        return 0;
+    for (int64_t k = begin - csr->base; k < end - csr->base; k++)
+        if (gsw_index_at(csr->columns, csr->index_type, k) - csr->base == row) {
+            *d = gsw_value_at(csr->values, csr->value_type, k);
+            break;
+        }
+    return 1;
+}
+
+/* Refuses the first row whose pointers do not fit. */
+static gsw_status refuse_row(gsw_context *context, const gsw_csr *csr, int64_t row) {
     const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
-    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
-    for (int64_t k = begin; k < end; k++)
-        if (gsw_index_at(csr->columns, csr->index_type, k) - csr->base == row)
-            return gsw_value_at(csr->values, csr->value_type, k);
-    return 0;
+    return gsw_csr_refuse_row(context, csr, row, row > 0 ? begin : 0);
 }
 
 gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                void *reciprocal) {
     const double shift = factor->options.pivot_shift;
-    int64_t bad = INT64_MAX, shifted = 0;
-#pragma omp parallel for num_threads(useful_threads(context, factor)) reduction(min : bad)         \
+    int64_t broken = INT64_MAX, bad = INT64_MAX, shifted = 0;
+#pragma omp parallel for num_threads(useful_threads(context, factor)) reduction(min : broken, bad) \
     reduction(+ : shifted)
     for (int64_t row = 0; row < factor->points; row++) {
-        double d = diagonal_at(matrix, row);
+        double d;
+        if (!find_diagonal(matrix, row, &d) && row < broken)
+            broken = row;
         const double size = fabs(d);
         if (!(size >= DBL_MIN && size <= DBL_MAX)) {
             if (shift > 0) {
@@ -51,6 +68,8 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
         else
             ((double *)reciprocal)[row] = 1 / d;
     }
+    if (broken != INT64_MAX)
+        return refuse_row(context, &matrix->csr, broken);
     factor->info.first_bad_row = bad == INT64_MAX ? -1 : bad;
     factor->info.shifted_pivots = shifted;
     if (bad == INT64_MAX)

@@ -314,5 +314,7 @@ cleanup:
         run->context->ops->unreserve(run->context, run->work);
     run->work = NULL;
     result->iterations = run->iterations;
+    /* An operator can fail while the reason for a stagnation is sought. */
+    result->stagnated = result->stagnated && status == GSW_ERROR_NOT_CONVERGED;
     return status;
 }

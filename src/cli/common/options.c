@@ -472,8 +472,8 @@ static void make_getopt_tables(const cli_command *command, struct option *option
         if (option->letter != 0)
             letters += sprintf(letters, "%c%s", option->letter, option->argument ? ":" : "");
     }
-    options[count++] = (struct option){"help", no_argument, NULL, 'h'};
-    options[count++] = (struct option){"help-all", no_argument, NULL, 'H'};
+    options[count++] = (struct option){"help", no_argument, NULL, (int)OPT_HELP + 256};
+    options[count++] = (struct option){"help-all", no_argument, NULL, (int)OPT_HELP_ALL + 256};
     options[count] = (struct option){NULL, 0, NULL, 0};
 }
 
@@ -545,9 +545,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_options *op
     opterr = 0;
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
     while ((code = getopt_long(argc, argv, letters, known, NULL)) != -1) {
-        if (code == 'h' || code == 'H') {
+        if (code == 'h' || code == OPT_HELP + 256 || code == OPT_HELP_ALL + 256) {
             *help = true;
-            options->help_all = code == 'H';
+            options->help_all = code == OPT_HELP_ALL + 256;
             return CLI_OK;
         }
         const cli_option *option = option_of(command, code);

@@ -1,0 +1,59 @@
+"""The live line of `gridsweep solve` on a terminal.
+
+    GRIDSWEEP_BUILD=build python3 -m pytest tests/test_terminal.py
+"""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("GRIDSWEEP_BUILD", ROOT / "build")).resolve()
+SOLVE = "solve --problem poisson:160x160 --method cg --precond none --backend cpu --threads 1".split()
+
+
+def on_terminal(columns, *arguments, output=True):
+    """What a terminal of that width gets: both streams, or messages alone."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([BUILD / "gridsweep", *SOLVE, *arguments], stdin=subprocess.DEVNULL, stderr=theirs,
+                          stdout=theirs if output else subprocess.DEVNULL) as process:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # Linux: the other end is closed
+                part = b""
+            if not part:
+                break
+            text += part
+    os.close(ours)
+    assert process.returncode == 0, text
+    return text.decode()
+
+
+@pytest.mark.parametrize("columns", (2, 20, 40, 60, 80, 200))
+def test_the_line_fits(columns):
+    text = on_terminal(columns)
+    lines = [line for line in re.split(r"[\r\n]", text) if "e-" in line or "e+" in line]
+    assert "\r" in text and "converged in" in text
+    drawn = [line for line in lines if "rate" in line or re.match(r"\[[=> ]*\] ", line)]
+    assert all(len(line) < columns for line in drawn), drawn
+    if columns >= 80:
+        assert any("iteration" in line and "residual" in line and "left" in line for line in drawn), text
+
+
+def test_messages_alone_on_a_terminal():
+    assert "\r" in on_terminal(80, output=False)
+
+
+def test_quiet_draws_nothing():
+    assert on_terminal(80, "--quiet") == ""
