@@ -72,6 +72,12 @@ put_back() {
     done <stuck
 }
 
+# Without memory for multigrid the program chooses a factor: another solution of the same length.
+may_differ() { # may_differ WHAT ARGUMENTS
+    case $1,$2 in ENOMEM,*"--precond auto"*) ;; *) return 1 ;; esac
+    [ "$(ls -A to)" = "$(ls -A new)" ] && [ "$(wc -l <to/x.mtx)" -eq "$(wc -l <new/x.mtx)" ]
+}
+
 # judge KIND WHAT FAULT ARGUMENTS...: one run with a fault. Sets kind_wrong and the counts.
 judge() {
     kind=$1 what=$2 fault=$3
@@ -91,7 +97,8 @@ judge() {
     if [ $code -eq 0 ]; then
         served=$((served + 1))
         case $what in SIG*) complain "$fault: the signal is lost: $*" ;; esac
-        same_as new || complain "$fault: success, but not all new files: $(ls -A to): $*"
+        same_as new || may_differ "$what" "$*" ||
+            complain "$fault: success, but not all new files: $(ls -A to): $*"
     elif [ $code -eq $wanted ]; then
         refused=$((refused + 1))
         [ "$kind" != rename ] || put_back
