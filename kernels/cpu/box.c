@@ -10,6 +10,7 @@
  * boxes and any number of threads. */
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include "cpu/box.h"
 #include "cpu/kernels.h"
@@ -463,6 +464,7 @@ static void begin_edge(const gsw_box_edges *job, gsw_box_line line, int64_t begi
                        rows *r) {
     const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
+    memset(r, 0, offsetof(rows, t));
     r->place = place_of(job, line.y, line.z);
     for (int32_t e = 0; e < s->count; e++) {
         const gsw_offset o = s->offsets[e];
@@ -478,7 +480,7 @@ static void begin_edge(const gsw_box_edges *job, gsw_box_line line, int64_t begi
 static void eliminate_lead(const gsw_box_edges *job, const updates *list, gsw_box_line line) {
     const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
-    const places u = {NULL, job->upper};
+    const places u = {job->upper, job->upper};
     const int64_t at = f->n[0] * (line.y + f->n[1] * line.z);
     rows r;
     begin_edge(job, line, -f->low[2], 0, &r);
@@ -502,7 +504,7 @@ static void eliminate_lead(const gsw_box_edges *job, const updates *list, gsw_bo
 static void eliminate_trail(const gsw_box_edges *job, const updates *list, gsw_box_line line) {
     const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
-    const places u = {NULL, job->upper};
+    const places u = {job->upper, job->upper};
     const int64_t nz = f->n[2], z = nz - job->trail_planes;
     const double *reciprocal = job->upper[s->center];
     const int64_t at = f->n[0] * (line.y + f->n[1] * (line.z - z));

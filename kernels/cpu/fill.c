@@ -53,6 +53,8 @@ static void choose_taps(gsw_eliminate_job *job, const gsw_factor_options *option
         collect_taps(&job->taps[1], g, matrix, 1, upper_only);
         break;
     case GSW_FACTOR_LU:
+        if (!upper)
+            break;
         collect_taps(&job->taps[0], g, matrix, transpose, transpose ? upper_only : lower_only);
         collect_taps(&job->taps[1], g, upper, transpose,
                      transpose ? lower_diagonal : upper_diagonal);

@@ -76,6 +76,8 @@ static void load_lead(const filler *w) {
     for (int32_t e = 0; e < stencil->count; e++) {
         const gsw_offset o = stencil->offsets[e];
         double *to = w->edges.lead[e];
+        if (!to)
+            continue;
         if (!is_mirrored(w->f, e)) {
             copy_values(a, e, 0, lines * n[0], to);
             continue;
