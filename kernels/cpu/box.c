@@ -10,7 +10,6 @@
  * boxes and any number of threads. */
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 #include "cpu/box.h"
 #include "cpu/kernels.h"
@@ -464,7 +463,6 @@ static void begin_edge(const gsw_box_edges *job, gsw_box_line line, int64_t begi
                        rows *r) {
     const gsw_frame *f = job->frame;
     const gsw_stencil *s = job->stencil;
-    memset(r, 0, offsetof(rows, t));
     r->place = place_of(job, line.y, line.z);
     for (int32_t e = 0; e < s->count; e++) {
         const gsw_offset o = s->offsets[e];
@@ -473,6 +471,7 @@ static void begin_edge(const gsw_box_edges *job, gsw_box_line line, int64_t begi
         if (!line_exists(f, y, z))
             r->last[e] = r->first[e];
         r->own_first[e] = r->own_last[e] = r->first[e];
+        r->before[e] = r->number[e] = 0; /* not used: all neighbours count as after the line */
         r->after[e] = z >= begin && z < end ? place_of(job, y, z) + o.dx : 0;
     }
 }
@@ -489,7 +488,7 @@ static void eliminate_lead(const gsw_box_edges *job, const updates *list, gsw_bo
         r.end = smaller(f->n[0], begin + ROWS);
         for (int32_t e = 0; e < s->count; e++)
             load_entry(&r, e, r.first[e], r.last[e], job->lead[e] + at);
-        for (int32_t k = 0; k < s->center; k++)
+        for (int32_t k = 0; k < s->count && k < s->center; k++)
             if (line.z + s->offsets[k].dz < 0)
                 update_by(list, &u, &r, k);
         for (int32_t e = 0; e < s->count; e++) {
@@ -521,7 +520,7 @@ static void eliminate_trail(const gsw_box_edges *job, const updates *list, gsw_b
                        : near ? job->trail[e] + at
                               : NULL);
         }
-        for (int32_t k = 0; k < list->own_line; k++)
+        for (int32_t k = 0; k < s->count && k < list->own_line; k++)
             if (line.z + s->offsets[k].dz >= z)
                 update_by(list, &u, &r, k);
         for (int64_t x = r.begin; x < r.end; x++) {
