@@ -368,7 +368,7 @@ static void begin_rows(const gsw_box_eliminate *job, const updates *list, const 
         add_entry(r, e, r->first[e], r->own_first[e], from);
         add_entry(r, e, r->own_last[e], r->last[e], from);
     }
-    for (int32_t k = 0; k < s->center; k++) {
+    for (int32_t k = 0; k < s->count && k < s->center; k++) {
         double *to = job->a[k] + r->place;
         if (k < list->own_line)
             update_by(list, u, r, k);
