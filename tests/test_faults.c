@@ -486,14 +486,14 @@ static void broken_leak(outcome *o, int variant) {
 
 static void broken_bits(outcome *o, int variant) {
     (void)variant;
-    void *memory = malloc(8);
-    note_number(o, memory != NULL); /* goes on without memory */
+    void *volatile memory = malloc(8); /* compilers leave out what nobody uses */
+    note_number(o, memory != NULL);    /* goes on without memory */
     free(memory);
 }
 
 static void broken_message(outcome *o, int variant) {
     (void)variant;
-    void *memory = malloc(8);
+    void *volatile memory = malloc(8);
     o->status = memory != NULL ? GSW_SUCCESS : GSW_ERROR_OUT_OF_MEMORY;
     free(memory);
 }
@@ -501,7 +501,7 @@ static void broken_message(outcome *o, int variant) {
 static void broken_state(outcome *o, int variant) {
     static int spoilt;
     (void)variant;
-    void *memory = malloc(8);
+    void *volatile memory = malloc(8);
     if (memory == NULL) {
         o->status = gsw_context_fail(world.context, GSW_ERROR_OUT_OF_MEMORY, "no memory");
         spoilt++; /* and the next call suffers */
@@ -512,7 +512,8 @@ static void broken_state(outcome *o, int variant) {
 
 static void broken_output(outcome *o, int variant) {
     (void)variant;
-    void *output = untouched, *memory = malloc(8);
+    void *output = untouched;
+    void *volatile memory = malloc(8);
     MAKE(o, output,
          memory != NULL ? GSW_SUCCESS
                         : gsw_context_fail(world.context, GSW_ERROR_OUT_OF_MEMORY, "no memory"));
