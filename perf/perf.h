@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <gridsweep/gridsweep.h>
 
@@ -34,6 +35,15 @@ static inline int by_size(const void *a, const void *b) {
 static inline double median(double *values, int count) {
     qsort(values, (size_t)count, sizeof *values, by_size);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* The kind of factor of that name; ends the program where there is none. */
+static inline gsw_factor_kind kind_of(const char *name) {
+    for (int kind = GSW_ILU0; kind <= GSW_SSOR; kind++)
+        if (strcmp(name, gsw_factor_kind_name((gsw_factor_kind)kind)) == 0)
+            return (gsw_factor_kind)kind;
+    fprintf(stderr, PROGRAM ": unknown kind %s\n", name);
+    exit(EXIT_FAILURE);
 }
 
 #endif

@@ -143,14 +143,6 @@ static void measure(const char *name, gsw_factor_kind kind, const gsw_transport 
     free(x);
 }
 
-static gsw_factor_kind kind_of(const char *name) {
-    for (int kind = GSW_ILU0; kind <= GSW_SSOR; kind++)
-        if (strcmp(name, gsw_factor_kind_name((gsw_factor_kind)kind)) == 0)
-            return (gsw_factor_kind)kind;
-    fprintf(stderr, PROGRAM ": unknown kind %s\n", name);
-    exit(EXIT_FAILURE);
-}
-
 int main(int argc, char **argv) {
     gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CPU};
     gsw_factor_kind kind = GSW_ILU0;

@@ -278,14 +278,6 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
 /* ---- The program ------------------------------------------------------------------------------
  */
 
-static gsw_factor_kind kind_of(const char *name) {
-    for (int kind = GSW_ILU0; kind <= GSW_SSOR; kind++)
-        if (strcmp(name, gsw_factor_kind_name((gsw_factor_kind)kind)) == 0)
-            return (gsw_factor_kind)kind;
-    fprintf(stderr, PROGRAM ": unknown kind %s\n", name);
-    exit(EXIT_FAILURE);
-}
-
 static int method_of(const char *name) {
     return strcmp(name, "cg") == 0 ? (int)GSW_CG : strcmp(name, "none") == 0 ? -1 : GSW_BICGSTAB;
 }

@@ -237,10 +237,11 @@ static int change(const cli_options *options, box_job *job, const cli_next *next
         status = change_precond(
             options, job, next->method == GSW_CG ? (int)job->automatic.choice.kind : (int)GSW_ILU0);
     job->method = next->method;
-    if (status == GSW_SUCCESS && !(job->result.residual < 1))
+    if (status == GSW_SUCCESS && !(job->result.residual < 1)) {
         status = gsw_partition_distribute(job->boxes.partition, 0, job->all_x, job->boxes.x);
-    if (status == GSW_SUCCESS && !(job->result.residual < 1))
-        status = cli_boxes_push(&job->boxes);
+        if (status == GSW_SUCCESS)
+            status = cli_boxes_push(&job->boxes);
+    }
     if (status != GSW_SUCCESS)
         return report_status(options, job, status);
     cli_auto_fall_back(options, &job->automatic, cli_precond_name(job->kind), job->method, why);

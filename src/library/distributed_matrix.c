@@ -101,7 +101,8 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
     return gsw_operator_from_callback(p->context, a->points, multiply_slab, a, &a->op);
 }
 
-gsw_status gsw_distributed_matrix_move(gsw_distributed_matrix *a) {
+/* Brings the values of the block to the backend's memory, where that is another than the host's. */
+static gsw_status move_block(gsw_distributed_matrix *a) {
     gsw_context *context = a->partition->context;
     const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
     if (!context->ops->slab || !a->block)
@@ -120,7 +121,7 @@ gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix) {
     gsw_status status = own;
     if (status == GSW_SUCCESS && *matrix)
-        status = gsw_distributed_matrix_move(*matrix);
+        status = move_block(*matrix);
     status = gsw_partition_agree(p, status);
     if (status == GSW_SUCCESS && *matrix && p->context->ops->slab)
         status = gsw_partition_agree(

@@ -23,9 +23,6 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
                                         gsw_dtype type, const void *const *values,
                                         gsw_distributed_matrix **matrix);
 
-/* Brings the values of the block to the backend's memory. */
-gsw_status gsw_distributed_matrix_move(gsw_distributed_matrix *matrix);
-
 /* The end of a collective creation: all processes keep the matrix, or none. */
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix);
