@@ -6,7 +6,8 @@
  * KIND is open, read, write, close, rename, link, dup, access, flush, memory, or file: all of these
  * but memory. WHAT is ENOSPC, EIO, EINTR, EACCES, ENOMEM, SHORT (a read or write of half the
  * bytes), or a signal: SIGINT, SIGTERM, SIGHUP, which comes just before the call. Only calls from
- * the program, its library, zlib and cJSON count. Those of the loader, libc and OpenMP do not. */
+ * the program, its library, zlib and cJSON count, from main() on. Those of the loader, libc and
+ * OpenMP do not, nor those of the CUDA runtime as it is loaded. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,6 +49,7 @@ static const struct {
 static atomic_long counts[KINDS + 1]; /* the last one: of all kinds for files */
 static long fault_at;                 /* 0: none fails */
 static int fault_kind = -1, fault_on, fault_reason, fault_signal;
+static atomic_int main_has_begun;
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -92,6 +94,25 @@ __attribute__((destructor)) static void report(void) {
         (void)syscall(SYS_close, file);
 }
 
+#define NEXT(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_NEXT, #name))
+
+typedef int main_function(int, char **, char **);
+static main_function *real_main;
+
+static int counted_main(int argc, char **argv, char **environment) {
+    atomic_store(&main_has_begun, 1);
+    return real_main(argc, argv, environment);
+}
+
+/* What calls main() in glibc. */
+int __libc_start_main(main_function *start, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
+EXPORTED int __libc_start_main(main_function *start, int argc, char **argv, void (*init)(void),
+                               void (*fini)(void), void (*rtld_fini)(void), void *stack_end) {
+    real_main = start;
+    return NEXT(__libc_start_main)(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
 /* Whether the code at an address belongs to the program or its libraries for data. */
 static int is_ours(const void *caller) {
     Dl_info info;
@@ -109,7 +130,7 @@ static int is_hit(long number) {
 
 /* Counts a call, and says whether it fails. Then errno is set, to 0 for half the bytes. */
 static int fails(kind k, const void *caller) {
-    if (!is_ours(caller))
+    if (!atomic_load(&main_has_begun) || !is_ours(caller))
         return 0;
     const long number = atomic_fetch_add(&counts[k], 1) + 1;
     const long of_all = k != MEMORY ? atomic_fetch_add(&counts[KINDS], 1) + 1 : 0;
@@ -124,8 +145,7 @@ static int fails(kind k, const void *caller) {
     return 1;
 }
 
-#define CALLER     __builtin_return_address(0)
-#define NEXT(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_NEXT, #name))
+#define CALLER __builtin_return_address(0)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
