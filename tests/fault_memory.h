@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,41 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum fault_kind { FAULT_NONE, FAULT_MEMORY, FAULT_FILE } fault_kind;
-
-static struct {
-    fault_kind kind; /* what is counted and may fail */
-    int paused;
-    int from_then_on; /* all calls from number `at` on fail, not only that one */
-    long at;          /* 0: none fails */
-    int reason;       /* errno of a file's fault; 0: a write of half the bytes, once */
-    atomic_long calls, hits;
-    atomic_long live; /* allocations that were not freed, open files */
-} fault;
-
-static inline int fault_now(fault_kind kind) {
-    if (fault.kind != kind || fault.paused > 0)
-        return 0;
-    const long number = atomic_fetch_add(&fault.calls, 1) + 1;
-    if (fault.at == 0 || number < fault.at || (number > fault.at && !fault.from_then_on))
-        return 0;
-    atomic_fetch_add(&fault.hits, 1);
-    return 1;
-}
-
-static inline void fault_arm(fault_kind kind, long at, int from_then_on, int reason) {
-    fault.kind = kind;
-    fault.at = at;
-    fault.from_then_on = from_then_on;
-    fault.reason = reason;
-    fault.paused = 0;
-    atomic_store(&fault.calls, 0);
-    atomic_store(&fault.hits, 0);
-}
-
-static inline void fault_disarm(void) {
-    fault.kind = FAULT_NONE;
-}
+#include "fault_switch.h"
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
@@ -83,8 +50,10 @@ static inline int fault_no_memory(void) {
 }
 
 static inline void *fault_counted(void *memory) {
-    if (memory != NULL)
+    if (memory != NULL) {
         atomic_fetch_add(&fault.live, 1);
+        atomic_fetch_add(&fault.bytes, (long)malloc_usable_size(memory));
+    }
     return memory;
 }
 
@@ -99,8 +68,13 @@ void *__wrap_calloc(size_t count, size_t size) {
 void *__wrap_realloc(void *memory, size_t size) {
     if (fault_no_memory())
         return NULL;
-    return memory == NULL ? fault_counted(__real_realloc(NULL, size))
-                          : __real_realloc(memory, size);
+    const long before = memory == NULL ? 0 : (long)malloc_usable_size(memory);
+    void *moved = __real_realloc(memory, size);
+    if (moved == NULL)
+        return NULL;
+    atomic_fetch_add(&fault.live, memory == NULL);
+    atomic_fetch_add(&fault.bytes, (long)malloc_usable_size(moved) - before);
+    return moved;
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
@@ -121,8 +95,10 @@ char *__wrap_strdup(const char *text) {
 }
 
 void __wrap_free(void *memory) {
-    if (memory != NULL)
+    if (memory != NULL) {
         atomic_fetch_sub(&fault.live, 1);
+        atomic_fetch_sub(&fault.bytes, (long)malloc_usable_size(memory));
+    }
     __real_free(memory);
 }
 

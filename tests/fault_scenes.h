@@ -11,9 +11,11 @@
 
 #include "factor_cases.h"
 #include "fault_memory.h"
+#include "fault_outcome.h"
+#include "fault_spoil.h"
 #include "oracle.h"
 
-enum { FAULT_POINTS = 10 * 11 * 10, FAULT_SMALL = 5 * 4 * 3 };
+enum { FAULT_POINTS = 10 * 11 * 10 };
 
 /* What the scenes work on; made without faults. */
 static struct {
@@ -26,25 +28,6 @@ static struct {
     size_t text_size;
 } world;
 
-/* How a run of a scene has ended. */
-typedef struct outcome {
-    gsw_status status;
-    uint64_t hash;   /* of all that was noted */
-    int left;        /* a failed call left an output that it must not leave */
-    int substitute;  /* success, but in a documented other way, for lack of memory */
-    int had_message; /* after a failure */
-} outcome;
-
-static inline void note(outcome *o, const void *bytes, size_t size) {
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < size; i++)
-        o->hash = (o->hash ^ at[i]) * 1099511628211u;
-}
-
-static inline void note_number(outcome *o, int64_t number) {
-    note(o, &number, sizeof number);
-}
-
 static inline void note_csr(outcome *o, const gsw_csr *csr) {
     note_number(o, csr->rows);
     note_number(o, csr->nonzeros);
@@ -53,15 +36,7 @@ static inline void note_csr(outcome *o, const gsw_csr *csr) {
     note(o, csr->values, (size_t)csr->nonzeros * gsw_dtype_size(csr->value_type));
 }
 
-/* Ends the scene where the call failed. */
-#define STEP(o, call)                                                                              \
-    do {                                                                                           \
-        (o)->status = (call);                                                                      \
-        if ((o)->status != GSW_SUCCESS)                                                            \
-            goto end;                                                                              \
-    } while (0)
-
-/* The same for a solve, which may also end at its limit of iterations. Anything else is a mistake
+/* As STEP for a solve, which may also end at its limit of iterations. Anything else is a mistake
  * of the scene. */
 #define SOLVE(o, call)                                                                             \
     do {                                                                                           \
@@ -71,16 +46,6 @@ static inline void note_csr(outcome *o, const gsw_csr *csr) {
             break;                                                                                 \
         (o)->left += status_ != GSW_ERROR_OUT_OF_MEMORY;                                           \
         STEP((o), status_);                                                                        \
-    } while (0)
-
-/* The same for a call that creates: after a failure the output must be NULL. */
-#define MAKE(o, output, call)                                                                      \
-    do {                                                                                           \
-        (o)->status = (call);                                                                      \
-        if ((o)->status != GSW_SUCCESS) {                                                          \
-            (o)->left += (output) != NULL;                                                         \
-            goto end;                                                                              \
-        }                                                                                          \
     } while (0)
 
 /* Other errors than OUT_OF_MEMORY belong to the case: they are noted. */

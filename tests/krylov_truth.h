@@ -48,6 +48,19 @@ static inline long double truth_row(const gsw_matrix *matrix, int64_t row, const
     return sum;
 }
 
+/* Whether ||b - A x|| <= rtol ||b||. */
+static inline int truth_converged(const gsw_matrix *matrix, const double *b, const double *x,
+                                  double rtol) {
+    const int64_t n = matrix->grid.nx * matrix->grid.ny * matrix->grid.nz;
+    long double rest = 0, whole = 0, terms;
+    for (int64_t row = 0; row < n; row++) {
+        const long double r = b[row] - truth_row(matrix, row, x, &terms);
+        rest += r * r;
+        whole += (long double)b[row] * b[row];
+    }
+    return rest <= (long double)rtol * rtol * whole * 1.01L;
+}
+
 /* v -= its part along `null`, or along the constant vector where that is NULL. */
 static inline void truth_project(int64_t n, const double *null, long double *v) {
     long double along = 0, square = 0;

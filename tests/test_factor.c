@@ -7,132 +7,13 @@
 
 #include <check.h>
 
-#include "cpu/kernels.h"
-#include "cpu/reference.h"
 #include "contract/csr.h"
 #include "factor_cases.h"
+#include "factor_truth.h"
 #include "oracle.h"
 
 #define MOST_THREADS 3
 #define MOST_COLUMNS 8
-
-/* ---- the reference: M as one or two sweeps ---- */
-
-typedef struct sweep {
-    const gsw_matrix *matrix;
-    gsw_part part;
-    int transpose, unit_diagonal;
-} sweep;
-
-typedef struct expected {
-    oracle_matrix *lower, *upper;
-    sweep sweeps[2];
-    int count;
-} expected;
-
-static oracle_matrix *zero_arrays(const gsw_matrix *like) {
-    oracle_matrix *matrix =
-        oracle_random(&like->grid, &like->stencil, 1, ORACLE_POSITIVE); /* for its shape */
-    for (int32_t e = 0; e < like->stencil.count; e++)
-        oracle_fill(GSW_F64, matrix->arrays[e], oracle_points(&like->grid), 0);
-    return matrix;
-}
-
-/* The couplings of `matrix` at one offset, or at all, as fp64 arrays; zeros where it has none. */
-static void copy_entries(const gsw_matrix *matrix, int32_t first, int32_t last,
-                         oracle_matrix *arrays) {
-    for (int32_t e = first; e <= last; e++)
-        for (int64_t i = 0; i < oracle_points(&matrix->grid); i++)
-            gsw_reference_entry(matrix, i, e, (double *)arrays->arrays[e] + i);
-}
-
-static void set_sweep(expected *m, int which, const oracle_matrix *matrix, gsw_part part,
-                      int transpose, int unit_diagonal) {
-    m->sweeps[which] = (sweep){&matrix->view, part, transpose, unit_diagonal};
-    m->count = which + 1;
-}
-
-/* M of a kind, by the table in factor.h. `upper` is used by kind LU only. */
-static expected *expect(const gsw_factor_options *options, const gsw_matrix *matrix,
-                        const gsw_matrix *upper) {
-    static const gsw_stencil diagonal_only = {.count = 1};
-    const int32_t center = matrix->stencil.center, last = matrix->stencil.count - 1;
-    expected *m = calloc(1, sizeof *m);
-    ck_assert_ptr_nonnull(m);
-    m->lower = zero_arrays(matrix);
-    m->upper = zero_arrays(matrix);
-    double *const *l = (double *const *)m->lower->arrays, *const *u =
-                                                              (double *const *)m->upper->arrays;
-    set_sweep(m, 0, m->lower, GSW_LOWER, 0, options->kind == GSW_ILU0);
-    switch (options->kind) {
-    case GSW_ILU0:
-        ck_assert_int_eq(gsw_reference_ilu0(matrix, l, u), -1);
-        set_sweep(m, 1, m->upper, GSW_UPPER, 0, 0);
-        break;
-    case GSW_IC0:
-        ck_assert_int_eq(gsw_reference_ic0(matrix, l, u), -1);
-        set_sweep(m, 1, m->lower, GSW_LOWER, 1, 0);
-        break;
-    case GSW_DILU:
-        ck_assert_int_eq(gsw_reference_dilu(matrix, l, u), -1);
-        set_sweep(m, 1, m->upper, GSW_UPPER, 0, 1);
-        break;
-    case GSW_SSOR:
-        ck_assert_int_eq(gsw_reference_ssor(matrix, options->omega, l, u), -1);
-        set_sweep(m, 1, m->upper, GSW_UPPER, 0, 0);
-        break;
-    case GSW_JACOBI: /* the sweep of a matrix without couplings */
-        oracle_free(m->lower);
-        m->lower = oracle_random(&matrix->grid, &diagonal_only, 1, ORACLE_POSITIVE);
-        for (int64_t i = 0; i < oracle_points(&matrix->grid); i++)
-            gsw_reference_entry(matrix, i, center, (double *)m->lower->arrays[0] + i);
-        set_sweep(m, 0, m->lower, GSW_LOWER, 0, 0);
-        break;
-    case GSW_FACTOR_LOWER:
-        copy_entries(matrix, 0, center, m->lower);
-        set_sweep(m, 0, m->lower, GSW_LOWER, 0, options->unit_diagonal);
-        break;
-    case GSW_FACTOR_UPPER:
-        copy_entries(matrix, center, last, m->upper);
-        set_sweep(m, 0, m->upper, GSW_UPPER, 0, options->unit_diagonal);
-        break;
-    case GSW_FACTOR_LU:
-        copy_entries(matrix, 0, center, m->lower);
-        copy_entries(upper, center, last, m->upper);
-        set_sweep(m, 0, m->lower, GSW_LOWER, 0, 1);
-        set_sweep(m, 1, m->upper, GSW_UPPER, 0, options->unit_diagonal);
-        break;
-    }
-    if (options->transpose) {
-        const sweep first = m->sweeps[0];
-        m->sweeps[0] = m->sweeps[m->count - 1];
-        m->sweeps[m->count - 1] = first;
-        for (int k = 0; k < m->count; k++)
-            m->sweeps[k].transpose = !m->sweeps[k].transpose;
-    }
-    return m;
-}
-
-static void expected_free(expected *m) {
-    oracle_free(m->lower);
-    oracle_free(m->upper);
-    free(m);
-}
-
-static void expected_sweep(const expected *m, int which, const double *b, double *x) {
-    const sweep *s = &m->sweeps[which];
-    const gsw_sptrsv_options options = {.size = sizeof options,
-                                        .part = s->part,
-                                        .transpose = s->transpose,
-                                        .unit_diagonal = s->unit_diagonal};
-    ck_assert_int_eq(gsw_reference_sptrsv(NULL, s->matrix, &options, b, x), GSW_SUCCESS);
-}
-
-static void expected_solve(const expected *m, const double *b, double *x) {
-    expected_sweep(m, 0, b, x);
-    if (m->count == 2)
-        expected_sweep(m, 1, x, x);
-}
 
 /* ---- cases ---- */
 

@@ -13,35 +13,10 @@
 
 #include <check.h>
 
+#include "fault_campaign.h"
 #include "fault_memory.h"
 #include "fault_numbers.h"
 #include "fault_scenes.h"
-
-/* ---- Tables ---------------------------------------------------------------------------------- */
-
-/* What became of the faults of one kind. */
-typedef struct tally {
-    long injected, refused, served, substituted, wrong, leaked;
-} tally;
-
-static void print_head(const char *refused) {
-    printf("\n%-30s %8s %13s %8s %11s %6s %7s\n", "kind", "injected", refused, "served",
-           "substituted", "wrong", "leaked");
-}
-
-static void print_tally(const char *kind, const tally *t) {
-    printf("%-30s %8ld %13ld %8ld %11ld %6ld %7ld\n", kind, t->injected, t->refused, t->served,
-           t->substituted, t->wrong, t->leaked);
-}
-
-static void add_tally(tally *sum, const tally *t) {
-    sum->injected += t->injected;
-    sum->refused += t->refused;
-    sum->served += t->served;
-    sum->substituted += t->substituted;
-    sum->wrong += t->wrong;
-    sum->leaked += t->leaked;
-}
 
 /* ---- The world ------------------------------------------------------------------------------- */
 
@@ -128,14 +103,6 @@ static void close_world(void) {
 
 /* ---- Faults of memory ------------------------------------------------------------------------ */
 
-typedef struct scene {
-    const char *name;
-    void (*run)(outcome *o, int variant);
-    int variants;
-    int stride;   /* of the variants in a short run; 0: all */
-    int may_fail; /* some variants are refused without a fault, too */
-} scene;
-
 static const scene scenes[] = {
     {"context", scene_context, 3, 0, 0},
     {"problem", scene_problem, sizeof problems / sizeof *problems, 0, 1},
@@ -156,79 +123,12 @@ static const scene scenes[] = {
 };
 #define SCENES ((int)(sizeof scenes / sizeof scenes[0]))
 
-static outcome play(const scene *s, int variant) {
-    outcome o = {.hash = 14695981039346656037u, .had_message = -1};
-    (void)gsw_context_fail(world.context, GSW_SUCCESS, "");
-    s->run(&o, variant);
-    if (o.had_message < 0)
-        o.had_message = gsw_context_message(world.context)[0] != '\0';
-    return o;
-}
-
-static void complain(const scene *s, int variant, long at, const char *what, const outcome *o) {
-    static int complaints;
-    if (complaints++ < 40)
-        printf("  %s, variant %d, call %ld: %s (%s; %s)\n", s->name, variant, at, what,
-               gsw_status_name(o->status), gsw_context_message(world.context));
-}
-
-/* One run with a fault, and one without. `refusal`: the status that the fault may end in. */
-static void judge(const scene *s, int variant, const outcome *base, gsw_status refusal, tally *t) {
-    const long live = atomic_load(&fault.live), at = fault.at;
-    const outcome o = play(s, variant);
-    const fault_kind kind = fault.kind;
-    fault_disarm();
-    t->injected += atomic_load(&fault.hits) > 0;
-    const char *wrong = NULL;
-    if (o.left > 0)
-        wrong = "an output is left";
-    else if (o.status == refusal && !o.had_message)
-        wrong = "no message";
-    else if (o.status == refusal)
-        t->refused++;
-    else if (o.status == base->status && o.hash == base->hash)
-        t->served++;
-    else if (o.status == GSW_SUCCESS && o.substitute)
-        t->substituted++;
-    else
-        wrong = o.status == GSW_SUCCESS ? "other bits" : "another status";
-    if (wrong != NULL) {
-        t->wrong++;
-        complain(s, variant, at, wrong, &o);
-    }
-    if (atomic_load(&fault.live) != live) {
-        t->leaked++;
-        complain(s, variant, at, "a leak", &o);
-        atomic_store(&fault.live, live);
-    }
-    const outcome again = play(s, variant);
-    if (again.status != base->status || again.hash != base->hash) {
-        t->wrong++;
-        complain(s, variant, at, "the next run has other bits", &again);
-    }
-    fault.kind = kind;
-}
-
-/* All faults of one scene. */
-static void campaign(const scene *s, int stride, tally *t) {
-    for (int variant = 0; variant < s->variants; variant += stride) {
-        const outcome first = play(s, variant);
-        fault_arm(FAULT_MEMORY, 0, 0, 0);
-        const outcome base = play(s, variant);
-        const long calls = atomic_load(&fault.calls);
-        fault_disarm();
-        if (first.hash != base.hash || first.status != base.status || base.left > 0 ||
-            (base.status != GSW_SUCCESS && !s->may_fail)) {
-            t->wrong++;
-            complain(s, variant, 0, "two runs differ, or are not what they should be", &base);
-        }
-        for (long n = 1; n <= calls; n++)
-            for (int on = 0; on < 2; on++) {
-                fault_arm(FAULT_MEMORY, n, on, 0);
-                judge(s, variant, &base, GSW_ERROR_OUT_OF_MEMORY, t);
-                fault_disarm();
-            }
-    }
+/* The scenes of test_faults.c work with the same context. */
+static campaign in_world(fault_kind kind) {
+    return (campaign){.context = world.context,
+                      .kind = kind,
+                      .refusals = MAY(GSW_ERROR_OUT_OF_MEMORY),
+                      .live = &fault.live};
 }
 
 static long wanted_faults(void) {
@@ -241,9 +141,10 @@ START_TEST(memory_fails) {
     open_world();
     print_head("out of memory");
     for (int i = 0; i < SCENES; i++) {
+        const campaign c = in_world(FAULT_MEMORY);
         tally t = {0};
-        campaign(&scenes[i], scenes[i].stride > 0 && wanted_faults() == 0 ? scenes[i].stride : 1,
-                 &t);
+        run_campaign(&c, &scenes[i],
+                     scenes[i].stride > 0 && wanted_faults() == 0 ? scenes[i].stride : 1, &t);
         print_tally(scenes[i].name, &t);
         add_tally(&sum, &t);
     }
@@ -293,7 +194,8 @@ static void file_fault(const scene *s, int variant, const outcome *base, uint64_
     const uint64_t old = file_hash();
     const long live = atomic_load(&fault.live), at = fault.at;
     fault.paused = 0;
-    const outcome o = play(s, variant);
+    const campaign c = in_world(FAULT_FILE);
+    const outcome o = play(&c, s, variant);
     fault.paused = 1;
     t->injected += atomic_load(&fault.hits) > 0;
     const int named = strstr(gsw_context_message(world.context), folder) != NULL;
@@ -314,11 +216,11 @@ static void file_fault(const scene *s, int variant, const outcome *base, uint64_
         wrong = "a temporary file is left";
     if (wrong != NULL) {
         t->wrong++;
-        complain(s, variant, at, wrong, &o);
+        complain(&c, s, variant, at, wrong, &o);
     }
     if (atomic_load(&fault.live) != live) {
         t->leaked++;
-        complain(s, variant, at, "a leak", &o);
+        complain(&c, s, variant, at, "a leak", &o);
         atomic_store(&fault.live, live);
     }
 }
@@ -328,7 +230,8 @@ static void file_campaign(int reason, tally *t) {
     for (int variant = 0; variant < files.variants; variant++) {
         write_old();
         fault_arm(FAULT_FILE, 0, 0, reason);
-        const outcome base = play(&files, variant);
+        const campaign c = in_world(FAULT_FILE);
+        const outcome base = play(&c, &files, variant);
         const long calls = atomic_load(&fault.calls);
         fault_disarm();
         ck_assert_int_eq(base.status, GSW_SUCCESS);
@@ -414,6 +317,7 @@ static void number_trial(number_fault what, tally *sum) {
     const long live = atomic_load(&fault.live);
     const outcome o = try_numbers(call, &t);
     const scene s = {.name = number_calls[call].name};
+    const campaign c = in_world(FAULT_NONE);
     unsigned allowed = number_calls[call].statuses;
     if (what > NUMBER_GUESS) { /* a diagonal that is gone is a zero one */
         allowed = IN_STRUCTURE | (allowed & MAY(GSW_ERROR_ZERO_PIVOT)) |
@@ -434,7 +338,7 @@ static void number_trial(number_fault what, tally *sum) {
         sum->refused++;
     if (atomic_load(&fault.live) != live) {
         sum->leaked++;
-        complain(&s, variant, (long)seed, "a leak", &o);
+        complain(&c, &s, variant, (long)seed, "a leak", &o);
     }
     oracle_free(m);
     if (wrong == NULL && !still_right(call, layout, variant))
@@ -442,7 +346,7 @@ static void number_trial(number_fault what, tally *sum) {
     if (wrong != NULL) {
         sum->wrong++;
         printf("  %s, layout %d\n", number_fault_names[what], layout);
-        complain(&s, variant, (long)seed, wrong, &o);
+        complain(&c, &s, variant, (long)seed, wrong, &o);
     }
 }
 
@@ -531,8 +435,9 @@ START_TEST(broken_copies_are_found) {
     print_head("out of memory");
     printf("These copies are broken on purpose:\n");
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        const campaign c = in_world(FAULT_MEMORY);
         tally t = {0};
-        campaign(&broken[i], 1, &t);
+        run_campaign(&c, &broken[i], 1, &t);
         print_tally(broken[i].name, &t);
         ck_assert_msg(t.wrong + t.leaked > 0, "%s: not found", broken[i].name);
     }
