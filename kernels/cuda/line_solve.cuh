@@ -58,6 +58,7 @@ __device__ void leave(const line_plan &plan) {
     __threadfence();
     if (atomicAdd(&plan.state->finished, 1u) != gridDim.x - 1)
         return;
+    __threadfence();
     plan.state->base += (int64_t)plan.nx + 1;
     plan.state->ticket = 0;
     plan.state->finished = 0;
