@@ -18,6 +18,7 @@ typedef struct system_of_test {
     int32_t shape[3];
     double wait_limit;
     int repeats, check_product, solve, from_csr, f32;
+    int strays; /* process 1 calls another function than the others */
     gsw_method method;
     const double *b;
     /* Results. */
@@ -136,6 +137,8 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
         copy_box(g, &p->box, s->product, p->x, 0);
     }
     TRY(gsw_distributed_factor_create(p->matrix, &s->factor, &p->factor));
+    if (s->strays && rank->rank == 1)
+        return gsw_distributed_factor_refactor(p->factor);
     gsw_preconditioner *M = gsw_distributed_factor_preconditioner(p->factor);
     for (int64_t i = 0; i < p->points; i++)
         p->x[i] = NAN;
@@ -495,6 +498,30 @@ START_TEST(a_silent_process_ends_the_others) {
 }
 END_TEST
 
+/* As after an error that one process alone has seen. */
+START_TEST(a_process_that_calls_another_function_ends_all) {
+    const gsw_grid g = {9, 7, 8};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
+    system_of_test s = {.matrix = matrix,
+                        .factor = {.size = sizeof s.factor, .kind = GSW_JACOBI},
+                        .method = GSW_BICGSTAB,
+                        .solve = 1,
+                        .strays = 1,
+                        .wait_limit = 5,
+                        .b = b,
+                        .x = x};
+    hub_run(3, 0, -1, body, &s);
+    for (int r = 0; r < 3; r++) {
+        ck_assert_msg(s.status[r] == GSW_ERROR_COMMUNICATION, "%d: %s", r, s.message[r]);
+        ck_assert_ptr_nonnull(strstr(s.message[r], "another function"));
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
 START_TEST(a_bad_pivot_is_reported_by_all) {
     const gsw_grid g = {9, 7, 8};
     oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
@@ -533,6 +560,7 @@ int main(void) {
     tcase_add_loop_test(tc, overlaps_reach_across_boxes, 0, 2);
     tcase_add_loop_test(tc, late_messages_change_nothing, 0, 6);
     tcase_add_test(tc, a_silent_process_ends_the_others);
+    tcase_add_test(tc, a_process_that_calls_another_function_ends_all);
     tcase_add_test(tc, a_bad_pivot_is_reported_by_all);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -70,15 +70,17 @@ typedef struct gsw_krylov_state {
     double offender;          /* and its value */
     int32_t deferred; /* a pass leaves its products in `sums` and does no step: the host adds those
                          of other processes first, and then does the step */
-    double sums[3];
+    double sums[3],
+        rest[3]; /* a sum is sums[d] + rest[d], where a backend adds so precisely that
+                    rounding does not depend on how a vector is cut; else rest[d] is 0 */
 } gsw_krylov_state;
 
 /* The state before the first norm is checked. That check completes iteration `iterations`: 0, or
  * the last one if a method begins again from its x. */
 GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
                                          int64_t max_iterations, int32_t deferred) {
-    gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0},      0,  0,
-                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0, deferred, {0}};
+    gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0},      0,   0,
+                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0, deferred, {0}, {0}};
     s.coefficient[GSW_ONE] = s.coefficient[GSW_NARROW] = s.coefficient[GSW_WIDEN] = 1;
     return s;
 }
@@ -337,14 +339,20 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     }
 }
 
-/* What ends a pass: its step, or `count` sums for a step that is deferred. */
-GSW_HD void gsw_krylov_end_pass(gsw_krylov_state *s, gsw_pass pass, const double *sum, int count) {
-    if (!s->deferred) {
-        gsw_krylov_step(s, pass, sum);
-        return;
+/* A sum of two parts, rounded. A rest that comes from an infinite sum means nothing. */
+GSW_HD double gsw_rounded_sum(double sum, double rest) {
+    return sum - sum == 0 ? sum + rest : sum;
+}
+
+/* What ends a pass: its step, or `count` sums for a step that is deferred. `rest` may be NULL. */
+GSW_HD void gsw_krylov_end_pass(gsw_krylov_state *s, gsw_pass pass, const double *sum,
+                                const double *rest, int count) {
+    for (int d = 0; d < count; d++) {
+        s->rest[d] = rest && sum[d] - sum[d] == 0 ? rest[d] : 0;
+        s->sums[d] = s->deferred ? sum[d] : gsw_rounded_sum(sum[d], s->rest[d]);
     }
-    for (int d = 0; d < count; d++)
-        s->sums[d] = sum[d];
+    if (!s->deferred)
+        gsw_krylov_step(s, pass, s->sums);
 }
 
 /* ---- Signs at random ---- */

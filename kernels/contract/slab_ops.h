@@ -37,7 +37,8 @@ typedef struct gsw_slab_couple {
     gsw_dtype type;
     const double *ghosts[2]; /* below: its last planes; above: its first planes; NULL: none */
     int64_t planes[2];       /* of them */
-    double *y;               /* of the slab */
+    const double *x;         /* of the slab */
+    double *y;
 } gsw_slab_couple;
 
 typedef struct gsw_slab_ops {
@@ -61,7 +62,7 @@ typedef struct gsw_slab_ops {
     gsw_status (*await)(gsw_context *context, const uint64_t *counter, uint64_t least,
                         double limit);
 
-    /* y += the couplings to the ghosts. */
+    /* y = A x in the rows that are coupled to ghosts, added up as on one process. */
     gsw_status (*couple)(gsw_context *context, const gsw_slab_couple *job);
 
     /* For a factor with ghost planes. Bytes of the inbox of sweep `which` and of the outbox; 0:

@@ -172,7 +172,7 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
         pass.product[d].y_f32 = right < narrow ? NULL : vectors[right];
     }
     kernels_of(context)->pass(gsw_useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
-    gsw_krylov_end_pass(state, which, sums, shape->products);
+    gsw_krylov_end_pass(state, which, sums, NULL, shape->products);
     return GSW_SUCCESS;
 }
 

@@ -198,7 +198,7 @@ gsw_status allocate_scratch(gsw_context *context, gsw_cuda *cuda) {
                            "allocating the result of sums"));
     GSW_TRY(gsw_cuda_check(context,
                            cudaMalloc(reinterpret_cast<void **>(&cuda->partial),
-                                      GSW_CUDA_SUMS * GSW_CUDA_PARTIALS * sizeof *cuda->partial),
+                                      GSW_CUDA_PARTIAL_VALUES * sizeof *cuda->partial),
                            "allocating partial sums"));
     GSW_TRY(gsw_cuda_check(context,
                            cudaMalloc(reinterpret_cast<void **>(&cuda->done), sizeof *cuda->done),

@@ -94,62 +94,82 @@ __global__ void await_count(const uint64_t *counter, uint64_t least, int64_t lim
     }
 }
 
-/* The couplings of a slab to one side. Passed by value. */
+/* The rows of a slab that are coupled to ghosts. Passed by value. */
 struct couple_plan {
-    int64_t nx, ny, first, rows; /* rows: planes that have such couplings, z = first .. */
-    int64_t from;                /* z of the first ghost plane */
-    int64_t planes;              /* ghosts */
-    const double *ghosts;
+    int64_t nx, ny, nz;
+    int64_t first, rows;     /* planes 0 .. first - 1 and those from nz - rows + first on */
+    const double *ghosts[2]; /* NULL: none */
+    int64_t planes[2];
+    const double *x;
     double *y;
     int32_t count;
     gsw_offset offset[GSW_STENCIL_MAX];
     const void *values[GSW_STENCIL_MAX];
 };
 
-/* A thread per row. The terms are added in the order of the offsets. */
+/* x at a point of the slab or of its ghosts; false: there is none. */
+__device__ __forceinline__ bool value_at(const couple_plan &plan, int64_t x, int64_t y, int64_t z,
+                                         double *value) {
+    const int64_t of_plane = x + plan.nx * y, plane = plan.nx * plan.ny;
+    const bool below = z < 0, above = z >= plan.nz;
+    const int64_t at = below ? z + plan.planes[0] : above ? z - plan.nz : z;
+    const double *from = below ? plan.ghosts[0] : above ? plan.ghosts[1] : plan.x;
+    if (x < 0 || x >= plan.nx || y < 0 || y >= plan.ny || !from || at < 0 ||
+        (above && at >= plan.planes[1]))
+        return false;
+    *value = from[of_plane + plane * at];
+    return true;
+}
+
+/* A thread per row. The terms are added in the order of the offsets, as spmv.cu does. */
 template <typename Value>
-__global__ void __launch_bounds__(256) add_couplings(const __grid_constant__ couple_plan plan) {
+__global__ void __launch_bounds__(256) multiply_border(const __grid_constant__ couple_plan plan) {
     const int64_t plane = plan.nx * plan.ny;
     const int64_t i = (int64_t)blockIdx.x * 256 + threadIdx.x;
     if (i >= plane * plan.rows)
         return;
-    const int64_t x = i % plan.nx, y = i / plan.nx % plan.ny, z = plan.first + i / plane;
+    const int64_t x = i % plan.nx, y = i / plan.nx % plan.ny, k = i / plane;
+    const int64_t z = k < plan.first ? k : plan.nz - plan.rows + k;
     const int64_t row = x + plan.nx * y + plane * z;
-    double sum = plan.y[row];
+    double sum = 0;
     for (int32_t e = 0; e < plan.count; e++) {
         const gsw_offset o = plan.offset[e];
-        const int64_t at = z + o.dz - plan.from;
-        const bool exists = x + o.dx >= 0 && x + o.dx < plan.nx && y + o.dy >= 0 &&
-                            y + o.dy < plan.ny && at >= 0 && at < plan.planes;
-        if (exists)
-            sum = fma((double)static_cast<const Value *>(plan.values[e])[row],
-                      plan.ghosts[x + o.dx + plan.nx * (y + o.dy) + plane * at], sum);
+        double neighbour;
+        if (value_at(plan, x + o.dx, y + o.dy, z + o.dz, &neighbour))
+            sum = fma((double)static_cast<const Value *>(plan.values[e])[row], neighbour, sum);
     }
     plan.y[row] = sum;
 }
 
-/* Plans the couplings to one side; false: there are none. */
-bool plan_couplings(const gsw_slab_couple *job, int side, couple_plan *plan) {
-    int64_t reach = 0;
+/* Plans the rows; false: there are none. */
+bool plan_border(const gsw_slab_couple *job, couple_plan *plan) {
+    int64_t reach[2] = {0, 0};
     *plan = {};
-    for (int32_t e = 0; e < job->stencil->count && job->ghosts[side]; e++) {
+    for (int32_t e = 0; e < job->stencil->count; e++) {
         const gsw_offset o = job->stencil->offsets[e];
-        const int64_t away = side == GSW_BELOW ? -o.dz : o.dz;
-        if (away <= 0 || !job->values[e])
+        if (!job->values[e])
             continue;
         plan->offset[plan->count] = o;
         plan->values[plan->count++] = job->values[e];
-        reach = away > reach ? away : reach;
+        if (job->ghosts[GSW_BELOW] && -o.dz > reach[GSW_BELOW])
+            reach[GSW_BELOW] = -o.dz;
+        if (job->ghosts[GSW_ABOVE] && o.dz > reach[GSW_ABOVE])
+            reach[GSW_ABOVE] = o.dz;
     }
     plan->nx = job->grid->nx;
     plan->ny = job->grid->ny;
-    plan->rows = reach < job->grid->nz ? reach : job->grid->nz;
-    plan->first = side == GSW_BELOW ? 0 : job->grid->nz - plan->rows;
-    plan->planes = job->planes[side];
-    plan->from = side == GSW_BELOW ? -plan->planes : job->grid->nz;
-    plan->ghosts = job->ghosts[side];
+    plan->nz = job->grid->nz;
+    plan->first = reach[GSW_BELOW] < plan->nz ? reach[GSW_BELOW] : plan->nz;
+    plan->rows = plan->first + reach[GSW_ABOVE];
+    if (plan->rows > plan->nz)
+        plan->rows = plan->nz;
+    for (int side = 0; side < 2; side++) {
+        plan->ghosts[side] = job->ghosts[side];
+        plan->planes[side] = job->planes[side];
+    }
+    plan->x = job->x;
     plan->y = job->y;
-    return plan->count > 0 && plan->planes > 0;
+    return plan->rows > 0;
 }
 
 /* ---- Borders ----------------------------------------------------------------------------------
@@ -249,18 +269,15 @@ gsw_status gsw_cuda_await_post(gsw_context *context, const uint64_t *counter, ui
 
 gsw_status gsw_cuda_couple(gsw_context *context, const gsw_slab_couple *job) {
     const cudaStream_t stream = gsw_cuda_of(context)->stream;
-    for (int side = 0; side < 2; side++) {
-        couple_plan plan;
-        if (!plan_couplings(job, side, &plan))
-            continue;
-        const unsigned blocks = (unsigned)gsw_ceil_div(plan.nx * plan.ny * plan.rows, 256);
-        if (job->type == GSW_F64)
-            add_couplings<double><<<blocks, 256, 0, stream>>>(plan);
-        else
-            add_couplings<float><<<blocks, 256, 0, stream>>>(plan);
-        GSW_TRY(gsw_cuda_check_launch(context, "the couplings to other slabs"));
-    }
-    return GSW_SUCCESS;
+    couple_plan plan;
+    if (!plan_border(job, &plan))
+        return GSW_SUCCESS;
+    const unsigned blocks = (unsigned)gsw_ceil_div(plan.nx * plan.ny * plan.rows, 256);
+    if (job->type == GSW_F64)
+        multiply_border<double><<<blocks, 256, 0, stream>>>(plan);
+    else
+        multiply_border<float><<<blocks, 256, 0, stream>>>(plan);
+    return gsw_cuda_check_launch(context, "the couplings to other slabs");
 }
 
 /* ---- Factors ----------------------------------------------------------------------------------

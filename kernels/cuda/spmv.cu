@@ -191,16 +191,16 @@ __global__ void __launch_bounds__(POINTS)
     take_turn();
     if (state->ended != GSW_END_NOT)
         return;
-    double sum[1] = {0};
+    twofold sum[1] = {};
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         added<double> own = {0};
         near_row<BATCH>(terms, row, x, own);
         y[row] = own.value;
-        sum[0] = fma(x[row], own.value, sum[0]);
+        add_product(sum[0], x[row], own.value);
     }
     if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
-        gsw_krylov_end_pass(state, pass, sum, 1);
+        end_pass(state, pass, sum);
 }
 
 /* r = b - A x, and x'x, r'r, t't for t = A S x. */

@@ -1,7 +1,12 @@
 /* sums.cuh: sums over a whole grid of blocks, whose bits depend only on the number of values.
  *
  * They are taken in two stages: each block leaves one partial sum, and the block that finishes last
- * adds them up in a fixed order and uses the sums. */
+ * adds them up in a fixed order and uses the sums.
+ *
+ * TWOFOLD SUMS carry what rounding loses in a second word, as in twice the working precision (Dot2
+ * of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005). Rounded at the end they are, nearly
+ * always, the double next to the true sum. So a vector that is cut in other pieces, or lies in
+ * several processes, has the same sum. They cost no time where memory is the limit. */
 #ifndef GSW_CUDA_SUMS_CUH
 #define GSW_CUDA_SUMS_CUH
 
@@ -11,6 +16,9 @@
  * the order of the additions, and the bits of the result, are the same on every device.
  * gsw_cuda.partial holds a value per block and sum. */
 enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
+
+/* Values of gsw_cuda.partial: the rests of twofold sums come after all sums. */
+enum { GSW_CUDA_PARTIAL_VALUES = 2 * GSW_CUDA_SUMS * GSW_CUDA_PARTIALS };
 
 namespace {
 
@@ -31,23 +39,79 @@ sum_scratch scratch_of(gsw_context *context) {
     return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
 }
 
+struct twofold {
+    double sum, rest;
+};
+
+__device__ __forceinline__ void add(double &to, double value) {
+    to += value;
+}
+
+/* Error-free: sum' + error = sum + value. */
+__device__ __forceinline__ void add(twofold &to, double value) {
+    const double sum = to.sum + value, part = sum - to.sum;
+    to.rest += (to.sum - (sum - part)) + (value - part);
+    to.sum = sum;
+}
+
+__device__ __forceinline__ void add(twofold &to, const twofold &value) {
+    add(to, value.sum);
+    to.rest += value.rest;
+}
+
+__device__ __forceinline__ void add_product(double &to, double x, double y) {
+    to = fma(x, y, to);
+}
+
+/* The product's own error goes to the rest. */
+__device__ __forceinline__ void add_product(twofold &to, double x, double y) {
+    const double product = __dmul_rn(x, y);
+    to.rest += fma(x, y, -product);
+    add(to, product);
+}
+
+__device__ __forceinline__ double from_lane(double value, int distance) {
+    return __shfl_down_sync(0xffffffffU, value, distance);
+}
+
+__device__ __forceinline__ twofold from_lane(const twofold &value, int distance) {
+    return {from_lane(value.sum, distance), from_lane(value.rest, distance)};
+}
+
+__device__ __forceinline__ void leave_partial(double *place, double value) {
+    *place = value;
+}
+
+__device__ __forceinline__ void leave_partial(double *place, const twofold &value) {
+    place[0] = value.sum;
+    place[GSW_CUDA_SUMS * GSW_CUDA_PARTIALS] = value.rest;
+}
+
+__device__ __forceinline__ void add_partial(double &to, const double *place) {
+    to += __ldcg(place);
+}
+
+__device__ __forceinline__ void add_partial(twofold &to, const double *place) {
+    add(to, twofold{__ldcg(place), __ldcg(place + GSW_CUDA_SUMS * GSW_CUDA_PARTIALS)});
+}
+
 /* Adds up each of the block's values, in all threads: a tree within each warp, then the warps in
  * order. A barrier must lie between two calls. */
-template <int count> __device__ void sum_of_block(double (&value)[count]) {
-    __shared__ double of_warp[count][SUM_THREADS / 32];
+template <typename Sum, int count> __device__ void sum_of_block(Sum (&value)[count]) {
+    __shared__ Sum of_warp[count][SUM_THREADS / 32];
 #pragma unroll
     for (int j = 0; j < count; j++) {
         for (int distance = 16; distance > 0; distance /= 2)
-            value[j] += __shfl_down_sync(0xffffffffU, value[j], distance);
+            add(value[j], from_lane(value[j], distance));
         if (threadIdx.x % 32 == 0)
             of_warp[j][threadIdx.x / 32] = value[j];
     }
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < count; j++) {
-        value[j] = 0;
+        value[j] = {};
         for (int warp = 0; warp < SUM_THREADS / 32; warp++)
-            value[j] += of_warp[j][warp];
+            add(value[j], of_warp[j][warp]);
     }
 }
 
@@ -55,14 +119,14 @@ template <int count> __device__ void sum_of_block(double (&value)[count]) {
  * the sums; all other blocks have finished their work then. Each block writes its partial sums,
  * fences, and counts itself. The block that counts last fences and reads all partial sums. No block
  * waits for another. */
-template <int count>
-__device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
+template <typename Sum, int count>
+__device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
     __shared__ bool last;
     sum_of_block(value);
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int j = 0; j < count; j++)
-            scratch.partial[j * sum_blocks_max(count) + blockIdx.x] = value[j];
+            leave_partial(&scratch.partial[j * sum_blocks_max(count) + blockIdx.x], value[j]);
         __threadfence();
         last = atomicAdd(scratch.done, 1U) == gridDim.x - 1;
         __threadfence();
@@ -72,15 +136,26 @@ __device__ bool sum_of_grid(const sum_scratch scratch, double (&value)[count]) {
         return false;
 #pragma unroll
     for (int j = 0; j < count; j++) {
-        value[j] = 0;
+        value[j] = {};
 #pragma unroll 8
         for (unsigned block = threadIdx.x; block < gridDim.x; block += SUM_THREADS)
-            value[j] += __ldcg(&scratch.partial[j * sum_blocks_max(count) + block]);
+            add_partial(value[j], &scratch.partial[j * sum_blocks_max(count) + block]);
     }
     sum_of_block(value);
     if (threadIdx.x == 0)
         *scratch.done = 0;
     return true;
+}
+
+/* Ends a pass with twofold sums: one thread calls it. */
+template <int count>
+__device__ void end_pass(gsw_krylov_state *state, gsw_pass pass, const twofold (&total)[count]) {
+    double sum[count], rest[count];
+    for (int j = 0; j < count; j++) {
+        sum[j] = total[j].sum;
+        rest[j] = total[j].rest;
+    }
+    gsw_krylov_end_pass(state, pass, sum, rest, count);
 }
 
 } // namespace

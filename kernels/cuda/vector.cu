@@ -68,20 +68,23 @@ __device__ void update(double a, const double (&from)[values], double b, double 
         to[k] = b == 0 ? __dmul_rn(a, from[k]) : fma(a, from[k], __dmul_rn(b, to[k]));
 }
 
-template <int values>
+template <typename Sum, int values>
 __device__ void add_products(const double (&x)[values], const double (&y)[values],
-                             double (&sum)[values]) {
+                             Sum (&sum)[values]) {
 #pragma unroll
     for (int k = 0; k < values; k++)
-        sum[k] = fma(x[k], y[k], sum[k]);
+        add_product(sum[k], x[k], y[k]);
 }
 
-__device__ double sum_of_thread(const double (&sum)[4]) {
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-__device__ double sum_of_thread(const double (&sum)[2]) {
-    return sum[0] + sum[1];
+/* A tree. */
+template <typename Sum, int values> __device__ Sum sum_of_thread(Sum (&sum)[values]) {
+#pragma unroll
+    for (int distance = 1; distance < values; distance *= 2) {
+#pragma unroll
+        for (int k = 0; k < values; k += 2 * distance)
+            add(sum[k], sum[k + distance]);
+    }
+    return sum[0];
 }
 
 /* ---- Elementwise ---- */
@@ -237,7 +240,7 @@ template <gsw_pass which> struct pass_segment {
         }
     }
 
-    template <int d = 0> __device__ void multiply_all(double (&sum)[sums][values]) const {
+    template <int d = 0> __device__ void multiply_all(twofold (&sum)[sums][values]) const {
         if constexpr (d < shape.products) {
             constexpr int left = shape.product[d].left, right = shape.product[d].right;
             add_products(held[left], held[right], sum[d]);
@@ -259,7 +262,8 @@ __global__ void __launch_bounds__(THREADS)
     constexpr int values = segment_type::values, sums = segment_type::sums;
     if (state->ended != GSW_END_NOT)
         return;
-    double coefficient[GSW_COEFFICIENTS], sum[sums][values] = {};
+    double coefficient[GSW_COEFFICIENTS];
+    twofold sum[sums][values] = {};
 #pragma unroll
     for (int c = 0; c < GSW_COEFFICIENTS; c++)
         coefficient[c] = c == GSW_ONE ? 1 : c == GSW_ZERO ? 0 : state->coefficient[c];
@@ -271,12 +275,12 @@ __global__ void __launch_bounds__(THREADS)
         own.multiply_all(sum);
     }
     if constexpr (segment_type::shape.products > 0) {
-        double total[sums];
+        twofold total[sums];
 #pragma unroll
         for (int d = 0; d < sums; d++)
             total[d] = sum_of_thread(sum[d]);
         if (sum_of_grid(scratch, total) && threadIdx.x == 0)
-            gsw_krylov_end_pass(state, which, total, sums);
+            end_pass(state, which, total);
     }
 }
 

@@ -44,6 +44,7 @@ static gsw_status multiply_slab(void *user, gsw_context *context, const double *
                            .values = a->values,
                            .type = a->local.array.value_type,
                            .planes = {a->slab.take[0], a->slab.take[1]},
+                           .x = x,
                            .y = y};
     GSW_TRY(gsw_slab_ghosts_begin(&a->slab, x));
     GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));

@@ -193,7 +193,17 @@ gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request) {
     return wait_for(p, other, request);
 }
 
-gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes) {
+/* What a gather brings of each process. After a failure processes may call different functions. All
+ * messages have the same size, so that MPI does not end the program then, and the kind shows it. */
+typedef struct wire {
+    int32_t kind; /* GATHER or AGREE */
+    int32_t bytes;
+    char payload[GSW_ANSWER];
+} wire;
+
+enum { GATHER, AGREE };
+
+static gsw_status gather_as(gsw_partition *p, int32_t kind, const void *own, size_t bytes) {
     void *request = NULL;
     if (p->finest->broken)
         return refuse_broken(p);
@@ -202,11 +212,29 @@ gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes)
         return GSW_SUCCESS;
     }
     /* The transfer must not outlive what it reads. */
-    char *mine = p->answers + (size_t)p->transport.processes * GSW_ANSWER;
-    memcpy(mine, own, bytes);
-    if (p->transport.gather(p->transport.user, mine, bytes, p->answers, &request) != 0)
+    wire mine = {.kind = kind, .bytes = (int32_t)bytes};
+    char *sent = p->answers + (size_t)p->transport.processes * sizeof mine;
+    memcpy(mine.payload, own, bytes);
+    memcpy(sent, &mine, sizeof mine);
+    if (p->transport.gather(p->transport.user, sent, sizeof mine, p->answers, &request) != 0)
         return fail_transfer(p, p->transport.rank);
-    return wait_for(p, -1, &request);
+    GSW_TRY(wait_for(p, -1, &request));
+    for (int process = 0; process < p->transport.processes; process++) {
+        memcpy(&mine, p->answers + (size_t)process * sizeof mine, sizeof mine);
+        if (mine.kind != kind || mine.bytes != (int32_t)bytes) {
+            p->finest->broken = 1;
+            return gsw_fail(p->context, GSW_ERROR_COMMUNICATION,
+                            "process %d calls another function than process %d, perhaps after an "
+                            "error",
+                            process, p->transport.rank);
+        }
+        memcpy(p->answers + (size_t)process * bytes, mine.payload, bytes);
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes) {
+    return gather_as(p, GATHER, own, bytes);
 }
 
 typedef struct answer {
@@ -221,7 +249,7 @@ gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own) {
     if (own != GSW_SUCCESS)
         snprintf(mine.message, sizeof mine.message, "%.*s", (int)sizeof mine.message - 1,
                  p->context->message);
-    const gsw_status gathered = gsw_partition_gather(p, &mine, sizeof mine);
+    const gsw_status gathered = gather_as(p, AGREE, &mine, sizeof mine);
     if (gathered != GSW_SUCCESS)
         return own != GSW_SUCCESS ? own : gathered;
     for (int process = 0; process < p->transport.processes; process++) {
@@ -252,6 +280,30 @@ static gsw_status sum_all(void *user, gsw_context *context, int count, double *v
             }
             values[done + i] = sum;
         }
+    }
+    return GSW_SUCCESS;
+}
+
+/* The same with what rounding would lose (krylov_passes.h). */
+static gsw_status sum_all_twofold(void *user, gsw_context *context, int count, double *sums,
+                                  const double *rests) {
+    enum { MOST = 3 };
+    gsw_partition *p = user;
+    double terms[2 * MOST];
+    (void)context;
+    memcpy(terms, sums, (size_t)count * sizeof *terms);
+    memcpy(terms + count, rests, (size_t)count * sizeof *terms);
+    GSW_TRY(gsw_partition_gather(p, terms, 2 * (size_t)count * sizeof *terms));
+    for (int i = 0; i < count; i++) {
+        double sum = 0, rest = 0;
+        for (int process = 0; process < p->transport.processes; process++) {
+            memcpy(terms, p->answers + (size_t)(2 * process * count) * sizeof *terms,
+                   2 * (size_t)count * sizeof *terms);
+            const double next = sum + terms[i], part = next - sum;
+            rest += ((sum - (next - part)) + (terms[i] - part)) + terms[count + i];
+            sum = next;
+        }
+        sums[i] = gsw_rounded_sum(sum, rest);
     }
     return GSW_SUCCESS;
 }
@@ -376,10 +428,10 @@ static gsw_status compare(gsw_partition *p) {
 
 static gsw_status open_answers(gsw_partition *p) {
     void *memory;
-    GSW_TRY(
-        gsw_alloc(p->context, (size_t)p->transport.processes + 1, GSW_ANSWER, "answers", &memory));
+    GSW_TRY(gsw_alloc(p->context, (size_t)p->transport.processes + 1, sizeof(wire), "answers",
+                      &memory));
     p->answers = memory;
-    memset(p->answers, 0, ((size_t)p->transport.processes + 1) * GSW_ANSWER);
+    memset(p->answers, 0, ((size_t)p->transport.processes + 1) * sizeof(wire));
     return GSW_SUCCESS;
 }
 
@@ -388,8 +440,10 @@ static gsw_status open_partition(gsw_partition *p, const gsw_partition_options *
     GSW_TRY(gsw_partition_agree(p, cut_grid(p, options)));
     GSW_TRY(compare(p));
     p->own = gsw_partition_box(p, p->transport.rank);
-    if (p->transport.processes > 1)
+    if (p->transport.processes > 1) {
         GSW_TRY(gsw_context_set_sum(p->context, sum_all, p));
+        p->context->sum_twofold = sum_all_twofold;
+    }
     return GSW_SUCCESS;
 }
 
