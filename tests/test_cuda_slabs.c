@@ -181,7 +181,8 @@ static const gsw_grid grids[] = {
     {24, 20, 32}, {33, 17, 41}, {70, 9, 36}, {5, 40, 50}, {12, 9, 128}};
 enum { GRIDS = sizeof grids / sizeof *grids };
 
-static void sweeps_are_those_of_one_process(int staged) {
+/* One case in `share`. */
+static void sweeps_are_those_of_one_process(int share) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_SSOR, GSW_FACTOR_LOWER,
                                             GSW_FACTOR_UPPER};
     for (int n = 0; n < oracle_stencil_count(); n++) {
@@ -190,8 +191,7 @@ static void sweeps_are_those_of_one_process(int staged) {
         for (int i = 0; i < GRIDS; i++) {
             const gsw_grid *g = &grids[i];
             const int64_t unit = gsw_stencil_known(n) ? 8 : 32;
-            if (g->nz < unit * processes || (unit == 32 && processes == 3) ||
-                (staged && (n + i) % 4 != 0))
+            if (g->nz < unit * processes || (unit == 32 && processes == 3) || (n + i) % share != 0)
                 continue;
             oracle_matrix *matrix =
                 oracle_random(g, stencil, (uint64_t)(n * 100 + i), ORACLE_POSITIVE);
@@ -271,9 +271,9 @@ static void solves_take_the_iterations_of_one_process(void) {
 }
 
 /* Each process waits at random before it calls. */
-static void many_applications_agree(int count) {
+static void many_applications_agree(const char *name, int count) {
     const gsw_grid g = {40, 24, 32};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 7, ORACLE_POSITIVE);
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named(name), 7, ORACLE_POSITIVE);
     vectors v = make_vectors(oracle_points(&g));
     slab s = {.context = context};
     unsigned seed = (unsigned)rank + 1;
@@ -288,7 +288,7 @@ static void many_applications_agree(int count) {
                 apply(&s, v.again) == GSW_SUCCESS &&
                 memcmp(v.x, v.again, (size_t)s.points * sizeof(double)) == 0;
     }
-    check(right, "repeated applications", "D3N7", &g, GSW_ILU0, count);
+    check(right, "repeated applications", name, &g, GSW_ILU0, count);
     close_slab(&s);
     free_vectors(&v);
     oracle_free(matrix);
@@ -305,30 +305,30 @@ static double seconds_now(void) {
 
 /* Pencils of the first process publish nothing: all solves end in time, with a status; the next
  * ones are right. */
-static void a_silent_pencil_ends_all(void) {
+static void a_silent_pencil_ends_all(const char *name) {
     const gsw_grid g = {40, 24, 32};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 7, ORACLE_POSITIVE);
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named(name), 7, ORACLE_POSITIVE);
     vectors v = make_vectors(oracle_points(&g));
     for (int silent = 1; silent >= 0; silent--) {
         slab s = {.context = context};
         const int right =
             open_slab(&s, transport, matrix, v.b, NULL, silent ? 1 : 20, 0) == GSW_SUCCESS &&
             make_factor(&s, GSW_ILU0, GSW_SCOPE_GLOBAL) == GSW_SUCCESS;
-        check(right, "set-up", "D3N7", &g, GSW_ILU0, silent);
+        check(right, "set-up", name, &g, GSW_ILU0, silent);
         if (silent && rank == 0)
             gsw_cuda_test_hooks(context, INT64_C(10000000000), 0, 0);
         const double begin = seconds_now();
         const int64_t iterations = right ? iterations_of(&s, GSW_BICGSTAB) : 0;
-        check(silent ? iterations == -1 : iterations > 0, "the end of a solve", "D3N7", &g,
-              GSW_ILU0, (double)iterations);
-        check(!silent || seconds_now() - begin < 30, "seconds", "D3N7", &g, GSW_ILU0,
+        check(silent ? iterations == -1 : iterations > 0, "the end of a solve", name, &g, GSW_ILU0,
+              (double)iterations);
+        check(!silent || seconds_now() - begin < 30, "seconds", name, &g, GSW_ILU0,
               seconds_now() - begin);
         gsw_cuda_test_hooks(context, INT64_C(10000000000), -1, 0);
         close_slab(&s);
         /* After a failure all begin again with a new transport. */
         gsw_mpi_transport_destroy(transport);
         check(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport) == GSW_SUCCESS,
-              "a new transport", "D3N7", &g, GSW_ILU0, silent);
+              "a new transport", name, &g, GSW_ILU0, silent);
     }
     free_vectors(&v);
     oracle_free(matrix);
@@ -388,6 +388,13 @@ static void finish_with(const char *what, double *begin) {
     *begin = seconds_now();
 }
 
+/* The same sweeps with a choice that the environment makes. */
+static void sweeps_with(const char *variable, const char *value) {
+    setenv(variable, value, 1);
+    sweeps_are_those_of_one_process(4);
+    unsetenv(variable);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -399,19 +406,25 @@ int main(int argc, char **argv) {
         return 77;
     }
     double begin = seconds_now();
-    sweeps_are_those_of_one_process(0);
+    sweeps_are_those_of_one_process(1);
     finish_with("sweeps", &begin);
     solves_take_the_iterations_of_one_process();
     finish_with("solves", &begin);
-    many_applications_agree(1000);
-    finish_with("a thousand applications", &begin);
+    /* Processes of one device take turns of milliseconds: each hand-over may wait for one. */
+    const int count = processes > gsw_device_count() ? 100 : 1000;
+    many_applications_agree("D3N7", count);
+    many_applications_agree("D3N27", count);
+    finish_with("repeated applications", &begin);
     what_cannot_be_cut_is_refused();
-    setenv("GSW_CUDA_STAGED", "1", 1);
-    sweeps_are_those_of_one_process(1);
-    unsetenv("GSW_CUDA_STAGED");
+    sweeps_with("GSW_CUDA_STAGED", "1");
     finish_with("staged", &begin);
-    if (processes > 1)
-        a_silent_pencil_ends_all();
+    sweeps_with("GSW_CUDA_DEAL", "0");
+    sweeps_with("GSW_CUDA_DEAL", "1");
+    finish_with("slabs, and all dealt", &begin);
+    if (processes > 1) {
+        a_silent_pencil_ends_all("D3N7");
+        a_silent_pencil_ends_all("D3N27");
+    }
     finish_with("faults", &begin);
     int all[2] = {checks, failures}, sum[2];
     MPI_Allreduce(all, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -32,6 +32,9 @@ struct gsw_factor {
     /* Planes of ghosts below and above (slab_ops.h): `grid` has them, too, but not `points`, and
      * not the vectors and arrays. */
     int64_t ghosts[2];
+
+    /* A dealt factor (slab_ops.h), which has no ghosts; NULL: it is not. */
+    const gsw_deal *deal;
 };
 
 /* The status of a factorisation, from factor->info.first_bad_row and the lowest row of the matrix

@@ -11,6 +11,14 @@
  * the inbox of the process after it, or memory of its own that is then staged. Between sweeps all
  * bytes of an inbox are 0xff; the sweep that reads it puts them back.
  *
+ * DEALT FACTORS. Where tiles are sheared, the sweep of a slab can begin only when a triangle of the
+ * slab before it is done. So the rows of tiles may be dealt out instead: row k belongs to process
+ * k mod P, whichever slab has its planes. A second packed factor, of the whole grid, holds the
+ * pencils of this process. Its values, inboxes and vectors lie in one window per process, which all
+ * others attach. The first sweep reads b and the last one writes x in the window of the process
+ * whose slab has the pencil's planes, or in the vectors of its own process. What passes from sweep
+ * to sweep stays with the process.
+ *
  * BORDERS. A factorisation reads the eliminated rows of the slab below. They are the border: bytes
  * that the process below has after its elimination, and that this one needs before its own. */
 #ifndef GSW_SLAB_OPS_H
@@ -28,6 +36,14 @@ typedef struct gsw_window_name {
 } gsw_window_name;
 
 enum { GSW_BELOW = 0, GSW_ABOVE = 1 };
+
+/* How a dealt factor is dealt. */
+enum { GSW_DEAL_MAX = 16 };
+typedef struct gsw_deal {
+    int32_t processes, rank;
+    int64_t begin[GSW_DEAL_MAX + 1]; /* first plane of each slab; then the number of planes */
+    void *window[GSW_DEAL_MAX];      /* as this process reaches them */
+} gsw_deal;
 
 /* The planes of ghosts next to a slab: z = -below .. -1 and nz .. nz + above - 1. */
 typedef struct gsw_slab_couple {
@@ -76,6 +92,25 @@ typedef struct gsw_slab_ops {
     void (*border_bytes)(const gsw_factor *factor, size_t *given, size_t *taken);
     gsw_status (*border_give)(gsw_context *context, const gsw_factor *factor, void *bytes);
     gsw_status (*border_take)(gsw_context *context, gsw_factor *factor, const void *bytes);
+
+    /* Dealt factors: factor->deal is set before factor_open. Whether dealing pays for the factor of
+     * a slab; the bytes of a process's window, whose first ones are a counter for each process. */
+    int (*deals)(const gsw_factor *slab);
+    size_t (*deal_bytes)(const gsw_factor *dealt, int process);
+
+    /* After all windows are known. */
+    void (*deal_connect)(gsw_factor *dealt, double limit);
+
+    /* Queued: copies the values of a slab's pencils to the processes that sweep them. */
+    gsw_status (*deal_fill)(gsw_context *context, const gsw_factor *slab, gsw_factor *dealt);
+
+    /* Queued: gives the planes of b that others sweep to the own window; sweep `which`; brings the
+     * planes of x that others have swept from the own window. All processes must have given before
+     * a sweep, and have swept before one takes. */
+    gsw_status (*deal_give)(gsw_context *context, const gsw_factor *dealt, const double *b);
+    gsw_status (*deal_sweep)(gsw_context *context, gsw_factor *dealt, int which, const double *b,
+                             double *x);
+    gsw_status (*deal_take)(gsw_context *context, const gsw_factor *dealt, double *x);
 } gsw_slab_ops;
 
 #endif

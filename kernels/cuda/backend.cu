@@ -7,6 +7,7 @@
 
 #include "cuda/backend.h"
 #include "cuda/context.cuh"
+#include "cuda/deal.cuh"
 #include "cuda/factor.cuh"
 #include "cuda/line.cuh"
 #include "cuda/multigrid.cuh"
@@ -443,6 +444,13 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .border_bytes = gsw_cuda_border_bytes,
         .border_give = entry<gsw_cuda_border_give>::call,
         .border_take = entry<gsw_cuda_border_take>::call,
+        .deals = gsw_cuda_deals,
+        .deal_bytes = gsw_cuda_deal_bytes,
+        .deal_connect = gsw_cuda_deal_connect,
+        .deal_fill = entry<gsw_cuda_deal_fill>::call,
+        .deal_give = entry<gsw_cuda_deal_give>::call,
+        .deal_sweep = entry<gsw_cuda_deal_sweep>::call,
+        .deal_take = entry<gsw_cuda_deal_take>::call,
     };
     static const gsw_backend_ops operations = {
         .open = open_context,

@@ -99,6 +99,23 @@ void number_remote(const gsw_factor *factor, const gsw_packed_view *view, gsw_pe
     }
 }
 
+/* The same for dealt pencils. Those of the rows next to row `k` may belong to other processes. */
+void number_dealt(const gsw_factor *factor, const gsw_packed_view *view, const int32_t *ticket,
+                  gsw_pencil *pencil, int32_t own) {
+    const gsw_tiles *t = &view->tiles;
+    const int upper = (int)view->upper;
+    for (int side = 1; side < 3; side++) {
+        const int64_t before = pencil->j - (side == 2), after = pencil->j + (side == 2);
+        const int64_t k = pencil->k;
+        if (gsw_tile_used(t, upper, before, k - 1) &&
+            gsw_dealt_to(view, factor->deal, k - 1) != factor->deal->rank)
+            pencil->before[side] = gsw_remote_before(ticket[(k - 1) * t->tiles_y + before]);
+        if (gsw_tile_used(t, upper, after, k + 1) &&
+            gsw_dealt_to(view, factor->deal, k + 1) != factor->deal->rank)
+            pencil->after[side] = view->pencils + own;
+    }
+}
+
 /* Pencils that the slab's neighbours share. */
 void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
     const gsw_tiles *t = &view->tiles;
@@ -137,6 +154,35 @@ int32_t list_pencils(const gsw_factor *factor, const gsw_packed_view *view, cons
     return count;
 }
 
+/* The process that sweeps a row of tiles, where rows are dealt out. */
+int32_t owner_of(const gsw_factor *factor, const gsw_packed_view *view, int64_t k) {
+    return factor->deal ? gsw_dealt_to(view, factor->deal, k) : 0;
+}
+
+/* Writes the entry of a pencil to table[its ticket]. */
+void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const slabs &s,
+                     const int32_t *ticket, const candidate &tile, gsw_pencil *table) {
+    const int64_t j = tile.j, k = tile.k;
+    const int32_t own = ticket[k * s.tiles->tiles_y + j];
+    const bool before = owner_of(factor, view, k - 1) == owner_of(factor, view, k);
+    const bool after = owner_of(factor, view, k + 1) == owner_of(factor, view, k);
+    gsw_pencil *pencil = &table[own];
+    *pencil = {tile.j,
+               tile.k,
+               {ticket_at(s, ticket, j - 1, k, k), before ? ticket_at(s, ticket, j, k - 1, k) : -1,
+                before ? ticket_at(s, ticket, j - 1, k - 1, k) : -1},
+               {ticket_at(s, ticket, j + 1, k, k), after ? ticket_at(s, ticket, j, k + 1, k) : -1,
+                after ? ticket_at(s, ticket, j + 1, k + 1, k) : -1}};
+    for (int32_t reader : pencil->after) {
+        if (reader - own > view->distance)
+            view->distance = reader - own;
+    }
+    if (factor->deal)
+        number_dealt(factor, view, ticket, pencil, own);
+    else
+        number_remote(factor, view, pencil);
+}
+
 /* Orders the used tiles of a part by the time at which they can start. Every dependence leads to a
  * tile of the same slab that is not after this one in y' or z, so to an earlier start. `ticket` has
  * room for all tiles. */
@@ -145,31 +191,24 @@ gsw_status order_pencils(gsw_context *context, const gsw_factor *factor, gsw_pac
     const gsw_tiles *t = &view->tiles;
     const slabs s = {t, view->upper != 0, factor->slab / t->tile_z};
     const int32_t count = list_pencils(factor, view, s, ticket, list);
+    const int32_t rank = factor->deal ? factor->deal->rank : 0;
     qsort(list, (size_t)count, sizeof *list, earlier);
     for (int32_t i = 0; i < count; i++)
-        ticket[list[i].k * t->tiles_y + list[i].j] = i;
-    view->pencils = count;
+        ticket[list[i].k * t->tiles_y + list[i].j] =
+            view->dealt[owner_of(factor, view, list[i].k)]++;
+    view->pencils = view->dealt[rank];
     count_remote(factor, view);
 
     void *table;
-    GSW_TRY(gsw_alloc(context, (size_t)count, sizeof(gsw_pencil), "the table of pencils", &table));
+    GSW_TRY(gsw_alloc(context, (size_t)view->pencils, sizeof(gsw_pencil), "the table of pencils",
+                      &table));
     gsw_pencil *pencil = static_cast<gsw_pencil *>(table);
     for (int32_t i = 0; i < count; i++) {
-        const int64_t j = list[i].j, k = list[i].k;
-        pencil[i] = {(int32_t)j,
-                     (int32_t)k,
-                     {ticket_at(s, ticket, j - 1, k, k), ticket_at(s, ticket, j, k - 1, k),
-                      ticket_at(s, ticket, j - 1, k - 1, k)},
-                     {ticket_at(s, ticket, j + 1, k, k), ticket_at(s, ticket, j, k + 1, k),
-                      ticket_at(s, ticket, j + 1, k + 1, k)}};
-        for (int32_t reader : pencil[i].after) {
-            if (reader - i > view->distance)
-                view->distance = reader - i;
-        }
-        number_remote(factor, view, &pencil[i]);
+        if (owner_of(factor, view, list[i].k) == rank)
+            describe_pencil(factor, view, s, ticket, list[i], pencil);
     }
     gsw_status status =
-        upload(context, table, (size_t)count * sizeof(gsw_pencil), (void **)&view->table);
+        upload(context, table, (size_t)view->pencils * sizeof(gsw_pencil), (void **)&view->table);
     free(table);
     return status;
 }
@@ -194,6 +233,13 @@ gsw_status make_tables(gsw_context *context, const gsw_factor *factor) {
                      cleanup);
         if (!packed->layout.present[!part])
             packed->view[!part].pencils = packed->view[part].pencils;
+        if (factor->deal) {
+            packed->view[part].tickets = static_cast<int32_t *>(ticket);
+            ticket = NULL;
+            GSW_TRY_GOTO(
+                gsw_alloc(context, tiles, sizeof(int32_t), "the order of pencils", &ticket),
+                cleanup);
+        }
     }
     status = GSW_SUCCESS;
 cleanup:
@@ -274,7 +320,8 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
         factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
     gsw_tiles tiles;
     /* Slabs are planes of z, so the axes stay where they are. */
-    const bool whole = factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0;
+    const bool whole =
+        factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
     gsw_tiles_derive(&tiles, &factor->grid, &stencil, whole);
     if (tiles.nx > EXTENT_MAX || tiles.width > EXTENT_MAX || tiles.nz > EXTENT_MAX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -314,6 +361,8 @@ gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
         return open_jacobi(context, factor);
     GSW_TRY(describe_parts(context, factor));
     GSW_TRY(make_tables(context, factor));
+    if (factor->deal) /* its values come to the window, eliminated */
+        return gsw_cuda_sweep_open(context, factor);
     GSW_TRY(allocate_parts(context, factor));
     GSW_TRY(gsw_cuda_eliminate_open(context, factor));
     return gsw_cuda_sweep_open(context, factor);
@@ -340,8 +389,10 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_sweep_close(context, packed);
     gsw_cuda_eliminate_close(packed);
     for (int part = 1; part >= 0; part--) {
-        gsw_cuda_unreserve(context, packed->view[part].values);
+        if (!factor->deal)
+            gsw_cuda_unreserve(context, packed->view[part].values);
         gsw_cuda_unreserve(context, (void *)packed->view[part].table);
+        free(packed->view[part].tickets);
     }
     gsw_cuda_unreserve(context, packed->reciprocal);
     gsw_cuda_unreserve(context, packed->pivots);

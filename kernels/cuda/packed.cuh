@@ -51,11 +51,20 @@ struct gsw_pencil {
     int32_t j, k; /* its tile */
     /* Tickets of the pencils one tile before it in y', in z, in both, and of those after it; -1:
      * none. Pencils of other processes (slab_ops.h) have other numbers: before it, remote_before();
-     * after it, the number of pencils plus this pencil's place among those that are read there. */
+     * after it, the number of pencils plus this pencil's place among those that are read there. In
+     * a dealt factor that place is the ticket. */
     int32_t before[3], after[3];
 };
 
-/* The number in before[] of pencil `place` in the last row of tiles of the slab before; and its
+/* The vectors of a dealt factor's sweep, by process: the first value of each one's slab. Where
+ * there is a gathered vector, it takes their place. It has the rows of tiles of this process alone,
+ * one after the other in natural order. */
+typedef struct gsw_dealt_vectors {
+    const double *b[GSW_DEAL_MAX], *gathered_b;
+    double *x[GSW_DEAL_MAX], *gathered_x;
+} gsw_dealt_vectors;
+
+/* The number in before[] of the pencil of another process that has place `place` there; and its
  * place. */
 GSW_HD int32_t gsw_remote_before(int32_t place) {
     return -2 - place;
@@ -68,20 +77,27 @@ GSW_HD int32_t gsw_remote_place(int32_t before) {
  * argument of every kernel. Addresses are in device memory. */
 struct gsw_packed_view {
     gsw_tiles tiles;
-    int32_t upper;           /* which part */
-    int32_t pencils;         /* used ones of this process */
-    int32_t remote_before;   /* pencils of other processes that its first ones read, */
-    int32_t remote_after;    /* and pencils of its own that are read by others */
-    int32_t spare;           /* pencils that `values` has room for after its own */
-    int32_t distance;        /* in tickets, from a pencil to the last one that reads it */
-    const gsw_pencil *table; /* in ticket order */
-    void *values;            /* [ticket][record][gsw_packed_value()] of the factor's type */
-    int32_t terms;           /* coefficients per line and record */
-    int32_t diagonal;        /* 1: the reciprocal diagonal is stored too */
-    int32_t scale;           /* the coefficients are multiplied by it */
-    int32_t members;         /* lines of a lane */
-    int32_t vector;          /* values in 16 bytes */
+    int32_t upper;               /* which part */
+    int32_t pencils;             /* used ones of this process */
+    int32_t remote_before;       /* pencils of other processes that its first ones read, */
+    int32_t remote_after;        /* and pencils of its own that are read by others */
+    int32_t spare;               /* pencils that `values` has room for after its own */
+    int32_t distance;            /* in tickets, from a pencil to the last one that reads it */
+    int32_t dealt[GSW_DEAL_MAX]; /* of a dealt factor: the pencils of each process, */
+    int32_t *tickets;            /* and on the host the ticket of tile (j, k): [k * tiles_y + j] */
+    const gsw_pencil *table;     /* in ticket order */
+    void *values;                /* [ticket][record][gsw_packed_value()] of the factor's type */
+    int32_t terms;               /* coefficients per line and record */
+    int32_t diagonal;            /* 1: the reciprocal diagonal is stored too */
+    int32_t scale;               /* the coefficients are multiplied by it */
+    int32_t members;             /* lines of a lane */
+    int32_t vector;              /* values in 16 bytes */
 };
+
+/* The process that sweeps row k of the tiles of a dealt factor. */
+static inline int32_t gsw_dealt_to(const gsw_packed_view *view, const gsw_deal *deal, int64_t k) {
+    return (int32_t)((view->upper ? view->tiles.tiles_z - 1 - k : k) % deal->processes);
+}
 
 /* Values of one record. */
 GSW_HD int64_t gsw_record_values(const gsw_packed_view *view) {
@@ -137,13 +153,14 @@ typedef struct gsw_slab_faces {
 struct gsw_packed {
     gsw_layout layout; /* part[].packed is NULL: see view[].values */
     gsw_shape_name shape;
-    gsw_packed_view view[2]; /* lower, upper: those that are present */
-    gsw_updates updates;     /* of kinds that eliminate */
-    void *reciprocal;        /* JACOBI: the reciprocal diagonal in natural order */
-    void *eliminate_work;    /* eliminate.cu */
-    gsw_cuda_pivots *pivots; /* what a factorisation found: device memory */
-    gsw_sweep_area area[2];  /* of sweeps with one right-hand side, with several */
-    gsw_slab_faces faces[2]; /* of the parts */
+    gsw_packed_view view[2];   /* lower, upper: those that are present */
+    gsw_updates updates;       /* of kinds that eliminate */
+    void *reciprocal;          /* JACOBI: the reciprocal diagonal in natural order */
+    void *eliminate_work;      /* eliminate.cu */
+    gsw_cuda_pivots *pivots;   /* what a factorisation found: device memory */
+    gsw_sweep_area area[2];    /* of sweeps with one right-hand side, with several */
+    gsw_slab_faces faces[2];   /* of the parts */
+    gsw_dealt_vectors vectors; /* of a dealt factor's next sweep */
 };
 
 #endif

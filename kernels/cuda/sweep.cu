@@ -216,6 +216,31 @@ void make_plan(const gsw_cuda *cuda, const gsw_factor *factor, int part, int32_t
     plan->withheld = cuda->withheld_line;
 }
 
+/* The vectors of a dealt factor's sweep. */
+void plan_dealt(const gsw_factor *factor, int part, sweep_plan *plan) {
+    const gsw_deal *deal = factor->deal;
+    const gsw_packed_view *view = &factor->packed->view[part];
+    const gsw_dealt_vectors *vectors = &factor->packed->vectors;
+    const int64_t plane = factor->grid.nx * factor->grid.ny;
+    const int64_t first = view->upper ? view->tiles.points - 1 : 0;
+    plan->owners = deal->processes;
+    for (int32_t i = 0; i < deal->processes; i++) {
+        const int32_t p = view->upper ? deal->processes - 1 - i : i;
+        const int64_t end =
+            view->upper ? deal->begin[deal->processes] - deal->begin[p] : deal->begin[p + 1];
+        plan->owner_end[i] = (int32_t)gsw_ceil_div(end, view->tiles.tile_z);
+        plan->owner_b[i] = vectors->b[p] + first - deal->begin[p] * plane;
+        plan->owner_x[i] = vectors->x[p] + first - deal->begin[p] * plane;
+    }
+    plan->b_gathered = vectors->gathered_b != NULL;
+    plan->x_gathered = vectors->gathered_x != NULL;
+    plan->b = vectors->gathered_b + first;
+    plan->x = vectors->gathered_x + first;
+    plan->first_row = view->upper ? (int32_t)view->tiles.tiles_z - 1 : 0;
+    plan->row_step = view->upper ? -1 : 1;
+    plan->row_values = view->tiles.tile_z * plane;
+}
+
 /* ---- State ------------------------------------------------------------------------------------
  */
 
@@ -249,14 +274,17 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
                          gsw_dtype_size(factor->options.vector_type);
     void *state;
     GSW_TRY(gsw_cuda_reserve(context, counters + faces, "the sweep's faces", &state));
+    cudaError_t error = cudaMemsetAsync(state, 0, counters, cuda->stream);
+    /* All bits: the quiet NaN of handover.cuh that means "not published". */
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync((char *)state + counters, 0xff, faces, cuda->stream);
+    if (error != cudaSuccess) {
+        gsw_cuda_unreserve(context, state);
+        return gsw_cuda_check(context, error, "the sweep's state");
+    }
     area->state = static_cast<gsw_sweep_state *>(state);
     factor->info.work_bytes += (int64_t)(counters + faces);
-    GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(state, 0, counters, cuda->stream),
-                           "the sweep's state"));
-    /* All bits: the quiet NaN of handover.cuh that means "not published". */
-    return gsw_cuda_check(context,
-                          cudaMemsetAsync((char *)state + counters, 0xff, faces, cuda->stream),
-                          "the sweep's faces");
+    return GSW_SUCCESS;
 }
 
 /* Allocates the area for several right-hand sides at their first solve. A block sweeps SWEEP_RHS of
@@ -267,7 +295,7 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
     gsw_sweep_area *area = &factor->packed->area[1];
     bool several = kernels_of(factor)->several[factor->packed->shape] != NULL;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    *together = count > 1 && factor->ghosts[0] + factor->ghosts[1] == 0;
+    *together = count > 1 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
     if (!*together || area->state)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(gsw_cuda_of(context)->stream, &capture),
@@ -390,6 +418,8 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
         plan.x = (char *)x + (r * ldx + last) * (int64_t)real;
         plan.rhs = (int32_t)(count - r < at_once ? count - r : at_once);
         plan.groups = (int32_t)gsw_ceil_div(plan.rhs, area->rhs);
+        if (factor->deal)
+            plan_dealt(factor, part, &plan);
         void *arguments[] = {&plan};
         GSW_TRY(gsw_cuda_check(context,
                                launch_kernel_of(cuda, kernel,

@@ -109,6 +109,41 @@ __device__ __forceinline__ const char *records_of(const sweep_block &block) {
            (int64_t)block.control->ticket * block.plan->records * (int64_t)block.plan->record_bytes;
 }
 
+/* ---- Vectors ------------------------------------------------------------------------------------
+ */
+
+/* The process, in sweep order, whose slab has the rows of a dealt pencil. */
+__device__ __forceinline__ int32_t owner_of_rows(const sweep_block &block) {
+    int32_t owner = 0;
+    while (block.control->pencil.k >= block.plan->owner_end[owner])
+        owner++;
+    return owner;
+}
+
+/* The values of other processes that a gathered vector leaves out before the pencil's rows. */
+__device__ __forceinline__ int64_t values_left_out(const sweep_block &block) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t row = plan.first_row + block.control->pencil.k * plan.row_step;
+    return (row - row / plan.owners) * plan.row_values;
+}
+
+template <typename Real>
+__device__ __forceinline__ const Real *b_of_block(const sweep_block &block) {
+    const sweep_plan &plan = *block.plan;
+    if (plan.owners == 0)
+        return (const Real *)plan.b;
+    return plan.b_gathered ? (const Real *)plan.b - values_left_out(block)
+                           : (const Real *)plan.owner_b[owner_of_rows(block)];
+}
+
+template <typename Real> __device__ __forceinline__ Real *x_of_block(const sweep_block &block) {
+    const sweep_plan &plan = *block.plan;
+    if (plan.owners == 0)
+        return (Real *)plan.x;
+    return plan.x_gathered ? (Real *)plan.x - values_left_out(block)
+                           : (Real *)plan.owner_x[owner_of_rows(block)];
+}
+
 /* ---- Faces --------------------------------------------------------------------------------------
  */
 
@@ -144,9 +179,10 @@ __device__ __forceinline__ void await_chunk(const uint64_t *barriers, int32_t co
     await_phase(shared_address(barriers + chunk % count), (uint32_t)(chunk / count) & 1u);
 }
 
-/* Waits, with all lanes, until a stager has published that more than `chunk` chunks are ready. */
+/* Waits, with all lanes, until a stager has published that more than `chunk` chunks are ready. An
+ * acquire: for chunk 0 the opener's acquire of `done` reaches compute through it. */
 __device__ __forceinline__ void await_ready(const int32_t *ready, int32_t chunk) {
-    while (__any_sync(~0u, *(volatile const int32_t *)ready <= chunk))
+    while (__any_sync(~0u, load_acquire<scope::block>(ready) <= chunk))
         ;
 }
 

@@ -53,8 +53,8 @@
  *
  * MEMORY ORDER BETWEEN BLOCKS. Face values: relaxed loads, and relaxed or volatile stores.
  * done[ticket] is a counter: a fence and a release after the roles concerned, an acquire by the
- * waiting role. The opener's acquire reaches compute through faces_open and ready. Both are
- * volatile, and each is read before the store that depends on it.
+ * waiting role. The opener's acquire reaches compute through faces_open and, for the first chunk,
+ * ready: both are released and acquired in the block.
  *
  * SLOTS. Pencils `slots` tickets apart share a slot of faces, so that faces stay in the cache. A
  * slot's next pencil writes a face, and its reader polls it, only when the last reader of the old
@@ -70,18 +70,28 @@
  * back. The process before writes the inbox again only when this sweep has ended
  * (distributed_slabs.c).
  *
- * PROGRESS. Between processes: a process waits only for the one before it in the sweep. The first
- * one waits for nobody, so its sweep ends, then that of the next one. This needs kernels of all
- * processes to run at the same time, or in turns. Between blocks: as in handover.cuh, since tickets
- * are in the order of dependences. Inside a block every wait leads to an earlier chunk: loader,
- * stager, receivers   wait for room that compute makes by completing an earlier chunk storer waits
- * for compute compute                     waits for what stager and receivers bring for the next
- * chunk The stager publishes chunk c when three things have happened. Its records have come; the
- * loader asked for them when compute had completed c - stages < c - 1. The stager has asked for b
- * up to chunk a = c + ahead - 1, for which compute must have completed a + lag - staged < c - 1.
- * The storer has read chunk c - ring, for which compute must have completed c - ring + lag < c - 1.
- * Rings are long enough for that, and for a receiver's lanes to bring a whole chunk while compute
- * has completed the one before (sweep.cu).
+ * DEALT ROWS. Where the rows of tiles are dealt out to processes (deal.cu), each row reads the
+ * inbox and publishes in the outbox, in the same way. An inbox has a slot for each pencil there as
+ * well.
+ *
+ * PROGRESS. Between processes: with slabs, a process waits only for the one before it in the sweep.
+ * The first one waits for nobody, so its sweep ends, then that of the next one. With dealt rows
+ * processes wait for each other. There is one list of all pencils, in which each one comes after
+ * those it depends on, and each process takes its own pencils in the order of the list. So the
+ * first pencil of the list that is not finished waits for nobody. Its process has taken it or takes
+ * it next, because those that it has taken before are finished. Both need kernels of all processes
+ * to run at the same time, or in turns.
+ *
+ * Between blocks: as in handover.cuh, since tickets are in the order of dependences.
+ *
+ * Inside a block every wait leads to an earlier chunk. Loader, stager and receivers wait for room
+ * that compute makes by completing an earlier chunk. The storer waits for compute. Compute waits
+ * for what stager and receivers bring for the next chunk. The stager publishes chunk c when three
+ * things have happened. Its records have come; the loader asked for them when compute had completed
+ * c - stages < c - 1. The stager has asked for b up to chunk a = c + ahead - 1, for which compute
+ * must have completed a + lag - staged < c - 1. The storer has read chunk c - ring, for which
+ * compute must have completed c - ring + lag < c - 1. Rings are long enough for that, and for a
+ * receiver's lanes to bring a whole chunk while compute has completed the one before (sweep.cu).
  *
  * FAULTS. Only receivers and opener wait for other blocks. When the solve is abandoned
  * (handover.cuh), a receiver takes 0 for each value that has not arrived, and the opener lets
@@ -123,8 +133,9 @@ template <int Rhs> constexpr __host__ __device__ int sweep_threads(void) {
 __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_control *control) {
     const int32_t expected = (int32_t)blockIdx.x / plan.groups;
     const gsw_pencil guess = plan.table[expected]; /* usually right */
-    const uint64_t abandoned = load_relaxed<scope::device>(&plan.state->abandon);
     const epoch_ticket taken = take_epoch_ticket(&plan.state->next);
+    /* An acquire: where the first block has removed the mark, its resets come before our polls. */
+    const uint64_t abandoned = load_acquire<scope::device>(&plan.state->abandon);
     const int32_t ticket = (int32_t)taken.ticket / plan.groups;
     control->group = (int32_t)taken.ticket % plan.groups;
     control->epoch = taken.epoch;

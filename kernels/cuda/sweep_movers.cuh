@@ -245,7 +245,7 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     const Real *b[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++)
-        b[k] = (const Real *)plan.b + rhs_of_block(block, first + k) * plan.ldb;
+        b[k] = b_of_block<Real>(block) + rhs_of_block(block, first + k) * plan.ldb;
     int32_t stage = 0;
     uint32_t phase = 0;
     for (int32_t c = 0; c < plan.chunks + AHEAD; c++) {
@@ -262,8 +262,9 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
             if (ready >= plan.ring)
                 await_chunk(control->stored, SWEEP_BARRIERS, ready - plan.ring);
             if (ready == 0) {
-                while (!*(volatile int32_t *)&control->faces_open)
+                while (!load_acquire<scope::block>(&control->faces_open))
                     ;
+                __threadfence_block(); /* with the store of `ready` a release: see await_ready() */
             }
             __syncwarp();
             if (block.lane == 0)
@@ -311,7 +312,7 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
     const uint32_t ring = block.x + (uint32_t)(first * plan.x_stride), ring_end = ring + ring_bytes;
     movements<members> m;
     plan_movements<name, Real>(block, ring, plan.x_pitch, m);
-    Real *x = (Real *)plan.x + (block.rhs + first) * plan.ldx;
+    Real *x = x_of_block<Real>(block) + (block.rhs + first) * plan.ldx;
     const int32_t present = plan.rhs - block.rhs - first;
     for (int32_t c = 0; c < line_chunks; c++) {
         await_chunk(control->completed, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));

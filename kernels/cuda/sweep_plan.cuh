@@ -80,6 +80,16 @@ struct sweep_plan {
     int32_t slots;
     sweep_face face[3];
     void *inbox, *outbox; /* [place][slot_values]: faces from and to other processes; NULL: none */
+    /* A dealt factor. b and x of a pencil are those of the slab that has its rows, or `b` and `x`,
+     * where gathered, without the rows of tiles of other processes. In each case they are the first
+     * row of the whole grid in sweep order, as above. */
+    int32_t owners; /* the slabs of so many processes, in sweep order; 0: not dealt */
+    int32_t owner_end[GSW_DEAL_MAX]; /* rows of tiles up to the end of each slab */
+    const void *owner_b[GSW_DEAL_MAX];
+    void *owner_x[GSW_DEAL_MAX];
+    int32_t b_gathered, x_gathered;
+    int32_t first_row, row_step; /* row k of the tiles is row first_row + k row_step by nature */
+    int64_t row_values;          /* of a row of tiles */
     /* Shared memory. */
     int32_t stages;             /* of coefficients */
     int32_t ring;               /* chunks of x and halos */

@@ -106,7 +106,7 @@ template <typename Real> __device__ __forceinline__ void open_faces(const sweep_
     (void)await_slot(block, block.control->ticket, min(block.lane, 2));
     __syncwarp();
     if (block.lane == 0) {
-        *(volatile int32_t *)&block.control->faces_open = 1;
+        store_release<scope::block>(&block.control->faces_open, 1);
         store_release<scope::block>(&block.control->faces_clean, 1);
     }
     release_faces(block);

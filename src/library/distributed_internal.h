@@ -22,6 +22,15 @@ typedef struct gsw_edge {
     double *lead;                   /* what these rows begin with instead of b */
 } gsw_edge;
 
+/* The rows of tiles of a packed factor, dealt out to the processes (contract/slab_ops.h). */
+typedef struct gsw_dealt {
+    gsw_partition *partition;
+    gsw_deal deal;
+    gsw_factor *factor; /* of the whole grid; holds the pencils of this process */
+    gsw_window_name names[GSW_DEAL_MAX];
+    uint64_t meetings; /* so far */
+} gsw_dealt;
+
 struct gsw_distributed_factor {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
@@ -51,6 +60,7 @@ struct gsw_distributed_factor {
     gsw_slab_sweep slab[2]; /* upwards, downwards */
     int64_t sent;           /* bytes of faces in an application */
     int64_t inbox_down;     /* where the inbox of the sweep downwards begins in the window */
+    gsw_dealt *dealt;       /* sweeps in place of `packed`; NULL: `packed` sweeps */
 };
 
 /* Whether there is a sweep upwards, or downwards: LOWER and UPPER have one sweep. */
@@ -99,5 +109,13 @@ void gsw_bands_close(gsw_distributed_factor *f);
 gsw_status gsw_slabs_open(gsw_distributed_factor *f);
 gsw_status gsw_slabs_fill(gsw_distributed_factor *f);
 void gsw_slabs_close(gsw_distributed_factor *f);
+
+/* Deals the factor of a slab out, where that pays and each process reaches the windows of all
+ * others; else *dealt is NULL and the log says why. Collective. The next two follow each
+ * factorisation of the slab, and each call of the preconditioner. */
+gsw_status gsw_dealt_open(gsw_distributed_factor *f, gsw_dealt **dealt);
+gsw_status gsw_dealt_fill(gsw_dealt *dealt, const gsw_factor *slab);
+gsw_status gsw_dealt_apply(gsw_dealt *dealt, const double *b, double *x);
+void gsw_dealt_close(gsw_dealt *dealt);
 
 #endif

@@ -11,7 +11,9 @@
  * after its last sweep downwards has ended. That sweep read what the slab above had published in
  * its own, so there the sweep upwards before it had ended and the inbox was empty again. The same
  * holds in the other direction. A factor with one sweep has no such order: there the processes meet
- * before each application. */
+ * before each application.
+ *
+ * DEALING. distributed_deal.c has sweeps that share each slab among all processes. */
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
@@ -125,8 +127,10 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
         p, gsw_factor_open_ghosts(p->context, local, &options, ghosts, &f->packed)));
     GSW_TRY(gsw_factor_get_info(f->packed, &info));
     f->bytes += info.packed_bytes + info.work_bytes;
-    if (p->transport.processes > 1 && unit != 1)
+    if (p->transport.processes > 1 && unit != 1) {
         GSW_TRY(open_faces(f));
+        GSW_TRY(gsw_dealt_open(f, &f->dealt));
+    }
     return gsw_preconditioner_from_callback(p->context, f->matrix->points, apply, f,
                                             &f->preconditioner);
 }
@@ -141,6 +145,7 @@ void gsw_slabs_close(gsw_distributed_factor *f) {
             p->context->ops->release(p->context, s->outbox);
     }
     gsw_slab_link_close(&f->link);
+    gsw_dealt_close(f->dealt);
 }
 
 /* ---- Factorisation ----------------------------------------------------------------------------
@@ -195,6 +200,8 @@ gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
     const gsw_status status = gsw_partition_agree(p, fill(f, room, given, taken, &bad_row));
     gsw_partition_free(p, room);
     GSW_TRY(status);
+    if (f->dealt)
+        GSW_TRY(gsw_dealt_fill(f->dealt, f->packed));
     return gsw_distributed_report_pivots(f, bad_row);
 }
 
@@ -227,6 +234,8 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, do
 static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
     gsw_distributed_factor *f = user;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
+    if (f->dealt)
+        return gsw_dealt_apply(f->dealt, b, x);
     if (!(up && down) && f->link.partition)
         GSW_TRY(gsw_partition_agree(f->partition, context->ops->synchronize(context)));
     if (up)
