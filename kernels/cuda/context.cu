@@ -35,6 +35,16 @@ void gsw_cuda_unreserve(gsw_context *context, void *pointer) {
     (void)cudaGetLastError();
 }
 
+gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what) {
+    cudaFuncAttributes attributes;
+    GSW_TRY(gsw_cuda_check(context, cudaFuncGetAttributes(&attributes, kernel), what));
+    const int most =
+        gsw_cuda_of(context)->shared_per_block - static_cast<int>(attributes.sharedSizeBytes);
+    return gsw_cuda_check(
+        context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        what);
+}
+
 gsw_status gsw_cuda_enter(gsw_context *context) {
     /* Earlier errors of the program's own calls are not reported here. An error that has broken the
      * device's context stays, and the next call returns it again. */

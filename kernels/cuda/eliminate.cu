@@ -304,10 +304,7 @@ gsw_status gsw_cuda_eliminate(gsw_context *context, gsw_factor *factor) {
     const dim3 threads = kernel.row_bytes > 0 ? dim3(ELIMINATE_THREADS)
                                               : dim3(GSW_TILE_LANES, (unsigned)plan.members, 3);
     void *arguments[] = {&plan};
-    GSW_TRY(gsw_cuda_check(
-        context,
-        cudaFuncSetAttribute(kernel.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-        "the elimination"));
+    GSW_TRY(gsw_cuda_allow_shared(context, kernel.kernel, "the elimination"));
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(plan.state, 0, w->state_bytes, cuda->stream),
                            "the elimination's progress"));
     /* The pencils of the slab below have completed all steps: a large number. */

@@ -423,10 +423,7 @@ static gsw_status launch(gsw_context *context, const void *kernel, int threads, 
     void *arguments[] = {plan, tiling};
     int resident = 0;
     if (shared > 48 * 1024)
-        GSW_TRY(gsw_cuda_check(
-            context,
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
-            "algorithm line"));
+        GSW_TRY(gsw_cuda_allow_shared(context, kernel, "algorithm line"));
     GSW_TRY(gsw_cuda_check(
         context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, shared),
         "algorithm line"));

@@ -162,11 +162,8 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     const int sums = t->symmetric ? GSW_SLOTS - GSW_SLOT_CENTER : (int)GSW_SLOTS;
     const int couplings = s.view == ROW_PLAIN ? matrix->stencil.count : (int)GSW_SLOTS;
     const size_t bytes = sizeof(double) * (size_t)(POINTS * shares * (sums + couplings));
-    GSW_TRY(gsw_cuda_check(
-        context,
-        cudaFuncSetAttribute(multiply<Weight, Value>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             (int)(sizeof(double) * POINTS * SHARES * 2 * GSW_SLOTS)),
-        "the triple product"));
+    GSW_TRY(gsw_cuda_allow_shared(context, (const void *)multiply<Weight, Value>,
+                                  "the triple product"));
     multiply<Weight, Value>
         <<<(unsigned)blocks, (unsigned)(POINTS * shares), bytes, gsw_cuda_of(context)->stream>>>(
             s, level_matrix_of(matrix), to);

@@ -248,11 +248,7 @@ gsw_status launch(gsw_context *context, Kernel kernel, const pack_plan *plan, co
     if (plan->jobs == 0)
         return GSW_SUCCESS;
     if (bytes > ANY_BYTES)
-        GSW_TRY(gsw_cuda_check(context,
-                               cudaFuncSetAttribute((const void *)kernel,
-                                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                    (int)bytes),
-                               "packing a factor"));
+        GSW_TRY(gsw_cuda_allow_shared(context, (const void *)kernel, "packing a factor"));
     const int64_t blocks = plan->jobs < BLOCKS_MAX ? plan->jobs : BLOCKS_MAX;
     kernel<<<(unsigned)blocks, THREADS, bytes, gsw_cuda_of(context)->stream>>>(*plan, *source);
     return gsw_cuda_check_launch(context, "packing a factor");

@@ -406,9 +406,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     plan.ldb = ldb;
     plan.ldx = ldx;
     plan.resident = cuda->multiprocessors * (cuda->shared_per_multiprocessor / shared);
-    GSW_TRY(gsw_cuda_check(
-        context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-        "the sweep"));
+    GSW_TRY(gsw_cuda_allow_shared(context, kernel, "the sweep"));
     /* The grid begins with the ghosts below, which the vectors do not have. */
     const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
     const int64_t last = (view->upper ? view->tiles.points - 1 : 0) - ghosts;
