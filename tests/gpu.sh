@@ -3,7 +3,9 @@
 # some of them under compute-sanitizer, and writes a report. All tests run twice: with the kernels
 # for this device, and with those for the oldest ones (compiled as for compute capability 7.5, in
 # DIR-portable, with 64 KiB of shared memory per block: see GSW_CUDA_AS in CONTRIBUTING.md). Then
-# tests/same_bits.sh compares their results.
+# tests/same_bits.sh compares their results. Tests that do not depend on the kernels' way, or where many
+# processes share a device, run once. A second device takes all but the tests of the first way, at the
+# same time; CUDA_VISIBLE_DEVICES prevents that.
 #
 #   tests/gpu.sh [--build DIR] [--report FILE] [--deps DIR] [--resume] [--no-sanitizers] [--no-portable]
 #   tests/gpu.sh --hash          prints the hash of the kernels' sources, nothing else
@@ -147,7 +149,9 @@ run_tests() {
         return
     fi
     rm -f "$folder/junit.xml" "$folder/passed"
-    if GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -L '^gpu$' --no-tests=error \
+    local once='^$'
+    [ "$way" = native ] || once='^(rivals|published|cuda_slabs_[34]|python|example_.*)$'
+    if GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -L '^gpu$' -E "$once" --no-tests=error \
         --output-on-failure --test-output-size-passed 100000 \
         --output-junit "$folder/junit.xml"; then
         echo "$sources" >"$folder/passed"
@@ -175,12 +179,6 @@ else
     build "$build"
     wait $!
 fi
-run_tests native "$build"
-if [ "$ways" != native ]; then
-    GSW_CUDA_SHARED_KIB=64 run_tests portable "$build-portable"
-    compare_bits
-fi
-
 # complain LOG WHAT...: what went wrong, what the tool says, and the end of the log.
 complain() {
     local log=$1
@@ -333,6 +331,46 @@ write_report() {
     echo "}"
 }
 
+# ---- Both ways, and the sanitizers -----------------------------------------------------------------
+
+# What the sanitizers have said so far; the others have not run.
+results=$(for tool in $sanitizers; do echo "$tool not_run"; done)
+
+run_sanitizers() {
+    local tool begin result
+    for tool in $sanitizers; do
+        begin=$SECONDS
+        result=$(sanitize "$tool")
+        echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
+        [ "$result" != failed ] || failed=1
+        results=${results/$tool not_run/$tool $result}
+    done
+    echo "$results" >"$build/sanitizers"
+}
+
+run_portable() {
+    [ "$ways" != native ] || return 0
+    GSW_CUDA_SHARED_KIB=64 run_tests portable "$build-portable"
+    compare_bits
+}
+
+if [ -z "${CUDA_VISIBLE_DEVICES:-}" ] && [ "$(wc -l <<<"$devices")" -gt 1 ]; then
+    (
+        export CUDA_VISIBLE_DEVICES=1
+        run_sanitizers
+        run_portable
+        exit $failed
+    ) >"$build/second.log" 2>&1 &
+    run_tests native "$build"
+    wait $! || failed=1
+    cat "$build/second.log"
+else
+    run_tests native "$build"
+    run_portable
+    run_sanitizers
+fi
+results=$(cat "$build/sanitizers")
+
 # On a machine with a device a skipped test is a failure.
 for way in $ways; do
     folder=$build
@@ -343,18 +381,7 @@ for way in $ways; do
         failed=1
     fi
 done
-
-# The report is written after every stage: where this is cut off it says how far it came.
-results=$(for tool in $sanitizers; do echo "$tool not_run"; done)
 write_report >"$report"
-for tool in $sanitizers; do
-    begin=$SECONDS
-    result=$(sanitize "$tool")
-    echo "gpu.sh: $tool: $result, $((SECONDS - begin)) s"
-    [ "$result" != failed ] || failed=1
-    results=${results/$tool not_run/$tool $result}
-    write_report >"$report"
-done
 cat "$report"
 [ $failed -eq 0 ] || echo "gpu.sh: something failed" >&2
 exit $failed
