@@ -22,6 +22,13 @@ static inline int device_fault(fault_kind kind, cudaError_t error, cudaError_t *
     return 1;
 }
 
+/* Around a call of the runtime. */
+static inline cudaError_t device_left(cudaError_t error) {
+    fault_in_runtime--;
+    return error;
+}
+#define FAULT_RUNTIME(call) (fault_in_runtime++, device_left(call))
+
 /* ---- Calls that allocate --------------------------------------------------------------------- */
 
 static inline cudaError_t device_count(cudaError_t error, int change) {
@@ -37,7 +44,7 @@ static inline cudaError_t device_count(cudaError_t error, int change) {
         cudaError_t error;                                                                         \
         if (device_fault(FAULT_DEVICE_MEMORY, cudaErrorMemoryAllocation, &error))                  \
             return error;                                                                          \
-        return device_count(__real_##name arguments, 1);                                           \
+        return device_count(FAULT_RUNTIME(__real_##name arguments), 1);                            \
     }
 
 FAULT_ALLOCATES(cudaMalloc, (void **pointer, size_t bytes), (pointer, bytes))
@@ -55,7 +62,7 @@ FAULT_ALLOCATES(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags),
     cudaError_t __real_##name parameters;                                                          \
     cudaError_t __wrap_##name parameters;                                                          \
     cudaError_t __wrap_##name parameters {                                                         \
-        return device_count(__real_##name arguments, what != NULL ? -1 : 0);                       \
+        return device_count(FAULT_RUNTIME(__real_##name arguments), what != NULL ? -1 : 0);        \
     }
 
 FAULT_FREES(cudaFree, (void *pointer), (pointer), pointer)
@@ -74,7 +81,7 @@ FAULT_FREES(cudaEventDestroy, (cudaEvent_t event), (event), event)
         cudaError_t error;                                                                         \
         if (device_fault(FAULT_DEVICE_CALL, error_of, &error))                                     \
             return error;                                                                          \
-        return __real_##name arguments;                                                            \
+        return FAULT_RUNTIME(__real_##name arguments);                                             \
     }
 
 FAULT_CALLS(cudaMemcpyAsync, cudaErrorUnknown,
@@ -87,6 +94,8 @@ FAULT_CALLS(cudaMemsetAsync, cudaErrorUnknown,
 FAULT_CALLS(cudaEventRecord, cudaErrorUnknown, (cudaEvent_t event, cudaStream_t stream),
             (event, stream))
 FAULT_CALLS(cudaSetDevice, cudaErrorDevicesUnavailable, (int device), (device))
+FAULT_CALLS(cudaFuncGetAttributes, cudaErrorInvalidDeviceFunction,
+            (struct cudaFuncAttributes * attributes, const void *kernel), (attributes, kernel))
 FAULT_CALLS(cudaFuncSetAttribute, cudaErrorInvalidDeviceFunction,
             (const void *kernel, enum cudaFuncAttribute attribute, int value),
             (kernel, attribute, value))
@@ -110,7 +119,8 @@ cudaError_t __wrap___cudaLaunchKernel(struct CUkern_st *kernel, dim3 blocks, dim
     cudaError_t error;
     if (device_fault(FAULT_DEVICE_CALL, cudaErrorLaunchOutOfResources, &error))
         return error;
-    return __real___cudaLaunchKernel(kernel, blocks, threads, arguments, shared, stream);
+    return FAULT_RUNTIME(
+        __real___cudaLaunchKernel(kernel, blocks, threads, arguments, shared, stream));
 }
 
 /* These wait, then fail. */
@@ -118,7 +128,7 @@ cudaError_t __wrap___cudaLaunchKernel(struct CUkern_st *kernel, dim3 blocks, dim
     cudaError_t __real_##name parameters;                                                          \
     cudaError_t __wrap_##name parameters;                                                          \
     cudaError_t __wrap_##name parameters {                                                         \
-        cudaError_t error = __real_##name arguments;                                               \
+        cudaError_t error = FAULT_RUNTIME(__real_##name arguments);                                \
         (void)device_fault(FAULT_DEVICE_CALL, cudaErrorUnknown, &error);                           \
         return error;                                                                              \
     }

@@ -50,7 +50,7 @@ static inline int fault_no_memory(void) {
 }
 
 static inline void *fault_counted(void *memory) {
-    if (memory != NULL) {
+    if (memory != NULL && fault_in_runtime == 0) {
         atomic_fetch_add(&fault.live, 1);
         atomic_fetch_add(&fault.bytes, (long)malloc_usable_size(memory));
     }
@@ -70,8 +70,8 @@ void *__wrap_realloc(void *memory, size_t size) {
         return NULL;
     const long before = memory == NULL ? 0 : (long)malloc_usable_size(memory);
     void *moved = __real_realloc(memory, size);
-    if (moved == NULL)
-        return NULL;
+    if (moved == NULL || fault_in_runtime > 0)
+        return moved;
     atomic_fetch_add(&fault.live, memory == NULL);
     atomic_fetch_add(&fault.bytes, (long)malloc_usable_size(moved) - before);
     return moved;
@@ -95,7 +95,7 @@ char *__wrap_strdup(const char *text) {
 }
 
 void __wrap_free(void *memory) {
-    if (memory != NULL) {
+    if (memory != NULL && fault_in_runtime == 0) {
         atomic_fetch_sub(&fault.live, 1);
         atomic_fetch_sub(&fault.bytes, (long)malloc_usable_size(memory));
     }

@@ -25,6 +25,9 @@ static struct {
     atomic_long bytes; /* of these allocations */
 } fault;
 
+/* Inside CUDA's runtime: what it allocates for itself, and keeps, is not counted. */
+static _Thread_local int fault_in_runtime;
+
 static inline int fault_now(fault_kind kind) {
     if (fault.kind != kind || fault.paused > 0)
         return 0;

@@ -46,12 +46,13 @@ static const double occupied_fractions[6] = {0, 0.25, 0.5, 0.75, 0.9, 1};
 typedef cudaGraphExec_t soak_graph;
 
 static inline int soak_stream_open(void **stream) {
-    return cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking) == cudaSuccess;
+    return FAULT_RUNTIME(cudaStreamCreateWithFlags((cudaStream_t *)stream,
+                                                   cudaStreamNonBlocking)) == cudaSuccess;
 }
 
 static inline void soak_stream_close(void *stream) {
     if (stream != NULL)
-        (void)cudaStreamDestroy(stream);
+        (void)FAULT_RUNTIME(cudaStreamDestroy(stream));
 }
 
 static inline void soak_hooks(gsw_context *context, int blocks) {
@@ -66,7 +67,8 @@ static inline int soak_graph_begin(void *stream) {
     if (stream == NULL)
         return 0;
     pthread_mutex_lock(&soak_capturing);
-    if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess)
+    if (FAULT_RUNTIME(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal)) ==
+        cudaSuccess)
         return 1;
     pthread_mutex_unlock(&soak_capturing);
     return 0;
@@ -75,28 +77,29 @@ static inline int soak_graph_begin(void *stream) {
 /* Ends the capture in any case. */
 static inline int soak_graph_end(void *stream, soak_graph *exec) {
     cudaGraph_t graph = NULL;
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    cudaError_t error = FAULT_RUNTIME(cudaStreamEndCapture(stream, &graph));
     pthread_mutex_unlock(&soak_capturing);
     if (error == cudaSuccess)
-        error = cudaGraphInstantiateWithFlags(exec, graph, 0);
+        error = FAULT_RUNTIME(cudaGraphInstantiateWithFlags(exec, graph, 0));
     if (graph != NULL)
-        (void)cudaGraphDestroy(graph);
+        (void)FAULT_RUNTIME(cudaGraphDestroy(graph));
     return error == cudaSuccess;
 }
 
 static inline int soak_graph_launch(soak_graph exec, void *stream) {
-    return cudaGraphLaunch(exec, stream) == cudaSuccess;
+    return FAULT_RUNTIME(cudaGraphLaunch(exec, stream)) == cudaSuccess;
 }
 
 static inline void soak_graph_free(soak_graph exec) {
     if (exec != NULL)
-        (void)cudaGraphExecDestroy(exec);
+        (void)FAULT_RUNTIME(cudaGraphExecDestroy(exec));
 }
 
 /* Bytes that nobody uses. */
 static inline int64_t soak_free_bytes(void) {
     size_t unused = 0, all = 0;
-    return cudaDeviceSynchronize() == cudaSuccess && cudaMemGetInfo(&unused, &all) == cudaSuccess
+    return FAULT_RUNTIME(cudaDeviceSynchronize()) == cudaSuccess &&
+                   FAULT_RUNTIME(cudaMemGetInfo(&unused, &all)) == cudaSuccess
                ? (int64_t)unused
                : -1;
 }
@@ -109,6 +112,7 @@ static inline void *occupy_until_stopped(void *argument) {
     occupier *o = argument;
     uint64_t random = 7;
     cudaStream_t stream = NULL;
+    fault_in_runtime++; /* the library is not at work here */
     int error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     while (error == cudaSuccess && !atomic_load(&o->stop)) {
         const int k = (int)draw(&random, 6);
@@ -124,7 +128,7 @@ static inline void *occupy_until_stopped(void *argument) {
         soak_pause(5000 + draw(&random, 30000));
     }
     if (stream != NULL)
-        (void)cudaStreamDestroy(stream);
+        (void)FAULT_RUNTIME(cudaStreamDestroy(stream));
     o->failed = error;
     return NULL;
 }
