@@ -96,6 +96,9 @@ FAULT_CALLS(cudaEventRecord, cudaErrorUnknown, (cudaEvent_t event, cudaStream_t 
 FAULT_CALLS(cudaSetDevice, cudaErrorDevicesUnavailable, (int device), (device))
 FAULT_CALLS(cudaFuncGetAttributes, cudaErrorInvalidDeviceFunction,
             (struct cudaFuncAttributes * attributes, const void *kernel), (attributes, kernel))
+FAULT_CALLS(cudaOccupancyMaxActiveBlocksPerMultiprocessor, cudaErrorInvalidDeviceFunction,
+            (int *blocks, const void *kernel, int threads, size_t shared),
+            (blocks, kernel, threads, shared))
 FAULT_CALLS(cudaFuncSetAttribute, cudaErrorInvalidDeviceFunction,
             (const void *kernel, enum cudaFuncAttribute attribute, int value),
             (kernel, attribute, value))
@@ -121,6 +124,14 @@ cudaError_t __wrap___cudaLaunchKernel(struct CUkern_st *kernel, dim3 blocks, dim
         return error;
     return FAULT_RUNTIME(
         __real___cudaLaunchKernel(kernel, blocks, threads, arguments, shared, stream));
+}
+
+/* This one looks a kernel up before such a launch, and keeps what it has found. */
+cudaError_t __real___cudaGetKernel(struct CUkern_st **kernel, const void *function)
+    __attribute__((weak));
+cudaError_t __wrap___cudaGetKernel(struct CUkern_st **kernel, const void *function);
+cudaError_t __wrap___cudaGetKernel(struct CUkern_st **kernel, const void *function) {
+    return FAULT_RUNTIME(__real___cudaGetKernel(kernel, function));
 }
 
 /* These wait, then fail. */

@@ -8,7 +8,8 @@
 namespace {
 
 /* A block serves POINTS coarse points, with one warp per share of the fine rows: 3 x 3 x 3 rows are
- * nine shares of three. In this way small levels have enough threads. */
+ * nine shares of three. In this way small levels have enough threads. Where a block has too little
+ * shared memory for that, it serves half as many: at most 61 KiB. */
 enum { POINTS = 32, SHARES = 9, PRODUCTS = 8 };
 
 /* A thread's values in shared memory lie a block's width apart. */
@@ -25,7 +26,8 @@ struct coarse_arrays {
 template <typename Weight> struct product {
     const transfer_tables *tables;
     row_view view;
-    int64_t points; /* coarse ones */
+    int64_t points;   /* coarse ones */
+    int32_t of_block; /* points of a block */
     weight_arrays<Weight> p, r;
 };
 
@@ -117,8 +119,9 @@ __global__ void __launch_bounds__(POINTS *SHARES)
     const int lowest = t->symmetric ? (int)GSW_SLOT_CENTER : 0;
     double *sum = shared - lowest * (int)blockDim.x; /* slots before `lowest` have no place */
     double *couplings = shared + (GSW_SLOTS - lowest) * (int)blockDim.x;
-    const int share = (int)threadIdx.x / POINTS, shares = (int)blockDim.x / POINTS;
-    const int64_t i = (int64_t)blockIdx.x * POINTS + threadIdx.x % POINTS;
+    const int share = (int)threadIdx.x / s.of_block, shares = (int)blockDim.x / s.of_block;
+    const int place = (int)threadIdx.x % s.of_block; /* among the block's points */
+    const int64_t i = (int64_t)blockIdx.x * s.of_block + place;
     const point at = point_of(to, i);
     for (int slot = lowest; slot < GSW_SLOTS; slot++)
         own(sum, slot) = 0;
@@ -140,7 +143,7 @@ __global__ void __launch_bounds__(POINTS *SHARES)
     for (int slot = lowest + share; i < s.points && slot < GSW_SLOTS; slot += shares) {
         double total = 0;
         for (int other = 0; other < shares; other++)
-            total += sum[slot * (int)blockDim.x + other * POINTS + (int)threadIdx.x % POINTS];
+            total += sum[slot * (int)blockDim.x + other * s.of_block + place];
         store_coupling(to, slot, at, i, t->symmetric, total);
     }
 }
@@ -149,9 +152,18 @@ template <typename Weight, typename Value>
 gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix *matrix,
                   void *const *prolongation, void *const *restriction, double *const *coarse) {
     const gsw_grid *g = &t->coarse;
-    const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
+    const int64_t points = g->nx * g->ny * g->nz;
     const int shares = t->rows < SHARES ? t->rows : (int)SHARES;
-    const product<Weight> s = {tables_of(t), view_of_rows(t, GSW_ROWS_OF_MATRIX), points,
+    const row_view view = view_of_rows(t, GSW_ROWS_OF_MATRIX);
+    const int sums = t->symmetric ? GSW_SLOTS - GSW_SLOT_CENTER : (int)GSW_SLOTS;
+    const int couplings = view == ROW_PLAIN ? matrix->stencil.count : (int)GSW_SLOTS;
+    const int of_point = (int)sizeof(double) * shares * (sums + couplings);
+    const int of_block =
+        POINTS * of_point <= gsw_cuda_of(context)->shared_per_block ? POINTS : POINTS / 2;
+    const product<Weight> s = {tables_of(t),
+                               view,
+                               points,
+                               of_block,
                                weights_of<Weight>(t, prolongation),
                                weights_of<Weight>(t, restriction)};
     static_assert(sizeof s + sizeof(level_matrix) + sizeof(coarse_arrays) <= 4096,
@@ -159,13 +171,11 @@ gsw_status launch(gsw_context *context, const gsw_transfer *t, const gsw_matrix 
     coarse_arrays to = {(int32_t)g->nx, (int32_t)g->ny, (int32_t)g->nz, {}};
     for (int slot = 0; slot < GSW_SLOTS; slot++)
         to.values[slot] = t->coarse_entry[slot] < 0 ? NULL : coarse[t->coarse_entry[slot]];
-    const int sums = t->symmetric ? GSW_SLOTS - GSW_SLOT_CENTER : (int)GSW_SLOTS;
-    const int couplings = s.view == ROW_PLAIN ? matrix->stencil.count : (int)GSW_SLOTS;
-    const size_t bytes = sizeof(double) * (size_t)(POINTS * shares * (sums + couplings));
     GSW_TRY(gsw_cuda_allow_shared(context, (const void *)multiply<Weight, Value>,
                                   "the triple product"));
     multiply<Weight, Value>
-        <<<(unsigned)blocks, (unsigned)(POINTS * shares), bytes, gsw_cuda_of(context)->stream>>>(
+        <<<(unsigned)((points + of_block - 1) / of_block), (unsigned)(of_block * shares),
+           (size_t)(of_block * of_point), gsw_cuda_of(context)->stream>>>(
             s, level_matrix_of(matrix), to);
     return gsw_cuda_check_launch(context, "the triple product");
 }
