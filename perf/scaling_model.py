@@ -18,6 +18,7 @@ pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A
     through the link if the neighbour is on another device;
   - takes a step per point of its lines, or longer if memory is busy. Memory serves the pencils in the
     order of their tickets.
+Where the pencils have a shear (D3N27), rows K are dealt out to the devices instead: K mod P.
 """
 import argparse
 import heapq
@@ -39,14 +40,17 @@ CONSTANTS = {
     "host": Constant(44.0, "us", H200, "launch and wait as the host sees them: D3N7 at 256^3 took 0.305 ms "
                      "by the host's clock and 0.261 ms between events"),
     "copy": Constant(4267.0, "GB/s", H200, "copy rate, bytes read and written"),
+    "link rate": Constant(234.0, "GB/s", "two " + H200 + ", NVLink", "each way, in pieces of 64 bytes: D3N7 at 512^3, "
+                          "dealt, with all of its vectors on both sides, took 2.29 ms"),
+    "meeting": Constant(8.0, "us", "two " + H200, "a counter set in the other's memory, and a wait for the "
+                        "own one: two kernels of 3 us and a hand-over"),
     "D3N7 step": Constant(0.0775, "us", H200, "64^3, a step of a pencil: 148 to 159 cycles"),
     "D3N7 hand-over": Constant(0.69, "us", H200, "64^3: a hop of 1.33 us less its 8 steps"),
-    "D3N7 rate": Constant(3600.0, "GB/s", H200, "512^3, moved bytes over the time: 3627 GB/s between events, "
-                          "3540 by the host's clock"),
+    "D3N7 rate": Constant(3770.0, "GB/s", H200, "512^3, moved bytes over the time of 1.707 ms"),
     "D3N7 fixed": Constant(7.0, "us", H200, "64^3: launch and prologue"),
     "D3N27 step": Constant(0.082, "us", H200, "a step of a pencil: 76 to 88 ns"),
     "D3N27 hand-over": Constant(0.93, "us", H200, "a hop beyond its steps"),
-    "D3N27 rate": Constant(3880.0, "GB/s", H200, "512^3, moved bytes over the time of a prototype: 4.42 ms"),
+    "D3N27 rate": Constant(3980.0, "GB/s", H200, "512^3, moved bytes over the time of 4.316 ms"),
     "D3N27 fixed": Constant(11.0, "us", H200, "10 to 12 us beyond the span of the pencils"),
     "CPU message": Constant(6.0, "us", "AMD EPYC, two cores of a virtual machine",
                             "poisson:64^3 and 128^3 on two processes: global less local less the fill, "
@@ -60,21 +64,23 @@ KERNELS = {"D3N7": Kernel("D3N7", 48, (8, 8), (8, 8), 0, (132, 264)),
            "D3N27": Kernel("D3N27", 128, (8, 4), (16, 8), 1, (132, 132))}
 SMALL = 160 ** 3  # up to here the kernel for D3N7 has one pencil per multiprocessor
 
-ORDERS = (4,)  # wj: the library's
+DEALT = 0  # in place of wj: the rows of pencils are dealt out, as the library does where there is a shear
 ERROR = 0.15  # the largest error of a time on two devices, rounded up
 
-# (stencil, grid, devices) -> {wj: ms}: half of an application that is queued with others.
-SWEEPS = {("D3N7", (256, 256, 256), 1): {1: 0.2591}, ("D3N7", (512, 512, 512), 1): {1: 1.7761},
-          ("D3N7", (768, 768, 768), 1): {1: 6.1296}, ("D3N27", (512, 512, 512), 1): {1: 4.3269},
+# (stencil, grid, devices) -> {wj: ms}: half of an application that is queued with others. The library's
+# orders are of the newer commit, except for 256^3 points per device.
+SWEEPS = {("D3N7", (256, 256, 256), 1): {1: 0.2591}, ("D3N7", (512, 512, 512), 1): {1: 1.7072},
+          ("D3N7", (768, 768, 768), 1): {1: 5.8071}, ("D3N27", (256, 256, 256), 1): {1: 0.6226},
+          ("D3N27", (512, 512, 512), 1): {1: 4.3158},
           ("D3N7", (256, 256, 512), 2): {2: 0.3591, 4: 0.3484},
-          ("D3N7", (512, 512, 512), 2): {2: 1.0593, 3: 1.0236, 4: 1.0266, 6: 1.0542, 10: 1.1246},
-          ("D3N7", (768, 768, 768), 2): {2: 3.7066, 3: 3.4739, 4: 3.3750, 6: 3.3600, 10: 3.5199},
-          ("D3N27", (512, 512, 512), 2): {2: 3.6987, 4: 3.6790, 8: 3.8195, 16: 4.3465}}
-SWEEPS_SOURCE = "perf_slabs on two H200s, commit adc92fbe636e; results of all have the same bits"
-LIBRARY = {1: 1, 2: 4}  # wj that the library takes on so many devices
-# Between events, gridsweep's own kernels at commit 51bec910a28f; D3N27 at 512^3: a prototype.
-ONE_DEVICE = {("D3N7", 64): 0.0319, ("D3N7", 128): 0.0706, ("D3N7", 256): 0.261, ("D3N7", 512): 1.776,
-              ("D3N27", 64): 0.0721, ("D3N27", 128): 0.161, ("D3N27", 256): 0.625, ("D3N27", 512): 4.42}
+          ("D3N7", (512, 512, 512), 2): {2: 1.0593, 3: 1.0236, 4: 1.0283, 6: 1.0542, 10: 1.1246},
+          ("D3N7", (768, 768, 768), 2): {2: 3.7066, 3: 3.4739, 4: 3.3028, 6: 3.3600, 10: 3.5199},
+          ("D3N27", (256, 256, 256), 2): {DEALT: 0.4758},
+          ("D3N27", (512, 512, 512), 2): {DEALT: 2.5687, 2: 3.6987, 4: 3.6790, 8: 3.8195, 16: 4.3465}}
+SWEEPS_SOURCE = "perf_slabs on two H200s, commits e4953ccc61fa and adc92fbe636e; results of all have the same bits"
+# Between events, gridsweep's own kernels at commit 51bec910a28f; 512^3 at e4953ccc61fa.
+ONE_DEVICE = {("D3N7", 64): 0.0319, ("D3N7", 128): 0.0706, ("D3N7", 256): 0.261, ("D3N7", 512): 1.707,
+              ("D3N27", 64): 0.0721, ("D3N27", 128): 0.161, ("D3N27", 256): 0.625, ("D3N27", 512): 4.316}
 
 STRONG = [(256, 256, 256), (512, 512, 512), (768, 768, 768), (1024, 1024, 512)]
 WEAK = [256, 384]
@@ -84,6 +90,15 @@ WEAK_BOXES = {1: (1, 1), 2: (1, 2), 4: (2, 2), 8: (2, 4), 64: (8, 8)}
 
 def value(name):
     return CONSTANTS[name].value
+
+
+def library_order(stencil, devices):
+    """wj that the library takes."""
+    return 1 if devices == 1 else DEALT if KERNELS[stencil].shear else 4
+
+
+def name_of_order(wj):
+    return "dealt" if wj == DEALT else f"{wj}:1"
 
 
 # ---- One sweep on GPUs ---------------------------------------------------------------------------
@@ -159,9 +174,44 @@ def sweep_box(kernel, grid, box, wj, faces):
     return last
 
 
+def deal_ms(stencil, grid, devices):
+    """Milliseconds of a sweep whose rows of pencils are dealt out: row K is on device K mod P. It is half of
+    an application, in which each device copies what others sweep of its slab, twice, and meets them
+    twice."""
+    kernel = KERNELS[stencil]
+    nx, ny, nz = grid
+    step_bytes = kernel.tile[0] * kernel.tile[1] * kernel.bytes * ny / (ny + kernel.tile[1]) / (
+        value(stencil + " rate") * 1e3)
+    spans, places, memory = {}, [[] for _ in range(devices)], [0.0] * devices
+    link, slab = [0.0] * devices, math.ceil(nz / kernel.tile[1] / devices)
+    remote = nx * kernel.tile[0] * kernel.tile[1] * 8 * ny / (ny + kernel.tile[1]) / (value("link rate") * 1e3)
+    resident = kernel.resident[1]
+    for _, j, k in tickets(kernel, ny, ((0, 0), (0, math.ceil(nz / kernel.tile[1]))), 1):
+        own = places[k % devices]
+        begin = heapq.heappop(own) if len(own) >= resident else 0.0
+        pace = max(value(stencil + " step"), min(len(own) + 1, resident) * step_bytes)
+        end = 0.0
+        for began, ended, kind in before(kernel, ny, spans, j, k, ((0, 0), (0, 0)), Faces()):
+            hop = value(stencil + " hand-over") + kernel.skew[kind & 1] * pace
+            hop += value("link") - value("flag") if kind else 0
+            begin, end = max(begin, began + hop), max(end, ended + hop)
+        memory[k % devices] = max(memory[k % devices], begin) + nx * step_bytes
+        if k // slab != k % devices:  # another device has the planes
+            link[k % devices] = max(link[k % devices], begin) + remote
+        end = max(end, begin + nx * value(stencil + " step"), memory[k % devices], link[k % devices])
+        spans[j, k] = (begin, end)
+        heapq.heappush(own, end)
+    others = nx * ny * nz / devices * (devices - 1) / devices
+    copies = 16 * others / (value("copy") * 1e3)
+    last = max(end for _, end in spans.values())
+    return (last + copies + value("meeting") + value(stencil + " fixed") + value("host")) / 1e3
+
+
 def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
     """Milliseconds of a sweep by the host's clock; None if a device would get no pencil."""
     kernel = KERNELS[stencil]
+    if kernel.shear and boxes[0] == 1 and boxes[1] > 1 and wj == DEALT:
+        return deal_ms(stencil, grid, boxes[1]) if boxes[1] * kernel.tile[1] <= grid[2] else None
     rows, planes = math.ceil(grid[1] / kernel.tile[0]), math.ceil(grid[2] / kernel.tile[1])
     if boxes[0] > rows or boxes[1] > planes or (kernel.shear and boxes[0] > 1):
         return None
@@ -179,10 +229,10 @@ def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
 
 
 def best_ms(stencil, grid, boxes=(1, 1)):
-    """(milliseconds, wj) of the fastest order that was measured; the first one on a single device."""
-    orders = ORDERS if boxes != (1, 1) else (1,)
-    tried = [(sweep_ms(stencil, grid, boxes, wj), wj) for wj in orders]
-    return min(t for t in tried) if tried[0][0] is not None else None
+    """(milliseconds, wj) in the library's order; None if a device would get no pencil."""
+    wj = library_order(stencil, boxes[0] * boxes[1])
+    ms = sweep_ms(stencil, grid, boxes, wj)
+    return None if ms is None else (ms, wj)
 
 
 # ---- One application on CPUs ---------------------------------------------------------------------
@@ -243,7 +293,7 @@ def slab_rows(paths):
         name, extents = r["problem"].split(":")
         grid = tuple(int(n) for n in extents.split("x"))
         stencil, devices = "D3N27" if name == "hpcg" else "D3N7", r["processes"]
-        model = sweep_ms(stencil, grid, (1, devices), LIBRARY[min(devices, 2)]) - value("host") / 1e3
+        model = sweep_ms(stencil, grid, (1, devices), library_order(stencil, devices)) - value("host") / 1e3
         ms, one = r["sweep_ms"]["median"], alone.get(r["problem"])
         rows.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
                      "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": ms,
@@ -271,7 +321,7 @@ def row(scaling, stencil, grid, boxes, predicted, one):
     devices = boxes[0] * boxes[1]
     ideal = one if scaling == "weak" else one / devices
     return {"kind": "predicted", "scaling": scaling, "stencil": stencil, "grid": list(grid),
-            "devices": devices, "boxes": [1, *boxes], "order": f"{wj}:1", "ms": round(ms, 4),
+            "devices": devices, "boxes": [1, *boxes], "order": name_of_order(wj), "ms": round(ms, 4),
             "speedup": round(one / ms * (devices if scaling == "weak" else 1), 3),
             "efficiency": round(ideal / ms, 3)}
 
@@ -339,7 +389,7 @@ def validation():
     for (stencil, grid, devices), by_order in SWEEPS.items():
         for wj, ms in by_order.items():
             model = sweep_ms(stencil, grid, (1, devices), wj) - value("host") / 1e3
-            rows.append({"what": f"{stencil}, {name_of(grid)}, {devices} device{'s' * (devices > 1)}, order {wj}:1",
+            rows.append({"what": f"{stencil}, {name_of(grid)}, {devices} device{'s' * (devices > 1)}, {name_of_order(wj)}",
                          "measured_ms": ms, "model_ms": round(model, 4), "error": round(model / ms - 1, 3)})
     return rows
 
@@ -348,7 +398,7 @@ def ratios():
     """Speed of two devices over one: measured and by the model."""
     out = []
     for stencil, grid in ((s, g) for s, g, devices in SWEEPS if devices == 2 and (s, g, 1) in SWEEPS):
-        measured = SWEEPS[stencil, grid, 1][1] / SWEEPS[stencil, grid, 2][LIBRARY[2]]
+        measured = SWEEPS[stencil, grid, 1][1] / SWEEPS[stencil, grid, 2][library_order(stencil, 2)]
         host = value("host") / 1e3
         model = (sweep_ms(stencil, grid) - host) / (best_ms(stencil, grid, (1, 2))[0] - host)
         out.append({"stencil": stencil, "n": grid[0], "measured": round(measured, 3), "model": round(model, 3),
@@ -361,9 +411,10 @@ def measured_rows():
     for (stencil, grid, devices), by_order in SWEEPS.items():
         if (stencil, grid, 1) not in SWEEPS:
             continue
-        wj, ms = LIBRARY[devices], by_order[LIBRARY[devices]]
+        wj = library_order(stencil, devices)
+        ms = by_order[wj]
         out.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
-                    "devices": devices, "boxes": [1, 1, devices], "order": f"{wj}:1", "ms": ms,
+                    "devices": devices, "boxes": [1, 1, devices], "order": name_of_order(wj), "ms": ms,
                     "speedup": round(SWEEPS[stencil, grid, 1][1] / ms, 3), "source": SWEEPS_SOURCE})
     return out
 
