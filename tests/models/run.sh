@@ -104,9 +104,24 @@ schedule | every_read_value_is_the_right_one | BOTH_WAYS=0 FAULT_DOES_NOT_AWAIT_
 schedule | deadlock | FAULT_AWAITS_THE_SAME_BLOCK_OF_LATER_PROCESSES
 schedule | deadlock | FAULT_BANDS_POINT_BACK
 schedule | deadlock | SILENT=1 FAULT_WAITS_WITHOUT_LIMIT
+inbox | right | DEVICES=2 BLOCKS=2 NJ=2 NK=4 SWEEPS=2 SOLVES=2
+inbox | right | DEVICES=2 BLOCKS=2 NJ=2 NK=4 SWEEPS=2 SOLVES=2 BY_COLUMNS=0
+inbox | right | DEVICES=2 BLOCKS=2 NJ=2 NK=4 SWEEPS=1 SOLVES=2
+inbox | right | DEVICES=3 BLOCKS=1 NJ=1 NK=6 SWEEPS=2 SOLVES=2
+inbox | right | DEVICES=3 BLOCKS=1 NJ=2 NK=3 SWEEPS=2 SOLVES=2
+inbox | right | DEVICES=2 BLOCKS=2 NJ=2 NK=4 SWEEPS=2 SOLVES=2 DEALT=0
+inbox | right | DEVICES=2 BLOCKS=2 NJ=2 NK=4 SWEEPS=1 SOLVES=2 DEALT=0
+inbox | every_read_value_is_the_right_one | FAULT_READER_KEEPS_THE_FACE
+inbox | every_read_value_is_the_right_one | FAULT_NO_FIRST_MEETING
+inbox | every_taken_value_is_swept | FAULT_NO_LAST_MEETING
+inbox | every_taken_value_is_swept | FAULT_MEETS_WHEN_TICKETS_ARE_TAKEN
+inbox | every_face_is_free_when_written | DEALT=0 SWEEPS=1 FAULT_SLABS_WITH_ONE_SWEEP_DO_NOT_MEET
+inbox | deadlock | FAULT_ONE_DEVICE_HAS_ANOTHER_ORDER
 ROWS
     $large || return 0
     cat <<'ROWS'
+inbox | right | DEVICES=2 BLOCKS=3 NJ=2 NK=4 SWEEPS=2 SOLVES=2
+inbox | right | DEVICES=2 BLOCKS=3 NJ=2 NK=4 SWEEPS=2 SOLVES=2 DEALT=0
 sweep | right | WORKERS=4 NY=2 NZ=3 SLOTS=3 STEPS=1 SOLVES=2
 sweep | right | WORKERS=3 NY=2 NZ=3 SLOTS=4 STEPS=1 SOLVES=2 CORNER=1
 sweep | right | WORKERS=3 NY=2 NZ=2 SLOTS=3 STEPS=1 SOLVES=2 TIMEOUTS=1
