@@ -98,6 +98,9 @@ typedef struct gsw_slab_ops {
     int (*deals)(const gsw_factor *slab);
     size_t (*deal_bytes)(const gsw_factor *dealt, int process);
 
+    /* Bytes that this process writes to the memory of others, or reads there, in an application. */
+    int64_t (*deal_sent)(const gsw_factor *dealt);
+
     /* After all windows are known. */
     void (*deal_connect)(gsw_factor *dealt, double limit);
 

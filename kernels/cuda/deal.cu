@@ -43,11 +43,14 @@ int32_t process_next_to(const gsw_deal *deal, int part, int process, int step) {
     return (process + (part ? -step : step) + deal->processes) % deal->processes;
 }
 
+/* Bytes of a pencil's faces. */
+size_t bytes_of_slot(const gsw_factor *dealt) {
+    return (size_t)gsw_cuda_slot_values(dealt) * gsw_dtype_size(dealt->options.vector_type);
+}
+
 window_layout layout_of(const gsw_factor *dealt, int process) {
     const gsw_packed *packed = dealt->packed;
     const gsw_deal *deal = dealt->deal;
-    const size_t slot =
-        (size_t)gsw_cuda_slot_values(dealt) * gsw_dtype_size(dealt->options.vector_type);
     const gsw_tiles *t = &packed->view[0].tiles;
     const int64_t slab = deal->begin[process + 1] - deal->begin[process];
     const int64_t dealt_planes = gsw_ceil_div(t->tiles_z - process, deal->processes) * t->tile_z;
@@ -64,7 +67,7 @@ window_layout layout_of(const gsw_factor *dealt, int process) {
         const int32_t before = process_next_to(deal, part, process, -1);
         at.inbox[part] = next;
         if (packed->layout.present[part])
-            next += aligned((size_t)packed->view[part].dealt[before] * slot);
+            next += aligned((size_t)packed->view[part].dealt[before] * bytes_of_slot(dealt));
     }
     at.shared = next;
     at.between = at.shared + aligned((size_t)slab * plane);
@@ -180,6 +183,22 @@ int gsw_cuda_deals(const gsw_factor *slab) {
 
 size_t gsw_cuda_deal_bytes(const gsw_factor *dealt, int process) {
     return layout_of(dealt, process).bytes;
+}
+
+int64_t gsw_cuda_deal_sent(const gsw_factor *dealt) {
+    const gsw_packed *packed = dealt->packed;
+    const gsw_deal *deal = dealt->deal;
+    const gsw_tiles *t = &packed->view[0].tiles;
+    int64_t planes = 0; /* of other slabs, swept here */
+    for (int64_t k = deal->rank; k < t->tiles_z; k += deal->processes) {
+        const int64_t z = k * t->tile_z, left = t->nz - z;
+        if (z < deal->begin[deal->rank] || z >= deal->begin[deal->rank + 1])
+            planes += left < t->tile_z ? left : t->tile_z;
+    }
+    const int64_t vectors =
+        2 * planes * dealt->grid.nx * dealt->grid.ny * (int64_t)sizeof(double); /* b and x */
+    return vectors +
+           packed->layout.sweeps * packed->view[0].pencils * (int64_t)bytes_of_slot(dealt);
 }
 
 void gsw_cuda_deal_connect(gsw_factor *dealt, double limit) {

@@ -88,6 +88,7 @@ static gsw_status open_all(gsw_distributed_factor *f, gsw_dealt *d) {
     GSW_TRY(gsw_partition_agree(p, open_window(d)));
     GSW_TRY(attach(d));
     ops_of(d)->deal_connect(d->factor, p->wait_limit);
+    f->sent = ops_of(d)->deal_sent(d->factor);
     f->bytes +=
         (int64_t)ops_of(d)->deal_bytes(d->factor, d->deal.rank) + d->factor->info.work_bytes;
     return GSW_SUCCESS;
