@@ -38,7 +38,7 @@ typedef struct gsw_window_name {
 enum { GSW_BELOW = 0, GSW_ABOVE = 1 };
 
 /* How a dealt factor is dealt. */
-enum { GSW_DEAL_MAX = 16 };
+enum { GSW_DEAL_MAX = 64 };
 typedef struct gsw_deal {
     int32_t processes, rank;
     int64_t begin[GSW_DEAL_MAX + 1]; /* first plane of each slab; then the number of planes */
@@ -78,6 +78,10 @@ typedef struct gsw_slab_ops {
     gsw_status (*await)(gsw_context *context, const uint64_t *counter, uint64_t least,
                         double limit);
 
+    /* Waits of this context's kernels that have ended without an answer. After one of them windows
+     * may hold values of another solve. */
+    int64_t (*timeouts)(gsw_context *context);
+
     /* y = A x in the rows that are coupled to ghosts, added up as on one process. */
     gsw_status (*couple)(gsw_context *context, const gsw_slab_couple *job);
 
@@ -98,7 +102,8 @@ typedef struct gsw_slab_ops {
     int (*deals)(const gsw_factor *slab);
     size_t (*deal_bytes)(const gsw_factor *dealt, int process);
 
-    /* Bytes that this process writes to the memory of others, or reads there, in an application. */
+    /* Bytes that this process writes to the memory of others, or reads there, in an application, at
+     * most. */
     int64_t (*deal_sent)(const gsw_factor *dealt);
 
     /* After all windows are known. */

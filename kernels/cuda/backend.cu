@@ -438,6 +438,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .put = entry<gsw_cuda_put>::call,
         .post = entry<gsw_cuda_post>::call,
         .await = entry<gsw_cuda_await_post>::call,
+        .timeouts = gsw_cuda_timeouts,
         .couple = entry<gsw_cuda_couple>::call,
         .face_bytes = gsw_cuda_face_bytes,
         .connect = gsw_cuda_connect,

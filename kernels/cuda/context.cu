@@ -63,6 +63,7 @@ gsw_status gsw_cuda_reported(gsw_context *context) {
     const long long row = __atomic_load_n(&report->row, __ATOMIC_RELAXED);
     const int32_t what = __atomic_load_n(&report->what, __ATOMIC_RELAXED);
     const long long ms = __atomic_load_n(&report->wait_limit_ns, __ATOMIC_RELAXED) / 1000000;
+    cuda->timeouts += status == GSW_ERROR_TIMEOUT;
     report->row = 0;
     report->what = 0;
     __atomic_store_n(&report->status, GSW_SUCCESS, __ATOMIC_RELEASE);

@@ -40,6 +40,7 @@ struct gsw_cuda {
     bool overlaps;                 /* a kernel may begin while the one before it ends: launch.cuh */
 
     gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */
+    int64_t timeouts;        /* that it has reported */
 
     cudaMemPool_t pool; /* of what is reserved; NULL: the device has no pools */
 

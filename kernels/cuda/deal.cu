@@ -138,6 +138,24 @@ gsw_status copy_part(gsw_context *context, const gsw_factor *slab, const gsw_fac
 /* ---- Vectors ----------------------------------------------------------------------------------
  */
 
+/* Copies rows of so many bytes that lie `pitch` apart. Longer pitches than CUDA takes belong to
+ * rows that are worth a call each. */
+gsw_status copy_rows(gsw_context *context, const double *from, double *to, size_t bytes,
+                     size_t pitch, int64_t rows) {
+    const cudaStream_t stream = gsw_cuda_of(context)->stream;
+    cudaError_t error = cudaSuccess;
+    if (pitch <= INT32_MAX) {
+        error = cudaMemcpy2DAsync(to, pitch, from, pitch, bytes, (size_t)rows,
+                                  cudaMemcpyDeviceToDevice, stream);
+        rows = 0;
+    }
+    for (int64_t i = 0; error == cudaSuccess && i < rows; i++)
+        error =
+            cudaMemcpyAsync((char *)to + (size_t)i * pitch, (const char *)from + (size_t)i * pitch,
+                            bytes, cudaMemcpyDeviceToDevice, stream);
+    return gsw_cuda_check(context, error, "the planes of other processes");
+}
+
 /* Copies the planes of the own slab that other processes sweep, from or to a vector of the own
  * window. */
 gsw_status copy_others(gsw_context *context, const gsw_factor *dealt, const double *from,
@@ -154,11 +172,8 @@ gsw_status copy_others(gsw_context *context, const gsw_factor *dealt, const doub
         const int64_t at = (k * t->tile_z - begin) * plane;
         if (k % deal->processes == deal->rank || rows <= 0)
             continue;
-        GSW_TRY(gsw_cuda_check(context,
-                               cudaMemcpy2DAsync(to + at, (size_t)deal->processes * width,
-                                                 from + at, (size_t)deal->processes * width, width,
-                                                 (size_t)rows, cudaMemcpyDeviceToDevice, stream),
-                               "the planes of other processes"));
+        GSW_TRY(
+            copy_rows(context, from + at, to + at, width, (size_t)deal->processes * width, rows));
     }
     /* The last row of tiles may have fewer planes. */
     const int64_t at = (whole * t->tile_z - begin) * plane;

@@ -7,9 +7,9 @@
 
 namespace {
 
-/* A block serves POINTS coarse points, with one warp per share of the fine rows: 3 x 3 x 3 rows are
- * nine shares of three. In this way small levels have enough threads. Where a block has too little
- * shared memory for that, it serves half as many: at most 61 KiB. */
+/* A block serves POINTS coarse points, with POINTS threads per share of the fine rows: 3 x 3 x 3
+ * rows are nine shares of three. In this way small levels have enough threads. Where a block has
+ * too little shared memory for that, it serves half as many: at most 61 KiB. */
 enum { POINTS = 32, SHARES = 9, PRODUCTS = 8 };
 
 /* A thread's values in shared memory lie a block's width apart. */
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(POINTS *SHARES)
         add_products(s, row, i, couplings, sum);
     }
     __syncthreads();
-    /* The shares' sums in their order, slot by slot; the warps take slots in turn. */
+    /* The shares' sums in their order, slot by slot; the shares take slots in turn. */
     for (int slot = lowest + share; i < s.points && slot < GSW_SLOTS; slot += shares) {
         double total = 0;
         for (int other = 0; other < shares; other++)

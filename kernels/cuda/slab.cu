@@ -193,7 +193,7 @@ gsw_status gsw_cuda_window_open(gsw_context *context, size_t bytes, int value, v
     const gsw_cuda *cuda = gsw_cuda_of(context);
     window_name made = {};
     *memory = NULL;
-    GSW_TRY(gsw_cuda_check(context, cudaMalloc(memory, bytes), "a window"));
+    GSW_TRY(context->ops->alloc(context, bytes, memory));
     GSW_TRY(
         gsw_cuda_check(context, cudaMemsetAsync(*memory, value, bytes, cuda->stream), "a window"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "a window"));
@@ -265,6 +265,10 @@ gsw_status gsw_cuda_await_post(gsw_context *context, const uint64_t *counter, ui
     const gsw_cuda *cuda = gsw_cuda_of(context);
     await_count<<<1, 1, 0, cuda->stream>>>(counter, least, (int64_t)(1e9 * limit), cuda->report);
     return gsw_cuda_check_launch(context, "a window's counter");
+}
+
+int64_t gsw_cuda_timeouts(gsw_context *context) {
+    return gsw_cuda_of(context)->timeouts;
 }
 
 gsw_status gsw_cuda_couple(gsw_context *context, const gsw_slab_couple *job) {

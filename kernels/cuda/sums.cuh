@@ -1,4 +1,5 @@
-/* sums.cuh: sums over a whole grid of blocks, whose bits depend only on the number of values.
+/* sums.cuh: sums over a whole grid of blocks. Their bits depend on nothing but the number of
+ * values, and those of twofold sums nearly never on that.
  *
  * They are taken in two stages: each block leaves one partial sum, and the block that finishes last
  * adds them up in a fixed order and uses the sums.

@@ -96,7 +96,8 @@
  * FAULTS. Only receivers and opener wait for other blocks. When the solve is abandoned
  * (handover.cuh), a receiver takes 0 for each value that has not arrived, and the opener lets
  * compute begin. So all blocks run to their end. The next solve finds the mark of this one, and its
- * first block resets all faces before any block polls or writes them.
+ * first block resets all faces before any block polls or writes them. It does not reset an inbox:
+ * after a timeout the library refuses the partition (partition.h).
  *
  * BEFORE 9.0 there are no bulk copies. Then several loaders bring the records through registers, in
  * turns, in stages of a SLICE: two steps. Compute asks whether a slice is there one step before it

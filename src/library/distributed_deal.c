@@ -26,9 +26,18 @@ static const gsw_slab_ops *ops_of(const gsw_dealt *d) {
 /* ---- Opening ----------------------------------------------------------------------------------
  */
 
-static int deals(const gsw_distributed_factor *f) {
-    const gsw_partition *p = f->partition;
-    return p->transport.processes <= GSW_DEAL_MAX && p->context->ops->slab->deals(f->packed);
+/* Whether all processes deal. */
+static gsw_status decide(const gsw_distributed_factor *f, int *deals) {
+    gsw_partition *p = f->partition;
+    int32_t answer =
+        p->transport.processes <= GSW_DEAL_MAX && p->context->ops->slab->deals(f->packed);
+    GSW_TRY(gsw_partition_gather(p, &answer, sizeof answer));
+    *deals = 1;
+    for (int i = 0; i < p->transport.processes; i++) {
+        memcpy(&answer, p->answers + (size_t)i * sizeof answer, sizeof answer);
+        *deals = *deals && answer;
+    }
+    return GSW_SUCCESS;
 }
 
 /* The factor of the whole grid, without its values. */
@@ -53,26 +62,54 @@ static gsw_status open_factor(gsw_distributed_factor *f, gsw_dealt *d) {
     return GSW_SUCCESS;
 }
 
+/* Vectors of a slab for which the window leaves room: those of a Krylov method. */
+enum { SPARED = 12 };
+
 /* The own window. Its counters are 0, and its inboxes empty. */
-static gsw_status open_window(gsw_dealt *d) {
+static gsw_status open_window(gsw_dealt *d, int64_t points) {
     gsw_partition *p = d->partition;
     gsw_context *context = p->context;
     const int rank = d->deal.rank;
-    GSW_TRY(ops_of(d)->window_open(context, ops_of(d)->deal_bytes(d->factor, rank), 0xff,
-                                   &d->deal.window[rank], &d->names[rank]));
+    void *spared;
+    GSW_TRY(context->ops->alloc(context, SPARED * (size_t)points * sizeof(double), &spared));
+    const gsw_status status =
+        ops_of(d)->window_open(context, ops_of(d)->deal_bytes(d->factor, rank), 0xff,
+                               &d->deal.window[rank], &d->names[rank]);
+    context->ops->release(context, spared);
+    GSW_TRY(status);
     GSW_TRY(context->ops->set(context, d->deal.window[rank], 0,
                               (size_t)d->deal.processes * sizeof(uint64_t)));
     return context->ops->synchronize(context);
 }
 
+typedef struct introduction {
+    gsw_window_name name;
+    uint64_t windows; /* hash of the sizes of all windows, as this process knows them */
+} introduction;
+
+static introduction introduce(const gsw_dealt *d) {
+    introduction own = {.name = d->names[d->deal.rank]};
+    for (int i = 0; i < d->deal.processes; i++)
+        own.windows =
+            (own.windows ^ ops_of(d)->deal_bytes(d->factor, i)) * UINT64_C(0x9E3779B97F4A7C15);
+    return own;
+}
+
+/* Each process computes the places in the windows of others: all must have the same tiles. */
 static gsw_status attach(gsw_dealt *d) {
     gsw_partition *p = d->partition;
-    const gsw_window_name own = d->names[d->deal.rank];
-    GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
-    memcpy(d->names, p->answers, (size_t)d->deal.processes * sizeof own);
+    const introduction own = introduce(d);
     gsw_status status = GSW_SUCCESS;
+    GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
     for (int i = 0; status == GSW_SUCCESS && i < d->deal.processes; i++) {
-        if (i != d->deal.rank)
+        introduction theirs;
+        memcpy(&theirs, p->answers + (size_t)i * sizeof theirs, sizeof theirs);
+        d->names[i] = theirs.name;
+        if (theirs.windows != own.windows)
+            status = gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
+                              "process %d cuts the grid into other tiles than process %d", i,
+                              d->deal.rank);
+        else if (i != d->deal.rank)
             status = ops_of(d)->window_attach(p->context, &d->names[i], &d->deal.window[i]);
     }
     return gsw_partition_agree(p, status);
@@ -85,7 +122,7 @@ static gsw_status open_all(gsw_distributed_factor *f, gsw_dealt *d) {
     d->deal.rank = p->transport.rank;
     memcpy(d->deal.begin, p->cuts[2], ((size_t)d->deal.processes + 1) * sizeof *d->deal.begin);
     GSW_TRY(gsw_partition_agree(p, open_factor(f, d)));
-    GSW_TRY(gsw_partition_agree(p, open_window(d)));
+    GSW_TRY(gsw_partition_agree(p, open_window(d, f->packed->points)));
     GSW_TRY(attach(d));
     ops_of(d)->deal_connect(d->factor, p->wait_limit);
     f->sent = ops_of(d)->deal_sent(d->factor);
@@ -96,12 +133,19 @@ static gsw_status open_all(gsw_distributed_factor *f, gsw_dealt *d) {
 
 gsw_status gsw_dealt_open(gsw_distributed_factor *f, gsw_dealt **dealt) {
     gsw_partition *p = f->partition;
-    gsw_dealt *d;
+    void *memory = NULL;
+    int deals;
     *dealt = NULL;
-    if (!deals(f))
+    GSW_TRY(decide(f, &deals));
+    if (!deals)
         return GSW_SUCCESS;
-    gsw_status status = gsw_alloc(p->context, 1, sizeof *d, "a factor", (void **)&d);
-    GSW_TRY(gsw_partition_agree(p, status));
+    gsw_status status =
+        gsw_partition_agree(p, gsw_alloc(p->context, 1, sizeof(gsw_dealt), "a factor", &memory));
+    if (status != GSW_SUCCESS) {
+        free(memory);
+        return status;
+    }
+    gsw_dealt *d = memory;
     memset(d, 0, sizeof *d);
     status = open_all(f, d);
     if (status == GSW_SUCCESS) {

@@ -110,9 +110,10 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f);
 gsw_status gsw_slabs_fill(gsw_distributed_factor *f);
 void gsw_slabs_close(gsw_distributed_factor *f);
 
-/* Deals the factor of a slab out, where that pays and each process reaches the windows of all
- * others; else *dealt is NULL and the log says why. Collective. The next two follow each
- * factorisation of the slab, and each call of the preconditioner. */
+/* Deals the factor of a slab out, where that pays. *dealt is NULL if it does not, and, with a
+ * reason in the log, if memory does not suffice or a process does not reach the windows of all
+ * others. Collective. The next two follow each factorisation of the slab, and each call of the
+ * preconditioner. */
 gsw_status gsw_dealt_open(gsw_distributed_factor *f, gsw_dealt **dealt);
 gsw_status gsw_dealt_fill(gsw_dealt *dealt, const gsw_factor *slab);
 gsw_status gsw_dealt_apply(gsw_dealt *dealt, const double *b, double *x);

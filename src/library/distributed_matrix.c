@@ -46,6 +46,7 @@ static gsw_status multiply_slab(void *user, gsw_context *context, const double *
                            .planes = {a->slab.take[0], a->slab.take[1]},
                            .x = x,
                            .y = y};
+    GSW_TRY(gsw_partition_usable(a->partition));
     GSW_TRY(gsw_slab_ghosts_begin(&a->slab, x));
     GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
     GSW_TRY(gsw_slab_ghosts_end(&a->slab, job.ghosts));

@@ -128,7 +128,7 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
     GSW_TRY(gsw_factor_get_info(f->packed, &info));
     f->bytes += info.packed_bytes + info.work_bytes;
     if (p->transport.processes > 1 && unit != 1) {
-        GSW_TRY(open_faces(f));
+        GSW_TRY(gsw_partition_agree(p, open_faces(f)));
         GSW_TRY(gsw_dealt_open(f, &f->dealt));
     }
     return gsw_preconditioner_from_callback(p->context, f->matrix->points, apply, f,
@@ -234,6 +234,7 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, do
 static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
     gsw_distributed_factor *f = user;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
+    GSW_TRY(gsw_partition_usable(f->partition));
     if (f->dealt)
         return gsw_dealt_apply(f->dealt, b, x);
     if (!(up && down) && f->link.partition)

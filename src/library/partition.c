@@ -118,6 +118,17 @@ static gsw_status refuse_broken(const gsw_partition *p) {
                     "partition");
 }
 
+static int64_t timeouts_of(const gsw_partition *p) {
+    const gsw_slab_ops *slab = p->context->ops->slab;
+    return slab ? slab->timeouts(p->context) : 0;
+}
+
+gsw_status gsw_partition_usable(gsw_partition *p) {
+    if (timeouts_of(p) != p->timeouts)
+        p->finest->broken = 1;
+    return p->finest->broken ? refuse_broken(p) : GSW_SUCCESS;
+}
+
 gsw_status gsw_partition_send(gsw_partition *p, int to, int tag, const void *data, size_t bytes,
                               void **request) {
     *request = NULL;
@@ -194,7 +205,8 @@ gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request) {
 }
 
 /* What a gather brings of each process. After a failure processes may call different functions. All
- * messages have the same size, so that MPI does not end the program then, and the kind shows it. */
+ * messages have the same size, so that MPI does not end the program then. The kind and the number
+ * of bytes usually show it. */
 typedef struct wire {
     int32_t kind; /* GATHER or AGREE */
     int32_t bytes;
@@ -464,6 +476,7 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
     p->finest = p;
     p->grid = *grid;
     p->wait_limit = DEFAULT_LIMIT;
+    p->timeouts = timeouts_of(p);
     gsw_status status =
         gsw_options_take(context, "gsw_transport", transport, sizeof p->transport, &p->transport);
     if (status == GSW_SUCCESS && (p->transport.processes < 1 || p->transport.rank < 0 ||

@@ -12,6 +12,7 @@ struct gsw_partition {
     int64_t *cuts[3]; /* shape[axis] + 1 values */
     gsw_box own;
     double wait_limit;     /* seconds */
+    int64_t timeouts;      /* of the backend (slab_ops.h), before the partition was made */
     int broken;            /* a wait has ended without an answer: no more messages */
     char *answers;         /* of all processes: room for gathers */
     gsw_partition *finest; /* itself, or the partition that it is a coarser level of */
@@ -42,6 +43,9 @@ gsw_status gsw_partition_poke(gsw_partition *p, void **request);
 /* Waits for a transfer with process `other`. Errors: TIMEOUT and COMMUNICATION; the partition is
  * then broken. A NULL request has ended. */
 gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request);
+
+/* Refuses a partition of which a wait has ended without an answer, on the host or on a device. */
+gsw_status gsw_partition_usable(gsw_partition *p);
 
 /* Gives up a transfer, after an error. */
 void gsw_partition_abandon(gsw_partition *p, void **request);
