@@ -78,7 +78,6 @@ struct sweep_control {
     uint64_t completed[SWEEP_BARRIERS]; /* compute, all of its warps: the chunk is completed */
     uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
     int32_t ready[2];                   /* stagers: chunks whose records, b and room are there */
-    alignas(16) unsigned char ones[16]; /* values 1, in place of a diagonal */
     int32_t steps_completed[SWEEP_RHS]; /* compute, by right-hand side: whole chunks */
     uint32_t epoch;
     int32_t group; /* of right-hand sides */

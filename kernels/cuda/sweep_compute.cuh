@@ -27,7 +27,9 @@ __device__ __forceinline__ void compute_here(float &v) {
     asm volatile("" : "+f"(v));
 }
 
-template <int name, typename Real, typename Value, int Rhs> struct compute_warp {
+/* `diagonal`: the records hold the reciprocal diagonal. With that the length of a record is a
+ * constant, and the places of its values are offsets in the instructions. */
+template <int name, typename Real, typename Value, int Rhs, bool diagonal> struct compute_warp {
     using S = shape_of<name>;
     /* Lines per lane, couplings per line, neighbours outside the lane. */
     static constexpr int M = S::members, T = S::terms, N = S::sources();
@@ -43,6 +45,7 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
      * next chunk's records. */
     static constexpr int ASKS_READY = SWEEP_CHUNK - 3;
     static constexpr int STAGE_STEPS = BULK_COPIES ? (int)SWEEP_CHUNK : (int)SWEEP_SLICE;
+    static constexpr uint32_t RECORD_BYTES = (T + diagonal) * M * 32 * (uint32_t)sizeof(Value);
 
     const sweep_plan &plan;
     sweep_control *control;
@@ -60,19 +63,17 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     uint32_t cell[NEIGHBOURS]; /* of the neighbours, in bytes from the beginning of a row */
     uint32_t cell_before[NEIGHBOURS], cell_here[NEIGHBOURS];
 
-    Value a[2][T * M], d[2][M]; /* coefficients of this step and the next */
+    Value a[2][T * M], d[2][M] = {}; /* coefficients of this step and the next */
     Real b[2][M];
     Real h[NEIGHBOURS][8] = {}; /* neighbours' values, by the step of their row mod 8 */
     Real own[M][8] = {};        /* the lane's own */
     Real scaled[M], sum[M];     /* b times the reciprocal diagonal; a step's sum so far */
-    /* Shared addresses: rows of the chunk before and of this one, records, b, diagonal. */
+    /* Shared addresses: rows of the chunk before and of this one, records, b. */
     uint32_t before = 0, here = 0;
-    uint32_t record, next_record, b_here, b_next, d_here, d_next;
+    uint32_t record, next_record, b_here, b_next;
 
     /* Constants of the rings. */
-    uint32_t record_bytes, records_begin, records_end, x_begin, x_end, b_begin, b_bytes;
-    uint32_t d_offset, d_bytes;
-    bool diagonal; /* the reciprocal diagonal is stored */
+    uint32_t records_begin, records_end, x_begin, x_end, b_begin, b_bytes;
     int32_t chunks;
 
     /* Where records come in slices. */
@@ -152,10 +153,9 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
     }
 
     __device__ __forceinline__ void find_rings(const sweep_block &block, int rhs) {
-        record_bytes = in_register((uint32_t)plan.record_bytes);
         records_begin = block.coefficients;
-        records_end = in_register(block.coefficients +
-                                  (uint32_t)(plan.stages * STAGE_STEPS * plan.record_bytes));
+        records_end =
+            in_register(block.coefficients + (uint32_t)(plan.stages * STAGE_STEPS) * RECORD_BYTES);
         x_begin = in_register(block.x + (uint32_t)rhs * X_STRIDE);
         x_end = in_register(x_begin + (uint32_t)(plan.ring * SWEEP_CHUNK) * X_PITCH);
         b_bytes = in_register((uint32_t)(plan.staged * SWEEP_CHUNK) * B_PITCH);
@@ -180,14 +180,16 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 
     /* Loads b and the reciprocal diagonal of a step two steps ahead; computes their product one
      * step ahead. */
-    __device__ __forceinline__ void load_right_side(int p, uint32_t d_at, uint32_t b_at) {
-        load_shared<M>(d[p], d_at);
+    __device__ __forceinline__ void load_right_side(int p, uint32_t record_at, uint32_t b_at) {
+        if constexpr (diagonal)
+            load_shared<M>(d[p],
+                           record_at + (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value)));
         load_shared<M>(b[p], b_at);
     }
     __device__ __forceinline__ void scale_right_side(int p) {
 #pragma unroll
         for (int m = 0; m < M; m++)
-            scaled[m] = b[p][m] * (Real)d[p][m];
+            scaled[m] = diagonal ? b[p][m] * (Real)d[p][m] : b[p][m];
     }
 
     /* ---- Slices: steps u + 2 and u + 3 of a chunk, for even u, are in one */
@@ -203,12 +205,12 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 
     __device__ __forceinline__ void load_slice_ahead(int u) {
         if (u % SWEEP_SLICE == 0) {
-            record += SWEEP_SLICE * record_bytes;
+            record += SWEEP_SLICE * RECORD_BYTES;
             record = record == records_end ? records_begin : record;
         }
-        const uint32_t at = record + (uint32_t)(u % SWEEP_SLICE) * record_bytes;
+        const uint32_t at = record + (uint32_t)(u % SWEEP_SLICE) * RECORD_BYTES;
         load_coefficients_of(u & 1, at);
-        load_right_side(u & 1, diagonal ? at + d_offset : d_here,
+        load_right_side(u & 1, at,
                         u < SWEEP_CHUNK - 2 ? b_here + (uint32_t)(u + 2) * B_PITCH
                                             : b_next + (uint32_t)(u + 2 - SWEEP_CHUNK) * B_PITCH);
         if (u % SWEEP_SLICE == SWEEP_SLICE - 1 && lane == 0)
@@ -221,15 +223,11 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
             load_slice_ahead(u);
             return;
         }
-        if (u < SWEEP_CHUNK - 2) {
-            load_coefficients_of(u & 1, record + (uint32_t)(u + 2) * record_bytes);
-            load_right_side(u & 1, d_here + (uint32_t)(u + 2) * d_bytes,
-                            b_here + (uint32_t)(u + 2) * B_PITCH);
-        } else {
-            const uint32_t v = (uint32_t)(u + 2 - SWEEP_CHUNK);
-            load_coefficients_of(u & 1, next_record + v * record_bytes);
-            load_right_side(u & 1, d_next + v * d_bytes, b_next + v * B_PITCH);
-        }
+        const bool in_chunk = u < SWEEP_CHUNK - 2;
+        const uint32_t v = (uint32_t)(in_chunk ? u + 2 : u + 2 - SWEEP_CHUNK);
+        const uint32_t at = (in_chunk ? record : next_record) + v * RECORD_BYTES;
+        load_coefficients_of(u & 1, at);
+        load_right_side(u & 1, at, (in_chunk ? b_here : b_next) + v * B_PITCH);
     }
 
     /* The row that step u loads of a neighbour whose nearest reader is `nearest` steps later. If
@@ -437,15 +435,10 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
         here = x_begin;
         record = records_begin;
         b_here = b_begin;
-        /* The diagonal; where none is stored, ones. */
-        d_offset = (uint32_t)((T * M * 32 + lane * M) * (int)sizeof(Value));
-        diagonal = in_register((uint32_t)plan.diagonal) != 0;
-        d_bytes = diagonal ? record_bytes : 0;
-        d_here = diagonal ? record + d_offset : shared_address(control->ones);
         load_coefficients_of(0, record);
-        load_coefficients_of(1, record + record_bytes);
-        load_right_side(0, d_here, b_here);
-        load_right_side(1, d_here + d_bytes, b_here + B_PITCH);
+        load_coefficients_of(1, record + RECORD_BYTES);
+        load_right_side(0, record, b_here);
+        load_right_side(1, record + RECORD_BYTES, b_here + B_PITCH);
         scale_right_side(0);
         await_rows_before();
         find_cells();
@@ -453,9 +446,8 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 
     /* Where the next chunk's records (unless they come in slices) and b are. */
     __device__ __forceinline__ void find_next() {
-        next_record = record + SWEEP_CHUNK * record_bytes;
+        next_record = record + SWEEP_CHUNK * RECORD_BYTES;
         next_record = next_record == records_end ? records_begin : next_record;
-        d_next = diagonal ? next_record + d_offset : d_here;
         b_next = b_here + SWEEP_CHUNK * B_PITCH;
         b_next -= b_next == b_begin + b_bytes ? b_bytes : 0;
     }
@@ -467,12 +459,10 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
             face_z[m] += SWEEP_CHUNK * Rhs * S::face_z;
             face_c[m] += SWEEP_CHUNK * Rhs * S::face_c;
         }
-        if constexpr (BULK_COPIES) {
+        if constexpr (BULK_COPIES)
             record = next_record;
-            d_here = d_next;
-        } else {
+        else
             slice += SWEEP_CHUNK / SWEEP_SLICE;
-        }
         b_here = b_next;
         before = here;
         here += SWEEP_CHUNK * X_PITCH;
@@ -516,13 +506,21 @@ template <int name, typename Real, typename Value, int Rhs> struct compute_warp 
 /* Computes steps of one right-hand side until a result needs care. Returns the first step that is
  * not complete, or the number of all steps. *published has a bit for each value of that step's
  * chunk, [line][step], that has been published already. */
-template <int name, typename Real, typename Value, int Rhs>
-__device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
-                                              uint32_t *published) {
-    compute_warp<name, Real, Value, Rhs> warp(block, rhs);
+template <int name, typename Real, typename Value, int Rhs, bool diagonal>
+__device__ __forceinline__ int32_t make_steps_of(const sweep_block &block, int rhs,
+                                                 uint32_t *published) {
+    compute_warp<name, Real, Value, Rhs, diagonal> warp(block, rhs);
     warp.find_rings(block, rhs);
     warp.begin();
     return warp.run(rhs, published);
+}
+
+template <int name, typename Real, typename Value, int Rhs>
+__device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
+                                              uint32_t *published) {
+    if (block.plan->diagonal)
+        return make_steps_of<name, Real, Value, Rhs, true>(block, rhs, published);
+    return make_steps_of<name, Real, Value, Rhs, false>(block, rhs, published);
 }
 
 } // namespace

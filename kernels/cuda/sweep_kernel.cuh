@@ -208,8 +208,6 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_contro
         control->faces_clean = control->faces_open = 0;
         control->face_users = 1;
     }
-    if (thread >= 96 && thread < 96 + 16 / (int)sizeof(Value))
-        reinterpret_cast<Value *>(control->ones)[thread - 96] = 1;
     /* The rows before the first step hold zeros. */
     const int32_t rows = plan.ring * SWEEP_CHUNK;
     const int32_t words = plan.lead * plan.x_pitch / 16;
