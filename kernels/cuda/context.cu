@@ -37,9 +37,13 @@ void gsw_cuda_unreserve(gsw_context *context, void *pointer) {
 
 gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what) {
     cudaFuncAttributes attributes;
+    int most = 0;
     GSW_TRY(gsw_cuda_check(context, cudaFuncGetAttributes(&attributes, kernel), what));
-    const int most =
-        gsw_cuda_of(context)->shared_per_block - static_cast<int>(attributes.sharedSizeBytes);
+    GSW_TRY(gsw_cuda_check(context,
+                           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                                  gsw_cuda_of(context)->device),
+                           what));
+    most -= static_cast<int>(attributes.sharedSizeBytes);
     return gsw_cuda_check(
         context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
         what);

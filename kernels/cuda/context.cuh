@@ -84,8 +84,9 @@ static inline gsw_status gsw_cuda_check_launch(gsw_context *context, const char 
 gsw_status gsw_cuda_reserve(gsw_context *context, size_t bytes, const char *what, void **pointer);
 void gsw_cuda_unreserve(gsw_context *context, void *pointer);
 
-/* Lets a kernel be launched with all of a block's shared memory. The limit belongs to the process:
- * another thread might launch the same kernel with more than this one does. So all set the same. */
+/* Lets a kernel be launched with all of a block's shared memory, from now on. The limit belongs to
+ * the process and the device: another thread might launch the same kernel with more than this one
+ * does. So all set the same. Takes some microseconds. */
 gsw_status gsw_cuda_allow_shared(gsw_context *context, const void *kernel, const char *what);
 
 /* Sets the calling thread's current device to the context's. Every entry of the table begins with

@@ -310,6 +310,9 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
         several = plan.slot_values <= INT32_MAX &&
                   cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, &plan, &shared);
     }
+    if (several)
+        GSW_TRY(gsw_cuda_allow_shared(context, kernels_of(factor)->several[factor->packed->shape],
+                                      "the sweep"));
     GSW_TRY(several ? open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, area)
                     : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
     /* The kernel takes its tickets without waiting for what was queued before it. */
@@ -372,6 +375,7 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     if (plan.slot_values > INT32_MAX) /* places in faces are 32 bits wide */
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
+    GSW_TRY(gsw_cuda_allow_shared(context, kernels_of(factor)->kernel[packed->shape], "the sweep"));
     return open_area(context, factor, 1, 1, &packed->area[0]);
 }
 
@@ -406,7 +410,6 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     plan.ldb = ldb;
     plan.ldx = ldx;
     plan.resident = cuda->multiprocessors * (cuda->shared_per_multiprocessor / shared);
-    GSW_TRY(gsw_cuda_allow_shared(context, kernel, "the sweep"));
     /* The grid begins with the ghosts below, which the vectors do not have. */
     const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
     const int64_t last = (view->upper ? view->tiles.points - 1 : 0) - ghosts;

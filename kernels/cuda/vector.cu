@@ -69,22 +69,10 @@ __device__ void update(double a, const double (&from)[values], double b, double 
 }
 
 template <typename Sum, int values>
-__device__ void add_products(const double (&x)[values], const double (&y)[values],
-                             Sum (&sum)[values]) {
+__device__ void add_products(const double (&x)[values], const double (&y)[values], Sum &sum) {
 #pragma unroll
     for (int k = 0; k < values; k++)
-        add_product(sum[k], x[k], y[k]);
-}
-
-/* A tree. */
-template <typename Sum, int values> __device__ Sum sum_of_thread(Sum (&sum)[values]) {
-#pragma unroll
-    for (int distance = 1; distance < values; distance *= 2) {
-#pragma unroll
-        for (int k = 0; k < values; k += 2 * distance)
-            add(sum[k], sum[k + distance]);
-    }
-    return sum[0];
+        add_product(sum, x[k], y[k]);
 }
 
 /* ---- Elementwise ---- */
@@ -137,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
             const sum_scratch scratch, double *products) {
     take_turn();
     constexpr int values = values_of(most + 1);
-    double sum[most][values] = {}, total[most];
+    double sum[most] = {};
     for (int64_t segment = first_segment<values>(); segment < n;
          segment += next_segment<values>()) {
         double left[most][values] = {}, right[values];
@@ -150,13 +138,10 @@ __global__ void __launch_bounds__(THREADS)
         for (int j = 0; j < most; j++)
             add_products(left[j], right, sum[j]);
     }
-#pragma unroll
-    for (int j = 0; j < most; j++)
-        total[j] = sum_of_thread(sum[j]);
-    if (sum_of_grid(scratch, total) && threadIdx.x == 0)
+    if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
         for (int j = 0; j < most; j++)
             if (j < count)
-                products[j] = total[j];
+                products[j] = sum[j];
 }
 
 /* Subtracts multiples of `count` vectors from y, one after the other, and computes y'y. A thread
@@ -166,7 +151,7 @@ __global__ void __launch_bounds__(THREADS)
              const sum_scratch scratch, double *square) {
     take_turn();
     constexpr int values = values_of(2);
-    double sum[values] = {};
+    double sum[1] = {};
     for (int64_t segment = first_segment<values>(); segment < n;
          segment += next_segment<values>()) {
         double to[values];
@@ -178,11 +163,10 @@ __global__ void __launch_bounds__(THREADS)
             update(-c[j], from, 1, to);
         }
         store(n, segment, to, y);
-        add_products(to, to, sum);
+        add_products(to, to, sum[0]);
     }
-    double total[1] = {sum_of_thread(sum)};
-    if (sum_of_grid(scratch, total) && threadIdx.x == 0)
-        *square = total[0];
+    if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
+        *square = sum[0];
 }
 
 /* ---- Passes of CG and BiCGSTAB (krylov_passes.h) ---- */
@@ -240,7 +224,7 @@ template <gsw_pass which> struct pass_segment {
         }
     }
 
-    template <int d = 0> __device__ void multiply_all(twofold (&sum)[sums][values]) const {
+    template <int d = 0> __device__ void multiply_all(twofold (&sum)[sums]) const {
         if constexpr (d < shape.products) {
             constexpr int left = shape.product[d].left, right = shape.product[d].right;
             add_products(held[left], held[right], sum[d]);
@@ -263,7 +247,7 @@ __global__ void __launch_bounds__(THREADS)
     if (state->ended != GSW_END_NOT)
         return;
     double coefficient[GSW_COEFFICIENTS];
-    twofold sum[sums][values] = {};
+    twofold sum[sums] = {};
 #pragma unroll
     for (int c = 0; c < GSW_COEFFICIENTS; c++)
         coefficient[c] = c == GSW_ONE ? 1 : c == GSW_ZERO ? 0 : state->coefficient[c];
@@ -274,14 +258,9 @@ __global__ void __launch_bounds__(THREADS)
         own.update_all(n, segment, vectors, coefficient);
         own.multiply_all(sum);
     }
-    if constexpr (segment_type::shape.products > 0) {
-        twofold total[sums];
-#pragma unroll
-        for (int d = 0; d < sums; d++)
-            total[d] = sum_of_thread(sum[d]);
-        if (sum_of_grid(scratch, total) && threadIdx.x == 0)
-            end_pass(state, which, total);
-    }
+    if constexpr (segment_type::shape.products > 0)
+        if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
+            end_pass(state, which, sum);
 }
 
 template <gsw_pass which>
