@@ -4,7 +4,14 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <gridsweep/gridsweep.h>
+
+/* About so many faults are to be injected: GSW_FAULTS in the environment; 0: a short run. */
+static inline long wanted_faults(void) {
+    const char *text = getenv("GSW_FAULTS");
+    return text != NULL ? strtol(text, NULL, 10) : 0;
+}
 
 /* A set of statuses as bits. */
 #define MAY(status) (1u << (status))

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "contract/csr.h"
+#include "fault_outcome.h"
 #include "oracle.h"
 
 /* Points of the matrix. */
@@ -164,6 +165,22 @@ static inline void spoil(number_fault what, oracle_matrix *m, double *b, double 
     case NUMBER_FAULTS:
         break;
     }
+}
+
+/* At least `least` trials of each kind, and a table of them. */
+static inline tally run_number_faults(long least, void (*trial)(number_fault what, tally *t)) {
+    const long count = wanted_faults() / NUMBER_FAULTS + least;
+    tally sum = {0};
+    print_head("refused");
+    for (int what = 0; what < NUMBER_FAULTS; what++) {
+        tally t = {0};
+        for (long i = 0; i < count; i++)
+            trial((number_fault)what, &t);
+        print_tally(number_fault_names[what], &t);
+        add_tally(&sum, &t);
+    }
+    print_tally("numbers, all kinds", &sum);
+    return sum;
 }
 
 #endif

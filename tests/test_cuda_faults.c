@@ -31,11 +31,6 @@ gsw_status __wrap_gsw_alloc(gsw_context *context, size_t count, size_t size, con
     return __real_gsw_alloc(context, count, size, what, out);
 }
 
-static long wanted_faults(void) {
-    const char *text = getenv("GSW_FAULTS");
-    return text != NULL ? strtol(text, NULL, 10) : 0;
-}
-
 /* ---- The world ------------------------------------------------------------------------------- */
 
 enum { POINTS = 10 * 11 * 10, COLUMNS = 3 };
@@ -585,18 +580,8 @@ static void data_trial(number_fault what, tally *t) {
 }
 
 START_TEST(numbers_fail) {
-    const long count = wanted_faults() / NUMBER_FAULTS + 60;
-    tally sum = {0};
     open_world();
-    print_head("refused");
-    for (int what = 0; what < NUMBER_FAULTS; what++) {
-        tally t = {0};
-        for (long i = 0; i < count; i++)
-            data_trial((number_fault)what, &t);
-        print_tally(number_fault_names[what], &t);
-        add_tally(&sum, &t);
-    }
-    print_tally("numbers, all kinds", &sum);
+    const tally sum = run_number_faults(60, data_trial);
     close_world();
     ck_assert_int_eq(sum.wrong, 0);
     ck_assert_int_eq(sum.leaked, 0);

@@ -131,11 +131,6 @@ static campaign in_world(fault_kind kind) {
                       .live = &fault.live};
 }
 
-static long wanted_faults(void) {
-    const char *text = getenv("GSW_FAULTS");
-    return text != NULL ? strtol(text, NULL, 10) : 0;
-}
-
 START_TEST(memory_fails) {
     tally sum = {0};
     open_world();
@@ -351,18 +346,8 @@ static void number_trial(number_fault what, tally *sum) {
 }
 
 START_TEST(numbers_fail) {
-    const long count = wanted_faults() / NUMBER_FAULTS + 500;
-    tally sum = {0};
     open_world();
-    print_head("refused");
-    for (int what = 0; what < NUMBER_FAULTS; what++) {
-        tally t = {0};
-        for (long i = 0; i < count; i++)
-            number_trial((number_fault)what, &t);
-        print_tally(number_fault_names[what], &t);
-        add_tally(&sum, &t);
-    }
-    print_tally("numbers, all kinds", &sum);
+    const tally sum = run_number_faults(500, number_trial);
     close_world();
     ck_assert_int_eq(sum.wrong, 0);
     ck_assert_int_eq(sum.leaked, 0);
