@@ -203,12 +203,8 @@ static gsw_status meet(gsw_dealt *d) {
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_dealt_apply(gsw_dealt *d, const double *b, double *x) {
+gsw_status gsw_dealt_apply(gsw_dealt *d, int sweeps, const double *b, double *x) {
     gsw_context *context = d->partition->context;
-    const int sweeps =
-        d->factor->options.kind == GSW_FACTOR_LOWER || d->factor->options.kind == GSW_FACTOR_UPPER
-            ? 1
-            : 2;
     GSW_TRY(ops_of(d)->deal_give(context, d->factor, b));
     GSW_TRY(meet(d));
     for (int i = 0; i < sweeps; i++)

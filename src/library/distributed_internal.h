@@ -116,7 +116,7 @@ void gsw_slabs_close(gsw_distributed_factor *f);
  * preconditioner. */
 gsw_status gsw_dealt_open(gsw_distributed_factor *f, gsw_dealt **dealt);
 gsw_status gsw_dealt_fill(gsw_dealt *dealt, const gsw_factor *slab);
-gsw_status gsw_dealt_apply(gsw_dealt *dealt, const double *b, double *x);
+gsw_status gsw_dealt_apply(gsw_dealt *dealt, int sweeps, const double *b, double *x);
 void gsw_dealt_close(gsw_dealt *dealt);
 
 #endif

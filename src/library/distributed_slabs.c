@@ -236,7 +236,7 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
     GSW_TRY(gsw_partition_usable(f->partition));
     if (f->dealt)
-        return gsw_dealt_apply(f->dealt, b, x);
+        return gsw_dealt_apply(f->dealt, up + down, b, x);
     if (!(up && down) && f->link.partition)
         GSW_TRY(gsw_partition_agree(f->partition, context->ops->synchronize(context)));
     if (up)
