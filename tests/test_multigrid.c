@@ -153,12 +153,19 @@ static int reaches_two(const gsw_stencil *s) {
     return !far;
 }
 
+/* Every level of a hierarchy of this matrix, whose levels are squeezed. */
+static void check_all_levels(const gsw_multigrid *mg, const gsw_matrix *matrix) {
+    gsw_squeezed finest;
+    gsw_squeeze(matrix, &finest);
+    for (int number = 0; number + 1 < mg->levels; number++)
+        check_level(mg, number, number == 0 ? &finest.matrix : &mg->level[number]->matrix);
+}
+
 static void check_levels(const gsw_matrix *matrix, double theta, int expect_symmetric) {
     gsw_multigrid *mg =
         make(context, matrix, (gsw_multigrid_options){.coarsest_points = 1, .theta = theta});
     ck_assert_int_eq(mg->symmetric, expect_symmetric);
-    for (int number = 0; number + 1 < mg->levels; number++)
-        check_level(mg, number, number == 0 ? matrix : &mg->level[number]->matrix);
+    check_all_levels(mg, matrix);
     gsw_multigrid_destroy(mg);
 }
 
@@ -180,8 +187,7 @@ START_TEST(levels_of_random_matrices) {
         } else {
             gsw_multigrid *mg =
                 make(context, &m->view, (gsw_multigrid_options){.coarsest_points = 1});
-            for (int number = 0; number + 1 < mg->levels; number++)
-                check_level(mg, number, number == 0 ? &m->view : &mg->level[number]->matrix);
+            check_all_levels(mg, &m->view);
             gsw_multigrid_destroy(mg);
         }
         oracle_free(m);
@@ -661,6 +667,59 @@ START_TEST(layouts_and_refactor) {
 }
 END_TEST
 
+/* Where an axis has one point only: the bits of the grid without it, and levels that are described
+ * along the axes of the user's grid. */
+START_TEST(axes_of_one_point) {
+    static const gsw_grid grids[] = {{1, 30, 20}, {30, 1, 20}, {30, 20, 1}};
+    gsw_stencil seven, five;
+    ck_assert_int_eq(gsw_stencil_named("D3N7", &seven), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_stencil_named("D2N5", &five), GSW_SUCCESS);
+    oracle_matrix *flat = oracle_random(&grids[2], &five, 5, ORACLE_POSITIVE);
+    symmetrise(flat);
+    const int64_t n = oracle_points(&grids[2]);
+    double *b = doubles(n), *expected = doubles(n), *x = doubles(n), *never = doubles(n);
+    gsw_random_vector(7, n, b);
+    oracle_fill(GSW_F64, never, n, NAN);
+    gsw_multigrid *mg = make(context, &flat->view, (gsw_multigrid_options){0});
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, expected), GSW_SUCCESS);
+    gsw_multigrid_destroy(mg);
+    for (int one = 0; one < 3; one++) {
+        const void *values[7];
+        int taken = 0;
+        for (int32_t e = 0; e < seven.count; e++) {
+            const gsw_offset o = seven.offsets[e];
+            const int leaves = one == 0 ? o.dx : one == 1 ? o.dy : o.dz;
+            values[e] = leaves ? never : flat->arrays[taken];
+            taken += !leaves;
+        }
+        const gsw_stencil_array array = {values, GSW_F64};
+        gsw_matrix matrix;
+        ck_assert_int_eq(gsw_matrix_from_stencil(context, &grids[one], &seven, &array, &matrix),
+                         GSW_SUCCESS);
+        mg = make(context, &matrix, (gsw_multigrid_options){0});
+        oracle_fill(GSW_F64, x, n, NAN);
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+        ck_assert(memcmp(x, expected, (size_t)n * sizeof *x) == 0);
+        gsw_multigrid_level level = {.size = sizeof level};
+        ck_assert_int_eq(gsw_multigrid_get_level(mg, 0, &level), GSW_SUCCESS);
+        ck_assert(memcmp(&level.grid, &grids[one], sizeof level.grid) == 0);
+        ck_assert_int_eq(level.axes, 7 - (1 << one));
+        ck_assert_int_eq(level.stencil.count, 5);
+        for (int32_t e = 0; e < level.stencil.count; e++)
+            ck_assert_int_ge(gsw_stencil_find(&seven, level.stencil.offsets[e]), 0);
+        ck_assert(level.coupling[one] == 0 && level.coupling[(one + 1) % 3] > 0);
+        ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &matrix), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &flat->view) == GSW_SUCCESS, 0);
+        gsw_multigrid_destroy(mg);
+    }
+    free(never);
+    free(x);
+    free(expected);
+    free(b);
+    oracle_free(flat);
+}
+END_TEST
+
 /* fp32 cycles: any size of the right-hand side, NaN and infinity included. */
 START_TEST(scales_of_the_right_hand_side) {
     gsw_problem *problem;
@@ -738,6 +797,7 @@ static const struct {
     {"poisson:129x2x5", GSW_CG, 12, {0}, 0},
     {"lognormal:33x17x50", GSW_CG, 25, {0}, 0},
     {"lognormal:1x400x300", GSW_CG, 25, {0}, 0},
+    {"lognormal:1x400x300", GSW_CG, 25, {.cycle_type = GSW_F32}, 0},
     {"lognormal:129x2x5", GSW_CG, 25, {0}, 0},
 };
 
@@ -919,6 +979,7 @@ int main(void) {
     tcase_add_loop_test(cycles, sweeps_are_gauss_seidel, 0, oracle_stencil_count());
     tcase_add_loop_test(cycles, constants_in_the_null_space, 0, 4);
     tcase_add_test(cycles, layouts_and_refactor);
+    tcase_add_test(cycles, axes_of_one_point);
     tcase_add_test(cycles, scales_of_the_right_hand_side);
     suite_add_tcase(suite, cycles);
     tcase_add_checked_fixture(solving, open_context, close_context);

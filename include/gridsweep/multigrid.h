@@ -146,7 +146,7 @@ typedef struct gsw_multigrid_info {
 typedef struct gsw_multigrid_level {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_grid grid;
-    gsw_stencil stencil;
+    gsw_stencil stencil; /* without offsets along axes on which the first grid has one point */
     int64_t points;
     int64_t couplings;         /* of its matrix, inside the grid */
     int axes;                  /* axes that the next level coarsens: bit 0 x, bit 1 y, bit 2 z */

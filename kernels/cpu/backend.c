@@ -19,6 +19,7 @@
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 #include "cpu/packed.h"
+#include "geometry/squeeze.h"
 
 enum {
     SKEW_SLACK = 2,       /* see derive_chains */
@@ -205,6 +206,11 @@ static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_d
                            const void *b, const void *x, void *y) {
     const int threads = gsw_useful_threads(
         context, matrix->grid.nx * matrix->grid.ny * matrix->grid.nz, PRODUCT_GRAIN);
+    gsw_squeezed squeezed;
+    if (matrix->format == GSW_FORMAT_STENCIL && matrix->grid.nx == 1) {
+        gsw_squeeze(matrix, &squeezed);
+        matrix = &squeezed.matrix;
+    }
     kernels_of(context)->spmv(threads, matrix, vector_type, b, x, y);
     return GSW_SUCCESS;
 }

@@ -79,6 +79,8 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     memset(made, 0, sizeof *made);
     made->context = context;
     made->options = resolved;
+    made->grid = matrix->grid;
+    made->stencil = matrix->stencil;
     GSW_TRY_GOTO(gsw_multigrid_build(made, matrix), fail);
     made->usable = 1;
     *multigrid = made;
@@ -98,17 +100,17 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
-    const gsw_level *finest = multigrid->level[0];
-    const gsw_grid *a = &matrix->grid, *b = &finest->matrix.grid;
+    const gsw_grid *a = &matrix->grid, *b = &multigrid->grid;
     GSW_REQUIRE(context, a->nx == b->nx && a->ny == b->ny && a->nz == b->nz,
                 "matrix: its grid is not the hierarchy's");
-    const gsw_stencil *s = &finest->matrix.stencil;
+    const gsw_stencil *s = &multigrid->stencil;
     GSW_REQUIRE(context,
                 matrix->stencil.count == s->count &&
                     memcmp(matrix->stencil.offsets, s->offsets,
                            (size_t)s->count * sizeof s->offsets[0]) == 0,
                 "matrix: its stencil is not the hierarchy's");
-    GSW_REQUIRE(context, (matrix->format == GSW_FORMAT_CSR) == (finest->setup.block != NULL),
+    GSW_REQUIRE(context,
+                (matrix->format == GSW_FORMAT_CSR) == (multigrid->level[0]->setup.block != NULL),
                 "matrix: its format is not that of the hierarchy's first matrix");
     multigrid->usable = 0;
     GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
@@ -157,6 +159,28 @@ gsw_status gsw_multigrid_apply(gsw_context *context, gsw_multigrid *multigrid, c
 /* ---- Reports ----------------------------------------------------------------------------------
  */
 
+/* Describes a level of the squeezed grid along the axes of the user's. */
+static void unsqueeze(const int axis[3], gsw_multigrid_level *level) {
+    const gsw_multigrid_level squeezed = *level;
+    const int64_t extent[3] = {squeezed.grid.nx, squeezed.grid.ny, squeezed.grid.nz};
+    int64_t to[3];
+    level->axes = 0;
+    for (int i = 0; i < 3; i++) {
+        to[axis[i]] = extent[i];
+        level->axes |= (squeezed.axes >> i & 1) << axis[i];
+        level->coupling[axis[i]] = squeezed.coupling[i];
+    }
+    level->grid = (gsw_grid){to[0], to[1], to[2]};
+    for (int32_t e = 0; e < level->stencil.count; e++) {
+        const gsw_offset o = squeezed.stencil.offsets[e];
+        const int32_t d[3] = {o.dx, o.dy, o.dz};
+        int32_t turned[3];
+        for (int i = 0; i < 3; i++)
+            turned[axis[i]] = d[i];
+        level->stencil.offsets[e] = (gsw_offset){turned[0], turned[1], turned[2]};
+    }
+}
+
 gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
                                    gsw_multigrid_level *description) {
     if (!multigrid || !description || level < 0 || level >= multigrid->levels)
@@ -182,6 +206,7 @@ gsw_status gsw_multigrid_get_level(const gsw_multigrid *multigrid, int level,
         if (gsw_factor_get_info(factors[i], &info) == GSW_SUCCESS)
             made.bytes += info.packed_bytes + info.work_bytes;
     }
+    unsqueeze(multigrid->finest.axis, &made);
     gsw_result_give(description, &made, sizeof made);
     return GSW_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "geometry/multigrid.h"
+#include "geometry/squeeze.h"
 
 enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer than 62 times */
 
@@ -54,7 +55,10 @@ struct gsw_multigrid {
     int usable;                    /* holds values */
     int symmetric, singular;
     int levels;
-    gsw_level *level[GSW_LEVELS_MAX];
+    gsw_level *level[GSW_LEVELS_MAX]; /* of the squeezed grid */
+    gsw_grid grid;                    /* the user's, and the stencil */
+    gsw_stencil stencil;
+    gsw_squeezed finest; /* the user's matrix; valid during set-up only, but for the axes */
     void *own_b, *own_x; /* vectors of the finest level, where the user's cannot be used */
     double *scale;       /* fp32: factor of the solution */
     int64_t bytes;       /* of own_b, own_x and scale */

@@ -262,9 +262,11 @@ static gsw_status open_direct(gsw_multigrid *mg, gsw_level *level) {
 /* ---- The finest level -------------------------------------------------------------------------
  */
 
-/* Takes the user's matrix as it is, or copies a CSR into arrays of the hierarchy. */
-static gsw_status take_matrix(gsw_multigrid *mg, const gsw_matrix *matrix) {
+/* Takes the user's matrix, squeezed, or copies a CSR into arrays of the hierarchy. */
+static gsw_status take_matrix(gsw_multigrid *mg, const gsw_matrix *given) {
     gsw_level *level = mg->level[0];
+    const gsw_matrix *matrix = &mg->finest.matrix;
+    gsw_squeeze(given, &mg->finest);
     if (matrix->format == GSW_FORMAT_STENCIL) {
         level->matrix = *matrix;
         return GSW_SUCCESS;
