@@ -347,8 +347,12 @@ static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype ve
     atomic_init(&plan->stop, false);
 
     bool fits = true;
+    const int64_t began = gsw_team_begins();
 #pragma omp parallel num_threads(threads) reduction(&& : fits)
-    fits = solve_lines(plan, solve_span);
+    {
+        gsw_thread_begins(began);
+        fits = solve_lines(plan, solve_span);
+    }
     status = fits ? GSW_SUCCESS : report_misfit(context, plan);
 
 cleanup:

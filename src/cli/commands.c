@@ -121,11 +121,11 @@ const cli_command cli_commands[] = {
      "command reports the times of set-up (reading or generating the system), copies to and from "
      "a GPU, factorisation and solve separately. It also writes the JSON if the iteration does "
      "not converge or breaks down; 'status' and 'message' then give the reason.\n"
-     "Under a launcher such as mpirun the processes solve the system together on the CPU. Each has "
-     "one box of the grid. The first process reads or generates the system, distributes it, "
-     "collects the solution, and prints. There auto is ic0 with cg for a symmetric matrix, and "
-     "ilu0 with bicgstab for others. If a process stops answering, the others end with exit code 5 "
-     "after --wait-limit.",
+     "Under a launcher such as mpirun the processes solve the system together, on CPUs or on one "
+     "GPU each. Each has one box of the grid. The first process reads or generates the system, "
+     "distributes it, collects the solution, and prints. auto chooses there as on one process, but "
+     "takes a factor on GPUs, and a factor with bicgstab with --overlap. If a process stops "
+     "answering, the others end with exit code 5 after --wait-limit.",
      "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
      "gridsweep solve --problem hpcg:64x64x64 --precond mg --method richardson\n"

@@ -74,8 +74,12 @@ void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
               precond != NULL && method != NULL ? " with " : "", method != NULL ? method : "",
               automatic->choice.text);
     if (is_singular(options, automatic))
-        cli_error(options, "warning: each row of the matrix sums to 0, as with pure Neumann "
-                           "conditions, so it is singular: solve with --nullspace constant");
+        cli_error(options,
+                  "warning: each row of the matrix sums to 0, as with pure Neumann "
+                  "conditions, so it is singular: solve with --nullspace constant%s",
+                  options->rhs == NULL || strcmp(options->rhs, "ones") == 0
+                      ? " and a b that is not constant (--rhs)"
+                      : "");
 }
 
 cli_next cli_auto_next(const cli_options *options, const cli_auto *automatic, gsw_method method,

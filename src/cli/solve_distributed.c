@@ -101,6 +101,14 @@ static int load(const cli_options *options, box_job *job, solve_plan *plan) {
                             options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
 }
 
+/* Replaces what was chosen, and the reason. */
+static void choose_instead(box_job *job, int kind, gsw_method method, const char *reason) {
+    gsw_choice *choice = &job->automatic.choice;
+    job->kind = kind;
+    job->method = method;
+    (void)snprintf(choice->text, sizeof choice->text, "%s", reason);
+}
+
 /* The preconditioner and the method that the options name or that are chosen. */
 static void take_plan(const cli_options *options, box_job *job, const solve_plan *plan) {
     const cli_auto *automatic = &job->automatic;
@@ -113,13 +121,16 @@ static void take_plan(const cli_options *options, box_job *job, const solve_plan
         job->kind = plan->kind;
     /* So far multigrid on several processes is for CPUs. */
     if (automatic->precond && job->kind == CLI_PRECOND_MG && job->host != job->context)
-        job->kind = (int)plan->choice.kind;
+        choose_instead(job, (int)plan->choice.kind, job->method, "multigrid is for CPUs there");
     if (options->overlap == 0)
         return;
-    if (job->kind == CLI_PRECOND_MG)
-        job->kind = (int)plan->choice.kind; /* overlaps are for factors */
-    if (automatic->method)
-        job->method = GSW_BICGSTAB;
+    if (job->kind == CLI_PRECOND_MG || automatic->method)
+        choose_instead(job, job->kind == CLI_PRECOND_MG ? (int)plan->choice.kind : job->kind,
+                       automatic->method ? GSW_BICGSTAB : job->method,
+                       "overlaps are for factors, and make them unsymmetric");
+    if (job->method == GSW_CG)
+        cli_error(options, "warning: --overlap makes the preconditioner unsymmetric; cg may fail, "
+                           "bicgstab and gmres do not need symmetry");
 }
 
 static int distribute(const cli_options *options, box_job *job, const gsw_grid *grid) {
@@ -342,6 +353,7 @@ static int solve(const cli_options *options, box_job *job) {
     cli_field(options, "processes", "%d, boxes %d x %d x %d", cli_processes(), boxes[0], boxes[1],
               boxes[2]);
     cli_field(options, "backend", "%s", gsw_backend_name(gsw_context_backend(job->context)));
+    cli_field(options, "device", "%s in the first process", gsw_context_device(job->context));
     cli_field(options, "threads", "%d in the first process", gsw_context_threads(job->context));
     int code = make_preconditioner(options, job);
     if (code != CLI_OK)

@@ -31,12 +31,16 @@ void cli_solve_report(const cli_options *options, const cli_solved *solved) {
         cli_field(options, "factor", "%.3f ms", solved->factor_ms);
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
     if (options->nullspace == GSW_NULLSPACE_CONSTANT)
-        cli_field(options, "nullspace", "constant; %.3g of b left out", result->removed);
+        cli_field(options, "nullspace", "constant; %.3g%% of b left out", 100 * result->removed);
     cli_field(options, "iterations", "%lld", (long long)result->iterations);
     cli_field(options, "residual", "%.3e (true, relative)", result->residual);
     cli_print(options, "%s in %lld iteration%s\n",
               result->converged ? "converged" : "not converged", (long long)result->iterations,
               result->iterations == 1 ? "" : "s");
+    if (result->removed > 1 - 1e-12)
+        cli_error(options,
+                  "warning: b is constant, so nothing of it is left and x is 0; give --rhs "
+                  "FILE or --rhs random:SEED");
 }
 
 static void add_processes(cJSON *json, const cli_solved *solved) {

@@ -201,7 +201,8 @@ static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t poi
                            survey->same_sign <= 1e-10 * survey->off_diagonal;
         choice->zero_sums = survey->zero_sums;
     }
-    const int definite = choice->symmetric == 1 && choice->diagonal != 2;
+    const int definite = choice->symmetric == 1 && choice->diagonal != 2 &&
+                         (survey == NULL || survey->bad_row < 0); /* a diagonal of 0 */
     choice->method = definite ? GSW_CG : GSW_BICGSTAB;
     choice->kind = definite && choice->diagonal != 0 && gsw_stencil_is_symmetric(&matrix->stencil)
                        ? GSW_IC0

@@ -16,6 +16,17 @@ int bench_too_many(const cli_options *options, const char *option) {
     return cli_usage(options, "--%s takes at most %d values", option, BENCH_LIST_MAX);
 }
 
+/* The message lists the values that are known. */
+static int unknown_value(const cli_options *options, const char *option, const char *entry,
+                         const char *const *names) {
+    char known[256] = "";
+    for (int i = 0; names[i] != NULL; i++) {
+        const size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    return cli_usage(options, "--%s: unknown value '%s'; it takes %s", option, entry, known);
+}
+
 int bench_parse_names(const cli_options *options, const char *option, const char *list,
                       const char *const *names, bench_list *out) {
     char entry[64];
@@ -24,7 +35,7 @@ int bench_parse_names(const cli_options *options, const char *option, const char
         while (names[found] != NULL && strcmp(names[found], entry) != 0)
             found++;
         if (names[found] == NULL)
-            return cli_usage(options, "--%s: unknown value '%s'", option, entry);
+            return unknown_value(options, option, entry, names);
         if (out->count == BENCH_LIST_MAX)
             return bench_too_many(options, option);
         out->values[out->count++] = found;

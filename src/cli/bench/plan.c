@@ -142,8 +142,11 @@ static int check_symgs(const cli_options *options, const bench_plan *plan) {
 
 /* What MODE_CSR cannot do. */
 static int check_csr(const cli_options *options, const bench_plan *plan) {
+    const bool on_cpu = options->backend == GSW_BACKEND_CPU ||
+                        (options->backend == GSW_BACKEND_AUTO && gsw_device_count() == 0);
     if (bench_contains(&plan->parts, PART_BOTH) &&
-        !bench_contains(&plan->algorithms, GSW_ALGORITHM_PENCIL))
+        !bench_contains(&plan->algorithms, GSW_ALGORITHM_PENCIL) &&
+        !(on_cpu && bench_contains(&plan->algorithms, GSW_ALGORITHM_AUTO)))
         return cli_usage(options, "--part both takes packed factors with CUDA, symgs, --compare, "
                                   "--ablation or --cache: add pencil to --algorithm");
     if (plan->threads.count > 1)

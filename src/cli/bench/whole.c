@@ -207,8 +207,9 @@ static void describe_multigrid(bench_worker *worker) {
     if (gsw_multigrid_get_info(worker->multigrid, &info) != GSW_SUCCESS)
         return;
     row->result.buffer_bytes = (double)info.bytes;
-    (void)snprintf(row->settings, sizeof row->settings, "%s cycle, smoother %s, %d levels",
-                   gsw_cycle_name(info.cycle), gsw_smoother_name(info.smoother), info.levels);
+    (void)snprintf(row->settings, sizeof row->settings, "%s cycle, smoother %s, %d level%s",
+                   gsw_cycle_name(info.cycle), gsw_smoother_name(info.smoother), info.levels,
+                   info.levels == 1 ? "" : "s");
 }
 
 static void finish(bench_worker *worker) {

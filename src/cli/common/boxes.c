@@ -115,6 +115,11 @@ int cli_boxes_refuse(const cli_options *options) {
     for (const cli_option_id *id = single; *id != OPT_END && cli_processes() > 1; id++)
         if (cli_given(options, *id))
             return cli_usage(options, "--%s is for a single process", cli_option_get(*id)->name);
+    const gsw_smoother smoother = (gsw_smoother)options->mg_smoother;
+    if (cli_processes() > 1 && smoother != GSW_SMOOTHER_AUTO && smoother != GSW_SMOOTHER_GS &&
+        smoother != GSW_SMOOTHER_SYMGS && smoother != GSW_SMOOTHER_JACOBI)
+        return cli_usage(options, "--mg-smoother %s is for a single process",
+                         gsw_smoother_name(smoother));
     return CLI_OK;
 }
 
@@ -175,9 +180,9 @@ void cli_boxes_precond_print(const cli_options *options, const cli_boxes_precond
     gsw_distributed_multigrid_info info = {.size = sizeof info};
     if (gsw_distributed_multigrid_get_info(precond->multigrid, &info) == GSW_SUCCESS)
         cli_field(options, "multigrid",
-                  "%d levels, the first %d of them shared, smoother %s, operator complexity %.2f",
-                  info.levels, info.distributed_levels, gsw_smoother_name(info.smoother),
-                  info.operator_complexity);
+                  "%d level%s, %d of them shared, smoother %s, operator complexity %.2f",
+                  info.levels, info.levels == 1 ? "" : "s", info.distributed_levels,
+                  gsw_smoother_name(info.smoother), info.operator_complexity);
 }
 
 gsw_status cli_boxes_meet(const cli_boxes *boxes) {

@@ -60,9 +60,9 @@ void cli_print_multigrid(const cli_options *options, const gsw_multigrid *multig
     gsw_multigrid_info info = {.size = sizeof info};
     if (gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
         return;
-    cli_field(options, "multigrid", "%d levels, %s cycle, smoother %s, operator complexity %.2f",
-              info.levels, gsw_cycle_name(info.cycle), gsw_smoother_name(info.smoother),
-              info.operator_complexity);
+    cli_field(options, "multigrid", "%d level%s, %s cycle, smoother %s, operator complexity %.2f",
+              info.levels, info.levels == 1 ? "" : "s", gsw_cycle_name(info.cycle),
+              gsw_smoother_name(info.smoother), info.operator_complexity);
     if (info.smoother_fallbacks > 0)
         cli_field(options, "fallbacks", "%d level%s where ilu0 met a bad pivot",
                   info.smoother_fallbacks, info.smoother_fallbacks == 1 ? "" : "s");

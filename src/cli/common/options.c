@@ -96,8 +96,9 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_SOLVE_METHOD] =
         {"method", "auto|cg|bicgstab|gmres|richardson",
          "Krylov method. cg needs a symmetric positive definite matrix. auto is cg "
-         "if the matrix is symmetric and its diagonal has one sign, and bicgstab "
-         "otherwise, or after a breakdown of cg. richardson iterates with the "
+         "if the matrix is symmetric, its diagonal has one sign, and no check shows that it is "
+         "indefinite, and bicgstab otherwise, or after a breakdown of cg. richardson iterates with "
+         "the "
          "preconditioner alone (default: auto)",
          CHOICE(method, solve_method_choices)},
     [OPT_RESTART] = {"restart", "M", "GMRES: restart after M iterations (default: 30)",
@@ -158,8 +159,8 @@ static const cli_option table[OPT_COUNT] = {
                          CHOICE(mg_smoother, smoother_choices)},
     [OPT_MG_THETA] = {"mg-theta", "T",
                       "coarsen the axes whose coupling is at least T times the strongest one, 0 "
-                      "< T < 1 (default: 0.25)",
-                      REAL(mg_theta, 0, 1)},
+                      "< T <= 1 (default: 0.25)",
+                      REAL(mg_theta, 0, 1), .closed = 1},
     [OPT_MG_INFO] = {"mg-info", NULL, "print a table of the levels", FLAG(mg_info)},
     [OPT_FACTOR_PRECISION] = {"factor-precision", "f64|f32",
                               "precision of the stored preconditioner; everything else is in f64 "
@@ -399,8 +400,9 @@ static int set_real(const cli_options *options, const cli_option *option, const 
         return cli_usage(options, "--%s takes a number, not '%s'", option->name, text);
     if (parsed <= option->minimum)
         return cli_usage(options, "--%s must be greater than %g", option->name, option->minimum);
-    if (parsed >= option->maximum)
-        return cli_usage(options, "--%s must be less than %g", option->name, option->maximum);
+    if (option->closed ? parsed > option->maximum : parsed >= option->maximum)
+        return cli_usage(options, "--%s must be %s %g", option->name,
+                         option->closed ? "at most" : "less than", option->maximum);
     *value = parsed;
     return CLI_OK;
 }
