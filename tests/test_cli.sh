@@ -314,7 +314,6 @@ misuse bench --whole-solve --problem poisson:4x4x4 --threads 65536
 misuse bench --repeats 0
 misuse bench --cache hot
 misuse bench --cache cold --backend cpu
-misuse bench --cache warm --part both
 misuse bench --cache warm --part both --algorithm line
 misuse bench --cache warm --threads 1,2
 misuse bench --compare=
@@ -765,8 +764,11 @@ says err 'the matrix is singular (semidefinite)'
 says err 'the matrix maps constant vectors to 0: see nullspace'
 expect 4 "a singular matrix, chosen" solve neumann.mtx
 says err 'warning: each row of the matrix sums to 0.*--nullspace constant'
-expect 0 "a singular matrix, chosen, with its null space" solve neumann.mtx --nullspace constant
+expect 0 "a singular matrix, chosen, with its null space" solve neumann.mtx --nullspace constant \
+    --rhs random:1
 refuse "no warning then" grep -q warning err
+expect 0 "a constant b" solve neumann.mtx --nullspace constant
+says err 'warning: b is constant'
 expect 1 "a tolerance that fp64 does not attain" solve --problem poisson:12x9x7 --rtol 1e-20 \
     --max-iter 500 --json r.json
 says err 'stagnated after'

@@ -18,6 +18,7 @@ typedef struct system_of_test {
     int32_t shape[3];
     double wait_limit;
     int repeats, check_product, solve, from_csr, f32;
+    int spoils; /* the process with a NaN on its diagonal for a while; 0: none */
     int strays; /* process 1 calls another function than the others */
     gsw_method method;
     const double *b;
@@ -118,6 +119,25 @@ static gsw_status open_matrix(part_of_test *p, const system_of_test *s) {
             return status_;                                                                        \
     } while (0)
 
+/* A factorisation fails in the last process. Then all refuse to use it, and new values mend it. */
+static gsw_status spoil_and_mend(part_of_test *p, const hub_rank *rank, system_of_test *s) {
+    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(p->factor);
+    double *diagonal = p->arrays[s->matrix->view.stencil.center], kept = diagonal[0];
+    if (rank->rank == s->spoils)
+        diagonal[0] = NAN;
+    s->differs |= gsw_distributed_factor_refactor(p->factor) != GSW_ERROR_ZERO_PIVOT;
+    diagonal[0] = kept;
+    memset(p->again, 0, (size_t)p->points * sizeof *p->again);
+    for (int r = 0; r < 2; r++)
+        s->differs |= gsw_cg(p->context, gsw_distributed_matrix_operator(p->matrix), M, NULL, p->b,
+                             p->again, NULL) != GSW_ERROR_INVALID_ARGUMENT;
+    s->differs |= gsw_preconditioner_apply(p->context, M, p->b, p->again) == GSW_SUCCESS;
+    TRY(gsw_distributed_factor_refactor(p->factor));
+    TRY(gsw_preconditioner_apply(p->context, M, p->b, p->again));
+    s->differs |= memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0;
+    return GSW_SUCCESS;
+}
+
 static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *transport,
                        system_of_test *s) {
     const gsw_grid *g = &s->matrix->view.grid;
@@ -159,7 +179,7 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
         if (memcmp(p->x, p->again, (size_t)p->points * sizeof *p->x) != 0)
             s->differs = 1;
     }
-    return GSW_SUCCESS;
+    return s->spoils > 0 ? spoil_and_mend(p, rank, s) : GSW_SUCCESS;
 }
 
 static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
@@ -549,6 +569,35 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
 }
 END_TEST
 
+START_TEST(a_failed_factorisation_is_refused_by_all) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_SSOR, GSW_JACOBI};
+    const gsw_grid g = {9, 7, 8};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
+    for (int kind = 0; kind < 3; kind++)
+        for (int scope = 0; scope < 2; scope++)
+            for (int overlap = 0; overlap < 2 - scope; overlap++) {
+                system_of_test s = {.matrix = matrix,
+                                    .factor = {.size = sizeof s.factor,
+                                               .kind = kinds[kind],
+                                               .scope = (gsw_scope)scope,
+                                               .overlap = overlap},
+                                    .spoils = 2,
+                                    .wait_limit = 20,
+                                    .b = b,
+                                    .x = x};
+                hub_run(3, 0, -1, body, &s);
+                for (int r = 0; r < 3; r++)
+                    ck_assert_msg(s.status[r] == GSW_SUCCESS, "%d: %s", r, s.message[r]);
+                ck_assert_msg(!s.differs, "%s, %s, overlap %d", gsw_factor_kind_name(kinds[kind]),
+                              gsw_scope_name(s.factor.scope), overlap);
+            }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("distributed");
     TCase *tc = tcase_create("distributed");
@@ -562,6 +611,7 @@ int main(void) {
     tcase_add_test(tc, a_silent_process_ends_the_others);
     tcase_add_test(tc, a_process_that_calls_another_function_ends_all);
     tcase_add_test(tc, a_bad_pivot_is_reported_by_all);
+    tcase_add_test(tc, a_failed_factorisation_is_refused_by_all);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -71,7 +71,8 @@ typedef struct gsw_choice {
                              check shows that it is indefinite; else BICGSTAB */
     gsw_factor_kind kind; /* IC0 or ILU0: the chosen factor, or the one to fall back on */
     int symmetric;        /* 1: symmetric to 1e-7 of the diagonals; 0: not; never -1 */
-    int diagonal;         /* 1: all are positive; 0: none is; 2: both signs */
+    int diagonal;         /* 1: all are positive; 0: none is; 2: both signs; -1: one is zero or not
+                             finite */
     int m_matrix;         /* diagonals are positive and dominant, no coupling is positive */
     int dominant;         /* no |diagonal| is less than the sum of its row's other |coefficients| */
     int zero_sums;        /* all row sums vanish: constant vectors are in the null space */

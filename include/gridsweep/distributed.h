@@ -201,8 +201,8 @@ const char *gsw_scope_name(gsw_scope scope);
 /* For the defaults set all members except `size` to 0. */
 typedef struct gsw_distributed_factor_options {
     size_t size;          /* sizeof this struct, set by the caller */
-    gsw_factor_kind kind; /* all but LU; unlike on one process, LOWER and UPPER refuse a diagonal
-                             that is zero or not finite */
+    gsw_factor_kind kind; /* all but LU; with scope GLOBAL, LOWER and UPPER refuse a diagonal that
+                             is zero or not finite */
     gsw_scope scope;
     double omega;       /* SSOR: relaxation in (0, 2); 0 means 1 */
     double pivot_shift; /* as in gsw_factor_options */
@@ -214,7 +214,7 @@ typedef struct gsw_distributed_factor gsw_distributed_factor;
 
 /* Factorises a matrix. On failure *factor is NULL.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, ZERO_PIVOT (in all processes, with the
- * lowest row of the grid), COMMUNICATION, TIMEOUT. */
+ * lowest row of the grid; LOCAL and JACOBI: with a row of a box), COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
                                          const gsw_distributed_factor_options *options,

@@ -157,7 +157,8 @@ int gsw_factor_sweeps(const gsw_factor *factor);
 /* Copies the unscaled factors to host CSR in fp64, to look at them: `lower` receives L and `upper`
  * U, with M = L U. ILU0 and LU: L has unit diagonal. IC0: U = L^T. DILU: L = E + L_A,
  * U = I + E^-1 U_A. LOWER has L only, UPPER has U only, and the other pointer must be NULL. Either
- * pointer may always be NULL. The pattern is the whole stencil inside the grid. Free both with
+ * pointer may always be NULL. The pattern is the whole stencil inside the grid. A row of LOWER or
+ * UPPER whose diagonal has no finite reciprocal comes out as NaN. Free both with
  * gsw_csr_free(). JACOBI, SSOR and transposed factors are not supported. Errors: INVALID_ARGUMENT,
  * UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY. */
 GSW_API

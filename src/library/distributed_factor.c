@@ -56,7 +56,7 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, do
 static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
     gsw_distributed_factor *f = user;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
-    (void)context;
+    GSW_TRY(gsw_distributed_usable(f, context));
     if (f->packed) {
         if (up)
             GSW_TRY(gsw_bands_sweep(f, 0, b, x));
@@ -65,6 +65,11 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
     if (up)
         GSW_TRY(sweep(f, 0, b, down ? NULL : x));
     return down ? sweep(f, 1, up ? NULL : b, x) : GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context) {
+    GSW_REQUIRE(context, f->usable, "factor holds no values: its last factorisation failed");
+    return GSW_SUCCESS;
 }
 
 static int64_t larger_of(int64_t a, int64_t b) {
@@ -389,8 +394,12 @@ gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
 gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *factor) {
     if (!factor)
         return GSW_ERROR_INVALID_ARGUMENT;
-    return gsw_partition_agree(factor->partition,
-                               is_local(factor) ? gsw_local_fill(factor) : fill_global(factor));
+    const gsw_status status = gsw_partition_agree(
+        factor->partition, is_local(factor) ? gsw_local_fill(factor) : fill_global(factor));
+    factor->usable = status == GSW_SUCCESS;
+    if (factor->local && !factor->usable)
+        factor->local->usable = 0; /* in all processes alike */
+    return status;
 }
 
 gsw_preconditioner *gsw_distributed_factor_preconditioner(gsw_distributed_factor *factor) {

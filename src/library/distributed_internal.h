@@ -35,6 +35,7 @@ struct gsw_distributed_factor {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
     gsw_distributed_factor_options options;
+    int usable; /* holds values, in all processes */
     gsw_preconditioner *preconditioner;
     gsw_factor *local;  /* LOCAL, and JACOBI */
     gsw_ghosts overlap; /* LOCAL with an overlap: the frame that it factorises, */
@@ -75,6 +76,9 @@ int gsw_distributed_part(const gsw_distributed_factor *f, int down);
 gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest);
 gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest);
 gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row);
+
+/* Refuses a factor without values, in all processes alike. */
+gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context);
 
 /* Whether a sweep scales b, and its terms, farthest first, from arrays per offset. */
 int gsw_distributed_scales(const gsw_distributed_factor *f, int down);

@@ -235,6 +235,7 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
     gsw_distributed_factor *f = user;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
     GSW_TRY(gsw_partition_usable(f->partition));
+    GSW_TRY(gsw_distributed_usable(f, context));
     if (f->dealt)
         return gsw_dealt_apply(f->dealt, up + down, b, x);
     if (!(up && down) && f->link.partition)
