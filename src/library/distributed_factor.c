@@ -67,11 +67,6 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
     return down ? sweep(f, 1, up ? NULL : b, x) : GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context) {
-    GSW_REQUIRE(context, f->usable, "factor holds no values: its last factorisation failed");
-    return GSW_SUCCESS;
-}
-
 static int64_t larger_of(int64_t a, int64_t b) {
     return a > b ? a : b;
 }

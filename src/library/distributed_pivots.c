@@ -1,8 +1,13 @@
-/* distributed_pivots.c: the report on pivots of all processes. */
+/* distributed_pivots.c: the report on pivots of all processes, and what follows from it. */
 #include <string.h>
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
+
+gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context) {
+    GSW_REQUIRE(context, f->usable, "factor holds no values: its last factorisation failed");
+    return GSW_SUCCESS;
+}
 
 gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest) {
     gsw_partition *p = f->partition;

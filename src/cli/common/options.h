@@ -138,7 +138,7 @@ typedef struct cli_option {
     char letter;   /* -o for --out; 0: none */
     size_t offset; /* of the field in cli_options */
     double minimum, maximum;
-    int closed; /* a real number may be the maximum */
+    int closed;                 /* a real number may be the maximum */
     const char *const *choices; /* ends with NULL */
 } cli_option;
 
