@@ -151,7 +151,7 @@ once err 'gridsweep bench: '
 on 2 1 solve --problem poisson:20x20x20 --max-iter 3
 once err 'not converged: '
 on 3 2 solve --problem poisson:9x8x7 --precond mg --mg-smoother ilu0
-once err 'options->smoother is ilu0; on several processes it is auto, gs, symgs or jacobi'
+once err '--mg-smoother ilu0 is for a single process'
 on 2 2 solve --problem poisson:9x8x7 --overlap 1
 once err '--overlap is for --scope local'
 on 2 2 solve --problem poisson:9x8x7 --precond mg --scope local --overlap 1
