@@ -193,20 +193,20 @@ static gsw_status take_factor(search *s) {
 /* Sets the facts of a matrix, and the method and the factor that follow from them. */
 static void take_facts(gsw_choice *choice, const gsw_matrix *matrix, int64_t points,
                        const gsw_survey *survey) {
+    /* A diagonal is zero or not finite. */
+    const int irregular = survey != NULL && survey->bad_row >= 0;
     if (survey != NULL) {
         choice->symmetric = survey->symmetric;
-        const int regular = survey->bad_row < 0; /* no diagonal is zero or not finite */
-        choice->diagonal = !regular                     ? -1
+        choice->diagonal = irregular                    ? -1
                            : survey->negative == 0      ? 1
                            : survey->negative == points ? 0
                                                         : 2;
-        choice->dominant = regular && survey->row_ratio <= 2 * (1 + 1e-12);
+        choice->dominant = !irregular && survey->row_ratio <= 2 * (1 + 1e-12);
         choice->m_matrix = choice->dominant && choice->diagonal == 1 &&
                            survey->same_sign <= 1e-10 * survey->off_diagonal;
         choice->zero_sums = survey->zero_sums;
     }
-    const int definite =
-        choice->symmetric == 1 && choice->diagonal != 2 && (survey == NULL || survey->bad_row < 0);
+    const int definite = choice->symmetric == 1 && choice->diagonal != 2 && !irregular;
     choice->method = definite ? GSW_CG : GSW_BICGSTAB;
     choice->kind = definite && choice->diagonal != 0 && gsw_stencil_is_symmetric(&matrix->stencil)
                        ? GSW_IC0

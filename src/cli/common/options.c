@@ -97,9 +97,8 @@ static const cli_option table[OPT_COUNT] = {
         {"method", "auto|cg|bicgstab|gmres|richardson",
          "Krylov method. cg needs a symmetric positive definite matrix. auto is cg "
          "if the matrix is symmetric, its diagonal has one sign, and no check shows that it is "
-         "indefinite, and bicgstab otherwise, or after a breakdown of cg. richardson iterates with "
-         "the "
-         "preconditioner alone (default: auto)",
+         "indefinite, and bicgstab otherwise, or after a breakdown of cg. richardson iterates "
+         "with the preconditioner alone (default: auto)",
          CHOICE(method, solve_method_choices)},
     [OPT_RESTART] = {"restart", "M", "GMRES: restart after M iterations (default: 30)",
                      INTEGER(restart, 1, 10000)},
