@@ -123,6 +123,19 @@ const sweep_kernels *kernels_of(const gsw_factor *factor) {
                                                     : sweep_kernels_f64();
 }
 
+/* Have other processes a part of the factor? */
+bool is_remote(const gsw_factor *factor) {
+    return factor->deal || factor->ghosts[0] + factor->ghosts[1] > 0;
+}
+
+const void *kernel_of(const gsw_factor *factor, bool several) {
+    const sweep_kernels *kernels = kernels_of(factor);
+    const int shape = factor->packed->shape;
+    return several             ? kernels->several[shape]
+           : is_remote(factor) ? kernels->remote[shape]
+                               : kernels->single[shape];
+}
+
 void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
     const gsw_tiles *t = &view->tiles;
     const int direction = view->upper ? -1 : 1;
@@ -293,9 +306,9 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
  * so that nothing can be allocated. */
 gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count, bool *together) {
     gsw_sweep_area *area = &factor->packed->area[1];
-    bool several = kernels_of(factor)->several[factor->packed->shape] != NULL;
+    bool several = kernel_of(factor, true) != NULL;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    *together = count > 1 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
+    *together = count > 1 && !is_remote(factor);
     if (!*together || area->state)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(gsw_cuda_of(context)->stream, &capture),
@@ -311,8 +324,7 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
                   cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, &plan, &shared);
     }
     if (several)
-        GSW_TRY(gsw_cuda_allow_shared(context, kernels_of(factor)->several[factor->packed->shape],
-                                      "the sweep"));
+        GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, true), "the sweep"));
     GSW_TRY(several ? open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, area)
                     : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
     /* The kernel takes its tickets without waiting for what was queued before it. */
@@ -375,7 +387,7 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
     if (plan.slot_values > INT32_MAX) /* places in faces are 32 bits wide */
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
-    GSW_TRY(gsw_cuda_allow_shared(context, kernels_of(factor)->kernel[packed->shape], "the sweep"));
+    GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, false), "the sweep"));
     return open_area(context, factor, 1, 1, &packed->area[0]);
 }
 
@@ -393,9 +405,8 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     bool together = false;
     GSW_TRY(open_several(context, factor, count, &together));
     const gsw_sweep_area *area = &packed->area[together];
-    const sweep_kernels *kernels = kernels_of(factor);
     const bool several = area->rhs > 1;
-    const void *kernel = several ? kernels->several[packed->shape] : kernels->kernel[packed->shape];
+    const void *kernel = kernel_of(factor, several);
     const unsigned threads = threads_of(cuda, several);
     sweep_plan plan;
     int32_t shared;

@@ -100,6 +100,7 @@ struct sweep_block {
     int32_t rhs;    /* first right-hand side of the block's group */
     uint32_t *done; /* of the group, as in the plan */
     void *faces;
+    bool remote; /* a constant: some faces or vectors may be those of other processes */
 };
 
 /* The pencil's records in device memory. */
@@ -129,7 +130,7 @@ __device__ __forceinline__ int64_t values_left_out(const sweep_block &block) {
 template <typename Real>
 __device__ __forceinline__ const Real *b_of_block(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
-    if (plan.owners == 0)
+    if (!block.remote || plan.owners == 0)
         return (const Real *)plan.b;
     return plan.b_gathered ? (const Real *)plan.b - values_left_out(block)
                            : (const Real *)plan.owner_b[owner_of_rows(block)];
@@ -137,7 +138,7 @@ __device__ __forceinline__ const Real *b_of_block(const sweep_block &block) {
 
 template <typename Real> __device__ __forceinline__ Real *x_of_block(const sweep_block &block) {
     const sweep_plan &plan = *block.plan;
-    if (plan.owners == 0)
+    if (!block.remote || plan.owners == 0)
         return (Real *)plan.x;
     return plan.x_gathered ? (Real *)plan.x - values_left_out(block)
                            : (Real *)plan.owner_x[owner_of_rows(block)];
@@ -152,7 +153,7 @@ template <typename Real>
 __device__ __forceinline__ Real *face_of(const sweep_block &block, int side) {
     const sweep_plan &plan = *block.plan;
     const int32_t reader = block.control->pencil.after[side];
-    Real *slot = reader >= plan.pencils
+    Real *slot = block.remote && reader >= plan.pencils
                      ? (Real *)plan.outbox + (int64_t)(reader - plan.pencils) * plan.slot_values
                      : (Real *)block.faces +
                            (int64_t)(block.control->ticket % plan.slots) * plan.slot_values;
@@ -163,7 +164,7 @@ __device__ __forceinline__ Real *face_of(const sweep_block &block, int side) {
 template <typename Real>
 __device__ __forceinline__ Real *face_before(const sweep_block &block, int32_t before, int side) {
     const sweep_plan &plan = *block.plan;
-    Real *slot = before < -1
+    Real *slot = block.remote && before < -1
                      ? (Real *)plan.inbox + (int64_t)gsw_remote_place(before) * plan.slot_values
                      : (Real *)block.faces + (int64_t)(before % plan.slots) * plan.slot_values;
     return slot + plan.face[side].offset;

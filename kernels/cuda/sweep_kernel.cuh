@@ -260,7 +260,9 @@ __device__ __forceinline__ void load(const sweep_block &block, int turn) {
 #endif
 }
 
-template <int name, typename Real, typename Value, int Rhs>
+/* `remote`: for factors of which other processes have a part. What only they need makes the others'
+ * sweeps 2 us longer, so it is left out there. */
+template <int name, typename Real, typename Value, int Rhs, bool remote>
 __global__ void __launch_bounds__(sweep_threads<Rhs>(),
                                   BULK_COPIES && sizeof(Value) == 4 && Rhs == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
@@ -278,7 +280,8 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
                                control.group * Rhs,
                                plan.done + (int64_t)control.group * plan.pencils,
                                (Real *)plan.faces +
-                                   (int64_t)control.group * plan.slots * plan.slot_values};
+                                   (int64_t)control.group * plan.slots * plan.slot_values,
+                               remote};
     /* The compiler sees that `warp` is uniform, so a role's branches are uniform too. */
     const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
     constexpr int members = lines_of_a_lane(name, BULK_COPIES);

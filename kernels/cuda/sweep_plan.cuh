@@ -118,10 +118,10 @@ constexpr __host__ __device__ int32_t sweep_row_pitch(int32_t values, int32_t si
     return (rhs * sweep_row_stride(values, size) + 127) / 128 * 128 + 16;
 }
 
-/* Kernels of one pair of types, by gsw_shape_name: for one right-hand side, and for SWEEP_RHS
- * (NULL: there is none). */
+/* Kernels of one pair of types, by gsw_shape_name: for one right-hand side; the same for factors of
+ * which other processes have a part; and for SWEEP_RHS (NULL: there is none). */
 struct sweep_kernels {
-    const void *kernel[SHAPE_COUNT], *several[SHAPE_COUNT];
+    const void *single[SHAPE_COUNT], *remote[SHAPE_COUNT], *several[SHAPE_COUNT];
 };
 
 const sweep_kernels *sweep_kernels_f64(void);

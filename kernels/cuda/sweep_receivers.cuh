@@ -144,7 +144,7 @@ template <typename Real, int known_values, int Rhs> struct receiver {
     __device__ __forceinline__ receiver(const sweep_block &of, int side)
         : block(of), plan(*of.plan), values(Rhs * values_per_rhs(of.plan->face[side])),
           width(values_per_rhs(of.plan->face[side]) % 2 == 0 ? 2 : 1),
-          remote(of.control->pencil.before[side] < -1), wait{0, 0} {
+          remote(of.remote && of.control->pencil.before[side] < -1), wait{0, 0} {
         const sweep_face face = plan.face[side];
         const int32_t per_rhs = values_per_rhs(face);
         const int32_t before = block.control->pencil.before[side];

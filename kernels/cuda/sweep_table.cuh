@@ -6,8 +6,8 @@
 
 namespace {
 
-template <int name, class Real, class Value> constexpr const void *single_kernel() {
-    return (const void *)sweep_pencils<name, Real, Value, 1>;
+template <int name, class Real, class Value, bool remote> constexpr const void *single_kernel() {
+    return (const void *)sweep_pencils<name, Real, Value, 1, remote>;
 }
 
 /* NULL for flat shapes, whose rings for several right-hand sides would be too large, and for coarse
@@ -16,17 +16,21 @@ template <int name, class Real, class Value> constexpr const void *several_kerne
     if constexpr (is_flat(name) || is_coarse(name))
         return NULL;
     else
-        return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS>;
+        return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS, false>;
 }
 
 template <class Real, class Value> const sweep_kernels *sweep_kernels_of() {
-#define SINGLE_KERNEL(name, lower)  single_kernel<SHAPE_##name, Real, Value>(),
+#define SINGLE_KERNEL(name, lower)  single_kernel<SHAPE_##name, Real, Value, false>(),
+#define REMOTE_KERNEL(name, lower)  single_kernel<SHAPE_##name, Real, Value, true>(),
 #define SEVERAL_KERNEL(name, lower) several_kernel<SHAPE_##name, Real, Value>(),
     static const sweep_kernels kernels = {
-        {single_kernel<SHAPE_OTHER, Real, Value>(),
+        {single_kernel<SHAPE_OTHER, Real, Value, false>(),
          GSW_NAMED_STENCILS(SINGLE_KERNEL, GSW_NO_OFFSET)},
+        {single_kernel<SHAPE_OTHER, Real, Value, true>(),
+         GSW_NAMED_STENCILS(REMOTE_KERNEL, GSW_NO_OFFSET)},
         {NULL, GSW_NAMED_STENCILS(SEVERAL_KERNEL, GSW_NO_OFFSET)}};
 #undef SEVERAL_KERNEL
+#undef REMOTE_KERNEL
 #undef SINGLE_KERNEL
     return &kernels;
 }
