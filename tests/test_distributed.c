@@ -542,6 +542,73 @@ START_TEST(a_process_that_calls_another_function_ends_all) {
 }
 END_TEST
 
+/* What process 1 passes in another way than the others. */
+typedef enum difference { IN_GRID, IN_CUTS, IN_STENCIL, IN_KIND, IN_SCOPE, IN_OMEGA } difference;
+enum { DIFFERENCES = IN_OMEGA + 1 };
+
+typedef struct differing_calls {
+    const oracle_matrix *matrix;
+    difference in;
+    gsw_status status[HUB_PROCESSES];
+    char message[HUB_PROCESSES][512];
+} differing_calls;
+
+static gsw_status call_differently(part_of_test *p, const differing_calls *d, int other,
+                                   const gsw_transport *transport) {
+    const difference in = d->in;
+    const gsw_matrix *whole = &d->matrix->view;
+    gsw_grid g = whole->grid;
+    g.nx += other && in == IN_GRID;
+    gsw_partition_options options = {.size = sizeof options, .wait_limit = 5};
+    options.processes[1] = other && in == IN_CUTS ? 3 : 1;
+    TRY(gsw_partition_create(p->context, transport, &g, &options, &p->partition));
+    gsw_stencil stencil = whole->stencil;
+    if (other && in == IN_STENCIL)
+        stencil.offsets[0].dz = -2;
+    const gsw_stencil_array array = {.values = (const void *const *)d->matrix->arrays,
+                                     .value_type = GSW_F64};
+    TRY(gsw_distributed_matrix_from_stencil(p->partition, &stencil, &array, &p->matrix));
+    gsw_distributed_factor_options factor = {.size = sizeof factor,
+                                             .kind = GSW_SSOR,
+                                             .scope = GSW_SCOPE_GLOBAL,
+                                             .omega = other && in == IN_OMEGA ? 1.25 : 1.5};
+    if (other && in == IN_KIND)
+        factor.kind = GSW_ILU0;
+    if (other && in == IN_SCOPE)
+        factor.scope = GSW_SCOPE_LOCAL;
+    return gsw_distributed_factor_create(p->matrix, &factor, &p->factor);
+}
+
+static void differing_body(hub_rank *rank, const gsw_transport *transport, void *user) {
+    differing_calls *d = user;
+    part_of_test p = {.context = oracle_context(1)};
+    d->status[rank->rank] = call_differently(&p, d, rank->rank == 1, transport);
+    snprintf(d->message[rank->rank], sizeof d->message[0], "%s", gsw_context_message(p.context));
+    gsw_distributed_factor_destroy(p.factor);
+    gsw_distributed_matrix_destroy(p.matrix);
+    gsw_partition_destroy(p.partition);
+    gsw_context_destroy(p.context);
+}
+
+START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
+    const gsw_grid g = {9, 7, 8};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    for (int in = 0; in < DIFFERENCES; in++) {
+        const char *what = in <= IN_CUTS      ? "grid or options: process 1"
+                           : in == IN_STENCIL ? "stencil: process 1"
+                                              : "options: process 1";
+        differing_calls d = {.matrix = matrix, .in = (difference)in};
+        hub_run(3, 0, -1, differing_body, &d);
+        for (int r = 0; r < 3; r++) {
+            ck_assert_msg(d.status[r] == GSW_ERROR_INVALID_ARGUMENT, "%d, %d: %s", in, r,
+                          d.message[r]);
+            ck_assert_msg(strstr(d.message[r], what) != NULL, "%d, %d: %s", in, r, d.message[r]);
+        }
+    }
+    oracle_free(matrix);
+}
+END_TEST
+
 START_TEST(a_bad_pivot_is_reported_by_all) {
     const gsw_grid g = {9, 7, 8};
     oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
@@ -610,6 +677,7 @@ int main(void) {
     tcase_add_loop_test(tc, late_messages_change_nothing, 0, 6);
     tcase_add_test(tc, a_silent_process_ends_the_others);
     tcase_add_test(tc, a_process_that_calls_another_function_ends_all);
+    tcase_add_test(tc, calls_that_differ_between_processes_are_refused_by_all);
     tcase_add_test(tc, a_bad_pivot_is_reported_by_all);
     tcase_add_test(tc, a_failed_factorisation_is_refused_by_all);
     suite_add_tcase(suite, tc);

@@ -32,7 +32,8 @@
  * processes. So a solve with the same partition gives the same bits each time.
  *
  * All functions here that take a partition are collective: all processes call them in the same
- * order. Each ends with the same status in all processes, unless a process cannot be reached. No
+ * order, with the same grid, stencil and options; others are refused with INVALID_ARGUMENT in all
+ * processes. Each ends with the same status in all processes, unless a process cannot be reached. No
  * wait is endless. If a process does not answer within the partition's limit, the others return
  * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
  * again with a new partition.

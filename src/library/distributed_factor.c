@@ -359,6 +359,11 @@ static gsw_status check_options(gsw_distributed_factor *f,
     return GSW_SUCCESS;
 }
 
+static uint64_t mark_of(const gsw_distributed_factor_options *o) {
+    const uint64_t mark = gsw_mark(0, (int64_t[]){o->kind, o->scope, o->overlap}, 3);
+    return gsw_mark_real(gsw_mark_real(mark, o->omega), o->pivot_shift);
+}
+
 gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
                                          const gsw_distributed_factor_options *options,
                                          gsw_distributed_factor **factor) {
@@ -374,9 +379,9 @@ gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
     f->partition = p;
     f->matrix = matrix;
     status = check_options(f, options);
+    status = gsw_partition_agree_on(p, status, "options", mark_of(&f->options));
     if (status == GSW_SUCCESS && !is_local(f))
-        status = open_global(f);
-    status = gsw_partition_agree(p, status);
+        status = gsw_partition_agree(p, open_global(f));
     if (status == GSW_SUCCESS)
         status = gsw_distributed_factor_refactor(f);
     if (status == GSW_SUCCESS)

@@ -119,12 +119,25 @@ static gsw_status move_block(gsw_distributed_matrix *a) {
     return GSW_SUCCESS;
 }
 
+static uint64_t mark_of(const gsw_stencil *stencil) {
+    const int64_t center = stencil->center;
+    uint64_t mark = gsw_mark(0, &center, 1);
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        mark = gsw_mark(mark, (int64_t[]){o.dx, o.dy, o.dz}, 3);
+    }
+    return mark;
+}
+
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix) {
     gsw_status status = own;
+    uint64_t mark = 0;
     if (status == GSW_SUCCESS && *matrix)
         status = move_block(*matrix);
-    status = gsw_partition_agree(p, status);
+    if (status == GSW_SUCCESS && *matrix)
+        mark = mark_of(&(*matrix)->local.stencil);
+    status = gsw_partition_agree_on(p, status, "stencil", mark);
     if (status == GSW_SUCCESS && *matrix && p->context->ops->slab)
         status = gsw_partition_agree(
             p, gsw_slab_ghosts_open(p, &(*matrix)->local.stencil, &(*matrix)->slab));

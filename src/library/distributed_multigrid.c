@@ -325,6 +325,12 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     return GSW_SUCCESS;
 }
 
+static uint64_t mark_of(const gsw_distributed_multigrid_options *o) {
+    return gsw_mark_real(
+        gsw_mark(0, (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps}, 4),
+        o->theta);
+}
+
 gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
                                             const gsw_distributed_multigrid_options *options,
                                             gsw_distributed_multigrid **multigrid) {
@@ -344,7 +350,7 @@ gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_callback(p->context, matrix->points, apply, mg,
                                                   &mg->preconditioner);
-    status = gsw_partition_agree(p, status);
+    status = gsw_partition_agree_on(p, status, "options", mark_of(&mg->options));
     if (status == GSW_SUCCESS)
         status = build(mg);
     if (status == GSW_SUCCESS)

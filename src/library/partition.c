@@ -250,12 +250,20 @@ gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes)
 }
 
 typedef struct answer {
+    uint64_t mark;
     int32_t status;
-    char message[GSW_ANSWER - sizeof(int32_t)];
+    char message[GSW_ANSWER - sizeof(uint64_t) - sizeof(int32_t)];
 } answer;
 
-gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own) {
-    answer mine = {.status = (int32_t)own};
+static answer answer_of(const gsw_partition *p, int process) {
+    answer a;
+    memcpy(&a, p->answers + (size_t)process * sizeof a, sizeof a);
+    return a;
+}
+
+gsw_status gsw_partition_agree_on(gsw_partition *p, gsw_status own, const char *what,
+                                  uint64_t mark) {
+    answer mine = {.status = (int32_t)own, .mark = mark};
     if (p->finest->broken)
         return own;
     if (own != GSW_SUCCESS)
@@ -265,14 +273,36 @@ gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own) {
     if (gathered != GSW_SUCCESS)
         return own != GSW_SUCCESS ? own : gathered;
     for (int process = 0; process < p->transport.processes; process++) {
-        memcpy(&mine, p->answers + (size_t)process * sizeof mine, sizeof mine);
+        mine = answer_of(p, process);
         if (mine.status == GSW_SUCCESS)
             continue;
         return process == p->transport.rank ? own
                                             : gsw_fail(p->context, (gsw_status)mine.status,
                                                        "process %d: %s", process, mine.message);
     }
+    mark = answer_of(p, 0).mark;
+    for (int process = 1; process < p->transport.processes; process++)
+        GSW_REQUIRE(p->context, answer_of(p, process).mark == mark,
+                    "%s: process %d passes another one than process 0", what, process);
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own) {
+    return gsw_partition_agree_on(p, own, "", 0);
+}
+
+uint64_t gsw_mark(uint64_t mark, const int64_t *numbers, int count) {
+    for (int i = 0; i < count; i++) {
+        mark = (mark ^ (uint64_t)numbers[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        mark ^= mark >> 32;
+    }
+    return mark;
+}
+
+uint64_t gsw_mark_real(uint64_t mark, double number) {
+    int64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return gsw_mark(mark, &bits, 1);
 }
 
 /* Adds in the order of the ranks, so that all processes get the same bits. */
@@ -418,24 +448,13 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
     return cut_axis(p, 2, p->grid.nz, options.cuts[2]);
 }
 
-/* Whether all processes have cut the same grid in the same way. */
-static gsw_status compare(gsw_partition *p) {
-    int64_t mine[10] = {p->grid.nx, p->grid.ny, p->grid.nz}, other[10];
-    uint64_t hash = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        mine[3 + axis] = p->shape[axis];
-        for (int32_t i = 0; i <= p->shape[axis]; i++)
-            hash = (hash ^ (uint64_t)p->cuts[axis][i]) * UINT64_C(0x9E3779B97F4A7C15);
-    }
-    memcpy(&mine[6], &hash, sizeof hash);
-    GSW_TRY(gsw_partition_gather(p, mine, sizeof mine));
-    for (int process = 0; process < p->transport.processes; process++) {
-        memcpy(other, p->answers + (size_t)process * sizeof other, sizeof other);
-        GSW_REQUIRE(p->context, memcmp(mine, other, sizeof mine) == 0,
-                    "grid or options: those of process %d are others than those of process %d",
-                    process, p->transport.rank);
-    }
-    return GSW_SUCCESS;
+/* Cuts the grid, as all processes do. */
+static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *options) {
+    uint64_t mark = 0;
+    const gsw_status status = cut_grid(p, options);
+    for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)
+        mark = gsw_mark(mark, p->cuts[axis], p->shape[axis] + 1);
+    return gsw_partition_agree_on(p, status, "grid or options", mark);
 }
 
 static gsw_status open_answers(gsw_partition *p) {
@@ -449,8 +468,7 @@ static gsw_status open_answers(gsw_partition *p) {
 
 static gsw_status open_partition(gsw_partition *p, const gsw_partition_options *options) {
     GSW_TRY(open_answers(p));
-    GSW_TRY(gsw_partition_agree(p, cut_grid(p, options)));
-    GSW_TRY(compare(p));
+    GSW_TRY(cut_alike(p, options));
     p->own = gsw_partition_box(p, p->transport.rank);
     if (p->transport.processes > 1) {
         GSW_TRY(gsw_context_set_sum(p->context, sum_all, p));

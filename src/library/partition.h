@@ -59,6 +59,16 @@ gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes)
  * message. */
 gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own);
 
+/* The same; where all have succeeded, and processes have passed different marks, all refuse `what`:
+ * INVALID_ARGUMENT. */
+gsw_status gsw_partition_agree_on(gsw_partition *p, gsw_status own, const char *what,
+                                  uint64_t mark);
+
+/* Adds numbers to a mark, which is 0 at first: different numbers give different marks, except by a
+ * rare accident. */
+uint64_t gsw_mark(uint64_t mark, const int64_t *numbers, int count);
+uint64_t gsw_mark_real(uint64_t mark, double number);
+
 /* Arithmetic of boxes. */
 int64_t gsw_box_points(const gsw_box *box);
 gsw_box gsw_box_intersection(const gsw_box *a, const gsw_box *b);
