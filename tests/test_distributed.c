@@ -20,6 +20,7 @@ typedef struct system_of_test {
     int repeats, check_product, solve, from_csr, f32;
     int spoils; /* the process with a NaN on its diagonal for a while; 0: none */
     int strays; /* process 1 calls another function than the others */
+    int others; /* for a while the context has another partition, 1: before this one, 2: after */
     gsw_method method;
     const double *b;
     /* Results. */
@@ -142,8 +143,14 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
                        system_of_test *s) {
     const gsw_grid *g = &s->matrix->view.grid;
     gsw_partition_options options = {.size = sizeof options, .wait_limit = s->wait_limit};
+    gsw_partition *other = NULL;
+    if (s->others == 1)
+        TRY(gsw_partition_create(p->context, transport, g, NULL, &other));
     memcpy(options.processes, s->shape, sizeof options.processes);
     TRY(gsw_partition_create(p->context, transport, g, &options, &p->partition));
+    if (s->others == 2)
+        TRY(gsw_partition_create(p->context, transport, g, NULL, &other));
+    gsw_partition_destroy(other);
     p->box = gsw_partition_box(p->partition, rank->rank);
     p->points = (p->box.end[0] - p->box.begin[0]) * (p->box.end[1] - p->box.begin[1]) *
                 (p->box.end[2] - p->box.begin[2]);
@@ -542,6 +549,58 @@ START_TEST(a_process_that_calls_another_function_ends_all) {
 }
 END_TEST
 
+START_TEST(a_partition_leaves_the_sums_of_others) {
+    const gsw_grid g = {9, 7, 8};
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
+    int64_t alone = 0;
+    for (int others = 0; others < 3; others++) {
+        system_of_test s = {.matrix = matrix,
+                            .factor = {.size = sizeof s.factor, .kind = GSW_JACOBI},
+                            .shape = {1, 3, 1},
+                            .method = GSW_BICGSTAB,
+                            .solve = 1,
+                            .others = others,
+                            .wait_limit = 5,
+                            .b = b,
+                            .x = x};
+        hub_run(3, 0, -1, body, &s);
+        for (int r = 0; r < 3; r++) {
+            ck_assert_msg(s.status[r] == GSW_SUCCESS, "%d: %s", r, s.message[r]);
+            alone = others == 0 ? s.iterations[r] : alone;
+            ck_assert_int_eq(s.iterations[r], alone);
+        }
+    }
+    oracle_free(matrix);
+    free(b);
+    free(x);
+}
+END_TEST
+
+/* Transports of 3 processes and of one, in one context. */
+static void mixed_body(hub_rank *rank, const gsw_transport *transport, void *user) {
+    const gsw_grid g = {9, 7, 8};
+    gsw_status *status = user;
+    gsw_context *context = oracle_context(1);
+    gsw_partition *first = NULL, *second = NULL;
+    status[rank->rank] = gsw_partition_create(context, transport, &g, NULL, &first);
+    if (status[rank->rank] == GSW_SUCCESS)
+        status[rank->rank] = gsw_partition_create(context, NULL, &g, NULL, &second);
+    if (!strstr(gsw_context_message(context), "a partition of other processes"))
+        status[rank->rank] = GSW_SUCCESS;
+    gsw_partition_destroy(second);
+    gsw_partition_destroy(first);
+    gsw_context_destroy(context);
+}
+
+START_TEST(partitions_of_a_context_have_the_same_processes) {
+    gsw_status status[HUB_PROCESSES];
+    hub_run(3, 0, -1, mixed_body, status);
+    for (int r = 0; r < 3; r++)
+        ck_assert_int_eq(status[r], GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
 /* What process 1 passes in another way than the others. */
 typedef enum difference { IN_GRID, IN_CUTS, IN_STENCIL, IN_KIND, IN_SCOPE, IN_OMEGA } difference;
 enum { DIFFERENCES = IN_OMEGA + 1 };
@@ -677,6 +736,8 @@ int main(void) {
     tcase_add_loop_test(tc, late_messages_change_nothing, 0, 6);
     tcase_add_test(tc, a_silent_process_ends_the_others);
     tcase_add_test(tc, a_process_that_calls_another_function_ends_all);
+    tcase_add_test(tc, a_partition_leaves_the_sums_of_others);
+    tcase_add_test(tc, partitions_of_a_context_have_the_same_processes);
     tcase_add_test(tc, calls_that_differ_between_processes_are_refused_by_all);
     tcase_add_test(tc, a_bad_pivot_is_reported_by_all);
     tcase_add_test(tc, a_failed_factorisation_is_refused_by_all);

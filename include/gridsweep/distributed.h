@@ -33,8 +33,8 @@
  *
  * All functions here that take a partition are collective: all processes call them in the same
  * order, with the same grid, stencil and options; others are refused with INVALID_ARGUMENT in all
- * processes. Each ends with the same status in all processes, unless a process cannot be reached. No
- * wait is endless. If a process does not answer within the partition's limit, the others return
+ * processes. Each ends with the same status in all processes, unless a process cannot be reached.
+ * No wait is endless. If a process does not answer within the partition's limit, the others return
  * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
  * again with a new partition.
  *
@@ -112,8 +112,9 @@ typedef struct gsw_partition gsw_partition;
  * best. With CUDA slabs begin at multiples of 8 planes, if each gets 8. If there are more processes
  * than planes, it cuts the other axes as well. Every box has at least one point.
  *
- * The partition sets the context's sums (gsw_context_set_sum()); its end resets them. The transport
- * is copied; what it refers to must outlive the partition. On failure *partition is NULL.
+ * The partition sets the context's sums (gsw_context_set_sum()); its end brings back those of the
+ * partition before. All partitions of a context are of the same processes. The transport is copied;
+ * what it refers to must outlive the partition. On failure *partition is NULL.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (more processes than points allow), OUT_OF_MEMORY,
  * COMMUNICATION, TIMEOUT. */
 GSW_API

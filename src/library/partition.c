@@ -350,6 +350,38 @@ static gsw_status sum_all_twofold(void *user, gsw_context *context, int count, d
     return GSW_SUCCESS;
 }
 
+/* ---- The context's sums: those of its newest partition ----------------------------------------
+ */
+
+static gsw_partition *newest_of(const gsw_context *context) {
+    return context->sum == sum_all ? context->sum_user : NULL;
+}
+
+static void set_sums(gsw_context *context, gsw_partition *p) {
+    (void)gsw_context_set_sum(context, p ? sum_all : NULL, p);
+    context->sum_twofold = p ? sum_all_twofold : NULL;
+}
+
+static void leave_sums(const gsw_partition *p) {
+    gsw_partition *newer = newest_of(p->context);
+    if (newer == p)
+        set_sums(p->context, p->older);
+    for (; newer; newer = newer->older)
+        if (newer->older == p)
+            newer->older = p->older;
+}
+
+/* Partitions of a context add over the same processes. */
+static gsw_status check_sums(const gsw_partition *p) {
+    const gsw_partition *other = newest_of(p->context);
+    GSW_REQUIRE(p->context,
+                !other || (other->transport.processes == p->transport.processes &&
+                           other->transport.rank == p->transport.rank),
+                "context: it has a partition of other processes; this one needs a context of its "
+                "own");
+    return GSW_SUCCESS;
+}
+
 /* ---- Creation ---------------------------------------------------------------------------------
  */
 
@@ -451,7 +483,9 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
 /* Cuts the grid, as all processes do. */
 static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *options) {
     uint64_t mark = 0;
-    const gsw_status status = cut_grid(p, options);
+    gsw_status status = check_sums(p);
+    if (status == GSW_SUCCESS)
+        status = cut_grid(p, options);
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)
         mark = gsw_mark(mark, p->cuts[axis], p->shape[axis] + 1);
     return gsw_partition_agree_on(p, status, "grid or options", mark);
@@ -471,8 +505,8 @@ static gsw_status open_partition(gsw_partition *p, const gsw_partition_options *
     GSW_TRY(cut_alike(p, options));
     p->own = gsw_partition_box(p, p->transport.rank);
     if (p->transport.processes > 1) {
-        GSW_TRY(gsw_context_set_sum(p->context, sum_all, p));
-        p->context->sum_twofold = sum_all_twofold;
+        p->older = newest_of(p->context);
+        set_sums(p->context, p);
     }
     return GSW_SUCCESS;
 }
@@ -530,6 +564,7 @@ gsw_status gsw_partition_coarsen(gsw_partition *fine, int axes, gsw_partition **
     *p = *fine;
     memset(p->cuts, 0, sizeof p->cuts);
     p->answers = NULL;
+    p->older = NULL;
     for (int axis = 0; axis < 3; axis++) {
         void *memory;
         GSW_TRY_GOTO(gsw_alloc(context, (size_t)p->shape[axis] + 1, sizeof *p->cuts[axis],
@@ -556,8 +591,7 @@ fail:
 void gsw_partition_destroy(gsw_partition *p) {
     if (!p)
         return;
-    if (p->context->sum_user == p)
-        (void)gsw_context_set_sum(p->context, NULL, NULL);
+    leave_sums(p);
     gsw_partition_free(p, p->answers);
     for (int axis = 0; axis < 3; axis++)
         free(p->cuts[axis]);

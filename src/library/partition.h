@@ -16,6 +16,7 @@ struct gsw_partition {
     int broken;            /* a wait has ended without an answer: no more messages */
     char *answers;         /* of all processes: room for gathers */
     gsw_partition *finest; /* itself, or the partition that it is a coarser level of */
+    gsw_partition *older;  /* that set the context's sums before it; NULL: none */
 };
 
 /* Tags of messages, one for each purpose. */
