@@ -289,7 +289,9 @@ START_TEST(wrong_arguments_are_refused_by_all) {
         {{.pre_sweeps = -1}, GSW_ERROR_INVALID_ARGUMENT, "options->pre_sweeps -1"},
         {{.post_sweeps = 2000}, GSW_ERROR_INVALID_ARGUMENT, "options->post_sweeps 2000"},
         {{.post_sweeps = 2}, GSW_ERROR_INVALID_ARGUMENT, "options: process 1 passes another one"},
-        {{.smoother = GSW_SMOOTHER_AUTO}, GSW_ERROR_ZERO_PIVOT, "row 4867"},
+        {{.smoother = GSW_SMOOTHER_AUTO},
+         GSW_ERROR_ZERO_PIVOT,
+         "row 4867 (0-based), (x, y, z) = (7, 3, 12) is zero"},
     };
     enum { OTHERS = 5, BAD_ROW };
     for (int i = 0; i <= BAD_ROW; i++) {

@@ -11,6 +11,7 @@
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/row.h"
 
 /* ---- Products ---------------------------------------------------------------------------------
  */
@@ -193,14 +194,15 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
                            int64_t row) {
     const gsw_partition *p = a->partition;
     const gsw_stencil *stencil = &a->local.stencil;
+    char text[GSW_ROW_TEXT];
     int64_t at[3];
     const int64_t global = global_row(p, row, at);
     int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, number) - csr->base;
     const int64_t stop = gsw_index_at(csr->row_ptr, csr->index_type, number + 1) - csr->base;
     if (k < 0 || stop < k || stop > csr->nonzeros)
         return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
-                        "csr: the pointers of row %lld of the box leave the arrays",
-                        (long long)number);
+                        "csr: the pointers of row %s of the box leave the arrays",
+                        gsw_row_text(p->context, csr->base, NULL, number, text));
     for (int32_t e = 0; e < stencil->count && k < stop; e++) {
         const gsw_offset o = stencil->offsets[e];
         const int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
@@ -211,10 +213,11 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
     }
     if (k < stop)
         return gsw_fail(p->context, GSW_ERROR_NOT_A_GRID,
-                        "csr: row %lld of the grid, point (%lld, %lld, %lld), is coupled to row "
-                        "%lld, which the stencil does not reach, or its columns do not ascend",
-                        (long long)global, (long long)at[0], (long long)at[1], (long long)at[2],
-                        (long long)(gsw_index_at(csr->columns, csr->index_type, k) - csr->base));
+                        "csr: row %s is coupled to row %lld, which the stencil does not reach, or "
+                        "its columns do not ascend",
+                        gsw_row_text(p->context, csr->base, &p->grid, global, text),
+                        (long long)gsw_index_at(csr->columns, csr->index_type, k) - csr->base +
+                            gsw_row_base(p->context, csr->base));
     return GSW_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/row.h"
 #include "distributed_transfer.h"
 #include "options.h"
 #include "stencil_facts.h"
@@ -121,11 +122,14 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
 
 static gsw_status refuse_row(const gsw_distributed_multigrid *mg, int number,
                              const gsw_survey *survey) {
-    return survey->bad_row < 0
-               ? GSW_SUCCESS
-               : gsw_fail(mg->partition->context, GSW_ERROR_ZERO_PIVOT,
-                          "multigrid: on level %d the diagonal of row %lld is zero or not finite",
-                          number, (long long)survey->bad_row);
+    gsw_context *context = mg->partition->context;
+    const gsw_grid *grid = &mg->level[number].partition->grid;
+    char row[GSW_ROW_TEXT];
+    if (survey->bad_row < 0)
+        return GSW_SUCCESS;
+    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                    "multigrid: on level %d the diagonal of row %s is zero or not finite", number,
+                    gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
 }
 
 /* The axes along which a level is coarsened on several processes. 0: all processes take it whole,

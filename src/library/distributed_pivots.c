@@ -2,6 +2,7 @@
 #include <string.h>
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/row.h"
 #include "distributed_internal.h"
 
 gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context) {
@@ -26,14 +27,13 @@ gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, in
 
 gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest) {
     const gsw_partition *p = f->partition;
+    char row[GSW_ROW_TEXT];
     if (lowest == INT64_MAX)
         return GSW_SUCCESS;
     return gsw_fail(p->context, GSW_ERROR_ZERO_PIVOT,
-                    "%s: the pivot of row %lld, (x, y, z) = (%lld, %lld, %lld), is zero, not "
-                    "finite or of the wrong sign",
-                    gsw_factor_kind_name(f->options.kind), (long long)lowest,
-                    (long long)(lowest % p->grid.nx), (long long)(lowest / p->grid.nx % p->grid.ny),
-                    (long long)(lowest / p->grid.nx / p->grid.ny));
+                    "%s: the pivot of row %s is zero, not finite or of the wrong sign",
+                    gsw_factor_kind_name(f->options.kind),
+                    gsw_row_text(p->context, 0, &p->grid, lowest, row));
 }
 
 gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {

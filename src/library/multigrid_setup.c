@@ -5,6 +5,7 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/dense.h"
+#include "contract/row.h"
 #include "contract/stencils.h"
 #include "factor.h"
 #include "multigrid_internal.h"
@@ -81,10 +82,12 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
  */
 
 static gsw_status refuse_numbers(gsw_multigrid *mg, int number, const gsw_survey *survey) {
+    char row[GSW_ROW_TEXT];
     if (survey->bad_row >= 0)
-        return gsw_fail(mg->context, GSW_ERROR_ZERO_PIVOT,
-                        "multigrid: on level %d the diagonal of row %lld is zero or not finite",
-                        number, (long long)survey->bad_row);
+        return gsw_fail(
+            mg->context, GSW_ERROR_ZERO_PIVOT,
+            "multigrid: on level %d the diagonal of row %s is zero or not finite", number,
+            gsw_row_text(mg->context, 0, number == 0 ? &mg->grid : NULL, survey->bad_row, row));
     if (mg->options.cycle_type == GSW_F32 &&
         !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
         return gsw_fail(mg->context, GSW_ERROR_UNSUPPORTED,
