@@ -1608,6 +1608,7 @@ def test_multigrid_info():
     assert M.levels == 3
     assert repr(M) == ("<gridsweep.Multigrid 32x32x32 D3N7: 3 levels, V cycle, smoother gs, "
                        "float64>")
+    assert ": 1 level, V" in repr(gs.multigrid(sp.csr_matrix(poisson(4, 4, 4))))
     bad = sp.csr_matrix(poisson(9, 9, 9) - 3 * sp.identity(729))  # ILU(0) breaks down
     info = gs.multigrid(bad, smoother="ilu0").info
     assert info.smoother_fallbacks >= 1 and "bad pivot" in str(info)

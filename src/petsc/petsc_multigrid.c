@@ -213,10 +213,10 @@ static PetscErrorCode view_distributed(const multigrid_data *data, PetscViewer v
         PetscFunctionReturn(0);
     PetscCall(PetscViewerASCIIPrintf(
         viewer,
-        "%d levels, %d of them distributed, V cycle, smoother %s, f64, operator complexity "
+        "%d level%s, %d of them distributed, V cycle, smoother %s, f64, operator complexity "
         "%.2f\n",
-        info.levels, info.distributed_levels, gsw_smoother_name(info.smoother),
-        info.operator_complexity));
+        info.levels, info.levels == 1 ? "" : "s", info.distributed_levels,
+        gsw_smoother_name(info.smoother), info.operator_complexity));
     PetscFunctionReturn(0);
 }
 
@@ -231,10 +231,10 @@ static PetscErrorCode view(const void *self, PetscViewer viewer) {
     if (gsw_multigrid_get_info(data->multigrid, &info) != GSW_SUCCESS)
         PetscFunctionReturn(0);
     PetscCall(PetscViewerASCIIPrintf(
-        viewer, "%d levels, %s cycle, smoother %s, %s, operator complexity %.2f, %.1f MB\n",
-        info.levels, gsw_cycle_name(info.cycle), gsw_smoother_name(info.smoother),
-        info.cycle_type == GSW_F32 ? "f32" : "f64", info.operator_complexity,
-        (double)info.bytes * 1e-6));
+        viewer, "%d level%s, %s cycle, smoother %s, %s, operator complexity %.2f, %.1f MB\n",
+        info.levels, info.levels == 1 ? "" : "s", gsw_cycle_name(info.cycle),
+        gsw_smoother_name(info.smoother), info.cycle_type == GSW_F32 ? "f32" : "f64",
+        info.operator_complexity, (double)info.bytes * 1e-6));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%5s %20s %10s %12s %5s %11s %10s\n", "level", "grid",
                                      "stencil", "couplings", "axes", "smoother", "MB"));
     for (int number = 0; number < info.levels; number++)

@@ -25,6 +25,10 @@ _CYCLES = tuple(t.CYCLES)
 _AXES = ("-", "x", "y", "xy", "z", "xz", "yz", "xyz")
 
 
+def _count(levels: int) -> str:
+    return f"{levels} level" + ("s" if levels > 1 else "")
+
+
 class MultigridLevel(NamedTuple):
     """One level of a hierarchy (gsw_multigrid_level)."""
 
@@ -55,7 +59,7 @@ class MultigridInfo(NamedTuple):
     degenerate_points: int      # fine points whose interpolation is the mean of their neighbours
 
     def __str__(self):
-        head = (f"{len(self.levels)} levels, {self.cycle} cycle, smoother {self.smoother}, "
+        head = (f"{_count(len(self.levels))}, {self.cycle} cycle, smoother {self.smoother}, "
                 f"{self.cycle_type}, operator complexity {self.operator_complexity:.2f}, "
                 f"{self.bytes * 1e-6:.1f} MB")
         form = "{:>5} {:>20} {:>10} {:>12} {:>5} {:>11} {:>9}"
@@ -114,7 +118,7 @@ class Multigrid(Preconditioner):
 
     def __repr__(self):
         state = ", closed" if self.closed else ""
-        return (f"<gridsweep.Multigrid {self.grid} {self.stencil.name}: {self.levels} levels, "
+        return (f"<gridsweep.Multigrid {self.grid} {self.stencil.name}: {_count(self.levels)}, "
                 f"{self.cycle} cycle, smoother {self.smoother}, {self.cycle_type}{state}>")
 
     def _about(self):
