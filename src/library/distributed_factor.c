@@ -11,6 +11,7 @@
  * scaled upper rows and the reciprocal pivots of the neighbours. It reads the matrix's own arrays
  * and writes into the factor's. Slabs go this way, too, if bad pivots must be shifted, because a
  * shift depends on a whole row; their arrays are then packed. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,22 @@ static void scale_rows(const gsw_distributed_factor *f, int32_t first, int32_t e
             f->value[e][i] = f->value[e][i] != 0 ? f->value[e][i] * (factor * scale[i]) : 0;
 }
 
+/* What replaces the bad pivot of row i of the box: a multiple of the row's largest entry. */
+static double shifted_pivot(const gsw_distributed_factor *f, int64_t i) {
+    const gsw_stencil *stencil = &f->matrix->local.stencil;
+    int64_t at[3];
+    double largest = 0;
+    (void)gsw_partition_row(f->partition, i, at);
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const double size = fabs(f->value[e][i]);
+        if (gsw_partition_has(f->partition, at, stencil->offsets[e]) && size > largest &&
+            size <= DBL_MAX)
+            largest = size;
+    }
+    const double shift = f->options.pivot_shift * (largest > 0 ? largest : 1);
+    return f->value[stencil->center][i] < 0 ? -shift : shift;
+}
+
 /* SSOR, and with omega = 1 LOWER and UPPER. */
 static gsw_status fill_scaled(gsw_distributed_factor *f) {
     const gsw_stencil *stencil = &f->matrix->local.stencil;
@@ -154,7 +171,9 @@ static gsw_status fill_scaled(gsw_distributed_factor *f) {
     double *diagonal = f->value[stencil->center];
     int64_t bad = INT64_MAX;
     for (int64_t i = f->matrix->points - 1; i >= 0; i--) {
-        if (!isnormal(diagonal[i]))
+        if (!isnormal(diagonal[i]) && f->options.kind == GSW_SSOR && f->options.pivot_shift > 0)
+            diagonal[i] = shifted_pivot(f, i);
+        else if (!isnormal(diagonal[i]))
             bad = i;
         diagonal[i] = 1 / diagonal[i];
     }
@@ -351,6 +370,8 @@ static gsw_status check_options(gsw_distributed_factor *f,
     if (o->overlap > 0 && context->ops->slab)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the backend %s has no overlaps",
                         gsw_backend_name(context->backend));
+    const gsw_grid *grid = &f->partition->grid;
+    o->overlap = smaller_of(o->overlap, larger_of(grid->nx, larger_of(grid->ny, grid->nz)));
     if (o->omega == 0)
         o->omega = 1;
     if (o->kind == GSW_IC0 && !gsw_stencil_is_symmetric(&f->matrix->local.stencil))

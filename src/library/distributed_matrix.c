@@ -175,20 +175,6 @@ gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const g
                                       matrix);
 }
 
-/* The row of the grid of a row of the own box. */
-static int64_t global_row(const gsw_partition *p, int64_t row, int64_t at[3]) {
-    const gsw_grid box = grid_of_box(&p->own);
-    at[0] = row % box.nx + p->own.begin[0];
-    at[1] = row / box.nx % box.ny + p->own.begin[1];
-    at[2] = row / box.nx / box.ny + p->own.begin[2];
-    return gsw_grid_row(&p->grid, at[0], at[1], at[2]);
-}
-
-static int inside(const gsw_grid *g, const int64_t at[3], gsw_offset o) {
-    return at[0] + o.dx >= 0 && at[0] + o.dx < g->nx && at[1] + o.dy >= 0 && at[1] + o.dy < g->ny &&
-           at[2] + o.dz >= 0 && at[2] + o.dz < g->nz;
-}
-
 /* Copies row `number` of the CSR into row `row` of the box. */
 static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t number,
                            int64_t row) {
@@ -196,17 +182,20 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
     const gsw_stencil *stencil = &a->local.stencil;
     char text[GSW_ROW_TEXT];
     int64_t at[3];
-    const int64_t global = global_row(p, row, at);
-    int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, number) - csr->base;
-    const int64_t stop = gsw_index_at(csr->row_ptr, csr->index_type, number + 1) - csr->base;
-    if (k < 0 || stop < k || stop > csr->nonzeros)
+    const int64_t global = gsw_partition_row(p, row, at);
+    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, number);
+    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, number + 1);
+    if (begin < csr->base || end < begin || end > csr->nonzeros + csr->base)
         return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
                         "csr: the pointers of row %s of the box leave the arrays",
                         gsw_row_text(p->context, csr->base, NULL, number, text));
+    int64_t k = begin - csr->base;
+    const int64_t stop = end - csr->base;
     for (int32_t e = 0; e < stencil->count && k < stop; e++) {
         const gsw_offset o = stencil->offsets[e];
-        const int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
-        if (!inside(&p->grid, at, o) || global + gsw_grid_row(&p->grid, o.dx, o.dy, o.dz) != column)
+        const int64_t column = global + gsw_grid_row(&p->grid, o.dx, o.dy, o.dz) + csr->base;
+        if (!gsw_partition_has(p, at, o) ||
+            gsw_index_at(csr->columns, csr->index_type, k) != column)
             continue;
         a->block[e * a->points + row] = gsw_value_at(csr->values, csr->value_type, k);
         k++;
@@ -216,8 +205,8 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
                         "csr: row %s is coupled to row %lld, which the stencil does not reach, or "
                         "its columns do not ascend",
                         gsw_row_text(p->context, csr->base, &p->grid, global, text),
-                        (long long)gsw_index_at(csr->columns, csr->index_type, k) - csr->base +
-                            gsw_row_base(p->context, csr->base));
+                        (long long)gsw_index_at(csr->columns, csr->index_type, k) +
+                            (gsw_row_base(p->context, csr->base) - csr->base));
     return GSW_SUCCESS;
 }
 

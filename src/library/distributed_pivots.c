@@ -12,11 +12,10 @@ gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *
 
 gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest) {
     gsw_partition *p = f->partition;
-    const int64_t nx = p->own.end[0] - p->own.begin[0], ny = p->own.end[1] - p->own.begin[1];
+    int64_t at[3];
     *lowest = INT64_MAX;
     if (row != INT64_MAX)
-        row = gsw_grid_row(&p->grid, row % nx + p->own.begin[0], row / nx % ny + p->own.begin[1],
-                           row / nx / ny + p->own.begin[2]);
+        row = gsw_partition_row(p, row, at);
     GSW_TRY(gsw_partition_gather(p, &row, sizeof row));
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&row, p->answers + (size_t)process * sizeof row, sizeof row);

@@ -73,6 +73,19 @@ void gsw_partition_shape(const gsw_partition *p, int32_t processes[3]) {
         processes[axis] = p ? p->shape[axis] : 0;
 }
 
+int64_t gsw_partition_row(const gsw_partition *p, int64_t row, int64_t at[3]) {
+    const int64_t nx = p->own.end[0] - p->own.begin[0], ny = p->own.end[1] - p->own.begin[1];
+    at[0] = row % nx + p->own.begin[0];
+    at[1] = row / nx % ny + p->own.begin[1];
+    at[2] = row / nx / ny + p->own.begin[2];
+    return gsw_grid_row(&p->grid, at[0], at[1], at[2]);
+}
+
+int gsw_partition_has(const gsw_partition *p, const int64_t at[3], gsw_offset o) {
+    const int64_t x = at[0] + o.dx, y = at[1] + o.dy, z = at[2] + o.dz;
+    return x >= 0 && x < p->grid.nx && y >= 0 && y < p->grid.ny && z >= 0 && z < p->grid.nz;
+}
+
 /* ---- Messages ---------------------------------------------------------------------------------
  */
 
@@ -115,7 +128,7 @@ static gsw_status fail_transfer(gsw_partition *p, int other) {
 static gsw_status refuse_broken(const gsw_partition *p) {
     return gsw_fail(p->context, GSW_ERROR_COMMUNICATION,
                     "an earlier wait for another process has failed; begin again with a new "
-                    "partition");
+                    "transport and partition");
 }
 
 static int64_t timeouts_of(const gsw_partition *p) {
@@ -466,7 +479,7 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
         p->wait_limit = options.wait_limit;
     if (gsw_grid_points(&p->grid, &points) != GSW_SUCCESS)
         return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
-                        "grid: an extent is below 1, or the grid is too large");
+                        "grid is NULL, an extent is below 1, or the grid is too large");
     for (int axis = 0; axis < 3; axis++)
         GSW_REQUIRE(p->context, !options.cuts[axis] || options.processes[axis] > 0,
                     "options->cuts[%d] is given, but options->processes[%d] is 0", axis, axis);
@@ -519,14 +532,13 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, partition, "partition is NULL");
     *partition = NULL;
-    GSW_REQUIRE(context, grid, "grid is NULL");
     if (!transport)
         transport = &alone;
     GSW_TRY(gsw_alloc(context, 1, sizeof *p, "a partition", (void **)&p));
     memset(p, 0, sizeof *p);
     p->context = context;
     p->finest = p;
-    p->grid = *grid;
+    p->grid = grid ? *grid : (gsw_grid){0, 0, 0};
     p->wait_limit = DEFAULT_LIMIT;
     p->timeouts = timeouts_of(p);
     gsw_status status =
