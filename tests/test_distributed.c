@@ -209,8 +209,10 @@ static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
 static gsw_status apply_whole(const system_of_test *s, double *x) {
     gsw_context *context = oracle_context(2);
     gsw_factor *factor = NULL;
-    const gsw_factor_options options = {
-        .size = sizeof options, .kind = s->factor.kind, .omega = s->factor.omega};
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = s->factor.kind,
+                                        .omega = s->factor.omega,
+                                        .pivot_shift = s->factor.pivot_shift};
     gsw_status status = gsw_factor_create(context, &s->matrix->view, &options, &factor);
     if (status == GSW_SUCCESS)
         status = gsw_factor_solve(context, factor, 1, s->b, 0, x, 0);
@@ -317,7 +319,7 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
     double *diagonal = matrix->arrays[matrix->view.stencil.center];
     for (int64_t z = 0; shifts && z < g.nz; z += 2)
         diagonal[z == 0 ? 0 : gsw_grid_row(&g, 5 + z, 3, z)] = 0;
-    for (int k = 0; k < (shifts ? 3 : 4); k++) {
+    for (int k = 0; k < 4; k++) {
         for (int j = 0; j < 6; j++) {
             system_of_test s = {.matrix = matrix,
                                 .factor = {.size = sizeof s.factor,
@@ -333,8 +335,10 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
             hub_run(several[j][0], 0, -1, body, &s);
             for (int r = 0; r < several[j][0]; r++)
                 ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
-            if (j == 0)
+            if (j == 0 && f32)
                 memcpy(alone, x, (size_t)points * sizeof *x);
+            else if (j == 0)
+                ck_assert_int_eq(apply_whole(&s, alone), GSW_SUCCESS);
             ck_assert_msg(memcmp(x, alone, (size_t)points * sizeof *x) == 0,
                           "shape %d, kind %d: other bits than alone", j, k);
             ck_assert(!s.differs);
@@ -602,8 +606,17 @@ START_TEST(partitions_of_a_context_have_the_same_processes) {
 END_TEST
 
 /* What process 1 passes in another way than the others. */
-typedef enum difference { IN_GRID, IN_CUTS, IN_STENCIL, IN_KIND, IN_SCOPE, IN_OMEGA } difference;
-enum { DIFFERENCES = IN_OMEGA + 1 };
+typedef enum difference {
+    NO_GRID,
+    IN_GRID,
+    IN_CUTS,
+    IN_STENCIL,
+    IN_KIND,
+    IN_SCOPE,
+    IN_OMEGA,
+    IN_ROOT
+} difference;
+enum { DIFFERENCES = IN_ROOT + 1 };
 
 typedef struct differing_calls {
     const oracle_matrix *matrix;
@@ -620,7 +633,10 @@ static gsw_status call_differently(part_of_test *p, const differing_calls *d, in
     g.nx += other && in == IN_GRID;
     gsw_partition_options options = {.size = sizeof options, .wait_limit = 5};
     options.processes[1] = other && in == IN_CUTS ? 3 : 1;
-    TRY(gsw_partition_create(p->context, transport, &g, &options, &p->partition));
+    TRY(gsw_partition_create(p->context, transport, other && in == NO_GRID ? NULL : &g, &options,
+                             &p->partition));
+    if (in == IN_ROOT)
+        return gsw_distributed_matrix_scatter(p->partition, other ? 1 : 0, whole, &p->matrix);
     gsw_stencil stencil = whole->stencil;
     if (other && in == IN_STENCIL)
         stencil.offsets[0].dz = -2;
@@ -653,15 +669,21 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
     const gsw_grid g = {9, 7, 8};
     oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
     for (int in = 0; in < DIFFERENCES; in++) {
-        const char *what = in <= IN_CUTS      ? "grid or options: process 1"
-                           : in == IN_STENCIL ? "stencil: process 1"
-                                              : "options: process 1";
+        static const char *const what[DIFFERENCES] = {"grid is NULL",
+                                                      "grid or options: process 1",
+                                                      "grid or options: process 1",
+                                                      "stencil: process 1",
+                                                      "options: process 1",
+                                                      "options: process 1",
+                                                      "options: process 1",
+                                                      "root: process 1"};
         differing_calls d = {.matrix = matrix, .in = (difference)in};
         hub_run(3, 0, -1, differing_body, &d);
         for (int r = 0; r < 3; r++) {
             ck_assert_msg(d.status[r] == GSW_ERROR_INVALID_ARGUMENT, "%d, %d: %s", in, r,
                           d.message[r]);
-            ck_assert_msg(strstr(d.message[r], what) != NULL, "%d, %d: %s", in, r, d.message[r]);
+            ck_assert_msg(strstr(d.message[r], what[in]) != NULL, "%d, %d: %s", in, r,
+                          d.message[r]);
         }
     }
     oracle_free(matrix);

@@ -36,7 +36,7 @@
  * processes. Each ends with the same status in all processes, unless a process cannot be reached.
  * No wait is endless. If a process does not answer within the partition's limit, the others return
  * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
- * again with a new partition.
+ * again with a new transport and partition.
  *
  * CUDA: one process per device. Arrays and vectors are in device memory, except those of
  * gsw_distributed_matrix_from_csr(), gsw_distributed_matrix_scatter(), gsw_partition_collect() and

@@ -90,7 +90,7 @@ static gsw_status exchange_vector(gsw_partition *p, int root, double *own, doubl
         status = gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT, "own is NULL");
     if (status == GSW_SUCCESS)
         status = make_room(p, root, 1, &room);
-    status = gsw_partition_agree(p, status);
+    status = gsw_partition_agree_on(p, status, "root", (uint64_t)root);
     if (status == GSW_SUCCESS && own && (p->transport.rank != root || (all && room)))
         status = exchange(p, root, own, all, room, collects);
     gsw_partition_free(p, room);
@@ -201,7 +201,7 @@ static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *who
 static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, void **room,
                           gsw_distributed_matrix **matrix) {
     gsw_stencil stencil;
-    GSW_TRY(gsw_partition_agree(p, check_whole(p, root, whole)));
+    GSW_TRY(gsw_partition_agree_on(p, check_whole(p, root, whole), "root", (uint64_t)root));
     if (p->transport.rank == root)
         stencil = whole->stencil;
     GSW_TRY(share_stencil(p, root, &stencil));
