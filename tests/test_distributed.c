@@ -189,20 +189,24 @@ static gsw_status work(part_of_test *p, hub_rank *rank, const gsw_transport *tra
     return s->spoils > 0 ? spoil_and_mend(p, rank, s) : GSW_SUCCESS;
 }
 
+static void close_part(part_of_test *p) {
+    gsw_distributed_factor_destroy(p->factor);
+    gsw_distributed_matrix_destroy(p->matrix);
+    gsw_partition_destroy(p->partition);
+    gsw_context_destroy(p->context);
+    for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
+        free(p->arrays[e]);
+    free(p->b);
+    free(p->x);
+    free(p->again);
+}
+
 static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
     system_of_test *s = user;
     part_of_test p = {.context = oracle_context(1)};
     s->status[rank->rank] = work(&p, rank, transport, s);
     snprintf(s->message[rank->rank], sizeof s->message[0], "%s", gsw_context_message(p.context));
-    gsw_distributed_factor_destroy(p.factor);
-    gsw_distributed_matrix_destroy(p.matrix);
-    gsw_partition_destroy(p.partition);
-    gsw_context_destroy(p.context);
-    for (int32_t e = 0; e < GSW_STENCIL_MAX; e++)
-        free(p.arrays[e]);
-    free(p.b);
-    free(p.x);
-    free(p.again);
+    close_part(&p);
 }
 
 /* The same preconditioner on one process, as the packed kernels compute it. */
@@ -659,10 +663,7 @@ static void differing_body(hub_rank *rank, const gsw_transport *transport, void 
     part_of_test p = {.context = oracle_context(1)};
     d->status[rank->rank] = call_differently(&p, d, rank->rank == 1, transport);
     snprintf(d->message[rank->rank], sizeof d->message[0], "%s", gsw_context_message(p.context));
-    gsw_distributed_factor_destroy(p.factor);
-    gsw_distributed_matrix_destroy(p.matrix);
-    gsw_partition_destroy(p.partition);
-    gsw_context_destroy(p.context);
+    close_part(&p);
 }
 
 START_TEST(calls_that_differ_between_processes_are_refused_by_all) {

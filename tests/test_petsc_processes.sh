@@ -253,9 +253,9 @@ ilu='-pc_type gridsweep -pc_gridsweep_type ilu'
     refused 'Zero pivot in LU' 2 $ilu -problem zero_pivot
     says err 'making the preconditioner: ilu0: the pivot of row 0 (0-based), (x, y, z) = (0, 0, 0) is zero'
     refused 'Zero pivot in Cholesky' 2 $ilu -problem zero_pivot -pc_gridsweep_type icc
-    refused 'making the preconditioner: multigrid: on level 0 the diagonal of row 0 .* is zero' 2 \
+    refused 'making the preconditioner: multigrid: on level 0 the diagonal of row 0 (0-based), (x, y, z) = (0, 0, 0) is zero' 2 \
         -problem zero_pivot -pc_type gridsweep
-    refused 'taking new values .* on level 0 the diagonal of row 0 .* is zero' 2 -second_solve \
+    refused 'taking new values .* on level 0 the diagonal of row 0 (0-based), (x, y, z) = (0, 0, 0) is zero' 2 -second_solve \
         -second_problem zero_pivot -pc_type gridsweep
     several='on several processes (matrices of type mpiaij)'
     for cycle in F W; do

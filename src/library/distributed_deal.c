@@ -84,14 +84,15 @@ static gsw_status open_window(gsw_dealt *d, int64_t points) {
 
 typedef struct introduction {
     gsw_window_name name;
-    uint64_t windows; /* hash of the sizes of all windows, as this process knows them */
+    uint64_t windows; /* mark of the sizes of all windows, as this process knows them */
 } introduction;
 
 static introduction introduce(const gsw_dealt *d) {
     introduction own = {.name = d->names[d->deal.rank]};
-    for (int i = 0; i < d->deal.processes; i++)
-        own.windows =
-            (own.windows ^ ops_of(d)->deal_bytes(d->factor, i)) * UINT64_C(0x9E3779B97F4A7C15);
+    for (int i = 0; i < d->deal.processes; i++) {
+        const int64_t bytes = (int64_t)ops_of(d)->deal_bytes(d->factor, i);
+        own.windows = gsw_mark(own.windows, &bytes, 1);
+    }
     return own;
 }
 

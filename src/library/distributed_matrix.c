@@ -175,20 +175,19 @@ gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const g
                                       matrix);
 }
 
-/* Copies row `number` of the CSR into row `row` of the box. */
-static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t number,
-                           int64_t row) {
+/* Copies a row of the CSR into the same row of the box. */
+static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t row) {
     const gsw_partition *p = a->partition;
     const gsw_stencil *stencil = &a->local.stencil;
     char text[GSW_ROW_TEXT];
     int64_t at[3];
     const int64_t global = gsw_partition_row(p, row, at);
-    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, number);
-    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, number + 1);
+    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row);
+    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
     if (begin < csr->base || end < begin || end > csr->nonzeros + csr->base)
         return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
                         "csr: the pointers of row %s of the box leave the arrays",
-                        gsw_row_text(p->context, csr->base, NULL, number, text));
+                        gsw_row_text(p->context, csr->base, NULL, row, text));
     int64_t k = begin - csr->base;
     const int64_t stop = end - csr->base;
     for (int32_t e = 0; e < stencil->count && k < stop; e++) {
@@ -219,7 +218,7 @@ static gsw_status copy_csr(gsw_partition *p, const gsw_stencil *stencil, const g
                 (long long)csr->rows, p->transport.rank, (long long)gsw_box_points(&p->own));
     GSW_TRY(gsw_distributed_matrix_begin(p, stencil, GSW_F64, NULL, matrix));
     for (int64_t row = 0; row < (*matrix)->points; row++)
-        GSW_TRY(copy_row(*matrix, csr, row, row));
+        GSW_TRY(copy_row(*matrix, csr, row));
     return GSW_SUCCESS;
 }
 
