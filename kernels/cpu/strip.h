@@ -7,6 +7,7 @@
 #ifndef GSW_CPU_STRIP_H
 #define GSW_CPU_STRIP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__AVX512F__)
@@ -19,6 +20,13 @@
 
 typedef double strip_f64 __attribute__((vector_size(STRIP_BYTES), aligned(8), may_alias));
 typedef float strip_f32 __attribute__((vector_size(STRIP_BYTES), aligned(4), may_alias));
+
+/* Prefetches `bytes` bytes into the second-level cache. With 27 arrays that takes a quarter less
+ * time than prefetches into the first level, wherever the arrays begin (perf/NOTES.md). */
+static inline void gsw_prefetch_l2(const void *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const char *)from + i, 0, 2);
+}
 
 #define STRIP_EVEN_4  0, 2, 4, 6
 #define STRIP_ODD_4   1, 3, 5, 7
