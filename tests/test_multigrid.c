@@ -868,6 +868,34 @@ START_TEST(bad_pivots_fall_back) {
 }
 END_TEST
 
+/* Where a coarse grid is two points wide, ILU(0) drops nothing. If the matrix is singular, too, the
+ * last pivot is rounding of either sign. Such levels fall back, the finest does not. */
+START_TEST(pivots_of_rounding_fall_back) {
+    char name[40];
+    gsw_problem *problem;
+    snprintf(name, sizeof name, "lognormal:8x8x%d", 80 + 8 * (_i / 2));
+    ck_assert_int_eq(gsw_problem_parse(context, name, NULL, &problem), GSW_SUCCESS);
+    const gsw_matrix *m = gsw_problem_matrix(problem);
+    const gsw_multigrid_options options = {.smoother = GSW_SMOOTHER_ILU0,
+                                           .cycle_type = _i % 2 == 0 ? GSW_F32 : GSW_F64,
+                                           .coarsest_points = 8};
+    make_neumann(m);
+    gsw_multigrid *mg = make(context, m, options);
+    gsw_multigrid_info info = {.size = sizeof info};
+    gsw_multigrid_level level = {.size = sizeof level};
+    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    ck_assert_int_eq(info.singular, 1);
+    for (int k = 0; k < info.levels - 1; k++) {
+        ck_assert_int_eq(gsw_multigrid_get_level(mg, k, &level), GSW_SUCCESS);
+        const gsw_smoother expected = level.grid.nx <= 2 ? GSW_SMOOTHER_GS : GSW_SMOOTHER_ILU0;
+        ck_assert_msg(level.smoother == expected, "%s: level %d has smoother %d", name, k,
+                      (int)level.smoother);
+    }
+    gsw_multigrid_destroy(mg);
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
 static void refuse(gsw_status status, gsw_status expected, const char *word) {
     ck_assert_msg(status == expected, "%s: %s, not %s", word, gsw_status_name(status),
                   gsw_status_name(expected));
@@ -988,6 +1016,7 @@ int main(void) {
     suite_add_tcase(suite, solving);
     tcase_add_checked_fixture(robust, open_context, close_context);
     tcase_add_test(robust, bad_pivots_fall_back);
+    tcase_add_loop_test(robust, pivots_of_rounding_fall_back, 0, 16);
     tcase_add_test(robust, bad_options_are_refused);
     tcase_add_test(robust, bad_matrices_are_refused);
     suite_add_tcase(suite, robust);
