@@ -110,12 +110,16 @@ int bench_report_rows(const cli_options *options, bench_report *report, const be
 
 /* ---- The last lines ------------------------------------------------------------------------- */
 
-static void print_threads(const cli_options *options, const bench_sites *sites) {
+static void print_threads(const cli_options *options, const char *before, const bench_site *site) {
+    const int threads = gsw_context_threads(site->place.host);
+    cli_print(options, "%s %d thread%s", before, threads, threads == 1 ? "" : "s");
+}
+
+static void print_bandwidths(const cli_options *options, const bench_sites *sites) {
     cli_print(options, "\ncopy bandwidth");
     for (int i = 0; i < sites->count; i++) {
-        int threads = gsw_context_threads(sites->site[i].place.host);
-        cli_print(options, "%s %.1f GB/s with %d thread%s", i > 0 ? "," : "",
-                  sites->site[i].copy_gb_s, threads, threads == 1 ? "" : "s");
+        cli_print(options, "%s %.1f GB/s", i > 0 ? "," : "", sites->site[i].copy_gb_s);
+        print_threads(options, " with", &sites->site[i]);
     }
 }
 
@@ -136,7 +140,7 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
     const bench_site *site = &sites->site[0];
     const bench_row *reference = &report->table.reference;
     if (report->mode == MODE_ARRAYS)
-        print_threads(options, sites);
+        print_bandwidths(options, sites);
     else if (report->mode != MODE_WHOLE)
         print_bandwidth(options, site, report->table.baseline);
     else
@@ -146,6 +150,8 @@ static void print_machine(const cli_options *options, const bench_sites *sites,
                   (long long)report->repeats, reference->result.precond, reference->format,
                   reference->result.factor_dtype);
     cli_print(options, "\n%s", gsw_context_device(site->place.run));
+    if (report->mode != MODE_ARRAYS && !cli_on_device(&site->place))
+        print_threads(options, ",", site);
     if (cli_on_device(&site->place) && sites->device.described)
         cli_print(options, ", driver %s, toolkit %s", sites->device.driver, sites->device.toolkit);
     cli_print(options, "; gridsweep %s, commit %s\n", gsw_version(), gsw_commit());
