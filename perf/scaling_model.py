@@ -64,6 +64,7 @@ KERNELS = {"D3N7": Kernel("D3N7", 48, (8, 8), (8, 8), 0, (132, 264)),
            "D3N27": Kernel("D3N27", 128, (8, 4), (16, 8), 1, (132, 132))}
 SMALL = 160 ** 3  # up to here the kernel for D3N7 has one pencil per multiprocessor
 
+MEASURED_ORDER = 4  # wj of the library when SWEEPS was measured, and the least one now
 DEALT = 0  # in place of wj: the rows of pencils are dealt out, as the library does where there is a shear
 ERROR = 0.15  # the largest error of a time on two devices, rounded up
 
@@ -92,9 +93,12 @@ def value(name):
     return CONSTANTS[name].value
 
 
-def library_order(stencil, devices):
-    """wj that the library takes."""
-    return 1 if devices == 1 else DEALT if KERNELS[stencil].shear else 4
+def library_order(stencil, grid, devices):
+    """wj that the library takes for slabs of the grid: weight_of_slab() in factor.cu."""
+    if devices == 1 or KERNELS[stencil].shear:
+        return 1 if devices == 1 else DEALT
+    rows, steps, hand_overs = math.ceil(grid[2] / devices / 8), grid[0] + 16, 264 * 18
+    return min(max((3 * rows * steps + 2 * hand_overs) // (4 * hand_overs), MEASURED_ORDER), 10)
 
 
 def name_of_order(wj):
@@ -230,7 +234,7 @@ def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
 
 def best_ms(stencil, grid, boxes=(1, 1)):
     """(milliseconds, wj) in the library's order; None if a device would get no pencil."""
-    wj = library_order(stencil, boxes[0] * boxes[1])
+    wj = library_order(stencil, grid, boxes[1]) if boxes[1] > 1 else 1 if boxes[0] == 1 else MEASURED_ORDER
     ms = sweep_ms(stencil, grid, boxes, wj)
     return None if ms is None else (ms, wj)
 
@@ -293,7 +297,8 @@ def slab_rows(paths):
         name, extents = r["problem"].split(":")
         grid = tuple(int(n) for n in extents.split("x"))
         stencil, devices = "D3N27" if name == "hpcg" else "D3N7", r["processes"]
-        model = sweep_ms(stencil, grid, (1, devices), library_order(stencil, devices)) - value("host") / 1e3
+        order = library_order(stencil, grid, devices)
+        model = sweep_ms(stencil, grid, (1, devices), order) - value("host") / 1e3
         ms, one = r["sweep_ms"]["median"], alone.get(r["problem"])
         rows.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
                      "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": ms,
@@ -398,9 +403,10 @@ def ratios():
     """Speed of two devices over one: measured and by the model."""
     out = []
     for stencil, grid in ((s, g) for s, g, devices in SWEEPS if devices == 2 and (s, g, 1) in SWEEPS):
-        measured = SWEEPS[stencil, grid, 1][1] / SWEEPS[stencil, grid, 2][library_order(stencil, 2)]
+        order = DEALT if KERNELS[stencil].shear else MEASURED_ORDER
+        measured = SWEEPS[stencil, grid, 1][1] / SWEEPS[stencil, grid, 2][order]
         host = value("host") / 1e3
-        model = (sweep_ms(stencil, grid) - host) / (best_ms(stencil, grid, (1, 2))[0] - host)
+        model = (sweep_ms(stencil, grid) - host) / (sweep_ms(stencil, grid, (1, 2), order) - host)
         out.append({"stencil": stencil, "n": grid[0], "measured": round(measured, 3), "model": round(model, 3),
                     "error": round(model / measured - 1, 3)})
     return out
@@ -411,7 +417,7 @@ def measured_rows():
     for (stencil, grid, devices), by_order in SWEEPS.items():
         if (stencil, grid, 1) not in SWEEPS:
             continue
-        wj = library_order(stencil, devices)
+        wj = 1 if devices == 1 else DEALT if KERNELS[stencil].shear else MEASURED_ORDER
         ms = by_order[wj]
         out.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
                     "devices": devices, "boxes": [1, 1, devices], "order": name_of_order(wj), "ms": ms,

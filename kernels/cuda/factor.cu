@@ -30,9 +30,9 @@ constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 /* A factor of more points is one slab. */
 constexpr int64_t SLAB_POINTS = int64_t{1} << 30;
 
-/* Slabs of other processes wait for the last pencils along z. So pencils along z come earlier than
- * those along y'. With larger numbers too few pencils can run at the same time (perf/NOTES.md). */
-constexpr int64_t WEIGHT_OF_SLABS = 4;
+/* Bounds of the weight of slabs, and how many pencils a multiprocessor has under way in large ones.
+ */
+constexpr int64_t SLAB_WEIGHT_MIN = 4, SLAB_WEIGHT_MAX = 10, UNDER_WAY = 2;
 
 /* The time of a hand-over between pencils, in steps. */
 constexpr int64_t HAND_OVER = 10;
@@ -125,22 +125,35 @@ void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
     view->remote_after = after > 0 ? place_in_row(view, t->tiles_y, t->tiles_z - after - 1) : 0;
 }
 
-/* For measuring: the environment variable GSW_CUDA_SLAB_WEIGHT takes the place of the weight. */
-int64_t weight_of_slabs(void) {
+/* Slabs of other processes wait for the last pencils along z. So pencils along z come earlier than
+ * those along y': one later along y' counts as `weight` along z. Then rows / weight others have a
+ * ticket between those of pencils (j, k - 1) and (j, k). While these are taken, the first one must
+ * come a hand-over ahead, or too few pencils run at the same time. The weight is three quarters of
+ * what this allows (perf/NOTES.md). For measuring, the environment variable GSW_CUDA_SLAB_WEIGHT
+ * takes its place. */
+int64_t weight_of_slab(gsw_context *context, const gsw_tiles *t, int64_t rows, int64_t later_z) {
     const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
-    const int weight = text ? atoi(text) : 0;
-    return weight > 0 ? weight : WEIGHT_OF_SLABS;
+    const int given = text ? atoi(text) : 0;
+    if (given > 0)
+        return given;
+    const int64_t hand_overs = UNDER_WAY * gsw_cuda_of(context)->multiprocessors * later_z;
+    const int64_t weight = (3 * rows * t->steps + 2 * hand_overs) / (4 * hand_overs);
+    return weight < SLAB_WEIGHT_MIN   ? SLAB_WEIGHT_MIN
+           : weight > SLAB_WEIGHT_MAX ? SLAB_WEIGHT_MAX
+                                      : weight;
 }
 
 /* Lists the used tiles of a part with the time at which they can start. */
-int32_t list_pencils(const gsw_factor *factor, const gsw_packed_view *view, const slabs &s,
-                     int32_t *ticket, candidate *list) {
+int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_packed_view *view,
+                     const slabs &s, int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
     const int64_t before = gsw_ghost_rows(factor, view, 0);
     const int64_t after = gsw_ghost_rows(factor, view, 1);
-    const int64_t weight = before > 0 || after > 0 ? weight_of_slabs() : 1;
-    const int64_t later_y = weight * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
     const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
+    const int64_t weight = before > 0 || after > 0
+                               ? weight_of_slab(context, t, t->tiles_z - before - after, later_z)
+                               : 1;
+    const int64_t later_y = weight * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
     int32_t count = 0;
     for (int64_t k = 0; k < t->tiles_z; k++) {
         const bool own = k >= before && k < t->tiles_z - after;
@@ -190,7 +203,7 @@ gsw_status order_pencils(gsw_context *context, const gsw_factor *factor, gsw_pac
                          int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
     const slabs s = {t, view->upper != 0, factor->slab / t->tile_z};
-    const int32_t count = list_pencils(factor, view, s, ticket, list);
+    const int32_t count = list_pencils(context, factor, view, s, ticket, list);
     const int32_t rank = factor->deal ? factor->deal->rank : 0;
     qsort(list, (size_t)count, sizeof *list, earlier);
     for (int32_t i = 0; i < count; i++)
