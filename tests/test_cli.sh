@@ -886,6 +886,28 @@ expect 4 "a singular matrix" solve neumann.mtx --rhs random:1
 says err 'the matrix maps constant vectors to 0: see nullspace'
 refuse "nothing else is tried" grep -q '^fallback' out
 
+# The same in 3D with rough weights, where multigrid is chosen and cannot converge.
+awk 'BEGIN {
+    n = 12
+    for (i = 1; i <= n ^ 3; i++) for (k = 14; k < 27; k++) {
+        x = (i - 1) % n + k % 3 - 1
+        y = int((i - 1) / n) % n + int(k / 3) % 3 - 1
+        z = int((i - 1) / n / n) + int(k / 9) - 1
+        if (x < 0 || x >= n || y < 0 || y >= n || z >= n) continue
+        j = x + n * (y + n * z) + 1; w = 1 + (i * 131 + j * 37) % 97
+        d[i] += w; d[j] += w; e[m++] = j " " i " " (-w)
+    }
+    print "%%MatrixMarket matrix coordinate real symmetric"
+    print n ^ 3, n ^ 3, m + n ^ 3
+    for (k = 0; k < m; k++) print e[k]
+    for (i = 1; i <= n ^ 3; i++) print i, i, d[i]
+}' >rough.mtx
+expect 1 "a singular matrix, multigrid" solve rough.mtx --rhs random:1 --method bicgstab \
+    --max-iter 100 --backend cpu --json r.json
+says err 'not converged: after 100 iterations.*the matrix maps constant vectors to 0: see nullspace'
+says r.json '"status":[[:space:]]*"GSW_ERROR_NOT_CONVERGED"'
+chooses mg cg 'symmetric M-matrix' rough.mtx --rhs random:1 --nullspace constant --backend cpu
+
 # Symmetric with a positive diagonal, but indefinite: what CG meets, BiCGSTAB goes on from.
 awk 'BEGIN { n = 12; print "%%MatrixMarket matrix coordinate real general"
     print n * n, n * n, 5 * n * n - 4 * n

@@ -896,6 +896,66 @@ START_TEST(pivots_of_rounding_fall_back) {
 }
 END_TEST
 
+/* A hierarchy that had other values has the bits of a fresh one. */
+static void check_as_fresh(gsw_multigrid *mg, const gsw_matrix *m,
+                           const gsw_multigrid_options *options) {
+    const int64_t n = oracle_points(&m->grid);
+    double *b = doubles(n), *x = doubles(n), *expected = doubles(n);
+    gsw_multigrid *fresh = make(context, m, *options);
+    gsw_random_vector(5, n, b);
+    ck_assert_int_eq(gsw_multigrid_refactor(context, mg, m), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_multigrid_apply(context, fresh, b, expected), GSW_SUCCESS);
+    ck_assert_mem_eq(x, expected, (size_t)n * sizeof *x);
+    gsw_multigrid_destroy(fresh);
+    free(expected);
+    free(x);
+    free(b);
+}
+
+static gsw_problem *problem_of(const char *name) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, name, NULL, &problem), GSW_SUCCESS);
+    return problem;
+}
+
+/* With injection the coarse matrices of constant coefficients are symmetric, later ones not. */
+START_TEST(injection_takes_new_values) {
+    const gsw_multigrid_options options = {.cycle_type = _i == 0 ? GSW_F32 : GSW_F64,
+                                           .interpolation = GSW_INTERPOLATION_INJECTION,
+                                           .coarsest_points = 8};
+    gsw_problem *first = problem_of("poisson:13x13x13"), *second = problem_of("lognormal:13x13x13");
+    gsw_multigrid *mg = make(context, gsw_problem_matrix(first), options);
+    check_as_fresh(mg, gsw_problem_matrix(second), &options);
+    gsw_multigrid_destroy(mg);
+    gsw_problem_destroy(second);
+    gsw_problem_destroy(first);
+}
+END_TEST
+
+/* A level that fell back tries ILU(0) again with new values. */
+START_TEST(better_values_end_a_fallback) {
+    const gsw_multigrid_options options = {.smoother = GSW_SMOOTHER_ILU0, .coarsest_points = 8};
+    gsw_problem *good = problem_of("poisson:13x12x11"), *bad = problem_of("poisson:13x12x11");
+    const gsw_matrix *m = gsw_problem_matrix(bad);
+    double *const *values = (double *const *)(uintptr_t)m->array.values;
+    for (int32_t e = 0; e < m->stencil.count; e++)
+        for (int64_t row = 0; row < oracle_points(&m->grid); row++)
+            values[e][row] = -values[e][row];
+    gsw_multigrid *mg = make(context, gsw_problem_matrix(good), options);
+    gsw_multigrid_info info = {.size = sizeof info};
+    ck_assert_int_eq(gsw_multigrid_refactor(context, mg, m), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    ck_assert_int_gt(info.smoother_fallbacks, 0);
+    check_as_fresh(mg, gsw_problem_matrix(good), &options);
+    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    ck_assert_int_eq(info.smoother_fallbacks, 0);
+    gsw_multigrid_destroy(mg);
+    gsw_problem_destroy(bad);
+    gsw_problem_destroy(good);
+}
+END_TEST
+
 static void refuse(gsw_status status, gsw_status expected, const char *word) {
     ck_assert_msg(status == expected, "%s: %s, not %s", word, gsw_status_name(status),
                   gsw_status_name(expected));
@@ -1016,6 +1076,8 @@ int main(void) {
     suite_add_tcase(suite, solving);
     tcase_add_checked_fixture(robust, open_context, close_context);
     tcase_add_test(robust, bad_pivots_fall_back);
+    tcase_add_loop_test(robust, injection_takes_new_values, 0, 2);
+    tcase_add_test(robust, better_values_end_a_fallback);
     tcase_add_loop_test(robust, pivots_of_rounding_fall_back, 0, 16);
     tcase_add_test(robust, bad_options_are_refused);
     tcase_add_test(robust, bad_matrices_are_refused);

@@ -502,6 +502,15 @@ def test_exit_with_open_factors():
     assert done.returncode == 0 and "0.5" in done.stdout and not done.stderr
 
 
+@pytest.mark.parametrize("end, middle", [(10**6, 4), (13, 10**6), (13, -5)])
+def test_a_csr_that_was_damaged(end, middle):
+    """SciPy's own functions would write beyond the arrays."""
+    A = sp.diags([-1.0, 4.0, -1.0], [-1, 0, 1], (5, 5), format="csr")
+    A.indptr[2], A.indptr[-1] = middle, end
+    with pytest.raises(ValueError, match="indptr must begin with 0, ascend"):
+        gs.ilu0(A)
+
+
 def test_without_scipy():
     code = ("import sys; sys.modules['scipy'] = None\n"
             "import gridsweep, numpy as np\n"

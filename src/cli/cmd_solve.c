@@ -34,7 +34,7 @@ typedef struct solve_job {
     cli_history history;      /* for the JSON */
     gsw_krylov_result result; /* iterations and solve_ms: of all attempts */
     gsw_status status;        /* of the method */
-    char message[256];        /* why it is not GSW_SUCCESS; else "" */
+    char message[512];        /* why it is not GSW_SUCCESS; else "" */
 } solve_job;
 
 static const char *dtype_name(int dtype) {
@@ -196,9 +196,10 @@ static void iterate(const cli_options *options, solve_job *job, cli_watch *watch
                                        .monitor = cli_watch_monitor,
                                        .monitor_user = watch};
     gsw_operator *op = NULL;
-    *watch = (cli_watch){.history = &job->history,
-                         .iterations_before = job->result.iterations,
-                         .watching = job->automatic.precond && job->levels != NULL};
+    *watch =
+        (cli_watch){.history = &job->history,
+                    .iterations_before = job->result.iterations,
+                    .watching = cli_auto_watches(options, &job->automatic) && job->levels != NULL};
     cli_progress_start(&watch->progress, options);
     job->status = gsw_operator_from_matrix(context, &arrays->matrix, &op);
     watch->begin_ms = cli_now_ms() - job->result.solve_ms;

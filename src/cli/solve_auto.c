@@ -68,6 +68,10 @@ static bool is_singular(const cli_options *options, const cli_auto *automatic) {
     return automatic->choice.zero_sums == 1 && options->nullspace == 0;
 }
 
+bool cli_auto_watches(const cli_options *options, const cli_auto *automatic) {
+    return automatic->precond && !is_singular(options, automatic);
+}
+
 void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
     const char *precond = automatic->first_precond, *method = automatic->first_method;
     cli_field(options, "choice", "%s%s%s: %s", precond != NULL ? precond : "",

@@ -48,6 +48,9 @@ void cli_auto_start(const cli_options *options, cli_auto *automatic);
 /* The line about the choice, once it is made. */
 void cli_auto_print(const cli_options *options, const cli_auto *automatic);
 
+/* Whether there is something else to try where multigrid stagnates. */
+bool cli_auto_watches(const cli_options *options, const cli_auto *automatic);
+
 /* What to try after a method has ended. */
 typedef struct cli_next {
     bool again;        /* there is something to try */

@@ -37,7 +37,7 @@ typedef struct box_job {
     cli_history history;
     gsw_krylov_result result;
     gsw_status status;
-    char message[256];
+    char message[512];
 } box_job;
 
 /* ---- Options ---------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ static void take_plan(const cli_options *options, box_job *job, const solve_plan
     /* So far multigrid on several processes is for CPUs. */
     if (automatic->precond && job->kind == CLI_PRECOND_MG && job->host != job->context)
         choose_instead(job, (int)plan->choice.kind, job->method, "multigrid is for CPUs there");
-    if (options->overlap == 0)
+    if (options->overlap == 0 || job->kind == CLI_PRECOND_NONE || job->kind == (int)GSW_JACOBI)
         return;
     if (job->kind == CLI_PRECOND_MG || automatic->method)
         choose_instead(job, job->kind == CLI_PRECOND_MG ? (int)plan->choice.kind : job->kind,
@@ -223,7 +223,8 @@ static void iterate(const cli_options *options, box_job *job, cli_watch *watch) 
                                        .monitor_user = watch};
     *watch = (cli_watch){.history = &job->history,
                          .iterations_before = job->result.iterations,
-                         .watching = job->automatic.precond && job->precond.multigrid != NULL};
+                         .watching = cli_auto_watches(options, &job->automatic) &&
+                                     job->precond.multigrid != NULL};
     cli_progress_start(&watch->progress, options);
     watch->begin_ms = cli_now_ms() - job->result.solve_ms;
     job->status = gsw_krylov(

@@ -98,16 +98,20 @@ static gsw_status use_null_vector(gsw_krylov_run *run, double *v, double *projec
 
 /* ---- the right-hand side ---- */
 
+static gsw_status underflows(gsw_krylov_run *run, gsw_norm norm) {
+    return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
+                    "%s is so small that its norm underflows; scale the system",
+                    norm == GSW_NORM_TRUE ? "b" : "the preconditioned b");
+}
+
 /* b has norm 0. Either b is zero, or its squares have underflowed, which scaling by a power of two
  * shows. */
 static gsw_status solve_zero(gsw_krylov_run *run) {
     double *scaled = gsw_krylov_vector(run, 0), norm;
     GSW_TRY(gsw_krylov_axpby(run, 0x1p600, run->b, 0, scaled));
     GSW_TRY(gsw_krylov_norm(run, scaled, &norm));
-    if (norm != 0)
-        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                        "b is so small that its norm underflows; scale the system");
-    return run->context->ops->fill(run->context, run->n, 0.0, run->x);
+    return norm != 0 ? underflows(run, GSW_NORM_TRUE)
+                     : run->context->ops->fill(run->context, run->n, 0.0, run->x);
 }
 
 /* Sets the norm that rtol refers to. */
@@ -124,6 +128,10 @@ static gsw_status set_reference(gsw_krylov_run *run, double b_norm) {
     if (run->reference == 0)
         return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
                         "the preconditioner makes b vanish: it is singular");
+    /* The squares of a residual that meets rtol must be normal numbers. */
+    const double least = fmax(run->options.rtol, DBL_EPSILON) * run->reference;
+    if (least * least < DBL_MIN)
+        return underflows(run, run->options.norm);
     run->tolerance = fmax(run->options.rtol * run->reference, run->options.atol);
     run->target = run->tolerance;
     return GSW_SUCCESS;
@@ -208,7 +216,7 @@ static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const tru
 
 static gsw_status stagnated(gsw_krylov_run *run, const truth *t, const gsw_krylov_result *result) {
     const double known = t->rounding / run->reference;
-    if (t->rounding <= run->tolerance)
+    if (t->checked > run->tolerance && t->rounding <= run->tolerance)
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
                         "stagnated after %lld iterations: the recurrence gives %.3g times the "
                         "reference, but b - A x does not follow, after %lld replacements",

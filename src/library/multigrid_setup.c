@@ -106,12 +106,13 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     const gsw_stencil *stencil = &level->matrix.stencil;
     const gsw_grid *grid = &level->matrix.grid;
     const gsw_dtype type = mg->options.cycle_type;
+    /* With injection later values may be symmetric on the finest level alone. */
+    const int mirrored = mg->symmetric && mg->options.interpolation != GSW_INTERPOLATION_INJECTION;
     if (shares_arrays(mg, level))
         memcpy(level->cycle.values, level->setup.values, sizeof level->cycle.values);
     else
-        GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points,
-                             mg->symmetric && level->survey.symmetric, type, &level->bytes,
-                             &level->cycle));
+        GSW_TRY(alloc_matrix(mg->context, grid, stencil, level->points, mirrored, type,
+                             &level->bytes, &level->cycle));
     level->product = view_of(grid, stencil, type, (const void *const *)level->cycle.values);
     return GSW_SUCCESS;
 }

@@ -103,14 +103,26 @@ static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves)
     return status == GSW_ERROR_ZERO_PIVOT ? GSW_SUCCESS : status;
 }
 
+static void drop_factors(gsw_level *level) {
+    gsw_factor_destroy(level->second);
+    gsw_factor_destroy(level->first);
+    level->first = level->second = NULL;
+    level->slab = 0;
+}
+
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
+    if (level->fell_back) { /* these values may serve */
+        drop_factors(level);
+        level->fell_back = 0;
+        level->smoother = GSW_SMOOTHER_ILU0;
+        GSW_TRY(gsw_smoother_open(mg, level));
+    }
     if (level->smoother == GSW_SMOOTHER_ILU0) {
         int serves;
         GSW_TRY(fill_quietly(mg, level, &serves));
         if (serves)
             return GSW_SUCCESS;
-        gsw_factor_destroy(level->first);
-        level->first = NULL;
+        drop_factors(level);
         level->fell_back = 1;
         level->smoother = gauss_seidel_of(mg, level);
         GSW_TRY(gsw_smoother_open(mg, level));

@@ -194,6 +194,9 @@ def _parts(name, matrix):
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name}: has shape {matrix.shape}, must be square")
     csr = matrix.tocsr()
+    if isinstance(csr.indptr, np.ndarray) and (csr.indptr[0] != 0 or np.any(np.diff(csr.indptr) < 0) or
+                                               csr.indptr[-1] > min(len(csr.data), len(csr.indices))):
+        raise ValueError(f"{name}: indptr must begin with 0, ascend, and end within the arrays")
     if not getattr(csr, "has_canonical_format", True):
         csr = csr.copy()
         csr.sum_duplicates()
