@@ -29,10 +29,10 @@ gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t l
     char row[GSW_ROW_TEXT];
     if (lowest == INT64_MAX)
         return GSW_SUCCESS;
-    return gsw_fail(p->context, GSW_ERROR_ZERO_PIVOT,
-                    "%s: the pivot of row %s is zero, not finite or of the wrong sign",
-                    gsw_factor_kind_name(f->options.kind),
-                    gsw_row_text(p->context, 0, &p->grid, lowest, row));
+    return gsw_fail(
+        p->context, GSW_ERROR_ZERO_PIVOT, "%s: the pivot of row %s is zero%s or not finite",
+        gsw_factor_kind_name(f->options.kind), gsw_row_text(p->context, 0, &p->grid, lowest, row),
+        f->options.kind == GSW_IC0 ? ", negative" : "");
 }
 
 gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {
