@@ -107,7 +107,9 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     const gsw_grid *grid = &level->matrix.grid;
     const gsw_dtype type = mg->options.cycle_type;
     /* With injection later values may be symmetric on the finest level alone. */
-    const int mirrored = mg->symmetric && mg->options.interpolation != GSW_INTERPOLATION_INJECTION;
+    const int mirrored =
+        mg->symmetric &&
+        (level == mg->level[0] || mg->options.interpolation != GSW_INTERPOLATION_INJECTION);
     if (shares_arrays(mg, level))
         memcpy(level->cycle.values, level->setup.values, sizeof level->cycle.values);
     else
