@@ -64,7 +64,7 @@ KERNELS = {"D3N7": Kernel("D3N7", 48, (8, 8), (8, 8), 0, (132, 264)),
            "D3N27": Kernel("D3N27", 128, (8, 4), (16, 8), 1, (132, 132))}
 SMALL = 160 ** 3  # up to here the kernel for D3N7 has one pencil per multiprocessor
 
-MEASURED_ORDER = 4  # wj of the library when SWEEPS was measured, and the least one now
+HAND_OVER = 10  # in steps, as the library orders its pencils
 DEALT = 0  # in place of wj: the rows of pencils are dealt out, as the library does where there is a shear
 ERROR = 0.15  # the largest error of a time on two devices, rounded up
 
@@ -93,12 +93,19 @@ def value(name):
     return CONSTANTS[name].value
 
 
-def library_order(stencil, grid, devices):
-    """wj that the library takes for slabs of the grid: weight_of_slab() in factor.cu."""
-    if devices == 1 or KERNELS[stencil].shear:
-        return 1 if devices == 1 else DEALT
-    rows, steps, hand_overs = math.ceil(grid[2] / devices / 8), grid[0] + 16, 264 * 18
-    return min(max((3 * rows * steps + 2 * hand_overs) // (4 * hand_overs), MEASURED_ORDER), 10)
+def least_order(stencil, devices):
+    """wj of the library when SWEEPS was measured, and the least one now."""
+    return 1 if devices == 1 else DEALT if KERNELS[stencil].shear else 4
+
+
+def library_order(stencil, grid, boxes):
+    """wj that the library takes: weight_of_slab() in factor.cu."""
+    kernel, least = KERNELS[stencil], least_order(stencil, boxes[0] * boxes[1])
+    if least == DEALT or boxes[1] == 1:
+        return least
+    rows, steps = math.ceil(grid[2] / boxes[1] / kernel.tile[1]), grid[0] + sum(kernel.skew)
+    hand_overs = kernel.resident[1] * (kernel.skew[1] + HAND_OVER)
+    return min(max((3 * rows * steps + 2 * hand_overs) // (4 * hand_overs), least), 10)
 
 
 def name_of_order(wj):
@@ -234,7 +241,7 @@ def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
 
 def best_ms(stencil, grid, boxes=(1, 1)):
     """(milliseconds, wj) in the library's order; None if a device would get no pencil."""
-    wj = library_order(stencil, grid, boxes[1]) if boxes[1] > 1 else 1 if boxes[0] == 1 else MEASURED_ORDER
+    wj = library_order(stencil, grid, boxes)
     ms = sweep_ms(stencil, grid, boxes, wj)
     return None if ms is None else (ms, wj)
 
@@ -297,8 +304,7 @@ def slab_rows(paths):
         name, extents = r["problem"].split(":")
         grid = tuple(int(n) for n in extents.split("x"))
         stencil, devices = "D3N27" if name == "hpcg" else "D3N7", r["processes"]
-        order = library_order(stencil, grid, devices)
-        model = sweep_ms(stencil, grid, (1, devices), order) - value("host") / 1e3
+        model = best_ms(stencil, grid, (1, devices))[0] - value("host") / 1e3
         ms, one = r["sweep_ms"]["median"], alone.get(r["problem"])
         rows.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
                      "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": ms,
@@ -403,7 +409,7 @@ def ratios():
     """Speed of two devices over one: measured and by the model."""
     out = []
     for stencil, grid in ((s, g) for s, g, devices in SWEEPS if devices == 2 and (s, g, 1) in SWEEPS):
-        order = DEALT if KERNELS[stencil].shear else MEASURED_ORDER
+        order = least_order(stencil, 2)
         measured = SWEEPS[stencil, grid, 1][1] / SWEEPS[stencil, grid, 2][order]
         host = value("host") / 1e3
         model = (sweep_ms(stencil, grid) - host) / (sweep_ms(stencil, grid, (1, 2), order) - host)
@@ -417,7 +423,7 @@ def measured_rows():
     for (stencil, grid, devices), by_order in SWEEPS.items():
         if (stencil, grid, 1) not in SWEEPS:
             continue
-        wj = 1 if devices == 1 else DEALT if KERNELS[stencil].shear else MEASURED_ORDER
+        wj = least_order(stencil, devices)
         ms = by_order[wj]
         out.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
                     "devices": devices, "boxes": [1, 1, devices], "order": name_of_order(wj), "ms": ms,

@@ -25,6 +25,12 @@ static double *doubles(int64_t n) {
     return v;
 }
 
+static gsw_problem *problem_of(const char *name) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, name, NULL, &problem), GSW_SUCCESS);
+    return problem;
+}
+
 static gsw_multigrid *make(gsw_context *with, const gsw_matrix *matrix,
                            gsw_multigrid_options options) {
     gsw_multigrid *mg = NULL;
@@ -207,16 +213,14 @@ static const struct {
 };
 
 START_TEST(levels_of_problems) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, problems[_i].name, NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of(problems[_i].name);
     check_levels(gsw_problem_matrix(problem), 0, problems[_i].symmetric);
     gsw_problem_destroy(problem);
 }
 END_TEST
 
 START_TEST(coarse_matrices_are_products) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, dense_problems[_i], NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of(dense_problems[_i]);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     dense_check_levels(context, m, m, dense_problems[_i]);
     gsw_problem_destroy(problem);
@@ -226,8 +230,7 @@ END_TEST
 /* An edge point without couplings along its edge, whose row sums to zero, has no weights. It gets
  * the mean instead and is counted. A point without couplings interpolates nothing. */
 START_TEST(special_rows) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, "poisson:9x8x7", NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of("poisson:9x8x7");
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const gsw_grid *g = &m->grid;
     double *const *values = (double *const *)(uintptr_t)m->array.values;
@@ -353,8 +356,7 @@ static int stationary_steps(const gsw_matrix *m, gsw_multigrid *mg, const double
 START_TEST(constants_in_the_null_space) {
     static const char *const names[] = {"poisson:32x32x32", "poisson:25x18", "lognormal:31x20x17",
                                         "poisson:5x3x2"};
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, names[_i], NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of(names[_i]);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
     double *b = doubles(n), mean = 0;
@@ -397,13 +399,11 @@ static const gsw_smoother smoothers[] = {
 
 /* Colours are swept in both directions where the matrix is not symmetric. */
 START_TEST(colours_precondition_what_is_not_symmetric) {
-    gsw_problem *problem;
+    gsw_problem *problem = problem_of("convection:24x23x22");
     gsw_operator *op;
     gsw_preconditioner *M;
     gsw_multigrid_level finest = {.size = sizeof finest};
     gsw_krylov_result result = {.size = sizeof result};
-    ck_assert_int_eq(gsw_problem_parse(context, "convection:24x23x22", NULL, &problem),
-                     GSW_SUCCESS);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
     double *b = doubles(n), *x = doubles(n);
@@ -432,8 +432,7 @@ START_TEST(cycles_are_symmetric) {
                                         "hpcg:11x8x13",     "anisotropic:15x17x9",
                                         "star13:13x14x9",   "poisson:37x29"};
     for (int i = 0; i < LENGTH(names); i++) {
-        gsw_problem *problem;
-        ck_assert_int_eq(gsw_problem_parse(context, names[i], NULL, &problem), GSW_SUCCESS);
+        gsw_problem *problem = problem_of(names[i]);
         const gsw_matrix *m = gsw_problem_matrix(problem);
         const int64_t n = oracle_points(&m->grid);
         double *x = doubles(n), *y = doubles(n), *mx = doubles(n), *my = doubles(n);
@@ -477,8 +476,7 @@ START_TEST(any_number_of_threads) {
     static const char *const names[] = {"lognormal:45x34x31", "convection:37x41x23",
                                         "hpcg:30x31x29",      "lognormal:150x170",
                                         "star13:21x20x19",    "lognormal:700x60"};
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, names[_i], NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of(names[_i]);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
     double *b = doubles(n), *expected = doubles(n), *x = doubles(n);
@@ -722,8 +720,7 @@ END_TEST
 
 /* fp32 cycles: any size of the right-hand side, NaN and infinity included. */
 START_TEST(scales_of_the_right_hand_side) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, "poisson:20x21x22", NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of("poisson:20x21x22");
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
     double *b = doubles(n), *x = doubles(n), *expected = doubles(n);
@@ -802,8 +799,7 @@ static const struct {
 };
 
 START_TEST(iterations_are_few) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, solves[_i].problem, NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of(solves[_i].problem);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
 #ifdef GSW_SLOW_BUILD /* of a sanitizer: the large grids show nothing that the others do not */
@@ -872,9 +868,8 @@ END_TEST
  * last pivot is rounding of either sign. Such levels fall back, the finest does not. */
 START_TEST(pivots_of_rounding_fall_back) {
     char name[40];
-    gsw_problem *problem;
     snprintf(name, sizeof name, "lognormal:8x8x%d", 80 + 8 * (_i / 2));
-    ck_assert_int_eq(gsw_problem_parse(context, name, NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of(name);
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const gsw_multigrid_options options = {.smoother = GSW_SMOOTHER_ILU0,
                                            .cycle_type = _i % 2 == 0 ? GSW_F32 : GSW_F64,
@@ -911,12 +906,6 @@ static void check_as_fresh(gsw_multigrid *mg, const gsw_matrix *m,
     free(expected);
     free(x);
     free(b);
-}
-
-static gsw_problem *problem_of(const char *name) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, name, NULL, &problem), GSW_SUCCESS);
-    return problem;
 }
 
 /* With injection the coarse matrices of constant coefficients are symmetric, later ones not. */
@@ -974,8 +963,7 @@ static void refuse_option(const gsw_matrix *m, gsw_multigrid_options options, co
 #define OPTIONS(...) ((gsw_multigrid_options){.size = sizeof(gsw_multigrid_options), __VA_ARGS__})
 
 START_TEST(bad_options_are_refused) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, "poisson:9x8x7", NULL, &problem), GSW_SUCCESS);
+    gsw_problem *problem = problem_of("poisson:9x8x7");
     const gsw_matrix *m = gsw_problem_matrix(problem);
     refuse_option(m, (gsw_multigrid_options){0}, "size");
     refuse_option(m, OPTIONS(.smoother = (gsw_smoother)(GSW_SMOOTHER_MULTICOLOR + 1)), "smoother");

@@ -170,9 +170,9 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
 /* Gives a hierarchy new values for the same grid, stencil and format; cheaper than creating it
  * again. The levels keep their grids, so the axes to coarsen are those of the first matrix. A
  * symmetric matrix must stay symmetric. The call does not allocate, except for a level that falls
- * back from ILU(0) or fell back before: each call tries ILU(0) again. A refused argument
- * changes nothing. After an error in the values the hierarchy cannot be applied or extracted until
- * a refactor succeeds. Values that are not symmetric, where the first ones were, are such an error:
+ * back from ILU(0) or fell back before: each call tries ILU(0) again. A refused argument changes
+ * nothing. After an error in the values the hierarchy cannot be applied or extracted until a
+ * refactor succeeds. Values that are not symmetric, where the first ones were, are such an error:
  * INVALID_ARGUMENT. The other errors are those above. */
 GSW_API
 gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid,
