@@ -1,7 +1,8 @@
 /* perf_slabs.c: one grid on several GPUs, a process for each.
  *
- *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor] [--method cg|bicgstab|none]
- *                          [--weights W,W...] [--json FILE] PROBLEM...
+ *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor|mg] [--method cg|bicgstab|none]
+ *                          [--scope global|local] [--weights W,W...] [--json FILE]
+ *                          PROBLEM...
  *
  * For each model problem with constant coefficients: milliseconds of a sweep (half an application
  * of the factor of the whole grid), of one application alone, of a product, of the set-up, and of a
@@ -9,7 +10,8 @@
  * of the library's (factor.cu). A sweep is the median over N samples (11) of BATCH applications
  * that are queued without a wait; an application alone is timed from a barrier to the end of the
  * slowest process. Each process makes its own slab, so the grid may be larger than one machine's
- * memory. `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. */
+ * memory. With multigrid (mg) the column of sweeps has half a cycle. `hash` depends on every bit of
+ * M^-1 b for a certain b: equal hashes mean equal bits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,8 @@ enum { REPEATS_MAX = 100, BATCH = 5, PLANES = 5 };
 typedef struct settings {
     int repeats;
     gsw_factor_kind kind;
+    int multigrid; /* in place of a factor */
+    gsw_scope scope;
     int method; /* a gsw_method; -1: none */
     const char *weights;
     FILE *json;
@@ -35,6 +39,7 @@ typedef struct slab {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
     gsw_distributed_factor *factor;
+    gsw_distributed_multigrid *multigrid;
     gsw_grid grid; /* of the whole */
     int64_t begin, points;
     void *arrays[GSW_STENCIL_MAX];
@@ -116,6 +121,7 @@ static void open_slab(slab *s, const char *name, const gsw_transport *transport)
 }
 
 static void close_slab(slab *s) {
+    gsw_distributed_multigrid_destroy(s->multigrid);
     gsw_distributed_factor_destroy(s->factor);
     gsw_distributed_matrix_destroy(s->matrix);
     gsw_partition_destroy(s->partition);
@@ -153,9 +159,18 @@ static unsigned long long hash_of(slab *s) {
     return all;
 }
 
+static const char *kind_name(const settings *set) {
+    return set->multigrid ? "mg" : gsw_factor_kind_name(set->kind);
+}
+
+static gsw_preconditioner *preconditioner_of(slab *s) {
+    return s->multigrid ? gsw_distributed_multigrid_preconditioner(s->multigrid)
+                        : gsw_distributed_factor_preconditioner(s->factor);
+}
+
 /* Milliseconds of one of `batch` calls. */
 static double time_calls(slab *s, int product, int batch) {
-    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(s->factor);
+    gsw_preconditioner *M = preconditioner_of(s);
     const gsw_operator *A = gsw_distributed_matrix_operator(s->matrix);
     CHECK(gsw_context_synchronize(context));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -188,9 +203,9 @@ static void solve(const settings *set, slab *s, figures *f) {
         CHECK(gsw_context_synchronize(context));
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = now_ms();
-        const gsw_status status = gsw_krylov(
-            context, (gsw_method)set->method, gsw_distributed_matrix_operator(s->matrix),
-            gsw_distributed_factor_preconditioner(s->factor), &options, s->b, s->x, &result);
+        const gsw_status status =
+            gsw_krylov(context, (gsw_method)set->method, gsw_distributed_matrix_operator(s->matrix),
+                       preconditioner_of(s), &options, s->b, s->x, &result);
         if (status != GSW_ERROR_NOT_CONVERGED)
             CHECK(status);
         CHECK(gsw_context_synchronize(context));
@@ -210,8 +225,8 @@ static void write_json(settings *set, const char *problem, const figures *f) {
             "\"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": %.4f, \"method\": %s%s%s, "
             "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\"}",
             set->written++ > 0 ? "," : "", gsw_version(), gsw_commit(), gsw_context_device(context),
-            processes, problem, gsw_factor_kind_name(set->kind), f->setup_ms, f->sweep_ms,
-            f->sweep_least, f->sweep_largest, set->repeats, f->alone_ms, f->product_ms,
+            processes, problem, kind_name(set), f->setup_ms, f->sweep_ms, f->sweep_least,
+            f->sweep_largest, set->repeats, f->alone_ms, f->product_ms,
             set->method < 0 ? "null" : "\"",
             set->method < 0 ? "" : gsw_method_name((gsw_method)set->method),
             set->method < 0 ? "" : "\"", f->iterations, f->solve_ms, f->residual, f->hash);
@@ -237,6 +252,25 @@ static void try_weights(const settings *set, slab *s,
     unsetenv("GSW_CUDA_SLAB_WEIGHT");
 }
 
+/* The preconditioner; milliseconds. A hierarchy is built twice: the first one warms up. */
+static double set_up(const settings *set, slab *s, const gsw_distributed_factor_options *options) {
+    const gsw_distributed_multigrid_options hierarchy = {.size = sizeof hierarchy,
+                                                         .scope = set->scope};
+    double begin = 0;
+    for (int i = 0; i < (set->multigrid ? 2 : 1); i++) {
+        gsw_distributed_multigrid_destroy(s->multigrid);
+        s->multigrid = NULL;
+        CHECK(gsw_context_synchronize(context));
+        MPI_Barrier(MPI_COMM_WORLD);
+        begin = now_ms();
+        if (set->multigrid)
+            CHECK(gsw_distributed_multigrid_create(s->matrix, &hierarchy, &s->multigrid));
+        else
+            CHECK(gsw_distributed_factor_create(s->matrix, options, &s->factor));
+    }
+    return slowest(now_ms() - begin);
+}
+
 static void measure(settings *set, const char *problem, const gsw_transport *transport) {
     char name[32];
     slab s = {.partition = NULL};
@@ -248,11 +282,8 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     }
     open_slab(&s, name, transport);
     const gsw_distributed_factor_options options = {
-        .size = sizeof options, .kind = set->kind, .scope = GSW_SCOPE_GLOBAL};
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now_ms();
-    CHECK(gsw_distributed_factor_create(s.matrix, &options, &s.factor));
-    f.setup_ms = slowest(now_ms() - begin);
+        .size = sizeof options, .kind = set->kind, .scope = set->scope};
+    f.setup_ms = set_up(set, &s, &options);
     fill(&s, s.b, 1);
     CHECK(gsw_memory_set(context, s.x, 0xff, (size_t)s.points * sizeof(double)));
     time_calls(&s, 0, 1);
@@ -271,7 +302,8 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
         fflush(stdout);
         write_json(set, problem, &f);
     }
-    try_weights(set, &s, &options);
+    if (!set->multigrid)
+        try_weights(set, &s, &options);
     close_slab(&s);
 }
 
@@ -299,7 +331,8 @@ static void log_message(void *user, gsw_status status, const char *message) {
 }
 
 int main(int argc, char **argv) {
-    settings set = {.repeats = 11, .kind = GSW_ILU0, .method = GSW_BICGSTAB};
+    settings set = {
+        .repeats = 11, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL, .method = GSW_BICGSTAB};
     gsw_transport *transport;
     int i = 1;
     MPI_Init(&argc, &argv);
@@ -309,7 +342,10 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--repeats") == 0)
             set.repeats = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--kind") == 0)
-            set.kind = kind_of(argv[i + 1]);
+            set.multigrid = strcmp(argv[i + 1], "mg") == 0,
+            set.kind = set.multigrid ? GSW_ILU0 : kind_of(argv[i + 1]);
+        else if (strcmp(argv[i], "--scope") == 0)
+            set.scope = strcmp(argv[i + 1], "local") == 0 ? GSW_SCOPE_LOCAL : GSW_SCOPE_GLOBAL;
         else if (strcmp(argv[i], "--method") == 0)
             set.method = method_of(argv[i + 1]);
         else if (strcmp(argv[i], "--weights") == 0)
@@ -335,8 +371,8 @@ int main(int argc, char **argv) {
     CHECK(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport));
     if (rank == 0)
         printf("gridsweep %s, %s, %s\n%-24s %2s %9s %29s %8s %8s %9s %5s %9s %s\n", gsw_commit(),
-               gsw_context_device(context), gsw_factor_kind_name(set.kind), "problem", "P",
-               "set-up", "sweep", "apply", "product", "solve", "it.", "residual", "hash");
+               gsw_context_device(context), kind_name(&set), "problem", "P", "set-up", "sweep",
+               "apply", "product", "solve", "it.", "residual", "hash");
     if (set.json != NULL)
         fputs("{\"results\": [", set.json);
     for (; i < argc; i++)

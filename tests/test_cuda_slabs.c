@@ -17,8 +17,8 @@
 #include "oracle.h"
 
 static int rank, processes, checks, failures;
-static gsw_context *context, *alone, *host;
-static gsw_transport *transport;
+static gsw_context *context, *alone, *host; /* of a device, twice, and of the CPU */
+static gsw_transport *transport, *host_transport;
 
 static void check(int right, const char *what, const char *name, const gsw_grid *g, int kind,
                   double value) {
@@ -40,6 +40,7 @@ typedef struct slab {
     gsw_partition *partition;
     gsw_distributed_matrix *matrix;
     gsw_distributed_factor *factor;
+    gsw_distributed_multigrid *multigrid;
     int64_t first, points;
     void *arrays[GSW_STENCIL_MAX];
     double *b, *x; /* on the device */
@@ -52,13 +53,33 @@ typedef struct slab {
             return status_;                                                                        \
     } while (0)
 
+/* The planes with which slabs begin by default, as distributed.h has it. */
+static void cuts_of_devices(const gsw_grid *g, int64_t *cuts) {
+    gsw_partition *p;
+    memset(cuts, 0, 9 * sizeof *cuts);
+    if (gsw_partition_create(context, transport, g, NULL, &p) != GSW_SUCCESS)
+        return;
+    for (int i = 0; i < processes; i++)
+        cuts[i + 1] = gsw_partition_box(p, i).end[2];
+    gsw_partition_destroy(p);
+}
+
 static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matrix *matrix,
                             const double *b, const int32_t *shape, double limit, int scatters) {
     const gsw_matrix *whole = &matrix->view;
     const gsw_grid *g = &whole->grid;
     gsw_partition_options options = {.size = sizeof options, .wait_limit = limit};
+    /* On the CPU the slabs are those of the devices. */
+    int64_t cuts[9];
+    const int cut = s->context == host && by != NULL && processes < 9;
     if (shape)
         memcpy(options.processes, shape, sizeof options.processes);
+    if (cut) {
+        cuts_of_devices(g, cuts);
+        options.processes[0] = options.processes[1] = 1;
+        options.processes[2] = processes;
+        options.cuts[2] = cuts;
+    }
     TRY(gsw_partition_create(s->context, by, g, &options, &s->partition));
     const gsw_box box = gsw_partition_box(s->partition, gsw_partition_rank(s->partition));
     s->first = g->nx * g->ny * box.begin[2];
@@ -81,6 +102,7 @@ static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matri
 }
 
 static void close_slab(slab *s) {
+    gsw_distributed_multigrid_destroy(s->multigrid);
     gsw_distributed_factor_destroy(s->factor);
     gsw_distributed_matrix_destroy(s->matrix);
     gsw_partition_destroy(s->partition);
@@ -98,12 +120,16 @@ static gsw_status make_factor(slab *s, gsw_factor_kind kind, gsw_scope scope) {
     return gsw_distributed_factor_create(s->matrix, &options, &s->factor);
 }
 
+static gsw_preconditioner *preconditioner_of(slab *s) {
+    return s->multigrid ? gsw_distributed_multigrid_preconditioner(s->multigrid)
+                        : gsw_distributed_factor_preconditioner(s->factor);
+}
+
 /* The output is poisoned before. */
 static gsw_status apply(slab *s, double *x) {
     const size_t bytes = (size_t)s->points * sizeof(double);
     TRY(gsw_memory_set(s->context, s->x, 0xff, bytes));
-    TRY(gsw_preconditioner_apply(s->context, gsw_distributed_factor_preconditioner(s->factor), s->b,
-                                 s->x));
+    TRY(gsw_preconditioner_apply(s->context, preconditioner_of(s), s->b, s->x));
     return gsw_memory_download(s->context, x, s->x, bytes);
 }
 
@@ -226,8 +252,7 @@ static int64_t iterations_of(slab *s, gsw_method method) {
     gsw_krylov_result result = {.size = sizeof result};
     if (gsw_memory_set(s->context, s->x, 0, (size_t)s->points * sizeof(double)) != GSW_SUCCESS ||
         gsw_krylov(s->context, method, gsw_distributed_matrix_operator(s->matrix),
-                   gsw_distributed_factor_preconditioner(s->factor), NULL, s->b, s->x,
-                   &result) != GSW_SUCCESS)
+                   preconditioner_of(s), NULL, s->b, s->x, &result) != GSW_SUCCESS)
         return -1;
     return result.iterations;
 }
@@ -293,6 +318,132 @@ static void many_applications_agree(const char *name, int count) {
     close_slab(&s);
     free_vectors(&v);
     oracle_free(matrix);
+}
+
+/* ---- Multigrid --------------------------------------------------------------------------------
+ */
+
+typedef struct cycle_case {
+    const char *problem;
+    gsw_distributed_multigrid_options options;
+} cycle_case;
+
+/* The matrix of a problem that names a stencil is random: "D3N19:24x20x32". */
+static oracle_matrix *matrix_of(const char *problem, gsw_problem **made) {
+    char name[16];
+    int n[3];
+    *made = NULL;
+    if (problem[0] != 'D') {
+        oracle_matrix *matrix = NULL;
+        if (gsw_problem_parse(host, problem, NULL, made) == GSW_SUCCESS &&
+            (matrix = calloc(1, sizeof *matrix)) != NULL)
+            matrix->view = *gsw_problem_matrix(*made);
+        return matrix;
+    }
+    if (sscanf(problem, "%15[^:]:%dx%dx%d", name, &n[0], &n[1], &n[2]) != 4)
+        return NULL;
+    const gsw_grid g = {n[0], n[1], n[2]};
+    return oracle_random(&g, oracle_stencil_named(name), 11, ORACLE_POSITIVE);
+}
+
+static void free_matrix(oracle_matrix *matrix, gsw_problem *made) {
+    if (made)
+        free(matrix);
+    else
+        oracle_free(matrix);
+    gsw_problem_destroy(made);
+}
+
+/* A cycle on devices against the same processes on the CPU, which sweep the same slabs. */
+static void a_cycle_is_that_of_the_cpu(const cycle_case *c) {
+    gsw_problem *made;
+    oracle_matrix *matrix = matrix_of(c->problem, &made);
+    const gsw_grid *g = &matrix->view.grid;
+    vectors v = make_vectors(oracle_points(g));
+    slab mine = {.context = context}, cpu = {.context = host};
+    gsw_distributed_multigrid_info info = {.size = sizeof info}, other = {.size = sizeof other};
+    gsw_distributed_multigrid_options options = c->options;
+    options.size = sizeof options;
+    int right =
+        open_slab(&mine, transport, matrix, v.b, NULL, 20, 1) == GSW_SUCCESS &&
+        open_slab(&cpu, host_transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+        gsw_distributed_multigrid_create(mine.matrix, &options, &mine.multigrid) == GSW_SUCCESS &&
+        gsw_distributed_multigrid_create(cpu.matrix, &options, &cpu.multigrid) == GSW_SUCCESS &&
+        gsw_distributed_multigrid_get_info(mine.multigrid, &info) == GSW_SUCCESS &&
+        gsw_distributed_multigrid_get_info(cpu.multigrid, &other) == GSW_SUCCESS;
+    check(right, "multigrid: set-up", c->problem, g, -1, c->options.smoother);
+    if (right) {
+        check(info.distributed_levels == other.distributed_levels && info.distributed_levels > 0,
+              "levels of several processes", c->problem, g, -1, info.distributed_levels);
+        right = apply(&mine, v.x) == GSW_SUCCESS && apply(&cpu, v.expected) == GSW_SUCCESS;
+        const double error = oracle_error(GSW_F64, mine.points, v.x, v.expected);
+        check(right && error <= 1e-11, "a cycle", c->problem, g, -1, error);
+        for (int i = 0; i < 4; i++) {
+            right = (i < 2 || gsw_distributed_multigrid_refactor(mine.multigrid) == GSW_SUCCESS) &&
+                    apply(&mine, v.again) == GSW_SUCCESS &&
+                    memcmp(v.x, v.again, (size_t)mine.points * sizeof(double)) == 0;
+            check(right, "other bits of a cycle than before", c->problem, g, -1, i);
+        }
+    }
+    close_slab(&mine);
+    close_slab(&cpu);
+    free_vectors(&v);
+    free_matrix(matrix, made);
+}
+
+static void cycles_are_those_of_the_cpu(void) {
+    static const cycle_case cases[] = {
+        {"lognormal:24x20x64", {.smoother = GSW_SMOOTHER_JACOBI, .whole_points = 200}},
+        {"D3N19:33x17x70", {.smoother = GSW_SMOOTHER_JACOBI, .whole_points = 200, .pre_sweeps = 2}},
+        {"lognormal:24x20x64", {.smoother = GSW_SMOOTHER_GS, .whole_points = 200}},
+        {"hpcg:24x17x72",
+         {.smoother = GSW_SMOOTHER_GS, .whole_points = 200, .pre_sweeps = 2, .post_sweeps = 3}},
+        {"anisotropic:40x24x32", {.smoother = GSW_SMOOTHER_GS, .whole_points = 200}},
+        {"poisson:33x31x35", {.smoother = GSW_SMOOTHER_GS, .whole_points = 20000, .scope = 1}},
+        {"hpcg:24x24x64", {.smoother = GSW_SMOOTHER_GS, .whole_points = 20000, .scope = 1}},
+        {"convection:24x20x64", {.whole_points = 200}},
+        {"convection:48x24x40", {.whole_points = 20000, .scope = 1, .post_sweeps = 2}},
+        {"D3N27:20x12x64", {.smoother = GSW_SMOOTHER_SYMGS, .whole_points = 200}},
+        {"D3N13:24x20x64", {.smoother = GSW_SMOOTHER_SYMGS, .whole_points = 200}},
+        {"D3N13:24x20x64", {.smoother = GSW_SMOOTHER_GS, .whole_points = 200}},
+        {"D3N7:5x40x66", {.smoother = GSW_SMOOTHER_GS, .whole_points = 200}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        a_cycle_is_that_of_the_cpu(&cases[i]);
+}
+
+/* A sweep's slabs of coarse levels are those of one device where the cuts allow; else they differ,
+ * and so may the iterations, by one. */
+static void multigrid_takes_the_iterations_of_one_process(void) {
+    static const char *const problems[] = {"poisson:48x40x64", "lognormal:40x48x64",
+                                           "hpcg:32x32x64", "convection:32x32x64"};
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const gsw_method method = i == 3 ? GSW_BICGSTAB : GSW_CG;
+        gsw_problem *made;
+        oracle_matrix *matrix = matrix_of(problems[i], &made);
+        const gsw_grid *g = &matrix->view.grid;
+        vectors v = make_vectors(oracle_points(g));
+        for (int scope = 0; scope < 2; scope++) {
+            const gsw_distributed_multigrid_options options = {
+                .size = sizeof options, .scope = (gsw_scope)scope, .whole_points = 500};
+            slab mine = {.context = context}, whole = {.context = alone};
+            const int right =
+                open_slab(&mine, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                open_slab(&whole, NULL, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&
+                gsw_distributed_multigrid_create(mine.matrix, &options, &mine.multigrid) ==
+                    GSW_SUCCESS &&
+                gsw_distributed_multigrid_create(whole.matrix, &options, &whole.multigrid) ==
+                    GSW_SUCCESS;
+            const int64_t here = right ? iterations_of(&mine, method) : 0;
+            const int64_t one = right ? iterations_of(&whole, method) : 0;
+            check(here > 0 && llabs(here - one) <= 1, "iterations with multigrid", problems[i], g,
+                  -1, (double)(100 * here + one));
+            close_slab(&mine);
+            close_slab(&whole);
+        }
+        free_vectors(&v);
+        free_matrix(matrix, made);
+    }
 }
 
 /* ---- Faults -----------------------------------------------------------------------------------
@@ -379,7 +530,8 @@ static int open_contexts(void) {
         gsw_context_create(&options, &alone) != GSW_SUCCESS)
         return 0;
     host = oracle_context(1);
-    return gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport) == GSW_SUCCESS;
+    return gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport) == GSW_SUCCESS &&
+           gsw_mpi_transport_create(host, MPI_COMM_WORLD, &host_transport) == GSW_SUCCESS;
 }
 
 static void finish_with(const char *what, double *begin) {
@@ -416,7 +568,13 @@ int main(int argc, char **argv) {
     many_applications_agree("D3N7", count);
     many_applications_agree("D3N27", count);
     finish_with("repeated applications", &begin);
+    cycles_are_those_of_the_cpu();
+    multigrid_takes_the_iterations_of_one_process();
+    finish_with("multigrid", &begin);
     what_cannot_be_cut_is_refused();
+    setenv("GSW_CUDA_STAGED", "1", 1);
+    cycles_are_those_of_the_cpu();
+    unsetenv("GSW_CUDA_STAGED");
     sweeps_with("GSW_CUDA_STAGED", "1");
     finish_with("staged", &begin);
     sweeps_with("GSW_CUDA_DEAL", "0");
@@ -432,6 +590,7 @@ int main(int argc, char **argv) {
     if (rank == 0)
         printf("%d%%: Checks: %d, Failures: %d, Errors: 0\n",
                sum[1] == 0 ? 100 : 99 - 99 * sum[1] / sum[0], sum[0], sum[1]);
+    gsw_mpi_transport_destroy(host_transport);
     gsw_mpi_transport_destroy(transport);
     gsw_context_destroy(host);
     gsw_context_destroy(alone);

@@ -248,7 +248,10 @@ void gsw_distributed_factor_destroy(gsw_distributed_factor *factor);
  *   GLOBAL  the sweeps of each level are those of the whole level in natural order. The cycle is
  *           that of one process, but for rounding.
  *   LOCAL   each process sweeps its own box and takes the old values of other boxes. A sweep sends
- *           no messages, but products and transfers do. Often this takes a few iterations more. */
+ *           no messages, but products and transfers do. Often this takes a few iterations more.
+ *
+ * On GPUs boxes are slabs in z, and GLOBAL concerns the finest level. Gauss-Seidel sweeps coarse
+ * levels in slabs there, as it does on one GPU. */
 
 /* For the defaults set all members except `size` to 0. */
 typedef struct gsw_distributed_multigrid_options {
@@ -258,6 +261,8 @@ typedef struct gsw_distributed_multigrid_options {
                                     SYMGS */
     int pre_sweeps, post_sweeps; /* as in gsw_multigrid_options; 0 means 1 */
     double theta;                /* as there; 0 means 0.25 */
+    int64_t whole_points; /* a level of at most so many points is brought to all processes; 0:
+                             the library decides by its points and those of the finest */
 } gsw_distributed_multigrid_options;
 
 typedef struct gsw_distributed_multigrid gsw_distributed_multigrid;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <gridsweep/matrix.h>
+#include "contract/box_ops.h"
 
 typedef struct gsw_transfer gsw_transfer; /* geometry/multigrid.h */
 
@@ -43,9 +44,11 @@ typedef struct gsw_multigrid_ops {
      * shifted. They are then not aligned and must not be written; copy_arrays and triple receive
      * NULL for them. */
     int shares_mirrored;
-    /* The result is in host memory. `mirror`: test for symmetry; else the answer is yes. */
-    gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, int mirror,
-                         gsw_survey *survey);
+    /* The result is in host memory. `mirror`: test for symmetry; else the answer is yes. With `own`
+     * the matrix is that of a frame, and only the rows of its box count. There slabs may be all
+     * that the backend takes. */
+    gsw_status (*survey)(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
+                         int mirror, gsw_survey *survey);
 
     /* A copy of a matrix of either format as arrays of `type`; arrays[e] may be NULL where entry e
      * is not needed. Couplings that leave the grid become zeros. Errors: NOT_A_GRID. */
@@ -94,6 +97,10 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*restrict_residual)(gsw_context *context, const gsw_transfer *transfer,
                                     const gsw_matrix *matrix, gsw_dtype type, void *const *weights,
                                     const void *b, const void *x, void *work, void *to);
+
+    /* to = R from. */
+    gsw_status (*restrict_vector)(gsw_context *context, const gsw_transfer *transfer,
+                                  gsw_dtype type, void *const *weights, const void *from, void *to);
 
     /* to += P from. With `injection` of the transfer there are no weights, and the fine points that
      * are not coarse points are neither read nor written. */

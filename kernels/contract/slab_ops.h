@@ -57,6 +57,27 @@ typedef struct gsw_slab_couple {
     double *y;
 } gsw_slab_couple;
 
+/* A part of a slab's matrix: what a sweep upwards or downwards leaves (multigrid_ops.h), or all of
+ * it. Couplings to other slabs belong to it where the sweep does not cross to them. */
+typedef enum gsw_slab_part {
+    GSW_PART_ALL = 0,
+    GSW_PART_AFTER_UP = 1,
+    GSW_PART_AFTER_DOWN = 2
+} gsw_slab_part;
+
+/* y = b - the part times x. Ghosts are in place: x[-nx ny below] is their first value, and `above`
+ * planes follow the slab's. */
+typedef struct gsw_slab_rest {
+    const gsw_matrix *matrix; /* of the slab; stencil arrays, offsets of at most 2 */
+    gsw_slab_part part;
+    int64_t planes; /* of the slabs that are swept at once, the first of which begins with this
+                       one; no coupling reaches beyond the next plane. 0: one sweep crosses all */
+    int64_t below, above;
+    const double *b; /* of the slab; NULL: zeros */
+    const double *x;
+    double *y; /* of the slab */
+} gsw_slab_rest;
+
 typedef struct gsw_slab_ops {
     /* Slabs of a factor consist of a multiple of so many planes, except the last one; 1: the
      * stencil does not couple planes. 0: the factor cannot be cut. */
@@ -84,6 +105,8 @@ typedef struct gsw_slab_ops {
 
     /* y = A x in the rows that are coupled to ghosts, added up as on one process. */
     gsw_status (*couple)(gsw_context *context, const gsw_slab_couple *job);
+
+    gsw_status (*rest)(gsw_context *context, const gsw_slab_rest *job);
 
     /* For a factor with ghost planes. Bytes of the inbox of sweep `which` and of the outbox; 0:
      * there is none. connect sets both; `limit` bounds the waits for other processes, in seconds.

@@ -5,8 +5,8 @@
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 
-void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int mirrored,
-                                      gsw_survey *result);
+void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
+                                      int mirrored, gsw_survey *result);
 void GSW_ISA_FN(gsw_multigrid_copy)(int threads, const gsw_matrix *matrix, gsw_dtype type,
                                     void *const *arrays);
 int64_t GSW_ISA_FN(gsw_multigrid_interpolate)(int threads, const gsw_transfer *t,

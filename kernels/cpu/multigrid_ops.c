@@ -22,10 +22,12 @@ static int64_t points_of(const gsw_grid *grid) {
     return grid->nx * grid->ny * grid->nz;
 }
 
-static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, int mirror,
-                             gsw_survey *survey) {
-    const int threads = gsw_useful_threads(context, points_of(&matrix->grid), SETUP_GRAIN);
-    kernels_of(context)->survey(threads, matrix, mirror, survey);
+static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
+                             int mirror, gsw_survey *survey) {
+    const gsw_grid *g = &matrix->grid;
+    const gsw_frame all = {{g->nx, g->ny, g->nz}, {g->nx, g->ny, g->nz}, {0, 0, 0}};
+    const int threads = gsw_useful_threads(context, points_of(g), SETUP_GRAIN);
+    kernels_of(context)->survey(threads, matrix, own ? own : &all, mirror, survey);
     return GSW_SUCCESS;
 }
 
@@ -217,6 +219,15 @@ static gsw_status cpu_restrict_residual(gsw_context *context, const gsw_transfer
     }
     kernels_of(context)->restrict_residual(threads, transfer, matrix, type, weights, b, x, to);
     return GSW_SUCCESS;
+}
+
+/* The residual of a matrix without couplings is the vector itself. */
+static gsw_status cpu_restrict_vector(gsw_context *context, const gsw_transfer *transfer,
+                                      gsw_dtype type, void *const *weights, const void *from,
+                                      void *to) {
+    const gsw_matrix nothing = {
+        .grid = transfer->fine, .format = GSW_FORMAT_STENCIL, .array = {.value_type = type}};
+    return cpu_restrict_residual(context, transfer, &nothing, type, weights, from, from, NULL, to);
 }
 
 static gsw_status cpu_invert_diagonal(gsw_context *context, const gsw_matrix *matrix,
@@ -414,6 +425,7 @@ const gsw_multigrid_ops gsw_cpu_multigrid_ops = {
     .triple = cpu_triple,
     .mend_diagonal = cpu_mend_diagonal,
     .restrict_residual = cpu_restrict_residual,
+    .restrict_vector = cpu_restrict_vector,
     .prolong_add = cpu_prolong,
     .invert_diagonal = cpu_invert_diagonal,
     .smooth = cpu_smooth,

@@ -41,10 +41,11 @@ static inline void add_lanes(const double value[LANES], double to[LANES]) {
         to[l] += value[l];
 }
 
+/* Adds the first `left` rows of a block. */
 static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const fine_block *block,
-                        tally *sums) {
+                        int64_t left, tally *sums) {
     const int32_t center = matrix->stencil.center;
-    const int64_t left = matrix->grid.nx - block->x, count = left < LANES ? left : LANES;
+    const int64_t count = left < LANES ? left : LANES;
     double diagonal[LANES], size[LANES], total[LANES], axis_sum[3][LANES];
     clear_lanes(size);
     clear_lanes(total);
@@ -52,6 +53,8 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
         clear_lanes(axis_sum[axis]);
     if (!fetch_entry(matrix, center, block, diagonal))
         clear_lanes(diagonal);
+    for (int64_t l = count; l < LANES; l++)
+        diagonal[l] = DBL_MAX; /* these rows do not count */
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
         double value[LANES];
@@ -71,7 +74,7 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
             compare_mirror(matrix, e, mirror[e], block, value, diagonal, sums);
     }
     for (int64_t l = count; l < LANES; l++)
-        diagonal[l] = DBL_MAX; /* beyond the line: these rows do not count */
+        size[l] = total[l] = 0;
     int bad = 0, unbalanced = 0, isolated = 0;
 #pragma omp simd reduction(| : bad, unbalanced, isolated)
     for (int l = 0; l < LANES; l++) {
@@ -109,27 +112,28 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
             sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
 }
 
-void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int mirrored,
-                                      gsw_survey *result) {
-    const gsw_grid *g = &matrix->grid;
+void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
+                                      int mirrored, gsw_survey *result) {
+    const int64_t *n = own->n, *low = own->low;
     int32_t mirror[GSW_STENCIL_MAX];
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
         mirror[e] =
             mirrored ? gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) : e;
     }
-    const int64_t lines = g->ny * g->nz, length = (lines + PARTS - 1) / PARTS;
+    const int64_t lines = n[1] * n[2], length = (lines + PARTS - 1) / PARTS;
     tally part[PARTS];
-#pragma omp parallel for schedule(static) num_threads(threads) if (g->nx * lines > SERIAL_LIMIT)
+#pragma omp parallel for schedule(static) num_threads(threads) if (n[0] * lines > SERIAL_LIMIT)
     for (int64_t p = 0; p < PARTS; p++) {
-        tally own = {.bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
+        tally sums = {.bad_row = -1, .symmetric = mirrored, .zero_sums = 1};
         for (int l = 0; l < LANES; l++)
-            own.least[l] = DBL_MAX;
-        for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++)
-            for (int64_t x = 0; x < g->nx; x += LANES)
-                tally_block(matrix, mirror, &(fine_block){x, line % g->ny, line / g->ny, 1, 0},
-                            &own);
-        part[p] = own;
+            sums.least[l] = DBL_MAX;
+        for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++) {
+            const int64_t y = low[1] + line % n[1], z = low[2] + line / n[1];
+            for (int64_t x = 0; x < n[0]; x += LANES)
+                tally_block(matrix, mirror, &(fine_block){low[0] + x, y, z, 1, 0}, n[0] - x, &sums);
+        }
+        part[p] = sums;
     }
     *result = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
     for (int p = 0; p < PARTS; p++) {
@@ -151,9 +155,9 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, int
         result->isolated |= part[p].isolated;
     }
     for (int axis = 0; axis < 3; axis++)
-        result->coupling[axis] /= (double)(g->nx * lines);
-    result->off_diagonal /= (double)(g->nx * lines);
-    result->same_sign /= (double)(g->nx * lines);
+        result->coupling[axis] /= (double)(n[0] * lines);
+    result->off_diagonal /= (double)(n[0] * lines);
+    result->same_sign /= (double)(n[0] * lines);
 }
 
 /* Copies stencil arrays line by line, with zeros where a coupling leaves the grid. */

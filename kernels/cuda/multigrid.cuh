@@ -11,8 +11,8 @@ extern "C" {
 gsw_status gsw_cuda_transfer_open(gsw_context *context, gsw_transfer *transfer);
 void gsw_cuda_transfer_close(gsw_context *context, gsw_transfer *transfer);
 
-gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int mirror,
-                           gsw_survey *survey);
+gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
+                           int mirror, gsw_survey *survey);
 gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                 void *const *arrays);
 gsw_status gsw_cuda_interpolate(gsw_context *context, const gsw_transfer *transfer,
@@ -33,6 +33,9 @@ gsw_status gsw_cuda_restrict_residual(gsw_context *context, const gsw_transfer *
                                       const gsw_matrix *matrix, gsw_dtype type,
                                       void *const *weights, const void *b, const void *x,
                                       void *work, void *to);
+gsw_status gsw_cuda_restrict_vector(gsw_context *context, const gsw_transfer *transfer,
+                                    gsw_dtype type, void *const *weights, const void *from,
+                                    void *to);
 gsw_status gsw_cuda_prolong_add(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                                 void *const *weights, const void *from, void *to);
 gsw_status gsw_cuda_narrow(gsw_context *context, int64_t n, const double *from, float *to,

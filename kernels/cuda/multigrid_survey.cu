@@ -120,9 +120,9 @@ __device__ void join_block(tally &own) {
 template <typename Value>
 __global__ void __launch_bounds__(THREADS, 3)
     survey_rows(const __grid_constant__ level_matrix m, const __grid_constant__ mirrors mirror,
-                int64_t rows, tally *of_block) {
+                int64_t begin, int64_t end, tally *of_block) {
     tally own = empty_tally();
-    for (int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x; row < rows;
+    for (int64_t row = begin + (int64_t)blockIdx.x * THREADS + threadIdx.x; row < end;
          row += (int64_t)gridDim.x * THREADS)
         add_row<Value>(m, mirror, row, own);
     join_block(own);
@@ -275,11 +275,12 @@ gsw_status copy_from_csr(gsw_context *context, const gsw_matrix *matrix, int64_t
 
 } // namespace
 
-gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int mirror,
-                           gsw_survey *survey) {
+gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const gsw_frame *own,
+                           int mirror, gsw_survey *survey) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_grid *g = &matrix->grid;
-    const int64_t rows = g->nx * g->ny * g->nz;
+    const int64_t rows = g->nx * g->ny * (own ? own->n[2] : g->nz);
+    const int64_t begin = own ? g->nx * g->ny * own->low[2] : 0;
     const int blocks =
         (int)((rows - 1) / THREADS < BLOCKS_MAX ? (rows - 1) / THREADS + 1 : (int64_t)BLOCKS_MAX);
     mirrors image = {};
@@ -290,8 +291,8 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, int m
     }
     tally *of_block = reinterpret_cast<tally *>(cuda->partial), found;
     const auto survey_all = holds_f32(matrix) ? survey_rows<float> : survey_rows<double>;
-    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(level_matrix_of(matrix), image, rows,
-                                                               of_block);
+    survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(level_matrix_of(matrix), image,
+                                                               begin, begin + rows, of_block);
     join_survey<<<1, THREADS, 0, cuda->stream>>>(blocks, of_block);
     GSW_TRY(gsw_cuda_check_launch(context, "surveying a matrix"));
     GSW_TRY(context->ops->download(context, &found, of_block, sizeof found));

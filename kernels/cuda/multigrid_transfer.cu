@@ -211,7 +211,7 @@ cudaError_t launch_injected(const gsw_cuda *cuda, const gsw_transfer *t, const g
         static_cast<const Value *>(x), static_cast<Value *>(to));
 }
 
-gsw_status restrict_vector(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
+gsw_status restrict_scaled(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,
                            void *const *weights, int scale, const void *from, void *to) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const cudaError_t error =
@@ -235,14 +235,20 @@ gsw_status gsw_cuda_restrict_residual(gsw_context *context, const gsw_transfer *
                                   : launch_injected<float>(cuda, transfer, matrix, b, x, to),
                               "the restriction");
     GSW_TRY(gsw_cuda_spmv(context, matrix, type, b, x, work));
-    return restrict_vector(context, transfer, type, weights, 1, work, to);
+    return restrict_scaled(context, transfer, type, weights, 1, work, to);
 }
 
 gsw_status gsw_cuda_restrict_rest(gsw_context *context, const gsw_transfer *transfer,
                                   const gsw_matrix *matrix, gsw_dtype type, int64_t slab,
                                   void *const *weights, const void *x, void *work, void *to) {
     GSW_TRY(gsw_cuda_sweep_rest(context, matrix, type, 0, slab, nullptr, x, work));
-    return restrict_vector(context, transfer, type, weights, -1, work, to);
+    return restrict_scaled(context, transfer, type, weights, -1, work, to);
+}
+
+gsw_status gsw_cuda_restrict_vector(gsw_context *context, const gsw_transfer *transfer,
+                                    gsw_dtype type, void *const *weights, const void *from,
+                                    void *to) {
+    return restrict_scaled(context, transfer, type, weights, 1, from, to);
 }
 
 gsw_status gsw_cuda_prolong_add(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,

@@ -21,7 +21,8 @@ __device__ double multiply_add(double a, double x, double sum) {
 /* The offsets whose arrays are given and that can stay inside the grid. A parameter of the kernel:
  * all threads read the same entry at a time, which the constant cache serves at once. */
 template <typename Coefficient> struct stencil_terms {
-    int64_t nx, ny, nz;
+    int64_t nx, ny, nz; /* planes of ghosts included */
+    int64_t below;      /* planes of ghosts before the first row */
     int64_t points;
     int64_t distance[GSW_STENCIL_MAX]; /* in rows */
     const Coefficient *values[GSW_STENCIL_MAX];
@@ -32,18 +33,22 @@ static_assert(GSW_OFFSET_MAX <= INT16_MAX, "components of offsets are kept in 16
 static_assert(sizeof(stencil_terms<double>) + 3 * sizeof(void *) <= 4096,
               "a kernel takes at most 4 KiB of parameters on all devices");
 
-template <typename Coefficient> stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix) {
+/* With ghosts below and above, x has them in place (gsw_slab_rest). */
+template <typename Coefficient>
+stencil_terms<Coefficient> gather_terms(const gsw_matrix *matrix, int64_t below = 0,
+                                        int64_t above = 0) {
     const gsw_grid *grid = &matrix->grid;
     stencil_terms<Coefficient> terms = {};
     terms.nx = grid->nx;
     terms.ny = grid->ny;
-    terms.nz = grid->nz;
+    terms.nz = grid->nz + below + above;
+    terms.below = below;
     terms.points = grid->nx * grid->ny * grid->nz;
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
         const Coefficient *values = static_cast<const Coefficient *>(matrix->array.values[e]);
         if (!values || o.dx <= -grid->nx || o.dx >= grid->nx || o.dy <= -grid->ny ||
-            o.dy >= grid->ny || o.dz <= -grid->nz || o.dz >= grid->nz)
+            o.dy >= grid->ny || o.dz <= -terms.nz || o.dz >= terms.nz)
             continue;
         terms.distance[terms.count] = gsw_grid_row(grid, o.dx, o.dy, o.dz);
         terms.values[terms.count] = values;
@@ -62,10 +67,10 @@ enum { BATCH = 7, SMALL_BATCH = 4, NEAR_TERMS = (GSW_STENCIL_MAX + BATCH - 1) / 
 constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the grid, in 32 bits */
 
 template <typename Coefficient> struct near_terms {
-    uint32_t nx, ny, nz, points;
-    uint32_t slab;        /* planes of a slab */
-    int32_t batches;      /* of terms for all points, */
-    int32_t edge_batches; /* and, after them, of those for the edges of slabs only */
+    uint32_t nx, ny, nz, below, points; /* as stencil_terms has them */
+    uint32_t slab;                      /* planes of a slab */
+    int32_t batches;                    /* of terms for all points, */
+    int32_t edge_batches;               /* and, after them, of those for the edges of slabs only */
     int32_t distance[NEAR_TERMS];
     uint32_t needed[NEAR_TERMS];
     const Coefficient *values[NEAR_TERMS];
@@ -104,6 +109,7 @@ near_terms<Coefficient> narrow_terms(const stencil_terms<Coefficient> &terms) {
     near.nx = static_cast<uint32_t>(terms.nx);
     near.ny = static_cast<uint32_t>(terms.ny);
     near.nz = static_cast<uint32_t>(terms.nz);
+    near.below = static_cast<uint32_t>(terms.below);
     near.points = static_cast<uint32_t>(terms.points);
     near.batches = add_batches<batch>(terms, 0, 0, &near);
     return near;
@@ -138,8 +144,8 @@ template <int batch, bool slabs = false, typename Value, typename Coefficient, t
 __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, uint32_t row,
                                          const Value *x, Sum &sum) {
     const uint32_t line = row / terms.nx, pz = line / terms.ny;
-    uint32_t lacked =
-        all_lacks(row - line * terms.nx, line - pz * terms.ny, pz, terms.nx, terms.ny, terms.nz);
+    uint32_t lacked = all_lacks(row - line * terms.nx, line - pz * terms.ny, pz + terms.below,
+                                terms.nx, terms.ny, terms.nz);
     int32_t batches = terms.batches;
     if (slabs) {
         const uint32_t edge = lacks_edge(pz, terms.slab);
@@ -182,13 +188,15 @@ struct part_of_matrix {
 
 /* The part of a matrix that a sweep of slabs leaves (multigrid_ops.h). All of its terms are near:
  * those ahead of the sweep, and at the edges of slabs those behind it, in the slab before. */
-template <typename Value>
-near_terms<Value> rest_terms(const gsw_matrix *matrix, int down, int64_t slab) {
+template <typename Coefficient>
+near_terms<Coefficient> rest_terms(const gsw_matrix *matrix, int down, int64_t slab,
+                                   int64_t below = 0, int64_t above = 0) {
     const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
-    near_terms<Value> terms = narrow_terms<BATCH>(gather_terms<Value>(&ahead.matrix));
+    near_terms<Coefficient> terms =
+        narrow_terms<BATCH>(gather_terms<Coefficient>(&ahead.matrix, below, above));
     terms.slab = static_cast<uint32_t>(slab);
-    terms.edge_batches = add_batches<BATCH>(gather_terms<Value>(&behind.matrix), terms.batches,
-                                            down ? AT_END : AT_BEGIN, &terms);
+    terms.edge_batches = add_batches<BATCH>(gather_terms<Coefficient>(&behind.matrix, below, above),
+                                            terms.batches, down ? AT_END : AT_BEGIN, &terms);
     return terms;
 }
 

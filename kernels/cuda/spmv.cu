@@ -149,8 +149,8 @@ __global__ void __launch_bounds__(POINTS)
          row += int64_t{gridDim.x} * POINTS) {
         int64_t px, py;
         int64_t line = split(row, terms.nx, narrow, &px);
-        int64_t pz = split(line, terms.ny, narrow, &py);
-        Value sum = residual ? b[row] : 0;
+        int64_t pz = split(line, terms.ny, narrow, &py) + terms.below;
+        Value sum = residual && b ? b[row] : 0;
 #pragma unroll 4
         for (int32_t e = 0; e < terms.count; e++) {
             bool inside = within(px + terms.dx[e], terms.nx) &&
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(POINTS)
     }
 }
 
-/* y = A x, or b - A x. */
+/* y = A x, or b - A x, where b may be NULL for zeros. */
 template <typename Value, typename Coefficient, bool residual, int batch, bool slabs = false>
 __global__ void __launch_bounds__(POINTS)
     near_rows(const near_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(POINTS)
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         if constexpr (residual) {
-            subtracted<Value> sum = {b[row]};
+            subtracted<Value> sum = {b ? b[row] : 0};
             near_row<batch, slabs>(terms, row, x, sum);
             y[row] = sum.value;
         } else {
@@ -233,27 +233,27 @@ unsigned blocks_of_sums(int64_t points, int sums) {
 }
 
 template <typename Value, typename Coefficient>
-cudaError_t launch_stencil(const gsw_cuda *cuda, const gsw_matrix *matrix, const void *b,
-                           const void *x, void *y) {
-    const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
+cudaError_t launch_terms(const gsw_cuda *cuda, const stencil_terms<Coefficient> &terms,
+                         bool residual, const void *b, const void *x, void *y) {
     const unsigned blocks = blocks_for(terms.points, POINTS);
     const Value *from_b = static_cast<const Value *>(b);
     const Value *from_x = static_cast<const Value *>(x);
     Value *to = static_cast<Value *>(y);
     if (all_near(terms) && terms.count <= SMALL_BATCH)
         return launch_kernel(cuda,
-                             b ? near_rows<Value, Coefficient, true, SMALL_BATCH>
-                               : near_rows<Value, Coefficient, false, SMALL_BATCH>,
+                             residual ? near_rows<Value, Coefficient, true, SMALL_BATCH>
+                                      : near_rows<Value, Coefficient, false, SMALL_BATCH>,
                              blocks, POINTS, 0, narrow_terms<SMALL_BATCH>(terms), from_b, from_x,
                              to);
     if (all_near(terms))
         return launch_kernel(cuda,
-                             b ? near_rows<Value, Coefficient, true, BATCH>
-                               : near_rows<Value, Coefficient, false, BATCH>,
+                             residual ? near_rows<Value, Coefficient, true, BATCH>
+                                      : near_rows<Value, Coefficient, false, BATCH>,
                              blocks, POINTS, 0, narrow_terms<BATCH>(terms), from_b, from_x, to);
-    return launch_kernel(
-        cuda, b ? stencil_rows<Value, Coefficient, true> : stencil_rows<Value, Coefficient, false>,
-        blocks, POINTS, 0, terms, from_b, from_x, to);
+    return launch_kernel(cuda,
+                         residual ? stencil_rows<Value, Coefficient, true>
+                                  : stencil_rows<Value, Coefficient, false>,
+                         blocks, POINTS, 0, terms, from_b, from_x, to);
 }
 
 template <typename Value>
@@ -266,6 +266,26 @@ cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down
                          blocks_for(terms.points, POINTS), POINTS, 0, terms,
                          static_cast<const Value *>(b), static_cast<const Value *>(x),
                          static_cast<Value *>(y));
+}
+
+template <typename Coefficient>
+cudaError_t launch_slab_rest(const gsw_cuda *cuda, const gsw_slab_rest *job) {
+    const int down = job->part == GSW_PART_AFTER_DOWN;
+    if (job->part == GSW_PART_ALL)
+        return launch_terms<double>(cuda,
+                                    gather_terms<Coefficient>(job->matrix, job->below, job->above),
+                                    true, job->b, job->x, job->y);
+    if (job->planes == 0) {
+        const part_of_matrix ahead(job->matrix, down ? -1 : 1, false);
+        return launch_terms<double>(
+            cuda, gather_terms<Coefficient>(&ahead.matrix, job->below, job->above), true, job->b,
+            job->x, job->y);
+    }
+    const near_terms<Coefficient> terms =
+        rest_terms<Coefficient>(job->matrix, down, job->planes, job->below, job->above);
+    return launch_kernel(cuda, near_rows<double, Coefficient, true, BATCH, true>,
+                         blocks_for(terms.points, POINTS), POINTS, 0, terms, job->b, job->x,
+                         job->y);
 }
 
 /* Whether one kernel can compute all of it; *error is that of its launch. */
@@ -300,7 +320,7 @@ template <typename Value, typename Coefficient>
 cudaError_t multiply(const gsw_cuda *cuda, const gsw_matrix *matrix, const void *b, const void *x,
                      void *y) {
     if (matrix->format == GSW_FORMAT_STENCIL)
-        return launch_stencil<Value, Coefficient>(cuda, matrix, b, x, y);
+        return launch_terms<Value>(cuda, gather_terms<Coefficient>(matrix), b != nullptr, b, x, y);
     if (matrix->csr.index_type == GSW_I32)
         return launch_csr<Value, Coefficient, int32_t>(cuda, &matrix->csr, b, x, y);
     return launch_csr<Value, Coefficient, int64_t>(cuda, &matrix->csr, b, x, y);
@@ -347,6 +367,20 @@ gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, g
     return gsw_cuda_check(context,
                           type == GSW_F64 ? launch_rest<double>(cuda, matrix, down, slab, b, x, y)
                                           : launch_rest<float>(cuda, matrix, down, slab, b, x, y),
+                          "what a sweep leaves of a matrix");
+}
+
+gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job) {
+    const gsw_grid *g = &job->matrix->grid;
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    if (job->planes > 0 && g->nx * g->ny * g->nz > NEAR_POINTS)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "sweeps of separate slabs take at most %lld points of a process",
+                        (long long)NEAR_POINTS);
+    return gsw_cuda_check(context,
+                          job->matrix->array.value_type == GSW_F32
+                              ? launch_slab_rest<float>(cuda, job)
+                              : launch_slab_rest<double>(cuda, job),
                           "what a sweep leaves of a matrix");
 }
 

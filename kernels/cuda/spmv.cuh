@@ -8,6 +8,7 @@ gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dty
                          const void *b, const void *x, void *y);
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                int down, int64_t slab, const void *b, const void *x, void *y);
+gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job);
 gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
                                   double *x, double *y, gsw_krylov_state *state);
 gsw_status gsw_cuda_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,

@@ -119,9 +119,6 @@ static void take_plan(const cli_options *options, box_job *job, const solve_plan
         job->method = plan->choice.method;
     if (automatic->precond)
         job->kind = plan->kind;
-    /* So far multigrid on several processes is for CPUs. */
-    if (automatic->precond && job->kind == CLI_PRECOND_MG && job->host != job->context)
-        choose_instead(job, (int)plan->choice.kind, job->method, "multigrid is for CPUs there");
     if (options->overlap == 0 || job->kind == CLI_PRECOND_NONE || job->kind == (int)GSW_JACOBI)
         return;
     if (job->kind == CLI_PRECOND_MG || automatic->method)

@@ -131,7 +131,7 @@ static gsw_status choose_sources(gsw_distributed_factor *f, gsw_box_eliminate *j
         job->mirror[e] = job->from[image];
         GSW_TRY(gsw_ghosts_begin(&a->ghosts, job->mirror[e]));
         GSW_TRY(gsw_ghosts_end(&a->ghosts));
-        gsw_ghosts_put_others(&a->ghosts, f->x);
+        GSW_TRY(gsw_ghosts_put_others(&a->ghosts, f->x));
         take_ghosts(&a->ghosts.frame, o, f->x, f->value[e]);
     }
     return GSW_SUCCESS;
@@ -385,9 +385,9 @@ static uint64_t mark_of(const gsw_distributed_factor_options *o) {
     return gsw_mark_real(gsw_mark_real(mark, o->omega), o->pivot_shift);
 }
 
-gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
-                                         const gsw_distributed_factor_options *options,
-                                         gsw_distributed_factor **factor) {
+gsw_status gsw_distributed_factor_create_slabs(gsw_distributed_matrix *matrix,
+                                               const gsw_distributed_factor_options *options,
+                                               int64_t planes, gsw_distributed_factor **factor) {
     gsw_distributed_factor *f;
     if (!matrix || !factor)
         return GSW_ERROR_INVALID_ARGUMENT;
@@ -399,6 +399,7 @@ gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
     memset(f, 0, sizeof *f);
     f->partition = p;
     f->matrix = matrix;
+    f->planes = planes;
     status = check_options(f, options);
     status = gsw_partition_agree_on(p, status, "options", mark_of(&f->options));
     if (status == GSW_SUCCESS && !is_local(f))
@@ -410,6 +411,12 @@ gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
     else
         gsw_distributed_factor_destroy(f);
     return status;
+}
+
+gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
+                                         const gsw_distributed_factor_options *options,
+                                         gsw_distributed_factor **factor) {
+    return gsw_distributed_factor_create_slabs(matrix, options, 0, factor);
 }
 
 gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *factor) {

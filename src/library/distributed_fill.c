@@ -110,7 +110,7 @@ static gsw_status load_trail(const filler *w, int32_t e) {
         const gsw_status ended = gsw_ghosts_end(&a->ghosts);
         GSW_TRY(begun);
         GSW_TRY(ended);
-        gsw_ghosts_put_others(&a->ghosts, f->x);
+        GSW_TRY(gsw_ghosts_put_others(&a->ghosts, f->x));
     }
     for (int64_t z = first; z < n[2]; z++) {
         for (int64_t y = 0; y < n[1]; y++) {

@@ -38,6 +38,7 @@ struct gsw_distributed_factor {
     int usable; /* holds values, in all processes */
     gsw_preconditioner *preconditioner;
     gsw_factor *local;  /* LOCAL, and JACOBI */
+    int64_t planes;     /* LOCAL, LOWER and UPPER: of the slabs that `local` is asked for; or 0 */
     gsw_ghosts overlap; /* LOCAL with an overlap: the frame that it factorises, */
     double *framed;     /* and a vector of it */
 
@@ -62,7 +63,13 @@ struct gsw_distributed_factor {
     int64_t sent;           /* bytes of faces in an application */
     int64_t inbox_down;     /* where the inbox of the sweep downwards begins in the window */
     gsw_dealt *dealt;       /* sweeps in place of `packed`; NULL: `packed` sweeps */
+    int ordered; /* with one sweep: neighbours exchange ghosts between two applications */
 };
+
+/* gsw_distributed_factor_create() with `planes` as above. */
+gsw_status gsw_distributed_factor_create_slabs(gsw_distributed_matrix *matrix,
+                                               const gsw_distributed_factor_options *options,
+                                               int64_t planes, gsw_distributed_factor **factor);
 
 /* Whether there is a sweep upwards, or downwards: LOWER and UPPER have one sweep. */
 int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);

@@ -6,14 +6,14 @@
 #include "contract/error.h"
 #include "distributed_internal.h"
 #include "distributed_rows.h"
+#include "factor.h"
 
 /* x = M^-1 b on the frame, of which the box is kept. */
 static gsw_status apply_overlapping(void *user, gsw_context *context, const double *b, double *x) {
     gsw_distributed_factor *f = user;
     GSW_TRY(gsw_ghosts_update(&f->overlap, b, f->framed));
     GSW_TRY(gsw_factor_solve(context, f->local, 1, f->framed, 0, f->framed, 0));
-    gsw_ghosts_take_own(&f->overlap, f->framed, x);
-    return GSW_SUCCESS;
+    return gsw_ghosts_take_own(&f->overlap, f->framed, x);
 }
 
 static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matrix) {
@@ -23,7 +23,8 @@ static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matri
                                         .omega = f->options.omega,
                                         .pivot_shift = f->options.pivot_shift};
     gsw_factor_info info = {.size = sizeof info};
-    GSW_TRY(gsw_factor_create(context, matrix, &options, &f->local));
+    GSW_TRY(gsw_factor_open(context, matrix, &options, f->planes, &f->local));
+    GSW_TRY(gsw_factor_refactor(context, f->local, matrix, NULL));
     GSW_TRY(gsw_factor_get_info(f->local, &info));
     f->bytes = info.packed_bytes + info.work_bytes;
     return GSW_SUCCESS;

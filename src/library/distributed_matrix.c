@@ -12,6 +12,7 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
+#include "slabs.h"
 
 /* ---- Products ---------------------------------------------------------------------------------
  */
@@ -44,13 +45,13 @@ static gsw_status multiply_slab(void *user, gsw_context *context, const double *
                            .stencil = &a->local.stencil,
                            .values = a->values,
                            .type = a->local.array.value_type,
-                           .planes = {a->slab.take[0], a->slab.take[1]},
                            .x = x,
                            .y = y};
     GSW_TRY(gsw_partition_usable(a->partition));
-    GSW_TRY(gsw_slab_ghosts_begin(&a->slab, x));
+    GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
     GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
-    GSW_TRY(gsw_slab_ghosts_end(&a->slab, job.ghosts));
+    GSW_TRY(gsw_ghosts_end(&a->ghosts));
+    gsw_ghosts_planes(&a->ghosts, job.ghosts, job.planes);
     return job.ghosts[0] || job.ghosts[1] ? context->ops->slab->couple(context, &job) : GSW_SUCCESS;
 }
 
@@ -96,12 +97,31 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
         a->values[e] = values ? values[e] : a->block + e * a->points;
     const gsw_stencil_array array = {.values = a->values, .value_type = type};
     GSW_TRY(gsw_matrix_from_stencil(p->context, &box, stencil, &array, &a->local));
-    if (!p->context->ops->slab) {
-        GSW_TRY(gsw_ghosts_open(p, stencil, &a->ghosts));
-        return gsw_operator_from_callback(p->context, a->points, multiply, a, &a->op);
-    }
-    GSW_TRY(gsw_slabs_check(p));
-    return gsw_operator_from_callback(p->context, a->points, multiply_slab, a, &a->op);
+    if (p->context->ops->slab)
+        GSW_TRY(gsw_slabs_check(p));
+    return gsw_operator_from_callback(p->context, a->points,
+                                      p->context->ops->slab ? multiply_slab : multiply, a, &a->op);
+}
+
+gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
+                                          gsw_distributed_matrix **matrix) {
+    const size_t points = (size_t)gsw_box_points(&p->own);
+    const void *values[GSW_STENCIL_MAX];
+    void *memory;
+    size_t count;
+    *matrix = NULL;
+    if (!gsw_mul_size(points, (size_t)stencil->count, &count) ||
+        !gsw_mul_size(count, sizeof(double), &count))
+        return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+    GSW_TRY(p->context->ops->alloc(p->context, count, &memory));
+    for (int32_t e = 0; e < stencil->count; e++)
+        values[e] = (const double *)memory + (size_t)e * points;
+    const gsw_status status = gsw_distributed_matrix_begin(p, stencil, GSW_F64, values, matrix);
+    if (*matrix)
+        (*matrix)->moved = memory;
+    else
+        p->context->ops->release(p->context, memory);
+    return status;
 }
 
 /* Brings the values of the block to the backend's memory, where that is another than the host's. */
@@ -139,9 +159,9 @@ gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
     if (status == GSW_SUCCESS && *matrix)
         mark = mark_of(&(*matrix)->local.stencil);
     status = gsw_partition_agree_on(p, status, "stencil", mark);
-    if (status == GSW_SUCCESS && *matrix && p->context->ops->slab)
+    if (status == GSW_SUCCESS && *matrix)
         status = gsw_partition_agree(
-            p, gsw_slab_ghosts_open(p, &(*matrix)->local.stencil, &(*matrix)->slab));
+            p, gsw_ghosts_open(p, &(*matrix)->local.stencil, &(*matrix)->ghosts));
     if (status != GSW_SUCCESS) {
         gsw_distributed_matrix_destroy(*matrix);
         *matrix = NULL;
@@ -243,7 +263,6 @@ void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
         return;
     gsw_operator_destroy(matrix->op);
     gsw_ghosts_close(&matrix->ghosts);
-    gsw_slab_ghosts_close(&matrix->slab);
     if (matrix->moved)
         matrix->partition->context->ops->release(matrix->partition->context, matrix->moved);
     free(matrix->block);

@@ -1,8 +1,7 @@
 /* distributed_multigrid.c: multigrid on several processes.
  *
- * Levels are cut where the finest one is. A smoothing step is x += M^-1 (b - A x), with M one sweep
- * of the level (distributed_factor.c), or Jacobi's diagonal. The coarsest of these levels is
- * brought to all processes, and a hierarchy of one process (multigrid.c) does the rest. */
+ * Levels are cut where the finest one is. The coarsest of these levels is brought to all processes,
+ * and a hierarchy of one process (multigrid.c) does the rest. distributed_cycle.c has the cycle. */
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
@@ -10,111 +9,28 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "contract/row.h"
-#include "distributed_transfer.h"
+#include "distributed_multigrid.h"
+#include "multigrid_internal.h"
 #include "options.h"
+#include "reserve.h"
 #include "stencil_facts.h"
 
-GSW_ENDS_WITH(gsw_distributed_multigrid_options, theta);
+GSW_ENDS_WITH(gsw_distributed_multigrid_options, whole_points);
 GSW_ENDS_WITH(gsw_distributed_multigrid_info, operator_complexity);
 
-enum { LEVELS_MAX = 64, SWEEPS_LIMIT = 1000 };
-
-#define JACOBI_DAMPING (2.0 / 3)
+enum { SWEEPS_LIMIT = 1000 };
 
 /* Coarse diagonals this far below the finest level's largest entry may have cancelled, as in
  * multigrid_setup.c. */
 #define CANCELLED 1e-12
 
-typedef struct level {
-    gsw_partition *partition;       /* level 0: the user's */
-    gsw_distributed_matrix *matrix; /* likewise */
-    int64_t points;                 /* of the box */
-    gsw_survey survey;
-    gsw_distributed_factor *before, *after; /* of the smoother; the same where it has one */
-    gsw_distributed_transfer transfer;
-    double *block; /* of the vectors */
-    double *b, *x, *residual, *step;
-} level;
-
-struct gsw_distributed_multigrid {
-    gsw_partition *partition;
-    gsw_distributed_multigrid_options options;
-    gsw_preconditioner *preconditioner;
-    int usable, symmetric;
-    int levels; /* on several processes, the one that all processes bring together included */
-    level level[LEVELS_MAX];
-    gsw_multigrid *rest; /* from the last of these levels on */
-    gsw_ghosts whole;    /* of that level */
-    double *all;         /* its vectors b and x */
-};
-
-/* ---- The cycle --------------------------------------------------------------------------------
- */
-
-/* y = a x + b y on a level. */
-static gsw_status combine(const level *l, double a, const double *x, double b, double *y) {
-    gsw_context *context = l->partition->context;
-    return context->ops->multigrid->combine(context, GSW_F64, l->points, a, x, b, y);
-}
-
-static gsw_status find_residual(const level *l, const double *b, const double *x) {
-    GSW_TRY(gsw_operator_apply(l->partition->context, gsw_distributed_matrix_operator(l->matrix), x,
-                               l->residual));
-    return combine(l, 1, b, -1, l->residual);
-}
-
-/* Smoothing steps; `zero`: x counts as 0 before the first one. */
-static gsw_status smooth(const gsw_distributed_multigrid *mg, const level *l,
-                         gsw_distributed_factor *factor, int steps, int zero, const double *b,
-                         double *x) {
-    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(factor);
-    const double weight = mg->options.smoother == GSW_SMOOTHER_JACOBI ? JACOBI_DAMPING : 1;
-    for (int step = 0; step < steps; step++) {
-        const int first = zero && step == 0;
-        if (!first)
-            GSW_TRY(find_residual(l, b, x));
-        GSW_TRY(
-            gsw_preconditioner_apply(l->partition->context, M, first ? b : l->residual, l->step));
-        GSW_TRY(combine(l, weight, l->step, first ? 0 : 1, x));
-    }
-    return GSW_SUCCESS;
-}
-
-/* The last level: all processes get b, and each keeps its box of the result. */
-static gsw_status solve_whole(gsw_distributed_multigrid *mg, const double *b, double *x) {
-    const int64_t *e = mg->whole.frame.e;
-    double *all_b = mg->all, *all_x = mg->all + e[0] * e[1] * e[2];
-    GSW_TRY(gsw_ghosts_update(&mg->whole, b, all_b));
-    GSW_TRY(gsw_multigrid_apply(mg->partition->context, mg->rest, all_b, all_x));
-    gsw_ghosts_take_own(&mg->whole, all_x, x);
-    return GSW_SUCCESS;
-}
-
-static gsw_status cycle(gsw_distributed_multigrid *mg, const double *b, double *x) {
-    const int last = mg->levels - 1;
-    for (int number = 0; number < last; number++) {
-        level *l = &mg->level[number], *coarse = l + 1;
-        const double *own_b = number == 0 ? b : l->b;
-        double *own_x = number == 0 ? x : l->x;
-        GSW_TRY(smooth(mg, l, l->before, mg->options.pre_sweeps, 1, own_b, own_x));
-        GSW_TRY(find_residual(l, own_b, own_x));
-        GSW_TRY(gsw_distributed_restrict(&l->transfer, l->residual, coarse->b));
-    }
-    GSW_TRY(solve_whole(mg, last == 0 ? b : mg->level[last].b, last == 0 ? x : mg->level[last].x));
-    for (int number = last - 1; number >= 0; number--) {
-        level *l = &mg->level[number], *coarse = l + 1;
-        const double *own_b = number == 0 ? b : l->b;
-        double *own_x = number == 0 ? x : l->x;
-        GSW_TRY(gsw_distributed_prolong_add(&l->transfer, coarse->x, own_x));
-        GSW_TRY(smooth(mg, l, l->after, mg->options.post_sweeps, 0, own_b, own_x));
-    }
-    return GSW_SUCCESS;
-}
+typedef gsw_distributed_level level;
 
 static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
     gsw_distributed_multigrid *mg = user;
+    GSW_TRY(gsw_partition_usable(mg->partition));
     GSW_REQUIRE(context, mg->usable, "multigrid holds no values: its last refactor failed");
-    return cycle(mg, b, x);
+    return gsw_distributed_cycle(mg, b, x);
 }
 
 /* ---- Set-up -----------------------------------------------------------------------------------
@@ -132,46 +48,116 @@ static gsw_status refuse_row(const gsw_distributed_multigrid *mg, int number,
                     gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
 }
 
-/* The axes along which a level is coarsened on several processes. 0: all processes take it whole,
- * because no axis can be coarsened, or its share of the work is small then. */
-static int axes_of(const gsw_distributed_multigrid *mg, int number) {
-    enum { LEAST = 4096, SHARE = 16 }; /* points; fraction of the finest level's work */
+/* Devices sweep coarse levels in slabs. Slabs much thinner than those of one device smooth badly.
+ */
+static int is_thin(const gsw_partition *p) {
+    for (int32_t i = 0; i < p->shape[2]; i++)
+        if (p->cuts[2][i + 1] - p->cuts[2][i] < p->context->ops->multigrid->slab)
+            return 1;
+    return 0;
+}
+
+/* Whether all processes take a level whole: its share of the work is small, or it cannot be cut. */
+static int is_whole(const gsw_distributed_multigrid *mg, int number) {
+    enum { LEAST = 4096, LEAST_ON_DEVICES = 1 << 20, SHARE = 16 /* of the finest level's work */ };
     const gsw_partition *p = mg->level[number].partition;
     const gsw_grid *g = &p->grid, *finest = &mg->partition->grid;
+    const int device = p->context->ops->slab != NULL;
     const double points = (double)g->nx * (double)g->ny * (double)g->nz;
     const double all = (double)finest->nx * (double)finest->ny * (double)finest->nz;
-    if (points <= LEAST || (number > 0 && points * p->transport.processes <= all / SHARE))
-        return 0;
-    return gsw_choose_axes(g, mg->level[number].survey.coupling, mg->options.theta);
+    if (number > 0 && device && p->transport.processes > 1 && is_thin(p))
+        return 1;
+    if (mg->options.whole_points > 0)
+        return points <= (double)mg->options.whole_points;
+    return points <= (device ? LEAST_ON_DEVICES : LEAST) ||
+           (number > 0 && points * p->transport.processes <= all / SHARE);
 }
 
-static gsw_status open_factor(const gsw_distributed_multigrid *mg, const level *l,
-                              gsw_factor_kind kind, gsw_distributed_factor **factor) {
-    const gsw_distributed_factor_options options = {
-        .size = sizeof options, .kind = kind, .scope = mg->options.scope};
-    return gsw_distributed_factor_create(l->matrix, &options, factor);
+/* The axes along which a level is coarsened on several processes. 0: all processes take it whole,
+ * or no axis can be coarsened. */
+static int axes_of(const gsw_distributed_multigrid *mg, int number) {
+    const level *l = &mg->level[number];
+    return is_whole(mg, number)
+               ? 0
+               : gsw_choose_axes(&l->partition->grid, l->survey.coupling, mg->options.theta);
 }
 
-static gsw_status open_smoother(const gsw_distributed_multigrid *mg, level *l) {
+/* Coarse levels on devices are swept slab by slab, as on one device. */
+static gsw_status open_factor(const gsw_distributed_multigrid *mg, int number, gsw_factor_kind kind,
+                              gsw_distributed_factor **factor) {
+    const gsw_distributed_matrix *matrix = mg->level[number].matrix;
+    const gsw_context *context = mg->partition->context;
+    const int coarse = number > 0 && context->ops->slab;
+    const gsw_distributed_factor_options options = {.size = sizeof options,
+                                                    .kind = kind,
+                                                    .scope = coarse ? GSW_SCOPE_LOCAL
+                                                                    : mg->options.scope};
+    const int sliced = coarse && mg->sliced && kind != GSW_SSOR && kind != GSW_JACOBI &&
+                       !gsw_stencil_beyond(&matrix->local.stencil, 1);
+    return gsw_distributed_factor_create_slabs(mg->level[number].matrix, &options,
+                                               sliced ? context->ops->multigrid->slab : 0, factor);
+}
+
+/* The planes of slabs that Gauss-Seidel on a device sweeps at once. */
+static int64_t planes_of(const level *l) {
+    const gsw_distributed_factor *f = l->before;
+    if (!f->local || l->partition->transport.processes == 1)
+        return f->local ? f->local->slab : 0;
+    return f->local->slab > 0 ? f->local->slab
+                              : l->partition->own.end[2] - l->partition->own.begin[2];
+}
+
+static gsw_status open_smoother(gsw_distributed_multigrid *mg, int number) {
+    level *l = &mg->level[number];
     if (mg->options.smoother == GSW_SMOOTHER_GS) {
-        GSW_TRY(open_factor(mg, l, GSW_FACTOR_LOWER, &l->before));
-        return open_factor(mg, l, GSW_FACTOR_UPPER, &l->after);
+        GSW_TRY(open_factor(mg, number, GSW_FACTOR_LOWER, &l->before));
+        GSW_TRY(open_factor(mg, number, GSW_FACTOR_UPPER, &l->after));
+        /* Where sweeps end at the slab, kernels know couplings to the next plane only. */
+        l->takes_rest = mg->partition->context->ops->slab &&
+                        !(l->before->local && gsw_stencil_beyond(&l->matrix->local.stencil, 1));
+        l->before->ordered = l->after->ordered = l->takes_rest;
+        l->planes = planes_of(l);
+        return GSW_SUCCESS;
     }
-    GSW_TRY(open_factor(mg, l, mg->options.smoother == GSW_SMOOTHER_JACOBI ? GSW_JACOBI : GSW_SSOR,
+    GSW_TRY(open_factor(mg, number,
+                        mg->options.smoother == GSW_SMOOTHER_JACOBI ? GSW_JACOBI : GSW_SSOR,
                         &l->before));
     l->after = l->before;
     return GSW_SUCCESS;
 }
 
-static gsw_status open_vectors(level *l) {
-    const size_t points = (size_t)l->points;
-    GSW_TRY(gsw_alloc(l->partition->context, 4 * points, sizeof(double), "a level's vectors",
-                      (void **)&l->block));
-    memset(l->block, 0, 4 * points * sizeof(double));
-    l->b = l->block;
-    l->x = l->b + points;
-    l->residual = l->x + points;
-    l->step = l->residual + points;
+/* The vectors of a level with a smoother; on devices with margins (distributed_transfer.h). */
+static gsw_status open_vectors(gsw_distributed_multigrid *mg, int number) {
+    level *l = &mg->level[number];
+    gsw_context *context = l->partition->context;
+    const gsw_grid *g = &l->partition->grid;
+    const int64_t margin = context->ops->slab ? GSW_MARGIN * g->nx * g->ny : 0;
+    double **const vector[] = {&l->x, &l->residual, &l->b, &l->step};
+    const int wanted[] = {1, 1, number > 0, !l->takes_rest};
+    int64_t values = 0;
+    for (int i = 0; i < 4; i++)
+        values += wanted[i] ? l->points + 2 * margin : 0;
+    GSW_TRY(context->ops->reserve(context, (size_t)values * sizeof(double), &l->block));
+    GSW_TRY(context->ops->set(context, l->block, 0, (size_t)values * sizeof(double)));
+    double *next = (double *)l->block + margin;
+    for (int i = 0; i < 4; i++) {
+        *vector[i] = wanted[i] ? next : NULL;
+        next += wanted[i] ? l->points + 2 * margin : 0;
+    }
+    return GSW_SUCCESS;
+}
+
+/* The vectors of the last level. On devices they are part of the whole ones. */
+static gsw_status open_last_vectors(gsw_distributed_multigrid *mg, int64_t points) {
+    level *l = &mg->level[mg->levels - 1];
+    gsw_context *context = l->partition->context;
+    const gsw_frame *f = &mg->whole.frame;
+    const int64_t first = f->e[0] * f->e[1] * f->low[2];
+    GSW_TRY(gsw_reserve_vector(context, 2 * points, &mg->all));
+    if (!context->ops->slab)
+        return open_vectors(mg, mg->levels - 1);
+    l->b = mg->all + first;
+    l->x = mg->all + points + first;
     return GSW_SUCCESS;
 }
 
@@ -213,32 +199,36 @@ static gsw_status open_next(gsw_distributed_multigrid *mg, int number, int axes,
 /* The hierarchy of one process for the last level, which *rows holds whole. */
 static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows *rows) {
     gsw_context *context = mg->partition->context;
+    const int sliced = mg->sliced && context->ops->slab;
     const gsw_multigrid_options options = {.size = sizeof options,
-                                           .smoother = mg->options.smoother,
+                                           .smoother =
+                                               sliced ? GSW_SMOOTHER_AUTO : mg->options.smoother,
                                            .pre_sweeps = mg->options.pre_sweeps,
                                            .post_sweeps = mg->options.post_sweeps,
                                            .theta = mg->options.theta};
     mg->whole = rows->ghosts; /* to be closed with the hierarchy */
     rows->ghosts = (gsw_ghosts){.partition = NULL};
-    GSW_TRY(gsw_alloc(context, 2 * (size_t)rows->points, sizeof(double), "a level's vectors",
-                      (void **)&mg->all));
-    return gsw_multigrid_create(context, &rows->matrix, &options, &mg->rest);
+    GSW_TRY(open_last_vectors(mg, rows->points));
+    return gsw_multigrid_create_coarse(context, &rows->matrix, &options, sliced, &mg->rest);
 }
 
 /* The rows of level 0 are rows[0]; those of the others take turns. */
 static gsw_status build_levels(gsw_distributed_multigrid *mg, gsw_distributed_rows rows[2]) {
     for (int number = 0;; number++) {
         level *l = &mg->level[number];
-        const int axes = number + 1 < LEVELS_MAX ? axes_of(mg, number) : 0;
+        const int axes = number + 1 < GSW_DISTRIBUTED_LEVELS_MAX ? axes_of(mg, number) : 0;
         gsw_partition *coarse = NULL;
-        GSW_TRY(gsw_partition_agree(l->partition, open_vectors(l)));
         if (axes != 0)
             GSW_TRY(gsw_partition_agree(l->partition,
                                         gsw_partition_coarsen(l->partition, axes, &coarse)));
+        if (coarse)
+            GSW_TRY(
+                open_next(mg, number, axes, coarse, &rows[number % 2], &rows[(number + 1) % 2]));
+        if (coarse)
+            GSW_TRY(open_smoother(mg, number));
+        GSW_TRY(gsw_partition_agree(l->partition, open_vectors(mg, number)));
         if (!coarse)
             return GSW_SUCCESS;
-        GSW_TRY(open_smoother(mg, l));
-        GSW_TRY(open_next(mg, number, axes, coarse, &rows[number % 2], &rows[(number + 1) % 2]));
     }
 }
 
@@ -270,12 +260,17 @@ static gsw_status build(gsw_distributed_multigrid *mg) {
     return status;
 }
 
+static void release(gsw_distributed_multigrid *mg, void *memory) {
+    if (memory)
+        mg->partition->context->ops->unreserve(mg->partition->context, memory);
+}
+
 /* Frees the levels, but not the finest one's matrix. */
 static void clear(gsw_distributed_multigrid *mg) {
     mg->usable = 0;
     gsw_multigrid_destroy(mg->rest);
     mg->rest = NULL;
-    free(mg->all);
+    release(mg, mg->all);
     mg->all = NULL;
     if (mg->whole.partition)
         gsw_ghosts_close(&mg->whole);
@@ -286,7 +281,7 @@ static void clear(gsw_distributed_multigrid *mg) {
         if (l->after != l->before)
             gsw_distributed_factor_destroy(l->after);
         gsw_distributed_factor_destroy(l->before);
-        free(l->block);
+        release(mg, l->block);
         if (number > 0) {
             gsw_distributed_matrix_destroy(l->matrix);
             gsw_partition_destroy(l->partition);
@@ -302,10 +297,6 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     gsw_context *context = mg->partition->context;
     gsw_distributed_multigrid_options *o = &mg->options;
     GSW_TRY(gsw_options_take(context, "gsw_distributed_multigrid_options", given, sizeof *o, o));
-    if (context->ops->slab)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "multigrid: the backend %s does not work on several processes",
-                        gsw_backend_name(context->backend));
     GSW_REQUIRE(context, (unsigned)o->scope <= GSW_SCOPE_GLOBAL, "options->scope %d is unknown",
                 (int)o->scope);
     GSW_REQUIRE(context, o->pre_sweeps >= 0 && o->pre_sweeps <= SWEEPS_LIMIT,
@@ -314,6 +305,8 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
                 "options->post_sweeps %d is not in 0..%d", o->post_sweeps, SWEEPS_LIMIT);
     GSW_REQUIRE(context, o->theta >= 0 && o->theta <= 1, "options->theta %g is not in (0, 1]",
                 o->theta);
+    GSW_REQUIRE(context, o->whole_points >= 0, "options->whole_points %lld is negative",
+                (long long)o->whole_points);
     if (o->smoother != GSW_SMOOTHER_AUTO && o->smoother != GSW_SMOOTHER_GS &&
         o->smoother != GSW_SMOOTHER_SYMGS && o->smoother != GSW_SMOOTHER_JACOBI)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -323,6 +316,7 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     if (gsw_stencil_beyond(stencil, GSW_LUMPED_RADIUS))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "multigrid: the stencil reaches farther than %d", GSW_LUMPED_RADIUS);
+    mg->sliced = o->smoother == GSW_SMOOTHER_AUTO;
     o->pre_sweeps = o->pre_sweeps == 0 ? 1 : o->pre_sweeps;
     o->post_sweeps = o->post_sweeps == 0 ? 1 : o->post_sweeps;
     o->theta = o->theta == 0 ? 0.25 : o->theta;
@@ -331,7 +325,9 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
 
 static uint64_t mark_of(const gsw_distributed_multigrid_options *o) {
     return gsw_mark_real(
-        gsw_mark(0, (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps}, 4),
+        gsw_mark(0,
+                 (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps, o->whole_points},
+                 5),
         o->theta);
 }
 

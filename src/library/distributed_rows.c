@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
+#include "contract/backend.h"
 #include "contract/context.h"
-#include "contract/csr.h"
 #include "contract/error.h"
 
 /* ---- Frames -----------------------------------------------------------------------------------
@@ -26,47 +26,66 @@ gsw_box gsw_frame_around(const gsw_partition *p, int process, int64_t width, int
 }
 
 static gsw_status open_frames(gsw_partition *p, int64_t width, int even, gsw_ghosts *ghosts) {
-    gsw_box *wanted;
-    GSW_TRY(gsw_alloc(p->context, (size_t)p->transport.processes, sizeof *wanted, "boxes",
-                      (void **)&wanted));
-    for (int process = 0; process < p->transport.processes; process++)
-        wanted[process] = gsw_frame_around(p, process, width, even);
-    const gsw_status status = gsw_ghosts_open_boxes(p, wanted, ghosts);
-    free(wanted);
+    const size_t processes = (size_t)p->transport.processes;
+    void *memory = NULL;
+    gsw_status status =
+        gsw_partition_agree(p, gsw_alloc(p->context, processes, sizeof(gsw_box), "boxes", &memory));
+    if (status == GSW_SUCCESS) {
+        gsw_box *wanted = memory;
+        for (size_t i = 0; i < processes; i++)
+            wanted[i] = gsw_frame_around(p, (int)i, width, even);
+        status = gsw_ghosts_open_boxes(p, wanted, ghosts);
+    }
+    free(memory);
     return status;
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------
  */
 
+/* The own values of offset e as fp64. *room is memory of the backend for them, or NULL. */
+static gsw_status own_values(const gsw_distributed_matrix *a, int32_t e, void **room,
+                             const double **values) {
+    gsw_context *context = a->partition->context;
+    const size_t bytes = (size_t)a->points * sizeof(double);
+    const double one = 1;
+    char *memory;
+    *room = NULL;
+    *values = a->values[e];
+    if (a->values[e] && a->local.array.value_type == GSW_F64)
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->reserve(context, bytes + sizeof one, room));
+    *values = *room;
+    if (!a->values[e])
+        return context->ops->set(context, *room, 0, bytes);
+    memory = (char *)*room + bytes;
+    GSW_TRY(context->ops->upload(context, memory, &one, sizeof one));
+    return context->ops->multigrid->widen(context, a->points, a->values[e],
+                                          (double *)(void *)memory, *room);
+}
+
 gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e) {
-    const gsw_distributed_matrix *a = rows->of;
-    const gsw_dtype type = a->local.array.value_type;
-    double *own = NULL;
-    const double *values = a->values[e];
-    if (!values || type != GSW_F64) {
-        GSW_TRY(gsw_alloc(a->partition->context, (size_t)a->points, sizeof *own, "values",
-                          (void **)&own));
-        for (int64_t i = 0; i < a->points; i++)
-            own[i] = values ? gsw_value_at(a->values[e], type, i) : 0;
-        values = own;
-    }
-    const gsw_status status = gsw_ghosts_update(&rows->ghosts, values, rows->values[e]);
-    free(own);
+    gsw_context *context = rows->of->partition->context;
+    const double *values;
+    void *room;
+    gsw_status status = own_values(rows->of, e, &room, &values);
+    if (status == GSW_SUCCESS)
+        status = gsw_ghosts_update(&rows->ghosts, values, rows->values[e]);
+    if (room)
+        context->ops->unreserve(context, room);
     return status;
 }
 
-static gsw_status open_rows(gsw_distributed_matrix *a, int64_t width, int even,
-                            gsw_distributed_rows *rows) {
+static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *rows) {
+    gsw_context *context = a->partition->context;
     const gsw_stencil *stencil = &a->local.stencil;
-    size_t values;
-    GSW_TRY(open_frames(a->partition, width, even, &rows->ghosts));
     const int64_t *e = rows->ghosts.frame.e;
+    size_t values;
     rows->points = e[0] * e[1] * e[2];
-    if (!gsw_mul_size((size_t)rows->points, (size_t)stencil->count, &values))
-        return gsw_fail(a->partition->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
-    GSW_TRY(gsw_alloc(a->partition->context, values, sizeof *rows->block, "rows around a box",
-                      (void **)&rows->block));
+    if (!gsw_mul_size((size_t)rows->points, (size_t)stencil->count, &values) ||
+        !gsw_mul_size(values, sizeof *rows->block, &values))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+    GSW_TRY(context->ops->reserve(context, values, (void **)&rows->block));
     for (int32_t i = 0; i < stencil->count; i++)
         rows->values[i] = rows->block + i * rows->points;
     rows->matrix =
@@ -80,8 +99,10 @@ static gsw_status open_rows(gsw_distributed_matrix *a, int64_t width, int even,
 gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, int even,
                                      gsw_distributed_rows *rows) {
     *rows = (gsw_distributed_rows){.of = a};
-    GSW_TRY(gsw_partition_agree(a->partition, open_rows(a, width, even, rows)));
-    gsw_status status = GSW_SUCCESS;
+    gsw_status status = open_frames(a->partition, width, even, &rows->ghosts);
+    if (status == GSW_SUCCESS)
+        status = open_rows(a, rows);
+    status = gsw_partition_agree(a->partition, status);
     for (int32_t e = 0; e < a->local.stencil.count && status == GSW_SUCCESS; e++)
         status = gsw_distributed_rows_fetch(rows, e);
     return status;
@@ -90,54 +111,15 @@ gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, i
 void gsw_distributed_rows_close(gsw_distributed_rows *rows) {
     if (rows->ghosts.partition)
         gsw_ghosts_close(&rows->ghosts);
-    free(rows->block);
+    if (rows->block)
+        rows->of->partition->context->ops->unreserve(rows->of->partition->context, rows->block);
     *rows = (gsw_distributed_rows){0};
 }
 
 /* ---- Survey -----------------------------------------------------------------------------------
  */
 
-/* The row (x, y, z) of the frame: its sums, added to *s. */
-static void survey_row(const gsw_distributed_rows *rows, const int32_t *mirror, int64_t x,
-                       int64_t y, int64_t z, gsw_survey *s) {
-    const gsw_grid *g = &rows->matrix.grid;
-    const gsw_stencil *stencil = &rows->matrix.stencil;
-    const int64_t row = gsw_grid_row(g, x, y, z);
-    const double diagonal = rows->values[stencil->center][row], size = fabs(diagonal);
-    double total = 0, sizes = 0, along[3] = {0, 0, 0};
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        if (x + o.dx < 0 || x + o.dx >= g->nx || y + o.dy < 0 || y + o.dy >= g->ny ||
-            z + o.dz < 0 || z + o.dz >= g->nz)
-            continue;
-        const double value = rows->values[e][row];
-        total += value;
-        sizes += fabs(value);
-        along[0] += o.dx != 0 ? value : 0;
-        along[1] += o.dy != 0 ? value : 0;
-        along[2] += o.dz != 0 ? value : 0;
-        if (!s->symmetric || !mirror)
-            continue;
-        const double other =
-            mirror[e] < 0 ? 0 : rows->values[mirror[e]][row + gsw_grid_row(g, o.dx, o.dy, o.dz)];
-        s->symmetric = !(fabs(value - other) > 1e-7 * size);
-    }
-    for (int axis = 0; axis < 3; axis++)
-        s->coupling[axis] += -along[axis] / diagonal > 0 ? -along[axis] / diagonal : 0;
-    s->row_ratio = fmax(s->row_ratio, sizes / size);
-    s->largest = fmax(s->largest, sizes);
-    s->least = fmin(s->least, size);
-    s->zero_sums = s->zero_sums && fabs(total) <= 1e-12 * sizes;
-    s->isolated = s->isolated || sizes == size;
-    if (s->bad_row < 0 && (!(size > 0) || !(size <= DBL_MAX))) {
-        const gsw_partition *p = rows->of->partition;
-        const gsw_frame *f = &rows->ghosts.frame;
-        s->bad_row = gsw_grid_row(&p->grid, x - f->low[0] + p->own.begin[0],
-                                  y - f->low[1] + p->own.begin[1], z - f->low[2] + p->own.begin[2]);
-    }
-}
-
-/* Adds what another process has found. */
+/* Adds what another process has found; couplings are sums. */
 static void merge(const gsw_survey *other, gsw_survey *s) {
     for (int axis = 0; axis < 3; axis++)
         s->coupling[axis] += other->coupling[axis];
@@ -151,25 +133,28 @@ static void merge(const gsw_survey *other, gsw_survey *s) {
         s->bad_row = other->bad_row;
 }
 
+/* The row of the grid of a row of the frame. */
+static int64_t row_of_grid(const gsw_distributed_rows *rows, int64_t row) {
+    const gsw_partition *p = rows->of->partition;
+    const gsw_frame *f = &rows->ghosts.frame;
+    const int64_t x = row % f->e[0], y = row / f->e[0] % f->e[1], z = row / f->e[0] / f->e[1];
+    return gsw_grid_row(&p->grid, x - f->low[0] + p->own.begin[0], y - f->low[1] + p->own.begin[1],
+                        z - f->low[2] + p->own.begin[2]);
+}
+
 gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
                                   gsw_survey *survey) {
-    static const gsw_survey nothing = {
-        .least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
     gsw_partition *p = rows->of->partition;
-    const gsw_stencil *stencil = &rows->matrix.stencil;
-    const gsw_frame *f = &rows->ghosts.frame;
-    int32_t mirrors[GSW_STENCIL_MAX];
-    gsw_survey own = nothing, other;
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        mirrors[e] = gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz});
-    }
-    for (int64_t z = f->low[2]; z < f->low[2] + f->n[2]; z++)
-        for (int64_t y = f->low[1]; y < f->low[1] + f->n[1]; y++)
-            for (int64_t x = f->low[0]; x < f->low[0] + f->n[0]; x++)
-                survey_row(rows, mirror ? mirrors : NULL, x, y, z, &own);
+    gsw_survey own = {.bad_row = -1}, other;
+    GSW_TRY(gsw_partition_agree(p, p->context->ops->multigrid->survey(p->context, &rows->matrix,
+                                                                      &rows->ghosts.frame, mirror,
+                                                                      &own)));
+    for (int axis = 0; axis < 3; axis++)
+        own.coupling[axis] *= (double)rows->of->points;
+    if (own.bad_row >= 0)
+        own.bad_row = row_of_grid(rows, own.bad_row);
     GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
-    *survey = nothing;
+    *survey = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&other, p->answers + (size_t)process * sizeof other, sizeof other);
         merge(&other, survey);

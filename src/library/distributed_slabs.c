@@ -11,7 +11,8 @@
  * after its last sweep downwards has ended. That sweep read what the slab above had published in
  * its own, so there the sweep upwards before it had ended and the inbox was empty again. The same
  * holds in the other direction. A factor with one sweep has no such order: there the processes meet
- * before each application.
+ * before each application, unless they exchange ghosts between two of them (gsw_ghosts), which
+ * orders them as well.
  *
  * DEALING. distributed_deal.c has sweeps that share each slab among all processes. */
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static gsw_status open_faces(gsw_distributed_factor *f) {
         const int after = side_after(down);
         char *window = f->link.attached[after];
         ops_of(f)->connect(f->packed, gsw_distributed_part(f, down),
-                           (char *)f->link.window + place[down],
+                           (char *)f->link.windows.own + place[down],
                            window ? window + f->link.place[after][down] : f->slab[down].outbox,
                            f->partition->wait_limit);
     }
@@ -220,7 +221,8 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, do
     if (s->in_bytes > 0) {
         GSW_TRY(gsw_partition_receive(p, before, GSW_TAG_SWEEP, s->in, s->in_bytes, &request));
         GSW_TRY(gsw_partition_wait(p, before, &request));
-        GSW_TRY(context->ops->upload(context, (char *)f->link.window + place, s->in, s->in_bytes));
+        GSW_TRY(
+            context->ops->upload(context, (char *)f->link.windows.own + place, s->in, s->in_bytes));
     }
     GSW_TRY(context->ops->factor_sweep(context, f->packed, gsw_distributed_part(f, down), 1, b, 0,
                                        x, 0));
@@ -238,7 +240,7 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
     GSW_TRY(gsw_distributed_usable(f, context));
     if (f->dealt)
         return gsw_dealt_apply(f->dealt, up + down, b, x);
-    if (!(up && down) && f->link.partition)
+    if (!(up && down) && !f->ordered && f->link.windows.partition)
         GSW_TRY(gsw_partition_agree(f->partition, context->ops->synchronize(context)));
     if (up)
         GSW_TRY(sweep(f, 0, b, x));

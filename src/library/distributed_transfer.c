@@ -6,11 +6,16 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "multigrid_internal.h"
 #include "stencil_facts.h"
 
-/* Frames of the weights that a cycle uses. Fine points of the box interpolate from coarse points at
- * most one fine point away. */
-enum { CYCLE_WIDTH = 1 };
+/* The width of frames in a cycle. Fine points of the box interpolate from coarse points at most one
+ * fine point away. On devices the frame of x also serves products (gsw_slab_rest). */
+static int64_t cycle_width(const gsw_distributed_matrix *matrix) {
+    return matrix->partition->context->ops->slab && gsw_stencil_beyond(&matrix->local.stencil, 1)
+               ? 2
+               : 1;
+}
 
 /* A coarse row of the upper part may stand one coarse point, two fine ones, before the box. It
  * reads the weights of fine points up to two away. These need rows up to one farther. A row's
@@ -19,11 +24,6 @@ enum { CYCLE_WIDTH = 1 };
 int64_t gsw_distributed_rows_width(const gsw_stencil *stencil) {
     const int reach = gsw_stencil_beyond(stencil, 1) ? 2 : 1;
     return 5 + 2 * reach;
-}
-
-static gsw_grid grid_of(const gsw_box *box) {
-    return (gsw_grid){box->end[0] - box->begin[0], box->end[1] - box->begin[1],
-                      box->end[2] - box->begin[2]};
 }
 
 /* The coarse points of a box that begins at even points. */
@@ -42,22 +42,32 @@ static int64_t points_of(const gsw_grid *g) {
     return g->nx * g->ny * g->nz;
 }
 
+/* Memory of the backend for `count` values; what overflows is refused. */
+static gsw_status reserve(gsw_context *context, size_t arrays, size_t count, void **memory) {
+    size_t values;
+    *memory = NULL;
+    if (!gsw_mul_size(arrays, count, &values) || values > SIZE_MAX / 2 / sizeof(double))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
+    return context->ops->reserve(context, values * sizeof(double), memory);
+}
+
+static void release(gsw_context *context, void *memory) {
+    if (memory)
+        context->ops->unreserve(context, memory);
+}
+
 /* Zeroed memory for arrays of weights, with margins of zeros that kernels may read. */
 static gsw_status alloc_weights(gsw_context *context, int32_t sets, const gsw_transfer *t,
-                                double **block, void *weights[2][GSW_WEIGHTS_MAX]) {
+                                void **block, void *weights[2][GSW_WEIGHTS_MAX]) {
     const size_t pitch = (size_t)points_of(&t->coarse) + GSW_WEIGHTS_PAD;
-    size_t values;
-    void *memory;
-    if (!gsw_mul_size(pitch, (size_t)(sets * t->weights), &values) ||
-        values > SIZE_MAX / 2 - GSW_WEIGHTS_PAD)
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    GSW_TRY(gsw_alloc(context, values + GSW_WEIGHTS_PAD, sizeof **block, "weights", &memory));
-    *block = memory;
-    memset(memory, 0, (values + GSW_WEIGHTS_PAD) * sizeof **block);
+    const size_t arrays = (size_t)(sets * t->weights) + 1; /* the last one is a margin */
+    GSW_TRY(reserve(context, arrays, pitch, block));
+    GSW_TRY(context->ops->set(context, *block, 0, arrays * pitch * sizeof(double)));
     for (int32_t w = 0; w < t->weights; w++) {
-        weights[0][w] = *block + GSW_WEIGHTS_PAD + (size_t)w * pitch;
-        weights[1][w] =
-            sets == 1 ? weights[0][w] : *block + GSW_WEIGHTS_PAD + (size_t)(t->weights + w) * pitch;
+        weights[0][w] = (double *)*block + GSW_WEIGHTS_PAD + (size_t)w * pitch;
+        weights[1][w] = sets == 1
+                            ? weights[0][w]
+                            : (double *)*block + GSW_WEIGHTS_PAD + (size_t)(t->weights + w) * pitch;
     }
     return GSW_SUCCESS;
 }
@@ -65,24 +75,31 @@ static gsw_status alloc_weights(gsw_context *context, int32_t sets, const gsw_tr
 /* ---- Set-up -----------------------------------------------------------------------------------
  */
 
+/* Whether a process computes the upper part of coarse rows only, and mirrors the own rows. */
+static int mirrors_itself(const gsw_distributed_product *product) {
+    return product->tables.symmetric && !product->context->ops->slab;
+}
+
 /* The coarse rows of the wide frame. */
 static gsw_status compute_product(const gsw_distributed_rows *rows, int axes, int symmetric,
                                   int isolated, gsw_distributed_product *product) {
-    gsw_context *context = rows->of->partition->context;
+    gsw_context *context = product->context;
     const gsw_multigrid_ops *ops = context->ops->multigrid;
     gsw_transfer *t = &product->tables;
-    double *block, *own[GSW_STENCIL_MAX];
+    double *own[GSW_STENCIL_MAX];
     int64_t degenerate;
-    size_t values;
     gsw_transfer_make(t, &rows->matrix.grid, &rows->matrix.stencil, axes, symmetric);
+    gsw_transfer_extend(context, t);
+    if (ops->transfer_open)
+        GSW_TRY(ops->transfer_open(context, t));
     product->points = points_of(&t->coarse);
     GSW_TRY(alloc_weights(context, symmetric ? 1 : 2, t, &product->block, product->weights));
-    if (!gsw_mul_size((size_t)product->points, (size_t)t->coarse_stencil.count, &values))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    GSW_TRY(gsw_alloc(context, values, sizeof *block, "coarse rows", (void **)&block));
+    GSW_TRY(
+        reserve(context, (size_t)t->coarse_stencil.count, (size_t)product->points, &product->rows));
     for (int32_t e = 0; e < t->coarse_stencil.count; e++) {
-        product->coarse[e] = block + e * product->points;
-        own[e] = symmetric && e < t->coarse_stencil.center ? NULL : product->coarse[e];
+        product->coarse[e] = (double *)product->rows + e * product->points;
+        own[e] =
+            mirrors_itself(product) && e < t->coarse_stencil.center ? NULL : product->coarse[e];
     }
     GSW_TRY(ops->interpolate(context, t, &rows->matrix, GSW_ROWS_OF_MATRIX, GSW_F64,
                              product->weights[0], &degenerate));
@@ -95,32 +112,42 @@ static gsw_status compute_product(const gsw_distributed_rows *rows, int axes, in
                        own);
 }
 
-/* The own rows of the coarse matrix, from those of the frame; in the lower part of a symmetric
- * matrix the mirror images of the upper part. */
-static void keep_rows(const gsw_distributed_product *product, const int64_t low[3],
-                      gsw_distributed_matrix *matrix) {
-    const gsw_stencil *stencil = &matrix->local.stencil;
-    const gsw_grid *g = &matrix->local.grid, *frame = &product->tables.coarse;
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int mirrored = product->tables.symmetric && e < stencil->center;
-        const double *from =
-            product->coarse[mirrored ? gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz})
-                                     : e];
-        double *to = matrix->block + e * matrix->points;
-        for (int64_t z = 0; z < g->nz; z++) {
-            for (int64_t y = 0; y < g->ny; y++) {
-                for (int64_t x = 0; x < g->nx; x++) {
-                    const int64_t at[3] = {x + low[0] + (mirrored ? o.dx : 0),
-                                           y + low[1] + (mirrored ? o.dy : 0),
-                                           z + low[2] + (mirrored ? o.dz : 0)};
-                    const int exists = at[0] >= 0 && at[0] < frame->nx && at[1] >= 0 &&
-                                       at[1] < frame->ny && at[2] >= 0 && at[2] < frame->nz;
-                    *to++ = exists ? from[gsw_grid_row(frame, at[0], at[1], at[2])] : 0;
-                }
+/* Copies the own rows of one entry from the frame. Where there is a `shift`, they are those of
+ * points that far away, or zeros outside the frame. */
+static void copy_rows(const gsw_grid *frame, const double *from, const int64_t low[3],
+                      gsw_offset shift, const gsw_grid *own, double *to) {
+    for (int64_t z = low[2] + shift.dz; z < low[2] + shift.dz + own->nz; z++) {
+        for (int64_t y = low[1] + shift.dy; y < low[1] + shift.dy + own->ny; y++) {
+            for (int64_t x = low[0] + shift.dx; x < low[0] + shift.dx + own->nx; x++) {
+                const int exists =
+                    x >= 0 && x < frame->nx && y >= 0 && y < frame->ny && z >= 0 && z < frame->nz;
+                *to++ = exists ? from[gsw_grid_row(frame, x, y, z)] : 0;
             }
         }
     }
+}
+
+/* The own rows of the coarse matrix, from those of the frame; in the lower part of a symmetric
+ * matrix the mirror images of the upper part, if they are not there. */
+static gsw_status keep_rows(const gsw_distributed_product *product, const int64_t low[3],
+                            gsw_distributed_matrix *matrix) {
+    gsw_context *context = product->context;
+    const gsw_stencil *stencil = &matrix->local.stencil;
+    const gsw_grid *frame = &product->tables.coarse;
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e], none = {0, 0, 0};
+        const int mirrored = mirrors_itself(product) && e < stencil->center;
+        const double *from =
+            product->coarse[mirrored ? gsw_stencil_find(stencil, (gsw_offset){-o.dx, -o.dy, -o.dz})
+                                     : e];
+        double *to = (double *)matrix->moved + e * matrix->points;
+        if (context->ops->slab)
+            GSW_TRY(context->ops->copy(context, matrix->points,
+                                       from + frame->nx * frame->ny * low[2], to));
+        else
+            copy_rows(frame, from, low, mirrored ? o : none, &matrix->local.grid, to);
+    }
+    return GSW_SUCCESS;
 }
 
 /* Where the coarse box begins in the coarse frame. */
@@ -142,8 +169,7 @@ gsw_status gsw_distributed_product_mend(const gsw_distributed_rows *rows,
         context, &product->tables, &rows->matrix,
         product->coarse[product->tables.coarse_stencil.center]));
     find_low(rows, matrix->partition, product->tables.axes, low);
-    keep_rows(product, low, matrix);
-    return GSW_SUCCESS;
+    return keep_rows(product, low, matrix);
 }
 
 /* Copies the weights of the wide frame into those of a narrow one. `shift`: where its coarse points
@@ -172,49 +198,75 @@ static void crop_weights(const gsw_transfer *wide, void *const *from, const int6
     }
 }
 
-/* Ghosts and weights of a cycle. */
-static gsw_status open_cycle(const gsw_distributed_rows *rows, gsw_partition *coarse,
-                             const gsw_distributed_product *product,
-                             gsw_distributed_transfer *transfer) {
+/* Frames of a cycle on both levels. Collective. */
+static gsw_status open_frames(const gsw_distributed_rows *rows, gsw_partition *coarse, int axes,
+                              gsw_distributed_transfer *transfer) {
     gsw_partition *p = rows->of->partition;
-    gsw_context *context = p->context;
-    const gsw_transfer *wide = &product->tables;
-    const int processes = p->transport.processes, rank = p->transport.rank, axes = wide->axes;
-    gsw_box *wanted;
-    GSW_TRY(gsw_alloc(context, (size_t)processes, 2 * sizeof *wanted, "boxes", (void **)&wanted));
-    gsw_box *wanted_coarse = wanted + processes;
-    for (int process = 0; process < processes; process++) {
-        wanted[process] = gsw_frame_around(p, process, CYCLE_WIDTH, 1);
-        wanted_coarse[process] = coarse_box(&wanted[process], axes);
+    const size_t processes = (size_t)p->transport.processes;
+    void *memory = NULL;
+    gsw_status status = gsw_partition_agree(
+        p, gsw_alloc(p->context, processes, 2 * sizeof(gsw_box), "boxes", &memory));
+    gsw_box *wanted = memory, *wanted_coarse = wanted + processes;
+    for (size_t i = 0; status == GSW_SUCCESS && i < processes; i++) {
+        wanted[i] = gsw_frame_around(p, (int)i, cycle_width(rows->of), 1);
+        wanted_coarse[i] = coarse_box(&wanted[i], axes);
     }
-    const gsw_box frame = wanted[rank], coarse_frame = wanted_coarse[rank];
-    gsw_status status = gsw_ghosts_open_boxes(p, wanted, &transfer->fine);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_agree(p, gsw_ghosts_open_boxes(p, wanted, &transfer->fine));
     if (status == GSW_SUCCESS)
         status = gsw_ghosts_open_boxes(coarse, wanted_coarse, &transfer->coarse);
-    free(wanted);
-    GSW_TRY(status);
+    free(memory);
+    return status;
+}
 
-    const gsw_grid grid = grid_of(&frame);
-    void *weights[2][GSW_WEIGHTS_MAX];
+/* The weights of a cycle. On devices they are those of the wide frame, of which the narrow one has
+ * some planes; their memory passes to the transfer. */
+static gsw_status take_weights(const gsw_distributed_rows *rows, gsw_partition *coarse,
+                               gsw_distributed_product *product,
+                               gsw_distributed_transfer *transfer) {
+    gsw_context *context = product->context;
+    const gsw_transfer *wide = &product->tables, *t = &transfer->tables;
     int64_t shift[3];
-    gsw_transfer_make(&transfer->tables, &grid, &wide->fine_stencil, axes, wide->symmetric);
-    GSW_TRY(alloc_weights(context, wide->symmetric ? 1 : 2, &transfer->tables, &transfer->block,
-                          weights));
+    find_low(rows, coarse, wide->axes, shift);
+    for (int axis = 0; axis < 3; axis++)
+        shift[axis] -= transfer->coarse.frame.low[axis];
+    if (context->ops->slab) {
+        const int64_t first = wide->coarse.nx * wide->coarse.ny * shift[2];
+        for (int32_t w = 0; w < t->weights; w++) {
+            transfer->prolongation[w] = (double *)product->weights[0][w] + first;
+            transfer->restriction[w] = (double *)product->weights[1][w] + first;
+        }
+        transfer->block = product->block;
+        product->block = NULL;
+        return GSW_SUCCESS;
+    }
+    void *weights[2][GSW_WEIGHTS_MAX];
+    GSW_TRY(alloc_weights(context, wide->symmetric ? 1 : 2, t, &transfer->block, weights));
     memcpy(transfer->prolongation, weights[0], sizeof weights[0]);
     memcpy(transfer->restriction, weights[1], sizeof weights[1]);
-    find_low(rows, coarse, axes, shift);
-    for (int axis = 0; axis < 3; axis++)
-        shift[axis] -= coarse->own.begin[axis] - coarse_frame.begin[axis];
-    crop_weights(wide, product->weights[0], shift, &transfer->tables, transfer->prolongation);
+    crop_weights(wide, product->weights[0], shift, t, transfer->prolongation);
     if (!wide->symmetric)
-        crop_weights(wide, product->weights[1], shift, &transfer->tables, transfer->restriction);
-    const size_t fine_points = (size_t)points_of(&transfer->tables.fine);
-    const size_t coarse_points = (size_t)points_of(&transfer->tables.coarse);
-    GSW_TRY(gsw_alloc(context, fine_points + coarse_points, sizeof(double), "vectors of a transfer",
-                      (void **)&transfer->fine_frame));
-    memset(transfer->fine_frame, 0, (fine_points + coarse_points) * sizeof(double));
-    transfer->coarse_frame = transfer->fine_frame + fine_points;
+        crop_weights(wide, product->weights[1], shift, t, transfer->restriction);
     return GSW_SUCCESS;
+}
+
+static gsw_status open_cycle(const gsw_distributed_rows *rows, gsw_partition *coarse,
+                             gsw_distributed_product *product, gsw_distributed_transfer *transfer) {
+    gsw_context *context = product->context;
+    const int64_t *e = transfer->fine.frame.e;
+    const gsw_grid grid = {e[0], e[1], e[2]};
+    const gsw_transfer *wide = &product->tables;
+    void *memory;
+    gsw_transfer_make(&transfer->tables, &grid, &wide->fine_stencil, wide->axes, wide->symmetric);
+    GSW_TRY(take_weights(rows, coarse, product, transfer));
+    if (context->ops->slab)
+        return GSW_SUCCESS;
+    const size_t fine_points = (size_t)points_of(&transfer->tables.fine);
+    const size_t points = fine_points + (size_t)points_of(&transfer->tables.coarse);
+    GSW_TRY(reserve(context, 1, points, &memory));
+    transfer->fine_frame = memory;
+    transfer->coarse_frame = transfer->fine_frame + fine_points;
+    return context->ops->set(context, memory, 0, points * sizeof(double));
 }
 
 gsw_status gsw_distributed_transfer_open(const gsw_distributed_rows *rows, gsw_partition *coarse,
@@ -224,61 +276,75 @@ gsw_status gsw_distributed_transfer_open(const gsw_distributed_rows *rows, gsw_p
                                          gsw_distributed_matrix **matrix) {
     int64_t low[3];
     *transfer = (gsw_distributed_transfer){.block = NULL};
-    *product = (gsw_distributed_product){.block = NULL};
+    *product = (gsw_distributed_product){.context = rows->of->partition->context};
     *matrix = NULL;
+    GSW_TRY(open_frames(rows, coarse, axes, transfer));
     gsw_status status = compute_product(rows, axes, symmetric, isolated, product);
     if (status == GSW_SUCCESS)
         status = open_cycle(rows, coarse, product, transfer);
     if (status == GSW_SUCCESS)
-        status = gsw_distributed_matrix_begin(coarse, &product->tables.coarse_stencil, GSW_F64,
-                                              NULL, matrix);
-    GSW_TRY(gsw_partition_agree(coarse, status));
-    GSW_TRY(status);
+        status = gsw_distributed_matrix_reserve(coarse, &product->tables.coarse_stencil, matrix);
     find_low(rows, coarse, axes, low);
-    keep_rows(product, low, *matrix);
-    return GSW_SUCCESS;
+    if (status == GSW_SUCCESS)
+        status = keep_rows(product, low, *matrix);
+    return gsw_distributed_matrix_end(coarse, status, matrix);
 }
 
 void gsw_distributed_transfer_close(gsw_distributed_transfer *transfer) {
-    if (transfer->fine.partition)
-        gsw_ghosts_close(&transfer->fine);
+    if (!transfer->fine.partition)
+        return;
+    gsw_context *context = transfer->fine.partition->context;
+    release(context, transfer->block);
+    release(context, transfer->fine_frame);
+    gsw_ghosts_close(&transfer->fine);
     if (transfer->coarse.partition)
         gsw_ghosts_close(&transfer->coarse);
-    free(transfer->block);
-    free(transfer->fine_frame);
     *transfer = (gsw_distributed_transfer){.block = NULL};
 }
 
 void gsw_distributed_product_close(gsw_distributed_product *product) {
-    free(product->block);
-    free(product->coarse[0]);
+    gsw_context *context = product->context;
+    if (!context)
+        return;
+    release(context, product->block);
+    release(context, product->rows);
+    if (context->ops->multigrid->transfer_close)
+        context->ops->multigrid->transfer_close(context, &product->tables);
     *product = (gsw_distributed_product){.block = NULL};
 }
 
 /* ---- Transfers --------------------------------------------------------------------------------
  */
 
-gsw_status gsw_distributed_restrict(gsw_distributed_transfer *t, const double *fine,
-                                    double *coarse) {
-    gsw_context *context = t->fine.partition->context;
-    /* The residual of a matrix without couplings is the vector itself. */
-    const gsw_matrix nothing = {
-        .grid = t->tables.fine, .format = GSW_FORMAT_STENCIL, .array = {.value_type = GSW_F64}};
-    GSW_TRY(gsw_ghosts_update(&t->fine, fine, t->fine_frame));
-    GSW_TRY(context->ops->multigrid->restrict_residual(context, &t->tables, &nothing, GSW_F64,
-                                                       t->restriction, t->fine_frame, t->fine_frame,
-                                                       NULL, t->coarse_frame));
-    gsw_ghosts_take_own(&t->coarse, t->coarse_frame, coarse);
-    return GSW_SUCCESS;
+double *gsw_distributed_frame(const gsw_ghosts *ghosts, double *own) {
+    const gsw_frame *f = &ghosts->frame;
+    return own - f->e[0] * f->e[1] * f->low[2];
 }
 
-gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *t, const double *coarse,
+/* The frame that the own part of a vector is in, or the one that it is copied to. */
+static double *frame_for(const gsw_ghosts *ghosts, double *own, double *copy) {
+    return ghosts->partition->context->ops->slab ? gsw_distributed_frame(ghosts, own) : copy;
+}
+
+gsw_status gsw_distributed_restrict(gsw_distributed_transfer *t, double *fine, double *coarse) {
+    gsw_context *context = t->fine.partition->context;
+    double *from = frame_for(&t->fine, fine, t->fine_frame);
+    double *to = frame_for(&t->coarse, coarse, t->coarse_frame);
+    GSW_TRY(gsw_ghosts_update(&t->fine, fine, from));
+    GSW_TRY(context->ops->multigrid->restrict_vector(context, &t->tables, GSW_F64, t->restriction,
+                                                     from, to));
+    return gsw_ghosts_take_own(&t->coarse, to, coarse);
+}
+
+gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *t, double *coarse, int known,
                                        double *fine) {
     gsw_context *context = t->fine.partition->context;
-    GSW_TRY(gsw_ghosts_update(&t->coarse, coarse, t->coarse_frame));
-    gsw_ghosts_put_own(&t->fine, fine, t->fine_frame);
+    double *from = frame_for(&t->coarse, coarse, t->coarse_frame);
+    double *to = frame_for(&t->fine, fine, t->fine_frame);
+    if (!known)
+        GSW_TRY(gsw_ghosts_update(&t->coarse, coarse, from));
+    GSW_TRY(gsw_ghosts_put_own(&t->fine, fine, to));
     GSW_TRY(context->ops->multigrid->prolong_add(context, &t->tables, GSW_F64, t->prolongation,
-                                                 t->coarse_frame, t->fine_frame));
-    gsw_ghosts_take_own(&t->fine, t->fine_frame, fine);
-    return GSW_SUCCESS;
+                                                 from, to));
+    return gsw_ghosts_take_own(&t->fine, to, fine);
 }

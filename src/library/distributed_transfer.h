@@ -13,16 +13,17 @@
 typedef struct gsw_distributed_transfer {
     gsw_transfer tables;     /* between frames one point wide */
     gsw_ghosts fine, coarse; /* of these frames, on the two levels */
-    double *block;           /* of the weights */
+    void *block;             /* of the weights */
     void *prolongation[GSW_WEIGHTS_MAX];
     void *restriction[GSW_WEIGHTS_MAX]; /* the same arrays where P = R^T */
-    double *fine_frame, *coarse_frame;  /* vectors */
+    double *fine_frame, *coarse_frame;  /* vectors, where the own ones are in no frame */
 } gsw_distributed_transfer;
 
 /* What is needed while a hierarchy is built. */
 typedef struct gsw_distributed_product {
+    gsw_context *context;
     gsw_transfer tables; /* between the wide frames of the rows */
-    double *block;
+    void *block, *rows;  /* memory of the weights, and of the rows */
     void *weights[2][GSW_WEIGHTS_MAX];
     double *coarse[GSW_STENCIL_MAX]; /* coarse rows of the frame */
     int64_t points;                  /* of the coarse frame */
@@ -46,10 +47,16 @@ gsw_status gsw_distributed_product_mend(const gsw_distributed_rows *rows,
                                         const gsw_distributed_product *product,
                                         gsw_distributed_matrix *matrix);
 
-/* coarse = R fine; fine += P coarse. Vectors of the boxes. */
-gsw_status gsw_distributed_restrict(gsw_distributed_transfer *transfer, const double *fine,
+/* coarse = R fine; fine += P coarse. Vectors of the boxes. On slabs of a device they are the own
+ * parts of vectors that have GSW_MARGIN more planes, or reach the ends of the grid, on both sides;
+ * the ghosts among these are overwritten. `known`: those of `coarse` are up to date. */
+enum { GSW_MARGIN = 3 };
+gsw_status gsw_distributed_restrict(gsw_distributed_transfer *transfer, double *fine,
                                     double *coarse);
-gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *transfer, const double *coarse,
-                                       double *fine);
+gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *transfer, double *coarse,
+                                       int known, double *fine);
+
+/* On devices: the frame around the own part of such a vector. */
+double *gsw_distributed_frame(const gsw_ghosts *ghosts, double *own);
 
 #endif

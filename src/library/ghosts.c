@@ -1,8 +1,16 @@
-/* ghosts.c: see ghosts.h. */
+/* ghosts.c: see ghosts.h.
+ *
+ * WINDOWS. On devices two sets of ghosts in each window take turns, so that a process may write the
+ * next ghosts while the other one still reads the last ones. It writes those after the next only
+ * after its own next exchange has ended, so after the other one has begun that exchange. By then
+ * the other one has queued all work that reads the set before, and its stream has passed that work.
+ * Therefore two peers always post to each other and wait for each other, also where only one of
+ * them has anything to give. */
 #include "ghosts.h"
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
+#include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 
@@ -53,68 +61,158 @@ gsw_frame gsw_frame_of(const gsw_partition *p, const gsw_stencil *stencil) {
     return frame;
 }
 
+/* ---- Opening ----------------------------------------------------------------------------------
+ */
+
+/* Whose points a process wants: those that a stencil reaches, or those of a box. */
+typedef struct request {
+    const gsw_partition *p;
+    const gsw_stencil *stencil;
+    const gsw_box *wanted; /* NULL: the stencil says */
+} request;
+
+static gsw_box take_of(const request *q, int to, int from) {
+    const gsw_box theirs = gsw_partition_box(q->p, from);
+    if (!q->wanted)
+        return gsw_ghosts_of(q->p, q->stencil, 0, q->stencil->count, to, from);
+    return to == from ? (gsw_box){{0, 0, 0}, {0, 0, 0}}
+                      : gsw_box_intersection(&q->wanted[to], &theirs);
+}
+
 static gsw_status open_peer(gsw_ghosts *ghosts, int process, const gsw_box *take,
                             const gsw_box *give) {
+    gsw_partition *p = ghosts->partition;
     gsw_ghost_peer *peer = &ghosts->peer[ghosts->peers++];
     void *memory;
     *peer = (gsw_ghost_peer){.process = process, .take = *take, .give = *give};
-    GSW_TRY(gsw_partition_alloc(ghosts->partition, (size_t)gsw_box_points(take), sizeof(double),
-                                "ghosts", &memory));
+    if (p->context->ops->slab)
+        return GSW_SUCCESS; /* windows may serve */
+    GSW_TRY(
+        gsw_partition_alloc(p, (size_t)gsw_box_points(take), sizeof(double), "ghosts", &memory));
     peer->in = memory;
-    GSW_TRY(gsw_partition_alloc(ghosts->partition, (size_t)gsw_box_points(give), sizeof(double),
-                                "ghosts", &memory));
+    GSW_TRY(
+        gsw_partition_alloc(p, (size_t)gsw_box_points(give), sizeof(double), "ghosts", &memory));
     peer->out = memory;
     return GSW_SUCCESS;
 }
 
-static gsw_status open_peers(gsw_partition *p, gsw_ghosts *ghosts) {
+static gsw_status open_peers(const request *q, gsw_ghosts *ghosts) {
+    gsw_partition *p = ghosts->partition;
+    const int processes = p->transport.processes, rank = p->transport.rank;
     void *memory;
-    *ghosts = (gsw_ghosts){.partition = p};
-    GSW_TRY(gsw_alloc(p->context, (size_t)p->transport.processes, sizeof *ghosts->peer, "ghosts",
-                      &memory));
+    GSW_TRY(gsw_alloc(p->context, (size_t)processes, sizeof *ghosts->peer, "ghosts", &memory));
     ghosts->peer = memory;
-    return GSW_SUCCESS;
-}
-
-gsw_status gsw_ghosts_open(gsw_partition *p, const gsw_stencil *stencil, gsw_ghosts *ghosts) {
-    const int rank = p->transport.rank;
-    GSW_TRY(open_peers(p, ghosts));
-    ghosts->frame = gsw_frame_of(p, stencil);
-    for (int process = 0; process < p->transport.processes; process++) {
-        const gsw_box take = gsw_ghosts_of(p, stencil, 0, stencil->count, rank, process);
-        const gsw_box give = gsw_ghosts_of(p, stencil, 0, stencil->count, process, rank);
+    for (int process = 0; process < processes; process++) {
+        const gsw_box take = take_of(q, rank, process), give = take_of(q, process, rank);
         if (gsw_box_points(&take) > 0 || gsw_box_points(&give) > 0)
             GSW_TRY(open_peer(ghosts, process, &take, &give));
     }
     return GSW_SUCCESS;
 }
 
+/* Bytes of a window before the ghosts: a counter for each process. */
+static size_t header_of(const gsw_partition *p) {
+    return ((size_t)p->transport.processes * sizeof(uint64_t) + 255) / 256 * 256;
+}
+
+/* The points of a set of process `of`; *place: where those of process `from` begin. */
+static int64_t set_of(const request *q, int of, int from, int64_t *place) {
+    int64_t points = 0;
+    for (int process = 0; process < q->p->transport.processes; process++) {
+        const gsw_box take = take_of(q, of, process);
+        if (process == from)
+            *place = points;
+        points += gsw_box_points(&take);
+    }
+    return points;
+}
+
+/* Memory for messages, where the windows do not serve. */
+static gsw_status open_messages(gsw_partition *p, gsw_ghost_peer *peer) {
+    void *memory;
+    GSW_TRY(gsw_partition_alloc(p, (size_t)gsw_box_points(&peer->take), sizeof(double), "ghosts",
+                                &memory));
+    peer->message = memory;
+    GSW_TRY(gsw_partition_alloc(p, (size_t)gsw_box_points(&peer->give), sizeof(double), "ghosts",
+                                &memory));
+    peer->out = memory;
+    return GSW_SUCCESS;
+}
+
+static gsw_status plan_windows(const request *q, gsw_ghosts *ghosts, char **wanted) {
+    gsw_partition *p = ghosts->partition;
+    const int rank = p->transport.rank;
+    void *memory;
+    GSW_TRY(gsw_alloc(p->context, (size_t)p->transport.processes, 1, "windows", &memory));
+    *wanted = memory;
+    memset(*wanted, 0, (size_t)p->transport.processes);
+    for (int i = 0; i < ghosts->peers; i++) {
+        gsw_ghost_peer *peer = &ghosts->peer[i];
+        ghosts->set = set_of(q, rank, peer->process, &peer->place);
+        peer->pitch = set_of(q, peer->process, rank, &peer->to);
+        (*wanted)[peer->process] = 1;
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status open_windows(const request *q, gsw_ghosts *ghosts) {
+    gsw_partition *p = ghosts->partition;
+    char *wanted = NULL;
+    gsw_status status = gsw_partition_agree(p, plan_windows(q, ghosts, &wanted));
+    if (status == GSW_SUCCESS)
+        status = gsw_windows_open(p, header_of(p) + 2 * (size_t)ghosts->set * sizeof(double), 0,
+                                  wanted, &ghosts->windows);
+    free(wanted);
+    for (int i = 0; status == GSW_SUCCESS && i < ghosts->peers; i++) {
+        gsw_ghost_peer *peer = &ghosts->peer[i];
+        peer->window =
+            ghosts->windows.direct[peer->process] ? ghosts->windows.theirs[peer->process] : NULL;
+        if (!peer->window)
+            status = open_messages(p, peer);
+    }
+    return gsw_partition_agree(p, status);
+}
+
+static gsw_status open_ghosts(const request *q, gsw_partition *p, gsw_ghosts *ghosts) {
+    ghosts->partition = p;
+    gsw_status status = open_peers(q, ghosts);
+    if (!p->context->ops->slab || p->transport.processes == 1)
+        return status;
+    status = gsw_partition_agree(p, status);
+    return status == GSW_SUCCESS ? open_windows(q, ghosts) : status;
+}
+
+gsw_status gsw_ghosts_open(gsw_partition *p, const gsw_stencil *stencil, gsw_ghosts *ghosts) {
+    *ghosts = (gsw_ghosts){.frame = gsw_frame_of(p, stencil)};
+    return open_ghosts(&(request){.p = p, .stencil = stencil}, p, ghosts);
+}
+
 gsw_status gsw_ghosts_open_boxes(gsw_partition *p, const gsw_box *wanted, gsw_ghosts *ghosts) {
     const int rank = p->transport.rank;
-    GSW_TRY(open_peers(p, ghosts));
+    *ghosts = (gsw_ghosts){.partition = NULL};
     for (int axis = 0; axis < 3; axis++) {
         ghosts->frame.n[axis] = p->own.end[axis] - p->own.begin[axis];
         ghosts->frame.low[axis] = p->own.begin[axis] - wanted[rank].begin[axis];
         ghosts->frame.e[axis] = wanted[rank].end[axis] - wanted[rank].begin[axis];
     }
-    for (int process = 0; process < p->transport.processes; process++) {
-        const gsw_box theirs = gsw_partition_box(p, process);
-        const gsw_box take = gsw_box_intersection(&wanted[rank], &theirs);
-        const gsw_box give = gsw_box_intersection(&wanted[process], &p->own);
-        if (process != rank && (gsw_box_points(&take) > 0 || gsw_box_points(&give) > 0))
-            GSW_TRY(open_peer(ghosts, process, &take, &give));
-    }
-    return GSW_SUCCESS;
+    return open_ghosts(&(request){.p = p, .wanted = wanted}, p, ghosts);
 }
 
 void gsw_ghosts_close(gsw_ghosts *ghosts) {
+    gsw_partition *p = ghosts->partition;
     for (int i = 0; i < ghosts->peers; i++) {
-        gsw_partition_free(ghosts->partition, ghosts->peer[i].in);
-        gsw_partition_free(ghosts->partition, ghosts->peer[i].out);
+        gsw_ghost_peer *peer = &ghosts->peer[i];
+        gsw_partition_free(p, p->context->ops->slab ? NULL : peer->in);
+        gsw_partition_free(p, peer->message);
+        gsw_partition_free(p, peer->out);
     }
+    gsw_windows_close(&ghosts->windows);
     free(ghosts->peer);
     *ghosts = (gsw_ghosts){0};
 }
+
+/* ---- Exchanges --------------------------------------------------------------------------------
+ */
 
 /* Copies a box of the grid between an array of the own box, or of the frame, and dense values. */
 static void copy_box(const gsw_box *box, const int64_t origin[3], const int64_t extent[3],
@@ -130,25 +228,82 @@ static void copy_box(const gsw_box *box, const int64_t origin[3], const int64_t 
     }
 }
 
+/* The same in the backend's memory; on devices boxes are whole planes. */
+static gsw_status move_box(const gsw_partition *p, const gsw_box *box, const int64_t origin[3],
+                           const int64_t extent[3], double *array, double *dense, int to_dense) {
+    double *first = array + extent[0] * extent[1] * (box->begin[2] - origin[2]);
+    if (p->context->ops->slab)
+        return first == dense
+                   ? GSW_SUCCESS
+                   : p->context->ops->copy(p->context, gsw_box_points(box),
+                                           to_dense ? first : dense, to_dense ? dense : first);
+    copy_box(box, origin, extent, array, dense, to_dense);
+    return GSW_SUCCESS;
+}
+
+static uint64_t *counter_of(void *window, int process) {
+    return (uint64_t *)window + process;
+}
+
+/* Where ghosts of the current exchange lie in a window. */
+static char *place_in(const gsw_ghosts *ghosts, char *window, int64_t pitch, int64_t place) {
+    const int64_t points = (int64_t)(ghosts->round % 2) * pitch + place;
+    return window + header_of(ghosts->partition) + (size_t)points * sizeof(double);
+}
+
+static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const double *x) {
+    gsw_partition *p = ghosts->partition;
+    gsw_context *context = p->context;
+    const gsw_slab_ops *slab = context->ops->slab;
+    const size_t bytes = (size_t)gsw_box_points(&peer->give) * sizeof *x;
+    const int64_t plane = ghosts->frame.n[0] * ghosts->frame.n[1];
+    const double *from = x + plane * (peer->give.begin[2] - p->own.begin[2]);
+    if (peer->window) {
+        if (bytes > 0)
+            GSW_TRY(slab->put(context, place_in(ghosts, peer->window, peer->pitch, peer->to), from,
+                              bytes));
+        return slab->post(context, counter_of(peer->window, p->transport.rank), ghosts->round);
+    }
+    if (bytes == 0)
+        return GSW_SUCCESS;
+    if (slab)
+        GSW_TRY(context->ops->download(context, peer->out, from, bytes));
+    else
+        copy_box(&peer->give, p->own.begin, ghosts->frame.n, (double *)(uintptr_t)x, peer->out, 1);
+    return gsw_partition_send(p, peer->process, GSW_TAG_GHOSTS, peer->out, bytes, &peer->sending);
+}
+
 gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const double *x) {
     gsw_partition *p = ghosts->partition;
+    ghosts->round++;
     for (int i = 0; i < ghosts->peers; i++) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
         const size_t bytes = (size_t)gsw_box_points(&peer->take) * sizeof *x;
-        if (bytes > 0)
-            GSW_TRY(gsw_partition_receive(p, peer->process, GSW_TAG_GHOSTS, peer->in, bytes,
+        if (bytes > 0 && !peer->window)
+            GSW_TRY(gsw_partition_receive(p, peer->process, GSW_TAG_GHOSTS,
+                                          p->context->ops->slab ? peer->message : peer->in, bytes,
                                           &peer->receiving));
     }
-    for (int i = 0; i < ghosts->peers; i++) {
-        gsw_ghost_peer *peer = &ghosts->peer[i];
-        const size_t bytes = (size_t)gsw_box_points(&peer->give) * sizeof *x;
-        if (bytes == 0)
-            continue;
-        copy_box(&peer->give, p->own.begin, ghosts->frame.n, (double *)(uintptr_t)x, peer->out, 1);
-        GSW_TRY(
-            gsw_partition_send(p, peer->process, GSW_TAG_GHOSTS, peer->out, bytes, &peer->sending));
-    }
+    for (int i = 0; i < ghosts->peers; i++)
+        GSW_TRY(send_to(ghosts, &ghosts->peer[i], x));
     return GSW_SUCCESS;
+}
+
+static gsw_status receive_from(gsw_ghosts *ghosts, gsw_ghost_peer *peer) {
+    gsw_partition *p = ghosts->partition;
+    gsw_context *context = p->context;
+    const gsw_slab_ops *slab = context->ops->slab;
+    const size_t bytes = (size_t)gsw_box_points(&peer->take) * sizeof(double);
+    if (slab)
+        peer->in =
+            (double *)(void *)place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place);
+    if (peer->window)
+        return slab->await(context, counter_of(ghosts->windows.own, peer->process), ghosts->round,
+                           p->wait_limit);
+    GSW_TRY(gsw_partition_wait(p, peer->process, &peer->receiving));
+    GSW_TRY(gsw_partition_wait(p, peer->process, &peer->sending));
+    return slab && bytes > 0 ? context->ops->upload(context, peer->in, peer->message, bytes)
+                             : GSW_SUCCESS;
 }
 
 gsw_status gsw_ghosts_end(gsw_ghosts *ghosts) {
@@ -157,9 +312,7 @@ gsw_status gsw_ghosts_end(gsw_ghosts *ghosts) {
     for (int i = 0; i < ghosts->peers; i++) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
         if (status == GSW_SUCCESS)
-            status = gsw_partition_wait(p, peer->process, &peer->receiving);
-        if (status == GSW_SUCCESS)
-            status = gsw_partition_wait(p, peer->process, &peer->sending);
+            status = receive_from(ghosts, peer);
         if (status != GSW_SUCCESS) {
             gsw_partition_abandon(p, &peer->receiving);
             gsw_partition_abandon(p, &peer->sending);
@@ -168,39 +321,62 @@ gsw_status gsw_ghosts_end(gsw_ghosts *ghosts) {
     return status;
 }
 
+/* ---- Frames -----------------------------------------------------------------------------------
+ */
+
 /* The first point of the frame, in the grid. */
 static void find_origin(const gsw_ghosts *ghosts, int64_t origin[3]) {
     for (int axis = 0; axis < 3; axis++)
         origin[axis] = ghosts->partition->own.begin[axis] - ghosts->frame.low[axis];
 }
 
-void gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame) {
+gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame) {
     int64_t origin[3];
     find_origin(ghosts, origin);
-    for (int i = 0; i < ghosts->peers; i++)
-        copy_box(&ghosts->peer[i].take, origin, ghosts->frame.e, frame, ghosts->peer[i].in, 0);
+    for (int i = 0; i < ghosts->peers; i++) {
+        const gsw_ghost_peer *peer = &ghosts->peer[i];
+        if (gsw_box_points(&peer->take) > 0)
+            GSW_TRY(move_box(ghosts->partition, &peer->take, origin, ghosts->frame.e, frame,
+                             peer->in, 0));
+    }
+    return GSW_SUCCESS;
 }
 
-void gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame) {
-    gsw_ghosts_put_own(ghosts, x, frame);
-    gsw_ghosts_put_others(ghosts, frame);
+gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame) {
+    GSW_TRY(gsw_ghosts_put_own(ghosts, x, frame));
+    return gsw_ghosts_put_others(ghosts, frame);
 }
 
 gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const double *x, double *frame) {
     GSW_TRY(gsw_ghosts_begin(ghosts, x));
     GSW_TRY(gsw_ghosts_end(ghosts));
-    gsw_ghosts_fill(ghosts, x, frame);
-    return GSW_SUCCESS;
+    return gsw_ghosts_fill(ghosts, x, frame);
 }
 
-void gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x) {
+gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x) {
     int64_t origin[3];
     find_origin(ghosts, origin);
-    copy_box(&ghosts->partition->own, origin, ghosts->frame.e, (double *)(uintptr_t)frame, x, 1);
+    return move_box(ghosts->partition, &ghosts->partition->own, origin, ghosts->frame.e,
+                    (double *)(uintptr_t)frame, x, 1);
 }
 
-void gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame) {
+gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame) {
     int64_t origin[3];
     find_origin(ghosts, origin);
-    copy_box(&ghosts->partition->own, origin, ghosts->frame.e, frame, (double *)(uintptr_t)x, 0);
+    return move_box(ghosts->partition, &ghosts->partition->own, origin, ghosts->frame.e, frame,
+                    (double *)(uintptr_t)x, 0);
+}
+
+void gsw_ghosts_planes(const gsw_ghosts *ghosts, const double *ghost[2], int64_t planes[2]) {
+    ghost[GSW_BELOW] = ghost[GSW_ABOVE] = NULL;
+    planes[GSW_BELOW] = planes[GSW_ABOVE] = 0;
+    for (int i = 0; i < ghosts->peers; i++) {
+        const gsw_ghost_peer *peer = &ghosts->peer[i];
+        const int side = peer->process < ghosts->partition->transport.rank ? GSW_BELOW : GSW_ABOVE;
+        if (gsw_box_points(&peer->take) == 0)
+            continue;
+        if (!ghost[side]) /* those of later peers follow */
+            ghost[side] = peer->in;
+        planes[side] += peer->take.end[2] - peer->take.begin[2];
+    }
 }

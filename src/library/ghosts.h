@@ -1,24 +1,37 @@
-/* ghosts.h: copies of points of other boxes, as far as a stencil reaches. */
+/* ghosts.h: copies of points of other boxes, as far as a stencil reaches.
+ *
+ * Vectors are in the backend's memory. Where that is not the host's, boxes are slabs of planes. */
 #ifndef GSW_GHOSTS_H
 #define GSW_GHOSTS_H
 
 #include "contract/box_ops.h"
-#include "partition.h"
+#include "windows.h"
 
 /* A process that shares points with this one. */
 typedef struct gsw_ghost_peer {
     int process;
     gsw_box take;     /* its points that this process needs, in the grid */
     gsw_box give;     /* own points that it needs */
-    double *in, *out; /* their values, x fastest */
+    double *in, *out; /* their values, x fastest; `in` is in the backend's memory */
     void *receiving, *sending;
+
+    /* Backends with memory of their own. */
+    char *window;      /* of the peer, where both reach the other's; NULL: messages go there */
+    double *message;   /* what comes by message */
+    int64_t place;     /* in points: where `take` begins in a set of the own window, */
+    int64_t to, pitch; /* `give` in a set of the peer's, and that set's size */
 } gsw_ghost_peer;
 
 typedef struct gsw_ghosts {
     gsw_partition *partition;
     gsw_frame frame;
     int peers;
-    gsw_ghost_peer *peer;
+    gsw_ghost_peer *peer; /* by rank */
+
+    /* Backends with memory of their own: two sets of ghosts in turns (ghosts.c). */
+    gsw_windows windows;
+    int64_t set;    /* points of one */
+    uint64_t round; /* exchanges so far */
 } gsw_ghosts;
 
 /* The reach of some offsets, first <= e < end, along each axis: how far they lead to smaller and to
@@ -36,31 +49,38 @@ gsw_box gsw_ghosts_of(const gsw_partition *p, const gsw_stencil *stencil, int32_
 /* The box of a process and its ghosts. */
 gsw_frame gsw_frame_of(const gsw_partition *p, const gsw_stencil *stencil);
 
+/* Collective. *ghosts can be closed on failure, too. */
 gsw_status gsw_ghosts_open(gsw_partition *p, const gsw_stencil *stencil, gsw_ghosts *ghosts);
 
 /* The same for any boxes: wanted[r], which holds the box of process r, is the frame of process r.
  * Its points are those that r gets. */
 gsw_status gsw_ghosts_open_boxes(gsw_partition *p, const gsw_box *wanted, gsw_ghosts *ghosts);
 
+/* Collective. */
 void gsw_ghosts_close(gsw_ghosts *ghosts);
 
 /* Sends the points of x (of the box) that others need, and begins to receive theirs. */
 gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const double *x);
 
-/* Waits until peer->in holds the values of the other processes, and until x may be changed. */
+/* Waits until peer->in holds the values of the other processes, and until x may be changed; on a
+ * device for work that is queued next. They stay until the exchange after the next one begins. */
 gsw_status gsw_ghosts_end(gsw_ghosts *ghosts);
 
-/* Writes x and the received ghosts into an array of the frame. */
-void gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame);
+/* Writes x, unless it is the frame's own part, and the received ghosts into an array of the frame.
+ */
+gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame);
 
 /* Begins, ends and fills. */
 gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const double *x, double *frame);
 
 /* Writes the received ghosts into an array of the frame. */
-void gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame);
+gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame);
 
-/* Copies the box from the frame, or into it. */
-void gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x);
-void gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame);
+/* Copies the box from the frame, or into it, unless x is the frame's own part. */
+gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x);
+gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame);
+
+/* For slabs: the ghosts below and above the box, NULL where there are none, and their planes. */
+void gsw_ghosts_planes(const gsw_ghosts *ghosts, const double *ghost[2], int64_t planes[2]);
 
 #endif

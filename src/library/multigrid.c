@@ -61,8 +61,9 @@ static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) 
                           far->dx, far->dy, far->dz, GSW_LUMPED_RADIUS);
 }
 
-gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *matrix,
+                                       const gsw_multigrid_options *options, int is_coarse,
+                                       gsw_multigrid **multigrid) {
     gsw_multigrid_options resolved;
     gsw_multigrid *made;
     gsw_status status;
@@ -79,6 +80,7 @@ gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
     memset(made, 0, sizeof *made);
     made->context = context;
     made->options = resolved;
+    made->is_coarse = is_coarse;
     made->grid = matrix->grid;
     made->stencil = matrix->stencil;
     GSW_TRY_GOTO(gsw_multigrid_build(made, matrix), fail);
@@ -90,6 +92,11 @@ fail:
     gsw_multigrid_clear(made);
     free(made);
     return status;
+}
+
+gsw_status gsw_multigrid_create(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_multigrid_options *options, gsw_multigrid **multigrid) {
+    return gsw_multigrid_create_coarse(context, matrix, options, 0, multigrid);
 }
 
 gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid,

@@ -54,6 +54,7 @@ struct gsw_multigrid {
     gsw_multigrid_options options; /* defaults resolved */
     int usable;                    /* holds values */
     int symmetric, singular;
+    int is_coarse; /* its finest level is a coarse one of another hierarchy */
     int levels;
     gsw_level *level[GSW_LEVELS_MAX]; /* of the squeezed grid */
     gsw_grid grid;                    /* the user's, and the stencil */
@@ -63,6 +64,15 @@ struct gsw_multigrid {
     double *scale;       /* fp32: factor of the solution */
     int64_t bytes;       /* of own_b, own_x and scale */
 };
+
+/* gsw_multigrid_create() with is_coarse as above. */
+gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *matrix,
+                                       const gsw_multigrid_options *options, int is_coarse,
+                                       gsw_multigrid **multigrid);
+
+/* Extends the coarse stencil of a transfer without tables to one that the backend sweeps fast
+ * (named_stencils). */
+void gsw_transfer_extend(gsw_context *context, gsw_transfer *transfer);
 
 /* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix. */
 gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matrix);

@@ -164,12 +164,12 @@ static int holds(const gsw_stencil *stencil, const gsw_stencil *part) {
     return 1;
 }
 
-/* Extends a coarse stencil without a name to the smallest named stencil that holds it; the new
- * entries are zeros. One coarsened axis turns seven points into 15, which D3N19 holds. */
-static void extend_stencil(gsw_transfer *t) {
+/* Takes the smallest named stencil that holds a stencil without a name; the new entries are zeros.
+ * One coarsened axis turns seven points into 15, which D3N19 holds. */
+void gsw_transfer_extend(gsw_context *context, gsw_transfer *t) {
     const gsw_grid *g = &t->coarse;
     gsw_stencil stencil;
-    if (g->nx == 1 || g->ny == 1 || g->nz == 1 ||
+    if (!context->ops->multigrid->named_stencils || g->nx == 1 || g->ny == 1 || g->nz == 1 ||
         strcmp(gsw_stencil_name(&t->coarse_stencil), "custom") != 0)
         return;
     for (int i = 0; i < GSW_NAMED_COUNT; i++) {
@@ -197,8 +197,7 @@ static gsw_status open_transfer(gsw_multigrid *mg, gsw_level *level, int axes) {
         gsw_transfer_inject(t, &level->matrix.grid, &level->matrix.stencil, axes);
     else
         gsw_transfer_make(t, &level->matrix.grid, &level->matrix.stencil, axes, mg->symmetric);
-    if (context->ops->multigrid->named_stencils)
-        extend_stencil(t);
+    gsw_transfer_extend(context, t);
     if (context->ops->multigrid->transfer_open)
         GSW_TRY(context->ops->multigrid->transfer_open(context, t));
 
@@ -315,13 +314,13 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
     const int injection = mg->options.interpolation == GSW_INTERPOLATION_INJECTION;
     gsw_level *level = mg->level[number];
     gsw_survey *found = &level->survey;
-    GSW_TRY(ops->survey(mg->context, &level->matrix, number == 0 || injection, found));
+    GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, number == 0 || injection, found));
     if (number > 0 && !injection &&
         (found->bad_row >= 0 || found->least <= CANCELLED * mg->level[0]->survey.largest)) {
         const gsw_level *fine = mg->level[number - 1];
         double *diagonal = level->setup.values[level->matrix.stencil.center];
         GSW_TRY(ops->mend_diagonal(mg->context, fine->transfer, &fine->matrix, diagonal));
-        GSW_TRY(ops->survey(mg->context, &level->matrix, 0, found));
+        GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, 0, found));
     }
     return refuse_numbers(mg, number, found);
 }

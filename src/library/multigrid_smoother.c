@@ -13,7 +13,7 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
 
 /* Planes of a slab, as the backend prefers them where it has the choice. */
 static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
-    const int coarse = level != mg->level[0];
+    const int coarse = level != mg->level[0] || mg->is_coarse;
     return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
                    gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
                ? mg->context->ops->multigrid->slab
@@ -28,8 +28,9 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
     const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
-        if (near && number > 0 && mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX &&
-            ops->prefers_colors && ops->prefers_colors(&level->matrix.grid, slab))
+        if (near && (number > 0 || mg->is_coarse) &&
+            mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX && ops->prefers_colors &&
+            ops->prefers_colors(&level->matrix.grid, slab))
             return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_MULTICOLOR:

@@ -1,0 +1,117 @@
+/* distributed_cycle.c: the cycle of a hierarchy on several processes.
+ *
+ * A smoothing step is x += M^-1 (b - A x), with M one sweep of the level (distributed_factor.c), or
+ * Jacobi's diagonal. On devices Gauss-Seidel steps are x = M^-1 (b - N x), where N is what the
+ * sweep leaves of A, as on one device (multigrid_cycle.c): half of the matrix is read once less.
+ *
+ * On devices the vectors of a level lie in frames. Ghosts of x are exchanged before each product.
+ * Transfers work on whole frames, and what they write to ghosts is not used. */
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "distributed_multigrid.h"
+
+#define JACOBI_DAMPING (2.0 / 3)
+
+typedef gsw_distributed_multigrid hierarchy;
+typedef gsw_distributed_level level;
+
+/* y = a x + b y on a level. */
+static gsw_status combine(const level *l, double a, const double *x, double b, double *y) {
+    gsw_context *context = l->partition->context;
+    return context->ops->multigrid->combine(context, GSW_F64, l->points, a, x, b, y);
+}
+
+/* Devices: l->residual = b - the part times l->x; zeros where b is NULL. */
+static gsw_status find_rest(level *l, gsw_slab_part part, const double *b) {
+    gsw_context *context = l->partition->context;
+    const gsw_frame *f = &l->transfer.fine.frame;
+    const gsw_slab_rest job = {.matrix = &l->matrix->local,
+                               .part = part,
+                               .planes = l->planes,
+                               .below = f->low[2],
+                               .above = f->e[2] - f->n[2] - f->low[2],
+                               .b = b,
+                               .x = l->x,
+                               .y = l->residual};
+    GSW_TRY(
+        gsw_ghosts_update(&l->transfer.fine, l->x, gsw_distributed_frame(&l->transfer.fine, l->x)));
+    return context->ops->slab->rest(context, &job);
+}
+
+static int on_device(const level *l) {
+    return l->partition->context->ops->slab != NULL;
+}
+
+static gsw_status find_residual(level *l, const double *b, const double *x) {
+    if (on_device(l))
+        return find_rest(l, GSW_PART_ALL, b);
+    GSW_TRY(gsw_operator_apply(l->partition->context, gsw_distributed_matrix_operator(l->matrix), x,
+                               l->residual));
+    return combine(l, 1, b, -1, l->residual);
+}
+
+/* Smoothing steps, the last of which writes its result to `out`; `zero`: x counts as 0 before the
+ * first one. On devices x is l->x. */
+static gsw_status smooth(const hierarchy *mg, level *l, int down, int zero, const double *b,
+                         double *x, double *out) {
+    gsw_context *context = l->partition->context;
+    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(down ? l->after : l->before);
+    const double weight = mg->options.smoother == GSW_SMOOTHER_JACOBI ? JACOBI_DAMPING : 1;
+    const int steps = down ? mg->options.post_sweeps : mg->options.pre_sweeps;
+    for (int step = 0; step < steps; step++) {
+        const int first = zero && step == 0, last = step == steps - 1;
+        if (l->takes_rest) {
+            if (!first)
+                GSW_TRY(find_rest(l, down ? GSW_PART_AFTER_DOWN : GSW_PART_AFTER_UP, b));
+            GSW_TRY(gsw_preconditioner_apply(context, M, first ? b : l->residual, last ? out : x));
+            continue;
+        }
+        if (!first)
+            GSW_TRY(find_residual(l, b, x));
+        GSW_TRY(gsw_preconditioner_apply(context, M, first ? b : l->residual, l->step));
+        GSW_TRY(combine(l, weight, l->step, first ? 0 : 1, x));
+        if (last && out != x)
+            GSW_TRY(context->ops->copy(context, l->points, x, out));
+    }
+    return GSW_SUCCESS;
+}
+
+/* Smooths from zero, and restricts the residual. After one Gauss-Seidel sweep it is -N x. */
+static gsw_status descend(const hierarchy *mg, level *l, const double *b, double *x,
+                          double *coarse) {
+    GSW_TRY(smooth(mg, l, 0, 1, b, x, x));
+    if (l->takes_rest && mg->options.pre_sweeps == 1)
+        GSW_TRY(find_rest(l, GSW_PART_AFTER_UP, NULL));
+    else
+        GSW_TRY(find_residual(l, b, x));
+    return gsw_distributed_restrict(&l->transfer, l->residual, coarse);
+}
+
+/* The last level: all processes get b, and each keeps its box of the result. On devices both are
+ * already part of the whole vectors. */
+static gsw_status solve_whole(hierarchy *mg, const double *b, double *x) {
+    const int64_t *e = mg->whole.frame.e;
+    double *all_b = mg->all, *all_x = mg->all + e[0] * e[1] * e[2];
+    GSW_TRY(gsw_ghosts_update(&mg->whole, b, all_b));
+    GSW_TRY(gsw_multigrid_apply(mg->partition->context, mg->rest, all_b, all_x));
+    return gsw_ghosts_take_own(&mg->whole, all_x, x);
+}
+
+gsw_status gsw_distributed_cycle(hierarchy *mg, const double *b, double *x) {
+    const int last = mg->levels - 1;
+    for (int number = 0; number < last; number++) {
+        level *l = &mg->level[number];
+        GSW_TRY(descend(mg, l, number == 0 ? b : l->b, number == 0 && !on_device(l) ? x : l->x,
+                        l[1].b));
+    }
+    GSW_TRY(solve_whole(mg, last == 0 ? b : mg->level[last].b, last == 0 ? x : mg->level[last].x));
+    for (int number = last - 1; number >= 0; number--) {
+        level *l = &mg->level[number];
+        double *out = number == 0 ? x : l->x, *own = on_device(l) ? l->x : out;
+        const int known = on_device(l) && number == last - 1;
+        GSW_TRY(gsw_distributed_prolong_add(&l->transfer, l[1].x, known, own));
+        GSW_TRY(smooth(mg, l, 1, 0, number == 0 ? b : l->b, own, out));
+    }
+    return GSW_SUCCESS;
+}

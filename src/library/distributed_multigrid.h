@@ -1,0 +1,40 @@
+/* distributed_multigrid.h: a hierarchy on several processes, as its set-up and its cycle share it.
+ */
+#ifndef GSW_DISTRIBUTED_MULTIGRID_H
+#define GSW_DISTRIBUTED_MULTIGRID_H
+
+#include "distributed_internal.h"
+#include "distributed_transfer.h"
+
+enum { GSW_DISTRIBUTED_LEVELS_MAX = 64 };
+
+typedef struct gsw_distributed_level {
+    gsw_partition *partition;       /* level 0: the user's */
+    gsw_distributed_matrix *matrix; /* likewise */
+    int64_t points;                 /* of the box */
+    gsw_survey survey;
+    gsw_distributed_factor *before, *after; /* of the smoother; the same where it has one */
+    gsw_distributed_transfer transfer;
+    void *block;                     /* of the vectors; level 0 has no b of its own */
+    double *b, *x, *residual, *step; /* `step`: of smoothers that need one */
+    int takes_rest; /* sweeps take b - N x (multigrid_ops.h) in place of a residual */
+    int64_t planes; /* then: of slabs, as gsw_slab_rest has them */
+} gsw_distributed_level;
+
+struct gsw_distributed_multigrid {
+    gsw_partition *partition;
+    gsw_distributed_multigrid_options options;
+    gsw_preconditioner *preconditioner;
+    int usable, symmetric;
+    int sliced; /* AUTO: coarse levels may be swept in slabs, as backends prefer them */
+    int levels; /* on several processes, the one that all processes bring together included */
+    gsw_distributed_level level[GSW_DISTRIBUTED_LEVELS_MAX];
+    gsw_multigrid *rest; /* from the last of these levels on */
+    gsw_ghosts whole;    /* of that level */
+    double *all;         /* its vectors b and x */
+};
+
+/* One cycle from zero. */
+gsw_status gsw_distributed_cycle(gsw_distributed_multigrid *multigrid, const double *b, double *x);
+
+#endif

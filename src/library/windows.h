@@ -1,0 +1,27 @@
+/* windows.h: windows of a partition's processes: memory of a device that other processes write
+ * (contract/slab_ops.h). */
+#ifndef GSW_WINDOWS_H
+#define GSW_WINDOWS_H
+
+#include "contract/slab_ops.h"
+#include "partition.h"
+
+typedef struct gsw_windows {
+    gsw_partition *partition; /* NULL: there are none */
+    void *own;
+    gsw_window_name *name; /* of each process's */
+    void *
+        *theirs; /* of each process, as this one reaches it; NULL: messages carry what goes there */
+    char *direct; /* of each process: it reaches the own one */
+} gsw_windows;
+
+/* Opens a window of so many bytes, which hold `value` at first, and attaches those of the processes
+ * r with wanted[r] != 0. That one cannot be attached is no error. Collective. *windows can be
+ * closed on failure, too. */
+gsw_status gsw_windows_open(gsw_partition *p, size_t bytes, int value, const char *wanted,
+                            gsw_windows *windows);
+
+/* Collective. After a failed wait the own window stays, because others may still write to it. */
+void gsw_windows_close(gsw_windows *windows);
+
+#endif
