@@ -68,7 +68,7 @@ constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the gr
 
 template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, below, points; /* as stencil_terms has them */
-    uint32_t slab;                      /* planes of a slab */
+    uint32_t slab, planes;              /* planes of a slab, and of all points */
     int32_t batches;                    /* of terms for all points, */
     int32_t edge_batches;               /* and, after them, of those for the edges of slabs only */
     int32_t distance[NEAR_TERMS];
@@ -148,7 +148,7 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
                                 terms.nx, terms.ny, terms.nz);
     int32_t batches = terms.batches;
     if (slabs) {
-        const uint32_t edge = lacks_edge(pz, terms.slab);
+        const uint32_t edge = lacks_edge(pz, terms.slab, terms.planes);
         lacked |= edge;
         batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
     }
@@ -195,6 +195,7 @@ near_terms<Coefficient> rest_terms(const gsw_matrix *matrix, int down, int64_t s
     near_terms<Coefficient> terms =
         narrow_terms<BATCH>(gather_terms<Coefficient>(&ahead.matrix, below, above));
     terms.slab = static_cast<uint32_t>(slab);
+    terms.planes = static_cast<uint32_t>(matrix->grid.nz);
     terms.edge_batches = add_batches<BATCH>(gather_terms<Coefficient>(&behind.matrix, below, above),
                                             terms.batches, down ? AT_END : AT_BEGIN, &terms);
     return terms;

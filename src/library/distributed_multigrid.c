@@ -48,25 +48,14 @@ static gsw_status refuse_row(const gsw_distributed_multigrid *mg, int number,
                     gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
 }
 
-/* Devices sweep coarse levels in slabs. Slabs much thinner than those of one device smooth badly.
- */
-static int is_thin(const gsw_partition *p) {
-    for (int32_t i = 0; i < p->shape[2]; i++)
-        if (p->cuts[2][i + 1] - p->cuts[2][i] < p->context->ops->multigrid->slab)
-            return 1;
-    return 0;
-}
-
-/* Whether all processes take a level whole: its share of the work is small, or it cannot be cut. */
-static int is_whole(const gsw_distributed_multigrid *mg, int number) {
+/* Whether all processes take a level whole: its share of the work is small. */
+static int is_small(const gsw_distributed_multigrid *mg, int number) {
     enum { LEAST = 4096, LEAST_ON_DEVICES = 1 << 20, SHARE = 16 /* of the finest level's work */ };
     const gsw_partition *p = mg->level[number].partition;
     const gsw_grid *g = &p->grid, *finest = &mg->partition->grid;
     const int device = p->context->ops->slab != NULL;
     const double points = (double)g->nx * (double)g->ny * (double)g->nz;
     const double all = (double)finest->nx * (double)finest->ny * (double)finest->nz;
-    if (number > 0 && device && p->transport.processes > 1 && is_thin(p))
-        return 1;
     if (mg->options.whole_points > 0)
         return points <= (double)mg->options.whole_points;
     return points <= (device ? LEAST_ON_DEVICES : LEAST) ||
@@ -74,10 +63,10 @@ static int is_whole(const gsw_distributed_multigrid *mg, int number) {
 }
 
 /* The axes along which a level is coarsened on several processes. 0: all processes take it whole,
- * or no axis can be coarsened. */
+ * because it is small, or no axis can be coarsened. */
 static int axes_of(const gsw_distributed_multigrid *mg, int number) {
     const level *l = &mg->level[number];
-    return is_whole(mg, number)
+    return is_small(mg, number)
                ? 0
                : gsw_choose_axes(&l->partition->grid, l->survey.coupling, mg->options.theta);
 }
