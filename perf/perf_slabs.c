@@ -1,8 +1,8 @@
 /* perf_slabs.c: one grid on several GPUs, a process for each.
  *
  *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor|mg] [--method cg|bicgstab|none]
- *                          [--scope global|local] [--weights W,W...] [--json FILE]
- *                          PROBLEM...
+ *                          [--scope global|local] [--precision f32|f64] [--weights W,W...]
+ *                          [--json FILE] PROBLEM...
  *
  * For each model problem with constant coefficients: milliseconds of a sweep (half an application
  * of the factor of the whole grid), of one application alone, of a product, of the set-up, and of a
@@ -10,8 +10,8 @@
  * of the library's (factor.cu). A sweep is the median over N samples (11) of BATCH applications
  * that are queued without a wait; an application alone is timed from a barrier to the end of the
  * slowest process. Each process makes its own slab, so the grid may be larger than one machine's
- * memory. With multigrid (mg) the column of sweeps has half a cycle. `hash` depends on every bit of
- * M^-1 b for a certain b: equal hashes mean equal bits. */
+ * memory. With multigrid (mg) the column of sweeps has half a cycle, and --precision is that of
+ * cycles. `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ typedef struct settings {
     gsw_factor_kind kind;
     int multigrid; /* in place of a factor */
     gsw_scope scope;
-    int method; /* a gsw_method; -1: none */
+    gsw_dtype precision; /* of cycles */
+    int method;          /* a gsw_method; -1: none */
     const char *weights;
     FILE *json;
     int written;
@@ -254,8 +255,8 @@ static void try_weights(const settings *set, slab *s,
 
 /* The preconditioner; milliseconds. A hierarchy is built twice: the first one warms up. */
 static double set_up(const settings *set, slab *s, const gsw_distributed_factor_options *options) {
-    const gsw_distributed_multigrid_options hierarchy = {.size = sizeof hierarchy,
-                                                         .scope = set->scope};
+    const gsw_distributed_multigrid_options hierarchy = {
+        .size = sizeof hierarchy, .scope = set->scope, .cycle_type = set->precision};
     double begin = 0;
     for (int i = 0; i < (set->multigrid ? 2 : 1); i++) {
         gsw_distributed_multigrid_destroy(s->multigrid);
@@ -346,6 +347,8 @@ int main(int argc, char **argv) {
             set.kind = set.multigrid ? GSW_ILU0 : kind_of(argv[i + 1]);
         else if (strcmp(argv[i], "--scope") == 0)
             set.scope = strcmp(argv[i + 1], "local") == 0 ? GSW_SCOPE_LOCAL : GSW_SCOPE_GLOBAL;
+        else if (strcmp(argv[i], "--precision") == 0)
+            set.precision = strcmp(argv[i + 1], "f32") == 0 ? GSW_F32 : GSW_F64;
         else if (strcmp(argv[i], "--method") == 0)
             set.method = method_of(argv[i + 1]);
         else if (strcmp(argv[i], "--weights") == 0)

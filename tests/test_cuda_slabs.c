@@ -362,13 +362,16 @@ static void a_cycle_is_that_of_the_cpu(const cycle_case *c) {
     vectors v = make_vectors(oracle_points(g));
     slab mine = {.context = context}, cpu = {.context = host};
     gsw_distributed_multigrid_info info = {.size = sizeof info}, other = {.size = sizeof other};
-    gsw_distributed_multigrid_options options = c->options;
+    const int narrow = c->options.cycle_type == GSW_F32;
+    gsw_distributed_multigrid_options options = c->options, wide;
     options.size = sizeof options;
+    wide = options;
+    wide.cycle_type = GSW_F64;
     int right =
         open_slab(&mine, transport, matrix, v.b, NULL, 20, 1) == GSW_SUCCESS &&
         open_slab(&cpu, host_transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
         gsw_distributed_multigrid_create(mine.matrix, &options, &mine.multigrid) == GSW_SUCCESS &&
-        gsw_distributed_multigrid_create(cpu.matrix, &options, &cpu.multigrid) == GSW_SUCCESS &&
+        gsw_distributed_multigrid_create(cpu.matrix, &wide, &cpu.multigrid) == GSW_SUCCESS &&
         gsw_distributed_multigrid_get_info(mine.multigrid, &info) == GSW_SUCCESS &&
         gsw_distributed_multigrid_get_info(cpu.multigrid, &other) == GSW_SUCCESS;
     check(right, "multigrid: set-up", c->problem, g, -1, c->options.smoother);
@@ -377,7 +380,7 @@ static void a_cycle_is_that_of_the_cpu(const cycle_case *c) {
               "levels of several processes", c->problem, g, -1, info.distributed_levels);
         right = apply(&mine, v.x) == GSW_SUCCESS && apply(&cpu, v.expected) == GSW_SUCCESS;
         const double error = oracle_error(GSW_F64, mine.points, v.x, v.expected);
-        check(right && error <= 1e-11, "a cycle", c->problem, g, -1, error);
+        check(right && error <= (narrow ? 2e-4 : 1e-11), "a cycle", c->problem, g, narrow, error);
         for (int i = 0; i < 4; i++) {
             right = (i < 2 || gsw_distributed_multigrid_refactor(mine.multigrid) == GSW_SUCCESS) &&
                     apply(&mine, v.again) == GSW_SUCCESS &&
@@ -406,6 +409,15 @@ static void cycles_are_those_of_the_cpu(void) {
         {"D3N27:20x12x64", {.smoother = GSW_SMOOTHER_SYMGS, .whole_points = 200}},
         {"D3N13:24x20x64", {.smoother = GSW_SMOOTHER_SYMGS, .whole_points = 200}},
         {"D3N13:24x20x64", {.smoother = GSW_SMOOTHER_GS, .whole_points = 200}},
+        {"lognormal:24x24x64",
+         {.smoother = GSW_SMOOTHER_JACOBI, .whole_points = 600, .cycle_type = GSW_F32}},
+        {"poisson:24x24x64",
+         {.smoother = GSW_SMOOTHER_GS, .whole_points = 600, .cycle_type = GSW_F32}},
+        {"hpcg:24x24x64",
+         {.smoother = GSW_SMOOTHER_GS, .whole_points = 5000, .cycle_type = GSW_F32, .scope = 1}},
+        {"lognormal:24x24x64",
+         {.smoother = GSW_SMOOTHER_GS, .whole_points = 5000, .cycle_type = GSW_F32, .scope = 1}},
+        {"convection:48x24x40", {.whole_points = 800, .cycle_type = GSW_F32, .pre_sweeps = 2}},
         {"D3N7:5x40x66", {.smoother = GSW_SMOOTHER_GS, .whole_points = 200}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -422,9 +434,11 @@ static void multigrid_takes_the_iterations_of_one_process(void) {
         oracle_matrix *matrix = matrix_of(problems[i], &made);
         const gsw_grid *g = &matrix->view.grid;
         vectors v = make_vectors(oracle_points(g));
-        for (int scope = 0; scope < 2; scope++) {
-            const gsw_distributed_multigrid_options options = {
-                .size = sizeof options, .scope = (gsw_scope)scope, .whole_points = 500};
+        for (int way = 0; way < 4; way++) {
+            const gsw_distributed_multigrid_options options = {.size = sizeof options,
+                                                               .scope = (gsw_scope)(way % 2),
+                                                               .cycle_type = (gsw_dtype)(way / 2),
+                                                               .whole_points = 500};
             slab mine = {.context = context}, whole = {.context = alone};
             const int right =
                 open_slab(&mine, transport, matrix, v.b, NULL, 30, 0) == GSW_SUCCESS &&

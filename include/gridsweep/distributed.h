@@ -241,7 +241,7 @@ void gsw_distributed_factor_destroy(gsw_distributed_factor *factor);
 
 /* ---- Multigrid ---------------------------------------------------------------------------------
  *
- * The hierarchy of multigrid.h with black-box interpolation, in fp64, with V cycles. Each level is
+ * The hierarchy of multigrid.h with black-box interpolation and V cycles. Each level is
  * cut where the finest one is. A level that is small for so many processes is brought to all of
  * them, and each does the rest of the cycle by itself, with the same bits.
  *
@@ -261,6 +261,7 @@ typedef struct gsw_distributed_multigrid_options {
                                     SYMGS */
     int pre_sweeps, post_sweeps; /* as in gsw_multigrid_options; 0 means 1 */
     double theta;                /* as there; 0 means 0.25 */
+    gsw_dtype cycle_type;        /* as in gsw_multigrid_options; F32 with CUDA only */
     int64_t whole_points; /* a level of at most so many points is brought to all processes; 0:
                              the library decides by its points and those of the finest */
 } gsw_distributed_multigrid_options;
@@ -279,7 +280,8 @@ typedef struct gsw_distributed_multigrid_info {
 
 /* Creates a hierarchy. `options` may be NULL. The matrix must outlive the hierarchy. On failure
  * *multigrid is NULL.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (another smoother; a stencil that reaches farther than 2),
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (another smoother; a stencil that reaches farther than 2;
+ * fp32 on CPUs, or where its range does not suffice),
  * OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT (a diagonal that is zero or not finite), COMMUNICATION,
  * TIMEOUT. */
 GSW_API

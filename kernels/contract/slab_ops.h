@@ -73,9 +73,10 @@ typedef struct gsw_slab_rest {
     int64_t planes; /* of the slabs that are swept at once, the first of which begins with this
                        one; no coupling reaches beyond the next plane. 0: one sweep crosses all */
     int64_t below, above;
-    const double *b; /* of the slab; NULL: zeros */
-    const double *x;
-    double *y; /* of the slab */
+    gsw_dtype type; /* of the vectors; fp32 ones need a matrix of fp32 */
+    const void *b;  /* of the slab; NULL: zeros */
+    const void *x;
+    void *y; /* of the slab */
 } gsw_slab_rest;
 
 typedef struct gsw_slab_ops {

@@ -268,24 +268,25 @@ cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down
                          static_cast<Value *>(y));
 }
 
-template <typename Coefficient>
+template <typename Value, typename Coefficient>
 cudaError_t launch_slab_rest(const gsw_cuda *cuda, const gsw_slab_rest *job) {
     const int down = job->part == GSW_PART_AFTER_DOWN;
     if (job->part == GSW_PART_ALL)
-        return launch_terms<double>(cuda,
-                                    gather_terms<Coefficient>(job->matrix, job->below, job->above),
-                                    true, job->b, job->x, job->y);
+        return launch_terms<Value>(cuda,
+                                   gather_terms<Coefficient>(job->matrix, job->below, job->above),
+                                   true, job->b, job->x, job->y);
     if (job->planes == 0) {
         const part_of_matrix ahead(job->matrix, down ? -1 : 1, false);
-        return launch_terms<double>(
-            cuda, gather_terms<Coefficient>(&ahead.matrix, job->below, job->above), true, job->b,
-            job->x, job->y);
+        return launch_terms<Value>(cuda,
+                                   gather_terms<Coefficient>(&ahead.matrix, job->below, job->above),
+                                   true, job->b, job->x, job->y);
     }
     const near_terms<Coefficient> terms =
         rest_terms<Coefficient>(job->matrix, down, job->planes, job->below, job->above);
-    return launch_kernel(cuda, near_rows<double, Coefficient, true, BATCH, true>,
-                         blocks_for(terms.points, POINTS), POINTS, 0, terms, job->b, job->x,
-                         job->y);
+    return launch_kernel(cuda, near_rows<Value, Coefficient, true, BATCH, true>,
+                         blocks_for(terms.points, POINTS), POINTS, 0, terms,
+                         static_cast<const Value *>(job->b), static_cast<const Value *>(job->x),
+                         static_cast<Value *>(job->y));
 }
 
 /* Whether one kernel can compute all of it; *error is that of its launch. */
@@ -377,11 +378,11 @@ gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job) {
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "sweeps of separate slabs take at most %lld points of a process",
                         (long long)NEAR_POINTS);
-    return gsw_cuda_check(context,
-                          job->matrix->array.value_type == GSW_F32
-                              ? launch_slab_rest<float>(cuda, job)
-                              : launch_slab_rest<double>(cuda, job),
-                          "what a sweep leaves of a matrix");
+    const auto launch = job->type == GSW_F32 ? launch_slab_rest<float, float>
+                        : job->matrix->array.value_type == GSW_F32
+                            ? launch_slab_rest<double, float>
+                            : launch_slab_rest<double, double>;
+    return gsw_cuda_check(context, launch(cuda, job), "what a sweep leaves of a matrix");
 }
 
 gsw_status gsw_cuda_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,

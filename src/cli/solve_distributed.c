@@ -297,7 +297,11 @@ static int write_result(const cli_options *options, const box_job *job, const ch
                          .result = &job->result,
                          .method = gsw_method_name(job->method),
                          .precond = cli_precond_name(job->kind),
-                         .factor_dtype = some ? "f64" : NULL,
+                         .factor_dtype = !some ? NULL
+                                         : job->precond.multigrid != NULL &&
+                                                 cli_mg_precision(options) == (int)GSW_F32
+                                             ? "f32"
+                                             : "f64",
                          .setup_ms = job->setup_ms,
                          .factor_ms = job->factor_ms,
                          .upload_ms = NAN,

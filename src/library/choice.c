@@ -218,7 +218,8 @@ static gsw_status survey_matrix(gsw_context *context, const gsw_matrix *matrix,
                                 gsw_survey *survey) {
     gsw_probe_matrix taken;
     GSW_TRY(gsw_probe_take(context, matrix, &taken));
-    const gsw_status status = context->ops->multigrid->survey(context, &taken.view, NULL, 1, survey);
+    const gsw_status status =
+        context->ops->multigrid->survey(context, &taken.view, NULL, 1, survey);
     gsw_probe_release(context, &taken);
     return status;
 }

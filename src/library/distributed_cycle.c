@@ -10,23 +10,29 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_multigrid.h"
+#include "multigrid_internal.h"
 
 #define JACOBI_DAMPING (2.0 / 3)
 
 typedef gsw_distributed_multigrid hierarchy;
 typedef gsw_distributed_level level;
 
-/* y = a x + b y on a level. */
-static gsw_status combine(const level *l, double a, const double *x, double b, double *y) {
+gsw_dtype gsw_distributed_cycle_type(const hierarchy *mg) {
+    return mg->levels > 1 ? mg->options.cycle_type : GSW_F64;
+}
+
+/* y = a x + b y on a level with a transfer. */
+static gsw_status combine(const level *l, double a, const void *x, double b, void *y) {
     gsw_context *context = l->partition->context;
-    return context->ops->multigrid->combine(context, GSW_F64, l->points, a, x, b, y);
+    return context->ops->multigrid->combine(context, l->transfer.type, l->points, a, x, b, y);
 }
 
 /* Devices: l->residual = b - the part times l->x; zeros where b is NULL. */
-static gsw_status find_rest(level *l, gsw_slab_part part, const double *b) {
+static gsw_status find_rest(level *l, gsw_slab_part part, const void *b) {
     gsw_context *context = l->partition->context;
     const gsw_frame *f = &l->transfer.fine.frame;
-    const gsw_slab_rest job = {.matrix = &l->matrix->local,
+    const gsw_slab_rest job = {.matrix = &l->product,
+                               .type = l->transfer.type,
                                .part = part,
                                .planes = l->planes,
                                .below = f->low[2],
@@ -43,7 +49,7 @@ static int on_device(const level *l) {
     return l->partition->context->ops->slab != NULL;
 }
 
-static gsw_status find_residual(level *l, const double *b, const double *x) {
+static gsw_status find_residual(level *l, const void *b, const void *x) {
     if (on_device(l))
         return find_rest(l, GSW_PART_ALL, b);
     GSW_TRY(gsw_operator_apply(l->partition->context, gsw_distributed_matrix_operator(l->matrix), x,
@@ -53,10 +59,9 @@ static gsw_status find_residual(level *l, const double *b, const double *x) {
 
 /* Smoothing steps, the last of which writes its result to `out`; `zero`: x counts as 0 before the
  * first one. On devices x is l->x. */
-static gsw_status smooth(const hierarchy *mg, level *l, int down, int zero, const double *b,
-                         double *x, double *out) {
-    gsw_context *context = l->partition->context;
-    gsw_preconditioner *M = gsw_distributed_factor_preconditioner(down ? l->after : l->before);
+static gsw_status smooth(const hierarchy *mg, level *l, int down, int zero, const void *b, void *x,
+                         void *out) {
+    gsw_distributed_factor *M = down ? l->after : l->before;
     const double weight = mg->options.smoother == GSW_SMOOTHER_JACOBI ? JACOBI_DAMPING : 1;
     const int steps = down ? mg->options.post_sweeps : mg->options.pre_sweeps;
     for (int step = 0; step < steps; step++) {
@@ -64,22 +69,21 @@ static gsw_status smooth(const hierarchy *mg, level *l, int down, int zero, cons
         if (l->takes_rest) {
             if (!first)
                 GSW_TRY(find_rest(l, down ? GSW_PART_AFTER_DOWN : GSW_PART_AFTER_UP, b));
-            GSW_TRY(gsw_preconditioner_apply(context, M, first ? b : l->residual, last ? out : x));
+            GSW_TRY(gsw_distributed_factor_solve(M, first ? b : l->residual, last ? out : x));
             continue;
         }
         if (!first)
             GSW_TRY(find_residual(l, b, x));
-        GSW_TRY(gsw_preconditioner_apply(context, M, first ? b : l->residual, l->step));
+        GSW_TRY(gsw_distributed_factor_solve(M, first ? b : l->residual, l->step));
         GSW_TRY(combine(l, weight, l->step, first ? 0 : 1, x));
         if (last && out != x)
-            GSW_TRY(context->ops->copy(context, l->points, x, out));
+            GSW_TRY(combine(l, 1, x, 0, out));
     }
     return GSW_SUCCESS;
 }
 
 /* Smooths from zero, and restricts the residual. After one Gauss-Seidel sweep it is -N x. */
-static gsw_status descend(const hierarchy *mg, level *l, const double *b, double *x,
-                          double *coarse) {
+static gsw_status descend(const hierarchy *mg, level *l, const void *b, void *x, void *coarse) {
     GSW_TRY(smooth(mg, l, 0, 1, b, x, x));
     if (l->takes_rest && mg->options.pre_sweeps == 1)
         GSW_TRY(find_rest(l, GSW_PART_AFTER_UP, NULL));
@@ -90,15 +94,23 @@ static gsw_status descend(const hierarchy *mg, level *l, const double *b, double
 
 /* The last level: all processes get b, and each keeps its box of the result. On devices both are
  * already part of the whole vectors. */
-static gsw_status solve_whole(hierarchy *mg, const double *b, double *x) {
+static gsw_status solve_whole(hierarchy *mg, const void *b, void *x) {
+    gsw_context *context = mg->partition->context;
     const int64_t *e = mg->whole.frame.e;
-    double *all_b = mg->all, *all_x = mg->all + e[0] * e[1] * e[2];
+    void *all_b = mg->all,
+         *all_x = (char *)mg->all + (size_t)(e[0] * e[1] * e[2]) * mg->whole.value;
     GSW_TRY(gsw_ghosts_update(&mg->whole, b, all_b));
-    GSW_TRY(gsw_multigrid_apply(mg->partition->context, mg->rest, all_b, all_x));
+    if (gsw_distributed_cycle_type(mg) == GSW_F64) {
+        GSW_TRY(gsw_multigrid_apply(context, mg->rest, all_b, all_x));
+    } else {
+        mg->rest->level[0]->b = all_b;
+        mg->rest->level[0]->x = all_x;
+        GSW_TRY(gsw_multigrid_cycle(mg->rest));
+    }
     return gsw_ghosts_take_own(&mg->whole, all_x, x);
 }
 
-gsw_status gsw_distributed_cycle(hierarchy *mg, const double *b, double *x) {
+gsw_status gsw_distributed_cycle(hierarchy *mg, const void *b, void *x) {
     const int last = mg->levels - 1;
     for (int number = 0; number < last; number++) {
         level *l = &mg->level[number];
@@ -108,7 +120,7 @@ gsw_status gsw_distributed_cycle(hierarchy *mg, const double *b, double *x) {
     GSW_TRY(solve_whole(mg, last == 0 ? b : mg->level[last].b, last == 0 ? x : mg->level[last].x));
     for (int number = last - 1; number >= 0; number--) {
         level *l = &mg->level[number];
-        double *out = number == 0 ? x : l->x, *own = on_device(l) ? l->x : out;
+        void *out = number == 0 ? x : l->x, *own = on_device(l) ? l->x : out;
         const int known = on_device(l) && number == last - 1;
         GSW_TRY(gsw_distributed_prolong_add(&l->transfer, l[1].x, known, own));
         GSW_TRY(smooth(mg, l, 1, 0, number == 0 ? b : l->b, own, out));

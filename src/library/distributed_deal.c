@@ -26,11 +26,11 @@ static const gsw_slab_ops *ops_of(const gsw_dealt *d) {
 /* ---- Opening ----------------------------------------------------------------------------------
  */
 
-/* Whether all processes deal. */
+/* Whether all processes deal; vectors of fp32 are not dealt. */
 static gsw_status decide(const gsw_distributed_factor *f, int *deals) {
     gsw_partition *p = f->partition;
-    int32_t answer =
-        p->transport.processes <= GSW_DEAL_MAX && p->context->ops->slab->deals(f->packed);
+    int32_t answer = p->transport.processes <= GSW_DEAL_MAX && f->type == GSW_F64 &&
+                     p->context->ops->slab->deals(f->packed);
     GSW_TRY(gsw_partition_gather(p, &answer, sizeof answer));
     *deals = 1;
     for (int i = 0; i < p->transport.processes; i++) {

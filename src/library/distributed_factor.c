@@ -385,9 +385,10 @@ static uint64_t mark_of(const gsw_distributed_factor_options *o) {
     return gsw_mark_real(gsw_mark_real(mark, o->omega), o->pivot_shift);
 }
 
-gsw_status gsw_distributed_factor_create_slabs(gsw_distributed_matrix *matrix,
-                                               const gsw_distributed_factor_options *options,
-                                               int64_t planes, gsw_distributed_factor **factor) {
+gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
+                                            const gsw_distributed_factor_options *options,
+                                            int64_t planes, gsw_dtype type,
+                                            gsw_distributed_factor **factor) {
     gsw_distributed_factor *f;
     if (!matrix || !factor)
         return GSW_ERROR_INVALID_ARGUMENT;
@@ -400,6 +401,7 @@ gsw_status gsw_distributed_factor_create_slabs(gsw_distributed_matrix *matrix,
     f->partition = p;
     f->matrix = matrix;
     f->planes = planes;
+    f->type = type;
     status = check_options(f, options);
     status = gsw_partition_agree_on(p, status, "options", mark_of(&f->options));
     if (status == GSW_SUCCESS && !is_local(f))
@@ -416,7 +418,7 @@ gsw_status gsw_distributed_factor_create_slabs(gsw_distributed_matrix *matrix,
 gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
                                          const gsw_distributed_factor_options *options,
                                          gsw_distributed_factor **factor) {
-    return gsw_distributed_factor_create_slabs(matrix, options, 0, factor);
+    return gsw_distributed_factor_create_as(matrix, options, 0, GSW_F64, factor);
 }
 
 gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *factor) {
@@ -428,6 +430,14 @@ gsw_status gsw_distributed_factor_refactor(gsw_distributed_factor *factor) {
     if (factor->local && !factor->usable)
         factor->local->usable = 0; /* in all processes alike */
     return status;
+}
+
+gsw_status gsw_distributed_factor_solve(gsw_distributed_factor *f, const void *b, void *x) {
+    gsw_context *context = f->partition->context;
+    if (f->local && f->options.overlap == 0)
+        return gsw_factor_solve(context, f->local, 1, b, 0, x, 0);
+    return context->ops->slab ? gsw_slabs_solve(f, b, x)
+                              : gsw_preconditioner_apply(context, f->preconditioner, b, x);
 }
 
 gsw_preconditioner *gsw_distributed_factor_preconditioner(gsw_distributed_factor *factor) {

@@ -39,6 +39,7 @@ struct gsw_distributed_factor {
     gsw_preconditioner *preconditioner;
     gsw_factor *local;  /* LOCAL, and JACOBI */
     int64_t planes;     /* LOCAL, LOWER and UPPER: of the slabs that `local` is asked for; or 0 */
+    gsw_dtype type;     /* of factor and vectors; F32 on devices only, without `preconditioner` */
     gsw_ghosts overlap; /* LOCAL with an overlap: the frame that it factorises, */
     double *framed;     /* and a vector of it */
 
@@ -66,10 +67,14 @@ struct gsw_distributed_factor {
     int ordered; /* with one sweep: neighbours exchange ghosts between two applications */
 };
 
-/* gsw_distributed_factor_create() with `planes` as above. */
-gsw_status gsw_distributed_factor_create_slabs(gsw_distributed_matrix *matrix,
-                                               const gsw_distributed_factor_options *options,
-                                               int64_t planes, gsw_distributed_factor **factor);
+/* gsw_distributed_factor_create() with `planes` and `type` as above. */
+gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
+                                            const gsw_distributed_factor_options *options,
+                                            int64_t planes, gsw_dtype type,
+                                            gsw_distributed_factor **factor);
+
+/* x = M^-1 b for vectors of the factor's type; b is not x. */
+gsw_status gsw_distributed_factor_solve(gsw_distributed_factor *f, const void *b, void *x);
 
 /* Whether there is a sweep upwards, or downwards: LOWER and UPPER have one sweep. */
 int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);
@@ -119,6 +124,7 @@ void gsw_bands_close(gsw_distributed_factor *f);
  */
 gsw_status gsw_slabs_open(gsw_distributed_factor *f);
 gsw_status gsw_slabs_fill(gsw_distributed_factor *f);
+gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x);
 void gsw_slabs_close(gsw_distributed_factor *f);
 
 /* Deals the factor of a slab out, where that pays. *dealt is NULL if it does not, and, with a

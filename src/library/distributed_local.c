@@ -20,6 +20,8 @@ static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matri
     gsw_context *context = f->partition->context;
     const gsw_factor_options options = {.size = sizeof options,
                                         .kind = f->options.kind,
+                                        .factor_type = f->type,
+                                        .vector_type = f->type,
                                         .omega = f->options.omega,
                                         .pivot_shift = f->options.pivot_shift};
     gsw_factor_info info = {.size = sizeof info};
@@ -61,7 +63,9 @@ gsw_status gsw_local_fill(gsw_distributed_factor *f) {
     if (f->local)
         return gsw_factor_refactor(context, f->local, &f->matrix->local, NULL);
     GSW_TRY(open_factor(f, &f->matrix->local));
-    return gsw_preconditioner_from_factor(context, f->local, &f->preconditioner);
+    return f->type == GSW_F64
+               ? gsw_preconditioner_from_factor(context, f->local, &f->preconditioner)
+               : GSW_SUCCESS;
 }
 
 void gsw_local_close(gsw_distributed_factor *f) {

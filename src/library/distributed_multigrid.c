@@ -12,6 +12,7 @@
 #include "distributed_multigrid.h"
 #include "multigrid_internal.h"
 #include "options.h"
+#include "preconditioner.h"
 #include "reserve.h"
 #include "stencil_facts.h"
 
@@ -26,26 +27,94 @@ enum { SWEEPS_LIMIT = 1000 };
 
 typedef gsw_distributed_level level;
 
+/* ---- As a preconditioner ----------------------------------------------------------------------
+ */
+
+/* Brings own values that the backend has narrowed by its own factor to one factor for all
+ * processes: that of the largest entry. Processes whose b is 0 do not count. */
+static gsw_status share_scale(gsw_distributed_multigrid *mg, const double *b, float *narrowed) {
+    gsw_partition *p = mg->partition;
+    gsw_context *context = p->context;
+    const int64_t points = mg->level[0].points;
+    double own[2], common = 0;
+    GSW_TRY(context->ops->download(context, &own[0], mg->scale, sizeof own[0]));
+    GSW_TRY(context->ops->dot(context, points, b, b, &own[1]));
+    GSW_TRY(gsw_partition_gather(p, own, sizeof own));
+    for (int i = 0; i < p->transport.processes; i++) {
+        double other[2];
+        memcpy(other, p->answers + (size_t)i * sizeof other, sizeof other);
+        if (other[1] != 0 && other[0] > common)
+            common = other[0];
+    }
+    if (common == 0 || common == own[0])
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->upload(context, mg->scale, &common, sizeof common));
+    return context->ops->multigrid->combine(context, GSW_F32, points, own[0] / common, narrowed, 0,
+                                            narrowed);
+}
+
 static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
     gsw_distributed_multigrid *mg = user;
+    const gsw_multigrid_ops *ops = context->ops->multigrid;
+    level *finest = &mg->level[0];
     GSW_TRY(gsw_partition_usable(mg->partition));
+    if (gsw_distributed_cycle_type(mg) == GSW_F64)
+        return gsw_distributed_cycle(mg, b, x);
+    GSW_TRY(ops->narrow(context, finest->points, b, finest->b, mg->scale));
+    GSW_TRY(share_scale(mg, b, finest->b));
+    GSW_TRY(gsw_distributed_cycle(mg, finest->b, finest->x));
+    return ops->widen(context, finest->points, finest->x, mg->scale, x);
+}
+
+static int own_vectors(void *user, float **b, float **x) {
+    const gsw_distributed_multigrid *mg = user;
+    *b = mg->level[0].b;
+    *x = mg->level[0].x;
+    return gsw_distributed_cycle_type(mg) == GSW_F32;
+}
+
+static gsw_status apply_narrow(void *user, gsw_context *context) {
+    gsw_distributed_multigrid *mg = user;
+    (void)context;
+    GSW_TRY(gsw_partition_usable(mg->partition));
+    return gsw_distributed_cycle(mg, mg->level[0].b, mg->level[0].x);
+}
+
+static gsw_status check_values(const void *user, gsw_context *context) {
+    const gsw_distributed_multigrid *mg = user;
     GSW_REQUIRE(context, mg->usable, "multigrid holds no values: its last refactor failed");
-    return gsw_distributed_cycle(mg, b, x);
+    return GSW_SUCCESS;
+}
+
+static const char *name_of(const void *user) {
+    (void)user;
+    return "mg";
+}
+
+static gsw_status open_preconditioner(gsw_distributed_multigrid *mg) {
+    static const gsw_preconditioner_ops ops = {.apply = apply,
+                                               .narrow = own_vectors,
+                                               .apply_narrow = apply_narrow,
+                                               .name = name_of,
+                                               .check = check_values};
+    return gsw_preconditioner_make(mg->partition->context, mg->level[0].points, &ops, mg,
+                                   &mg->preconditioner);
 }
 
 /* ---- Set-up -----------------------------------------------------------------------------------
  */
 
-static gsw_status refuse_row(const gsw_distributed_multigrid *mg, int number,
-                             const gsw_survey *survey) {
+static gsw_status refuse_numbers(const gsw_distributed_multigrid *mg, int number,
+                                 const gsw_survey *survey) {
     gsw_context *context = mg->partition->context;
     const gsw_grid *grid = &mg->level[number].partition->grid;
     char row[GSW_ROW_TEXT];
-    if (survey->bad_row < 0)
-        return GSW_SUCCESS;
-    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                    "multigrid: on level %d the diagonal of row %s is zero or not finite", number,
-                    gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
+    if (survey->bad_row >= 0)
+        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                        "multigrid: on level %d the diagonal of row %s is zero or not finite",
+                        number,
+                        gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
+    return gsw_multigrid_check_range(context, mg->options.cycle_type, number, survey);
 }
 
 /* Whether all processes take a level whole: its share of the work is small. */
@@ -56,6 +125,10 @@ static int is_small(const gsw_distributed_multigrid *mg, int number) {
     const int device = p->context->ops->slab != NULL;
     const double points = (double)g->nx * (double)g->ny * (double)g->nz;
     const double all = (double)finest->nx * (double)finest->ny * (double)finest->nz;
+    /* fp32: what all processes take whole is larger than a level that is solved directly. */
+    if (number > 0 && mg->options.cycle_type == GSW_F32 &&
+        points <= 8.0 * (double)p->context->ops->multigrid->coarsest_points)
+        return 1;
     if (mg->options.whole_points > 0)
         return points <= (double)mg->options.whole_points;
     return points <= (device ? LEAST_ON_DEVICES : LEAST) ||
@@ -83,8 +156,9 @@ static gsw_status open_factor(const gsw_distributed_multigrid *mg, int number, g
                                                                     : mg->options.scope};
     const int sliced = coarse && mg->sliced && kind != GSW_SSOR && kind != GSW_JACOBI &&
                        !gsw_stencil_beyond(&matrix->local.stencil, 1);
-    return gsw_distributed_factor_create_slabs(mg->level[number].matrix, &options,
-                                               sliced ? context->ops->multigrid->slab : 0, factor);
+    return gsw_distributed_factor_create_as(mg->level[number].matrix, &options,
+                                            sliced ? context->ops->multigrid->slab : 0,
+                                            mg->options.cycle_type, factor);
 }
 
 /* The planes of slabs that Gauss-Seidel on a device sweeps at once. */
@@ -120,18 +194,18 @@ static gsw_status open_vectors(gsw_distributed_multigrid *mg, int number) {
     level *l = &mg->level[number];
     gsw_context *context = l->partition->context;
     const gsw_grid *g = &l->partition->grid;
-    const int64_t margin = context->ops->slab ? GSW_MARGIN * g->nx * g->ny : 0;
-    double **const vector[] = {&l->x, &l->residual, &l->b, &l->step};
-    const int wanted[] = {1, 1, number > 0, !l->takes_rest};
-    int64_t values = 0;
-    for (int i = 0; i < 4; i++)
-        values += wanted[i] ? l->points + 2 * margin : 0;
-    GSW_TRY(context->ops->reserve(context, (size_t)values * sizeof(double), &l->block));
-    GSW_TRY(context->ops->set(context, l->block, 0, (size_t)values * sizeof(double)));
-    double *next = (double *)l->block + margin;
+    const size_t size = gsw_dtype_size(l->transfer.type);
+    const size_t margin = context->ops->slab ? (size_t)(GSW_MARGIN * g->nx * g->ny) * size : 0;
+    const size_t pitch = (size_t)l->points * size + 2 * margin;
+    void **const vector[] = {&l->x, &l->residual, &l->b, &l->step};
+    const int wanted[] = {1, 1, number > 0 || l->transfer.type == GSW_F32, !l->takes_rest};
+    const size_t count = (size_t)(wanted[0] + wanted[1] + wanted[2] + wanted[3]);
+    GSW_TRY(context->ops->reserve(context, count * pitch, &l->block));
+    GSW_TRY(context->ops->set(context, l->block, 0, count * pitch));
+    char *next = (char *)l->block + margin;
     for (int i = 0; i < 4; i++) {
         *vector[i] = wanted[i] ? next : NULL;
-        next += wanted[i] ? l->points + 2 * margin : 0;
+        next += wanted[i] ? pitch : 0;
     }
     return GSW_SUCCESS;
 }
@@ -141,13 +215,39 @@ static gsw_status open_last_vectors(gsw_distributed_multigrid *mg, int64_t point
     level *l = &mg->level[mg->levels - 1];
     gsw_context *context = l->partition->context;
     const gsw_frame *f = &mg->whole.frame;
-    const int64_t first = f->e[0] * f->e[1] * f->low[2];
-    GSW_TRY(gsw_reserve_vector(context, 2 * points, &mg->all));
+    const size_t size = gsw_dtype_size(gsw_distributed_cycle_type(mg));
+    const size_t first = (size_t)(f->e[0] * f->e[1] * f->low[2]) * size;
+    double *memory;
+    GSW_TRY(gsw_reserve_vector(context, 2 * points + 1, &memory));
+    mg->all = memory;
+    mg->scale = memory + 2 * points;
+    mg->whole.value = size;
     if (!context->ops->slab)
         return open_vectors(mg, mg->levels - 1);
-    l->b = mg->all + first;
-    l->x = mg->all + points + first;
+    l->b = (char *)mg->all + first;
+    l->x = (char *)mg->all + (size_t)points * size + first;
     return GSW_SUCCESS;
+}
+
+/* The rows that a cycle on devices multiplies with. */
+static gsw_status open_product(gsw_distributed_multigrid *mg, int number,
+                               const gsw_distributed_rows *rows) {
+    level *l = &mg->level[number];
+    gsw_context *context = mg->partition->context;
+    const gsw_frame *f = &rows->ghosts.frame;
+    const int32_t count = l->matrix->local.stencil.count;
+    void *arrays[GSW_STENCIL_MAX];
+    l->product = l->matrix->local;
+    if (mg->options.cycle_type == GSW_F64)
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->reserve(context, (size_t)rows->points * (size_t)count * sizeof(float),
+                                  &l->cycle));
+    for (int32_t e = 0; e < count; e++) {
+        arrays[e] = (float *)l->cycle + e * rows->points;
+        l->values[e] = (float *)arrays[e] + f->e[0] * f->e[1] * f->low[2];
+    }
+    l->product.array = (gsw_stencil_array){.values = l->values, .value_type = GSW_F32};
+    return context->ops->multigrid->copy_arrays(context, &rows->matrix, GSW_F32, arrays);
 }
 
 /* Fetches the next level's rows and surveys them. */
@@ -164,7 +264,7 @@ static gsw_status survey_coarse(gsw_distributed_multigrid *mg, int number,
         GSW_TRY(gsw_distributed_rows_fetch(rows, stencil->center));
         GSW_TRY(gsw_distributed_survey(rows, 0, &l->survey));
     }
-    return refuse_row(mg, number, &l->survey);
+    return refuse_numbers(mg, number, &l->survey);
 }
 
 /* Opens the level after `number`, and exchanges the rows of that level for its own. */
@@ -175,9 +275,11 @@ static gsw_status open_next(gsw_distributed_multigrid *mg, int number, int axes,
     gsw_distributed_product product;
     mg->levels++;
     *next = (level){.partition = coarse, .points = gsw_box_points(&coarse->own)};
-    gsw_status status =
-        gsw_distributed_transfer_open(rows, coarse, axes, mg->symmetric, l->survey.isolated,
-                                      &l->transfer, &product, &next->matrix);
+    gsw_status status = gsw_partition_agree(l->partition, open_product(mg, number, rows));
+    GSW_TRY(status);
+    status = gsw_distributed_transfer_open(rows, coarse, axes, mg->symmetric, l->survey.isolated,
+                                           mg->options.cycle_type, &l->transfer, &product,
+                                           &next->matrix);
     if (status == GSW_SUCCESS)
         status = survey_coarse(mg, number + 1, rows, &product, next_rows);
     gsw_distributed_product_close(&product);
@@ -194,7 +296,8 @@ static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows 
                                                sliced ? GSW_SMOOTHER_AUTO : mg->options.smoother,
                                            .pre_sweeps = mg->options.pre_sweeps,
                                            .post_sweeps = mg->options.post_sweeps,
-                                           .theta = mg->options.theta};
+                                           .theta = mg->options.theta,
+                                           .cycle_type = mg->options.cycle_type};
     mg->whole = rows->ghosts; /* to be closed with the hierarchy */
     rows->ghosts = (gsw_ghosts){.partition = NULL};
     GSW_TRY(open_last_vectors(mg, rows->points));
@@ -226,7 +329,7 @@ static gsw_status survey_finest(gsw_distributed_multigrid *mg, gsw_distributed_r
     GSW_TRY(gsw_distributed_rows_open(
         l->matrix, gsw_distributed_rows_width(&l->matrix->local.stencil), 1, rows));
     GSW_TRY(gsw_distributed_survey(rows, 1, &l->survey));
-    GSW_TRY(refuse_row(mg, 0, &l->survey));
+    GSW_TRY(refuse_numbers(mg, 0, &l->survey));
     mg->symmetric = l->survey.symmetric;
     if (mg->options.smoother == GSW_SMOOTHER_AUTO)
         mg->options.smoother = mg->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
@@ -271,6 +374,7 @@ static void clear(gsw_distributed_multigrid *mg) {
             gsw_distributed_factor_destroy(l->after);
         gsw_distributed_factor_destroy(l->before);
         release(mg, l->block);
+        release(mg, l->cycle);
         if (number > 0) {
             gsw_distributed_matrix_destroy(l->matrix);
             gsw_partition_destroy(l->partition);
@@ -294,6 +398,13 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
                 "options->post_sweeps %d is not in 0..%d", o->post_sweeps, SWEEPS_LIMIT);
     GSW_REQUIRE(context, o->theta >= 0 && o->theta <= 1, "options->theta %g is not in (0, 1]",
                 o->theta);
+    GSW_REQUIRE(context, (unsigned)o->cycle_type <= GSW_F32, "options->cycle_type %d is unknown",
+                (int)o->cycle_type);
+    if (o->cycle_type == GSW_F32 && !context->ops->slab)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "options->cycle_type is f32; on several processes of the backend %s it is "
+                        "f64",
+                        gsw_backend_name(context->backend));
     GSW_REQUIRE(context, o->whole_points >= 0, "options->whole_points %lld is negative",
                 (long long)o->whole_points);
     if (o->smoother != GSW_SMOOTHER_AUTO && o->smoother != GSW_SMOOTHER_GS &&
@@ -313,11 +424,11 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
 }
 
 static uint64_t mark_of(const gsw_distributed_multigrid_options *o) {
-    return gsw_mark_real(
-        gsw_mark(0,
-                 (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps, o->whole_points},
-                 5),
-        o->theta);
+    return gsw_mark_real(gsw_mark(0,
+                                  (int64_t[]){o->scope, o->smoother, o->pre_sweeps, o->post_sweeps,
+                                              o->whole_points, o->cycle_type},
+                                  6),
+                         o->theta);
 }
 
 gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
@@ -337,8 +448,7 @@ gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
     mg->level[0] = (level){.partition = p, .matrix = matrix, .points = matrix->points};
     status = check_options(mg, &matrix->local.stencil, options);
     if (status == GSW_SUCCESS)
-        status = gsw_preconditioner_from_callback(p->context, matrix->points, apply, mg,
-                                                  &mg->preconditioner);
+        status = open_preconditioner(mg);
     status = gsw_partition_agree_on(p, status, "options", mark_of(&mg->options));
     if (status == GSW_SUCCESS)
         status = build(mg);

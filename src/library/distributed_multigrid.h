@@ -15,8 +15,11 @@ typedef struct gsw_distributed_level {
     gsw_survey survey;
     gsw_distributed_factor *before, *after; /* of the smoother; the same where it has one */
     gsw_distributed_transfer transfer;
-    void *block;                     /* of the vectors; level 0 has no b of its own */
-    double *b, *x, *residual, *step; /* `step`: of smoothers that need one */
+    gsw_matrix product; /* devices: the rows of the box, of the cycle's type */
+    const void *values[GSW_STENCIL_MAX];
+    void *cycle;                   /* memory of these arrays, where they are not the matrix's */
+    void *block;                   /* of the vectors, which have the cycle's type */
+    void *b, *x, *residual, *step; /* level 0 has a b for fp32 only; some smoothers need a step */
     int takes_rest; /* sweeps take b - N x (multigrid_ops.h) in place of a residual */
     int64_t planes; /* then: of slabs, as gsw_slab_rest has them */
 } gsw_distributed_level;
@@ -31,10 +34,14 @@ struct gsw_distributed_multigrid {
     gsw_distributed_level level[GSW_DISTRIBUTED_LEVELS_MAX];
     gsw_multigrid *rest; /* from the last of these levels on */
     gsw_ghosts whole;    /* of that level */
-    double *all;         /* its vectors b and x */
+    void *all;           /* its vectors b and x */
+    double *scale;       /* fp32: see gsw_multigrid_ops.narrow */
 };
 
-/* One cycle from zero. */
-gsw_status gsw_distributed_cycle(gsw_distributed_multigrid *multigrid, const double *b, double *x);
+/* The type of the vectors of several processes. One level alone has the user's fp64 vectors. */
+gsw_dtype gsw_distributed_cycle_type(const gsw_distributed_multigrid *multigrid);
+
+/* One cycle from zero for vectors of that type. */
+gsw_status gsw_distributed_cycle(gsw_distributed_multigrid *multigrid, const void *b, void *x);
 
 #endif

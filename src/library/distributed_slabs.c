@@ -107,13 +107,18 @@ static gsw_status open_faces(gsw_distributed_factor *f) {
     return GSW_SUCCESS;
 }
 
-static gsw_status apply(void *user, gsw_context *context, const double *b, double *x);
+static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
+    (void)context;
+    return gsw_slabs_solve(user, b, x);
+}
 
 gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_matrix *local = &f->matrix->local;
     const gsw_factor_options options = {.size = sizeof options,
                                         .kind = f->options.kind,
+                                        .factor_type = f->type,
+                                        .vector_type = f->type,
                                         .omega = f->options.omega,
                                         .pivot_shift = f->options.pivot_shift};
     gsw_factor_info info = {.size = sizeof info};
@@ -132,8 +137,9 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
         GSW_TRY(gsw_partition_agree(p, open_faces(f)));
         GSW_TRY(gsw_dealt_open(f, &f->dealt));
     }
-    return gsw_preconditioner_from_callback(p->context, f->matrix->points, apply, f,
-                                            &f->preconditioner);
+    return f->type == GSW_F64 ? gsw_preconditioner_from_callback(p->context, f->matrix->points,
+                                                                 apply, f, &f->preconditioner)
+                              : GSW_SUCCESS;
 }
 
 void gsw_slabs_close(gsw_distributed_factor *f) {
@@ -210,7 +216,7 @@ gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
  */
 
 /* One sweep; where the neighbours have no windows, with messages before and after it. */
-static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, double *x) {
+static gsw_status sweep(gsw_distributed_factor *f, int down, const void *b, void *x) {
     gsw_partition *p = f->partition;
     gsw_context *context = p->context;
     const gsw_slab_sweep *s = &f->slab[down];
@@ -233,8 +239,8 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const double *b, do
     return gsw_partition_wait(p, after, &request);
 }
 
-static gsw_status apply(void *user, gsw_context *context, const double *b, double *x) {
-    gsw_distributed_factor *f = user;
+gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x) {
+    gsw_context *context = f->partition->context;
     const int up = gsw_distributed_sweeps(f, 0), down = gsw_distributed_sweeps(f, 1);
     GSW_TRY(gsw_partition_usable(f->partition));
     GSW_TRY(gsw_distributed_usable(f, context));

@@ -42,13 +42,14 @@ static int64_t points_of(const gsw_grid *g) {
     return g->nx * g->ny * g->nz;
 }
 
-/* Memory of the backend for `count` values; what overflows is refused. */
-static gsw_status reserve(gsw_context *context, size_t arrays, size_t count, void **memory) {
+/* Memory of the backend for arrays of `count` values; what overflows is refused. */
+static gsw_status reserve(gsw_context *context, size_t arrays, size_t count, gsw_dtype type,
+                          void **memory) {
     size_t values;
     *memory = NULL;
     if (!gsw_mul_size(arrays, count, &values) || values > SIZE_MAX / 2 / sizeof(double))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
-    return context->ops->reserve(context, values * sizeof(double), memory);
+    return context->ops->reserve(context, values * gsw_dtype_size(type), memory);
 }
 
 static void release(gsw_context *context, void *memory) {
@@ -58,16 +59,16 @@ static void release(gsw_context *context, void *memory) {
 
 /* Zeroed memory for arrays of weights, with margins of zeros that kernels may read. */
 static gsw_status alloc_weights(gsw_context *context, int32_t sets, const gsw_transfer *t,
-                                void **block, void *weights[2][GSW_WEIGHTS_MAX]) {
-    const size_t pitch = (size_t)points_of(&t->coarse) + GSW_WEIGHTS_PAD;
+                                gsw_dtype type, void **block, void *weights[2][GSW_WEIGHTS_MAX]) {
+    const size_t size = gsw_dtype_size(type);
+    const size_t pitch = ((size_t)points_of(&t->coarse) + GSW_WEIGHTS_PAD) * size;
     const size_t arrays = (size_t)(sets * t->weights) + 1; /* the last one is a margin */
-    GSW_TRY(reserve(context, arrays, pitch, block));
-    GSW_TRY(context->ops->set(context, *block, 0, arrays * pitch * sizeof(double)));
+    GSW_TRY(reserve(context, arrays, pitch / size, type, block));
+    GSW_TRY(context->ops->set(context, *block, 0, arrays * pitch));
     for (int32_t w = 0; w < t->weights; w++) {
-        weights[0][w] = (double *)*block + GSW_WEIGHTS_PAD + (size_t)w * pitch;
-        weights[1][w] = sets == 1
-                            ? weights[0][w]
-                            : (double *)*block + GSW_WEIGHTS_PAD + (size_t)(t->weights + w) * pitch;
+        char *first = (char *)*block + GSW_WEIGHTS_PAD * size + (size_t)w * pitch;
+        weights[0][w] = first;
+        weights[1][w] = sets == 1 ? first : first + (size_t)t->weights * pitch;
     }
     return GSW_SUCCESS;
 }
@@ -93,23 +94,24 @@ static gsw_status compute_product(const gsw_distributed_rows *rows, int axes, in
     if (ops->transfer_open)
         GSW_TRY(ops->transfer_open(context, t));
     product->points = points_of(&t->coarse);
-    GSW_TRY(alloc_weights(context, symmetric ? 1 : 2, t, &product->block, product->weights));
-    GSW_TRY(
-        reserve(context, (size_t)t->coarse_stencil.count, (size_t)product->points, &product->rows));
+    GSW_TRY(alloc_weights(context, symmetric ? 1 : 2, t, product->type, &product->block,
+                          product->weights));
+    GSW_TRY(reserve(context, (size_t)t->coarse_stencil.count, (size_t)product->points, GSW_F64,
+                    &product->rows));
     for (int32_t e = 0; e < t->coarse_stencil.count; e++) {
         product->coarse[e] = (double *)product->rows + e * product->points;
         own[e] =
             mirrors_itself(product) && e < t->coarse_stencil.center ? NULL : product->coarse[e];
     }
-    GSW_TRY(ops->interpolate(context, t, &rows->matrix, GSW_ROWS_OF_MATRIX, GSW_F64,
+    GSW_TRY(ops->interpolate(context, t, &rows->matrix, GSW_ROWS_OF_MATRIX, product->type,
                              product->weights[0], &degenerate));
     if (!symmetric)
         GSW_TRY(
             ops->interpolate(context, t, &rows->matrix,
                              isolated ? GSW_ROWS_OF_SYMMETRIC_PART_CUT : GSW_ROWS_OF_SYMMETRIC_PART,
-                             GSW_F64, product->weights[1], &degenerate));
-    return ops->triple(context, t, &rows->matrix, GSW_F64, product->weights[0], product->weights[1],
-                       own);
+                             product->type, product->weights[1], &degenerate));
+    return ops->triple(context, t, &rows->matrix, product->type, product->weights[0],
+                       product->weights[1], own);
 }
 
 /* Copies the own rows of one entry from the frame. Where there is a `shift`, they are those of
@@ -231,17 +233,18 @@ static gsw_status take_weights(const gsw_distributed_rows *rows, gsw_partition *
     for (int axis = 0; axis < 3; axis++)
         shift[axis] -= transfer->coarse.frame.low[axis];
     if (context->ops->slab) {
-        const int64_t first = wide->coarse.nx * wide->coarse.ny * shift[2];
+        const size_t first =
+            (size_t)(wide->coarse.nx * wide->coarse.ny * shift[2]) * gsw_dtype_size(product->type);
         for (int32_t w = 0; w < t->weights; w++) {
-            transfer->prolongation[w] = (double *)product->weights[0][w] + first;
-            transfer->restriction[w] = (double *)product->weights[1][w] + first;
+            transfer->prolongation[w] = (char *)product->weights[0][w] + first;
+            transfer->restriction[w] = (char *)product->weights[1][w] + first;
         }
         transfer->block = product->block;
         product->block = NULL;
         return GSW_SUCCESS;
     }
     void *weights[2][GSW_WEIGHTS_MAX];
-    GSW_TRY(alloc_weights(context, wide->symmetric ? 1 : 2, t, &transfer->block, weights));
+    GSW_TRY(alloc_weights(context, wide->symmetric ? 1 : 2, t, GSW_F64, &transfer->block, weights));
     memcpy(transfer->prolongation, weights[0], sizeof weights[0]);
     memcpy(transfer->restriction, weights[1], sizeof weights[1]);
     crop_weights(wide, product->weights[0], shift, t, transfer->prolongation);
@@ -263,22 +266,23 @@ static gsw_status open_cycle(const gsw_distributed_rows *rows, gsw_partition *co
         return GSW_SUCCESS;
     const size_t fine_points = (size_t)points_of(&transfer->tables.fine);
     const size_t points = fine_points + (size_t)points_of(&transfer->tables.coarse);
-    GSW_TRY(reserve(context, 1, points, &memory));
+    GSW_TRY(reserve(context, 1, points, GSW_F64, &memory));
     transfer->fine_frame = memory;
     transfer->coarse_frame = transfer->fine_frame + fine_points;
     return context->ops->set(context, memory, 0, points * sizeof(double));
 }
 
 gsw_status gsw_distributed_transfer_open(const gsw_distributed_rows *rows, gsw_partition *coarse,
-                                         int axes, int symmetric, int isolated,
+                                         int axes, int symmetric, int isolated, gsw_dtype type,
                                          gsw_distributed_transfer *transfer,
                                          gsw_distributed_product *product,
                                          gsw_distributed_matrix **matrix) {
     int64_t low[3];
-    *transfer = (gsw_distributed_transfer){.block = NULL};
-    *product = (gsw_distributed_product){.context = rows->of->partition->context};
+    *transfer = (gsw_distributed_transfer){.type = type};
+    *product = (gsw_distributed_product){.context = rows->of->partition->context, .type = type};
     *matrix = NULL;
     GSW_TRY(open_frames(rows, coarse, axes, transfer));
+    transfer->fine.value = transfer->coarse.value = gsw_dtype_size(type);
     gsw_status status = compute_product(rows, axes, symmetric, isolated, product);
     if (status == GSW_SUCCESS)
         status = open_cycle(rows, coarse, product, transfer);
@@ -316,35 +320,35 @@ void gsw_distributed_product_close(gsw_distributed_product *product) {
 /* ---- Transfers --------------------------------------------------------------------------------
  */
 
-double *gsw_distributed_frame(const gsw_ghosts *ghosts, double *own) {
+void *gsw_distributed_frame(const gsw_ghosts *ghosts, void *own) {
     const gsw_frame *f = &ghosts->frame;
-    return own - f->e[0] * f->e[1] * f->low[2];
+    return (char *)own - (size_t)(f->e[0] * f->e[1] * f->low[2]) * ghosts->value;
 }
 
 /* The frame that the own part of a vector is in, or the one that it is copied to. */
-static double *frame_for(const gsw_ghosts *ghosts, double *own, double *copy) {
+static void *frame_for(const gsw_ghosts *ghosts, void *own, double *copy) {
     return ghosts->partition->context->ops->slab ? gsw_distributed_frame(ghosts, own) : copy;
 }
 
-gsw_status gsw_distributed_restrict(gsw_distributed_transfer *t, double *fine, double *coarse) {
+gsw_status gsw_distributed_restrict(gsw_distributed_transfer *t, void *fine, void *coarse) {
     gsw_context *context = t->fine.partition->context;
-    double *from = frame_for(&t->fine, fine, t->fine_frame);
-    double *to = frame_for(&t->coarse, coarse, t->coarse_frame);
+    void *from = frame_for(&t->fine, fine, t->fine_frame);
+    void *to = frame_for(&t->coarse, coarse, t->coarse_frame);
     GSW_TRY(gsw_ghosts_update(&t->fine, fine, from));
-    GSW_TRY(context->ops->multigrid->restrict_vector(context, &t->tables, GSW_F64, t->restriction,
+    GSW_TRY(context->ops->multigrid->restrict_vector(context, &t->tables, t->type, t->restriction,
                                                      from, to));
     return gsw_ghosts_take_own(&t->coarse, to, coarse);
 }
 
-gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *t, double *coarse, int known,
-                                       double *fine) {
+gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *t, void *coarse, int known,
+                                       void *fine) {
     gsw_context *context = t->fine.partition->context;
-    double *from = frame_for(&t->coarse, coarse, t->coarse_frame);
-    double *to = frame_for(&t->fine, fine, t->fine_frame);
+    void *from = frame_for(&t->coarse, coarse, t->coarse_frame);
+    void *to = frame_for(&t->fine, fine, t->fine_frame);
     if (!known)
         GSW_TRY(gsw_ghosts_update(&t->coarse, coarse, from));
     GSW_TRY(gsw_ghosts_put_own(&t->fine, fine, to));
-    GSW_TRY(context->ops->multigrid->prolong_add(context, &t->tables, GSW_F64, t->prolongation,
+    GSW_TRY(context->ops->multigrid->prolong_add(context, &t->tables, t->type, t->prolongation,
                                                  from, to));
     return gsw_ghosts_take_own(&t->fine, to, fine);
 }

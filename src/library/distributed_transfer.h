@@ -17,11 +17,13 @@ typedef struct gsw_distributed_transfer {
     void *prolongation[GSW_WEIGHTS_MAX];
     void *restriction[GSW_WEIGHTS_MAX]; /* the same arrays where P = R^T */
     double *fine_frame, *coarse_frame;  /* vectors, where the own ones are in no frame */
+    gsw_dtype type;                     /* of weights and vectors; F64 where there are frames */
 } gsw_distributed_transfer;
 
 /* What is needed while a hierarchy is built. */
 typedef struct gsw_distributed_product {
     gsw_context *context;
+    gsw_dtype type;      /* of the weights */
     gsw_transfer tables; /* between the wide frames of the rows */
     void *block, *rows;  /* memory of the weights, and of the rows */
     void *weights[2][GSW_WEIGHTS_MAX];
@@ -32,10 +34,11 @@ typedef struct gsw_distributed_product {
 /* The width of rows for a stencil. */
 int64_t gsw_distributed_rows_width(const gsw_stencil *stencil);
 
-/* Opens the transfer to the coarse partition, and computes its weights and the coarse matrix.
- * `isolated` is the survey's. Collective. All three results can be closed on failure, too. */
+/* Opens the transfer to the coarse partition for vectors of that type, and computes its weights and
+ * the coarse matrix, which is fp64. `isolated` is the survey's. Collective. All three results can
+ * be closed on failure, too. */
 gsw_status gsw_distributed_transfer_open(const gsw_distributed_rows *rows, gsw_partition *coarse,
-                                         int axes, int symmetric, int isolated,
+                                         int axes, int symmetric, int isolated, gsw_dtype type,
                                          gsw_distributed_transfer *transfer,
                                          gsw_distributed_product *product,
                                          gsw_distributed_matrix **matrix);
@@ -51,12 +54,11 @@ gsw_status gsw_distributed_product_mend(const gsw_distributed_rows *rows,
  * parts of vectors that have GSW_MARGIN more planes, or reach the ends of the grid, on both sides;
  * the ghosts among these are overwritten. `known`: those of `coarse` are up to date. */
 enum { GSW_MARGIN = 3 };
-gsw_status gsw_distributed_restrict(gsw_distributed_transfer *transfer, double *fine,
-                                    double *coarse);
-gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *transfer, double *coarse,
-                                       int known, double *fine);
+gsw_status gsw_distributed_restrict(gsw_distributed_transfer *transfer, void *fine, void *coarse);
+gsw_status gsw_distributed_prolong_add(gsw_distributed_transfer *transfer, void *coarse, int known,
+                                       void *fine);
 
 /* On devices: the frame around the own part of such a vector. */
-double *gsw_distributed_frame(const gsw_ghosts *ghosts, double *own);
+void *gsw_distributed_frame(const gsw_ghosts *ghosts, void *own);
 
 #endif

@@ -183,13 +183,13 @@ static gsw_status open_ghosts(const request *q, gsw_partition *p, gsw_ghosts *gh
 }
 
 gsw_status gsw_ghosts_open(gsw_partition *p, const gsw_stencil *stencil, gsw_ghosts *ghosts) {
-    *ghosts = (gsw_ghosts){.frame = gsw_frame_of(p, stencil)};
+    *ghosts = (gsw_ghosts){.value = sizeof(double), .frame = gsw_frame_of(p, stencil)};
     return open_ghosts(&(request){.p = p, .stencil = stencil}, p, ghosts);
 }
 
 gsw_status gsw_ghosts_open_boxes(gsw_partition *p, const gsw_box *wanted, gsw_ghosts *ghosts) {
     const int rank = p->transport.rank;
-    *ghosts = (gsw_ghosts){.partition = NULL};
+    *ghosts = (gsw_ghosts){.value = sizeof(double)};
     for (int axis = 0; axis < 3; axis++) {
         ghosts->frame.n[axis] = p->own.end[axis] - p->own.begin[axis];
         ghosts->frame.low[axis] = p->own.begin[axis] - wanted[rank].begin[axis];
@@ -229,15 +229,16 @@ static void copy_box(const gsw_box *box, const int64_t origin[3], const int64_t 
 }
 
 /* The same in the backend's memory; on devices boxes are whole planes. */
-static gsw_status move_box(const gsw_partition *p, const gsw_box *box, const int64_t origin[3],
-                           const int64_t extent[3], double *array, double *dense, int to_dense) {
-    double *first = array + extent[0] * extent[1] * (box->begin[2] - origin[2]);
-    if (p->context->ops->slab)
-        return first == dense
-                   ? GSW_SUCCESS
-                   : p->context->ops->copy(p->context, gsw_box_points(box),
-                                           to_dense ? first : dense, to_dense ? dense : first);
-    copy_box(box, origin, extent, array, dense, to_dense);
+static gsw_status move_box(const gsw_ghosts *ghosts, const gsw_box *box, const int64_t origin[3],
+                           const int64_t extent[3], void *array, void *dense, int to_dense) {
+    gsw_context *context = ghosts->partition->context;
+    const int64_t before = extent[0] * extent[1] * (box->begin[2] - origin[2]);
+    char *first = (char *)array + (size_t)before * ghosts->value;
+    if (!context->ops->slab)
+        copy_box(box, origin, extent, array, dense, to_dense);
+    else if (first != dense)
+        return context->ops->slab->put(context, to_dense ? dense : first, to_dense ? first : dense,
+                                       (size_t)gsw_box_points(box) * ghosts->value);
     return GSW_SUCCESS;
 }
 
@@ -248,16 +249,17 @@ static uint64_t *counter_of(void *window, int process) {
 /* Where ghosts of the current exchange lie in a window. */
 static char *place_in(const gsw_ghosts *ghosts, char *window, int64_t pitch, int64_t place) {
     const int64_t points = (int64_t)(ghosts->round % 2) * pitch + place;
-    return window + header_of(ghosts->partition) + (size_t)points * sizeof(double);
+    return window + header_of(ghosts->partition) + (size_t)points * ghosts->value;
 }
 
-static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const double *x) {
+static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const void *x) {
     gsw_partition *p = ghosts->partition;
     gsw_context *context = p->context;
     const gsw_slab_ops *slab = context->ops->slab;
-    const size_t bytes = (size_t)gsw_box_points(&peer->give) * sizeof *x;
+    const size_t bytes = (size_t)gsw_box_points(&peer->give) * ghosts->value;
     const int64_t plane = ghosts->frame.n[0] * ghosts->frame.n[1];
-    const double *from = x + plane * (peer->give.begin[2] - p->own.begin[2]);
+    const char *from =
+        (const char *)x + (size_t)(plane * (peer->give.begin[2] - p->own.begin[2])) * ghosts->value;
     if (peer->window) {
         if (bytes > 0)
             GSW_TRY(slab->put(context, place_in(ghosts, peer->window, peer->pitch, peer->to), from,
@@ -269,16 +271,16 @@ static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const double
     if (slab)
         GSW_TRY(context->ops->download(context, peer->out, from, bytes));
     else
-        copy_box(&peer->give, p->own.begin, ghosts->frame.n, (double *)(uintptr_t)x, peer->out, 1);
+        copy_box(&peer->give, p->own.begin, ghosts->frame.n, (void *)(uintptr_t)x, peer->out, 1);
     return gsw_partition_send(p, peer->process, GSW_TAG_GHOSTS, peer->out, bytes, &peer->sending);
 }
 
-gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const double *x) {
+gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x) {
     gsw_partition *p = ghosts->partition;
     ghosts->round++;
     for (int i = 0; i < ghosts->peers; i++) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
-        const size_t bytes = (size_t)gsw_box_points(&peer->take) * sizeof *x;
+        const size_t bytes = (size_t)gsw_box_points(&peer->take) * ghosts->value;
         if (bytes > 0 && !peer->window)
             GSW_TRY(gsw_partition_receive(p, peer->process, GSW_TAG_GHOSTS,
                                           p->context->ops->slab ? peer->message : peer->in, bytes,
@@ -330,41 +332,40 @@ static void find_origin(const gsw_ghosts *ghosts, int64_t origin[3]) {
         origin[axis] = ghosts->partition->own.begin[axis] - ghosts->frame.low[axis];
 }
 
-gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame) {
+gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, void *frame) {
     int64_t origin[3];
     find_origin(ghosts, origin);
     for (int i = 0; i < ghosts->peers; i++) {
         const gsw_ghost_peer *peer = &ghosts->peer[i];
         if (gsw_box_points(&peer->take) > 0)
-            GSW_TRY(move_box(ghosts->partition, &peer->take, origin, ghosts->frame.e, frame,
-                             peer->in, 0));
+            GSW_TRY(move_box(ghosts, &peer->take, origin, ghosts->frame.e, frame, peer->in, 0));
     }
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame) {
+gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const void *x, void *frame) {
     GSW_TRY(gsw_ghosts_put_own(ghosts, x, frame));
     return gsw_ghosts_put_others(ghosts, frame);
 }
 
-gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const double *x, double *frame) {
+gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const void *x, void *frame) {
     GSW_TRY(gsw_ghosts_begin(ghosts, x));
     GSW_TRY(gsw_ghosts_end(ghosts));
     return gsw_ghosts_fill(ghosts, x, frame);
 }
 
-gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x) {
+gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const void *frame, void *x) {
     int64_t origin[3];
     find_origin(ghosts, origin);
-    return move_box(ghosts->partition, &ghosts->partition->own, origin, ghosts->frame.e,
-                    (double *)(uintptr_t)frame, x, 1);
+    return move_box(ghosts, &ghosts->partition->own, origin, ghosts->frame.e,
+                    (void *)(uintptr_t)frame, x, 1);
 }
 
-gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame) {
+gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const void *x, void *frame) {
     int64_t origin[3];
     find_origin(ghosts, origin);
-    return move_box(ghosts->partition, &ghosts->partition->own, origin, ghosts->frame.e, frame,
-                    (double *)(uintptr_t)x, 0);
+    return move_box(ghosts, &ghosts->partition->own, origin, ghosts->frame.e, frame,
+                    (void *)(uintptr_t)x, 0);
 }
 
 void gsw_ghosts_planes(const gsw_ghosts *ghosts, const double *ghost[2], int64_t planes[2]) {

@@ -10,14 +10,14 @@
 /* A process that shares points with this one. */
 typedef struct gsw_ghost_peer {
     int process;
-    gsw_box take;     /* its points that this process needs, in the grid */
-    gsw_box give;     /* own points that it needs */
-    double *in, *out; /* their values, x fastest; `in` is in the backend's memory */
+    gsw_box take;   /* its points that this process needs, in the grid */
+    gsw_box give;   /* own points that it needs */
+    void *in, *out; /* their values, x fastest; `in` is in the backend's memory */
     void *receiving, *sending;
 
     /* Backends with memory of their own. */
     char *window;      /* of the peer, where both reach the other's; NULL: messages go there */
-    double *message;   /* what comes by message */
+    void *message;     /* what comes by message */
     int64_t place;     /* in points: where `take` begins in a set of the own window, */
     int64_t to, pitch; /* `give` in a set of the peer's, and that set's size */
 } gsw_ghost_peer;
@@ -25,6 +25,7 @@ typedef struct gsw_ghost_peer {
 typedef struct gsw_ghosts {
     gsw_partition *partition;
     gsw_frame frame;
+    size_t value; /* bytes: 8; on devices less may be set, for all processes alike */
     int peers;
     gsw_ghost_peer *peer; /* by rank */
 
@@ -60,7 +61,7 @@ gsw_status gsw_ghosts_open_boxes(gsw_partition *p, const gsw_box *wanted, gsw_gh
 void gsw_ghosts_close(gsw_ghosts *ghosts);
 
 /* Sends the points of x (of the box) that others need, and begins to receive theirs. */
-gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const double *x);
+gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x);
 
 /* Waits until peer->in holds the values of the other processes, and until x may be changed; on a
  * device for work that is queued next. They stay until the exchange after the next one begins. */
@@ -68,17 +69,17 @@ gsw_status gsw_ghosts_end(gsw_ghosts *ghosts);
 
 /* Writes x, unless it is the frame's own part, and the received ghosts into an array of the frame.
  */
-gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const double *x, double *frame);
+gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const void *x, void *frame);
 
 /* Begins, ends and fills. */
-gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const double *x, double *frame);
+gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const void *x, void *frame);
 
 /* Writes the received ghosts into an array of the frame. */
-gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, double *frame);
+gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, void *frame);
 
 /* Copies the box from the frame, or into it, unless x is the frame's own part. */
-gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const double *frame, double *x);
-gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const double *x, double *frame);
+gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const void *frame, void *x);
+gsw_status gsw_ghosts_put_own(const gsw_ghosts *ghosts, const void *x, void *frame);
 
 /* For slabs: the ghosts below and above the box, NULL where there are none, and their planes. */
 void gsw_ghosts_planes(const gsw_ghosts *ghosts, const double *ghost[2], int64_t planes[2]);

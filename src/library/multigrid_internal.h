@@ -70,6 +70,10 @@ gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *m
                                        const gsw_multigrid_options *options, int is_coarse,
                                        gsw_multigrid **multigrid);
 
+/* Refuses a level whose values are beyond the range of the cycle's type. */
+gsw_status gsw_multigrid_check_range(gsw_context *context, gsw_dtype type, int number,
+                                     const gsw_survey *survey);
+
 /* Extends the coarse stencil of a transfer without tables to one that the backend sweeps fast
  * (named_stencils). */
 void gsw_transfer_extend(gsw_context *context, gsw_transfer *transfer);

@@ -81,6 +81,17 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
 /* ---- One level --------------------------------------------------------------------------------
  */
 
+gsw_status gsw_multigrid_check_range(gsw_context *context, gsw_dtype type, int number,
+                                     const gsw_survey *survey) {
+    if (type == GSW_F32 &&
+        !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "multigrid: on level %d the matrix has values beyond the range of fp32; "
+                        "a cycle in fp64 takes them",
+                        number);
+    return GSW_SUCCESS;
+}
+
 static gsw_status refuse_numbers(gsw_multigrid *mg, int number, const gsw_survey *survey) {
     char row[GSW_ROW_TEXT];
     if (survey->bad_row >= 0)
@@ -88,13 +99,7 @@ static gsw_status refuse_numbers(gsw_multigrid *mg, int number, const gsw_survey
             mg->context, GSW_ERROR_ZERO_PIVOT,
             "multigrid: on level %d the diagonal of row %s is zero or not finite", number,
             gsw_row_text(mg->context, 0, number == 0 ? &mg->grid : NULL, survey->bad_row, row));
-    if (mg->options.cycle_type == GSW_F32 &&
-        !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
-        return gsw_fail(mg->context, GSW_ERROR_UNSUPPORTED,
-                        "multigrid: on level %d the matrix has values beyond the range of fp32; "
-                        "a cycle in fp64 takes them",
-                        number);
-    return GSW_SUCCESS;
+    return gsw_multigrid_check_range(mg->context, mg->options.cycle_type, number, survey);
 }
 
 /* Whether the cycle uses the fp64 arrays of a level, too. */

@@ -1,5 +1,6 @@
 /* boxes.c: see boxes.h. */
 #include "boxes.h"
+#include "multigrid.h"
 #include <gridsweep/memory.h>
 #include <sched.h>
 #include <stdio.h>
@@ -111,10 +112,11 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
 }
 
 int cli_boxes_refuse(const cli_options *options) {
-    static const cli_option_id single[] = {OPT_MG_CYCLE, OPT_MG_PRECISION, OPT_MG_INFO,
-                                           OPT_FACTOR_PRECISION, OPT_END};
+    static const cli_option_id single[] = {OPT_MG_CYCLE, OPT_MG_INFO, OPT_FACTOR_PRECISION,
+                                           OPT_MG_PRECISION, OPT_END};
     for (const cli_option_id *id = single; *id != OPT_END && cli_processes() > 1; id++)
-        if (cli_given(options, *id))
+        if (cli_given(options, *id) &&
+            !(*id == OPT_MG_PRECISION && options->backend == GSW_BACKEND_CUDA))
             return cli_usage(options, "--%s is for a single process", cli_option_get(*id)->name);
     const gsw_smoother smoother = (gsw_smoother)options->mg_smoother;
     if (cli_processes() > 1 && smoother != GSW_SMOOTHER_AUTO && smoother != GSW_SMOOTHER_GS &&
@@ -147,11 +149,12 @@ gsw_status cli_boxes_precond_open(const cli_options *options, const cli_boxes *b
                                                    .omega = options->omega,
                                                    .pivot_shift = options->pivot_shift,
                                                    .overlap = options->overlap};
-    const gsw_distributed_multigrid_options hierarchy = {.size = sizeof hierarchy,
-                                                         .scope = (gsw_scope)options->scope,
-                                                         .smoother =
-                                                             (gsw_smoother)options->mg_smoother,
-                                                         .theta = options->mg_theta};
+    const gsw_distributed_multigrid_options hierarchy = {
+        .size = sizeof hierarchy,
+        .scope = (gsw_scope)options->scope,
+        .smoother = (gsw_smoother)options->mg_smoother,
+        .theta = options->mg_theta,
+        .cycle_type = (gsw_dtype)cli_mg_precision(options)};
     *precond = (cli_boxes_precond){.factor = NULL};
     if (kind == CLI_PRECOND_NONE)
         return GSW_SUCCESS;

@@ -10,7 +10,8 @@
 int cli_mg_precision(const cli_options *options) {
     if (options->mg_precision >= 0)
         return options->mg_precision;
-    return cli_processes() > 1 || options->method == (int)GSW_GMRES ? GSW_F64 : GSW_F32;
+    const bool boxes_of_cpus = cli_processes() > 1 && options->backend != GSW_BACKEND_CUDA;
+    return boxes_of_cpus || options->method == (int)GSW_GMRES ? GSW_F64 : GSW_F32;
 }
 
 gsw_multigrid_options cli_multigrid_options(const cli_options *options) {
