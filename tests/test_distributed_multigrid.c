@@ -273,6 +273,38 @@ START_TEST(a_singular_matrix_converges) {
 }
 END_TEST
 
+/* 24^3 points, halved along each axis, on three processes. */
+START_TEST(levels_are_whole_from_the_points_asked_for) {
+    static const struct {
+        int64_t whole;
+        int levels; /* on several processes */
+    } asked[] = {{14000, 0}, {13824, 0}, {13823, 1}, {1728, 1}, {1727, 2}, {1, 3}};
+    gsw_context *context = oracle_context(1);
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, "poisson:24x24x24", NULL, &problem), GSW_SUCCESS);
+    double *b = oracle_vector(GSW_F64, 3, 13824), *x = oracle_vector(GSW_F64, 4, 13824);
+    int iterations = 0;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        system_of_test s = {.whole = gsw_problem_matrix(problem),
+                            .options = {.size = sizeof s.options,
+                                        .scope = GSW_SCOPE_GLOBAL,
+                                        .whole_points = asked[i].whole},
+                            .method = GSW_CG,
+                            .b = b,
+                            .x = x};
+        run(3, &s);
+        iterations = i == 0 ? s.iterations[0] : iterations;
+        ck_assert_int_eq(s.info.distributed_levels, asked[i].levels);
+        ck_assert_int_eq(s.iterations[0], iterations);
+        ck_assert_double_le(s.residual, 1e-8);
+    }
+    gsw_problem_destroy(problem);
+    gsw_context_destroy(context);
+    free(b);
+    free(x);
+}
+END_TEST
+
 START_TEST(wrong_arguments_are_refused_by_all) {
     const gsw_grid g = {20, 20, 20};
     oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
@@ -288,12 +320,15 @@ START_TEST(wrong_arguments_are_refused_by_all) {
         {{.theta = 2}, GSW_ERROR_INVALID_ARGUMENT, "options->theta 2"},
         {{.pre_sweeps = -1}, GSW_ERROR_INVALID_ARGUMENT, "options->pre_sweeps -1"},
         {{.post_sweeps = 2000}, GSW_ERROR_INVALID_ARGUMENT, "options->post_sweeps 2000"},
+        {{.cycle_type = (gsw_dtype)5}, GSW_ERROR_INVALID_ARGUMENT, "options->cycle_type 5"},
+        {{.cycle_type = GSW_F32}, GSW_ERROR_UNSUPPORTED, "options->cycle_type is f32; on several"},
+        {{.whole_points = -3}, GSW_ERROR_INVALID_ARGUMENT, "options->whole_points -3"},
         {{.post_sweeps = 2}, GSW_ERROR_INVALID_ARGUMENT, "options: process 1 passes another one"},
         {{.smoother = GSW_SMOOTHER_AUTO},
          GSW_ERROR_ZERO_PIVOT,
          "row 4867 (0-based), (x, y, z) = (7, 3, 12) is zero"},
     };
-    enum { OTHERS = 5, BAD_ROW };
+    enum { OTHERS = 8, BAD_ROW };
     for (int i = 0; i <= BAD_ROW; i++) {
         system_of_test s = {
             .whole = &matrix->view, .options = wrong[i].options, .cycles = 1, .b = b, .x = x};
@@ -319,6 +354,7 @@ int main(void) {
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, global_cycles_are_those_of_one_process, 0, CASES);
     tcase_add_test(tc, a_singular_matrix_converges);
+    tcase_add_test(tc, levels_are_whole_from_the_points_asked_for);
     tcase_add_test(tc, wrong_arguments_are_refused_by_all);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
