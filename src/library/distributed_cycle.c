@@ -9,7 +9,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "distributed_multigrid.h"
+#include "distributed_cycle.h"
 #include "multigrid_internal.h"
 
 #define JACOBI_DAMPING (2.0 / 3)

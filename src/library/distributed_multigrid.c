@@ -9,7 +9,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "contract/row.h"
-#include "distributed_multigrid.h"
+#include "distributed_cycle.h"
 #include "multigrid_internal.h"
 #include "options.h"
 #include "preconditioner.h"

@@ -1,7 +1,6 @@
-/* distributed_multigrid.h: a hierarchy on several processes, as its set-up and its cycle share it.
- */
-#ifndef GSW_DISTRIBUTED_MULTIGRID_H
-#define GSW_DISTRIBUTED_MULTIGRID_H
+/* distributed_cycle.h: a hierarchy on several processes, as its set-up and its cycle share it. */
+#ifndef GSW_DISTRIBUTED_CYCLE_H
+#define GSW_DISTRIBUTED_CYCLE_H
 
 #include "distributed_internal.h"
 #include "distributed_transfer.h"
