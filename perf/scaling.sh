@@ -5,11 +5,13 @@
 #
 # BUILD: a build with CUDA, MPI and GSW_BUILD_PERF. OUT: a folder for the results. P: numbers of
 # devices (default: 1, 2, 4, 8 as far as there are devices). For each P: sweeps and products of D3N7
-# and D3N27, ILU(0), BiCGSTAB with ILU(0), on grids of fixed size and with 384^3 points per device;
-# at the end sweeps with other orders of pencils than the library's. About 40 s for each P.
+# and D3N27, ILU(0), BiCGSTAB with ILU(0), and CG with multigrid, on grids of fixed size and with
+# 384^3 points per device; at the end sweeps with other orders of pencils than the library's. About
+# 50 s for each P.
 #
-# Leaves OUT/P.json (perf_slabs), OUT/orders.txt, and OUT/scaling.json, .png and .svg, in which
-# measurements and predictions stand together. Equal hashes mean the same bits as on one device.
+# Leaves OUT/P-*.json (perf_slabs), OUT/orders.txt, and OUT/scaling.json, .png and .svg, in which
+# measurements and predictions of sweeps and solves with ILU(0) stand together. Equal hashes mean the
+# same bits as on one device.
 #
 # Exit code: 0; 1 where a run failed or bits differ; 2 bad usage; 77 there is no device.
 set -euo pipefail
@@ -57,6 +59,8 @@ for count in "$@"; do
     slabs "$count" "$count-solves" convection:512x512x512 "convection:384x384x$((384 * count))"
     slabs "$count" "$count-sweeps" --method none poisson:768x768x768 poisson:1024x1024x512 \
         hpcg:512x512x512
+    slabs "$count" "$count-multigrid" --kind mg --precision f32 --method cg \
+        poisson:512x512x512 hpcg:384x384x384 "poisson:384x384x$((384 * count))"
 done
 if [ "$most" -gt 1 ]; then
     slabs "$most" orders --method none --weights 1,2,3,6,8 poisson:512x512x512 poisson:768x768x768 |
