@@ -313,14 +313,11 @@ static gsw_status build_levels(gsw_distributed_multigrid *mg, gsw_distributed_ro
         if (axes != 0)
             GSW_TRY(gsw_partition_agree(l->partition,
                                         gsw_partition_coarsen(l->partition, axes, &coarse)));
-        if (coarse)
-            GSW_TRY(
-                open_next(mg, number, axes, coarse, &rows[number % 2], &rows[(number + 1) % 2]));
-        if (coarse)
-            GSW_TRY(open_smoother(mg, number));
-        GSW_TRY(gsw_partition_agree(l->partition, open_vectors(mg, number)));
         if (!coarse)
             return GSW_SUCCESS;
+        GSW_TRY(open_next(mg, number, axes, coarse, &rows[number % 2], &rows[(number + 1) % 2]));
+        GSW_TRY(open_smoother(mg, number));
+        GSW_TRY(gsw_partition_agree(l->partition, open_vectors(mg, number)));
     }
 }
 
