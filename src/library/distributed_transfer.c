@@ -281,9 +281,10 @@ gsw_status gsw_distributed_transfer_open(const gsw_distributed_rows *rows, gsw_p
     *transfer = (gsw_distributed_transfer){.type = type};
     *product = (gsw_distributed_product){.context = rows->of->partition->context, .type = type};
     *matrix = NULL;
-    GSW_TRY(open_frames(rows, coarse, axes, transfer));
+    gsw_status status = open_frames(rows, coarse, axes, transfer);
     transfer->fine.value = transfer->coarse.value = gsw_dtype_size(type);
-    gsw_status status = compute_product(rows, axes, symmetric, isolated, product);
+    if (status == GSW_SUCCESS)
+        status = compute_product(rows, axes, symmetric, isolated, product);
     if (status == GSW_SUCCESS)
         status = open_cycle(rows, coarse, product, transfer);
     if (status == GSW_SUCCESS)

@@ -295,10 +295,9 @@ static gsw_status receive_from(gsw_ghosts *ghosts, gsw_ghost_peer *peer) {
     gsw_partition *p = ghosts->partition;
     gsw_context *context = p->context;
     const gsw_slab_ops *slab = context->ops->slab;
-    const size_t bytes = (size_t)gsw_box_points(&peer->take) * sizeof(double);
+    const size_t bytes = (size_t)gsw_box_points(&peer->take) * ghosts->value;
     if (slab)
-        peer->in =
-            (double *)(void *)place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place);
+        peer->in = place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place);
     if (peer->window)
         return slab->await(context, counter_of(ghosts->windows.own, peer->process), ghosts->round,
                            p->wait_limit);
