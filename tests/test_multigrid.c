@@ -734,6 +734,12 @@ START_TEST(scales_of_the_right_hand_side) {
         for (int64_t i = 0; i < n; i++)
             ck_assert(x[i] == ldexp(expected[i], exponent)); /* exactly: powers of two */
     }
+    /* Subnormal numbers have few digits. */
+    for (int64_t i = 0; i < n; i++)
+        x[i] = ldexp(b[i], -1050);
+    ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, x), GSW_SUCCESS);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_double_eq_tol(ldexp(x[i], 1050), expected[i], 1e-4);
     memset(x, 0, (size_t)n * sizeof *x);
     ck_assert_int_eq(gsw_multigrid_apply(context, mg, x, x), GSW_SUCCESS);
     for (int64_t i = 0; i < n; i++)
@@ -994,6 +1000,9 @@ START_TEST(bad_matrices_are_refused) {
     refuse(gsw_multigrid_create(context, NULL, NULL, &mg), GSW_ERROR_INVALID_ARGUMENT, "matrix");
     refuse(gsw_multigrid_create(context, &m->view, NULL, NULL), GSW_ERROR_INVALID_ARGUMENT,
            "multigrid");
+    mg = (gsw_multigrid *)m;
+    ck_assert_int_eq(gsw_multigrid_create(NULL, &m->view, NULL, &mg), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(mg);
     double *diagonal = m->arrays[stencil.center];
     const double kept = diagonal[123];
     diagonal[123] = 0;

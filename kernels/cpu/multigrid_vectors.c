@@ -55,7 +55,9 @@ static void narrow(int threads, int64_t n, const double *from, float *to, double
     for (int p = 0; p < PARTS; p++)
         most = part[p] > most ? part[p] : most;
     /* NaN and infinity stay as they are. */
-    const int exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
+    enum { LEAST = -1000 }; /* the reciprocal of 2^-1074 would be infinite */
+    const int wanted = most > 0 && isfinite(most) ? ilogb(most) : 0;
+    const int exponent = wanted < LEAST ? LEAST : wanted;
     const double factor = ldexp(1, -exponent);
     *scale = ldexp(1, exponent);
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)

@@ -19,6 +19,9 @@ unsigned blocks_for(int64_t n) {
 /* Vectors whose largest entry has an exponent of at most this size become fp32 without a factor. */
 constexpr int CALM_EXPONENT = 60;
 
+/* Factors for smaller entries would be infinite. */
+constexpr int LEAST_EXPONENT = -1000;
+
 /* The largest of all the threads' values, for all of them. */
 __device__ double largest_of_block(double most) {
     __shared__ double of[THREADS];
@@ -62,6 +65,7 @@ __global__ void __launch_bounds__(THREADS)
     int exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
     if (abs(exponent) <= CALM_EXPONENT)
         exponent = 0;
+    exponent = exponent < LEAST_EXPONENT ? LEAST_EXPONENT : exponent;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *scale = ldexp(1.0, exponent);
     if (exponent == 0)

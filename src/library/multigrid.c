@@ -67,9 +67,9 @@ gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *m
     gsw_multigrid_options resolved;
     gsw_multigrid *made;
     gsw_status status;
-    GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, multigrid, "multigrid is NULL");
     *multigrid = NULL;
+    GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(resolve(context, options, &resolved));
     GSW_TRY(gsw_matrix_check(context, matrix));
