@@ -1355,6 +1355,14 @@ says out '^  with F cycle, smoother symgs, '
 
 whole 3 "right-hand side missing" --problem poisson:9x8x7 --rhs missing.mtx
 
+whole 4 "one preconditioner does not suit" --problem convection:32x32x32 --method bicgstab \
+    --precond ic0,jacobi --json bench.json
+says out '^gridsweep  *ic0 .*cannot run: ic0: the pivot of row '
+says out '^gridsweep  *jacobi  *csr  *f64  *[0-9]'
+says err "2 of gridsweep's lines cannot run"
+says bench.json '"reason":[[:space:]]*"ic0: the pivot of row '
+says bench.json '"precond":[[:space:]]*"jacobi"'
+
 "$program" bench --compare nobody --size 4 >out 2>err
 check "no such rival" test $? -eq 2
 if grep -q 'no rivals' err; then

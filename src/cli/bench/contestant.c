@@ -264,13 +264,18 @@ void bench_close_worker(bench_worker *worker) {
 int bench_judge(bench_worker *worker, gsw_status status) {
     if (status == GSW_SUCCESS)
         return CLI_OK;
-    if (worker->who->rival == NULL)
+    const bool own = worker->who->rival == NULL;
+    /* One preconditioner that the matrix does not suit is no reason to leave out the others. */
+    const bool unsuited = worker->work->mode == MODE_WHOLE &&
+                          (status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_BREAKDOWN);
+    if (own && !unsuited)
         return status == GSW_ERROR_OUT_OF_MEMORY
                    ? bench_no_memory(worker->options)
                    : cli_status(worker->options, worker->context, status, CLI_FROM_OPTION);
     (void)gsw_context_synchronize(worker->context);
-    const char *reason =
-        status == GSW_ERROR_DEVICE ? "its runs on the device fail" : gsw_status_text(status);
+    const char *reason = own                          ? gsw_context_message(worker->context)
+                         : status == GSW_ERROR_DEVICE ? "its runs on the device fail"
+                                                      : gsw_status_text(status);
     if (worker->reason.text[0] != '\0')
         reason = worker->reason.text;
     (void)snprintf(worker->row->reason, sizeof worker->row->reason, "%s", reason);

@@ -13,14 +13,15 @@ int bench_list_contestants(const cli_options *options, const bench_plan *plan,
                            const bench_case *work, bench_contestant *list);
 
 /* Puts a contestant to work on a case; what is measured goes into *row, which is begun here. Always
- * close what has been started. Returns an exit code; a rival that cannot run is none: the row then
- * says why. */
+ * close what has been started. Returns an exit code; that a rival cannot run is no failure: the row
+ * then says why. */
 int bench_start_worker(const cli_options *options, const bench_site *site, bench_case *work,
                        const bench_contestant *who, bench_row *row, bench_worker *worker);
 void bench_close_worker(bench_worker *worker);
 
-/* Judges the status of a run: the library's own failure ends the run of the program, that of a
- * rival is shown with its reason. Returns an exit code. */
+/* Judges the status of a run: the library's own failure ends the run of the program. That of a
+ * rival, or of a preconditioner that does not suit the matrix, is shown with its reason. Returns an
+ * exit code. */
 int bench_judge(bench_worker *worker, gsw_status status);
 
 /* Rivals that run on the CPU: slow, and the cache of a device is nothing to them. */

@@ -39,8 +39,10 @@ void bench_report_free(bench_report *report) {
 
 static void count_row(bench_report *report, const bench_row *row) {
     bool own = row->side == SIDE_GRIDSWEEP;
-    if (row->reason[0] != '\0')
+    if (row->reason[0] != '\0') {
+        report->own_failed += own;
         return;
+    }
     if (own && report->table.reference.format == NULL)
         report->table.reference = *row;
     if (row->wrong)
@@ -210,7 +212,10 @@ int bench_report_finish(const cli_options *options, const bench_plan *plan,
     print_remarks(options, plan, sites, report);
     int code = cli_write_growing(options, report->json, true);
     say_wrong(options, report);
-    if (report->own_wrong > 0)
+    if (report->own_failed > 0)
+        cli_error(options, "%d of gridsweep's lines cannot run: each gives the reason",
+                  report->own_failed);
+    if (report->own_wrong + report->own_failed > 0)
         return CLI_BREAKDOWN;
     if (code == CLI_OK && report->own_unfinished > 0) {
         cli_error(options, "not converged: see --max-iter and --rtol");

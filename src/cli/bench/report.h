@@ -13,6 +13,7 @@ typedef struct bench_report {
     int64_t repeats;          /* the most that were taken */
     int own_wrong, rival_wrong;
     int own_unfinished, rival_unfinished; /* not converged */
+    int own_failed;                       /* its line has a reason in place of times */
     int rival_missed; /* converged, but with a residual a little beyond the tolerance */
     bool has_bound;   /* a result without waiting was shown */
 } bench_report;
