@@ -245,6 +245,30 @@ static void sweeps_are_those_of_one_process(int share) {
     }
 }
 
+/* Slabs of one plane, or two: ghosts come from several processes. */
+static void products_of_thin_slabs(void) {
+    static const gsw_offset far[] = {{0, 0, -2}, {0, 0, 0}, {0, 0, 2}};
+    gsw_stencil apart;
+    if (gsw_stencil_from_offsets(far, 3, &apart) != GSW_SUCCESS)
+        return;
+    const gsw_stencil *stencils[] = {oracle_stencil_named("D3N13"), &apart,
+                                     oracle_stencil_named("D3N27")};
+    for (int i = 0; i < 6; i++) {
+        const gsw_grid g = {30, 7, processes * (1 + i / 3)};
+        oracle_matrix *matrix = oracle_random(&g, stencils[i % 3], 5, ORACLE_POSITIVE);
+        vectors v = make_vectors(oracle_points(&g));
+        slab s = {.context = context};
+        const int right = open_slab(&s, transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                          multiply(&s, v.x) == GSW_SUCCESS &&
+                          gsw_spmv(host, &matrix->view, GSW_F64, v.b, v.expected) == GSW_SUCCESS;
+        const double error = right ? oracle_error(GSW_F64, s.points, v.x, v.expected + s.first) : 1;
+        check(error <= 1e-14, "a product of thin slabs", "reach 2", &g, -1, error);
+        close_slab(&s);
+        free_vectors(&v);
+        oracle_free(matrix);
+    }
+}
+
 /* ---- Solves -----------------------------------------------------------------------------------
  */
 
@@ -424,6 +448,19 @@ static void cycles_are_those_of_the_cpu(void) {
         a_cycle_is_that_of_the_cpu(&cases[i]);
 }
 
+/* A cycle of gsw_multigrid. */
+static gsw_status cycle_alone(slab *s, gsw_dtype type, double *x) {
+    const gsw_multigrid_options options = {.size = sizeof options, .cycle_type = type};
+    gsw_multigrid *multigrid;
+    TRY(gsw_multigrid_create(s->context, gsw_distributed_matrix_local(s->matrix), &options,
+                             &multigrid));
+    gsw_status status = gsw_multigrid_apply(s->context, multigrid, s->b, s->x);
+    if (status == GSW_SUCCESS)
+        status = gsw_memory_download(s->context, x, s->x, (size_t)s->points * sizeof(double));
+    gsw_multigrid_destroy(multigrid);
+    return status;
+}
+
 /* Slabs of coarse levels are those of one device where the cuts allow. */
 static void multigrid_takes_the_iterations_of_one_process(void) {
     static const char *const problems[] = {"poisson:48x40x64", "lognormal:40x48x64",
@@ -451,6 +488,20 @@ static void multigrid_takes_the_iterations_of_one_process(void) {
             const int64_t one = right ? iterations_of(&whole, method) : 0;
             check(here > 0 && here == one, "iterations with multigrid", problems[i], g, -1,
                   (double)(100 * here + one));
+            /* By default such a small level is brought to all processes: the cycle is that of
+             * gsw_multigrid, with the same bits. */
+            const gsw_distributed_multigrid_options small = {
+                .size = sizeof small, .scope = options.scope, .cycle_type = options.cycle_type};
+            gsw_distributed_multigrid_destroy(mine.multigrid);
+            mine.multigrid = NULL;
+            const int same =
+                right &&
+                gsw_distributed_multigrid_create(mine.matrix, &small, &mine.multigrid) ==
+                    GSW_SUCCESS &&
+                apply(&mine, v.x) == GSW_SUCCESS &&
+                cycle_alone(&whole, options.cycle_type, v.alone) == GSW_SUCCESS &&
+                memcmp(v.x, v.alone + mine.first, (size_t)mine.points * sizeof(double)) == 0;
+            check(same, "a cycle of one level", problems[i], g, way, 0);
             close_slab(&mine);
             close_slab(&whole);
         }
@@ -573,6 +624,7 @@ int main(int argc, char **argv) {
     }
     double begin = seconds_now();
     sweeps_are_those_of_one_process(1);
+    products_of_thin_slabs();
     finish_with("sweeps", &begin);
     solves_take_the_iterations_of_one_process();
     finish_with("solves", &begin);

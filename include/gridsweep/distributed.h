@@ -251,7 +251,8 @@ void gsw_distributed_factor_destroy(gsw_distributed_factor *factor);
  *           no messages, but products and transfers do. Often this takes a few iterations more.
  *
  * On GPUs boxes are slabs in z, and GLOBAL concerns the finest level. Gauss-Seidel sweeps coarse
- * levels in slabs there, as it does on one GPU. */
+ * levels in slabs there: AUTO in thin ones, as on one GPU, GS and SYMGS in those of the processes.
+ */
 
 /* For the defaults set all members except `size` to 0. */
 typedef struct gsw_distributed_multigrid_options {
@@ -262,8 +263,9 @@ typedef struct gsw_distributed_multigrid_options {
     int pre_sweeps, post_sweeps; /* as in gsw_multigrid_options; 0 means 1 */
     double theta;                /* as there; 0 means 0.25 */
     gsw_dtype cycle_type;        /* as in gsw_multigrid_options; F32 with CUDA only */
-    int64_t whole_points; /* a level of at most so many points is brought to all processes; 0:
-                             the library decides by its points and those of the finest */
+    int64_t whole_points; /* a level of at most so many points is brought to all processes (in fp32
+                             also one that is little larger than the coarsest); 0: the library
+                             decides by its points and those of the finest */
 } gsw_distributed_multigrid_options;
 
 typedef struct gsw_distributed_multigrid gsw_distributed_multigrid;
@@ -281,7 +283,7 @@ typedef struct gsw_distributed_multigrid_info {
 /* Creates a hierarchy. `options` may be NULL. The matrix must outlive the hierarchy. On failure
  * *multigrid is NULL.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (another smoother; a stencil that reaches farther than 2;
- * fp32 on CPUs, or where its range does not suffice),
+ * fp32 on CPUs, or where its range does not suffice; GLOBAL on GPUs as for factors),
  * OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT (a diagonal that is zero or not finite), COMMUNICATION,
  * TIMEOUT. */
 GSW_API

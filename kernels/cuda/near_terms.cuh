@@ -79,7 +79,7 @@ static_assert(sizeof(near_terms<double>) + 3 * sizeof(void *) <= 4096,
               "a kernel takes at most 4 KiB of parameters on all devices");
 
 template <typename Coefficient> bool all_near(const stencil_terms<Coefficient> &terms) {
-    bool near = terms.points <= NEAR_POINTS;
+    bool near = terms.nx * terms.ny * terms.nz <= NEAR_POINTS;
     for (int32_t e = 0; e < terms.count; e++)
         near = near && abs(terms.dx[e]) <= NEAR_REACH && abs(terms.dy[e]) <= NEAR_REACH &&
                abs(terms.dz[e]) <= NEAR_REACH;

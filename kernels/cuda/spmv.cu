@@ -374,7 +374,7 @@ gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, g
 gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job) {
     const gsw_grid *g = &job->matrix->grid;
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    if (job->planes > 0 && g->nx * g->ny * g->nz > NEAR_POINTS)
+    if (job->planes > 0 && g->nx * g->ny * (g->nz + job->below + job->above) > NEAR_POINTS)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "sweeps of separate slabs take at most %lld points of a process",
                         (long long)NEAR_POINTS);

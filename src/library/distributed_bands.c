@@ -88,7 +88,8 @@ gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band) {
     *band = 0;
     if (p->shape[0] > 1 || p->shape[1] > 1 || p->grid.nz == 1)
         return GSW_SUCCESS;
-    GSW_TRY(gsw_factor_open(p->context, &f->matrix->local, &options, 0, &f->packed));
+    GSW_TRY(gsw_partition_agree(
+        p, gsw_factor_open(p->context, &f->matrix->local, &options, 0, &f->packed)));
     mine[0] = is_suitable(f, gsw_schedule_shear(&f->matrix->local.stencil));
     GSW_TRY(gsw_partition_gather(p, mine, sizeof mine));
     f->bands_per_block = 1;

@@ -43,7 +43,8 @@ static gsw_status share_scale(gsw_distributed_multigrid *mg, const double *b, fl
     for (int i = 0; i < p->transport.processes; i++) {
         double other[2];
         memcpy(other, p->answers + (size_t)i * sizeof other, sizeof other);
-        if (other[1] != 0 && other[0] > common)
+        /* The square of a small b may be 0, but then the factor is not 1. */
+        if ((other[1] != 0 || other[0] != 1) && other[0] > common)
             common = other[0];
     }
     if (common == 0 || common == own[0])
@@ -126,7 +127,7 @@ static int is_small(const gsw_distributed_multigrid *mg, int number) {
     const double points = (double)g->nx * (double)g->ny * (double)g->nz;
     const double all = (double)finest->nx * (double)finest->ny * (double)finest->nz;
     /* fp32: what all processes take whole is larger than a level that is solved directly. */
-    if (number > 0 && mg->options.cycle_type == GSW_F32 &&
+    if (mg->options.cycle_type == GSW_F32 &&
         points <= 8.0 * (double)p->context->ops->multigrid->coarsest_points)
         return 1;
     if (mg->options.whole_points > 0)
@@ -260,7 +261,8 @@ static gsw_status survey_coarse(gsw_distributed_multigrid *mg, int number,
     GSW_TRY(gsw_distributed_rows_open(l->matrix, gsw_distributed_rows_width(stencil), 1, rows));
     GSW_TRY(gsw_distributed_survey(rows, 0, &l->survey));
     if (l->survey.bad_row >= 0 || l->survey.least <= CANCELLED * mg->level[0].survey.largest) {
-        GSW_TRY(gsw_distributed_product_mend(fine, product, l->matrix));
+        GSW_TRY(gsw_partition_agree(l->partition,
+                                    gsw_distributed_product_mend(fine, product, l->matrix)));
         GSW_TRY(gsw_distributed_rows_fetch(rows, stencil->center));
         GSW_TRY(gsw_distributed_survey(rows, 0, &l->survey));
     }
@@ -301,7 +303,8 @@ static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows 
     mg->whole = rows->ghosts; /* to be closed with the hierarchy */
     rows->ghosts = (gsw_ghosts){.partition = NULL};
     GSW_TRY(open_last_vectors(mg, rows->points));
-    return gsw_multigrid_create_coarse(context, &rows->matrix, &options, sliced, &mg->rest);
+    return gsw_multigrid_create_coarse(context, &rows->matrix, &options, sliced && mg->levels > 1,
+                                       &mg->rest);
 }
 
 /* The rows of level 0 are rows[0]; those of the others take turns. */
@@ -310,9 +313,14 @@ static gsw_status build_levels(gsw_distributed_multigrid *mg, gsw_distributed_ro
         level *l = &mg->level[number];
         const int axes = number + 1 < GSW_DISTRIBUTED_LEVELS_MAX ? axes_of(mg, number) : 0;
         gsw_partition *coarse = NULL;
-        if (axes != 0)
-            GSW_TRY(gsw_partition_agree(l->partition,
-                                        gsw_partition_coarsen(l->partition, axes, &coarse)));
+        if (axes != 0) {
+            const gsw_status status = gsw_partition_agree(
+                l->partition, gsw_partition_coarsen(l->partition, axes, &coarse));
+            if (status != GSW_SUCCESS) {
+                gsw_partition_destroy(coarse);
+                return status;
+            }
+        }
         if (!coarse)
             return GSW_SUCCESS;
         GSW_TRY(open_next(mg, number, axes, coarse, &rows[number % 2], &rows[(number + 1) % 2]));

@@ -43,37 +43,30 @@ static gsw_status open_frames(gsw_partition *p, int64_t width, int even, gsw_gho
 /* ---- Rows -------------------------------------------------------------------------------------
  */
 
-/* The own values of offset e as fp64. *room is memory of the backend for them, or NULL. */
-static gsw_status own_values(const gsw_distributed_matrix *a, int32_t e, void **room,
-                             const double **values) {
+static int holds_f64(const gsw_distributed_matrix *a, int32_t e) {
+    return a->values[e] && a->local.array.value_type == GSW_F64;
+}
+
+/* The own values of offset e as fp64, if need be in rows->room. */
+static gsw_status own_values(const gsw_distributed_rows *rows, int32_t e, const double **values) {
+    const gsw_distributed_matrix *a = rows->of;
     gsw_context *context = a->partition->context;
     const size_t bytes = (size_t)a->points * sizeof(double);
     const double one = 1;
-    char *memory;
-    *room = NULL;
-    *values = a->values[e];
-    if (a->values[e] && a->local.array.value_type == GSW_F64)
+    *values = holds_f64(a, e) ? a->values[e] : rows->room;
+    if (holds_f64(a, e))
         return GSW_SUCCESS;
-    GSW_TRY(context->ops->reserve(context, bytes + sizeof one, room));
-    *values = *room;
     if (!a->values[e])
-        return context->ops->set(context, *room, 0, bytes);
-    memory = (char *)*room + bytes;
-    GSW_TRY(context->ops->upload(context, memory, &one, sizeof one));
-    return context->ops->multigrid->widen(context, a->points, a->values[e],
-                                          (double *)(void *)memory, *room);
+        return context->ops->set(context, rows->room, 0, bytes);
+    double *scale = (double *)rows->room + a->points;
+    GSW_TRY(context->ops->upload(context, scale, &one, sizeof one));
+    return context->ops->multigrid->widen(context, a->points, a->values[e], scale, rows->room);
 }
 
 gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e) {
-    gsw_context *context = rows->of->partition->context;
     const double *values;
-    void *room;
-    gsw_status status = own_values(rows->of, e, &room, &values);
-    if (status == GSW_SUCCESS)
-        status = gsw_ghosts_update(&rows->ghosts, values, rows->values[e]);
-    if (room)
-        context->ops->unreserve(context, room);
-    return status;
+    GSW_TRY(own_values(rows, e, &values));
+    return gsw_ghosts_update(&rows->ghosts, values, rows->values[e]);
 }
 
 static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *rows) {
@@ -86,8 +79,12 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
         !gsw_mul_size(values, sizeof *rows->block, &values))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
     GSW_TRY(context->ops->reserve(context, values, (void **)&rows->block));
-    for (int32_t i = 0; i < stencil->count; i++)
+    for (int32_t i = 0; i < stencil->count; i++) {
         rows->values[i] = rows->block + i * rows->points;
+        if (!rows->room && !holds_f64(a, i))
+            GSW_TRY(context->ops->reserve(context, ((size_t)a->points + 1) * sizeof(double),
+                                          &rows->room));
+    }
     rows->matrix =
         (gsw_matrix){.grid = {e[0], e[1], e[2]},
                      .stencil = *stencil,
@@ -111,8 +108,10 @@ gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, i
 void gsw_distributed_rows_close(gsw_distributed_rows *rows) {
     if (rows->ghosts.partition)
         gsw_ghosts_close(&rows->ghosts);
-    if (rows->block)
-        rows->of->partition->context->ops->unreserve(rows->of->partition->context, rows->block);
+    void *const memory[] = {rows->room, rows->block};
+    for (int i = 0; i < 2; i++)
+        if (memory[i])
+            rows->of->partition->context->ops->unreserve(rows->of->partition->context, memory[i]);
     *rows = (gsw_distributed_rows){0};
 }
 

@@ -14,6 +14,7 @@ typedef struct gsw_distributed_rows {
     gsw_matrix matrix; /* on the frame, fp64 */
     double *values[GSW_STENCIL_MAX];
     double *block;
+    void *room;     /* of own values that the matrix does not hold as fp64; NULL: it does */
     int64_t points; /* of the frame */
 } gsw_distributed_rows;
 

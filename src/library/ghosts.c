@@ -29,6 +29,15 @@ gsw_reach gsw_reach_of(const gsw_stencil *stencil, int32_t first, int32_t end) {
     return reach;
 }
 
+static gsw_box grown(const gsw_box *box, const gsw_reach *reach) {
+    gsw_box around = *box;
+    for (int axis = 0; axis < 3; axis++) {
+        around.begin[axis] -= reach->before[axis];
+        around.end[axis] += reach->after[axis];
+    }
+    return around;
+}
+
 gsw_box gsw_ghosts_of(const gsw_partition *p, const gsw_stencil *stencil, int32_t first,
                       int32_t end, int to, int from) {
     const gsw_box mine = gsw_partition_box(p, to), theirs = gsw_partition_box(p, from);
@@ -39,12 +48,8 @@ gsw_box gsw_ghosts_of(const gsw_partition *p, const gsw_stencil *stencil, int32_
         const gsw_box met = gsw_box_intersection(&moved, &theirs);
         coupled = gsw_box_points(&met) > 0;
     }
-    gsw_box grown = mine;
-    for (int axis = 0; axis < 3; axis++) {
-        grown.begin[axis] -= reach.before[axis];
-        grown.end[axis] += reach.after[axis];
-    }
-    return coupled ? gsw_box_intersection(&grown, &theirs) : (gsw_box){{0, 0, 0}, {0, 0, 0}};
+    const gsw_box around = grown(&mine, &reach);
+    return coupled ? gsw_box_intersection(&around, &theirs) : (gsw_box){{0, 0, 0}, {0, 0, 0}};
 }
 
 gsw_frame gsw_frame_of(const gsw_partition *p, const gsw_stencil *stencil) {
@@ -71,12 +76,18 @@ typedef struct request {
     const gsw_box *wanted; /* NULL: the stencil says */
 } request;
 
+/* Kernels of devices take ghosts of adjacent planes, also of those that no coupling leads to. */
 static gsw_box take_of(const request *q, int to, int from) {
-    const gsw_box theirs = gsw_partition_box(q->p, from);
-    if (!q->wanted)
+    const gsw_box mine = gsw_partition_box(q->p, to), theirs = gsw_partition_box(q->p, from);
+    if (!q->wanted && !q->p->context->ops->slab)
         return gsw_ghosts_of(q->p, q->stencil, 0, q->stencil->count, to, from);
-    return to == from ? (gsw_box){{0, 0, 0}, {0, 0, 0}}
-                      : gsw_box_intersection(&q->wanted[to], &theirs);
+    if (to == from)
+        return (gsw_box){{0, 0, 0}, {0, 0, 0}};
+    if (q->wanted)
+        return gsw_box_intersection(&q->wanted[to], &theirs);
+    const gsw_reach reach = gsw_reach_of(q->stencil, 0, q->stencil->count);
+    const gsw_box around = grown(&mine, &reach);
+    return gsw_box_intersection(&around, &theirs);
 }
 
 static gsw_status open_peer(gsw_ghosts *ghosts, int process, const gsw_box *take,

@@ -64,7 +64,8 @@ void gsw_ghosts_close(gsw_ghosts *ghosts);
 gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x);
 
 /* Waits until peer->in holds the values of the other processes, and until x may be changed; on a
- * device for work that is queued next. They stay until the exchange after the next one begins. */
+ * device for work that is queued next. There they stay until the exchange after the next one
+ * begins. */
 gsw_status gsw_ghosts_end(gsw_ghosts *ghosts);
 
 /* Writes x, unless it is the frame's own part, and the received ghosts into an array of the frame.
