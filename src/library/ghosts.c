@@ -150,7 +150,7 @@ static gsw_status open_messages(gsw_partition *p, gsw_ghost_peer *peer) {
     return GSW_SUCCESS;
 }
 
-static gsw_status plan_windows(const request *q, gsw_ghosts *ghosts, char **wanted) {
+static gsw_status plan_windows(const request *q, gsw_ghosts *ghosts, unsigned char **wanted) {
     gsw_partition *p = ghosts->partition;
     const int rank = p->transport.rank;
     void *memory;
@@ -168,7 +168,7 @@ static gsw_status plan_windows(const request *q, gsw_ghosts *ghosts, char **want
 
 static gsw_status open_windows(const request *q, gsw_ghosts *ghosts) {
     gsw_partition *p = ghosts->partition;
-    char *wanted = NULL;
+    unsigned char *wanted = NULL;
     gsw_status status = gsw_partition_agree(p, plan_windows(q, ghosts, &wanted));
     if (status == GSW_SUCCESS)
         status = gsw_windows_open(p, header_of(p) + 2 * (size_t)ghosts->set * sizeof(double), 0,
@@ -309,7 +309,7 @@ static gsw_status receive_from(gsw_ghosts *ghosts, gsw_ghost_peer *peer) {
     const size_t bytes = (size_t)gsw_box_points(&peer->take) * ghosts->value;
     if (slab)
         peer->in = place_in(ghosts, ghosts->windows.own, ghosts->set, peer->place);
-    if (peer->window)
+    if (slab && peer->window)
         return slab->await(context, counter_of(ghosts->windows.own, peer->process), ghosts->round,
                            p->wait_limit);
     GSW_TRY(gsw_partition_wait(p, peer->process, &peer->receiving));

@@ -21,7 +21,7 @@ static gsw_status open_windows(gsw_partition *p, size_t bytes, int value, gsw_sl
     gsw_status status =
         gsw_partition_agree(p, gsw_alloc(p->context, processes, 1, "windows", &memory));
     if (status == GSW_SUCCESS) {
-        char *wanted = memory;
+        unsigned char *wanted = memory;
         memset(wanted, 0, processes);
         for (int side = 0; side < 2; side++)
             if (link->process[side] >= 0)

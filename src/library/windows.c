@@ -22,6 +22,7 @@ static gsw_status open_own(gsw_windows *w, size_t bytes, int value, gsw_window_n
     memset(memory, 0, processes * sizeof *w->theirs);
     GSW_TRY(gsw_alloc(p->context, processes, sizeof *w->direct, "windows", &memory));
     w->direct = memory;
+    memset(memory, 0, processes);
     return ops_of(p)->window_open(p->context, bytes, value, &w->own, name);
 }
 
@@ -29,7 +30,8 @@ static gsw_status open_own(gsw_windows *w, size_t bytes, int value, gsw_window_n
  * count as not attached. */
 enum { BITS = 8, TOLD = BITS * GSW_ANSWER };
 
-static gsw_status attach(gsw_windows *w, const char *wanted, unsigned char told[GSW_ANSWER]) {
+static gsw_status attach(gsw_windows *w, const unsigned char *wanted,
+                         unsigned char told[GSW_ANSWER]) {
     gsw_partition *p = w->partition;
     memset(told, 0, GSW_ANSWER);
     for (int i = 0; i < p->transport.processes && i < TOLD; i++) {
@@ -44,7 +46,7 @@ static gsw_status attach(gsw_windows *w, const char *wanted, unsigned char told[
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_windows_open(gsw_partition *p, size_t bytes, int value, const char *wanted,
+gsw_status gsw_windows_open(gsw_partition *p, size_t bytes, int value, const unsigned char *wanted,
                             gsw_windows *windows) {
     const int processes = p->transport.processes, rank = p->transport.rank;
     const size_t used = (size_t)((processes < TOLD ? processes : TOLD) + BITS - 1) / BITS;
@@ -56,11 +58,10 @@ gsw_status gsw_windows_open(gsw_partition *p, size_t bytes, int value, const cha
     memcpy(windows->name, p->answers, (size_t)processes * sizeof own);
     GSW_TRY(gsw_partition_agree(p, attach(windows, wanted, told)));
     GSW_TRY(gsw_partition_gather(p, told, used));
-    for (int i = 0; i < processes; i++)
-        windows->direct[i] =
-            rank < TOLD &&
-            ((unsigned char)p->answers[(size_t)i * used + (size_t)(rank / BITS)] >> rank % BITS &
-             1);
+    for (int i = 0; i < processes && rank < TOLD; i++) {
+        const unsigned byte = (unsigned char)p->answers[(size_t)i * used + (size_t)(rank / BITS)];
+        windows->direct[i] = byte >> rank % BITS & 1U;
+    }
     return GSW_SUCCESS;
 }
 

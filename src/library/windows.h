@@ -9,16 +9,17 @@
 typedef struct gsw_windows {
     gsw_partition *partition; /* NULL: there are none */
     void *own;
-    gsw_window_name *name; /* of each process's */
+    /* Of each process. */
+    gsw_window_name *name;
     void *
-        *theirs; /* of each process, as this one reaches it; NULL: messages carry what goes there */
-    char *direct; /* of each process: it reaches the own one */
+        *theirs; /* its window, as this process reaches it; NULL: messages carry what goes there */
+    unsigned char *direct; /* it reaches the own window */
 } gsw_windows;
 
 /* Opens a window of so many bytes, which hold `value` at first, and attaches those of the processes
  * r with wanted[r] != 0. That one cannot be attached is no error. Collective. *windows can be
  * closed on failure, too. */
-gsw_status gsw_windows_open(gsw_partition *p, size_t bytes, int value, const char *wanted,
+gsw_status gsw_windows_open(gsw_partition *p, size_t bytes, int value, const unsigned char *wanted,
                             gsw_windows *windows);
 
 /* Collective. After a failed wait the own window stays, because others may still write to it. */
