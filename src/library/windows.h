@@ -11,8 +11,7 @@ typedef struct gsw_windows {
     void *own;
     /* Of each process. */
     gsw_window_name *name;
-    void *
-        *theirs; /* its window, as this process reaches it; NULL: messages carry what goes there */
+    void **theirs;         /* its window; NULL: this process does not reach it, messages serve */
     unsigned char *direct; /* it reaches the own window */
 } gsw_windows;
 
