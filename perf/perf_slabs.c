@@ -311,6 +311,12 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
 /* ---- The program ------------------------------------------------------------------------------
  */
 
+static void set_kind(settings *set, const char *name) {
+    set->multigrid = strcmp(name, "mg") == 0;
+    if (!set->multigrid)
+        set->kind = kind_of(name);
+}
+
 static int method_of(const char *name) {
     return strcmp(name, "cg") == 0 ? (int)GSW_CG : strcmp(name, "none") == 0 ? -1 : GSW_BICGSTAB;
 }
@@ -343,8 +349,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--repeats") == 0)
             set.repeats = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--kind") == 0)
-            set.multigrid = strcmp(argv[i + 1], "mg") == 0,
-            set.kind = set.multigrid ? GSW_ILU0 : kind_of(argv[i + 1]);
+            set_kind(&set, argv[i + 1]);
         else if (strcmp(argv[i], "--scope") == 0)
             set.scope = strcmp(argv[i + 1], "local") == 0 ? GSW_SCOPE_LOCAL : GSW_SCOPE_GLOBAL;
         else if (strcmp(argv[i], "--precision") == 0)

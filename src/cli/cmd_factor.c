@@ -60,7 +60,7 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
     }
     if (code == CLI_OK && options->json != NULL) {
         cli_result result = cli_result_init(job->place.run, &job->input.matrix);
-        result.factor_dtype = options->factor_precision == GSW_F32 ? "f32" : "f64";
+        result.factor_dtype = cli_dtype_name(options->factor_precision);
         result.precond = kind;
         result.setup_ms = job->setup_ms;
         json = cli_json(options);

@@ -11,6 +11,7 @@
 #include "common/place.h"
 #include "common/processes.h"
 #include "common/progress.h"
+#include "common/result.h"
 #include "solve_auto.h"
 #include "solve_distributed.h"
 #include "solve_report.h"
@@ -37,13 +38,10 @@ typedef struct solve_job {
     char message[512];        /* why it is not GSW_SUCCESS; else "" */
 } solve_job;
 
-static const char *dtype_name(int dtype) {
-    return dtype == GSW_F32 ? "f32" : "f64";
-}
-
 /* Precision in which the preconditioner is stored. */
 static const char *stored_dtype(const cli_options *options, const solve_job *job) {
-    return dtype_name(job->levels != NULL ? cli_mg_precision(options) : options->factor_precision);
+    return cli_dtype_name(job->levels != NULL ? cli_mg_precision(options)
+                                              : options->factor_precision);
 }
 
 /* ---- The preconditioner ----------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "common/multigrid.h"
 #include "common/output.h"
 #include "common/processes.h"
+#include "common/result.h"
 #include "solve_auto.h"
 #include "solve_report.h"
 
@@ -289,6 +290,7 @@ static int write_result(const cli_options *options, const box_job *job, const ch
     for (int rank = 0; rank < cli_processes(); rank++)
         names[rank] = devices + (size_t)rank * DEVICE_SIZE;
     const bool some = job->kind != CLI_PRECOND_NONE;
+    const int precision = job->precond.multigrid != NULL ? cli_mg_precision(options) : GSW_F64;
     cli_solved result = {.context = job->context,
                          .host = job->host,
                          .input = &job->input,
@@ -297,11 +299,7 @@ static int write_result(const cli_options *options, const box_job *job, const ch
                          .result = &job->result,
                          .method = gsw_method_name(job->method),
                          .precond = cli_precond_name(job->kind),
-                         .factor_dtype = !some ? NULL
-                                         : job->precond.multigrid != NULL &&
-                                                 cli_mg_precision(options) == (int)GSW_F32
-                                             ? "f32"
-                                             : "f64",
+                         .factor_dtype = some ? cli_dtype_name(precision) : NULL,
                          .setup_ms = job->setup_ms,
                          .factor_ms = job->factor_ms,
                          .upload_ms = NAN,

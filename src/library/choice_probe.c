@@ -38,8 +38,7 @@ gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_pr
 }
 
 void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken) {
-    if (taken->block != NULL)
-        context->ops->unreserve(context, taken->block);
+    gsw_unreserve(context, taken->block);
     taken->block = NULL;
 }
 
@@ -75,8 +74,7 @@ gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, in
 
 cleanup:
     for (int i = 2; i >= 0; i--)
-        if (vector[i] != NULL)
-            context->ops->unreserve(context, vector[i]);
+        gsw_unreserve(context, vector[i]);
     return status;
 }
 
@@ -142,8 +140,7 @@ fail:
 void gsw_probe_close(gsw_probe *probe) {
     double *const vectors[] = {probe->ones, probe->residual, probe->error};
     for (int i = 0; i < 3; i++)
-        if (vectors[i] != NULL)
-            probe->context->ops->unreserve(probe->context, vectors[i]);
+        gsw_unreserve(probe->context, vectors[i]);
     probe->ones = probe->residual = probe->error = NULL;
 }
 

@@ -10,9 +10,6 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_cycle.h"
-#include "multigrid_internal.h"
-
-#define JACOBI_DAMPING (2.0 / 3)
 
 typedef gsw_distributed_multigrid hierarchy;
 typedef gsw_distributed_level level;
@@ -62,7 +59,7 @@ static gsw_status find_residual(level *l, const void *b, const void *x) {
 static gsw_status smooth(const hierarchy *mg, level *l, int down, int zero, const void *b, void *x,
                          void *out) {
     gsw_distributed_factor *M = down ? l->after : l->before;
-    const double weight = mg->options.smoother == GSW_SMOOTHER_JACOBI ? JACOBI_DAMPING : 1;
+    const double weight = mg->options.smoother == GSW_SMOOTHER_JACOBI ? GSW_JACOBI_WEIGHT : 1;
     const int steps = down ? mg->options.post_sweeps : mg->options.pre_sweeps;
     for (int step = 0; step < steps; step++) {
         const int first = zero && step == 0, last = step == steps - 1;

@@ -4,8 +4,7 @@
 
 #include "distributed_internal.h"
 #include "distributed_transfer.h"
-
-enum { GSW_DISTRIBUTED_LEVELS_MAX = 64 };
+#include "multigrid_internal.h"
 
 typedef struct gsw_distributed_level {
     gsw_partition *partition;       /* level 0: the user's */
@@ -30,7 +29,7 @@ struct gsw_distributed_multigrid {
     int usable, symmetric;
     int sliced; /* AUTO: coarse levels may be swept in slabs, as backends prefer them */
     int levels; /* on several processes, the one that all processes bring together included */
-    gsw_distributed_level level[GSW_DISTRIBUTED_LEVELS_MAX];
+    gsw_distributed_level level[GSW_LEVELS_MAX];
     gsw_multigrid *rest; /* from the last of these levels on */
     gsw_ghosts whole;    /* of that level */
     void *all;           /* its vectors b and x */

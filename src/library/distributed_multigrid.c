@@ -8,9 +8,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "contract/row.h"
 #include "distributed_cycle.h"
-#include "multigrid_internal.h"
 #include "options.h"
 #include "preconditioner.h"
 #include "reserve.h"
@@ -20,10 +18,6 @@ GSW_ENDS_WITH(gsw_distributed_multigrid_options, whole_points);
 GSW_ENDS_WITH(gsw_distributed_multigrid_info, operator_complexity);
 
 enum { SWEEPS_LIMIT = 1000 };
-
-/* Coarse diagonals this far below the finest level's largest entry may have cancelled, as in
- * multigrid_setup.c. */
-#define CANCELLED 1e-12
 
 typedef gsw_distributed_level level;
 
@@ -107,15 +101,8 @@ static gsw_status open_preconditioner(gsw_distributed_multigrid *mg) {
 
 static gsw_status refuse_numbers(const gsw_distributed_multigrid *mg, int number,
                                  const gsw_survey *survey) {
-    gsw_context *context = mg->partition->context;
-    const gsw_grid *grid = &mg->level[number].partition->grid;
-    char row[GSW_ROW_TEXT];
-    if (survey->bad_row >= 0)
-        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                        "multigrid: on level %d the diagonal of row %s is zero or not finite",
-                        number,
-                        gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
-    return gsw_multigrid_check_range(context, mg->options.cycle_type, number, survey);
+    return gsw_level_refuse(mg->partition->context, mg->options.cycle_type, number,
+                            &mg->partition->grid, survey);
 }
 
 /* Whether all processes take a level whole: its share of the work is small. */
@@ -162,13 +149,13 @@ static gsw_status open_factor(const gsw_distributed_multigrid *mg, int number, g
                                             mg->options.cycle_type, factor);
 }
 
-/* The planes of slabs that Gauss-Seidel on a device sweeps at once. */
+/* The planes of slabs that Gauss-Seidel on a device sweeps at once; 0: one sweep crosses all. */
 static int64_t planes_of(const level *l) {
-    const gsw_distributed_factor *f = l->before;
-    if (!f->local || l->partition->transport.processes == 1)
-        return f->local ? f->local->slab : 0;
-    return f->local->slab > 0 ? f->local->slab
-                              : l->partition->own.end[2] - l->partition->own.begin[2];
+    const gsw_partition *p = l->partition;
+    if (!l->before->local)
+        return 0;
+    const int64_t slab = l->before->local->slab;
+    return slab > 0 || p->transport.processes == 1 ? slab : p->own.end[2] - p->own.begin[2];
 }
 
 static gsw_status open_smoother(gsw_distributed_multigrid *mg, int number) {
@@ -260,7 +247,7 @@ static gsw_status survey_coarse(gsw_distributed_multigrid *mg, int number,
     const gsw_stencil *stencil = &l->matrix->local.stencil;
     GSW_TRY(gsw_distributed_rows_open(l->matrix, gsw_distributed_rows_width(stencil), 1, rows));
     GSW_TRY(gsw_distributed_survey(rows, 0, &l->survey));
-    if (l->survey.bad_row >= 0 || l->survey.least <= CANCELLED * mg->level[0].survey.largest) {
+    if (gsw_level_has_cancelled(&l->survey, &mg->level[0].survey)) {
         GSW_TRY(gsw_partition_agree(l->partition,
                                     gsw_distributed_product_mend(fine, product, l->matrix)));
         GSW_TRY(gsw_distributed_rows_fetch(rows, stencil->center));
@@ -277,11 +264,10 @@ static gsw_status open_next(gsw_distributed_multigrid *mg, int number, int axes,
     gsw_distributed_product product;
     mg->levels++;
     *next = (level){.partition = coarse, .points = gsw_box_points(&coarse->own)};
-    gsw_status status = gsw_partition_agree(l->partition, open_product(mg, number, rows));
-    GSW_TRY(status);
-    status = gsw_distributed_transfer_open(rows, coarse, axes, mg->symmetric, l->survey.isolated,
-                                           mg->options.cycle_type, &l->transfer, &product,
-                                           &next->matrix);
+    GSW_TRY(gsw_partition_agree(l->partition, open_product(mg, number, rows)));
+    gsw_status status = gsw_distributed_transfer_open(rows, coarse, axes, mg->symmetric,
+                                                      l->survey.isolated, mg->options.cycle_type,
+                                                      &l->transfer, &product, &next->matrix);
     if (status == GSW_SUCCESS)
         status = survey_coarse(mg, number + 1, rows, &product, next_rows);
     gsw_distributed_product_close(&product);
@@ -311,7 +297,7 @@ static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows 
 static gsw_status build_levels(gsw_distributed_multigrid *mg, gsw_distributed_rows rows[2]) {
     for (int number = 0;; number++) {
         level *l = &mg->level[number];
-        const int axes = number + 1 < GSW_DISTRIBUTED_LEVELS_MAX ? axes_of(mg, number) : 0;
+        const int axes = number + 1 < GSW_LEVELS_MAX ? axes_of(mg, number) : 0;
         gsw_partition *coarse = NULL;
         if (axes != 0) {
             const gsw_status status = gsw_partition_agree(
@@ -357,17 +343,12 @@ static gsw_status build(gsw_distributed_multigrid *mg) {
     return status;
 }
 
-static void release(gsw_distributed_multigrid *mg, void *memory) {
-    if (memory)
-        mg->partition->context->ops->unreserve(mg->partition->context, memory);
-}
-
 /* Frees the levels, but not the finest one's matrix. */
 static void clear(gsw_distributed_multigrid *mg) {
     mg->usable = 0;
     gsw_multigrid_destroy(mg->rest);
     mg->rest = NULL;
-    release(mg, mg->all);
+    gsw_unreserve(mg->partition->context, mg->all);
     mg->all = NULL;
     if (mg->whole.partition)
         gsw_ghosts_close(&mg->whole);
@@ -378,8 +359,8 @@ static void clear(gsw_distributed_multigrid *mg) {
         if (l->after != l->before)
             gsw_distributed_factor_destroy(l->after);
         gsw_distributed_factor_destroy(l->before);
-        release(mg, l->block);
-        release(mg, l->cycle);
+        gsw_unreserve(mg->partition->context, l->block);
+        gsw_unreserve(mg->partition->context, l->cycle);
         if (number > 0) {
             gsw_distributed_matrix_destroy(l->matrix);
             gsw_partition_destroy(l->partition);

@@ -8,6 +8,7 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "reserve.h"
 
 /* ---- Frames -----------------------------------------------------------------------------------
  */
@@ -108,10 +109,10 @@ gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, i
 void gsw_distributed_rows_close(gsw_distributed_rows *rows) {
     if (rows->ghosts.partition)
         gsw_ghosts_close(&rows->ghosts);
-    void *const memory[] = {rows->room, rows->block};
-    for (int i = 0; i < 2; i++)
-        if (memory[i])
-            rows->of->partition->context->ops->unreserve(rows->of->partition->context, memory[i]);
+    if (rows->of) {
+        gsw_unreserve(rows->of->partition->context, rows->room);
+        gsw_unreserve(rows->of->partition->context, rows->block);
+    }
     *rows = (gsw_distributed_rows){0};
 }
 

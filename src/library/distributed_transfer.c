@@ -7,6 +7,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "multigrid_internal.h"
+#include "reserve.h"
 #include "stencil_facts.h"
 
 /* The width of frames in a cycle. Fine points of the box interpolate from coarse points at most one
@@ -50,11 +51,6 @@ static gsw_status reserve(gsw_context *context, size_t arrays, size_t count, gsw
     if (!gsw_mul_size(arrays, count, &values) || values > SIZE_MAX / 2 / sizeof(double))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "multigrid: a level's size exceeds 64 bits");
     return context->ops->reserve(context, values * gsw_dtype_size(type), memory);
-}
-
-static void release(gsw_context *context, void *memory) {
-    if (memory)
-        context->ops->unreserve(context, memory);
 }
 
 /* Zeroed memory for arrays of weights, with margins of zeros that kernels may read. */
@@ -299,8 +295,8 @@ void gsw_distributed_transfer_close(gsw_distributed_transfer *transfer) {
     if (!transfer->fine.partition)
         return;
     gsw_context *context = transfer->fine.partition->context;
-    release(context, transfer->block);
-    release(context, transfer->fine_frame);
+    gsw_unreserve(context, transfer->block);
+    gsw_unreserve(context, transfer->fine_frame);
     gsw_ghosts_close(&transfer->fine);
     if (transfer->coarse.partition)
         gsw_ghosts_close(&transfer->coarse);
@@ -311,8 +307,8 @@ void gsw_distributed_product_close(gsw_distributed_product *product) {
     gsw_context *context = product->context;
     if (!context)
         return;
-    release(context, product->block);
-    release(context, product->rows);
+    gsw_unreserve(context, product->block);
+    gsw_unreserve(context, product->rows);
     if (context->ops->multigrid->transfer_close)
         context->ops->multigrid->transfer_close(context, &product->tables);
     *product = (gsw_distributed_product){.block = NULL};

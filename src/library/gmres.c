@@ -9,6 +9,7 @@
 
 #include "contract/allocate.h"
 #include "krylov_methods.h"
+#include "reserve.h"
 
 /* Below this length relative to its coefficients, the next basis vector counts as zero. */
 #define HAPPY_BREAKDOWN 1e-30
@@ -50,8 +51,7 @@ static gsw_status allocate(gsw_krylov_run *run, gmres *m) {
 }
 
 static void release(gsw_krylov_run *run, gmres *m) {
-    if (m->coefficients != NULL)
-        run->context->ops->unreserve(run->context, m->coefficients);
+    gsw_unreserve(run->context, m->coefficients);
     free(m->columns);
 }
 

@@ -24,6 +24,7 @@
 #include "contract/allocate.h"
 #include "krylov_queue.h"
 #include "krylov_solve.h"
+#include "reserve.h"
 
 /* A round that leaves more of the true residual than this is in vain. */
 #define PROGRESS 0.5
@@ -318,8 +319,7 @@ gsw_status gsw_krylov_solve(gsw_krylov_run *run, const gsw_krylov_method *method
     status = solve(run, method, projects ? gsw_krylov_vector(run, vectors) : NULL, result);
 
 cleanup:
-    if (run->work != NULL)
-        run->context->ops->unreserve(run->context, run->work);
+    gsw_unreserve(run->context, run->work);
     run->work = NULL;
     result->iterations = run->iterations;
     /* An operator can fail while the reason for a stagnation is sought. */

@@ -2,7 +2,6 @@
  * and nothing waits. */
 #include "multigrid_internal.h"
 
-#define JACOBI_WEIGHT    (2.0 / 3.0)
 #define CHEBYSHEV_DEGREE 2
 #define CHEBYSHEV_SHARE  0.25 /* of the spectrum's upper bound: the polynomial damps above it */
 
@@ -85,7 +84,7 @@ static gsw_status jacobi_step(const hierarchy *mg, const gsw_level *l, int zero)
     void *to = zero ? l->x : l->residual;
     GSW_TRY(residual_of(mg, l, zero, &from));
     GSW_TRY(sweep(mg, l->first, 0, from, to));
-    return combine(mg, l, JACOBI_WEIGHT, to, zero ? 0 : 1, l->x);
+    return combine(mg, l, GSW_JACOBI_WEIGHT, to, zero ? 0 : 1, l->x);
 }
 
 /* Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 12.1, on D^-1 A; the

@@ -13,6 +13,8 @@
 
 enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer than 62 times */
 
+#define GSW_JACOBI_WEIGHT (2.0 / 3)
+
 /* Arrays of one block of backend memory, as a matrix. */
 typedef struct gsw_level_arrays {
     void *block; /* NULL: the values belong to others */
@@ -70,9 +72,13 @@ gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *m
                                        const gsw_multigrid_options *options, int is_coarse,
                                        gsw_multigrid **multigrid);
 
-/* Refuses a level whose values are beyond the range of the cycle's type. */
-gsw_status gsw_multigrid_check_range(gsw_context *context, gsw_dtype type, int number,
-                                     const gsw_survey *survey);
+/* Refuses a level whose diagonal has a zero or is not finite, or whose values are beyond the range
+ * of the cycle's type. `grid` is the user's. */
+gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, const gsw_grid *grid,
+                            const gsw_survey *survey);
+
+/* Whether diagonals of a coarse level may have cancelled. */
+int gsw_level_has_cancelled(const gsw_survey *survey, const gsw_survey *finest);
 
 /* Extends the coarse stencil of a transfer without tables to one that the backend sweeps fast
  * (named_stencils). */

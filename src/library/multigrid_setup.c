@@ -81,8 +81,14 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
 /* ---- One level --------------------------------------------------------------------------------
  */
 
-gsw_status gsw_multigrid_check_range(gsw_context *context, gsw_dtype type, int number,
-                                     const gsw_survey *survey) {
+gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, const gsw_grid *grid,
+                            const gsw_survey *survey) {
+    char row[GSW_ROW_TEXT];
+    if (survey->bad_row >= 0)
+        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                        "multigrid: on level %d the diagonal of row %s is zero or not finite",
+                        number,
+                        gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
     if (type == GSW_F32 &&
         !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -92,14 +98,12 @@ gsw_status gsw_multigrid_check_range(gsw_context *context, gsw_dtype type, int n
     return GSW_SUCCESS;
 }
 
-static gsw_status refuse_numbers(gsw_multigrid *mg, int number, const gsw_survey *survey) {
-    char row[GSW_ROW_TEXT];
-    if (survey->bad_row >= 0)
-        return gsw_fail(
-            mg->context, GSW_ERROR_ZERO_PIVOT,
-            "multigrid: on level %d the diagonal of row %s is zero or not finite", number,
-            gsw_row_text(mg->context, 0, number == 0 ? &mg->grid : NULL, survey->bad_row, row));
-    return gsw_multigrid_check_range(mg->context, mg->options.cycle_type, number, survey);
+/* Diagonals this far below the finest level's largest entry are replaced where rounding has
+ * cancelled them. */
+#define CANCELLED 1e-12
+
+int gsw_level_has_cancelled(const gsw_survey *survey, const gsw_survey *finest) {
+    return survey->bad_row >= 0 || survey->least <= CANCELLED * finest->largest;
 }
 
 /* Whether the cycle uses the fp64 arrays of a level, too. */
@@ -308,10 +312,6 @@ static gsw_status open_finest(gsw_multigrid *mg, const gsw_matrix *matrix) {
     return take_matrix(mg, matrix);
 }
 
-/* Diagonals this far below the finest level's largest entry are replaced where rounding has
- * cancelled them. */
-#define CANCELLED 1e-12
-
 /* Symmetry is checked on the finest level only. The coarse levels inherit it, except with
  * injection. */
 static gsw_status survey_level(gsw_multigrid *mg, int number) {
@@ -320,14 +320,13 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
     gsw_level *level = mg->level[number];
     gsw_survey *found = &level->survey;
     GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, number == 0 || injection, found));
-    if (number > 0 && !injection &&
-        (found->bad_row >= 0 || found->least <= CANCELLED * mg->level[0]->survey.largest)) {
+    if (number > 0 && !injection && gsw_level_has_cancelled(found, &mg->level[0]->survey)) {
         const gsw_level *fine = mg->level[number - 1];
         double *diagonal = level->setup.values[level->matrix.stencil.center];
         GSW_TRY(ops->mend_diagonal(mg->context, fine->transfer, &fine->matrix, diagonal));
         GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, 0, found));
     }
-    return refuse_numbers(mg, number, found);
+    return gsw_level_refuse(mg->context, mg->options.cycle_type, number, &mg->grid, found);
 }
 
 /* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
@@ -440,38 +439,33 @@ gsw_status gsw_multigrid_fill(gsw_multigrid *mg, const gsw_matrix *matrix) {
     return status;
 }
 
-static void release(gsw_context *context, void *pointer) {
-    if (pointer)
-        context->ops->unreserve(context, pointer);
-}
-
 void gsw_multigrid_clear(gsw_multigrid *mg) {
     gsw_context *context = mg->context;
     for (int number = 0; number < mg->levels; number++) {
         gsw_level *level = mg->level[number];
         if (number > 0) { /* the finest level's are the user's, or below */
-            release(context, level->b);
-            release(context, level->x);
+            gsw_unreserve(context, level->b);
+            gsw_unreserve(context, level->x);
         }
-        release(context, level->reciprocal);
+        gsw_unreserve(context, level->reciprocal);
         gsw_factor_destroy(level->second);
         gsw_factor_destroy(level->first);
-        release(context, level->probe);
-        release(context, level->direction);
-        release(context, level->residual);
-        release(context, level->dense_work);
-        release(context, level->inverse);
-        release(context, level->restriction.block);
-        release(context, level->prolongation.block);
-        release(context, level->cycle.block);
-        release(context, level->setup.block);
+        gsw_unreserve(context, level->probe);
+        gsw_unreserve(context, level->direction);
+        gsw_unreserve(context, level->residual);
+        gsw_unreserve(context, level->dense_work);
+        gsw_unreserve(context, level->inverse);
+        gsw_unreserve(context, level->restriction.block);
+        gsw_unreserve(context, level->prolongation.block);
+        gsw_unreserve(context, level->cycle.block);
+        gsw_unreserve(context, level->setup.block);
         if (level->transfer && context->ops->multigrid->transfer_close)
             context->ops->multigrid->transfer_close(context, level->transfer);
         free(level->transfer);
         free(level);
     }
     mg->levels = 0;
-    release(context, mg->scale);
-    release(context, mg->own_x);
-    release(context, mg->own_b);
+    gsw_unreserve(context, mg->scale);
+    gsw_unreserve(context, mg->own_x);
+    gsw_unreserve(context, mg->own_b);
 }

@@ -166,8 +166,7 @@ const char *gsw_preconditioner_name(const gsw_preconditioner *preconditioner) {
 void gsw_preconditioner_destroy(gsw_preconditioner *preconditioner) {
     if (preconditioner == NULL)
         return;
-    if (preconditioner->work != NULL)
-        preconditioner->context->ops->unreserve(preconditioner->context, preconditioner->work);
+    gsw_unreserve(preconditioner->context, preconditioner->work);
     if (preconditioner->ops->destroy != NULL)
         preconditioner->ops->destroy(preconditioner->self);
     free(preconditioner);

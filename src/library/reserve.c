@@ -12,6 +12,11 @@ gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes)
     return GSW_SUCCESS;
 }
 
+void gsw_unreserve(gsw_context *context, void *pointer) {
+    if (pointer)
+        context->ops->unreserve(context, pointer);
+}
+
 gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector) {
     size_t bytes;
     void *memory;

@@ -9,8 +9,11 @@
 /* The bytes of a vector of `points` fp64 values; 0 on failure. Errors: OVERFLOW. */
 gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes);
 
-/* Reserves a vector of `points` fp64 values for this context's operations, uninitialised. It is
- * freed with ops->unreserve. On failure *vector is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
+/* Frees reserved memory; NULL is allowed. */
+void gsw_unreserve(gsw_context *context, void *pointer);
+
+/* Reserves a vector of `points` fp64 values for this context's operations, uninitialised. On
+ * failure *vector is NULL. Errors: OVERFLOW, OUT_OF_MEMORY. */
 gsw_status gsw_reserve_vector(gsw_context *context, int64_t points, double **vector);
 
 /* Reserves `count` values of `size` bytes in the same way, and adds the bytes to *bytes. */

@@ -27,12 +27,11 @@ static void show_case(const cli_options *options, const bench_case *work,
                       const bench_contestant *who) {
     char size[80];
     if (work->mode == MODE_WHOLE) {
-        bench_show(options, "%s %s %s %s", who->name,
-                   who->rival != NULL && who->rival->precond != NULL
-                       ? who->rival->precond
-                       : cli_precond_name(who->precond),
-                   who->format == GSW_FORMAT_CSR ? "csr" : "stencil",
-                   who->factor_type == GSW_F32 ? "f32" : "f64");
+        bench_show(
+            options, "%s %s %s %s", who->name,
+            who->rival != NULL && who->rival->precond != NULL ? who->rival->precond
+                                                              : cli_precond_name(who->precond),
+            who->format == GSW_FORMAT_CSR ? "csr" : "stencil", cli_dtype_name(who->factor_type));
         return;
     }
     bench_short_size(&work->host.grid, size, sizeof size);
@@ -41,7 +40,7 @@ static void show_case(const cli_options *options, const bench_case *work,
         return;
     }
     bench_show(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
-               bench_part_names[work->part], work->type == GSW_F32 ? "f32" : "f64", who->name);
+               bench_part_names[work->part], cli_dtype_name(work->type), who->name);
 }
 
 /* Opens a contestant once and times it with each state of the cache; adds its rows. */

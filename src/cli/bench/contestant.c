@@ -201,10 +201,6 @@ int bench_list_contestants(const cli_options *options, const bench_plan *plan,
 
 /* ---- A worker ------------------------------------------------------------------------------- */
 
-static const char *type_name(gsw_dtype type) {
-    return type == GSW_F32 ? "f32" : "f64";
-}
-
 static void begin_row(bench_worker *worker) {
     static const char *const sides[] = {"gridsweep", "rival", "ablation"};
     static const char *const formats[] = {
@@ -218,8 +214,8 @@ static void begin_row(bench_worker *worker) {
     *result = cli_result_init(worker->context, &work->host);
     result->kind = sides[who->side];
     result->algorithm = who->name;
-    result->dtype = type_name(work->type);
-    result->factor_dtype = type_name(who->factor_type);
+    result->dtype = cli_dtype_name(work->type);
+    result->factor_dtype = cli_dtype_name(who->factor_type);
     if (work->mode == MODE_WHOLE) {
         result->method = gsw_method_name((gsw_method)worker->options->method);
         result->precond = who->rival != NULL && who->rival->precond != NULL

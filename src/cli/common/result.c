@@ -55,6 +55,10 @@ static const json_key keys[] = {
     KEY(NUMBER, fraction_of_copy, CLI_SWEEP | CLI_HPCG),
     KEY(NUMBER, max_rel_error, CLI_SPTRSV | CLI_SWEEP | CLI_HPCG)};
 
+const char *cli_dtype_name(int dtype) {
+    return dtype == (int)GSW_F32 ? "f32" : "f64";
+}
+
 cli_result cli_result_init(const gsw_context *context, const gsw_matrix *matrix) {
     cli_result result = {.threads = -1,
                          .iterations = -1,

@@ -26,6 +26,9 @@ typedef enum cli_holder {
     CLI_HPCG = 1 << 10
 } cli_holder;
 
+/* "f64" or "f32", of a gsw_dtype. */
+const char *cli_dtype_name(int dtype);
+
 /* A result. Texts that are NULL and numbers that are NaN or negative become null. */
 typedef struct cli_result {
     const char *backend, *device;
