@@ -2,15 +2,15 @@
  * builds.
  *
  *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27]
- *              [--calls sweep,direct,apply,ilu0,bicgstab] [EXTENT ...]
+ *              [--calls sweep,direct,apply,ilu0,ic0,dilu,bicgstab] [EXTENT ...]
  *
  * Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128 and 256. For each cube and stencil,
  * in microseconds per call: a sweep of a packed lower factor, the direct sweep of a lower CSR, an
- * ILU(0) apply, an ILU(0) factorisation from stencil arrays, and an iteration of BiCGSTAB with
- * ILU(0) (D3N7, convection). The clock is the host's, around 20 calls and the wait for them; the
- * median, smallest and largest of the repeats are printed. x is poisoned before the last queue of
- * solves, and compared with the serial reference after it. An iteration is the difference of solves
- * of 25 and 5.
+ * ILU(0) apply, factorisations ILU(0), IC(0) (of the lower part) and DILU from stencil arrays, and
+ * an iteration of BiCGSTAB with ILU(0) (D3N7, convection). The clock is the host's, around 20 calls
+ * and the wait for them; the median, smallest and largest of the repeats are printed. x is poisoned
+ * before the last queue of solves, and compared with the serial reference after it. An iteration is
+ * the difference of solves of 25 and 5.
  *
  * perf/paired runs two builds of this program in turn and prints the ratios. */
 #include <math.h>
@@ -25,14 +25,14 @@
 
 static gsw_context *context;
 static int repeats = 30;
-static const char *calls = "sweep,direct,apply,ilu0,bicgstab"; /* that are measured */
+static const char *calls = "sweep,direct,apply,ilu0,ic0,dilu,bicgstab"; /* that are measured */
 
 /* One matrix, in the context's memory, and what is called. */
 typedef struct trial {
     const char *name;
     gsw_matrix arrays; /* the whole matrix */
     gsw_matrix lower;  /* its lower part as CSR */
-    gsw_factor *packed, *ilu;
+    gsw_factor *packed, *factor;
     int64_t points;
     double *b, *x; /* in the context's memory */
 } trial;
@@ -75,11 +75,11 @@ static void direct_sweep(trial *t) {
 }
 
 static void ilu_apply(trial *t) {
-    CHECK(gsw_factor_solve(context, t->ilu, 1, t->b, t->points, t->x, t->points));
+    CHECK(gsw_factor_solve(context, t->factor, 1, t->b, t->points, t->x, t->points));
 }
 
 static void refactor(trial *t) {
-    CHECK(gsw_factor_refactor(context, t->ilu, &t->arrays, NULL));
+    CHECK(gsw_factor_refactor(context, t->factor, &t->arrays, NULL));
 }
 
 /* The largest difference of t->x from `right`, relative to the largest value. */
@@ -167,10 +167,14 @@ static void measure_sweeps(const char *stencil_name, int64_t extent) {
     measure(&t, "sweep", packed_sweep, right);
     measure(&t, "direct", direct_sweep, right);
     gsw_factor_destroy(t.packed);
-    CHECK(gsw_factor_create(context, &t.arrays, NULL, &t.ilu));
-    measure(&t, "apply", ilu_apply, NULL);
-    measure(&t, "ilu0", refactor, NULL);
-    gsw_factor_destroy(t.ilu);
+    for (int kind = GSW_ILU0; kind <= GSW_DILU; kind++) {
+        const gsw_factor_options options = {.size = sizeof options, .kind = (gsw_factor_kind)kind};
+        CHECK(gsw_factor_create(context, &t.arrays, &options, &t.factor));
+        if (kind == GSW_ILU0)
+            measure(&t, "apply", ilu_apply, NULL);
+        measure(&t, gsw_factor_kind_name(options.kind), refactor, NULL);
+        gsw_factor_destroy(t.factor);
+    }
 
     gsw_matrix_release(context, &t.lower);
     gsw_matrix_release(context, &t.arrays);
@@ -214,9 +218,9 @@ static void measure_iteration(int64_t extent) {
     CHECK(gsw_memory_alloc(context, bytes, (void **)&t.x));
     CHECK(gsw_memory_upload(context, t.b, b, bytes));
     CHECK(gsw_matrix_upload(context, gsw_problem_matrix(problem), &t.arrays));
-    CHECK(gsw_factor_create(context, &t.arrays, NULL, &t.ilu));
+    CHECK(gsw_factor_create(context, &t.arrays, NULL, &t.factor));
     CHECK(gsw_operator_from_matrix(context, &t.arrays, &matrix));
-    CHECK(gsw_preconditioner_from_factor(context, t.ilu, &ilu));
+    CHECK(gsw_preconditioner_from_factor(context, t.factor, &ilu));
     (void)solve_us(matrix, ilu, &t, 5);
     for (int r = 0; r < repeats; r++) {
         const double few = solve_us(matrix, ilu, &t, 5);
@@ -225,7 +229,7 @@ static void measure_iteration(int64_t extent) {
     print(&t, "bicgstab", us, repeats, -1);
     gsw_preconditioner_destroy(ilu);
     gsw_operator_destroy(matrix);
-    gsw_factor_destroy(t.ilu);
+    gsw_factor_destroy(t.factor);
     gsw_matrix_release(context, &t.arrays);
     gsw_memory_free(context, t.x);
     gsw_memory_free(context, t.b);

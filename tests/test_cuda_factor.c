@@ -1173,6 +1173,33 @@ START_TEST(denormal_inputs_count) {
 }
 END_TEST
 
+/* Products of two coefficients leave the range of numbers, which the factors do not. A sweep computes
+ * pivots from such products (diagonal.cu). */
+START_TEST(coefficients_may_be_tiny_or_huge) {
+    static const double scales[] = {0x1p-600, 0x1p-520, 0x1p600};
+    contexts c = contexts_open(1, NULL);
+    for (int i = 0; i < LENGTH(scales); i++) {
+        for (int kind = GSW_ILU0; kind <= GSW_DILU; kind++) {
+            const gsw_factor_options options = {.size = sizeof options,
+                                                .kind = (gsw_factor_kind)kind};
+            const recipe r = {.grid = {23, 11, 9},
+                              .stencil = oracle_stencil(_i, NULL),
+                              .diagonal = diagonal_for(options.kind),
+                              .seed = 4};
+            if (kind == GSW_IC0 && !is_symmetric(r.stencil))
+                continue;
+            problem q;
+            problem_open(&q, &c, &r);
+            scale_matrix(q.lower, scales[i]);
+            problem_renew(&q);
+            check_options(&q, &options, 1, 0);
+            problem_close(&q);
+        }
+    }
+    contexts_close(&c);
+}
+END_TEST
+
 /* Solutions of some thousand times the smallest positive number. They are right except for a few
  * multiples of it. */
 static void check_denormal_solution(block *v, double least) {
@@ -1822,6 +1849,7 @@ int main(void) {
     tcase_add_loop_test(tc, nan_and_infinity_go_where_the_cpu_puts_them, 0, stencils);
     tcase_add_loop_test(tc, every_nan_is_a_nan, 0, stencils);
     tcase_add_loop_test(tc, denormal_inputs_count, 0, stencils);
+    tcase_add_loop_test(tc, coefficients_may_be_tiny_or_huge, 0, stencils);
     tcase_add_loop_test(tc, denormal_solutions_count, 0, stencils);
     tcase_add_loop_test(tc, a_zero_divides_when_the_solve_runs, 0, stencils);
     tc = add_case(suite, "pivots");

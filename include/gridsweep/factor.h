@@ -122,7 +122,8 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
                                 gsw_factor **factor);
 
 /* Gives a factor new values for the same grid and stencil without allocating. Use it in each time
- * step instead of creating a factor again. A refused argument changes nothing. After an error in
+ * step instead of creating a factor again. (On CUDA, values in stencil arrays after values in a CSR
+ * may need one vector more, once.) A refused argument changes nothing. After an error in
  * the values (NOT_A_GRID, ZERO_PIVOT) or of the device the factor holds no usable values. Every
  * solve with it is then refused until a refactor succeeds. Only kind LU uses `upper`; it is NULL
  * otherwise. */

@@ -33,6 +33,10 @@ struct gsw_factor {
      * not the vectors and arrays. */
     int64_t ghosts[2];
 
+    /* The factor of a process, with or without ghosts. Then its bits do not depend on how many
+     * processes there are. */
+    int as_slab;
+
     /* A dealt factor (slab_ops.h), which has no ghosts; NULL: it is not. */
     const gsw_deal *deal;
 };

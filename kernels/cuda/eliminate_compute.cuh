@@ -4,6 +4,7 @@
 #define GSW_CUDA_ELIMINATE_COMPUTE_CUH
 
 #include "cuda/eliminate_layout.cuh"
+#include "cuda/reciprocal.cuh"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
@@ -24,21 +25,6 @@ template <class Shape> constexpr __host__ __device__ int update_target(bool dilu
             return Shape::terms + 1 + j;
     }
     return -1;
-}
-
-/* Neither v nor its reciprocal is NaN or near the ends of the range. */
-__device__ __forceinline__ bool has_plain_reciprocal(double v) {
-    const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
-    return size >= 0x00300000u && size < 0x7fb00000u;
-}
-/* The reciprocal of such a value, without a branch: Newton's iteration from an approximation of 20
- * bits. */
-__device__ __forceinline__ double plain_reciprocal(double v) {
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(v));
-    const double e = fma(-v, r, 1.0);
-    r = fma(r, fma(e, e, e), r);
-    return fma(r, fma(-v, r, 1.0), r);
 }
 
 template <class Real, int Name, bool Dilu, int Members>

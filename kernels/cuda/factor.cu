@@ -2,6 +2,7 @@
  * the kernels that fill and use them run. */
 #include <stdlib.h>
 
+#include "cuda/diagonal.cuh"
 #include "cuda/eliminate.cuh"
 #include "cuda/factor.cuh"
 #include "cuda/jacobi.cuh"
@@ -355,6 +356,7 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
     if (gsw_eliminates(factor->options.kind))
         gsw_find_updates(tiles.part, factor->options.kind, &packed->updates);
+    packed->diagonal_alone = gsw_cuda_diagonal_alone(factor);
     return GSW_SUCCESS;
 }
 
@@ -413,34 +415,49 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     factor->packed = NULL;
 }
 
+static gsw_status forget_pivots(gsw_context *context, gsw_factor *factor) {
+    static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0, 0};
+    return gsw_cuda_check(context,
+                          cudaMemcpyAsync(factor->packed->pivots, &nothing, sizeof nothing,
+                                          cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
+                          "the report on pivots");
+}
+
 gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                 const gsw_matrix *upper) {
-    static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0};
-    GSW_TRY(gsw_cuda_check(context,
-                           cudaMemcpyAsync(factor->packed->pivots, &nothing, sizeof nothing,
-                                           cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
-                           "the report on pivots"));
-    if (factor->options.kind == GSW_JACOBI) {
-        GSW_TRY(gsw_cuda_jacobi_fill(context, factor, matrix));
-    } else {
-        GSW_TRY(gsw_cuda_pack(context, factor, matrix, upper));
-        if (gsw_eliminates(factor->options.kind))
-            GSW_TRY(gsw_cuda_eliminate(context, factor));
+    GSW_TRY(forget_pivots(context, factor));
+    if (factor->options.kind == GSW_JACOBI)
+        return gsw_cuda_jacobi_fill(context, factor, matrix);
+    if (gsw_cuda_diagonal_suits(factor, matrix)) {
+        factor->packed->unchecked = *matrix;
+        return gsw_cuda_diagonal_fill(context, factor, matrix);
     }
-    return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_pack(context, factor, matrix, upper));
+    return gsw_eliminates(factor->options.kind) ? gsw_cuda_eliminate(context, factor) : GSW_SUCCESS;
 }
 
 /* Waits for the stream. Sweeps need that, because they read coefficients before the kernels queued
  * before them have ended. */
-gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
-    gsw_cuda_pivots found;
+static gsw_status await_pivots(gsw_context *context, const gsw_factor *factor,
+                               gsw_cuda_pivots *found) {
     cudaStream_t stream = gsw_cuda_of(context)->stream;
     GSW_TRY(gsw_cuda_check(context,
-                           cudaMemcpyAsync(&found, factor->packed->pivots, sizeof found,
+                           cudaMemcpyAsync(found, factor->packed->pivots, sizeof *found,
                                            cudaMemcpyDeviceToHost, stream),
                            "the report on pivots"));
     GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
-    GSW_TRY(gsw_cuda_reported(context));
+    return gsw_cuda_reported(context);
+}
+
+gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
+    gsw_cuda_pivots found;
+    GSW_TRY(await_pivots(context, factor, &found));
+    if (found.unfit) {
+        GSW_TRY(forget_pivots(context, factor));
+        GSW_TRY(gsw_cuda_pack(context, factor, &factor->packed->unchecked, NULL));
+        GSW_TRY(gsw_cuda_eliminate(context, factor));
+        GSW_TRY(await_pivots(context, factor, &found));
+    }
     const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
     factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad - ghosts;
     factor->info.shifted_pivots = found.shifted;

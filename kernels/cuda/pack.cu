@@ -99,6 +99,8 @@ void plan_part(pack_plan *plan, const gsw_factor *factor, int part) {
     plan->nz = (int32_t)t->nz;
     memcpy(plan->stride, t->stride, sizeof plan->stride);
     plan->lanes_y = t->tile.lanes_y;
+    while (1 << plan->lanes_bits < plan->lanes_y)
+        plan->lanes_bits++;
     plan->lines_y = t->tile.lines_y;
     plan->lines_z = t->tile.lines_z;
     plan->pad_y = part ? (int32_t)(t->tiles_y * t->tile_y - t->width) : 0;
@@ -144,20 +146,17 @@ int32_t entry_of(const gsw_factor *factor, const pack_plan *plan, const pack_ori
     return origin->transposed ? count - 1 - e : e; /* offsets ascend: the mirrored one */
 }
 
+/* The user's array for the plan's coupling t, so that its value in a row is the row's coefficient.
+ * NULL: zeros. Rows are counted from the first plane of ghosts, which the arrays do not have. */
 template <typename Value>
-void plan_arrays(pack_arrays<Value> *arrays, const gsw_factor *factor, const pack_plan *plan,
-                 const pack_origin *origin) {
-    memset(arrays, 0, sizeof *arrays);
-    arrays->transposed = origin->transposed;
-    /* Rows are counted from the first plane of ghosts, which the arrays do not have. */
-    const size_t ghosts =
-        (size_t)(factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny) * sizeof(Value);
-    for (int32_t t = 0; t < plan->taps; t++) {
-        const void *values = origin->matrix->array.values[entry_of(factor, plan, origin, t)];
-        arrays->values[t] =
-            values ? reinterpret_cast<const Value *>(reinterpret_cast<uintptr_t>(values) - ghosts)
-                   : NULL;
-    }
+const Value *array_of(const gsw_factor *factor, const pack_plan *plan, const pack_origin *origin,
+                      int32_t t) {
+    const void *values = origin->matrix->array.values[entry_of(factor, plan, origin, t)];
+    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    const int64_t moved = (origin->transposed ? plan->tap[t].step : 0) - ghosts;
+    return values ? reinterpret_cast<const Value *>(reinterpret_cast<uintptr_t>(values) +
+                                                    (uintptr_t)moved * sizeof(Value))
+                  : NULL;
 }
 
 /* Entries of a matrix that holds couplings first..last-1 wherever they stay in the grid. */
@@ -218,16 +217,19 @@ void plan_csr(pack_csr<Index, Value> *csr, const gsw_factor *factor, const pack_
  * no attribute of the kernel. */
 enum { COMFORTABLE_BYTES = 44 * 1024, ANY_BYTES = 48 * 1024 };
 
-/* Records of a run: 1 << these. Gathering needs runs of whole cache lines; the entries of a CSR's
- * rows are contiguous in any case. */
-enum { GATHER_RUN_BITS = 4, CSR_RUN_BITS = 5, LEAST_RUN_BITS = 3 };
+/* Records of a run: 1 << these. Gathering needs runs of whole cache lines, and four points for each
+ * thread; the entries of a CSR's rows are contiguous in any case. */
+enum { GATHER_RUN_BITS = 5, CSR_RUN_BITS = 5, LEAST_RUN_BITS = 3 };
+
+/* Terms of a pass: pack_target.there has a bit for each. */
+enum { PASS_TERMS_MAX = 32 };
 
 /* Chooses the run's length and the number of coefficients per pass; returns the bytes of shared
  * memory. If not all coefficients fit, gathering brings fewer at a time. Rows of a CSR are checked
  * only once, so there the run is shorter instead. */
 template <typename Stored> size_t plan_runs(pack_plan *plan, bool csr_rows) {
     const int32_t total = (int32_t)coefficients_of(*plan), vector = plan->vector;
-    plan->run_bits = csr_rows ? CSR_RUN_BITS : GATHER_RUN_BITS;
+    plan->run_bits = csr_rows ? CSR_RUN_BITS : GATHER_RUN_BITS - (plan->members - 1);
     while (plan->run_bits > LEAST_RUN_BITS && 1 << (plan->run_bits - 1) >= plan->records)
         plan->run_bits--;
     plan->pass = total;
@@ -235,9 +237,12 @@ template <typename Stored> size_t plan_runs(pack_plan *plan, bool csr_rows) {
            block_bytes<Stored>(*plan, csr_rows) > COMFORTABLE_BYTES)
         plan->run_bits--;
     for (int32_t passes = 2;
-         plan->pass > vector && block_bytes<Stored>(*plan, csr_rows) > COMFORTABLE_BYTES; passes++)
+         plan->pass > vector && (block_bytes<Stored>(*plan, csr_rows) > COMFORTABLE_BYTES ||
+                                 plan->pass / plan->members > PASS_TERMS_MAX);
+         passes++)
         plan->pass = ((total + passes - 1) / passes + vector - 1) / vector * vector;
-    plan->jobs = gsw_ceil_div(plan->records, int64_t{1} << plan->run_bits) * plan->pencils;
+    plan->runs = (uint32_t)gsw_ceil_div(plan->records, int64_t{1} << plan->run_bits);
+    plan->jobs = plan->runs * (uint32_t)plan->pencils; /* memory for 2^32 would be 8 TB */
     return block_bytes<Stored>(*plan, csr_rows);
 }
 
@@ -249,18 +254,47 @@ gsw_status launch(gsw_context *context, Kernel kernel, const pack_plan *plan, co
         return GSW_SUCCESS;
     if (bytes > ANY_BYTES)
         GSW_TRY(gsw_cuda_allow_shared(context, (const void *)kernel, "packing a factor"));
-    const int64_t blocks = plan->jobs < BLOCKS_MAX ? plan->jobs : BLOCKS_MAX;
-    kernel<<<(unsigned)blocks, THREADS, bytes, gsw_cuda_of(context)->stream>>>(*plan, *source);
+    kernel<<<plan->jobs, THREADS, bytes, gsw_cuda_of(context)->stream>>>(*plan, *source);
     return gsw_cuda_check_launch(context, "packing a factor");
 }
 
 template <typename Stored, typename Value>
 gsw_status launch_arrays(gsw_context *context, const gsw_factor *factor, pack_plan *plan,
                          const pack_origin *origin) {
-    pack_arrays<Value> arrays;
-    plan_arrays(&arrays, factor, plan, origin);
+    pack_arrays<Value> arrays = {};
+    for (int32_t t = 0; t < plan->taps; t++)
+        arrays.values[t] = array_of<Value>(factor, plan, origin, t);
     const size_t bytes = plan_runs<Stored>(plan, false);
     return launch(context, pack_gathered<Stored, pack_arrays<Value>>, plan, &arrays, bytes);
+}
+
+/* `reciprocal` NULL: the products of gsw_cuda_pack_products(). Else the part is finished: L of ILU0
+ * and IC0 is multiplied by the reciprocal pivots of the neighbours, other parts by the row's. */
+gsw_status launch_products(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
+                           int part, const double *reciprocal) {
+    const gsw_packed_view *view = &factor->packed->view[part];
+    const gsw_factor_kind kind = factor->options.kind;
+    const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, part);
+    pack_products products = {};
+    pack_plan plan;
+    plan_part(&plan, factor, part);
+    plan.scale = reciprocal && view->scale;
+    products.reciprocal = reciprocal;
+    for (int32_t t = 0; t < plan.taps; t++) {
+        const double *own = array_of<double>(factor, &plan, &origin, t);
+        products.first[t] = own;
+        if (!reciprocal && kind == GSW_IC0) {
+            products.second[t] = own;
+        } else if (!reciprocal) {
+            const double *back = array_of<double>(factor, &plan, &origin, plan.taps - 1 - t);
+            products.first[t] = back ? own : NULL;
+            products.second[t] = back ? back + plan.tap[t].step : NULL;
+        } else if (!view->scale) {
+            products.second[t] = reciprocal + plan.tap[t].step;
+        }
+    }
+    const size_t bytes = plan_runs<double>(&plan, false);
+    return launch(context, pack_gathered<double, pack_products>, &plan, &products, bytes);
 }
 
 template <typename Stored, typename Index, typename Value>
@@ -347,6 +381,17 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
             GSW_TRY(launch_part<float>(context, factor, &plan, &origin));
     }
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor,
+                                  const gsw_matrix *matrix) {
+    return launch_products(context, factor, matrix, 0, NULL);
+}
+
+gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
+                                 const gsw_matrix *matrix, const double *reciprocal) {
+    GSW_TRY(launch_products(context, factor, matrix, 0, reciprocal));
+    return launch_products(context, factor, matrix, 1, reciprocal);
 }
 
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,

@@ -12,6 +12,17 @@
 gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                          const gsw_matrix *upper);
 
+/* Writes the lower part with products of coefficients, for gsw_cuda_sweep_pivots(): a_ij a_ji in
+ * place of a_ij, and 1 in place of the diagonal. The matrix is stencil arrays of fp64. A product
+ * that overflows or underflows sets packed->pivots->unfit. Asynchronous. */
+gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor,
+                                  const gsw_matrix *matrix);
+
+/* Writes both parts of a factor whose reciprocal pivots are known (in natural order). A coefficient
+ * that overflows or underflows sets packed->pivots->unfit. Asynchronous. */
+gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
+                                 const gsw_matrix *matrix, const double *reciprocal);
+
 /* As gsw_backend_ops.factor_unpack: `arrays` are host arrays of all points. Waits for the stream.
  */
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,

@@ -3,8 +3,6 @@
 #ifndef GSW_CUDA_PACK_BUFFER_CUH
 #define GSW_CUDA_PACK_BUFFER_CUH
 
-#include <float.h>
-
 #include "cuda/pack_rows.cuh"
 
 namespace {
@@ -12,7 +10,6 @@ namespace {
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / GSW_TILE_LANES;
 constexpr int BATCH = 4; /* loads of a thread that are under way together */
-constexpr int64_t BLOCKS_MAX = int64_t{1} << 30;
 
 /* ---- The buffer of a block ----------------------------------------------------------------------
  */
@@ -24,6 +21,7 @@ struct pack_line {
     int32_t shift; /* record of the first point in the part's order */
     int32_t turn;  /* shift, modulo the run's length */
     int32_t inside;
+    int32_t deep; /* couplings stay in the grid, except along x */
 };
 
 /* A row of a CSR: its first entry, and which couplings its entries are. */
@@ -75,12 +73,12 @@ template <typename Stored> size_t block_bytes(const pack_plan &plan, bool csr_ro
 /* Divides the shared memory, and takes a job. */
 template <typename Stored>
 GSW_HD pack_block<Stored> block_of(const pack_plan &plan, void *shared, bool csr_rows,
-                                   int64_t job) {
+                                   uint32_t job) {
     const int32_t lines = lines_of(plan), run = 1 << plan.run_bits;
-    const int64_t runs = plan.jobs / plan.pencils;
+    const uint32_t ticket = job / plan.runs;
     pack_block<Stored> block;
-    block.ticket = job / runs;
-    block.first = (int32_t)(job % runs) << plan.run_bits;
+    block.ticket = ticket;
+    block.first = (int32_t)(job - ticket * plan.runs) << plan.run_bits;
     block.count = plan.records - block.first < run ? plan.records - block.first : run;
     block.pitch = lane_pitch(plan);
     block.buffer_pitch = GSW_TILE_LANES * block.pitch + 1;
@@ -100,8 +98,8 @@ GSW_HD void place_lines(const pack_plan &plan, const pack_block<Stored> &block, 
     const gsw_pencil pencil = plan.table[block.ticket];
     for (int32_t i = thread; i < lines_of(plan); i += THREADS) {
         const int32_t lane = i % GSW_TILE_LANES, member = i / GSW_TILE_LANES;
-        const int32_t ly = lane % plan.lanes_y * plan.lines_y + member % plan.lines_y;
-        const int32_t lz = lane / plan.lanes_y * plan.lines_z + member / plan.lines_y;
+        const int32_t ly = (lane & (plan.lanes_y - 1)) * plan.lines_y + (plan.lines_y - 1) * member;
+        const int32_t lz = (lane >> plan.lanes_bits) * plan.lines_z + (plan.lines_z - 1) * member;
         const int64_t z = (int64_t)pencil.k * plan.tile_z - plan.pad_z + lz;
         const int64_t y = (int64_t)pencil.j * plan.tile_y - plan.pad_y + ly - plan.shear * z;
         pack_line line;
@@ -109,8 +107,9 @@ GSW_HD void place_lines(const pack_plan &plan, const pack_block<Stored> &block, 
         line.y = (int32_t)(plan.upper ? plan.ny - 1 - y : y);
         line.z = (int32_t)(plan.upper ? plan.nz - 1 - z : z);
         line.row = line.y * plan.stride[1] + line.z * plan.stride[2];
-        line.shift =
-            (int32_t)(((int64_t)plan.skew_y * ly + (int64_t)plan.skew_z * lz) % plan.records);
+        line.deep = pack_is_deep_along(plan, 1, line.y, plan.ny) &&
+                    pack_is_deep_along(plan, 2, line.z, plan.nz);
+        line.shift = (plan.skew_y * ly + plan.skew_z * lz) % plan.records;
         line.turn = line.shift % block.count;
         block.line[i] = line;
     }
@@ -144,6 +143,7 @@ GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Stored> &bloc
     place.point.x = plan.upper ? plan.nx - 1 - x : x;
     place.point.y = line.y;
     place.point.z = line.z;
+    place.point.deep = line.deep && pack_is_deep_along(plan, 0, place.point.x, plan.nx);
     place.point.row = line.row + place.point.x * plan.stride[0];
     return place;
 }
@@ -160,52 +160,23 @@ GSW_HD int32_t diagonal_place(const pack_block<Stored> &block, int32_t member, i
     return member * GSW_TILE_LANES * block.pitch + place;
 }
 
+/* What the coefficients of a point are multiplied by, if the part is scaled. */
+template <typename Stored>
+GSW_HD double scale_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
+                       int32_t place) {
+    if (!plan.scale)
+        return 1;
+    return plan.scale_factor * block.diagonal[diagonal_place(block, member, place)];
+}
+
 /* Puts `value` into the buffer as its coefficient `slot`, in the form in which it is stored:
  * scaled, if the part is scaled. Zero stays zero with any diagonal. */
 template <typename Stored>
-GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
-                int32_t place, int32_t slot, double value) {
-    if (plan.scale) {
-        const double scale =
-            plan.scale_factor * block.diagonal[diagonal_place(block, member, place)];
+GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t place, int32_t slot,
+                double value, double scale) {
+    if (plan.scale)
         value = value != 0 ? value * scale : 0;
-    }
     block.buffer[slot * block.buffer_pitch + place] = (Stored)value;
-}
-
-/* ---- Diagonals --------------------------------------------------------------------------------
- */
-
-/* SSOR: a diagonal that is not a valid divisor. */
-template <typename Source>
-GSW_HD double mend_pivot(const pack_plan &plan, const Source &source, const pack_point &point,
-                         double d) {
-    if (!(plan.pivot_shift > 0)) {
-        pack_lower(&plan.pivots->bad, point.row);
-        return d;
-    }
-    double largest = 0;
-    for (int32_t t = 0; t < plan.taps; t++) {
-        const double size = fabs(source.at(plan, point, t));
-        if (size > largest && size <= DBL_MAX)
-            largest = size;
-    }
-    if (plan.counts)
-        pack_count(&plan.pivots->shifted);
-    const double shift = plan.pivot_shift * (largest > 0 ? largest : 1);
-    return d < 0 ? -shift : shift;
-}
-
-/* The value that is kept for a diagonal: itself before an elimination, else its reciprocal. */
-template <typename Source>
-GSW_HD double finish_diagonal(const pack_plan &plan, const Source &source, const pack_point &point,
-                              double d) {
-    if (plan.raw)
-        return d;
-    const double size = fabs(d);
-    if (plan.guard && !(size >= DBL_MIN && size <= DBL_MAX))
-        d = mend_pivot(plan, source, point, d);
-    return 1 / d;
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------
@@ -250,7 +221,7 @@ GSW_HD void write_diagonal(const pack_plan &plan, const pack_block<Stored> &bloc
     for (int32_t record = thread / GSW_TILE_LANES; record < block.count; record += WARPS) {
         Stored *to = record_of(plan, block, record) + coefficients_of(plan) * GSW_TILE_LANES;
         for (int32_t i = thread % GSW_TILE_LANES; i < lines_of(plan); i += GSW_TILE_LANES) {
-            const int32_t lane = i / plan.members, member = i % plan.members;
+            const int32_t lane = i >> (plan.members - 1), member = i & (plan.members - 1);
             const int32_t line = member * GSW_TILE_LANES + lane;
             to[i] = (Stored)(factor * block.diagonal[line * block.pitch + record]);
         }

@@ -7,78 +7,134 @@
 
 namespace {
 
+/* Row i of the block's rows, in the order of reading: which member's, and its place. */
+GSW_HD int32_t member_of_row(const pack_plan &plan, int32_t i) {
+    return i >> plan.run_bits >> 5;
+}
+
+template <typename Stored>
+GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Stored> &block, int32_t i) {
+    static_assert(GSW_TILE_LANES == 1 << 5, "rows of one member");
+    return place_of(plan, block, member_of_row(plan, i),
+                    i & ((GSW_TILE_LANES << plan.run_bits) - 1));
+}
+
 /* ---- Gathering coefficient by coefficient -----------------------------------------------------
  */
 
+/* Reads the diagonals of the run to the block's memory. gather() has the same threads for the same
+ * points. */
 template <typename Stored, typename Source>
 GSW_HD void gather_diagonal(const pack_plan &plan, const Source &source,
                             const pack_block<Stored> &block, int32_t thread) {
-    for (int32_t member = 0; member < plan.members; member++) {
-        for (int32_t i = thread; i < GSW_TILE_LANES << plan.run_bits; i += THREADS) {
-            const pack_place place = place_of(plan, block, member, i);
-            double d = 0;
-            if (place.real)
-                d = finish_diagonal(plan, source, place.point,
-                                    source.at(plan, place.point, plan.center));
-            if (place.used)
-                block.diagonal[diagonal_place(block, member, buffer_place(block, place))] = d;
+    constexpr int32_t POINTS = Source::points;
+    const int32_t points = lines_of(plan) << plan.run_bits;
+    for (int32_t i = thread; i < points; i += POINTS * THREADS) {
+        double diagonal[POINTS];
+        int32_t to[POINTS]; /* -1: there is no such record */
+        for (int32_t p = 0; p < POINTS; p++) {
+            const int32_t at = i + p * THREADS < points ? i + p * THREADS : i;
+            const pack_place place = place_of_row(plan, block, at);
+            to[p] = place.used
+                        ? diagonal_place(block, member_of_row(plan, at), buffer_place(block, place))
+                        : -1;
+            diagonal[p] = place.real ? source.diagonal(plan, place.point) : 0;
+        }
+        for (int32_t p = 0; p < POINTS; p++) {
+            if (to[p] >= 0)
+                block.diagonal[to[p]] = diagonal[p];
         }
     }
 }
 
-/* Coefficients first..last-1 to the buffer. */
+/* A point whose coefficients a thread reads. */
+struct pack_target {
+    pack_point point;
+    double scale;
+    uint32_t there; /* which couplings of a pass it has: a bit for each */
+    int32_t to;     /* its place in the buffer, for the pass's first term; -1: none */
+};
+
+/* Point i of the run, for the pass of terms first..last-1. */
+template <typename Stored>
+GSW_HD pack_target target_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t i,
+                             int32_t first, int32_t last) {
+    const int32_t member = member_of_row(plan, i);
+    const pack_place place = place_of_row(plan, block, i);
+    pack_target target = {place.point, 1, 0, -1};
+    if (!place.used)
+        return target;
+    target.scale = scale_of(plan, block, member, buffer_place(block, place));
+    target.to = buffer_place(block, place) + member * block.buffer_pitch;
+    if (place.real && place.point.deep) {
+        target.there = ~0u;
+    } else if (place.real) {
+        for (int32_t term = first; term < last; term++)
+            target.there |= (uint32_t)pack_stays(plan, place.point, plan.tap[plan.tap_of[term]])
+                            << (term - first);
+    }
+    return target;
+}
+
+/* Reads terms first..last-1 of the run's points to the buffer. The loads of several points and
+ * terms are under way together: what belongs to a term is then computed once for the points. */
 template <typename Stored, typename Source>
 GSW_HD void gather(const pack_plan &plan, const Source &source, const pack_block<Stored> &block,
                    int32_t first, int32_t last, int32_t thread) {
-    const int32_t members = plan.members;
-    for (int32_t member = 0; member < members; member++) {
-        for (int32_t i = thread; i < GSW_TILE_LANES << plan.run_bits; i += THREADS) {
-            const pack_place place = place_of(plan, block, member, i);
-            if (!place.used)
-                continue;
-            int32_t term = (first + members - 1 - member) / members; /* of this member */
-            for (int32_t v = term * members + member; v < last; v += BATCH * members) {
-                double value[BATCH];
-                for (int32_t k = 0; k < BATCH; k++) {
-                    value[k] = 0;
-                    if (place.real && v + k * members < last)
-                        value[k] = source.at(plan, place.point, plan.tap_of[term + k]);
+    constexpr int32_t POINTS = Source::points, TERMS = Source::terms;
+    const int32_t points = lines_of(plan) << plan.run_bits;
+    for (int32_t i = thread; i < points; i += POINTS * THREADS) {
+        pack_target target[POINTS];
+        for (int32_t p = 0; p < POINTS; p++) {
+            target[p].to = -1;
+            target[p].there = 0;
+            if (i + p * THREADS < points)
+                target[p] = target_of(plan, block, i + p * THREADS, first, last);
+        }
+        for (int32_t term = first; term < last; term += TERMS) {
+            pack_pair read[TERMS][POINTS];
+            for (int32_t k = 0; k < TERMS; k++) {
+                const bool wanted = term + k < last;
+                const int32_t t = plan.tap_of[wanted ? term + k : first];
+                for (int32_t p = 0; p < POINTS; p++)
+                    read[k][p] = source.fetch(plan, target[p].point, t,
+                                              wanted && target[p].there >> (term + k - first) & 1);
+            }
+            for (int32_t k = 0; k < TERMS && term + k < last; k++) {
+                const int32_t t = plan.tap_of[term + k];
+                const int32_t slot = (term + k - first) * plan.members;
+                for (int32_t p = 0; p < POINTS; p++) {
+                    if (target[p].to >= 0)
+                        put(plan, block, target[p].to, slot, source.finish(plan, t, read[k][p]),
+                            target[p].scale);
                 }
-                for (int32_t k = 0; k < BATCH; k++) {
-                    if (v + k * members < last)
-                        put(plan, block, member, buffer_place(block, place),
-                            v + k * members - first, value[k]);
-                }
-                term += BATCH;
             }
         }
     }
 }
 
 template <typename Stored, typename Source>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, 4)
     pack_gathered(const __grid_constant__ pack_plan plan, const __grid_constant__ Source source) {
     extern __shared__ double shared[];
     const int32_t thread = (int32_t)threadIdx.x, total = (int32_t)coefficients_of(plan);
-    for (int64_t job = blockIdx.x; job < plan.jobs; job += gridDim.x) {
-        const pack_block<Stored> block = block_of<Stored>(plan, shared, false, job);
-        place_lines(plan, block, thread);
+    const pack_block<Stored> block = block_of<Stored>(plan, shared, false, blockIdx.x);
+    place_lines(plan, block, thread);
+    __syncthreads();
+    if (plan.diagonal || plan.scale)
+        gather_diagonal(plan, source, block, thread);
+    int32_t first = 0;
+    do { /* also where there are no coefficients */
+        const int32_t last = first + plan.pass < total ? first + plan.pass : total;
+        gather(plan, source, block, first >> (plan.members - 1), last >> (plan.members - 1),
+               thread);
         __syncthreads();
-        if (plan.diagonal || plan.scale) {
-            gather_diagonal(plan, source, block, thread);
-            __syncthreads();
-        }
-        if (plan.diagonal)
+        if (plan.diagonal && first == 0)
             write_diagonal(plan, block, thread);
-        for (int32_t first = 0; first < total; first += plan.pass) {
-            const int32_t last = first + plan.pass < total ? first + plan.pass : total;
-            gather(plan, source, block, first, last, thread);
-            __syncthreads();
-            write_buffer(plan, block, first, last, thread);
-            __syncthreads();
-        }
+        write_buffer(plan, block, first, last, thread);
         __syncthreads();
-    }
+        first = last;
+    } while (first < total);
 }
 
 /* ---- Rows of a CSR ----------------------------------------------------------------------------
@@ -90,25 +146,13 @@ GSW_HD uint64_t expected_couplings(const pack_plan &plan, const Source &csr,
                                    const pack_point &point) {
     const uint64_t all = csr.last < 64 ? (UINT64_C(1) << csr.last) - 1 : ~UINT64_C(0);
     uint64_t mask = all >> csr.first << csr.first;
-    if (pack_is_deep(plan, point.x, point.y, point.z))
+    if (point.deep)
         return mask;
     for (int32_t t = csr.first; t < csr.last; t++) {
-        if (!pack_exists(plan, point, plan.tap[t]))
+        if (!pack_stays(plan, point, plan.tap[t]))
             mask &= ~(UINT64_C(1) << t);
     }
     return mask;
-}
-
-/* Row i of the block's rows, in the order of reading: which member's, and its place. */
-GSW_HD int32_t member_of_row(const pack_plan &plan, int32_t i) {
-    return i >> plan.run_bits >> 5;
-}
-
-template <typename Stored>
-GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Stored> &block, int32_t i) {
-    static_assert(GSW_TILE_LANES == 1 << 5, "rows of one member");
-    return place_of(plan, block, member_of_row(plan, i),
-                    i & ((GSW_TILE_LANES << plan.run_bits) - 1));
 }
 
 GSW_HD bool holds(const pack_row &row, int32_t t) {
@@ -182,11 +226,11 @@ GSW_HD void fetch_diagonals(const pack_plan &plan, const Source &csr,
         const pack_row &row = block.row[i];
         double d = 0;
         if (row.irregular)
-            d = csr.at(plan, place.point, plan.center);
+            d = csr.entry(plan, place.point, plan.center);
         else if (holds(row, plan.center))
             d = (double)pack_load(csr.values + row.first + pack_bits_below(row.mask, plan.center));
         if (place.real)
-            d = finish_diagonal(plan, csr, place.point, d);
+            d = pack_finish_diagonal(plan, csr, place.point, d);
         if (place.used)
             block.diagonal[diagonal_place(block, member_of_row(plan, i), row.place)] = d;
     }
@@ -198,19 +242,20 @@ template <typename Stored, typename Source>
 GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
                       int32_t i, int32_t first, int32_t last) {
     const int32_t member = member_of_row(plan, i), place = block.row[i].place;
+    const double scale = scale_of(plan, block, member, place);
     const pack_point point = place_of_row(plan, block, i).point;
     for (int32_t v = first; v < last; v++) {
         if (v % plan.members == member)
-            put(plan, block, member, place, v - first, 0);
+            put(plan, block, place, v - first, 0, 1);
     }
     int64_t k, end;
     csr.row_entries(plan, point.row, &k, &end);
     for (int32_t t = 0; t < plan.taps && k < end; t++) {
-        if (csr.column(k) != point.row + block.step[t] || !pack_exists(plan, point, plan.tap[t]))
+        if (csr.column(k) != point.row + block.step[t] || !pack_exists(plan, point, t))
             continue;
         const int32_t term = plan.term_of[t], v = term * plan.members + member;
         if (term < plan.terms && v >= first && v < last)
-            put(plan, block, member, place, v - first, (double)pack_load(csr.values + k));
+            put(plan, block, place, v - first, (double)pack_load(csr.values + k), scale);
         k++;
     }
     if (k < end)
@@ -254,8 +299,11 @@ GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr, const pack_bloc
         }
         for (int32_t k = 0; k < BATCH; k++) {
             const int32_t at = i + k * share.every;
-            if (slot[k] >= 0)
-                put(plan, block, member_of_row(plan, at), block.row[at].place, slot[k], value[k]);
+            if (slot[k] < 0)
+                continue;
+            const int32_t place = block.row[at].place;
+            put(plan, block, place, slot[k], value[k],
+                scale_of(plan, block, member_of_row(plan, at), place));
         }
     }
 }
@@ -265,33 +313,31 @@ __global__ void __launch_bounds__(THREADS)
     pack_csr_rows(const __grid_constant__ pack_plan plan, const __grid_constant__ Source csr) {
     extern __shared__ double shared[];
     const int32_t thread = (int32_t)threadIdx.x, total = (int32_t)coefficients_of(plan);
-    for (int64_t job = blockIdx.x; job < plan.jobs; job += gridDim.x) {
-        const pack_block<Stored> block = block_of<Stored>(plan, shared, true, job);
-        place_lines(plan, block, thread);
+    const pack_block<Stored> block = block_of<Stored>(plan, shared, true, blockIdx.x);
+    place_lines(plan, block, thread);
+    __syncthreads();
+    examine_rows(plan, csr, block, thread);
+    __syncthreads();
+    if (csr.check) {
+        check_columns(plan, csr, block, thread);
         __syncthreads();
-        examine_rows(plan, csr, block, thread);
-        __syncthreads();
-        if (csr.check) {
-            check_columns(plan, csr, block, thread);
-            __syncthreads();
-        }
-        if (plan.diagonal || plan.scale) {
-            fetch_diagonals(plan, csr, block, thread);
-            __syncthreads();
-        }
-        if (plan.diagonal)
-            write_diagonal(plan, block, thread);
-        int32_t first = 0;
-        do { /* also where there are no coefficients: the rows are checked */
-            const int32_t last = first + plan.pass < total ? first + plan.pass : total;
-            merge_rows(plan, csr, block, first, last, thread);
-            fetch_rows(plan, csr, block, first, last, thread);
-            __syncthreads();
-            write_buffer(plan, block, first, last, thread);
-            __syncthreads();
-            first = last;
-        } while (first < total);
     }
+    if (plan.diagonal || plan.scale) {
+        fetch_diagonals(plan, csr, block, thread);
+        __syncthreads();
+    }
+    if (plan.diagonal)
+        write_diagonal(plan, block, thread);
+    int32_t first = 0;
+    do { /* also where there are no coefficients: the rows are checked */
+        const int32_t last = first + plan.pass < total ? first + plan.pass : total;
+        merge_rows(plan, csr, block, first, last, thread);
+        fetch_rows(plan, csr, block, first, last, thread);
+        __syncthreads();
+        write_buffer(plan, block, first, last, thread);
+        __syncthreads();
+        first = last;
+    } while (first < total);
 }
 
 } // namespace

@@ -3,6 +3,9 @@
 #ifndef GSW_CUDA_PACK_ROWS_CUH
 #define GSW_CUDA_PACK_ROWS_CUH
 
+#include <float.h>
+#include <math.h>
+
 #include "cuda/packed.cuh"
 
 /* A coupling of a row, along the tiles' axes. */
@@ -14,6 +17,7 @@ struct pack_tap {
 /* A point, in the grid's own order for both parts (not mirrored), along the tiles' axes. */
 struct pack_point {
     int32_t x, y, z;
+    int32_t deep; /* all couplings stay in the grid */
     int64_t row;
 };
 
@@ -23,21 +27,23 @@ struct pack_plan {
     int32_t nx, ny, nz;
     int64_t stride[3];
     /* Pencils: see gsw_tiles. */
-    int32_t lanes_y, lines_y, lines_z;
-    int32_t pad_y, pad_z; /* lines before the first one that fill up the first tile */
+    int32_t lanes_y, lanes_bits; /* lanes_y == 1 << lanes_bits */
+    int32_t lines_y, lines_z;    /* 1 and 1, or 1 and 2, or 2 and 1 */
+    int32_t pad_y, pad_z;        /* lines before the first one that fill up the first tile */
     int32_t tile_y, tile_z;
     int32_t shear, skew_y, skew_z;
     int32_t records;
     int32_t pencils;
     const gsw_pencil *table;
     void *values;
-    int32_t terms, members, vector;
-    int32_t diagonal; /* the (reciprocal) diagonal is stored */
-    int32_t scale;    /* coefficients are multiplied by it */
+    int32_t terms, members, vector; /* members: 1 or 2 */
+    int32_t diagonal;               /* the (reciprocal) diagonal is stored */
+    int32_t scale;                  /* coefficients are multiplied by it */
     /* The work of a block: one pencil, 1 << run_bits records, `pass` coefficients at a time. */
     int32_t run_bits;
     int32_t pass;
-    int64_t jobs; /* pencils times runs */
+    uint32_t runs; /* of a pencil */
+    uint32_t jobs; /* pencils times runs */
     /* Arithmetic. */
     int32_t raw;    /* an elimination follows: the diagonal stays as it is */
     int32_t guard;  /* bad pivots are mended or reported */
@@ -59,18 +65,25 @@ GSW_HD bool pack_within(int32_t i, int32_t extent) {
     return (uint32_t)i < (uint32_t)extent;
 }
 
-/* Does the coupling stay in the grid? Without branches, so that the loads that depend on it can be
- * under way together. */
-GSW_HD bool pack_exists(const pack_plan &plan, const pack_point &point, const pack_tap &tap) {
+/* Does the coupling stay in the grid? */
+GSW_HD bool pack_stays(const pack_plan &plan, const pack_point &point, const pack_tap &tap) {
     return (int)pack_within(point.x + tap.dx, plan.nx) &
            (int)pack_within(point.y + tap.dy, plan.ny) &
            (int)pack_within(point.z + tap.dz, plan.nz);
 }
 
-/* Do all couplings stay in the grid? */
+GSW_HD bool pack_exists(const pack_plan &plan, const pack_point &point, int32_t t) {
+    return point.deep || pack_stays(plan, point, plan.tap[t]);
+}
+
+/* Do all couplings of the points at index `i` along an axis stay in the grid along that axis? */
+GSW_HD bool pack_is_deep_along(const pack_plan &plan, int axis, int32_t i, int32_t extent) {
+    return i >= plan.margin[axis] && i < extent - plan.margin[axis];
+}
+
 GSW_HD bool pack_is_deep(const pack_plan &plan, int32_t x, int32_t y, int32_t z) {
-    return x >= plan.margin[0] && x < plan.nx - plan.margin[0] && y >= plan.margin[1] &&
-           y < plan.ny - plan.margin[1] && z >= plan.margin[2] && z < plan.nz - plan.margin[2];
+    return pack_is_deep_along(plan, 0, x, plan.nx) && pack_is_deep_along(plan, 1, y, plan.ny) &&
+           pack_is_deep_along(plan, 2, z, plan.nz);
 }
 
 /* Loads a value that does not change while a kernel runs, so that loads may be under way together.
@@ -113,24 +126,122 @@ GSW_HD int32_t pack_bits_below(uint64_t mask, int32_t bit) {
     return pack_bits(mask & ((UINT64_C(1) << bit) - 1));
 }
 
+/* What is read for a coefficient. Reading and computing are separate, so that several loads may be
+ * under way together. */
+struct pack_pair {
+    double a, b;
+};
+
+/* ---- Diagonals ---- */
+
+/* The row's coefficient at coupling t. */
+template <typename Source>
+GSW_HD double pack_coefficient(const pack_plan &plan, const Source &source, const pack_point &point,
+                               int32_t t) {
+    return source.finish(plan, t, source.fetch(plan, point, t, pack_exists(plan, point, t)));
+}
+
+/* SSOR: a diagonal that is not a valid divisor. */
+template <typename Source>
+GSW_HD double pack_mend_pivot(const pack_plan &plan, const Source &source, const pack_point &point,
+                              double d) {
+    if (!(plan.pivot_shift > 0)) {
+        pack_lower(&plan.pivots->bad, point.row);
+        return d;
+    }
+    double largest = 0;
+    for (int32_t t = 0; t < plan.taps; t++) {
+        const double size = fabs(pack_coefficient(plan, source, point, t));
+        if (size > largest && size <= DBL_MAX)
+            largest = size;
+    }
+    if (plan.counts)
+        pack_count(&plan.pivots->shifted);
+    const double shift = plan.pivot_shift * (largest > 0 ? largest : 1);
+    return d < 0 ? -shift : shift;
+}
+
+/* The value that is kept for a diagonal: itself before an elimination, else its reciprocal. */
+template <typename Source>
+GSW_HD double pack_finish_diagonal(const pack_plan &plan, const Source &source,
+                                   const pack_point &point, double d) {
+    if (plan.raw)
+        return d;
+    const double size = fabs(d);
+    if (plan.guard && !(size >= DBL_MIN && size <= DBL_MAX))
+        d = pack_mend_pivot(plan, source, point, d);
+    return 1 / d;
+}
+
 /* ---- Stencil arrays ---- */
 
 template <typename Value> struct pack_arrays {
-    int32_t transposed;                   /* entries are those of the neighbour's row */
-    const Value *values[GSW_STENCIL_MAX]; /* of the plan's couplings; NULL: zeros */
+    static constexpr int32_t points = 4, terms = 2; /* whose loads are under way together */
+    /* Of the plan's couplings, so that a row's coefficient is values[t][row]; NULL: zeros. */
+    const Value *values[GSW_STENCIL_MAX];
 
-    /* The row's coefficient at coupling t. */
-    __host__ __device__ double at(const pack_plan &plan, const pack_point &point, int32_t t) const {
-        const pack_tap &tap = plan.tap[t];
-        if (!values[t] || !pack_exists(plan, point, tap))
-            return 0;
-        return (double)pack_load(values[t] + (transposed ? point.row + tap.step : point.row));
+    /* Reads the row's coefficient at coupling t. It is 0 unless `there`. */
+    __host__ __device__ pack_pair fetch(const pack_plan &plan, const pack_point &point, int32_t t,
+                                        bool there) const {
+        (void)plan;
+        there = there && values[t];
+        return {there ? (double)pack_load(values[t] + point.row) : 0, 1};
+    }
+
+    __host__ __device__ double finish(const pack_plan &plan, int32_t t,
+                                      const pack_pair &read) const {
+        (void)plan, (void)t;
+        return read.a;
+    }
+
+    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+        return pack_finish_diagonal(plan, *this, point,
+                                    pack_coefficient(plan, *this, point, plan.center));
+    }
+};
+
+/* ---- Products of stencil arrays ---- */
+
+/* The stencils of named shapes have no more couplings. */
+enum { PACK_PRODUCTS_MAX = 40 };
+
+/* For factors whose elimination changes the diagonal alone (diagonal.cu). A product that overflows
+ * or underflows sets plan.pivots->unfit. */
+struct pack_products {
+    static constexpr int32_t points = 4, terms = 1;
+    /* Of the plan's couplings: a row's coefficient is first[t][row] * second[t][row]. If `second`
+     * is NULL, it is first[t][row]; if `first` is NULL, it is 0. */
+    const double *first[PACK_PRODUCTS_MAX], *second[PACK_PRODUCTS_MAX];
+    const double *reciprocal; /* the diagonal that is stored, by rows; NULL: 1 */
+
+    __host__ __device__ pack_pair fetch(const pack_plan &plan, const pack_point &point, int32_t t,
+                                        bool there) const {
+        (void)plan;
+        there = there && first[t];
+        return {there ? pack_load(first[t] + point.row) : 0,
+                there && second[t] ? pack_load(second[t] + point.row) : 1};
+    }
+
+    __host__ __device__ double finish(const pack_plan &plan, int32_t t,
+                                      const pack_pair &read) const {
+        const double product = read.a * read.b, size = fabs(product);
+        const bool fits =
+            !second[t] || (size >= DBL_MIN && size <= DBL_MAX) || read.a == 0 || read.b == 0;
+        if (!fits)
+            plan.pivots->unfit = 1;
+        return product;
+    }
+
+    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+        (void)plan;
+        return reciprocal ? pack_load(reciprocal + point.row) : 1;
     }
 };
 
 /* ---- CSR ---- */
 
 template <typename Index, typename Value> struct pack_csr {
+    static constexpr int32_t points = 1, terms = 4;
     const Index *row_ptr;
     const Index *columns;
     const Value *values;
@@ -178,17 +289,32 @@ template <typename Index, typename Value> struct pack_csr {
         return 0;
     }
 
-    /* The row's coefficient at coupling t. */
-    __host__ __device__ double at(const pack_plan &plan, const pack_point &point, int32_t t) const {
+    __host__ __device__ pack_pair fetch(const pack_plan &plan, const pack_point &point, int32_t t,
+                                        bool there) const {
+        return {there ? entry(plan, point, t) : 0, 1};
+    }
+
+    __host__ __device__ double finish(const pack_plan &plan, int32_t t,
+                                      const pack_pair &read) const {
+        (void)plan, (void)t;
+        return read.a;
+    }
+
+    /* The row's coefficient at coupling t, which stays in the grid. */
+    __host__ __device__ double entry(const pack_plan &plan, const pack_point &point,
+                                     int32_t t) const {
         const pack_tap &tap = plan.tap[t];
-        if (!pack_exists(plan, point, tap))
-            return 0;
         if (!transposed)
             return find(plan, point.row, point.row + tap.step, -1);
         const bool deep = pack_is_deep(plan, point.x + tap.dx, point.y + tap.dy, point.z + tap.dz);
         const int32_t back = plan.taps - 1 - t; /* the neighbour's coupling to this point */
         const bool expected = deep && back >= first && back < last;
         return find(plan, point.row + tap.step, point.row, expected ? back - first : -1);
+    }
+
+    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+        return pack_finish_diagonal(plan, *this, point,
+                                    pack_coefficient(plan, *this, point, plan.center));
     }
 };
 

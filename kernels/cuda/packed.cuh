@@ -133,6 +133,7 @@ struct gsw_cuda_pivots {
     int64_t bad;     /* lowest row with a bad pivot */
     int64_t misfit;  /* lowest row with a coupling outside the stencil, or unusable row pointers */
     int64_t shifted; /* pivots replaced */
+    int64_t unfit;   /* nonzero: the rows have to be eliminated one by one (diagonal.cu) */
 };
 
 /* Counters and faces of sweeps, in device memory, shared by the parts. */
@@ -153,10 +154,13 @@ typedef struct gsw_slab_faces {
 struct gsw_packed {
     gsw_layout layout; /* part[].packed is NULL: see view[].values */
     gsw_shape_name shape;
-    gsw_packed_view view[2];   /* lower, upper: those that are present */
-    gsw_updates updates;       /* of kinds that eliminate */
-    void *reciprocal;          /* JACOBI: the reciprocal diagonal in natural order */
-    void *eliminate_work;      /* eliminate.cu */
+    gsw_packed_view view[2]; /* lower, upper: those that are present */
+    gsw_updates updates;     /* of kinds that eliminate */
+    bool diagonal_alone;  /* they change the diagonal alone, and a sweep can do it (diagonal.cu) */
+    void *reciprocal;     /* JACOBI: the reciprocal diagonal in natural order; of pivots, if
+                             they are all that changes (diagonal.cu); NULL: not yet needed */
+    gsw_matrix unchecked; /* diagonal.cu: where the values came from, until factor_await */
+    void *eliminate_work; /* eliminate.cu */
     gsw_cuda_pivots *pivots;   /* what a factorisation found: device memory */
     gsw_sweep_area area[2];    /* of sweeps with one right-hand side, with several */
     gsw_slab_faces faces[2];   /* of the parts */

@@ -23,9 +23,9 @@ constexpr int32_t MANY_CHUNKS = 40;
  */
 constexpr int32_t RESERVED_SHARED = 2048;
 
-/* Coefficients of 4 bytes come faster than one block uses them. So two blocks share a
- * multiprocessor where each has at least STAGES_FOR_TWO chunks in flight, and there are at least
- * PENCILS_FOR_TWO pencils per multiprocessor. */
+/* Coefficients of 4 bytes come faster than one block uses them, and steps that compute reciprocals
+ * take longer. So two blocks share a multiprocessor where each has at least STAGES_FOR_TWO chunks
+ * in flight, and there are at least PENCILS_FOR_TWO pencils per multiprocessor. */
 constexpr int32_t STAGES_FOR_TWO = 3;
 constexpr int32_t PENCILS_FOR_TWO = 4;
 
@@ -86,18 +86,20 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
     return false;
 }
 
-/* With one line a lane and fp32 throughout, one block is faster. */
-bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
+/* With one line a lane and fp32 throughout, one block is faster. `pivots`: see sweep_compute.cuh.
+ */
+bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
     const gsw_packed_view *view = &factor->packed->view[0];
-    return factor->options.factor_type == GSW_F32 && cuda->capability >= BULK_COPIES_SINCE &&
-           (view->members > 1 || factor->options.vector_type == GSW_F64) &&
+    const bool quick = factor->options.factor_type == GSW_F32 &&
+                       (view->members > 1 || factor->options.vector_type == GSW_F64);
+    return (quick || pivots) && cuda->capability >= BULK_COPIES_SINCE &&
            view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
 
-bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, sweep_plan *plan,
-               int32_t *shared) {
+bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, bool pivots,
+               sweep_plan *plan, int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
-    if (rhs == 1 && two_blocks(cuda, factor) &&
+    if (rhs == 1 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
                      cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,
                      shared) &&
@@ -258,11 +260,12 @@ void plan_dealt(const gsw_factor *factor, int part, sweep_plan *plan) {
  */
 
 /* Slots of faces: as many as resident blocks can use, plus more than a reader's distance in
- * tickets; at most one per pencil. */
-int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor) {
+ * tickets; at most one per pencil. Sweeps that compute pivots have more. */
+int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
     const gsw_packed *packed = factor->packed;
     const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
-    const int64_t blocks = (int64_t)cuda->multiprocessors * (two_blocks(cuda, factor) ? 2 : 1);
+    const int64_t blocks =
+        (int64_t)cuda->multiprocessors * (two_blocks(cuda, factor, pivots) ? 2 : 1);
     const int64_t wanted = blocks + (lower > upper ? lower : upper) + 8;
     return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
 }
@@ -281,7 +284,8 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
     const int32_t pencils = factor->packed->view[0].pencils;
     sweep_plan plan;
     plan_faces(&factor->packed->view[0].tiles, rhs, &plan);
-    *area = {NULL, rhs, groups, count_slots(cuda, factor)};
+    *area = {NULL, rhs, groups,
+             count_slots(cuda, factor, rhs == 1 && factor->packed->diagonal_alone)};
     const size_t counters = face_offset(area, pencils);
     const size_t faces = (size_t)groups * (size_t)area->slots * (size_t)plan.slot_values *
                          gsw_dtype_size(factor->options.vector_type);
@@ -321,7 +325,7 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
         int32_t shared;
         make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_RHS, &plan);
         several = plan.slot_values <= INT32_MAX &&
-                  cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, &plan, &shared);
+                  cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, false, &plan, &shared);
     }
     if (several)
         GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, true), "the sweep"));
@@ -368,7 +372,7 @@ bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
         sweep_plan plan;
         int32_t shared;
         make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], 1, &plan);
-        fits = fits && cut_rings(gsw_cuda_of(context), factor, 1, &plan, &shared);
+        fits = fits && cut_rings(gsw_cuda_of(context), factor, 1, false, &plan, &shared);
     }
     return fits;
 }
@@ -396,6 +400,23 @@ void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed) {
     gsw_cuda_unreserve(context, packed->area[1].state);
 }
 
+/* The plan of a launch, except b, x and what belongs to several right-hand sides. */
+static gsw_status plan_launch(gsw_context *context, const gsw_factor *factor, int part,
+                              const gsw_sweep_area *area, bool pivots, sweep_plan *plan,
+                              int32_t *shared) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    make_plan(cuda, factor, part, area->rhs, plan);
+    if (!cut_rings(cuda, factor, area->rhs, pivots, plan, shared))
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
+    plan->state = area->state;
+    plan->done = (uint32_t *)(area->state + 1);
+    plan->faces = (char *)area->state + face_offset(area, factor->packed->view[part].pencils);
+    plan->slots = count_slots(cuda, factor, pivots);
+    plan->all_values = area->groups * area->slots * plan->slot_values;
+    plan->resident = cuda->multiprocessors * (cuda->shared_per_multiprocessor / *shared);
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
                           const void *b, int64_t ldb, void *x, int64_t ldx) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
@@ -410,17 +431,9 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const unsigned threads = threads_of(cuda, several);
     sweep_plan plan;
     int32_t shared;
-    make_plan(cuda, factor, part, area->rhs, &plan);
-    if (!cut_rings(cuda, factor, area->rhs, &plan, &shared))
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
-    plan.state = area->state;
-    plan.done = (uint32_t *)(area->state + 1);
-    plan.faces = (char *)area->state + face_offset(area, view->pencils);
-    plan.slots = area->slots;
-    plan.all_values = area->groups * area->slots * plan.slot_values;
+    GSW_TRY(plan_launch(context, factor, part, area, false, &plan, &shared));
     plan.ldb = ldb;
     plan.ldx = ldx;
-    plan.resident = cuda->multiprocessors * (cuda->shared_per_multiprocessor / shared);
     /* The grid begins with the ghosts below, which the vectors do not have. */
     const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
     const int64_t last = (view->upper ? view->tiles.points - 1 : 0) - ghosts;
@@ -440,4 +453,27 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
                                "the sweep"));
     }
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
+                                 const double *diagonal, double *reciprocal) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const gsw_packed *packed = factor->packed;
+    const void *kernel = sweep_pivot_kernel(packed->shape);
+    sweep_plan plan;
+    int32_t shared;
+    GSW_TRY(plan_launch(context, factor, 0, &packed->area[0], true, &plan, &shared));
+    plan.b = diagonal;
+    plan.x = reciprocal;
+    plan.rhs = plan.groups = 1;
+    plan.pivots = packed->pivots;
+    plan.positive = factor->options.kind == GSW_IC0;
+    void *arguments[] = {&plan};
+    GSW_TRY(gsw_cuda_allow_shared(context, kernel, "the sweep"));
+    /* It reads records that the kernel before it writes: it must not begin before that one ends. */
+    return gsw_cuda_check(context,
+                          cudaLaunchKernel(kernel, dim3((unsigned)plan.pencils),
+                                           dim3(threads_of(cuda, false)), arguments, (size_t)shared,
+                                           cuda->stream),
+                          "the sweep");
 }

@@ -5,10 +5,15 @@
  * other lanes from that step added. Everything else is ready earlier. Coefficients are loaded two
  * steps ahead, neighbours of earlier steps as soon as they are there, and the lane's own values
  * stay in registers. All loops over steps of a chunk, terms and neighbours are unrolled, so that
- * arrays are registers. */
+ * arrays are registers.
+ *
+ * PIVOTS. With `pivots` a step's result is the reciprocal of its sum: the reciprocal pivot of an
+ * elimination that changes the diagonal alone (diagonal.cu). Where there is no plain reciprocal the
+ * result is 0, and the plan's report says so. So no result is a NaN. */
 #ifndef GSW_CUDA_SWEEP_COMPUTE_CUH
 #define GSW_CUDA_SWEEP_COMPUTE_CUH
 
+#include "cuda/reciprocal.cuh"
 #include "cuda/sweep_block.cuh"
 
 namespace {
@@ -29,7 +34,8 @@ __device__ __forceinline__ void compute_here(float &v) {
 
 /* `diagonal`: the records hold the reciprocal diagonal. With that the length of a record is a
  * constant, and the places of its values are offsets in the instructions. */
-template <int name, typename Real, typename Value, int Rhs, bool diagonal> struct compute_warp {
+template <int name, typename Real, typename Value, int Rhs, bool diagonal, bool pivots>
+struct compute_warp {
     using S = shape_of<name>;
     /* Lines per lane, couplings per line, neighbours outside the lane. */
     static constexpr int M = S::members, T = S::terms, N = S::sources();
@@ -361,8 +367,18 @@ template <int name, typename Real, typename Value, int Rhs, bool diagonal> struc
         }
     }
 
+    /* Replaces pivots by their reciprocals. Sets *wrong where there is no plain one. */
+    __device__ __forceinline__ void invert(Real *r, const bool *inside, bool *wrong) const {
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+            const bool good = has_plain_reciprocal(r[m]) && (r[m] > 0 || !plan.positive);
+            *wrong |= !good && inside[m];
+            r[m] = good ? near_reciprocal(r[m]) : 0;
+        }
+    }
+
     /* Step u of chunk c. `masked`: lines may be outside the grid. Sets *wrong if a result is a
-     * quiet NaN. */
+     * quiet NaN, or a pivot has no plain reciprocal. */
     template <bool masked>
     __device__ __forceinline__ void make_step(int u, int32_t c, int32_t needed, bool *wrong) {
         Real r[M];
@@ -398,12 +414,15 @@ template <int name, typename Real, typename Value, int Rhs, bool diagonal> struc
             } while (__any_sync(~0u, late));
             add_near(u, near, r);
         }
-        if constexpr (masked) {
-            const int32_t s = c * SWEEP_CHUNK + u;
+        bool inside[M];
 #pragma unroll
-            for (int m = 0; m < M; m++)
-                r[m] = (uint32_t)(s - delay[m]) < (uint32_t)plan.nx ? r[m] : (Real)0;
-        }
+        for (int m = 0; m < M; m++)
+            inside[m] = !masked || (uint32_t)(c * SWEEP_CHUNK + u - delay[m]) < (uint32_t)plan.nx;
+        if constexpr (pivots)
+            invert(r, inside, wrong);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+            r[m] = inside[m] ? r[m] : (Real)0;
         store_shared<M>(here + (uint32_t)u * X_PITCH + (uint32_t)(lane * M * (int)sizeof(Real)), r);
         publish(u, r);
         /* After a NaN, or infinity with a coefficient 0, all later values of the line are NaN. So
@@ -411,12 +430,12 @@ template <int name, typename Real, typename Value, int Rhs, bool diagonal> struc
 #pragma unroll
         for (int m = 0; m < M; m++) {
             own[m][u] = r[m];
-            if (masked || u == SWEEP_CHUNK - 1)
+            if (!pivots && (masked || u == SWEEP_CHUNK - 1))
                 *wrong |= is_quiet_nan(r[m]);
         }
     }
 
-    /* True if a result is a quiet NaN. */
+    /* As make_step() sets *wrong. */
     template <bool masked> __device__ __forceinline__ bool make_chunk(int32_t c) {
         const int32_t needed = min(c + 2, chunks);
         bool wrong = false;
@@ -492,8 +511,12 @@ template <int name, typename Real, typename Value, int Rhs, bool diagonal> struc
             else
                 wrong = make_chunk<true>(c);
             if (__builtin_expect(__any_sync(~0u, wrong), 0)) {
-                *published_bits = published();
-                break; /* the chunk is computed again, carefully */
+                if constexpr (pivots) {
+                    plan.pivots->unfit = 1;
+                } else {
+                    *published_bits = published();
+                    break; /* the chunk is computed again, carefully */
+                }
             }
             if (lane == 0)
                 complete_chunk(control, rhs, c);
@@ -506,21 +529,21 @@ template <int name, typename Real, typename Value, int Rhs, bool diagonal> struc
 /* Computes steps of one right-hand side until a result needs care. Returns the first step that is
  * not complete, or the number of all steps. *published has a bit for each value of that step's
  * chunk, [line][step], that has been published already. */
-template <int name, typename Real, typename Value, int Rhs, bool diagonal>
+template <int name, typename Real, typename Value, int Rhs, bool diagonal, bool pivots>
 __device__ __forceinline__ int32_t make_steps_of(const sweep_block &block, int rhs,
                                                  uint32_t *published) {
-    compute_warp<name, Real, Value, Rhs, diagonal> warp(block, rhs);
+    compute_warp<name, Real, Value, Rhs, diagonal, pivots> warp(block, rhs);
     warp.find_rings(block, rhs);
     warp.begin();
     return warp.run(rhs, published);
 }
 
-template <int name, typename Real, typename Value, int Rhs>
+template <int name, typename Real, typename Value, int Rhs, bool pivots>
 __device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
                                               uint32_t *published) {
     if (block.plan->diagonal)
-        return make_steps_of<name, Real, Value, Rhs, true>(block, rhs, published);
-    return make_steps_of<name, Real, Value, Rhs, false>(block, rhs, published);
+        return make_steps_of<name, Real, Value, Rhs, true, pivots>(block, rhs, published);
+    return make_steps_of<name, Real, Value, Rhs, false, pivots>(block, rhs, published);
 }
 
 } // namespace

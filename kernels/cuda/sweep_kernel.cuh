@@ -113,8 +113,10 @@
  * (launch.cuh). Tickets are safe: by then all blocks of that kernel have taken theirs. In the same
  * way the blocks of each earlier kernel had taken theirs when the kernel after it started. The
  * loader does not wait for that kernel's end: coefficients and the table have been there since
- * gsw_cuda_factor_fill(), which waits for the stream. All other roles wait for it before they read
- * b or touch faces or x. The mark of an abandoned solve may be read too early: see maybe_dirty. */
+ * gsw_cuda_factor_await(), which waits for the stream. (A sweep that computes pivots reads records
+ * of the kernel before it, so it is launched to start after its end.) All other roles wait for it
+ * before they read b or touch faces or x. The mark of an abandoned solve may be read too early: see
+ * maybe_dirty. */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -223,15 +225,16 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_contro
 }
 
 /* Compute, by right-hand side; the first warp is the opener too where `opens`. */
-template <int name, typename Real, typename Value, int Rhs>
+template <int name, typename Real, typename Value, int Rhs, bool pivots>
 __device__ __forceinline__ void compute(const sweep_block &block, int rhs, bool opens) {
     int32_t first = 0;
     uint32_t published = 0;
     if (opens)
         open_faces<Real>(block);
     if constexpr (name != SHAPE_OTHER)
-        first = make_steps<name, Real, Value, Rhs>(block, rhs, &published);
-    make_careful_steps<Real, Value, Rhs>(block, rhs, first, published);
+        first = make_steps<name, Real, Value, Rhs, pivots>(block, rhs, &published);
+    if constexpr (!pivots) /* reciprocals are never NaN */
+        make_careful_steps<Real, Value, Rhs>(block, rhs, first, published);
 }
 
 template <int name, typename Real, int Rhs>
@@ -261,10 +264,10 @@ __device__ __forceinline__ void load(const sweep_block &block, int turn) {
 }
 
 /* `remote`: for factors of which other processes have a part. What only they need makes the others'
- * sweeps 2 us longer, so it is left out there. */
-template <int name, typename Real, typename Value, int Rhs, bool remote>
+ * sweeps 2 us longer, so it is left out there. `pivots`: see sweep_compute.cuh. */
+template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots>
 __global__ void __launch_bounds__(sweep_threads<Rhs>(),
-                                  BULK_COPIES && sizeof(Value) == 4 && Rhs == 1 ? 2 : 1)
+                                  BULK_COPIES && (sizeof(Value) == 4 || pivots) && Rhs == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
     extern __shared__ __align__(128) char memory[];
     __shared__ sweep_control control;
@@ -294,7 +297,7 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
     if (!loads)
         await_kernels_before();
     if (warp < Rhs) {
-        compute<name, Real, Value, Rhs>(block, warp, warp == opener);
+        compute<name, Real, Value, Rhs, pivots>(block, warp, warp == opener);
     } else if (loads) {
         load<name, Value, Rhs>(block, warp - loader);
     } else if (warp < storer) {

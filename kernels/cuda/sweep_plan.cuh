@@ -102,6 +102,9 @@ struct sweep_plan {
     int32_t terms;
     int32_t lead; /* steps before step 0 that halos and couplings reach back to */
     int16_t dl[GSW_STENCIL_MAX], plane[GSW_STENCIL_MAX], back[GSW_STENCIL_MAX];
+    /* Sweeps that compute reciprocal pivots. */
+    gsw_cuda_pivots *pivots;
+    int32_t positive; /* pivots must be */
     /* Faults. */
     gsw_cuda_report *report;
     int64_t wait_limit_ns;
@@ -127,5 +130,8 @@ struct sweep_kernels {
 const sweep_kernels *sweep_kernels_f64(void);
 const sweep_kernels *sweep_kernels_mixed(void);
 const sweep_kernels *sweep_kernels_f32(void);
+
+/* The kernel that computes the reciprocal pivots of a shape; NULL: there is none. */
+const void *sweep_pivot_kernel(gsw_shape_name name);
 
 #endif

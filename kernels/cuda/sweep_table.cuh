@@ -7,7 +7,7 @@
 namespace {
 
 template <int name, class Real, class Value, bool remote> constexpr const void *single_kernel() {
-    return (const void *)sweep_pencils<name, Real, Value, 1, remote>;
+    return (const void *)sweep_pencils<name, Real, Value, 1, remote, false>;
 }
 
 /* NULL for flat shapes, whose rings for several right-hand sides would be too large, and for coarse
@@ -16,7 +16,7 @@ template <int name, class Real, class Value> constexpr const void *several_kerne
     if constexpr (is_flat(name) || is_coarse(name))
         return NULL;
     else
-        return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS, false>;
+        return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS, false, false>;
 }
 
 template <class Real, class Value> const sweep_kernels *sweep_kernels_of() {

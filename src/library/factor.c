@@ -91,9 +91,8 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
     return GSW_SUCCESS;
 }
 
-static const int64_t no_ghosts[2] = {0, 0};
-
-/* Opens a factor without values. The options are resolved. */
+/* Opens a factor without values. The options are resolved. `ghosts` is NULL, except for the factor
+ * of a process. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
                         const gsw_factor_options *options, int64_t slab, const int64_t ghosts[2],
                         gsw_factor **factor) {
@@ -109,8 +108,11 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     made->options = *options;
     made->slab = slab;
     made->grid = matrix->grid;
-    made->grid.nz += ghosts[0] + ghosts[1];
-    memcpy(made->ghosts, ghosts, sizeof made->ghosts);
+    if (ghosts != NULL) {
+        made->grid.nz += ghosts[0] + ghosts[1];
+        memcpy(made->ghosts, ghosts, sizeof made->ghosts);
+        made->as_slab = 1;
+    }
     made->stencil = matrix->stencil;
     made->points = points;
     made->info.size = sizeof made->info;
@@ -135,7 +137,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check(context, upper));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    GSW_TRY(begin(context, matrix, options, 0, no_ghosts, &made));
+    GSW_TRY(begin(context, matrix, options, 0, NULL, &made));
     gsw_status status = fill(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         status = gsw_factor_await(context, made);
@@ -150,7 +152,7 @@ gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, slab, no_ghosts, factor);
+    return begin(context, matrix, &resolved, slab, NULL, factor);
 }
 
 gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
