@@ -2,15 +2,15 @@
  * builds.
  *
  *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27]
- *              [--calls sweep,direct,apply,ilu0,ic0,dilu,bicgstab] [EXTENT ...]
+ *              [--calls sweep,direct,apply,ilu0,ic0,dilu,bicgstab] [SIZE ...]
  *
- * Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128 and 256. For each cube and stencil,
- * in microseconds per call: a sweep of a packed lower factor, the direct sweep of a lower CSR, an
- * ILU(0) apply, factorisations ILU(0), IC(0) (of the lower part) and DILU from stencil arrays, and
- * an iteration of BiCGSTAB with ILU(0) (D3N7, convection). The clock is the host's, around 20 calls
- * and the wait for them; the median, smallest and largest of the repeats are printed. x is poisoned
- * before the last queue of solves, and compared with the serial reference after it. An iteration is
- * the difference of solves of 25 and 5.
+ * A SIZE is NXxNYxNZ, or N for a cube. Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128
+ * and 256. For each grid and stencil, in microseconds per call: a sweep of a packed lower factor,
+ * the direct sweep of a lower CSR, an ILU(0) apply, factorisations ILU(0), IC(0) (of the lower
+ * part) and DILU from stencil arrays, and an iteration of BiCGSTAB with ILU(0) (D3N7, convection).
+ * The clock is the host's, around 20 calls and the wait for them; the median, smallest and largest
+ * of the repeats are printed. x is poisoned before the last queue of solves, and compared with the
+ * serial reference after it. An iteration is the difference of solves of 25 and 5.
  *
  * perf/paired runs two builds of this program in turn and prints the ratios. */
 #include <math.h>
@@ -22,6 +22,8 @@
 #include "perf.h"
 
 #define QUEUE 20
+
+enum { SIZES_MAX = 16, SIZE_LENGTH = 32, NAME_LENGTH = 80 };
 
 static gsw_context *context;
 static int repeats = 30;
@@ -138,16 +140,17 @@ static void solve_reference(const gsw_matrix *host_lower, const double *b, doubl
     context = device;
 }
 
-static void measure_sweeps(const char *stencil_name, int64_t extent) {
-    const gsw_grid grid = {extent, extent, extent};
+static void measure_sweeps(const char *stencil_name, const char size[SIZE_LENGTH]) {
     const gsw_factor_options lower_part = {.size = sizeof lower_part, .kind = GSW_FACTOR_LOWER};
-    char name[64];
+    char name[NAME_LENGTH];
+    gsw_grid grid;
     gsw_stencil stencil;
     gsw_problem *problem;
     gsw_csr csr;
     gsw_matrix host_lower;
     trial t = {.name = name};
-    snprintf(name, sizeof name, "%s %lld^3", stencil_name, (long long)extent);
+    snprintf(name, sizeof name, "%s %.*s", stencil_name, SIZE_LENGTH, size);
+    CHECK(gsw_grid_parse(context, size, &grid));
     CHECK(gsw_stencil_named(stencil_name, &stencil));
     CHECK(gsw_grid_points(&grid, &t.points));
     CHECK(gsw_problem_create(context, "random:1", &grid, &stencil, &problem));
@@ -201,14 +204,13 @@ static double solve_us(gsw_operator *matrix, gsw_preconditioner *ilu, const tria
     return now_us() - begin;
 }
 
-static void measure_iteration(int64_t extent) {
-    char name[64];
+static void measure_iteration(const char size[SIZE_LENGTH]) {
+    char name[NAME_LENGTH];
     gsw_problem *problem;
     gsw_operator *matrix;
     gsw_preconditioner *ilu;
     trial t = {.name = name};
-    snprintf(name, sizeof name, "convection:%lldx%lldx%lld", (long long)extent, (long long)extent,
-             (long long)extent);
+    snprintf(name, sizeof name, "convection:%.*s", SIZE_LENGTH, size);
     CHECK(gsw_problem_parse(context, name, NULL, &problem));
     CHECK(gsw_grid_points(&gsw_problem_matrix(problem)->grid, &t.points));
     const size_t bytes = (size_t)t.points * sizeof(double);
@@ -238,10 +240,18 @@ static void measure_iteration(int64_t extent) {
     free(b);
 }
 
+/* NXxNYxNZ, also for "N". False: it is too long, or does not begin with a number. */
+static int name_size(const char *text, char size[SIZE_LENGTH]) {
+    const int length = strchr(text, 'x') != NULL
+                           ? snprintf(size, SIZE_LENGTH, "%s", text)
+                           : snprintf(size, SIZE_LENGTH, "%sx%sx%s", text, text, text);
+    return length < SIZE_LENGTH && atoll(text) > 0;
+}
+
 int main(int argc, char **argv) {
     gsw_context_options options = {.size = sizeof options, .backend = GSW_BACKEND_CUDA};
     const char *stencils = "D3N7,D3N27";
-    int64_t extents[16] = {64, 128, 256};
+    char sizes[SIZES_MAX][SIZE_LENGTH] = {"64x64x64", "128x128x128", "256x256x256"};
     int count = 0;
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--backend") == 0 && k + 1 < argc)
@@ -252,8 +262,8 @@ int main(int argc, char **argv) {
             stencils = argv[++k];
         else if (strcmp(argv[k], "--calls") == 0 && k + 1 < argc)
             calls = argv[++k];
-        else if (count < 16 && atoll(argv[k]) > 0)
-            extents[count++] = atoll(argv[k]);
+        else if (count < SIZES_MAX && name_size(argv[k], sizes[count]))
+            count++;
         else {
             fprintf(stderr, "perf_queue: bad argument '%s'; see the head of perf_queue.c\n",
                     argv[k]);
@@ -272,9 +282,9 @@ int main(int argc, char **argv) {
         char list[128];
         snprintf(list, sizeof list, "%s", stencils);
         for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
-            measure_sweeps(name, extents[k]);
+            measure_sweeps(name, sizes[k]);
         if (chosen("bicgstab"))
-            measure_iteration(extents[k]);
+            measure_iteration(sizes[k]);
     }
     gsw_context_destroy(context);
     return 0;
