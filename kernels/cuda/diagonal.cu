@@ -9,12 +9,12 @@
  * and x_i = 1 / p_i is a sweep with coefficients a_ij a_ji, right-hand side a_ii, and a reciprocal
  * at the end of each step (sweep_compute.cuh). So three passes make the factor:
  *
- *   1. pack the products a_ij a_ji as the lower part
+ *   1. pack the products a_ij a_ji, in the memory of the lower part
  *   2. sweep: x = 1 / p
  *   3. pack both parts: L = a_ij x_j, U = a_ij x_i with x_i on the diagonal (DILU: both by x_i)
  *
- * Bytes per point for D3N7 in fp64: 72 + 40 + 120. An elimination by rows takes 224, and an order
- * of work with longer steps.
+ * Bytes per point for D3N7 in fp64: 72 + 40 + 120. An elimination by rows moves 224, but one warp
+ * has to make a whole row in each step.
  *
  * The products have twice the range of the coefficients. Where one overflows or underflows, or a
  * pivot is bad, the passes set `unfit`; gsw_cuda_factor_await() then has the rows eliminated one by

@@ -213,8 +213,8 @@ void plan_csr(pack_csr<Index, Value> *csr, const gsw_factor *factor, const pack_
 /* ---- Launching --------------------------------------------------------------------------------
  */
 
-/* Shared memory that leaves room for several blocks on a multiprocessor, and the limit that needs
- * no attribute of the kernel. */
+/* Shared memory that leaves room for five blocks on a multiprocessor, and the limit that needs no
+ * attribute of the kernel. */
 enum { COMFORTABLE_BYTES = 44 * 1024, ANY_BYTES = 48 * 1024 };
 
 /* Records of a run: 1 << these. Gathering needs runs of whole cache lines, and four points for each
@@ -227,23 +227,23 @@ enum { PASS_TERMS_MAX = 32 };
 /* Chooses the run's length and the number of coefficients per pass; returns the bytes of shared
  * memory. If not all coefficients fit, gathering brings fewer at a time. Rows of a CSR are checked
  * only once, so there the run is shorter instead. */
-template <typename Stored> size_t plan_runs(pack_plan *plan, bool csr_rows) {
+template <typename Value> size_t plan_runs(pack_plan *plan, bool csr_rows) {
     const int32_t total = (int32_t)coefficients_of(*plan), vector = plan->vector;
     plan->run_bits = csr_rows ? CSR_RUN_BITS : GATHER_RUN_BITS - (plan->members - 1);
     while (plan->run_bits > LEAST_RUN_BITS && 1 << (plan->run_bits - 1) >= plan->records)
         plan->run_bits--;
     plan->pass = total;
     while (csr_rows && plan->run_bits > LEAST_RUN_BITS &&
-           block_bytes<Stored>(*plan, csr_rows) > COMFORTABLE_BYTES)
+           block_bytes<Value>(*plan, csr_rows) > COMFORTABLE_BYTES)
         plan->run_bits--;
     for (int32_t passes = 2;
-         plan->pass > vector && (block_bytes<Stored>(*plan, csr_rows) > COMFORTABLE_BYTES ||
+         plan->pass > vector && (block_bytes<Value>(*plan, csr_rows) > COMFORTABLE_BYTES ||
                                  plan->pass / plan->members > PASS_TERMS_MAX);
          passes++)
         plan->pass = ((total + passes - 1) / passes + vector - 1) / vector * vector;
     plan->runs = (uint32_t)gsw_ceil_div(plan->records, int64_t{1} << plan->run_bits);
     plan->jobs = plan->runs * (uint32_t)plan->pencils; /* memory for 2^32 would be 8 TB */
-    return block_bytes<Stored>(*plan, csr_rows);
+    return block_bytes<Value>(*plan, csr_rows);
 }
 
 template <typename Kernel, typename Source>
@@ -264,37 +264,46 @@ gsw_status launch_arrays(gsw_context *context, const gsw_factor *factor, pack_pl
     pack_arrays<Value> arrays = {};
     for (int32_t t = 0; t < plan->taps; t++)
         arrays.values[t] = array_of<Value>(factor, plan, origin, t);
-    const size_t bytes = plan_runs<Stored>(plan, false);
+    const size_t bytes = plan_runs<Value>(plan, false);
     return launch(context, pack_gathered<Stored, pack_arrays<Value>>, plan, &arrays, bytes);
 }
 
-/* `reciprocal` NULL: the products of gsw_cuda_pack_products(). Else the part is finished: L of ILU0
- * and IC0 is multiplied by the reciprocal pivots of the neighbours, other parts by the row's. */
+/* The lower part of products a_ij a_ji, or with `reciprocal` of a_ij / p_j, p_j the pivots. */
 gsw_status launch_products(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
-                           int part, const double *reciprocal) {
-    const gsw_packed_view *view = &factor->packed->view[part];
-    const gsw_factor_kind kind = factor->options.kind;
-    const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, part);
+                           const double *reciprocal) {
+    const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, 0);
     pack_products products = {};
     pack_plan plan;
-    plan_part(&plan, factor, part);
-    plan.scale = reciprocal && view->scale;
-    products.reciprocal = reciprocal;
+    plan_part(&plan, factor, 0);
+    plan.diagonal = 0;
     for (int32_t t = 0; t < plan.taps; t++) {
         const double *own = array_of<double>(factor, &plan, &origin, t);
+        const double *back = array_of<double>(factor, &plan, &origin, plan.taps - 1 - t);
         products.first[t] = own;
-        if (!reciprocal && kind == GSW_IC0) {
-            products.second[t] = own;
-        } else if (!reciprocal) {
-            const double *back = array_of<double>(factor, &plan, &origin, plan.taps - 1 - t);
-            products.first[t] = back ? own : NULL;
-            products.second[t] = back ? back + plan.tap[t].step : NULL;
-        } else if (!view->scale) {
+        if (reciprocal)
             products.second[t] = reciprocal + plan.tap[t].step;
-        }
+        else if (factor->options.kind == GSW_IC0)
+            products.second[t] = own;
+        else
+            products.second[t] = back ? back + plan.tap[t].step : NULL;
     }
     const size_t bytes = plan_runs<double>(&plan, false);
     return launch(context, pack_gathered<double, pack_products>, &plan, &products, bytes);
+}
+
+/* A part that is scaled by the reciprocal pivots of its own rows. */
+gsw_status launch_pivoted(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
+                          int part, const double *reciprocal) {
+    const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, part);
+    pack_pivoted pivoted = {};
+    pack_plan plan;
+    plan_part(&plan, factor, part);
+    plan.scale = 1;
+    pivoted.reciprocal = reciprocal;
+    for (int32_t t = 0; t < plan.taps; t++)
+        pivoted.values[t] = array_of<double>(factor, &plan, &origin, t);
+    const size_t bytes = plan_runs<double>(&plan, false);
+    return launch(context, pack_gathered<double, pack_pivoted>, &plan, &pivoted, bytes);
 }
 
 template <typename Stored, typename Index, typename Value>
@@ -303,10 +312,10 @@ gsw_status launch_csr(gsw_context *context, const gsw_factor *factor, pack_plan 
     pack_csr<Index, Value> csr;
     plan_csr(&csr, factor, plan, origin);
     if (origin->transposed) {
-        const size_t bytes = plan_runs<Stored>(plan, false);
+        const size_t bytes = plan_runs<Value>(plan, false);
         return launch(context, pack_gathered<Stored, pack_csr<Index, Value>>, plan, &csr, bytes);
     }
-    const size_t bytes = plan_runs<Stored>(plan, true);
+    const size_t bytes = plan_runs<Value>(plan, true);
     return launch(context, pack_csr_rows<Stored, pack_csr<Index, Value>>, plan, &csr, bytes);
 }
 
@@ -385,13 +394,16 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
 
 gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor,
                                   const gsw_matrix *matrix) {
-    return launch_products(context, factor, matrix, 0, NULL);
+    return launch_products(context, factor, matrix, NULL);
 }
 
 gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
                                  const gsw_matrix *matrix, const double *reciprocal) {
-    GSW_TRY(launch_products(context, factor, matrix, 0, reciprocal));
-    return launch_products(context, factor, matrix, 1, reciprocal);
+    if (factor->packed->view[0].scale)
+        GSW_TRY(launch_pivoted(context, factor, matrix, 0, reciprocal));
+    else
+        GSW_TRY(launch_products(context, factor, matrix, reciprocal));
+    return launch_pivoted(context, factor, matrix, 1, reciprocal);
 }
 
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,

@@ -12,9 +12,9 @@
 gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                          const gsw_matrix *upper);
 
-/* Writes the lower part with products of coefficients, for gsw_cuda_sweep_pivots(): a_ij a_ji in
- * place of a_ij, and 1 in place of the diagonal. The matrix is stencil arrays of fp64. A product
- * that overflows or underflows sets packed->pivots->unfit. Asynchronous. */
+/* Writes products of coefficients to the memory of the lower part, for gsw_cuda_sweep_pivots():
+ * a_ij a_ji in place of a_ij. These records have no diagonal. The matrix is stencil arrays of fp64.
+ * A product that overflows or underflows sets packed->pivots->unfit. Asynchronous. */
 gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor,
                                   const gsw_matrix *matrix);
 

@@ -34,10 +34,10 @@ struct pack_row {
 };
 
 /* Shared memory of a block, and the run of records that it fills. */
-template <typename Stored> struct pack_block {
+template <typename Value> struct pack_block {
     pack_line *line;      /* [member][lane] */
     double *diagonal;     /* [member][lane][record]: what is stored, or its reciprocal */
-    Stored *buffer;       /* [coefficient][lane][record] */
+    Value *buffer;        /* [coefficient][lane][record] */
     int64_t *step;        /* CSR: steps of the plan's couplings */
     pack_row *row;        /* CSR: [member][lane][record] in the order of reading */
     int64_t ticket;       /* of the pencil */
@@ -60,23 +60,23 @@ GSW_HD int64_t coefficients_of(const pack_plan &plan) {
 }
 
 /* Bytes of shared memory. */
-template <typename Stored> size_t block_bytes(const pack_plan &plan, bool csr_rows) {
+template <typename Value> size_t block_bytes(const pack_plan &plan, bool csr_rows) {
     const size_t lines = (size_t)lines_of(plan), run = (size_t)1 << plan.run_bits;
     size_t bytes = lines * sizeof(pack_line);
     if (plan.diagonal || plan.scale)
         bytes += lines * (run + 1) * sizeof(double);
     if (csr_rows)
         bytes += (size_t)plan.taps * sizeof(int64_t) + lines * run * sizeof(pack_row);
-    return bytes + (size_t)plan.pass * (GSW_TILE_LANES * (run + 1) + 1) * sizeof(Stored);
+    return bytes + (size_t)plan.pass * (GSW_TILE_LANES * (run + 1) + 1) * sizeof(Value);
 }
 
 /* Divides the shared memory, and takes a job. */
-template <typename Stored>
-GSW_HD pack_block<Stored> block_of(const pack_plan &plan, void *shared, bool csr_rows,
-                                   uint32_t job) {
+template <typename Value>
+GSW_HD pack_block<Value> block_of(const pack_plan &plan, void *shared, bool csr_rows,
+                                  uint32_t job) {
     const int32_t lines = lines_of(plan), run = 1 << plan.run_bits;
     const uint32_t ticket = job / plan.runs;
-    pack_block<Stored> block;
+    pack_block<Value> block;
     block.ticket = ticket;
     block.first = (int32_t)(job - ticket * plan.runs) << plan.run_bits;
     block.count = plan.records - block.first < run ? plan.records - block.first : run;
@@ -88,13 +88,13 @@ GSW_HD pack_block<Stored> block_of(const pack_plan &plan, void *shared, bool csr
     if (plan.diagonal || plan.scale)
         block.step += lines * block.pitch;
     block.row = (pack_row *)(block.step + (csr_rows ? plan.taps : 0));
-    block.buffer = (Stored *)(block.row + (csr_rows ? lines * run : 0));
+    block.buffer = (Value *)(block.row + (csr_rows ? lines * run : 0));
     return block;
 }
 
 /* The lines of the pencil: for thread `thread` of the block. */
-template <typename Stored>
-GSW_HD void place_lines(const pack_plan &plan, const pack_block<Stored> &block, int32_t thread) {
+template <typename Value>
+GSW_HD void place_lines(const pack_plan &plan, const pack_block<Value> &block, int32_t thread) {
     const gsw_pencil pencil = plan.table[block.ticket];
     for (int32_t i = thread; i < lines_of(plan); i += THREADS) {
         const int32_t lane = i % GSW_TILE_LANES, member = i / GSW_TILE_LANES;
@@ -126,8 +126,8 @@ struct pack_place {
 
 /* Point i of one member's lines, in the order of reading: neighbouring i are neighbouring points in
  * memory. */
-template <typename Stored>
-GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
+template <typename Value>
+GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Value> &block, int32_t member,
                            int32_t i) {
     const int32_t mask = (1 << plan.run_bits) - 1;
     const bool along_x = plan.stride[0] == 1;
@@ -149,34 +149,24 @@ GSW_HD pack_place place_of(const pack_plan &plan, const pack_block<Stored> &bloc
 }
 
 /* Where a value lies in the buffer, for coefficient 0. */
-template <typename Stored>
-GSW_HD int32_t buffer_place(const pack_block<Stored> &block, const pack_place &place) {
+template <typename Value>
+GSW_HD int32_t buffer_place(const pack_block<Value> &block, const pack_place &place) {
     return place.lane * block.pitch + place.record;
 }
 
 /* Where the diagonal of a point lies. */
-template <typename Stored>
-GSW_HD int32_t diagonal_place(const pack_block<Stored> &block, int32_t member, int32_t place) {
+template <typename Value>
+GSW_HD int32_t diagonal_place(const pack_block<Value> &block, int32_t member, int32_t place) {
     return member * GSW_TILE_LANES * block.pitch + place;
 }
 
 /* What the coefficients of a point are multiplied by, if the part is scaled. */
-template <typename Stored>
-GSW_HD double scale_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t member,
+template <typename Value>
+GSW_HD double scale_of(const pack_plan &plan, const pack_block<Value> &block, int32_t member,
                        int32_t place) {
     if (!plan.scale)
         return 1;
     return plan.scale_factor * block.diagonal[diagonal_place(block, member, place)];
-}
-
-/* Puts `value` into the buffer as its coefficient `slot`, in the form in which it is stored:
- * scaled, if the part is scaled. Zero stays zero with any diagonal. */
-template <typename Stored>
-GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t place, int32_t slot,
-                double value, double scale) {
-    if (plan.scale)
-        value = value != 0 ? value * scale : 0;
-    block.buffer[slot * block.buffer_pitch + place] = (Stored)value;
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------
@@ -184,42 +174,55 @@ GSW_HD void put(const pack_plan &plan, const pack_block<Stored> &block, int32_t 
 
 template <typename Stored> struct alignas(16) pack_vector { Stored value[16 / sizeof(Stored)]; };
 
-template <typename Stored>
-GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t record) {
+template <typename Stored, typename Value>
+GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Value> &block, int32_t record) {
     const int64_t values =
         (coefficients_of(plan) + (int64_t)plan.diagonal * plan.members) * GSW_TILE_LANES;
     return (Stored *)plan.values + (block.ticket * plan.records + block.first + record) * values;
 }
 
+/* A coefficient in the form in which it is stored: scaled, if the part is scaled. Zero stays zero
+ * with any diagonal. */
+GSW_HD double scaled_value(const pack_plan &plan, double value, double scale) {
+    return !plan.scale ? value : value != 0 ? value * scale : 0;
+}
+
 /* Writes coefficients first..last-1 of the run's records from the buffer, one warp per record: see
  * gsw_packed_value(). `first` is a multiple of `vector`. */
-template <typename Stored>
-GSW_HD void write_buffer(const pack_plan &plan, const pack_block<Stored> &block, int32_t first,
+template <typename Stored, typename Value>
+GSW_HD void write_buffer(const pack_plan &plan, const pack_block<Value> &block, int32_t first,
                          int32_t last, int32_t thread) {
     constexpr int32_t vector = 16 / (int32_t)sizeof(Stored);
     const int32_t whole = (int32_t)coefficients_of(plan) / vector * vector;
-    const int32_t lane = thread % GSW_TILE_LANES;
+    const int32_t lane = thread % GSW_TILE_LANES, odd = plan.members - 1;
     for (int32_t record = thread / GSW_TILE_LANES; record < block.count; record += WARPS) {
-        Stored *to = record_of(plan, block, record);
-        const Stored *from = block.buffer + lane * block.pitch + record;
+        Stored *to = record_of<Stored>(plan, block, record);
+        const int32_t place = lane * block.pitch + record;
+        const Value *from = block.buffer + place;
+        const double scale = scale_of(plan, block, 0, place);
+        const double odd_scale = scale_of(plan, block, odd, place); /* of odd v: the other member */
         int32_t v = first;
         for (; v < last && v < whole; v += vector) {
             pack_vector<Stored> out;
             for (int32_t k = 0; k < vector; k++)
-                out.value[k] = from[(v - first + k) * block.buffer_pitch];
+                out.value[k] =
+                    (Stored)scaled_value(plan, (double)from[(v + k - first) * block.buffer_pitch],
+                                         k & odd ? odd_scale : scale);
             ((pack_vector<Stored> *)to)[v / vector * GSW_TILE_LANES + lane] = out;
         }
         for (; v < last; v++)
-            to[v * GSW_TILE_LANES + lane] = from[(v - first) * block.buffer_pitch];
+            to[v * GSW_TILE_LANES + lane] = (Stored)scaled_value(
+                plan, (double)from[(v - first) * block.buffer_pitch], v & odd ? odd_scale : scale);
     }
 }
 
 /* Writes the (reciprocal) diagonals of the run's records. */
-template <typename Stored>
-GSW_HD void write_diagonal(const pack_plan &plan, const pack_block<Stored> &block, int32_t thread) {
+template <typename Stored, typename Value>
+GSW_HD void write_diagonal(const pack_plan &plan, const pack_block<Value> &block, int32_t thread) {
     const double factor = plan.raw ? 1 : plan.diagonal_factor;
     for (int32_t record = thread / GSW_TILE_LANES; record < block.count; record += WARPS) {
-        Stored *to = record_of(plan, block, record) + coefficients_of(plan) * GSW_TILE_LANES;
+        Stored *to =
+            record_of<Stored>(plan, block, record) + coefficients_of(plan) * GSW_TILE_LANES;
         for (int32_t i = thread % GSW_TILE_LANES; i < lines_of(plan); i += GSW_TILE_LANES) {
             const int32_t lane = i >> (plan.members - 1), member = i & (plan.members - 1);
             const int32_t line = member * GSW_TILE_LANES + lane;

@@ -12,8 +12,8 @@ GSW_HD int32_t member_of_row(const pack_plan &plan, int32_t i) {
     return i >> plan.run_bits >> 5;
 }
 
-template <typename Stored>
-GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Stored> &block, int32_t i) {
+template <typename Value>
+GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Value> &block, int32_t i) {
     static_assert(GSW_TILE_LANES == 1 << 5, "rows of one member");
     return place_of(plan, block, member_of_row(plan, i),
                     i & ((GSW_TILE_LANES << plan.run_bits) - 1));
@@ -22,23 +22,24 @@ GSW_HD pack_place place_of_row(const pack_plan &plan, const pack_block<Stored> &
 /* ---- Gathering coefficient by coefficient -----------------------------------------------------
  */
 
-/* Reads the diagonals of the run to the block's memory. gather() has the same threads for the same
- * points. */
-template <typename Stored, typename Source>
+/* Reads the diagonals of the run to the block's memory. */
+template <typename Source>
 GSW_HD void gather_diagonal(const pack_plan &plan, const Source &source,
-                            const pack_block<Stored> &block, int32_t thread) {
+                            const pack_block<typename Source::type> &block, int32_t thread) {
     constexpr int32_t POINTS = Source::points;
     const int32_t points = lines_of(plan) << plan.run_bits;
     for (int32_t i = thread; i < points; i += POINTS * THREADS) {
         double diagonal[POINTS];
         int32_t to[POINTS]; /* -1: there is no such record */
         for (int32_t p = 0; p < POINTS; p++) {
-            const int32_t at = i + p * THREADS < points ? i + p * THREADS : i;
+            const int32_t at = i + p * THREADS;
+            to[p] = -1;
+            if (at >= points)
+                continue;
             const pack_place place = place_of_row(plan, block, at);
-            to[p] = place.used
-                        ? diagonal_place(block, member_of_row(plan, at), buffer_place(block, place))
-                        : -1;
             diagonal[p] = place.real ? source.diagonal(plan, place.point) : 0;
+            if (place.used)
+                to[p] = diagonal_place(block, member_of_row(plan, at), buffer_place(block, place));
         }
         for (int32_t p = 0; p < POINTS; p++) {
             if (to[p] >= 0)
@@ -47,25 +48,25 @@ GSW_HD void gather_diagonal(const pack_plan &plan, const Source &source,
     }
 }
 
-/* A point whose coefficients a thread reads. */
+/* A point whose coefficients a thread brings. */
 struct pack_target {
     pack_point point;
-    double scale;
     uint32_t there; /* which couplings of a pass it has: a bit for each */
-    int32_t to;     /* its place in the buffer, for the pass's first term; -1: none */
+    int32_t to;     /* its place in the buffer, for the pass's first term */
 };
 
-/* Point i of the run, for the pass of terms first..last-1. */
-template <typename Stored>
-GSW_HD pack_target target_of(const pack_plan &plan, const pack_block<Stored> &block, int32_t i,
+/* Point i of the run, for the pass of terms first..last-1. If there is no such point it has no
+ * couplings, and the place is one that nobody reads: the pad of a lane. */
+template <typename Value>
+GSW_HD pack_target target_of(const pack_plan &plan, const pack_block<Value> &block, int32_t i,
                              int32_t first, int32_t last) {
-    const int32_t member = member_of_row(plan, i);
-    const pack_place place = place_of_row(plan, block, i);
-    pack_target target = {place.point, 1, 0, -1};
-    if (!place.used)
+    pack_target target = {{}, 0, block.pitch - 1};
+    if (i >= lines_of(plan) << plan.run_bits)
         return target;
-    target.scale = scale_of(plan, block, member, buffer_place(block, place));
-    target.to = buffer_place(block, place) + member * block.buffer_pitch;
+    const pack_place place = place_of_row(plan, block, i);
+    target.point = place.point;
+    if (place.used)
+        target.to = buffer_place(block, place) + member_of_row(plan, i) * block.buffer_pitch;
     if (place.real && place.point.deep) {
         target.there = ~0u;
     } else if (place.real) {
@@ -76,62 +77,57 @@ GSW_HD pack_target target_of(const pack_plan &plan, const pack_block<Stored> &bl
     return target;
 }
 
-/* Reads terms first..last-1 of the run's points to the buffer. The loads of several points and
- * terms are under way together: what belongs to a term is then computed once for the points. */
-template <typename Stored, typename Source>
-GSW_HD void gather(const pack_plan &plan, const Source &source, const pack_block<Stored> &block,
-                   int32_t first, int32_t last, int32_t thread) {
+/* Brings terms first..last-1 of the run's points to the buffer. What belongs to a term is computed
+ * once for several points. */
+template <typename Source>
+__device__ void gather(const pack_plan &plan, const Source &source,
+                       const pack_block<typename Source::type> &block, int32_t first, int32_t last,
+                       int32_t thread) {
     constexpr int32_t POINTS = Source::points, TERMS = Source::terms;
     const int32_t points = lines_of(plan) << plan.run_bits;
+    const int32_t pitch = plan.members * block.buffer_pitch; /* from term to term */
     for (int32_t i = thread; i < points; i += POINTS * THREADS) {
         pack_target target[POINTS];
-        for (int32_t p = 0; p < POINTS; p++) {
-            target[p].to = -1;
-            target[p].there = 0;
-            if (i + p * THREADS < points)
-                target[p] = target_of(plan, block, i + p * THREADS, first, last);
-        }
+        for (int32_t p = 0; p < POINTS; p++)
+            target[p] = target_of(plan, block, i + p * THREADS, first, last);
         for (int32_t term = first; term < last; term += TERMS) {
-            pack_pair read[TERMS][POINTS];
-            for (int32_t k = 0; k < TERMS; k++) {
-                const bool wanted = term + k < last;
-                const int32_t t = plan.tap_of[wanted ? term + k : first];
-                for (int32_t p = 0; p < POINTS; p++)
-                    read[k][p] = source.fetch(plan, target[p].point, t,
-                                              wanted && target[p].there >> (term + k - first) & 1);
-            }
+            typename Source::type *const to = block.buffer + (term - first) * pitch;
+            pack_started started[TERMS][POINTS];
             for (int32_t k = 0; k < TERMS && term + k < last; k++) {
                 const int32_t t = plan.tap_of[term + k];
-                const int32_t slot = (term + k - first) * plan.members;
-                for (int32_t p = 0; p < POINTS; p++) {
-                    if (target[p].to >= 0)
-                        put(plan, block, target[p].to, slot, source.finish(plan, t, read[k][p]),
-                            target[p].scale);
-                }
+                for (int32_t p = 0; p < POINTS; p++)
+                    started[k][p] = source.start(plan, target[p].point, t,
+                                                 target[p].there >> (term + k - first) & 1,
+                                                 to + k * pitch + target[p].to);
+            }
+            for (int32_t k = 0; k < TERMS && term + k < last; k++) {
+                for (int32_t p = 0; p < POINTS; p++)
+                    source.finish(plan, started[k][p], to + k * pitch + target[p].to);
             }
         }
     }
 }
 
 template <typename Stored, typename Source>
-__global__ void __launch_bounds__(THREADS, 4)
+__global__ void __launch_bounds__(THREADS, 5)
     pack_gathered(const __grid_constant__ pack_plan plan, const __grid_constant__ Source source) {
     extern __shared__ double shared[];
     const int32_t thread = (int32_t)threadIdx.x, total = (int32_t)coefficients_of(plan);
-    const pack_block<Stored> block = block_of<Stored>(plan, shared, false, blockIdx.x);
+    const auto block = block_of<typename Source::type>(plan, shared, false, blockIdx.x);
     place_lines(plan, block, thread);
     __syncthreads();
-    if (plan.diagonal || plan.scale)
-        gather_diagonal(plan, source, block, thread);
     int32_t first = 0;
     do { /* also where there are no coefficients */
         const int32_t last = first + plan.pass < total ? first + plan.pass : total;
         gather(plan, source, block, first >> (plan.members - 1), last >> (plan.members - 1),
                thread);
+        if ((plan.diagonal || plan.scale) && first == 0)
+            gather_diagonal(plan, source, block, thread);
+        await_copies();
         __syncthreads();
         if (plan.diagonal && first == 0)
-            write_diagonal(plan, block, thread);
-        write_buffer(plan, block, first, last, thread);
+            write_diagonal<Stored>(plan, block, thread);
+        write_buffer<Stored>(plan, block, first, last, thread);
         __syncthreads();
         first = last;
     } while (first < total);
@@ -139,6 +135,12 @@ __global__ void __launch_bounds__(THREADS, 4)
 
 /* ---- Rows of a CSR ----------------------------------------------------------------------------
  */
+
+/* Puts a value into the buffer as coefficient `slot` of the pass. */
+template <typename Value>
+GSW_HD void put(const pack_block<Value> &block, int32_t place, int32_t slot, Value value) {
+    block.buffer[slot * block.buffer_pitch + place] = value;
+}
 
 /* Which couplings the row of a point is expected to hold. */
 template <typename Source>
@@ -160,9 +162,9 @@ GSW_HD bool holds(const pack_row &row, int32_t t) {
 }
 
 /* Checks the row pointers: is a row's length that of all its expected entries? */
-template <typename Stored, typename Source>
-GSW_HD void examine_rows(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
-                         int32_t thread) {
+template <typename Source>
+GSW_HD void examine_rows(const pack_plan &plan, const Source &csr,
+                         const pack_block<typename Source::type> &block, int32_t thread) {
     for (int32_t t = thread; t < plan.taps; t += THREADS)
         block.step[t] = plan.tap[t].step;
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
@@ -192,9 +194,9 @@ GSW_HD pack_share share_rows(int32_t rows, int32_t width, int32_t thread) {
 }
 
 /* Are the columns those expected? Reads them as they lie in memory. */
-template <typename Stored, typename Source>
-GSW_HD void check_columns(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
-                          int32_t thread) {
+template <typename Source>
+GSW_HD void check_columns(const pack_plan &plan, const Source &csr,
+                          const pack_block<typename Source::type> &block, int32_t thread) {
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, csr.last - csr.first, thread);
     const int32_t t = csr.first + share.entry;
@@ -218,9 +220,9 @@ GSW_HD void check_columns(const pack_plan &plan, const Source &csr, const pack_b
 }
 
 /* Diagonals of all rows. */
-template <typename Stored, typename Source>
+template <typename Source>
 GSW_HD void fetch_diagonals(const pack_plan &plan, const Source &csr,
-                            const pack_block<Stored> &block, int32_t thread) {
+                            const pack_block<typename Source::type> &block, int32_t thread) {
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
         const pack_place place = place_of_row(plan, block, i);
         const pack_row &row = block.row[i];
@@ -238,15 +240,15 @@ GSW_HD void fetch_diagonals(const pack_plan &plan, const Source &csr,
 
 /* Merges the columns of one row with the couplings that stay in the grid, both ascending. Reports
  * the row if a column belongs to none of them. Brings coefficients first..last-1. */
-template <typename Stored, typename Source>
-GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
-                      int32_t i, int32_t first, int32_t last) {
+template <typename Source>
+GSW_HD void merge_row(const pack_plan &plan, const Source &csr,
+                      const pack_block<typename Source::type> &block, int32_t i, int32_t first,
+                      int32_t last) {
     const int32_t member = member_of_row(plan, i), place = block.row[i].place;
-    const double scale = scale_of(plan, block, member, place);
     const pack_point point = place_of_row(plan, block, i).point;
     for (int32_t v = first; v < last; v++) {
         if (v % plan.members == member)
-            put(plan, block, place, v - first, 0, 1);
+            put(block, place, v - first, (typename Source::type)0);
     }
     int64_t k, end;
     csr.row_entries(plan, point.row, &k, &end);
@@ -255,7 +257,7 @@ GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block
             continue;
         const int32_t term = plan.term_of[t], v = term * plan.members + member;
         if (term < plan.terms && v >= first && v < last)
-            put(plan, block, place, v - first, (double)pack_load(csr.values + k), scale);
+            put(block, place, v - first, pack_load(csr.values + k));
         k++;
     }
     if (k < end)
@@ -263,9 +265,10 @@ GSW_HD void merge_row(const pack_plan &plan, const Source &csr, const pack_block
 }
 
 /* Brings coefficients first..last-1 of the rows whose columns are not those expected. */
-template <typename Stored, typename Source>
-GSW_HD void merge_rows(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
-                       int32_t first, int32_t last, int32_t thread) {
+template <typename Source>
+GSW_HD void merge_rows(const pack_plan &plan, const Source &csr,
+                       const pack_block<typename Source::type> &block, int32_t first, int32_t last,
+                       int32_t thread) {
     for (int32_t i = thread; i < lines_of(plan) << plan.run_bits; i += THREADS) {
         if (block.row[i].irregular)
             merge_row(plan, csr, block, i, first, last);
@@ -274,15 +277,16 @@ GSW_HD void merge_rows(const pack_plan &plan, const Source &csr, const pack_bloc
 
 /* Brings coefficients first..last-1 of the other rows, and zeros where there is no point. Reads the
  * entries as they lie in memory. */
-template <typename Stored, typename Source>
-GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr, const pack_block<Stored> &block,
-                       int32_t first, int32_t last, int32_t thread) {
+template <typename Source>
+GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr,
+                       const pack_block<typename Source::type> &block, int32_t first, int32_t last,
+                       int32_t thread) {
     const int32_t rows = lines_of(plan) << plan.run_bits;
     const pack_share share = share_rows(rows, plan.terms, thread);
     const int32_t t = (plan.upper ? plan.center + 1 : 0) + share.entry;
     const int32_t term = plan.term_of[t];
     for (int32_t i = share.first; i < rows; i += BATCH * share.every) {
-        double value[BATCH];
+        typename Source::type value[BATCH];
         int32_t slot[BATCH]; /* -1: none of these coefficients, or merged */
         for (int32_t k = 0; k < BATCH; k++) {
             const int32_t at = i + k * share.every;
@@ -295,15 +299,12 @@ GSW_HD void fetch_rows(const pack_plan &plan, const Source &csr, const pack_bloc
             if (row.place >= 0 && !row.irregular)
                 slot[k] = v - first;
             if (holds(row, t))
-                value[k] = (double)pack_load(csr.values + row.first + pack_bits_below(row.mask, t));
+                value[k] = pack_load(csr.values + row.first + pack_bits_below(row.mask, t));
         }
         for (int32_t k = 0; k < BATCH; k++) {
             const int32_t at = i + k * share.every;
-            if (slot[k] < 0)
-                continue;
-            const int32_t place = block.row[at].place;
-            put(plan, block, place, slot[k], value[k],
-                scale_of(plan, block, member_of_row(plan, at), place));
+            if (slot[k] >= 0)
+                put(block, block.row[at].place, slot[k], value[k]);
         }
     }
 }
@@ -313,7 +314,7 @@ __global__ void __launch_bounds__(THREADS)
     pack_csr_rows(const __grid_constant__ pack_plan plan, const __grid_constant__ Source csr) {
     extern __shared__ double shared[];
     const int32_t thread = (int32_t)threadIdx.x, total = (int32_t)coefficients_of(plan);
-    const pack_block<Stored> block = block_of<Stored>(plan, shared, true, blockIdx.x);
+    const auto block = block_of<typename Source::type>(plan, shared, true, blockIdx.x);
     place_lines(plan, block, thread);
     __syncthreads();
     examine_rows(plan, csr, block, thread);
@@ -327,14 +328,14 @@ __global__ void __launch_bounds__(THREADS)
         __syncthreads();
     }
     if (plan.diagonal)
-        write_diagonal(plan, block, thread);
+        write_diagonal<Stored>(plan, block, thread);
     int32_t first = 0;
     do { /* also where there are no coefficients: the rows are checked */
         const int32_t last = first + plan.pass < total ? first + plan.pass : total;
         merge_rows(plan, csr, block, first, last, thread);
         fetch_rows(plan, csr, block, first, last, thread);
         __syncthreads();
-        write_buffer(plan, block, first, last, thread);
+        write_buffer<Stored>(plan, block, first, last, thread);
         __syncthreads();
         first = last;
     } while (first < total);

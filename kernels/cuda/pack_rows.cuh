@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "cuda/movers.cuh"
 #include "cuda/packed.cuh"
 
 /* A coupling of a row, along the tiles' axes. */
@@ -126,19 +127,13 @@ GSW_HD int32_t pack_bits_below(uint64_t mask, int32_t bit) {
     return pack_bits(mask & ((UINT64_C(1) << bit) - 1));
 }
 
-/* What is read for a coefficient. Reading and computing are separate, so that several loads may be
- * under way together. */
-struct pack_pair {
-    double a, b;
-};
-
 /* ---- Diagonals ---- */
 
 /* The row's coefficient at coupling t. */
 template <typename Source>
 GSW_HD double pack_coefficient(const pack_plan &plan, const Source &source, const pack_point &point,
                                int32_t t) {
-    return source.finish(plan, t, source.fetch(plan, point, t, pack_exists(plan, point, t)));
+    return pack_exists(plan, point, t) ? source.entry(plan, point, t) : 0;
 }
 
 /* SSOR: a diagonal that is not a valid divisor. */
@@ -173,34 +168,68 @@ GSW_HD double pack_finish_diagonal(const pack_plan &plan, const Source &source,
     return 1 / d;
 }
 
+/* ---- Sources ----
+ *
+ * A source brings coefficients to shared memory in two steps, start() and finish(), so that the
+ * loads of several points are under way together. Copies that continue by themselves need no second
+ * step; the thread waits for them at the end. A coefficient that is not `there` is 0. */
+
+/* What start() has read, if anything. */
+struct pack_started {
+    double a, b;
+};
+
+/* Starts copying a value, if it is there. */
+template <typename Value>
+__device__ __forceinline__ void pack_start_copy(Value *to, const Value *from, bool there) {
+    if (there)
+        start_copy(to, from);
+    else
+        *to = 0;
+}
+
 /* ---- Stencil arrays ---- */
 
 template <typename Value> struct pack_arrays {
-    static constexpr int32_t points = 4, terms = 2; /* whose loads are under way together */
+    using type = Value;
+    static constexpr int32_t points = 4, terms = 1; /* that are brought together */
     /* Of the plan's couplings, so that a row's coefficient is values[t][row]; NULL: zeros. */
     const Value *values[GSW_STENCIL_MAX];
 
-    /* Reads the row's coefficient at coupling t. It is 0 unless `there`. */
-    __host__ __device__ pack_pair fetch(const pack_plan &plan, const pack_point &point, int32_t t,
-                                        bool there) const {
+    /* The row's coefficient at coupling t, which stays in the grid. */
+    __host__ __device__ double entry(const pack_plan &plan, const pack_point &point,
+                                     int32_t t) const {
         (void)plan;
-        there = there && values[t];
-        return {there ? (double)pack_load(values[t] + point.row) : 0, 1};
+        return values[t] ? (double)pack_load(values[t] + point.row) : 0;
     }
 
-    __host__ __device__ double finish(const pack_plan &plan, int32_t t,
-                                      const pack_pair &read) const {
-        (void)plan, (void)t;
-        return read.a;
+    __device__ pack_started start(const pack_plan &plan, const pack_point &point, int32_t t,
+                                  bool there, Value *to) const {
+        (void)plan;
+        pack_start_copy(to, values[t] + point.row, there && values[t]);
+        return {};
+    }
+
+    __device__ void finish(const pack_plan &plan, const pack_started &started, Value *to) const {
+        (void)plan, (void)started, (void)to;
     }
 
     __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
-        return pack_finish_diagonal(plan, *this, point,
-                                    pack_coefficient(plan, *this, point, plan.center));
+        return pack_finish_diagonal(plan, *this, point, entry(plan, point, plan.center));
     }
 };
 
 /* ---- Products of stencil arrays ---- */
+
+/* Is it finite, and not below the smallest normal number? */
+GSW_HD bool pack_is_normal(double v) {
+#ifdef __CUDA_ARCH__
+    const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
+    return size - 0x00100000u < 0x7fe00000u;
+#else
+    return fabs(v) >= DBL_MIN && fabs(v) <= DBL_MAX;
+#endif
+}
 
 /* The stencils of named shapes have no more couplings. */
 enum { PACK_PRODUCTS_MAX = 40 };
@@ -208,39 +237,47 @@ enum { PACK_PRODUCTS_MAX = 40 };
 /* For factors whose elimination changes the diagonal alone (diagonal.cu). A product that overflows
  * or underflows sets plan.pivots->unfit. */
 struct pack_products {
+    using type = double;
     static constexpr int32_t points = 4, terms = 1;
-    /* Of the plan's couplings: a row's coefficient is first[t][row] * second[t][row]. If `second`
-     * is NULL, it is first[t][row]; if `first` is NULL, it is 0. */
+    /* Of the plan's couplings: a row's coefficient is first[t][row] * second[t][row]; NULL: 0. */
     const double *first[PACK_PRODUCTS_MAX], *second[PACK_PRODUCTS_MAX];
-    const double *reciprocal; /* the diagonal that is stored, by rows; NULL: 1 */
 
-    __host__ __device__ pack_pair fetch(const pack_plan &plan, const pack_point &point, int32_t t,
-                                        bool there) const {
-        (void)plan;
-        there = there && first[t];
+    __device__ pack_started start(const pack_plan &plan, const pack_point &point, int32_t t,
+                                  bool there, double *to) const {
+        (void)plan, (void)to;
+        there = there && first[t] && second[t];
         return {there ? pack_load(first[t] + point.row) : 0,
-                there && second[t] ? pack_load(second[t] + point.row) : 1};
+                there ? pack_load(second[t] + point.row) : 0};
     }
 
-    __host__ __device__ double finish(const pack_plan &plan, int32_t t,
-                                      const pack_pair &read) const {
-        const double product = read.a * read.b, size = fabs(product);
-        const bool fits =
-            !second[t] || (size >= DBL_MIN && size <= DBL_MAX) || read.a == 0 || read.b == 0;
-        if (!fits)
+    __device__ void finish(const pack_plan &plan, const pack_started &started, double *to) const {
+        const double product = started.a * started.b;
+        if (!pack_is_normal(product) && started.a != 0 && started.b != 0)
             plan.pivots->unfit = 1;
-        return product;
+        *to = product;
     }
+
+    /* Parts of products have no diagonal, and are not scaled. */
+    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+        (void)plan, (void)point;
+        return 1;
+    }
+};
+
+/* Stencil arrays, with a diagonal whose reciprocals are known, by rows. */
+struct pack_pivoted : pack_arrays<double> {
+    const double *reciprocal;
 
     __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
         (void)plan;
-        return reciprocal ? pack_load(reciprocal + point.row) : 1;
+        return pack_load(reciprocal + point.row);
     }
 };
 
 /* ---- CSR ---- */
 
 template <typename Index, typename Value> struct pack_csr {
+    using type = Value;
     static constexpr int32_t points = 1, terms = 4;
     const Index *row_ptr;
     const Index *columns;
@@ -289,15 +326,15 @@ template <typename Index, typename Value> struct pack_csr {
         return 0;
     }
 
-    __host__ __device__ pack_pair fetch(const pack_plan &plan, const pack_point &point, int32_t t,
-                                        bool there) const {
-        return {there ? entry(plan, point, t) : 0, 1};
+    __device__ pack_started start(const pack_plan &plan, const pack_point &point, int32_t t,
+                                  bool there, Value *to) const {
+        (void)to;
+        return {there ? entry(plan, point, t) : 0, 0};
     }
 
-    __host__ __device__ double finish(const pack_plan &plan, int32_t t,
-                                      const pack_pair &read) const {
-        (void)plan, (void)t;
-        return read.a;
+    __device__ void finish(const pack_plan &plan, const pack_started &started, Value *to) const {
+        (void)plan;
+        *to = (Value)started.a;
     }
 
     /* The row's coefficient at coupling t, which stays in the grid. */

@@ -406,6 +406,11 @@ static gsw_status plan_launch(gsw_context *context, const gsw_factor *factor, in
                               int32_t *shared) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     make_plan(cuda, factor, part, area->rhs, plan);
+    if (pivots) { /* the records of gsw_cuda_pack_products() */
+        plan->record_bytes -= plan->diagonal * GSW_TILE_LANES * factor->packed->view[part].members *
+                              (int32_t)sizeof(double);
+        plan->diagonal = 0;
+    }
     if (!cut_rings(cuda, factor, area->rhs, pivots, plan, shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
     plan->state = area->state;

@@ -25,10 +25,11 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
                           const void *b, int64_t ldb, void *x, int64_t ldx);
 
 /* A sweep upwards that computes reciprocal pivots, asynchronous:
- * reciprocal = 1 / (diagonal - sum of c * reciprocal of the point before), where the lower part
- * holds the coefficients c. Both vectors are in natural order. Where a pivot or its reciprocal is
- * not finite or near the ends of the range, or not positive in an IC0, it stores 0 and sets
- * packed->pivots->unfit. For named shapes in fp64 that sweep_pivot_kernel() knows. */
+ * reciprocal = 1 / (diagonal - sum of c * reciprocal of the point before), where
+ * gsw_cuda_pack_products() has written the coefficients c. Both vectors are in natural order. Where
+ * a pivot or its reciprocal is not finite or near the ends of the range, or not positive in an IC0,
+ * it stores 0 and sets packed->pivots->unfit. For named shapes in fp64 that sweep_pivot_kernel()
+ * knows. */
 gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
                                  const double *diagonal, double *reciprocal);
 

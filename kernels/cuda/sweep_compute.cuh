@@ -541,8 +541,10 @@ __device__ __forceinline__ int32_t make_steps_of(const sweep_block &block, int r
 template <int name, typename Real, typename Value, int Rhs, bool pivots>
 __device__ __forceinline__ int32_t make_steps(const sweep_block &block, int rhs,
                                               uint32_t *published) {
-    if (block.plan->diagonal)
-        return make_steps_of<name, Real, Value, Rhs, true, pivots>(block, rhs, published);
+    if constexpr (!pivots) {
+        if (block.plan->diagonal)
+            return make_steps_of<name, Real, Value, Rhs, true, false>(block, rhs, published);
+    }
     return make_steps_of<name, Real, Value, Rhs, false, pivots>(block, rhs, published);
 }
 
