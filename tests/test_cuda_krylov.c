@@ -4,6 +4,7 @@
 #include "device.h"
 #include "hard_systems.h"
 #include "krylov_cases.h"
+#include "krylov_many_cases.h"
 
 static const struct {
     const char *text;

@@ -344,18 +344,32 @@ gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dty
     return gsw_cuda_check(context, error, "a product with a matrix");
 }
 
+gsw_status gsw_cuda_multiply(gsw_context *context, const gsw_matrix *matrix, int count,
+                             const double *x, double *y, int64_t stride) {
+    for (int j = 0; j < count; j++)
+        GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x + j * stride, y + j * stride));
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                  double *x, double *y, gsw_krylov_state *state) {
+                                  int count, double *x, double *y, int64_t stride,
+                                  gsw_krylov_state *const *states) {
     const gsw_grid *g = &matrix->grid;
-    void *const vectors[] = {x, y};
-    cudaError_t error;
-    if (matrix->format == GSW_FORMAT_STENCIL &&
-        (matrix->array.value_type == GSW_F32
-             ? launched_pass<float>(context, matrix, pass, x, y, state, &error)
-             : launched_pass<double>(context, matrix, pass, x, y, state, &error)))
-        return gsw_cuda_check(context, error, "a product with a matrix");
-    GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x, y));
-    return gsw_cuda_krylov_pass(context, pass, g->nx * g->ny * g->nz, vectors, state);
+    for (int j = 0; j < count; j++) {
+        double *const from = x + j * stride, *const to = y + j * stride;
+        void *const vectors[] = {from, to};
+        cudaError_t error;
+        if (matrix->format == GSW_FORMAT_STENCIL &&
+            (matrix->array.value_type == GSW_F32
+                 ? launched_pass<float>(context, matrix, pass, from, to, states[j], &error)
+                 : launched_pass<double>(context, matrix, pass, from, to, states[j], &error))) {
+            GSW_TRY(gsw_cuda_check(context, error, "a product with a matrix"));
+            continue;
+        }
+        GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, from, to));
+        GSW_TRY(gsw_cuda_krylov_pass(context, pass, g->nx * g->ny * g->nz, vectors, states[j]));
+    }
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
