@@ -357,6 +357,15 @@ static inline void many_check_nullspace(gsw_context *context, gsw_context *cpu) 
         ck_assert_int_eq(many_check("singular", &c, &m), 2);
         c.method = GSW_BICGSTAB;
         (void)many_check("singular", &c, &m);
+        const gsw_multigrid_options cycle = {.size = sizeof cycle, .cycle_type = GSW_F32};
+        gsw_multigrid *multigrid = NULL;
+        ck_assert_int_eq(gsw_multigrid_create(context, &matrix.there, &cycle, &multigrid),
+                         GSW_SUCCESS);
+        ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, multigrid, &c.M), GSW_SUCCESS);
+        c.method = GSW_CG;
+        ck_assert_int_eq(many_check("singular, multigrid", &c, &m), 2);
+        gsw_preconditioner_destroy(c.M);
+        gsw_multigrid_destroy(multigrid);
         gsw_memory_free(context, null);
         many_free(&m);
         many_matrix_free(context, &matrix);

@@ -154,7 +154,7 @@ gsw_status gsw_krylov_precondition_all(gsw_krylov_run *const *runs, int count, i
 
 int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out) {
     *in = *out = NULL;
-    return run->preconditioner != NULL && run->null_vector == NULL &&
+    return run->preconditioner != NULL && run->options.nullspace == GSW_NULLSPACE_NONE &&
            gsw_preconditioner_narrow(run->preconditioner, in, out);
 }
 
