@@ -22,12 +22,19 @@ START_TEST(a_breakdown_leaves_the_others) {
 END_TEST
 
 START_TEST(systems_begin_again_at_different_times) {
+    many_replacements = 0;
     many_check_replacements(context, context);
+    ck_assert_int_gt(many_replacements, 4);
 }
 END_TEST
 
 START_TEST(null_vectors) {
     many_check_nullspace(context, context);
+}
+END_TEST
+
+START_TEST(products_of_several_vectors) {
+    many_check_products(context);
 }
 END_TEST
 
@@ -320,6 +327,7 @@ static Suite *krylov_many_suite(void) {
     tcase_add_test(tc, a_breakdown_leaves_the_others);
     tcase_add_test(tc, systems_begin_again_at_different_times);
     tcase_add_test(tc, null_vectors);
+    tcase_add_test(tc, products_of_several_vectors);
     tcase_add_test(tc, ended_systems_are_not_swept);
     tcase_add_loop_test(tc, monitors_know_the_system, 0, 3);
     tcase_add_test(tc, errors_of_callbacks_end_the_call);

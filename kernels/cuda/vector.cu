@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if constexpr (segment_type::shape.products > 0)
         if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
-            end_pass(state, which, sum);
+            end_pass<sums>(state, which, sum);
 }
 
 template <gsw_pass which>
