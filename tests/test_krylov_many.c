@@ -258,7 +258,7 @@ START_TEST(bad_arguments_are_refused) {
     gsw_krylov_result results[3] = {{.size = sizeof *results}, {.size = sizeof *results}};
     double *b = m.b, *x = m.x;
 
-    REFUSED("count is -1", &options, -1, b, m.ldb, x, m.ldx, NULL);
+    REFUSED("count -1 is negative", &options, -1, b, m.ldb, x, m.ldx, NULL);
     REFUSED("ldb", &options, 3, b, m.n - 1, x, m.ldx, NULL);
     REFUSED("ldx", &options, 3, b, m.ldb, x, m.n - 1, NULL);
     REFUSED("b is NULL", &options, 3, NULL, m.ldb, x, m.ldx, NULL);

@@ -124,7 +124,6 @@ static gsw_status solve(gsw_context *context, gsw_method method, const gsw_opera
     GSW_TRY(resolve_options(context, options, &common.options));
     GSW_REQUIRE(context, !job->several || common.options.monitor == NULL,
                 "monitor is given; several systems need monitor_many");
-    GSW_REQUIRE(context, job->count >= 0, "count is %lld; it must be >= 0", (long long)job->count);
     GSW_TRY(check_results(context, job));
     GSW_TRY(gsw_operator_check(context, A));
     GSW_TRY(check_preconditioner(context, M, common.n));
