@@ -294,6 +294,35 @@ static inline void many_check_one_by_one(gsw_context *context, gsw_context *cpu)
     gsw_problem_destroy(problem);
 }
 
+/* What gsw_choose() returns: a factor, and multigrid. */
+static inline void many_check_choices(gsw_context *context, gsw_context *cpu) {
+    static const char *const texts[] = {"convection:12x11x10", "poisson:24x24x24"};
+    for (int k = 0; k < 2; k++) {
+        gsw_problem *problem = NULL;
+        gsw_preconditioner *M = NULL;
+        gsw_choice choice = {.size = sizeof choice};
+        ck_assert_int_eq(gsw_problem_parse(cpu, texts[k], NULL, &problem), GSW_SUCCESS);
+        const gsw_matrix *host = gsw_problem_matrix(problem);
+        many_matrix matrix = many_matrix_open(context, host);
+        many_systems m = many_mixture(cpu, host, 7);
+        ck_assert_int_eq(gsw_choose(context, &matrix.there, NULL, &M, &choice), GSW_SUCCESS);
+        ck_assert(k == 0 ? choice.factor != NULL : choice.multigrid != NULL);
+        ck_assert_int_eq(many_check(texts[k],
+                                    &(many_call){.context = context,
+                                                 .method = choice.method,
+                                                 .op = matrix.op,
+                                                 .M = M,
+                                                 .ahead = -1,
+                                                 .options = {.size = sizeof(gsw_krylov_options)}},
+                                    &m),
+                         2);
+        gsw_preconditioner_destroy(M);
+        many_free(&m);
+        many_matrix_free(context, &matrix);
+        gsw_problem_destroy(problem);
+    }
+}
+
 /* CG on an indefinite diagonal: some right-hand sides break down, in different iterations. */
 static inline void many_check_breakdowns(gsw_context *context, gsw_context *cpu) {
     const double dense[16] = {1, 0, 0, 0, 0, -2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4};

@@ -16,6 +16,11 @@ START_TEST(others_are_solved_one_by_one) {
 }
 END_TEST
 
+START_TEST(chosen_preconditioners) {
+    many_check_choices(context, context);
+}
+END_TEST
+
 START_TEST(a_breakdown_leaves_the_others) {
     many_check_breakdowns(context, context);
 }
@@ -324,6 +329,7 @@ static Suite *krylov_many_suite(void) {
     tcase_add_checked_fixture(tc, open_context, close_context);
     tcase_add_loop_test(tc, systems_end_as_they_do_alone, 0, MANY_PROBLEMS);
     tcase_add_test(tc, others_are_solved_one_by_one);
+    tcase_add_test(tc, chosen_preconditioners);
     tcase_add_test(tc, a_breakdown_leaves_the_others);
     tcase_add_test(tc, systems_begin_again_at_different_times);
     tcase_add_test(tc, null_vectors);
