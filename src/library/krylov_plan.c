@@ -23,7 +23,7 @@ void gsw_plan_precondition(const gsw_krylov_run *run, gsw_krylov_plan *plan, int
 }
 
 void gsw_plan_precondition_narrow(gsw_krylov_plan *plan) {
-    add(plan, GSW_STEP_PRECONDITION_NARROW, GSW_PASSES, NULL, 0);
+    plan->step[plan->count++].action = GSW_STEP_PRECONDITION_NARROW;
 }
 
 void gsw_plan_multiply_pass(gsw_krylov_plan *plan, gsw_pass pass, int from, int to) {

@@ -368,7 +368,7 @@ static gsw_status allocate_vectors(solver *s) {
     GSW_TRY(common->context->ops->reserve(common->context, bytes + scalars, &memory));
     s->memory = memory;
     common->null_sums = s->memory + count * common->spacing;
-    for (int k = 0; k < s->width; k++) {
+    for (int64_t k = 0; k < s->width; k++) {
         s->members[k].run.work = s->memory + k * common->spacing;
         if (projects)
             s->members[k].null_vectors = s->memory + (vectors + 2 * k) * common->spacing;
