@@ -118,16 +118,14 @@ void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *
 
 gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place) {
     gsw_krylov_place *to = &queue->place[place], *last = &queue->place[--queue->count];
-    const gsw_krylov_place removed = *to;
-    if (to == last)
-        return GSW_SUCCESS;
     gsw_krylov_run *moved = last->run;
     double *from = moved->work;
-    moved->work = removed.run->work;
+    if (to == last)
+        return GSW_SUCCESS;
+    moved->work = to->run->work;
     for (int64_t k = 0; k < queue->method->vectors(moved); k++)
         GSW_TRY(gsw_krylov_copy(moved, from + k * moved->stride, gsw_krylov_vector(moved, k)));
     *to = *last;
-    last->state = removed.state;
     return GSW_SUCCESS;
 }
 

@@ -37,7 +37,7 @@ void gsw_krylov_queue_close(gsw_krylov_queue *queue);
 void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *run);
 
 /* Takes out the system of a place whose round has ended. The last system moves to that place with
- * its work vectors. */
+ * its work vectors. No system is put in after that. */
 gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place);
 
 /* Iterates until a round ends, and returns how: *place is its system. At least one system must be
