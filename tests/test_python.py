@@ -708,8 +708,10 @@ def test_several_systems(name):
         solve(A, np.zeros((924, 2, 1)))
     x, infos = solve(A, np.zeros((924, 0)))
     assert x.shape == (924, 0) and infos == []
+    seen = []
     with pytest.raises(ZeroDivisionError):
-        solve(A, b, callback=lambda system, i, r: 1 / 0)
+        solve(A, b, callback=lambda *told: seen.append(told) or 1 / 0)
+    assert len(seen) == 1  # the other systems stop, too
 
 
 def test_richardson():

@@ -163,6 +163,8 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None,
     raised = []
 
     def watch(user, *seen):
+        if raised:  # of another system
+            return 1
         try:
             return bool(callback(*seen))
         except BaseException as error:  # raised again in the caller's frame
