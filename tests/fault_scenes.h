@@ -339,6 +339,49 @@ end:
     gsw_factor_destroy(factor);
 }
 
+/* Three systems; the second half has a null vector. */
+static void scene_krylov_many(outcome *o, int variant) {
+    enum { SYSTEMS = 3 };
+    static double b[SYSTEMS * FAULT_POINTS], x[SYSTEMS * FAULT_POINTS];
+    const int singular = variant >= 4;
+    const gsw_matrix *m = singular ? &world.closed->view : hierarchy_matrix(variant & 1);
+    const gsw_krylov_options options = {.size = sizeof options,
+                                        .max_iterations = 8,
+                                        .nullspace =
+                                            singular ? GSW_NULLSPACE_CONSTANT : GSW_NULLSPACE_NONE};
+    gsw_krylov_result results[SYSTEMS];
+    gsw_factor *factor = NULL;
+    gsw_operator *op = NULL;
+    gsw_preconditioner *M = NULL;
+    STEP(o, gsw_operator_from_matrix(world.context, m, &op));
+    if (variant & 2 && !singular) {
+        STEP(o, gsw_factor_create(world.context, m, NULL, &factor));
+        STEP(o, gsw_preconditioner_from_factor(world.context, factor, &M));
+    }
+    memset(x, 0, sizeof x);
+    for (int i = 0; i < SYSTEMS; i++) {
+        results[i] = (gsw_krylov_result){.size = sizeof results[i], .status = -1};
+        for (int k = 0; k < FAULT_POINTS; k++)
+            b[i * FAULT_POINTS + k] = (i + 1) * world.b[(k * (i + 1)) % FAULT_POINTS];
+    }
+    const gsw_status status =
+        gsw_krylov_many(world.context, variant & 1 ? GSW_BICGSTAB : GSW_CG, op, M, &options,
+                        SYSTEMS, b, FAULT_POINTS, x, FAULT_POINTS, results);
+    for (int i = 0; i < SYSTEMS; i++) /* no system is left without a result */
+        o->left += results[i].status == -1 || (status == GSW_ERROR_OUT_OF_MEMORY &&
+                                               results[i].status != GSW_ERROR_OUT_OF_MEMORY);
+    SOLVE(o, status);
+    for (int i = 0; i < SYSTEMS; i++) {
+        note_number(o, results[i].iterations);
+        note_number(o, results[i].status);
+    }
+    note(o, x, sizeof x);
+end:
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(op);
+    gsw_factor_destroy(factor);
+}
+
 /* ---- One process of a partition -------------------------------------------------------------- */
 
 static gsw_status distributed_matrix(gsw_partition *partition, int variant,

@@ -245,7 +245,7 @@ static inline void check_products(gsw_context *context) {
                 pw += x[i] * y[i];
                 scale += fabs(x[i] * y[i]);
             }
-            ck_assert_int_eq(ops->multiply_pass(context, &matrix, GSW_CG_PW, xt, rt, there),
+            ck_assert_int_eq(ops->multiply_pass(context, &matrix, GSW_CG_PW, 1, xt, rt, 0, &there),
                              GSW_SUCCESS);
             krylov_download(context, found, rt, bytes);
             ck_assert_int_eq(memcmp(found, y, bytes), 0);
@@ -388,10 +388,10 @@ typedef struct krylov_queue {
 
 static krylov_queue krylov_queue_now;
 
-static inline gsw_status krylov_count_post(gsw_context *context, int slot,
-                                           const gsw_krylov_state *state, gsw_krylov_state *to) {
+static inline gsw_status krylov_count_post(gsw_context *context, int slot, int count,
+                                           const gsw_krylov_state *states, gsw_krylov_state *to) {
     krylov_queue_now.posts++;
-    return krylov_queue_now.original->krylov_post(context, slot, state, to);
+    return krylov_queue_now.original->krylov_post(context, slot, count, states, to);
 }
 
 static inline void krylov_queue_set(gsw_context *context, int ahead) {

@@ -4,6 +4,7 @@
 #include "device.h"
 #include "hard_systems.h"
 #include "krylov_cases.h"
+#include "krylov_many_cases.h"
 
 static const struct {
     const char *text;
@@ -419,9 +420,52 @@ START_TEST(host_arrays_are_seen) {
 }
 END_TEST
 
+/* Several systems at once: each has the bits that it has alone on the device. */
+static void with_both(void (*check)(gsw_context *cuda, gsw_context *cpu)) {
+    gsw_context *cpu = oracle_context(2), *cuda = device_context(NULL);
+    check(cuda, cpu);
+    gsw_context_destroy(cuda);
+    gsw_context_destroy(cpu);
+}
+
+START_TEST(several_systems_end_as_they_do_alone) {
+    gsw_context *cpu = oracle_context(2), *cuda = device_context(NULL);
+    many_check_problem(cuda, cpu, _i);
+    gsw_context_destroy(cuda);
+    gsw_context_destroy(cpu);
+}
+END_TEST
+
+START_TEST(several_systems_with_other_methods) {
+    with_both(many_check_one_by_one);
+}
+END_TEST
+
+START_TEST(several_systems_that_break_down) {
+    with_both(many_check_breakdowns);
+}
+END_TEST
+
+START_TEST(several_systems_that_begin_again) {
+    with_both(many_check_replacements);
+}
+END_TEST
+
+START_TEST(several_singular_systems) {
+    with_both(many_check_nullspace);
+}
+END_TEST
+
+START_TEST(products_of_several_vectors) {
+    gsw_context *cuda = device_context(NULL);
+    many_check_products(cuda);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cuda_krylov");
-    TCase *tc = tcase_create("krylov");
+    TCase *tc = tcase_create("krylov"), *several = tcase_create("several");
     tcase_add_loop_test(tc, iterations_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_loop_test(tc, preconditioned_iterations_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_loop_test(tc, smoothed_values_are_those_of_the_cpu, 0, PROBLEMS);
@@ -437,5 +481,12 @@ int main(void) {
     tcase_add_test(tc, callbacks_solve_in_the_order_of_the_stream);
     tcase_add_test(tc, host_arrays_are_seen);
     suite_add_tcase(suite, tc);
+    tcase_add_test(several, products_of_several_vectors);
+    tcase_add_loop_test(several, several_systems_end_as_they_do_alone, 0, MANY_PROBLEMS);
+    tcase_add_test(several, several_systems_with_other_methods);
+    tcase_add_test(several, several_systems_that_break_down);
+    tcase_add_test(several, several_systems_that_begin_again);
+    tcase_add_test(several, several_singular_systems);
+    suite_add_tcase(suite, several);
     return device_run_suite(suite);
 }

@@ -14,6 +14,7 @@
  *   A x = b, symmetric positive definite A    gsw_cg() with IC0 or multigrid    krylov.h
  *   A x = b, any other regular A              gsw_bicgstab() or gsw_gmres()     krylov.h
  *                                             with ILU0 or multigrid
+ *   the same for several b                    gsw_krylov_many()                 krylov.h
  *   a preconditioner that uses sweeps         gsw_factor                        factor.h
  *   large grids with diffusion or pressure    gsw_multigrid                     multigrid.h
  *   one grid on several processes             gsw_partition                   distributed.h

@@ -11,6 +11,7 @@
  *                     restarts its residual norm never grows
  *   gsw_richardson()  M is nearly A, such as a multigrid cycle; also to study what M does alone
  *   gsw_krylov()      the method is a variable, such as the one that gsw_choose() returns
+ *   gsw_krylov_many() several right-hand sides
  *
  * A method stops when the residual norm is at most max(rtol * reference, atol). Use the norm TRUE
  * unless you compare with a program that uses the other:
@@ -98,6 +99,9 @@ typedef enum gsw_method {
  * the last. */
 typedef int (*gsw_monitor_fn)(void *user, int64_t iteration, double residual);
 
+/* The same for several systems; `system` counts from 0. A nonzero value stops this one only. */
+typedef int (*gsw_monitor_many_fn)(void *user, int64_t system, int64_t iteration, double residual);
+
 /* For the defaults set all members except `size` to 0. */
 typedef struct gsw_krylov_options {
     size_t size;            /* sizeof this struct, set by the caller */
@@ -109,8 +113,9 @@ typedef struct gsw_krylov_options {
     gsw_monitor_fn monitor;
     void *monitor_user;
     gsw_nullspace nullspace;
-    const void *null_vector; /* for GSW_NULLSPACE_VECTOR: fp64, one value per point, in the
-                                context's memory, of any length but 0; it must not overlap x */
+    const void *null_vector;          /* for GSW_NULLSPACE_VECTOR: fp64, one value per point, in the
+                                         context's memory, of any length but 0; it must not overlap x */
+    gsw_monitor_many_fn monitor_many; /* in place of `monitor`, with monitor_user */
 } gsw_krylov_options;
 
 /* The library fills `size` bytes. residual and recurrence are NaN if they could not be computed, as
@@ -124,7 +129,8 @@ typedef struct gsw_krylov_result {
     double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
     double recurrence;    /* the method's own last norm / reference */
     double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
-    double solve_ms;      /* wall time of the call */
+    double solve_ms;      /* wall time of the call; of several systems, until this one ended */
+    int64_t status;       /* the gsw_status with which this system ended */
 } gsw_krylov_result;
 
 /* Solves A x = b with `method`. `M` is the preconditioner, or NULL for none. b and x hold one fp64
@@ -162,6 +168,33 @@ GSW_API
 gsw_status gsw_richardson(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,
                           const gsw_krylov_options *options, const void *b, void *x,
                           gsw_krylov_result *result);
+
+/* Solves A x_i = b_i for `count` right-hand sides: b_i begins at b + i * ldb and x_i at x + i *
+ * ldx, in values, with ldb and ldx >= points. `results` is NULL, or an array of `count` structs,
+ * each with its size set. Everything else is as above, also that x must not overlap b.
+ *
+ * Each system has its own scalars and its own end: x_i, iterations, norms and status have the bits
+ * of gsw_krylov() for this system alone. A system that has ended, for whatever reason, leaves the
+ * others untouched, and takes no part in further iterations.
+ *
+ * CG and BiCGSTAB without a preconditioner, or with one from a factor (also gsw_choose()'s), work
+ * on up to 8 systems side by side. A sweep reads the factor, and a product the matrix, once for up
+ * to 4 of them. When a system ends, the next one takes its place. In all other cases there is
+ * nothing to share, and the systems are solved one after the other: GMRES, Richardson, multigrid,
+ * callbacks as preconditioners, several processes.
+ *
+ * The work vectors are those of min(count, 8) systems where these are side by side, else of one.
+ * `monitor` must be NULL: monitor_many gets the number of the system.
+ *
+ * Returns SUCCESS if all systems have converged. Else it returns the status of the first one, in
+ * the order of b, that has not; the message names it. An error that does not come from a method
+ * ends the call for all systems, such as that of a callback, or a null vector that is refused.
+ * Systems that have not ended before get its status. Errors: as above. */
+GSW_API
+gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_operator *A,
+                           gsw_preconditioner *M, const gsw_krylov_options *options, int64_t count,
+                           const void *b, int64_t ldb, void *x, int64_t ldx,
+                           gsw_krylov_result *results);
 
 /* "cg", "bicgstab", "gmres", "richardson". */
 GSW_API

@@ -45,8 +45,9 @@ struct gsw_factor {
  * that does not fit the stencil (-1: none). */
 gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
 
-/* Copies of a method's state that may be under way: more than krylov_ahead of any backend. */
-enum { GSW_KRYLOV_SLOTS = 8 };
+/* Systems that a Krylov method solves side by side at most; and copies of their states that may be
+ * under way: more than krylov_ahead of any backend. */
+enum { GSW_KRYLOV_SYSTEMS = 8, GSW_KRYLOV_SLOTS = 8 };
 
 typedef struct gsw_backend_ops {
     /* Fills context->threads, ->device and ->backend_data. */
@@ -94,16 +95,24 @@ typedef struct gsw_backend_ops {
      * vectors, but not the list of them. Nothing that changes between iterations is passed by
      * value.
      *
-     * multiply_pass: y = A x, and then a pass over x and y that updates nothing. If the backend
-     * can, it reads x and y only once. */
+     * multiply: y_j = A x_j for j < count, 1 to GSW_KRYLOV_SYSTEMS, where x_j = x + j stride and
+     * y_j = y + j stride. The bits are those of spmv. If the backend can, it reads the matrix once
+     * for several of them.
+     *
+     * multiply_pass: the same, and then a pass over each x_j and y_j that updates nothing, with its
+     * own state. The list of states is on the host. If the backend can, it reads x_j and y_j only
+     * once. y_j of a method that has ended may keep its values. */
     gsw_status (*project)(gsw_context *context, int64_t n, int64_t count, const double *x,
                           int64_t stride, const double *y, double *products);
     gsw_status (*subtract)(gsw_context *context, int64_t n, int64_t count, const double *c,
                            const double *x, int64_t stride, double *y, double *square);
     gsw_status (*krylov_pass)(gsw_context *context, gsw_pass pass, int64_t n, void *const *vectors,
                               gsw_krylov_state *state);
+    gsw_status (*multiply)(gsw_context *context, const gsw_matrix *matrix, int count,
+                           const double *x, double *y, int64_t stride);
     gsw_status (*multiply_pass)(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                double *x, double *y, gsw_krylov_state *state);
+                                int count, double *x, double *y, int64_t stride,
+                                gsw_krylov_state *const *states);
 
     /* r = b - A x, where each product is complete before it is subtracted. Also computes for the
      * host x'x, r'r and t't with t = A S x, where S changes signs as change_signs does. *done = 0:
@@ -113,13 +122,14 @@ typedef struct gsw_backend_ops {
 
     /* How the host follows a method. krylov_ahead: iterations that it queues beyond the one whose
      * end it waits for. It is 0 where work is done when a call returns, because further iterations
-     * would be wasted. krylov_post takes a copy of the state after all work that has been queued so
-     * far. krylov_collect waits for that copy and brings it to *to, which is the same in both
-     * calls. A slot, one of GSW_KRYLOV_SLOTS, holds one copy at a time. */
+     * would be wasted. krylov_post takes a copy of `count` states, at most GSW_KRYLOV_SYSTEMS,
+     * after all work that has been queued so far. krylov_collect waits for that copy and brings it
+     * to to[0..count), which is the same in both calls. A slot, one of GSW_KRYLOV_SLOTS, holds one
+     * copy at a time. */
     int krylov_ahead;
-    gsw_status (*krylov_post)(gsw_context *context, int slot, const gsw_krylov_state *state,
-                              gsw_krylov_state *to);
-    gsw_status (*krylov_collect)(gsw_context *context, int slot, gsw_krylov_state *to);
+    gsw_status (*krylov_post)(gsw_context *context, int slot, int count,
+                              const gsw_krylov_state *states, gsw_krylov_state *to);
+    gsw_status (*krylov_collect)(gsw_context *context, int slot, int count, gsw_krylov_state *to);
 
     /* Refuses a matrix as documented for gsw_matrix_validate(). */
     gsw_status (*validate)(gsw_context *context, const gsw_matrix *matrix);

@@ -177,24 +177,19 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
     return GSW_SUCCESS;
 }
 
-static gsw_status cpu_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                    double *x, double *y, gsw_krylov_state *state) {
-    const gsw_grid *g = &matrix->grid;
-    GSW_TRY(context->ops->spmv(context, matrix, GSW_F64, NULL, x, y));
-    return cpu_krylov_pass(context, pass, g->nx * g->ny * g->nz, (void *[]){x, y}, state);
-}
-
-static gsw_status cpu_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
-                                  gsw_krylov_state *to) {
+static gsw_status cpu_krylov_post(gsw_context *context, int slot, int count,
+                                  const gsw_krylov_state *states, gsw_krylov_state *to) {
     (void)context;
     (void)slot;
-    *to = *state;
+    memcpy(to, states, (size_t)count * sizeof *to);
     return GSW_SUCCESS;
 }
 
-static gsw_status cpu_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to) {
+static gsw_status cpu_krylov_collect(gsw_context *context, int slot, int count,
+                                     gsw_krylov_state *to) {
     (void)context;
     (void)slot;
+    (void)count;
     (void)to;
     return GSW_SUCCESS;
 }
@@ -202,8 +197,9 @@ static gsw_status cpu_krylov_collect(gsw_context *context, int slot, gsw_krylov_
 /* ---- Products and direct solves ---------------------------------------------------------------
  */
 
-static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
-                           const void *b, const void *x, void *y) {
+/* For `count` vectors, at most GSW_SPMV_VECTORS; see kernels.h. */
+static void multiply(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                     int count, int64_t stride, const void *b, const void *x, void *y) {
     const int threads = gsw_useful_threads(
         context, matrix->grid.nx * matrix->grid.ny * matrix->grid.nz, PRODUCT_GRAIN);
     gsw_squeezed squeezed;
@@ -211,7 +207,32 @@ static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_d
         gsw_squeeze(matrix, &squeezed);
         matrix = &squeezed.matrix;
     }
-    kernels_of(context)->spmv(threads, matrix, vector_type, b, x, y);
+    kernels_of(context)->spmv(threads, matrix, vector_type, count, stride, b, x, y);
+}
+
+static gsw_status cpu_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dtype vector_type,
+                           const void *b, const void *x, void *y) {
+    multiply(context, matrix, vector_type, 1, 0, b, x, y);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_multiply(gsw_context *context, const gsw_matrix *matrix, int count,
+                               const double *x, double *y, int64_t stride) {
+    for (int j = 0; j < count; j += GSW_SPMV_VECTORS)
+        multiply(context, matrix, GSW_F64,
+                 count - j < GSW_SPMV_VECTORS ? count - j : GSW_SPMV_VECTORS, stride, NULL,
+                 x + j * stride, y + j * stride);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
+                                    int count, double *x, double *y, int64_t stride,
+                                    gsw_krylov_state *const *states) {
+    const gsw_grid *g = &matrix->grid;
+    GSW_TRY(cpu_multiply(context, matrix, count, x, y, stride));
+    for (int j = 0; j < count; j++)
+        GSW_TRY(cpu_krylov_pass(context, pass, g->nx * g->ny * g->nz,
+                                (void *[]){x + j * stride, y + j * stride}, states[j]));
     return GSW_SUCCESS;
 }
 
@@ -403,6 +424,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .project = cpu_project,
         .subtract = cpu_subtract,
         .krylov_pass = cpu_krylov_pass,
+        .multiply = cpu_multiply,
         .multiply_pass = cpu_multiply_pass,
         .judge = NULL,
         .krylov_ahead = 0,

@@ -43,6 +43,8 @@ typedef struct gsw_vector_pass {
     } product[GSW_VECTOR_PASS_MAX];
 } gsw_vector_pass;
 
+enum { GSW_SPMV_VECTORS = 4 };
+
 typedef struct gsw_cpu_kernels {
     const char *isa; /* such as "x86-64-v4" */
 
@@ -53,9 +55,10 @@ typedef struct gsw_cpu_kernels {
     void (*change_signs)(int threads, int64_t n, const double *x, double *y);
     void (*pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
-    /* spmv.c: y = A x (b NULL) or b - A x; any format and supported type combination. */
-    void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, const void *b,
-                 const void *x, void *y);
+    /* spmv.c: y = A x (b NULL) or b - A x; any format and supported type combination. Without b for
+     * `count` vectors, at most GSW_SPMV_VECTORS, each `stride` values after the one before. */
+    void (*spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
+                 int64_t stride, const void *b, const void *x, void *y);
 
     /* The same for stencil arrays of the vectors' type, only on lines whose y and z are multiples
      * of the steps. Other values of y are neither read nor written. */

@@ -52,19 +52,19 @@ enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #undef VALUE
 #undef SIMD
 
-void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
-                          const void *b, const void *x, void *y);
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
+                          int64_t stride, const void *b, const void *x, void *y);
 
-void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
-                          const void *b, const void *x, void *y) {
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
+                          int64_t stride, const void *b, const void *x, void *y) {
     gsw_dtype coefficients =
         matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
     if (vector_type == GSW_F32)
-        multiply_f32_f32(threads, matrix, b, x, y);
+        multiply_f32_f32(threads, matrix, count, stride, b, x, y);
     else if (coefficients == GSW_F32)
-        multiply_f64_f32(threads, matrix, b, x, y);
+        multiply_f64_f32(threads, matrix, count, stride, b, x, y);
     else
-        multiply_f64_f64(threads, matrix, b, x, y);
+        multiply_f64_f64(threads, matrix, count, stride, b, x, y);
 }
 
 void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
@@ -75,7 +75,7 @@ void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype
                                 int64_t step_y, int64_t step_z, const void *b, const void *x,
                                 void *y) {
     if (vector_type == GSW_F32)
-        stencil_rows_f32_f32(threads, matrix, step_y, step_z, b, x, y);
+        stencil_rows_f32_f32(threads, matrix, step_y, step_z, 1, 0, b, x, y);
     else
-        stencil_rows_f64_f64(threads, matrix, step_y, step_z, b, x, y);
+        stencil_rows_f64_f64(threads, matrix, step_y, step_z, 1, 0, b, x, y);
 }

@@ -6,8 +6,8 @@ void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
 void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
-void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
-                          const void *b, const void *x, void *y);
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
+                          int64_t stride, const void *b, const void *x, void *y);
 void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
                                 int64_t step_y, int64_t step_z, const void *b, const void *x,
                                 void *y);

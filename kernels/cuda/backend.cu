@@ -476,6 +476,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .project = entry<gsw_cuda_project>::call,
         .subtract = entry<gsw_cuda_subtract>::call,
         .krylov_pass = entry<gsw_cuda_krylov_pass>::call,
+        .multiply = entry<gsw_cuda_multiply>::call,
         .multiply_pass = entry<gsw_cuda_multiply_pass>::call,
         .judge = entry<gsw_cuda_judge>::call,
         .krylov_ahead = KRYLOV_AHEAD,

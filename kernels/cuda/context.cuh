@@ -52,8 +52,8 @@ struct gsw_cuda {
     unsigned *done;  /* blocks that have left theirs: device memory */
     double *sum;     /* results of sums for the host, GSW_CUDA_SUMS of them: pinned */
 
-    /* Copies of a Krylov method's state: pinned; and when each of them is there. */
-    gsw_krylov_state *state;
+    /* Copies of the states of Krylov methods, one row per slot: pinned; and when each is there. */
+    gsw_krylov_state (*state)[GSW_KRYLOV_SYSTEMS];
     cudaEvent_t posted[GSW_KRYLOV_SLOTS];
 
     /* For tests: how long a kernel waits without progress; a line whose progress is never

@@ -139,10 +139,12 @@ struct added_twice {
     }
 };
 
-/* Gives all products of a row to `sum`. */
-template <int batch, bool slabs = false, typename Value, typename Coefficient, typename Sum>
+/* Gives all products of a row to the sums, one for each of `count` vectors, which are `stride`
+ * values apart. The matrix is read once. */
+template <int batch, bool slabs = false, typename Value, typename Coefficient, typename Sum,
+          int count>
 __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, uint32_t row,
-                                         const Value *x, Sum &sum) {
+                                         const Value *x, int64_t stride, Sum (&sum)[count]) {
     const uint32_t line = row / terms.nx, pz = line / terms.ny;
     uint32_t lacked = all_lacks(row - line * terms.nx, line - pz * terms.ny, pz + terms.below,
                                 terms.nx, terms.ny, terms.nz);
@@ -153,19 +155,25 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
         batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
     }
     for (int32_t first = 0; first < batches * batch; first += batch) {
-        Value a[batch] = {}, neighbour[batch] = {};
+        Value a[batch] = {}, neighbour[batch][count] = {};
 #pragma unroll
         for (int k = 0; k < batch; k++) {
             const int32_t e = first + k;
             if ((lacked & terms.needed[e]) == 0) {
                 a[k] = static_cast<Value>(terms.values[e][row]);
-                neighbour[k] = x[static_cast<int32_t>(row) + terms.distance[e]];
+#pragma unroll
+                for (int j = 0; j < count; j++)
+                    neighbour[k][j] =
+                        (x + j * stride)[static_cast<int32_t>(row) + terms.distance[e]];
             }
         }
 #pragma unroll
         for (int k = 0; k < batch; k++)
             if ((lacked & terms.needed[first + k]) == 0)
-                sum.take(a[k], neighbour[k], static_cast<int32_t>(row) + terms.distance[first + k]);
+#pragma unroll
+                for (int j = 0; j < count; j++)
+                    sum[j].take(a[k], neighbour[k][j],
+                                static_cast<int32_t>(row) + terms.distance[first + k]);
     }
 }
 

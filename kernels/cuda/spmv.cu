@@ -58,10 +58,10 @@ __device__ int clamp(int64_t value, int most) {
  * up the part of its own row that lies in the piece. So the lanes of a warp read neighbouring
  * values of x for rows of one stencil. The loads of x assume that no kernel changes it meanwhile,
  * so the launch is an ordinary one. */
-template <typename Value, typename Coefficient, typename Index, bool residual>
+template <typename Value, typename Coefficient, typename Index, bool residual, int vectors = 1>
 __global__ void __launch_bounds__(ROWS)
     csr_rows(const csr_arrays<Coefficient, Index> csr, const Value *b, const Value *__restrict__ x,
-             Value *y) {
+             Value *y, int64_t stride) {
     extern __shared__ double shared[];
     Coefficient *values = reinterpret_cast<Coefficient *>(shared);
     Index *columns = reinterpret_cast<Index *>(values + csr.capacity);
@@ -71,11 +71,11 @@ __global__ void __launch_bounds__(ROWS)
         int64_t row = first + threadIdx.x;
         int64_t last = first + ROWS < csr.rows ? first + ROWS : csr.rows;
         int64_t begin = 0, end = 0;
-        Value sum = 0;
+        Value sum[vectors] = {};
         if (row < last) {
             begin = int64_t{csr.row_ptr[row]} - csr.base;
             end = int64_t{csr.row_ptr[row + 1]} - csr.base;
-            sum = residual ? b[row] : 0;
+            sum[0] = residual ? b[row] : 0;
         }
         int64_t all = int64_t{csr.row_ptr[last]} - csr.base;
         for (int64_t piece = int64_t{csr.row_ptr[first]} - csr.base; piece < all;
@@ -86,18 +86,24 @@ __global__ void __launch_bounds__(ROWS)
 #pragma unroll 4
             for (int k = clamp(begin - piece, count); k < until; k++) {
                 Value a = static_cast<Value>(values[k]);
-                sum = multiply_add(residual ? -a : a, x[int64_t{columns[k]} - csr.base], sum);
+                const Value *from = x + (int64_t{columns[k]} - csr.base);
+#pragma unroll
+                for (int j = 0; j < vectors; j++)
+                    sum[j] = multiply_add(residual ? -a : a, from[j * stride], sum[j]);
             }
             __syncthreads(); /* before the next piece overwrites this one */
         }
         if (row < last)
-            y[row] = sum;
+#pragma unroll
+            for (int j = 0; j < vectors; j++)
+                y[j * stride + row] = sum[j];
     }
 }
 
-template <typename Value, typename Coefficient, typename Index>
+/* `vectors` vectors, `stride` values apart: several only without b. */
+template <typename Value, typename Coefficient, typename Index, int vectors = 1>
 cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, const void *x,
-                       void *y) {
+                       void *y, int64_t stride = 0) {
     const int64_t entry = sizeof(Coefficient) + sizeof(Index);
     const int64_t longest = STAGE_BYTES / entry / 32 * 32;
     /* Room for rows of average length: more blocks fit on a multiprocessor. */
@@ -116,10 +122,10 @@ cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, 
     Value *to = static_cast<Value *>(y);
     if (b)
         csr_rows<Value, Coefficient, Index, true>
-            <<<blocks, ROWS, bytes, cuda->stream>>>(arrays, from_b, from_x, to);
+            <<<blocks, ROWS, bytes, cuda->stream>>>(arrays, from_b, from_x, to, 0);
     else
-        csr_rows<Value, Coefficient, Index, false>
-            <<<blocks, ROWS, bytes, cuda->stream>>>(arrays, from_b, from_x, to);
+        csr_rows<Value, Coefficient, Index, false, vectors>
+            <<<blocks, ROWS, bytes, cuda->stream>>>(arrays, from_b, from_x, to, stride);
     return cudaGetLastError();
 }
 
@@ -172,35 +178,63 @@ __global__ void __launch_bounds__(POINTS)
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         if constexpr (residual) {
-            subtracted<Value> sum = {b ? b[row] : 0};
-            near_row<batch, slabs>(terms, row, x, sum);
-            y[row] = sum.value;
+            subtracted<Value> sum[1] = {{b ? b[row] : 0}};
+            near_row<batch, slabs>(terms, row, x, 0, sum);
+            y[row] = sum[0].value;
         } else {
-            added<Value> sum = {0};
-            near_row<batch, slabs>(terms, row, x, sum);
-            y[row] = sum.value;
+            added<Value> sum[1] = {};
+            near_row<batch, slabs>(terms, row, x, 0, sum);
+            y[row] = sum[0].value;
         }
     }
 }
 
-/* y = A x and x'y. The last block uses x'y for the step of a method. */
-template <typename Coefficient>
+/* y = A x for `count` vectors, `stride` values apart. */
+template <typename Coefficient, int count>
 __global__ void __launch_bounds__(POINTS)
-    near_rows_pass(const near_terms<Coefficient> terms, const double *x, double *y, gsw_pass pass,
-                   gsw_krylov_state *state, const sum_scratch scratch) {
+    near_rows_several(const near_terms<Coefficient> terms, const double *x, double *y,
+                      int64_t stride) {
     take_turn();
-    if (state->ended != GSW_END_NOT)
-        return;
-    twofold sum[1] = {};
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
-        added<double> own = {0};
-        near_row<BATCH>(terms, row, x, own);
-        y[row] = own.value;
-        add_product(sum[0], x[row], own.value);
+        added<double> own[count] = {};
+        near_row<BATCH>(terms, row, x, stride, own);
+#pragma unroll
+        for (int j = 0; j < count; j++)
+            y[j * stride + row] = own[j].value;
     }
-    if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
-        end_pass(state, pass, sum);
+}
+
+template <int count> struct states_of { gsw_krylov_state *of[count]; };
+
+/* y = A x and x'y for several systems. The last block uses each x'y for the step of its method, if
+ * that has not ended. Only a step changes a state, when all blocks have read the states. */
+template <typename Coefficient, int count>
+__global__ void __launch_bounds__(POINTS)
+    near_rows_pass(const near_terms<Coefficient> terms, const double *x, double *y, int64_t stride,
+                   gsw_pass pass, const states_of<count> states, const sum_scratch scratch) {
+    take_turn();
+    bool all_ended = true;
+#pragma unroll
+    for (int j = 0; j < count; j++)
+        all_ended = all_ended && states.of[j]->ended != GSW_END_NOT;
+    if (all_ended)
+        return;
+    twofold sum[count] = {};
+    for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
+         row += gridDim.x * POINTS) {
+        added<double> own[count] = {};
+        near_row<BATCH>(terms, row, x, stride, own);
+#pragma unroll
+        for (int j = 0; j < count; j++) {
+            y[j * stride + row] = own[j].value;
+            add_product(sum[j], x[j * stride + row], own[j].value);
+        }
+    }
+    if (sum_of_grid<sum_blocks_max(1)>(scratch, sum) && threadIdx.x == 0)
+        for (int j = 0; j < count; j++)
+            if (states.of[j]->ended == GSW_END_NOT)
+                end_pass<1>(states.of[j], pass, &sum[j]);
 }
 
 /* r = b - A x, and x'x, r'r, t't for t = A S x. */
@@ -212,13 +246,13 @@ __global__ void __launch_bounds__(POINTS)
     double sum[3] = {0, 0, 0};
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
-        added_twice own = {0, 0};
-        near_row<BATCH>(terms, row, x, own);
-        const double left = b[row] - own.value;
+        added_twice own[1] = {};
+        near_row<BATCH>(terms, row, x, 0, own);
+        const double left = b[row] - own[0].value;
         r[row] = left;
         sum[0] = fma(x[row], x[row], sum[0]);
         sum[1] = fma(left, left, sum[1]);
-        sum[2] = fma(own.turned, own.turned, sum[2]);
+        sum[2] = fma(own[0].turned, own[0].turned, sum[2]);
     }
     if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
         for (int k = 0; k < 3; k++)
@@ -302,17 +336,75 @@ bool launched_judge(gsw_context *context, const gsw_matrix *matrix, const double
     return true;
 }
 
-/* Whether one kernel can compute both; *error is that of its launch. */
+/* ---- several vectors ---- */
+
+template <int n> struct number { static constexpr int value = n; };
+
+/* Calls launch(n, first) for groups of systems, as large as one kernel takes. n is a number. */
+template <typename Launch> cudaError_t in_groups(int count, Launch launch) {
+    cudaError_t error = cudaSuccess;
+    for (int first = 0; first < count && error == cudaSuccess; first += GSW_CUDA_TOGETHER)
+        switch (count - first) {
+        case 1:
+            error = launch(number<1>{}, first);
+            break;
+        case 2:
+            error = launch(number<2>{}, first);
+            break;
+        case 3:
+            error = launch(number<3>{}, first);
+            break;
+        default:
+            error = launch(number<GSW_CUDA_TOGETHER>{}, first);
+        }
+    return error;
+}
+
+/* Whether these kernels can compute all products; *error is that of the launches. */
 template <typename Coefficient>
-bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass, const double *x,
-                   double *y, gsw_krylov_state *state, cudaError_t *error) {
+bool launched_several(gsw_context *context, const gsw_matrix *matrix, int count, const double *x,
+                      double *y, int64_t stride, cudaError_t *error) {
     const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
     if (!all_near(terms))
         return false;
-    *error = launch_kernel(gsw_cuda_of(context), near_rows_pass<Coefficient>,
-                           blocks_of_sums(terms.points, 1), POINTS, 0, narrow_terms<BATCH>(terms),
-                           x, y, pass, state, scratch_of(context));
+    const near_terms<Coefficient> near = narrow_terms<BATCH>(terms);
+    *error = in_groups(count, [&](auto n, int first) {
+        return launch_kernel(gsw_cuda_of(context), near_rows_several<Coefficient, n.value>,
+                             blocks_for(terms.points, POINTS), POINTS, 0, near, x + first * stride,
+                             y + first * stride, stride);
+    });
     return true;
+}
+
+template <typename Coefficient>
+bool launched_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass, int count,
+                   const double *x, double *y, int64_t stride, gsw_krylov_state *const *states,
+                   cudaError_t *error) {
+    const stencil_terms<Coefficient> terms = gather_terms<Coefficient>(matrix);
+    if (!all_near(terms))
+        return false;
+    const near_terms<Coefficient> near = narrow_terms<BATCH>(terms);
+    *error = in_groups(count, [&](auto n, int first) {
+        states_of<n.value> own;
+        for (int j = 0; j < n.value; j++)
+            own.of[j] = states[first + j];
+        return launch_kernel(gsw_cuda_of(context), near_rows_pass<Coefficient, n.value>,
+                             blocks_of_sums(terms.points, 1), POINTS, 0, near, x + first * stride,
+                             y + first * stride, stride, pass, own, scratch_of(context));
+    });
+    return true;
+}
+
+template <typename Coefficient>
+cudaError_t csr_several(gsw_context *context, const gsw_csr *csr, int count, const double *x,
+                        double *y, int64_t stride) {
+    return in_groups(count, [&](auto n, int first) {
+        const auto launch = csr->index_type == GSW_I32
+                                ? launch_csr<double, Coefficient, int32_t, n.value>
+                                : launch_csr<double, Coefficient, int64_t, n.value>;
+        return launch(gsw_cuda_of(context), csr, nullptr, x + first * stride, y + first * stride,
+                      stride);
+    });
 }
 
 /* ---- choosing among them ---- */
@@ -344,18 +436,40 @@ gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dty
     return gsw_cuda_check(context, error, "a product with a matrix");
 }
 
+gsw_status gsw_cuda_multiply(gsw_context *context, const gsw_matrix *matrix, int count,
+                             const double *x, double *y, int64_t stride) {
+    const bool csr = matrix->format == GSW_FORMAT_CSR;
+    const gsw_dtype type = csr ? matrix->csr.value_type : matrix->array.value_type;
+    cudaError_t error = cudaSuccess;
+    if (count > 1 && csr)
+        error = type == GSW_F32 ? csr_several<float>(context, &matrix->csr, count, x, y, stride)
+                                : csr_several<double>(context, &matrix->csr, count, x, y, stride);
+    else if (count == 1 ||
+             !(type == GSW_F32
+                   ? launched_several<float>(context, matrix, count, x, y, stride, &error)
+                   : launched_several<double>(context, matrix, count, x, y, stride, &error)))
+        for (int j = 0; j < count; j++)
+            GSW_TRY(
+                gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x + j * stride, y + j * stride));
+    return gsw_cuda_check(context, error, "products with a matrix");
+}
+
 gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                  double *x, double *y, gsw_krylov_state *state) {
+                                  int count, double *x, double *y, int64_t stride,
+                                  gsw_krylov_state *const *states) {
     const gsw_grid *g = &matrix->grid;
-    void *const vectors[] = {x, y};
     cudaError_t error;
     if (matrix->format == GSW_FORMAT_STENCIL &&
         (matrix->array.value_type == GSW_F32
-             ? launched_pass<float>(context, matrix, pass, x, y, state, &error)
-             : launched_pass<double>(context, matrix, pass, x, y, state, &error)))
-        return gsw_cuda_check(context, error, "a product with a matrix");
-    GSW_TRY(gsw_cuda_spmv(context, matrix, GSW_F64, nullptr, x, y));
-    return gsw_cuda_krylov_pass(context, pass, g->nx * g->ny * g->nz, vectors, state);
+             ? launched_pass<float>(context, matrix, pass, count, x, y, stride, states, &error)
+             : launched_pass<double>(context, matrix, pass, count, x, y, stride, states, &error)))
+        return gsw_cuda_check(context, error, "products with a matrix");
+    GSW_TRY(gsw_cuda_multiply(context, matrix, count, x, y, stride));
+    for (int j = 0; j < count; j++) {
+        void *const vectors[] = {x + j * stride, y + j * stride};
+        GSW_TRY(gsw_cuda_krylov_pass(context, pass, g->nx * g->ny * g->nz, vectors, states[j]));
+    }
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,

@@ -9,8 +9,11 @@ gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dty
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
                                int down, int64_t slab, const void *b, const void *x, void *y);
 gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job);
+gsw_status gsw_cuda_multiply(gsw_context *context, const gsw_matrix *matrix, int count,
+                             const double *x, double *y, int64_t stride);
 gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix, gsw_pass pass,
-                                  double *x, double *y, gsw_krylov_state *state);
+                                  int count, double *x, double *y, int64_t stride,
+                                  gsw_krylov_state *const *states);
 gsw_status gsw_cuda_judge(gsw_context *context, const gsw_matrix *matrix, const double *b,
                           const double *x, double *r, double *sums, int *done);
 

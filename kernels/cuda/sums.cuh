@@ -18,8 +18,15 @@
  * gsw_cuda.partial holds a value per block and sum. */
 enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
 
+/* Systems whose sums one kernel takes, with as many blocks as for one system alone, so that the
+ * bits are the same. */
+enum { GSW_CUDA_TOGETHER = 4 };
+
 /* Values of gsw_cuda.partial: the rests of twofold sums come after all sums. */
-enum { GSW_CUDA_PARTIAL_VALUES = 2 * GSW_CUDA_SUMS * GSW_CUDA_PARTIALS };
+enum {
+    GSW_CUDA_RESTS = GSW_CUDA_TOGETHER * GSW_CUDA_SUMS * GSW_CUDA_PARTIALS,
+    GSW_CUDA_PARTIAL_VALUES = 2 * GSW_CUDA_RESTS
+};
 
 namespace {
 
@@ -32,7 +39,7 @@ __host__ __device__ constexpr unsigned sum_blocks_max(int sums) {
 
 /* What the blocks of a sum share. One sum is under way at a time: all are on one stream. */
 struct sum_scratch {
-    double *partial; /* of sum j: from j * sum_blocks_max() on, one for each block */
+    double *partial; /* of sum j: from j * `row` on, one for each block */
     unsigned *done;  /* blocks that have left theirs; 0 between kernels */
 };
 
@@ -85,7 +92,7 @@ __device__ __forceinline__ void leave_partial(double *place, double value) {
 
 __device__ __forceinline__ void leave_partial(double *place, const twofold &value) {
     place[0] = value.sum;
-    place[GSW_CUDA_SUMS * GSW_CUDA_PARTIALS] = value.rest;
+    place[GSW_CUDA_RESTS] = value.rest;
 }
 
 __device__ __forceinline__ void add_partial(double &to, const double *place) {
@@ -93,7 +100,7 @@ __device__ __forceinline__ void add_partial(double &to, const double *place) {
 }
 
 __device__ __forceinline__ void add_partial(twofold &to, const double *place) {
-    add(to, twofold{__ldcg(place), __ldcg(place + GSW_CUDA_SUMS * GSW_CUDA_PARTIALS)});
+    add(to, twofold{__ldcg(place), __ldcg(place + GSW_CUDA_RESTS)});
 }
 
 /* Adds up each of the block's values, in all threads: a tree within each warp, then the warps in
@@ -116,18 +123,19 @@ template <typename Sum, int count> __device__ void sum_of_block(Sum (&value)[cou
     }
 }
 
-/* Adds up each thread's values over the whole grid. Returns true in all threads of one block, with
- * the sums; all other blocks have finished their work then. Each block writes its partial sums,
- * fences, and counts itself. The block that counts last fences and reads all partial sums. No block
- * waits for another. */
-template <typename Sum, int count>
+/* Adds up each thread's values over the whole grid, of at most `row` blocks. Returns true in all
+ * threads of one block, with the sums; all other blocks have finished their work then. Each block
+ * writes its partial sums, fences, and counts itself. The block that counts last fences and reads
+ * all partial sums. No block waits for another. */
+template <unsigned given = 0, typename Sum, int count>
 __device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
+    constexpr unsigned row = given > 0 ? given : sum_blocks_max(count);
     __shared__ bool last;
     sum_of_block(value);
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int j = 0; j < count; j++)
-            leave_partial(&scratch.partial[j * sum_blocks_max(count) + blockIdx.x], value[j]);
+            leave_partial(&scratch.partial[j * row + blockIdx.x], value[j]);
         __threadfence();
         last = atomicAdd(scratch.done, 1U) == gridDim.x - 1;
         __threadfence();
@@ -140,7 +148,7 @@ __device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
         value[j] = {};
 #pragma unroll 8
         for (unsigned block = threadIdx.x; block < gridDim.x; block += SUM_THREADS)
-            add_partial(value[j], &scratch.partial[j * sum_blocks_max(count) + block]);
+            add_partial(value[j], &scratch.partial[j * row + block]);
     }
     sum_of_block(value);
     if (threadIdx.x == 0)
@@ -148,9 +156,9 @@ __device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
     return true;
 }
 
-/* Ends a pass with twofold sums: one thread calls it. */
+/* Ends a pass with `count` twofold sums: one thread calls it. */
 template <int count>
-__device__ void end_pass(gsw_krylov_state *state, gsw_pass pass, const twofold (&total)[count]) {
+__device__ void end_pass(gsw_krylov_state *state, gsw_pass pass, const twofold *total) {
     double sum[count], rest[count];
     for (int j = 0; j < count; j++) {
         sum[j] = total[j].sum;

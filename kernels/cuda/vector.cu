@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if constexpr (segment_type::shape.products > 0)
         if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
-            end_pass(state, which, sum);
+            end_pass<sums>(state, which, sum);
 }
 
 template <gsw_pass which>
@@ -273,10 +273,11 @@ cudaError_t launch_pass(gsw_context *context, int64_t n, const pass_vectors &vec
                          scratch_of(context));
 }
 
-/* Writes a copy of the state into host memory. The host reads it when the kernel has ended. */
-__global__ void post(const gsw_krylov_state *state, gsw_krylov_state *to) {
+/* Writes copies of states into host memory, one per thread. The host reads them when the kernel has
+ * ended. */
+__global__ void post(const gsw_krylov_state *states, gsw_krylov_state *to) {
     take_turn();
-    *to = *state;
+    to[threadIdx.x] = states[threadIdx.x];
 }
 
 } // namespace
@@ -393,21 +394,25 @@ gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
     return gsw_cuda_check(context, error, "a pass over the vectors of a solver");
 }
 
-gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
-                                gsw_krylov_state *to) {
+gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, int count,
+                                const gsw_krylov_state *states, gsw_krylov_state *to) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     (void)to; /* only for krylov_collect: a device cannot write there */
-    GSW_TRY(gsw_cuda_check(context, launch_kernel(cuda, post, 1, 1, 0, state, &cuda->state[slot]),
-                           "reading the state of a solver"));
+    GSW_TRY(gsw_cuda_check(
+        context,
+        launch_kernel(cuda, post, 1, static_cast<unsigned>(count), 0, states, cuda->state[slot]),
+        "reading the state of a solver"));
     return gsw_cuda_check(context, cudaEventRecord(cuda->posted[slot], cuda->stream),
                           "reading the state of a solver");
 }
 
-gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to) {
+gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, int count,
+                                   gsw_krylov_state *to) {
     gsw_cuda *cuda = gsw_cuda_of(context);
     GSW_TRY(gsw_cuda_check(context, cudaEventSynchronize(cuda->posted[slot]),
                            "waiting for an iteration"));
     GSW_TRY(gsw_cuda_reported(context));
-    *to = cuda->state[slot];
+    for (int i = 0; i < count; i++)
+        to[i] = cuda->state[slot][i];
     return GSW_SUCCESS;
 }

@@ -17,8 +17,8 @@ gsw_status gsw_cuda_subtract(gsw_context *context, int64_t n, int64_t count, con
                              const double *x, int64_t stride, double *y, double *square);
 gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass pass, int64_t n,
                                 void *const *vectors, gsw_krylov_state *state);
-gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, const gsw_krylov_state *state,
-                                gsw_krylov_state *to);
-gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, gsw_krylov_state *to);
+gsw_status gsw_cuda_krylov_post(gsw_context *context, int slot, int count,
+                                const gsw_krylov_state *states, gsw_krylov_state *to);
+gsw_status gsw_cuda_krylov_collect(gsw_context *context, int slot, int count, gsw_krylov_state *to);
 
 #endif

@@ -3,63 +3,59 @@
  * from the right and adds M^-1 p and M^-1 s to x directly, so that x is an iterate at any time. */
 #include "krylov_methods.h"
 
-typedef struct bicgstab {
-    double *r;      /* residual; s after the first half of an iteration */
-    double *shadow; /* the fixed vector that the residual becomes orthogonal to */
-    double *p, *v;  /* direction and its product */
-    double *t;      /* the product of s */
-    /* M^-1 p and M^-1 s, which are added to x. Where M is applied from the left, or there is no M,
-     * they are p and s. */
-    double *p_hat, *s_hat;
-} bicgstab;
+/* Work vectors. */
+enum {
+    R,      /* the residual; s after the first half of an iteration */
+    SHADOW, /* the fixed vector that the residual becomes orthogonal to */
+    P,      /* the direction, */
+    V,      /* and its product */
+    T,      /* the product of s */
+    P_HAT,  /* M^-1 p and M^-1 s, which are added to x; only where M is applied from the right */
+    S_HAT
+};
 
-static bicgstab vectors_of(const gsw_krylov_run *run) {
-    bicgstab m = {.r = gsw_krylov_vector(run, 0),
-                  .shadow = gsw_krylov_vector(run, 1),
-                  .p = gsw_krylov_vector(run, 2),
-                  .v = gsw_krylov_vector(run, 3),
-                  .t = gsw_krylov_vector(run, 4)};
-    const int right = gsw_krylov_right(run);
-    m.p_hat = right ? gsw_krylov_vector(run, 5) : m.p;
-    m.s_hat = right ? gsw_krylov_vector(run, 6) : m.r;
-    return m;
+/* Where M is applied from the left, or there is no M, p and s themselves are added to x. */
+static int p_hat_of(const gsw_krylov_run *run) {
+    return gsw_krylov_right(run) ? P_HAT : P;
+}
+
+static int s_hat_of(const gsw_krylov_run *run) {
+    return gsw_krylov_right(run) ? S_HAT : R;
 }
 
 static gsw_status start(gsw_krylov_run *run) {
-    const bicgstab m = vectors_of(run);
-    GSW_TRY(gsw_krylov_side_residual(run, m.r));
-    GSW_TRY(gsw_krylov_copy(run, m.r, m.shadow));
-    GSW_TRY(gsw_krylov_copy(run, m.r, m.p));
-    return gsw_krylov_pass(run, GSW_BICGSTAB_START, (void *[]){m.r});
+    double *r = gsw_krylov_vector(run, R);
+    GSW_TRY(gsw_krylov_side_residual(run, r));
+    GSW_TRY(gsw_krylov_copy(run, r, gsw_krylov_vector(run, SHADOW)));
+    GSW_TRY(gsw_krylov_copy(run, r, gsw_krylov_vector(run, P)));
+    return gsw_krylov_pass(run, GSW_BICGSTAB_START, (void *[]){r});
 }
 
-static gsw_status iterate(gsw_krylov_run *run) {
-    const bicgstab m = vectors_of(run);
-    GSW_TRY(gsw_krylov_apply(run, m.p, m.p_hat, m.v));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_ALPHA, (void *[]){m.v, m.shadow}));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_HALF, (void *[]){m.r, m.v}));
-    GSW_TRY(gsw_krylov_apply(run, m.r, m.s_hat, m.t));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_OMEGA, (void *[]){m.t, m.r}));
-    GSW_TRY(gsw_krylov_pass(run, GSW_BICGSTAB_UPDATE,
-                            (void *[]){run->x, m.p_hat, m.s_hat, m.r, m.t, m.shadow}));
-    return gsw_krylov_pass(run, GSW_BICGSTAB_DIRECTION, (void *[]){m.p, m.v, m.r});
+static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
+    const int p_hat = p_hat_of(run), s_hat = s_hat_of(run);
+    gsw_plan_apply(run, to, P, p_hat, V);
+    gsw_plan_pass(to, GSW_BICGSTAB_ALPHA, (int[]){V, SHADOW});
+    gsw_plan_pass(to, GSW_BICGSTAB_HALF, (int[]){R, V});
+    gsw_plan_apply(run, to, R, s_hat, T);
+    gsw_plan_pass(to, GSW_BICGSTAB_OMEGA, (int[]){T, R});
+    gsw_plan_pass(to, GSW_BICGSTAB_UPDATE, (int[]){GSW_KRYLOV_X, p_hat, s_hat, R, T, SHADOW});
+    gsw_plan_pass(to, GSW_BICGSTAB_DIRECTION, (int[]){P, V, R});
 }
 
 /* Checks whether the product of a vanished scalar is 0. If so, A is singular. */
 static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
-    const bicgstab m = vectors_of(run);
+    double *v = gsw_krylov_vector(run, V), *t = gsw_krylov_vector(run, T);
     const long long iteration = (long long)run->iterations + 1;
     const int first_half = scalar == GSW_SCALAR_V_SHADOW || scalar == GSW_SCALAR_ALPHA;
+    const double *at_hat = gsw_krylov_vector(run, first_half ? p_hat_of(run) : s_hat_of(run));
     double product, size, hat;
     if (scalar == GSW_SCALAR_RHO)
         return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
                         "iteration %lld: rho is %g: the residual is orthogonal to the first one",
                         iteration, value);
-    if (first_half)
-        GSW_TRY(gsw_krylov_cancellation(run, m.p_hat, m.t, m.v, &product, &size));
-    else
-        GSW_TRY(gsw_krylov_cancellation(run, m.s_hat, m.v, m.t, &product, &size));
-    GSW_TRY(gsw_krylov_norm(run, first_half ? m.p_hat : m.s_hat, &hat));
+    GSW_TRY(gsw_krylov_cancellation(run, at_hat, first_half ? t : v, first_half ? v : t, &product,
+                                    &size));
+    GSW_TRY(gsw_krylov_norm(run, at_hat, &hat));
     const char *name = first_half                ? "the product of v and the first residual"
                        : scalar == GSW_SCALAR_TT ? "t't"
                                                  : "omega";
@@ -81,4 +77,4 @@ static int64_t vectors(const gsw_krylov_run *run) {
 }
 
 const gsw_krylov_method gsw_bicgstab_method = {
-    .name = "bicgstab", .vectors = vectors, .start = start, .iterate = iterate, .explain = explain};
+    .name = "bicgstab", .vectors = vectors, .start = start, .plan = plan, .explain = explain};

@@ -6,68 +6,57 @@
 
 #include "krylov_methods.h"
 
-typedef struct cg {
-    double *r, *p;
-    double *w; /* A p, and then M^-1 r: A p is no longer needed then */
-    double *z; /* where M^-1 r lies: w, or r without a preconditioner */
-    /* With a preconditioner that works in fp32: its r and z, scaled. z is not used then. */
-    int narrow;
-    float *r_narrow, *z_narrow;
-} cg;
+/* Work vectors. W holds A p, and then M^-1 r: A p is no longer needed then. */
+enum { R, P, W };
 
-static cg vectors_of(const gsw_krylov_run *run) {
-    cg m = {.r = gsw_krylov_vector(run, 0),
-            .p = gsw_krylov_vector(run, 1),
-            .w = gsw_krylov_vector(run, 2)};
-    m.z = run->preconditioner != NULL ? m.w : m.r;
-    m.narrow =
-        run->options.norm == GSW_NORM_TRUE && gsw_krylov_narrow(run, &m.r_narrow, &m.z_narrow);
-    return m;
+/* Where M^-1 r lies: in R without a preconditioner. */
+static int z_of(const gsw_krylov_run *run) {
+    return run->preconditioner != NULL ? W : R;
 }
 
-static gsw_status norm_of_z_and_rz(gsw_krylov_run *run, const cg *m) {
-    GSW_TRY(gsw_krylov_precondition(run, m->r, m->z));
-    return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (void *[]){m->r, m->z});
+/* Whether the preconditioner works in fp32, on scaled vectors of its own. z is not used then. */
+static int is_narrow(const gsw_krylov_run *run, float **r_narrow) {
+    float *z_narrow;
+    return run->options.norm == GSW_NORM_TRUE && gsw_krylov_narrow(run, r_narrow, &z_narrow);
 }
 
 static gsw_status start(gsw_krylov_run *run) {
-    const cg m = vectors_of(run);
-    GSW_TRY(gsw_krylov_residual(run, m.r));
-    if (run->options.norm == GSW_NORM_PRECONDITIONED)
-        return norm_of_z_and_rz(run, &m);
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_NORM, (void *[]){m.r}));
-    return m.narrow ? gsw_krylov_pass(run, GSW_CG_NARROW, (void *[]){m.r, m.r_narrow})
-                    : GSW_SUCCESS;
+    double *r = gsw_krylov_vector(run, R), *z = gsw_krylov_vector(run, z_of(run));
+    float *r_narrow;
+    GSW_TRY(gsw_krylov_residual(run, r));
+    if (run->options.norm == GSW_NORM_PRECONDITIONED) {
+        GSW_TRY(gsw_krylov_precondition(run, r, z));
+        return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (void *[]){r, z});
+    }
+    GSW_TRY(gsw_krylov_pass(run, GSW_CG_NORM, (void *[]){r}));
+    return is_narrow(run, &r_narrow) ? gsw_krylov_pass(run, GSW_CG_NARROW, (void *[]){r, r_narrow})
+                                     : GSW_SUCCESS;
 }
 
 /* An iteration ends where a norm is checked: the norm of r, or of z for the preconditioned norm. */
-static gsw_status iterate_preconditioned(gsw_krylov_run *run, const cg *m) {
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION, (void *[]){m->p, m->z}));
-    GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m->p, m->w));
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_UPDATE, (void *[]){run->x, m->p, m->r, m->w}));
-    return norm_of_z_and_rz(run, m);
-}
-
-static gsw_status iterate_narrow(gsw_krylov_run *run, const cg *m) {
-    GSW_TRY(gsw_krylov_precondition_narrow(run));
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ_WIDEN, (void *[]){m->r, m->z_narrow}));
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION_WIDEN, (void *[]){m->p, m->z_narrow}));
-    GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m->p, m->w));
-    return gsw_krylov_pass(run, GSW_CG_UPDATE_NARROW,
-                           (void *[]){run->x, m->p, m->r, m->w, m->r_narrow});
-}
-
-static gsw_status iterate(gsw_krylov_run *run) {
-    const cg m = vectors_of(run);
-    if (run->options.norm == GSW_NORM_PRECONDITIONED)
-        return iterate_preconditioned(run, &m);
-    if (m.narrow)
-        return iterate_narrow(run, &m);
-    GSW_TRY(gsw_krylov_precondition(run, m.r, m.z));
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_RZ, (void *[]){m.r, m.z}));
-    GSW_TRY(gsw_krylov_pass(run, GSW_CG_DIRECTION, (void *[]){m.p, m.z}));
-    GSW_TRY(gsw_krylov_multiply_pass(run, GSW_CG_PW, m.p, m.w));
-    return gsw_krylov_pass(run, GSW_CG_UPDATE_NORM, (void *[]){run->x, m.p, m.r, m.w});
+static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
+    const int z = z_of(run);
+    float *r_narrow;
+    if (run->options.norm == GSW_NORM_PRECONDITIONED) {
+        gsw_plan_pass(to, GSW_CG_DIRECTION, (int[]){P, z});
+        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
+        gsw_plan_pass(to, GSW_CG_UPDATE, (int[]){GSW_KRYLOV_X, P, R, W});
+        gsw_plan_precondition(run, to, R, z);
+        gsw_plan_pass(to, GSW_CG_NORM_RZ, (int[]){R, z});
+    } else if (is_narrow(run, &r_narrow)) {
+        gsw_plan_precondition_narrow(to);
+        gsw_plan_pass(to, GSW_CG_RZ_WIDEN, (int[]){R, GSW_KRYLOV_NARROW_OUT});
+        gsw_plan_pass(to, GSW_CG_DIRECTION_WIDEN, (int[]){P, GSW_KRYLOV_NARROW_OUT});
+        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
+        gsw_plan_pass(to, GSW_CG_UPDATE_NARROW,
+                      (int[]){GSW_KRYLOV_X, P, R, W, GSW_KRYLOV_NARROW_IN});
+    } else {
+        gsw_plan_precondition(run, to, R, z);
+        gsw_plan_pass(to, GSW_CG_RZ, (int[]){R, z});
+        gsw_plan_pass(to, GSW_CG_DIRECTION, (int[]){P, z});
+        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
+        gsw_plan_pass(to, GSW_CG_UPDATE_NORM, (int[]){GSW_KRYLOV_X, P, R, W});
+    }
 }
 
 /* ---- the meaning of a breakdown ---- */
@@ -78,11 +67,11 @@ static int negligible(double product, double length, double other) {
 }
 
 /* The sign of r'M^-1 r has changed, or it is 0. */
-static gsw_status explain_rz(gsw_krylov_run *run, const cg *m, double rz) {
-    double r, z;
-    GSW_TRY(gsw_krylov_precondition(run, m->r, m->z));
-    GSW_TRY(gsw_krylov_norm(run, m->r, &r));
-    GSW_TRY(gsw_krylov_norm(run, m->z, &z));
+static gsw_status explain_rz(gsw_krylov_run *run, double rz) {
+    double *at_r = gsw_krylov_vector(run, R), *at_z = gsw_krylov_vector(run, z_of(run)), r, z;
+    GSW_TRY(gsw_krylov_precondition(run, at_r, at_z));
+    GSW_TRY(gsw_krylov_norm(run, at_r, &r));
+    GSW_TRY(gsw_krylov_norm(run, at_z, &z));
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
                     "iteration %lld: r'z is %g (|r| = %.3g, |z| = %.3g): the preconditioner is %s",
                     (long long)run->iterations + 1, rz, r, z,
@@ -95,12 +84,14 @@ static gsw_status explain_rz(gsw_krylov_run *run, const cg *m, double rz) {
  * So where p'Ap is rounding error, Ap is small as well, and p lies in the null space. If Ap is not
  * small, A has eigenvalues of both signs or is not symmetric. The exception: p came from vectors
  * that were rounding errors already, and x has grown with it. */
-static gsw_status explain_pw(gsw_krylov_run *run, const cg *m, double pw) {
+static gsw_status explain_pw(gsw_krylov_run *run, double pw) {
+    double *at_r = gsw_krylov_vector(run, R), *at_w = gsw_krylov_vector(run, W);
+    const double *at_p = gsw_krylov_vector(run, P);
     const char *meaning = "the matrix is indefinite or not symmetric";
     double p, w, size, b, rounding;
-    GSW_TRY(gsw_krylov_norm(run, m->p, &p));
-    GSW_TRY(gsw_krylov_cancellation(run, m->p, m->r, m->w, &w, &size));
-    GSW_TRY(gsw_krylov_rounding(run, m->r, m->w, &rounding));
+    GSW_TRY(gsw_krylov_norm(run, at_p, &p));
+    GSW_TRY(gsw_krylov_cancellation(run, at_p, at_r, at_w, &w, &size));
+    GSW_TRY(gsw_krylov_rounding(run, at_r, at_w, &rounding));
     GSW_TRY(gsw_krylov_norm(run, run->b, &b));
     if (negligible(pw, p, size) && w * w <= 64 * DBL_EPSILON * size * size)
         meaning = "the matrix is singular (semidefinite): it maps p to 0";
@@ -113,8 +104,7 @@ static gsw_status explain_pw(gsw_krylov_run *run, const cg *m, double pw) {
 }
 
 static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
-    const cg m = vectors_of(run);
-    return scalar == GSW_SCALAR_RZ ? explain_rz(run, &m, value) : explain_pw(run, &m, value);
+    return scalar == GSW_SCALAR_RZ ? explain_rz(run, value) : explain_pw(run, value);
 }
 
 static int64_t vectors(const gsw_krylov_run *run) {
@@ -123,4 +113,4 @@ static int64_t vectors(const gsw_krylov_run *run) {
 }
 
 const gsw_krylov_method gsw_cg_method = {
-    .name = "cg", .vectors = vectors, .start = start, .iterate = iterate, .explain = explain};
+    .name = "cg", .vectors = vectors, .start = start, .plan = plan, .explain = explain};

@@ -65,6 +65,16 @@ static gsw_status owner_apply(void *self, gsw_context *context, const double *b,
     return gsw_preconditioner_solve(((owner *)self)->inner, b, x);
 }
 
+static int owner_takes_several(const void *self) {
+    return gsw_preconditioner_takes_several(((const owner *)self)->inner);
+}
+
+static gsw_status owner_apply_several(void *self, gsw_context *context, int count, const double *b,
+                                      double *x, int64_t ld) {
+    (void)context;
+    return gsw_preconditioner_solve_several(((owner *)self)->inner, count, b, x, ld);
+}
+
 static int owner_narrow(void *self, float **b, float **x) {
     return gsw_preconditioner_narrow(((owner *)self)->inner, b, x);
 }
@@ -104,6 +114,8 @@ static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
     static const gsw_preconditioner_ops ops = {.in_place = 1,
                                                .costly = owner_costly,
                                                .apply = owner_apply,
+                                               .takes_several = owner_takes_several,
+                                               .apply_several = owner_apply_several,
                                                .narrow = owner_narrow,
                                                .apply_narrow = owner_apply_narrow,
                                                .name = owner_name,

@@ -1,14 +1,13 @@
 /* krylov.c: the entry points of the Krylov methods. They check arguments and resolve the options;
  * krylov_solve.c solves. */
 #include <math.h>
-#include <time.h>
 
 #include "contract/check.h"
 #include "krylov_solve.h"
 #include "options.h"
 
-GSW_ENDS_WITH(gsw_krylov_options, null_vector);
-GSW_ENDS_WITH(gsw_krylov_result, solve_ms);
+GSW_ENDS_WITH(gsw_krylov_options, monitor_many);
+GSW_ENDS_WITH(gsw_krylov_result, status);
 
 #define DEFAULT_RTOL       1e-8
 #define DEFAULT_ITERATIONS 10000
@@ -56,6 +55,8 @@ static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options
                 (options->nullspace == GSW_NULLSPACE_VECTOR) == (options->null_vector != NULL),
                 options->null_vector != NULL ? "null_vector is given, but nullspace is not VECTOR"
                                              : "null_vector is NULL, but nullspace is VECTOR");
+    GSW_REQUIRE(context, options->monitor == NULL || options->monitor_many == NULL,
+                "monitor and monitor_many are both given");
     if (options->rtol == 0 && options->atol == 0)
         options->rtol = DEFAULT_RTOL;
     if (options->max_iterations == 0)
@@ -81,48 +82,80 @@ static gsw_status check_preconditioner(gsw_context *context,
     return GSW_SUCCESS;
 }
 
-static double milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+/* b and x of all systems, and the null vector. */
+static gsw_status check_vectors(gsw_context *context, int64_t points, const gsw_krylov_job *job,
+                                const void *null_vector) {
+    const gsw_vector vectors[] = {{.name = "b", .data = job->b, .ld = job->ldb},
+                                  {.name = "x", .data = job->x, .ld = job->ldx, .written = 1}};
+    GSW_TRY(gsw_check_vectors(context, points, GSW_F64, job->count, vectors, 2));
+    GSW_TRY(gsw_check_place(context, vectors, 2));
+    for (int64_t i = 0; i < job->count && null_vector != NULL; i++) {
+        const gsw_vector both[] = {{.name = "x", .data = job->x + i * job->ldx, .written = 1},
+                                   {.name = "null_vector", .data = null_vector}};
+        GSW_TRY(gsw_check_vectors(context, points, GSW_F64, 1, both, 2));
+        GSW_TRY(gsw_check_place(context, both, 2));
+    }
+    return GSW_SUCCESS;
 }
 
-gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
-                      gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
-                      void *x, gsw_krylov_result *result) {
-    double start = milliseconds();
+static gsw_status check_results(gsw_context *context, const gsw_krylov_job *job) {
+    for (int64_t i = 0; i < job->count && job->results != NULL; i++) {
+        const gsw_krylov_result *result = gsw_krylov_result_of(job, i);
+        GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
+        GSW_REQUIRE(context, result->size == job->results->size,
+                    "results: size of result %lld is %zu, but that of the first one is %zu",
+                    (long long)i, result->size, job->results->size);
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status solve(gsw_context *context, gsw_method method, const gsw_operator *A,
+                        gsw_preconditioner *M, const gsw_krylov_options *options,
+                        const gsw_krylov_job *job) {
     const gsw_krylov_method *known = find_method(method);
-    gsw_krylov_run run = {.context = context,
-                          .op = A,
-                          .preconditioner = M,
-                          .n = gsw_operator_points(A),
-                          .b = b,
-                          .x = x,
-                          .reported = -1};
-    gsw_krylov_result made = {.size = sizeof made, .residual = NAN, .recurrence = NAN};
+    gsw_krylov_run common = {
+        .context = context, .op = A, .preconditioner = M, .n = gsw_operator_points(A)};
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, known != NULL, "method %d is unknown", (int)method);
     GSW_REQUIRE(
         context, !context->solving,
         "context is inside a Krylov method; a solve in a callback needs a context of its own");
-    GSW_TRY(resolve_options(context, options, &run.options));
-    GSW_TRY(gsw_result_check(context, "gsw_krylov_result", result));
+    GSW_TRY(resolve_options(context, options, &common.options));
+    GSW_REQUIRE(context, !job->several || common.options.monitor == NULL,
+                "monitor is given; several systems need monitor_many");
+    GSW_TRY(check_results(context, job));
     GSW_TRY(gsw_operator_check(context, A));
-    GSW_TRY(check_preconditioner(context, M, run.n));
-    const gsw_vector vectors[] = {{.name = "b", .data = b},
-                                  {.name = "x", .data = x, .written = 1},
-                                  {.name = "null_vector", .data = run.options.null_vector}};
-    const int given = run.options.null_vector != NULL ? 3 : 2;
-    GSW_TRY(gsw_check_vectors(context, run.n, GSW_F64, 1, vectors, given));
-    GSW_TRY(gsw_check_place(context, vectors, given));
+    GSW_TRY(check_preconditioner(context, M, common.n));
+    GSW_TRY(check_vectors(context, common.n, job, common.options.null_vector));
 
     context->solving = 1;
-    const gsw_status status = gsw_krylov_solve(&run, known, &made);
+    const gsw_status status = gsw_krylov_solve(&common, known, job);
     context->solving = 0;
-    made.solve_ms = milliseconds() - start;
-    gsw_result_give(result, &made, sizeof made);
     return status;
+}
+
+gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,
+                      gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
+                      void *x, gsw_krylov_result *result) {
+    const gsw_krylov_job job = {
+        .count = 1, .b = b, .x = x, .results = result, .begin_ms = gsw_krylov_now_ms()};
+    return solve(context, method, A, M, options, &job);
+}
+
+gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_operator *A,
+                           gsw_preconditioner *M, const gsw_krylov_options *options, int64_t count,
+                           const void *b, int64_t ldb, void *x, int64_t ldx,
+                           gsw_krylov_result *results) {
+    const gsw_krylov_job job = {.count = count,
+                                .b = b,
+                                .ldb = ldb,
+                                .x = x,
+                                .ldx = ldx,
+                                .results = results,
+                                .begin_ms = gsw_krylov_now_ms(),
+                                .several = 1};
+    return solve(context, method, A, M, options, &job);
 }
 
 gsw_status gsw_cg(gsw_context *context, const gsw_operator *A, gsw_preconditioner *M,

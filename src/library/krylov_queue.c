@@ -1,5 +1,6 @@
-/* krylov_queue.c: runs a queued method (krylov_methods.h). */
+/* krylov_queue.c: see krylov_queue.h. */
 #include "krylov_queue.h"
+#include "reserve.h"
 
 /* The scalars that can end a method. */
 static const char *const scalar_names[GSW_KRYLOV_SCALARS] = {
@@ -26,47 +27,124 @@ static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
     return GSW_SUCCESS;
 }
 
-/* Queues iterations until one has ended the method. The host reads the state a few iterations late,
- * so that the device always has the next iteration. Iterations queued after the end change nothing.
- * There is no delay with a monitor, which may stop the method in any iteration, and none with a
- * preconditioner that is too costly for wasted applications. */
-static gsw_status follow(gsw_krylov_run *run, const gsw_krylov_method *method) {
-    const gsw_backend_ops *ops = run->context->ops;
-    const int at_once = run->options.monitor != NULL || run->context->sum != NULL ||
-                        gsw_preconditioner_is_costly(run->preconditioner);
-    const int64_t distance = at_once ? 0 : ops->krylov_ahead;
-    gsw_krylov_state states[GSW_KRYLOV_SLOTS];
-    const int64_t limit = run->options.max_iterations - run->iterations;
-    int64_t seen = 0;
-    GSW_TRY(method->start(run));
-    for (int64_t queued = 0;; queued++) {
-        const int slot = (int)(queued % GSW_KRYLOV_SLOTS);
-        GSW_TRY(ops->krylov_post(run->context, slot, run->state, &states[slot]));
-        const int64_t ahead = queued < limit ? distance : 0;
-        for (; seen <= queued - ahead; seen++) {
-            const int oldest = (int)(seen % GSW_KRYLOV_SLOTS);
-            GSW_TRY(ops->krylov_collect(run->context, oldest, &states[oldest]));
-            GSW_TRY(look(run, method, &states[oldest]));
-            if (run->reached)
-                return GSW_SUCCESS;
+/* Iterations that are queued beyond the one whose end the host waits for, so that the device always
+ * has the next one. Those queued after a system's end do not change it. There are none with a
+ * monitor, which may stop the method in any iteration, and none with a preconditioner that is too
+ * costly for wasted applications, nor when all systems have reached the limit of iterations. */
+static int64_t ahead(const gsw_krylov_queue *queue) {
+    const gsw_krylov_run *first = queue->place[0].run;
+    const int at_once = first->options.monitor != NULL || first->options.monitor_many != NULL ||
+                        queue->context->sum != NULL ||
+                        gsw_preconditioner_is_costly(first->preconditioner);
+    int64_t limit = 0;
+    for (int p = 0; p < queue->count; p++)
+        if (queue->place[p].limit > limit)
+            limit = queue->place[p].limit;
+    return at_once || queue->queued > limit ? 0 : queue->context->ops->krylov_ahead;
+}
+
+/* Whether a round has ended, by the copies that the host awaits. */
+static gsw_status examine(gsw_krylov_queue *queue, int *place) {
+    const gsw_backend_ops *ops = queue->context->ops;
+    *place = -1;
+    for (; queue->seen < queue->queued - ahead(queue); queue->seen++, queue->collected = 0) {
+        const int slot = (int)(queue->seen % GSW_KRYLOV_SLOTS);
+        if (!queue->collected)
+            GSW_TRY(ops->krylov_collect(queue->context, slot, queue->width, queue->copy[slot]));
+        queue->collected = 1;
+        for (int p = 0; p < queue->count; p++) {
+            const gsw_krylov_place *at = &queue->place[p];
+            if (at->fresh || at->since > queue->seen)
+                continue;
+            const gsw_status status = look(at->run, queue->method, &queue->copy[slot][at->state]);
+            if (status != GSW_SUCCESS || at->run->reached) {
+                *place = p;
+                return status;
+            }
         }
-        GSW_TRY(method->iterate(run));
+    }
+    return GSW_SUCCESS;
+}
+
+static gsw_status begin(gsw_krylov_queue *queue, gsw_krylov_place *at) {
+    gsw_krylov_run *run = at->run;
+    const gsw_krylov_state first = gsw_krylov_begin(
+        run->target, run->iterations, run->options.max_iterations, run->context->sum != NULL);
+    at->fresh = 0;
+    at->since = queue->queued;
+    at->limit = queue->queued + run->options.max_iterations - run->iterations;
+    run->state = queue->states + at->state;
+    GSW_TRY(queue->context->ops->upload(queue->context, run->state, &first, sizeof first));
+    return queue->method->start(run);
+}
+
+/* An iteration of the systems whose round has begun, and the beginning of the others. */
+static gsw_status advance(gsw_krylov_queue *queue) {
+    gsw_krylov_run *runs[GSW_KRYLOV_SYSTEMS];
+    for (int p = 0; p < queue->count;) {
+        int count = 0;
+        for (; p < queue->count && !queue->place[p].fresh; p++)
+            runs[count++] = queue->place[p].run;
+        if (count > 0)
+            GSW_TRY(gsw_krylov_perform(&queue->plan, runs, count));
+        for (; p < queue->count && queue->place[p].fresh; p++)
+            GSW_TRY(begin(queue, &queue->place[p]));
+    }
+    const int slot = (int)(queue->queued++ % GSW_KRYLOV_SLOTS);
+    return queue->context->ops->krylov_post(queue->context, slot, queue->width, queue->states,
+                                            queue->copy[slot]);
+}
+
+gsw_status gsw_krylov_queue_next(gsw_krylov_queue *queue, int *place) {
+    if (queue->method->run != NULL) {
+        *place = 0;
+        return queue->method->run(queue->place[0].run);
+    }
+    for (;;) {
+        const gsw_status status = examine(queue, place);
+        if (status != GSW_SUCCESS || *place >= 0)
+            return status;
+        GSW_TRY(advance(queue));
     }
 }
 
-gsw_status gsw_krylov_queue(gsw_krylov_run *run, const gsw_krylov_method *method) {
-    const gsw_backend_ops *ops = run->context->ops;
-    const gsw_krylov_state first = gsw_krylov_begin(
-        run->target, run->iterations, run->options.max_iterations, run->context->sum != NULL);
-    gsw_status status;
-    void *memory;
-    GSW_TRY(ops->reserve(run->context, sizeof first, &memory));
-    run->state = memory;
-    GSW_TRY_GOTO(ops->upload(run->context, memory, &first, sizeof first), cleanup);
-    status = follow(run, method);
+void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *run) {
+    run->reached = 0;
+    queue->place[place].run = run;
+    queue->place[place].fresh = 1;
+    if (place == queue->count)
+        queue->count++;
+}
 
-cleanup:
-    ops->unreserve(run->context, memory);
-    run->state = NULL;
-    return status;
+gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place) {
+    gsw_krylov_place *to = &queue->place[place], *last = &queue->place[--queue->count];
+    gsw_krylov_run *moved = last->run;
+    double *from = moved->work;
+    if (to == last)
+        return GSW_SUCCESS;
+    moved->work = to->run->work;
+    for (int64_t k = 0; k < queue->method->vectors(moved); k++)
+        GSW_TRY(gsw_krylov_copy(moved, from + k * moved->stride, gsw_krylov_vector(moved, k)));
+    *to = *last;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_queue_open(gsw_krylov_queue *queue, const gsw_krylov_method *method,
+                                 const gsw_krylov_run *run, int width) {
+    gsw_krylov_state *states;
+    *queue = (gsw_krylov_queue){.context = run->context, .method = method, .width = width};
+    for (int p = 0; p < width; p++)
+        queue->place[p].state = p;
+    if (method->plan == NULL)
+        return GSW_SUCCESS;
+    method->plan(run, &queue->plan);
+    GSW_TRY(
+        run->context->ops->reserve(run->context, (size_t)width * sizeof *states, (void **)&states));
+    queue->states = states;
+    return GSW_SUCCESS;
+}
+
+void gsw_krylov_queue_close(gsw_krylov_queue *queue) {
+    gsw_unreserve(queue->context, queue->states);
+    queue->states = NULL;
 }

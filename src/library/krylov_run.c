@@ -72,14 +72,56 @@ gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) 
     return gsw_krylov_project(run, y);
 }
 
-gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *x, double *y) {
-    if (run->op->apply == NULL && run->null_vector == NULL) {
-        GSW_TRY(run->context->ops->multiply_pass(run->context, &run->op->matrix, pass, x, y,
-                                                 run->state));
-        return end_pass(run, pass);
+/* An error of a call for several systems. */
+static gsw_status fail_all(gsw_krylov_run *const *runs, int count, gsw_status status) {
+    for (int i = 0; i < count; i++)
+        runs[i]->failed |= status != GSW_SUCCESS;
+    return status;
+}
+
+static gsw_status project_all(gsw_krylov_run *const *runs, int count, int number) {
+    for (int i = 0; i < count; i++)
+        GSW_TRY(gsw_krylov_project(runs[i], gsw_krylov_vector(runs[i], number)));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_multiply_all(gsw_krylov_run *const *runs, int count, int from, int to) {
+    const gsw_krylov_run *first = runs[0];
+    const double *x = gsw_krylov_vector(first, from);
+    double *y = gsw_krylov_vector(first, to);
+    if (first->op->apply == NULL) {
+        GSW_TRY(fail_all(runs, count,
+                         first->context->ops->multiply(first->context, &first->op->matrix, count, x,
+                                                       y, first->spacing)));
+        return project_all(runs, count, to);
     }
-    GSW_TRY(gsw_krylov_multiply(run, x, y));
-    return gsw_krylov_pass(run, pass, (void *[]){x, y});
+    for (int i = 0; i < count; i++)
+        GSW_TRY(gsw_krylov_multiply(runs[i], gsw_krylov_vector(runs[i], from),
+                                    gsw_krylov_vector(runs[i], to)));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_krylov_multiply_pass_all(gsw_krylov_run *const *runs, int count, gsw_pass pass,
+                                        int from, int to) {
+    const gsw_krylov_run *first = runs[0];
+    const int at_once = first->op->apply == NULL && first->null_vector == NULL;
+    if (at_once) {
+        gsw_krylov_state *states[GSW_KRYLOV_SYSTEMS];
+        for (int i = 0; i < count; i++)
+            states[i] = runs[i]->state;
+        GSW_TRY(fail_all(runs, count,
+                         first->context->ops->multiply_pass(
+                             first->context, &first->op->matrix, pass, count,
+                             gsw_krylov_vector(first, from), gsw_krylov_vector(first, to),
+                             first->spacing, states)));
+    } else {
+        GSW_TRY(gsw_krylov_multiply_all(runs, count, from, to));
+    }
+    for (int i = 0; i < count; i++) {
+        void *vectors[] = {gsw_krylov_vector(runs[i], from), gsw_krylov_vector(runs[i], to)};
+        GSW_TRY(at_once ? end_pass(runs[i], pass) : gsw_krylov_pass(runs[i], pass, vectors));
+    }
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
@@ -99,9 +141,20 @@ gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double
     return status == GSW_SUCCESS ? gsw_krylov_project(run, out) : status;
 }
 
+gsw_status gsw_krylov_precondition_all(gsw_krylov_run *const *runs, int count, int from, int to) {
+    const gsw_krylov_run *first = runs[0];
+    double *in = gsw_krylov_vector(first, from), *out = gsw_krylov_vector(first, to);
+    if (count == 1)
+        return gsw_krylov_precondition(runs[0], in, out);
+    GSW_TRY(fail_all(
+        runs, count,
+        gsw_preconditioner_solve_several(first->preconditioner, count, in, out, first->spacing)));
+    return project_all(runs, count, to);
+}
+
 int gsw_krylov_narrow(const gsw_krylov_run *run, float **in, float **out) {
     *in = *out = NULL;
-    return run->preconditioner != NULL && run->null_vector == NULL &&
+    return run->preconditioner != NULL && run->options.nullspace == GSW_NULLSPACE_NONE &&
            gsw_preconditioner_narrow(run->preconditioner, in, out);
 }
 
@@ -227,8 +280,11 @@ gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
                         isnan(run->norm) ? "not a number" : "infinite");
     run->reached = end == GSW_END_CONVERGED;
     /* Where a method begins again, it checks the same iteration a second time. */
-    if (options->monitor != NULL && run->reported < run->iterations)
+    if (run->reported < run->iterations && options->monitor != NULL)
         run->stopped = options->monitor(options->monitor_user, run->iterations, relative);
+    else if (run->reported < run->iterations && options->monitor_many != NULL)
+        run->stopped =
+            options->monitor_many(options->monitor_user, run->number, run->iterations, relative);
     run->reported = run->iterations;
     if (run->reached)
         return GSW_SUCCESS;

@@ -1,6 +1,9 @@
 /* krylov_run.h: one solve by a Krylov method, and the functions that its method calls. A method
  * works on vectors through these functions only, because vectors may lie in a device's memory.
  *
+ * Several solves may be under way at once. Each has a place in the work vectors: vector k of place
+ * p begins at p * spacing + k * stride. So vectors with the same number are `spacing` apart.
+ *
  * With a null vector v, the solve is that of P A x = P b with x orthogonal to v, where P = I - v v'
  * / v'v. gsw_krylov_multiply() applies P A, gsw_krylov_precondition() applies P M^-1, and run->b is
  * P b. So a method does not depend on v. */
@@ -20,11 +23,12 @@ typedef struct gsw_krylov_run {
     const gsw_operator *op;
     gsw_preconditioner *preconditioner; /* NULL: none */
     gsw_krylov_options options;         /* defaults resolved */
+    int64_t number;                     /* of the system in its call */
     int64_t n;
     const double *b; /* the caller's, or P b */
     double *x;
     double *work; /* vectors of the method, `stride` values apart */
-    int64_t stride;
+    int64_t stride, spacing;
     const double *null_vector; /* of length 1, or NULL */
     double *null_sums;         /* two scalars of projections, in the backend's memory */
     gsw_krylov_state *state;   /* of a queued method, in the backend's memory */
@@ -65,8 +69,11 @@ gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double va
 /* y = A x; P A x with a null vector. */
 gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y);
 
-/* y = A x, or P A x, and a pass over x and y that updates nothing. */
-gsw_status gsw_krylov_multiply_pass(gsw_krylov_run *run, gsw_pass pass, double *x, double *y);
+/* gsw_krylov_multiply(), and with a pass, of work vectors `from` and `to` of `count` systems in
+ * neighbouring places. If possible they share the reading of the matrix. */
+gsw_status gsw_krylov_multiply_all(gsw_krylov_run *const *runs, int count, int from, int to);
+gsw_status gsw_krylov_multiply_pass_all(gsw_krylov_run *const *runs, int count, gsw_pass pass,
+                                        int from, int to);
 
 /* r = b - A x. The product is complete before it is subtracted. If the sum started with b, large
  * terms that cancel would take b's digits with them. */
@@ -74,6 +81,10 @@ gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r);
 
 /* out = M^-1 in, or P M^-1 in; out may be in. */
 gsw_status gsw_krylov_precondition(gsw_krylov_run *run, const double *in, double *out);
+
+/* The same for work vectors `from` and `to` of `count` systems in neighbouring places. If it takes
+ * several (gsw_preconditioner_takes_several()), they share the reading of the preconditioner. */
+gsw_status gsw_krylov_precondition_all(gsw_krylov_run *const *runs, int count, int from, int to);
 
 /* Whether the preconditioner takes fp32 vectors. If so, *in and *out receive these vectors, and
  * gsw_krylov_precondition_narrow() computes *out = M^-1 *in. Else both are NULL. */

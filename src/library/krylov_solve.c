@@ -1,4 +1,4 @@
-/* krylov_solve.c: a solve from the right-hand side to the verdict.
+/* krylov_solve.c: solves from the right-hand side to the verdict.
  *
  * A method stops when its own norm, a recurrence, is small enough. Then the residual is computed
  * from the x that is returned, and that residual alone decides. Two effects separate the recurrence
@@ -20,10 +20,13 @@
  * So a solve has converged where ||b - A x|| + eps || |A| |x| || is at most the tolerance. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
+#include <time.h>
 
 #include "contract/allocate.h"
 #include "krylov_queue.h"
 #include "krylov_solve.h"
+#include "options.h"
 #include "reserve.h"
 
 /* A round that leaves more of the true residual than this is in vain. */
@@ -35,26 +38,44 @@
  * Matrices from files have been rounded to a few digits. */
 #define NULL_PRODUCT 1e-6
 
-/* ---- work vectors ---- */
+/* ---- the systems ---- */
 
-/* One allocation for all vectors. They start on multiples of 256 bytes, which a warp reads at a
- * time and which is a multiple of every cache line. Their distance is not a power of two, because
- * they would then compete for the same sets of a cache. The scalars of projections follow them. */
-static gsw_status allocate_vectors(gsw_krylov_run *run, int64_t count) {
-    const size_t scalars = 8 * sizeof(double);
-    size_t bytes;
-    run->stride = ((run->n + 31) / 32 + 3) * 32;
-    if (!gsw_mul_size((size_t)run->stride, sizeof(double), &bytes) ||
-        !gsw_mul_size(bytes, (size_t)count, &bytes) || bytes > SIZE_MAX - scalars)
-        return gsw_fail(run->context, GSW_ERROR_OVERFLOW,
-                        "%lld work vectors of %lld points exceed 64-bit sizes", (long long)count,
-                        (long long)run->n);
-    void *memory;
-    GSW_TRY(run->context->ops->reserve(run->context, bytes + scalars, &memory));
-    run->work = memory;
-    run->null_sums = run->work + count * run->stride;
-    return GSW_SUCCESS;
-}
+/* The quality of x. */
+typedef struct truth {
+    double residual; /* ||b - A x|| */
+    double checked;  /* the norm that the tolerance applies to: the same, or ||M^-1 (b - A x)|| */
+    double rounding; /* bound of the rounding error in it */
+    double x;        /* ||x|| */
+} truth;
+
+/* Room for a system that is being solved. */
+typedef struct member {
+    gsw_krylov_run run; /* first, so that a run is its member; its number is ENDED if it is free */
+    double *null_vectors; /* two vectors for the null vector and P b; NULL: there is none */
+    double b_norm;
+    truth truth;   /* at the end of the last round */
+    int judged;    /* there was one */
+    int stalls;    /* rounds in succession that were in vain */
+    double before; /* the norm at the end of the round before */
+    gsw_krylov_result result;
+} member;
+
+enum { ENDED = -1 };
+
+/* A call in progress. */
+typedef struct solver {
+    gsw_krylov_run common; /* what all runs begin with */
+    const gsw_krylov_method *method;
+    const gsw_krylov_job *job;
+    double *memory; /* of the work vectors */
+    int64_t begun;  /* systems that have begun */
+    member members[GSW_KRYLOV_SYSTEMS];
+    int width; /* of them that are used */
+    gsw_krylov_queue queue;
+    gsw_status status; /* of the first system that has not converged, */
+    int64_t first;     /* its number, */
+    char message[sizeof((gsw_context *)0)->message]; /* and why */
+} solver;
 
 /* ---- the null vector ---- */
 
@@ -140,14 +161,6 @@ static gsw_status set_reference(gsw_krylov_run *run, double b_norm) {
 
 /* ---- the true residual ---- */
 
-/* The quality of x. */
-typedef struct truth {
-    double residual; /* ||b - A x|| */
-    double checked;  /* the norm that the tolerance applies to: the same, or ||M^-1 (b - A x)|| */
-    double rounding; /* bound of the rounding error in it */
-    double x;        /* ||x|| */
-} truth;
-
 /* r = b - A x and the norms, where the backend has a faster way. */
 static gsw_status measure_at_once(gsw_krylov_run *run, double *r, truth *t, int *done) {
     const gsw_backend_ops *ops = run->context->ops;
@@ -231,11 +244,33 @@ static gsw_status stagnated(gsw_krylov_run *run, const truth *t, const gsw_krylo
                                                   : "the tolerance is less than fp64 attains here");
 }
 
-/* ---- the solve ---- */
+/* ---- a system's beginning and end ---- */
 
-static gsw_status run_method(gsw_krylov_run *run, const gsw_krylov_method *method) {
-    run->reached = 0;
-    return method->run != NULL ? method->run(run) : gsw_krylov_queue(run, method);
+/* Norms, null vector and reference. *done: x is the solution already. */
+static gsw_status begin(member *m, int *done) {
+    gsw_krylov_run *run = &m->run;
+    gsw_krylov_result *result = &m->result;
+    double given_norm, x_norm;
+    *done = 0;
+    GSW_TRY(gsw_krylov_norm(run, run->b, &given_norm));
+    m->b_norm = given_norm;
+    if (m->null_vectors != NULL && given_norm > 0 && isfinite(given_norm)) {
+        GSW_TRY(use_null_vector(run, m->null_vectors, m->null_vectors + run->spacing,
+                                &result->removed));
+        GSW_TRY(gsw_krylov_norm(run, run->b, &m->b_norm));
+    }
+    GSW_TRY(gsw_krylov_norm(run, run->x, &x_norm));
+    run->x_is_zero = x_norm == 0;
+    /* b was a multiple of the null vector, and only rounding errors are left. */
+    const int gone = run->null_vector != NULL && m->b_norm <= 16 * DBL_EPSILON * given_norm;
+    if (m->b_norm == 0 || gone) {
+        GSW_TRY(gone ? run->context->ops->fill(run->context, run->n, 0.0, run->x)
+                     : solve_zero(run));
+        result->residual = result->recurrence = 0;
+        result->converged = *done = 1;
+        return GSW_SUCCESS;
+    }
+    return set_reference(run, m->b_norm);
 }
 
 /* A status after which x still deserves a verdict. */
@@ -244,85 +279,209 @@ static int may_have_converged(gsw_status status) {
            status == GSW_ERROR_BREAKDOWN;
 }
 
-/* Runs the method, and repeats it where the recurrence has drifted. Ends when the true residual
- * meets the tolerance or cannot meet it. */
-static gsw_status iterate(gsw_krylov_run *run, const gsw_krylov_method *method, truth *t,
-                          gsw_krylov_result *result) {
-    double last = INFINITY;
-    for (int stalls = 0;; result->replacements++) {
-        const gsw_status status = run_method(run, method);
-        if (run->failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status)))
-            return status;
-        GSW_TRY(measure(run, t));
-        result->converged = may_have_converged(status) && meets_tolerance(run, t);
-        if (result->converged)
-            return GSW_SUCCESS;
-        result->stagnated = run->hopeless;
-        if (status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN)
-            return add_evidence(run, status, t);
-        if (status != GSW_SUCCESS)
-            return status;
-        if (!isfinite(t->checked))
-            return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
-                            "after %lld iterations the norm of b - A x is not finite",
-                            (long long)run->iterations);
-        if (run->stopped)
-            return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
-                            (long long)run->iterations);
-        stalls = t->checked > PROGRESS * last ? stalls + 1 : 0;
-        last = t->checked;
-        result->stagnated = stalls == STALLS_MAX || t->rounding > run->tolerance;
-        if (result->stagnated)
-            return add_evidence(run, stagnated(run, t, result), t);
-        /* The true residual is above this, so the method does not end at once. */
-        run->target = run->tolerance - t->rounding;
-        run->target = fmax(run->target - t->rounding, run->target / 2);
-    }
+/* Whether a status ends the whole call: it does not come from a method. */
+static int concerns_all(const member *m, gsw_status status) {
+    return m->run.failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status));
 }
 
-static gsw_status solve(gsw_krylov_run *run, const gsw_krylov_method *method, double *null_vectors,
-                        gsw_krylov_result *result) {
-    double b_norm, given_norm, x_norm;
-    truth t = {NAN, NAN, NAN, NAN};
-    GSW_TRY(gsw_krylov_norm(run, run->b, &given_norm));
-    b_norm = given_norm;
-    if (null_vectors != NULL && given_norm > 0 && isfinite(given_norm)) {
-        GSW_TRY(use_null_vector(run, null_vectors, null_vectors + run->stride, &result->removed));
-        GSW_TRY(gsw_krylov_norm(run, run->b, &b_norm));
-    }
-    GSW_TRY(gsw_krylov_norm(run, run->x, &x_norm));
-    run->x_is_zero = x_norm == 0;
-    /* b was a multiple of the null vector, and only rounding errors are left. */
-    const int gone = run->null_vector != NULL && b_norm <= 16 * DBL_EPSILON * given_norm;
-    if (b_norm == 0 || gone) {
-        GSW_TRY(gone ? run->context->ops->fill(run->context, run->n, 0.0, run->x)
-                     : solve_zero(run));
-        result->residual = result->recurrence = 0;
-        result->converged = 1;
+/* Judges x after a round that has ended with `status`. The system has ended when the true residual
+ * meets the tolerance or cannot meet it. Else *again: the recurrence has drifted, and the method
+ * begins again from x. */
+static gsw_status judge_round(member *m, gsw_status status, int *again) {
+    gsw_krylov_run *run = &m->run;
+    gsw_krylov_result *result = &m->result;
+    truth *t = &m->truth;
+    *again = 0;
+    GSW_TRY(measure(run, t));
+    m->judged = 1;
+    result->converged = may_have_converged(status) && meets_tolerance(run, t);
+    if (result->converged)
         return GSW_SUCCESS;
-    }
-    GSW_TRY(set_reference(run, b_norm));
-    const gsw_status status = iterate(run, method, &t, result);
-    if (!run->failed && (status == GSW_SUCCESS || gsw_krylov_ended(status))) {
-        result->residual = t.residual / b_norm;
-        result->recurrence = run->norm / run->reference;
-    }
-    return status;
+    result->stagnated = run->hopeless;
+    if (status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN)
+        return add_evidence(run, status, t);
+    if (status != GSW_SUCCESS)
+        return status;
+    if (!isfinite(t->checked))
+        return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
+                        "after %lld iterations the norm of b - A x is not finite",
+                        (long long)run->iterations);
+    if (run->stopped)
+        return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
+                        (long long)run->iterations);
+    m->stalls = t->checked > PROGRESS * m->before ? m->stalls + 1 : 0;
+    m->before = t->checked;
+    result->stagnated = m->stalls == STALLS_MAX || t->rounding > run->tolerance;
+    if (result->stagnated)
+        return add_evidence(run, stagnated(run, t, result), t);
+    /* The true residual is above this, so the method does not end at once. */
+    run->target = run->tolerance - t->rounding;
+    run->target = fmax(run->target - t->rounding, run->target / 2);
+    result->replacements++;
+    *again = 1;
+    return GSW_SUCCESS;
 }
 
-gsw_status gsw_krylov_solve(gsw_krylov_run *run, const gsw_krylov_method *method,
-                            gsw_krylov_result *result) {
-    const int64_t vectors = method->vectors(run);
-    const int projects = run->options.nullspace != GSW_NULLSPACE_NONE;
-    gsw_status status;
-    GSW_TRY_GOTO(allocate_vectors(run, vectors + (projects ? 2 : 0)), cleanup);
-    status = solve(run, method, projects ? gsw_krylov_vector(run, vectors) : NULL, result);
-
-cleanup:
-    gsw_unreserve(run->context, run->work);
-    run->work = NULL;
-    result->iterations = run->iterations;
+/* Gives the result of a system that has ended. */
+static void finish(solver *s, member *m, gsw_status status) {
+    const gsw_krylov_job *job = s->job;
+    gsw_krylov_result *result = &m->result;
+    if (m->judged && !concerns_all(m, status)) {
+        result->residual = m->truth.residual / m->b_norm;
+        result->recurrence = m->run.norm / m->run.reference;
+    }
+    result->iterations = m->run.iterations;
     /* An operator can fail while the reason for a stagnation is sought. */
     result->stagnated = result->stagnated && status == GSW_ERROR_NOT_CONVERGED;
-    return status;
+    result->status = status;
+    result->solve_ms = gsw_krylov_now_ms() - job->begin_ms;
+    gsw_result_give(gsw_krylov_result_of(job, m->run.number), result, sizeof *result);
+    if (status != GSW_SUCCESS && (s->status == GSW_SUCCESS || m->run.number < s->first)) {
+        s->status = status;
+        s->first = m->run.number;
+        memcpy(s->message, m->run.context->message, sizeof s->message);
+    }
+    m->run.number = ENDED;
+}
+
+/* ---- the solve ---- */
+
+/* One allocation for all vectors. They start on multiples of 256 bytes, which a warp reads at a
+ * time and which is a multiple of every cache line. Their distance is not a power of two, because
+ * they would then compete for the same sets of a cache. The method's vectors come first, then those
+ * of each member for its null vector, and then the scalars of projections. */
+static gsw_status allocate_vectors(solver *s) {
+    gsw_krylov_run *common = &s->common;
+    const size_t scalars = 8 * sizeof(double);
+    const int64_t vectors = s->width * s->method->vectors(common);
+    const int projects = common->options.nullspace != GSW_NULLSPACE_NONE;
+    const int64_t count = vectors + (projects ? 2 * s->width : 0);
+    size_t bytes;
+    void *memory;
+    common->spacing = ((common->n + 31) / 32 + 3) * 32;
+    common->stride = s->width * common->spacing;
+    if (!gsw_mul_size((size_t)common->spacing, sizeof(double), &bytes) ||
+        !gsw_mul_size(bytes, (size_t)count, &bytes) || bytes > SIZE_MAX - scalars)
+        return gsw_fail(common->context, GSW_ERROR_OVERFLOW,
+                        "%lld work vectors of %lld points exceed 64-bit sizes", (long long)count,
+                        (long long)common->n);
+    GSW_TRY(common->context->ops->reserve(common->context, bytes + scalars, &memory));
+    s->memory = memory;
+    common->null_sums = s->memory + count * common->spacing;
+    for (int64_t k = 0; k < s->width; k++) {
+        s->members[k].run.work = s->memory + k * common->spacing;
+        if (projects)
+            s->members[k].null_vectors = s->memory + (vectors + 2 * k) * common->spacing;
+    }
+    return GSW_SUCCESS;
+}
+
+/* Makes a member the next system that has not begun. */
+static void take_next(solver *s, member *m) {
+    const gsw_krylov_job *job = s->job;
+    double *work = m->run.work;
+    m->run = s->common;
+    m->run.number = s->begun++;
+    m->run.work = work;
+    m->run.b = job->b + m->run.number * job->ldb;
+    m->run.x = job->x + m->run.number * job->ldx;
+    m->run.reported = -1;
+    m->judged = m->stalls = 0;
+    m->before = INFINITY;
+    m->result = (gsw_krylov_result){.size = sizeof m->result, .residual = NAN, .recurrence = NAN};
+}
+
+/* Fills a place with the next system that needs iterations, or takes the place out. */
+static gsw_status refill(solver *s, int place, member *m) {
+    while (s->begun < s->job->count) {
+        int done;
+        take_next(s, m);
+        const gsw_status status = begin(m, &done);
+        if (concerns_all(m, status))
+            return status;
+        if (status == GSW_SUCCESS && !done) {
+            gsw_krylov_queue_begin(&s->queue, place, &m->run);
+            return GSW_SUCCESS;
+        }
+        finish(s, m, status);
+    }
+    return place < s->queue.count ? gsw_krylov_queue_remove(&s->queue, place) : GSW_SUCCESS;
+}
+
+/* Returns an error that concerns all systems. */
+static gsw_status solve_all(solver *s) {
+    for (int k = 0; k < s->width && s->begun < s->job->count; k++)
+        GSW_TRY(refill(s, s->queue.count, &s->members[k]));
+    while (s->queue.count > 0) {
+        int place, again;
+        gsw_status status = gsw_krylov_queue_next(&s->queue, &place);
+        if (place < 0)
+            return status;
+        member *m = (member *)s->queue.place[place].run;
+        if (concerns_all(m, status))
+            return status;
+        status = judge_round(m, status, &again);
+        if (concerns_all(m, status))
+            return status;
+        if (again) {
+            gsw_krylov_queue_begin(&s->queue, place, &m->run);
+            continue;
+        }
+        finish(s, m, status);
+        GSW_TRY(refill(s, place, m));
+    }
+    return GSW_SUCCESS;
+}
+
+/* How many systems are side by side: several, on one process, if they share solves with the
+ * preconditioner, or products with a matrix where there is none. Others would gain nothing. */
+static int width_for(const solver *s) {
+    const gsw_krylov_run *common = &s->common;
+    const int shared = common->preconditioner != NULL
+                           ? gsw_preconditioner_takes_several(common->preconditioner)
+                           : common->op->apply == NULL;
+    if (!shared || s->method->plan == NULL || common->context->sum != NULL)
+        return 1;
+    return s->job->count < GSW_KRYLOV_SYSTEMS ? (int)s->job->count : GSW_KRYLOV_SYSTEMS;
+}
+
+gsw_status gsw_krylov_solve(const gsw_krylov_run *common, const gsw_krylov_method *method,
+                            const gsw_krylov_job *job) {
+    solver s = {.common = *common, .method = method, .job = job};
+    gsw_context *context = common->context;
+    gsw_status status;
+    s.width = width_for(&s);
+    for (int k = 0; k < GSW_KRYLOV_SYSTEMS; k++)
+        s.members[k].run.number = ENDED;
+    GSW_TRY_GOTO(allocate_vectors(&s), cleanup);
+    GSW_TRY_GOTO(gsw_krylov_queue_open(&s.queue, method, &s.common, s.width), cleanup);
+    status = solve_all(&s);
+
+cleanup:
+    gsw_krylov_queue_close(&s.queue);
+    gsw_unreserve(context, s.memory);
+    for (int k = 0; k < s.width; k++)
+        if (s.members[k].run.number != ENDED)
+            finish(&s, &s.members[k], status);
+    while (s.begun < job->count) {
+        take_next(&s, &s.members[0]);
+        finish(&s, &s.members[0], status);
+    }
+    if (status != GSW_SUCCESS || s.status == GSW_SUCCESS)
+        return status;
+    if (!job->several)
+        return s.status;
+    return gsw_fail(context, s.status, "system %lld: %s", (long long)s.first, s.message);
+}
+
+double gsw_krylov_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+gsw_krylov_result *gsw_krylov_result_of(const gsw_krylov_job *job, int64_t i) {
+    if (job->results == NULL)
+        return NULL;
+    return (void *)((char *)job->results + (size_t)i * job->results->size);
 }

@@ -1,12 +1,33 @@
-/* krylov_solve.h: solves a system until the true residual meets the tolerance. */
+/* krylov_solve.h: solves systems until the true residual of each meets the tolerance. */
 #ifndef GSW_KRYLOV_SOLVE_H
 #define GSW_KRYLOV_SOLVE_H
 
 #include "krylov_methods.h"
 
-/* Arguments have been checked and options resolved. run->b, x and n are set, and run->reported is
- * -1. Allocates the work vectors and frees them. Fills *result except solve_ms. */
-gsw_status gsw_krylov_solve(gsw_krylov_run *run, const gsw_krylov_method *method,
-                            gsw_krylov_result *result);
+/* The systems of a call: right-hand side i begins at b + i * ldb, and x likewise. `results` may be
+ * NULL; else it is an array of `count` structs that have passed gsw_result_check(), as long as the
+ * first one says. */
+typedef struct gsw_krylov_job {
+    int64_t count;
+    const double *b;
+    int64_t ldb;
+    double *x;
+    int64_t ldx;
+    gsw_krylov_result *results;
+    double begin_ms; /* when the call began, by gsw_krylov_now_ms() */
+    int several;     /* messages name the system */
+} gsw_krylov_job;
+
+double gsw_krylov_now_ms(void);
+
+/* The result of system i, in the caller's array; NULL if there is none. */
+gsw_krylov_result *gsw_krylov_result_of(const gsw_krylov_job *job, int64_t i);
+
+/* Arguments have been checked and options resolved. `common` has the context, the operator, the
+ * preconditioner, the options and n. Allocates the work vectors and frees them. Fills all results.
+ * Returns an error that concerns all systems, or else the status of the first system that has not
+ * converged. */
+gsw_status gsw_krylov_solve(const gsw_krylov_run *common, const gsw_krylov_method *method,
+                            const gsw_krylov_job *job);
 
 #endif

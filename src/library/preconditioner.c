@@ -47,6 +47,16 @@ static gsw_status factor_apply(void *self, gsw_context *context, const double *b
     return gsw_factor_solve(context, factor, 1, b, factor->points, x, factor->points);
 }
 
+static int factor_takes_several(const void *self) {
+    (void)self;
+    return 1;
+}
+
+static gsw_status factor_apply_several(void *self, gsw_context *context, int count, const double *b,
+                                       double *x, int64_t ld) {
+    return gsw_factor_solve(context, self, count, b, ld, x, ld);
+}
+
 static const char *factor_name(const void *self) {
     const gsw_factor *factor = self;
     return gsw_factor_kind_name(factor->options.kind);
@@ -60,8 +70,12 @@ static gsw_status factor_check(const void *self, gsw_context *context) {
 
 gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *factor,
                                           gsw_preconditioner **preconditioner) {
-    static const gsw_preconditioner_ops ops = {
-        .in_place = 1, .apply = factor_apply, .name = factor_name, .check = factor_check};
+    static const gsw_preconditioner_ops ops = {.in_place = 1,
+                                               .apply = factor_apply,
+                                               .takes_several = factor_takes_several,
+                                               .apply_several = factor_apply_several,
+                                               .name = factor_name,
+                                               .check = factor_check};
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     *preconditioner = NULL;
@@ -133,6 +147,17 @@ int gsw_preconditioner_narrow(const gsw_preconditioner *preconditioner, float **
 
 gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner) {
     return preconditioner->ops->apply_narrow(preconditioner->self, preconditioner->context);
+}
+
+int gsw_preconditioner_takes_several(const gsw_preconditioner *preconditioner) {
+    return preconditioner == NULL || (preconditioner->ops->takes_several != NULL &&
+                                      preconditioner->ops->takes_several(preconditioner->self));
+}
+
+gsw_status gsw_preconditioner_solve_several(gsw_preconditioner *preconditioner, int count,
+                                            const double *b, double *x, int64_t ld) {
+    return preconditioner->ops->apply_several(preconditioner->self, preconditioner->context, count,
+                                              b, x, ld);
 }
 
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,

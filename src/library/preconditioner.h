@@ -13,6 +13,11 @@ typedef struct gsw_preconditioner_ops {
      * iteration's end before it queues the next one. NULL: no. */
     int (*costly)(const void *self);
     gsw_status (*apply)(void *self, gsw_context *context, const double *b, double *x);
+    /* Whether several vectors together cost less than one after the other; NULL: no. If so,
+     * `apply_several` takes `count` of them, `ld` values apart; x may be b. */
+    int (*takes_several)(const void *self);
+    gsw_status (*apply_several)(void *self, gsw_context *context, int count, const double *b,
+                                double *x, int64_t ld);
     /* Whether the preconditioner works in fp32. If so, *b and *x receive the vectors of
      * `apply_narrow`, which computes *x = M^-1 *b for b scaled by any power of two. NULL: no. */
     int (*narrow)(void *self, float **b, float **x);
@@ -43,5 +48,11 @@ gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner);
 
 /* x = M^-1 b with checked arguments; x may be b. */
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b, double *x);
+
+/* The `takes_several` of its kind; NULL, for no preconditioner, does. The second function has the
+ * bits of single solves. */
+int gsw_preconditioner_takes_several(const gsw_preconditioner *preconditioner);
+gsw_status gsw_preconditioner_solve_several(gsw_preconditioner *preconditioner, int count,
+                                            const double *b, double *x, int64_t ld);
 
 #endif

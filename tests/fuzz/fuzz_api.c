@@ -785,6 +785,33 @@ static void call_krylov(world *w) {
     fuzz_close_vectors(&v);
 }
 
+/* Several systems, each with its own end. */
+static void call_krylov_many(world *w) {
+    const world_operator *op = &w->operators[fuzz_below(w, OPERATORS)];
+    const int with = fuzz_byte(w), method = fuzz_byte(w);
+    const world_applier *applier = &w->appliers[with % APPLIERS];
+    gsw_context *context = context_for(w, op->context);
+    monitor_state state;
+    fuzz_vectors v;
+    fuzz_open_vectors(w, 3, op->op != NULL ? gsw_operator_points(op->op) : 1, GSW_F64, true, &v);
+    gsw_krylov_options options = krylov_options(w, &state, v.vector[2]);
+    if (method < 200)
+        options.monitor = NULL;
+    const int64_t made = v.count > 0 ? v.count : 1;
+    gsw_krylov_result *results = calloc((size_t)made, sizeof *results);
+    for (int64_t i = 0; results != NULL && i < made; i++)
+        results[i].size = sizeof results[i];
+    const gsw_status status = gsw_krylov_many(
+        context, (gsw_method)(method % 4), op->op, with >= 128 ? applier->preconditioner : NULL,
+        &options, v.count, v.vector[0], v.ld[0], v.vector[1], v.ld[1], results);
+    (void)fuzz_status(context, status, FUZZ_ANY);
+    for (int64_t i = 0; results != NULL && i < v.count; i++)
+        check_result(&results[i],
+                     status == GSW_ERROR_INVALID_ARGUMENT ? status : (gsw_status)results[i].status);
+    free(results);
+    fuzz_close_vectors(&v);
+}
+
 /* ---- Problems and texts --------------------------------------------------------------------- */
 
 static const char *const problems[] = {
@@ -889,7 +916,7 @@ static const call_fn calls[] = {call_context,
                                 call_choose,
                                 call_krylov,
                                 call_krylov,
-                                call_krylov,
+                                call_krylov_many,
                                 call_problem,
                                 call_problem,
                                 call_print};

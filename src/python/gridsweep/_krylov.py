@@ -13,13 +13,16 @@ from . import _types as t
 from ._arrays import Matrix, adopt, source, target
 from ._callback import Callback, function_of, made
 from ._context import context_for
-from ._errors import choice, integer, known_options, real, status_of
+from ._errors import choice, integer, known_options, real, status_of, text_of
 from ._library import library
 from ._options import KrylovOptions, names_of
 from ._preconditioner import Preconditioner
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# gsw_method
+_CG, _BICGSTAB, _GMRES, _RICHARDSON = range(4)
 
 # Statuses after which there is an iterate and a report.
 _ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
@@ -36,7 +39,8 @@ class KrylovResult(NamedTuple):
     recurrence: float  # the method's own last norm divided by its reference
     solve_ms: float    # wall time
     status: t.Status   # SUCCESS, NOT_CONVERGED, BREAKDOWN, NON_FINITE or STOPPED
-    message: str       # the library's message about it; "" for SUCCESS
+    message: str       # the library's message about it; "" for SUCCESS. Of several systems the first
+                       # one that failed has it, and the others what their status means
     stagnated: bool    # NOT_CONVERGED because more iterations would not help
     replacements: int  # how often the true residual replaced the recurrence
     removed: float     # the part of b along the null vector, which is left out: between 0 and 1
@@ -45,7 +49,7 @@ class KrylovResult(NamedTuple):
         return not self.converged
 
 
-Solution = Tuple[Any, KrylovResult]  # x and how the solve ended
+Solution = Tuple[Any, Any]  # x and how the solve ended; for several systems a list of that
 
 # The keywords of the functions below.
 _OPTIONS = names_of(KrylovOptions, "x0")
@@ -59,8 +63,8 @@ def _rows(context, A, b):
         return integer("A: rows", A.shape[0], 1, 2**62)
     view = adopt(context, "b", b)
     shape = view.shape if hasattr(view, "shape") else np.shape(view)
-    if len(shape) != 1 or shape[0] < 1:
-        raise ValueError(f"b: has shape {tuple(shape)}, must have (points,)")
+    if len(shape) not in (1, 2) or shape[0] < 1:
+        raise ValueError(f"b: has shape {tuple(shape)}, must have (points,) or (points, count)")
     return int(shape[0])
 
 
@@ -82,8 +86,8 @@ def _nullspace(context, nullspace, shape, x, options):
         options.nullspace = choice("nullspace", nullspace or "none", t.NULLSPACES)
         return None
     null = source(context, "nullspace", nullspace, shape[0], np.float64)
-    if null.shape != shape:
-        raise ValueError(f"nullspace: has shape {null.shape}, must have {shape}")
+    if null.shape != shape[:1]:
+        raise ValueError(f"nullspace: has shape {null.shape}, must have {shape[:1]}")
     if null.overlaps(x):
         raise ValueError("out: overlaps nullspace")
     options.nullspace, options.null_vector = 2, null.address
@@ -117,7 +121,7 @@ def _preconditioner(context, M, rows, like, raised):
             yield address
 
 
-def _solve(function, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None, callback=None,
+def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None, callback=None,
            out=None, restart=30, norm="true", nullspace=None, grid=None, stencil=None, threads=0,
            context=None):
     options = t.gsw_krylov_options(
@@ -148,10 +152,9 @@ def _solve(function, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=Non
     if isinstance(M, Preconditioner) and M.shape[0] != rows:
         raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
     given = source(context, "b", b, rows, np.float64)
-    if len(given.shape) != 1:
-        raise ValueError(f"b: has shape {given.shape}, must have ({rows},); a Krylov method takes one "
-                         "right-hand side, Factor.solve() and sptrsv() take several")
     result = target(context, "out", out, given.shape, np.float64)
+    if given.count == 0:
+        return result.array, []
     if given.overlaps(result):
         raise ValueError("out: overlaps b")
     guess = _guess(context, x0, out, result)
@@ -159,34 +162,50 @@ def _solve(function, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=Non
 
     raised = []
 
-    def watch(user, iteration, residual):
+    def watch(user, *seen):
+        if raised:  # of another system
+            return 1
         try:
-            return bool(callback(iteration, residual))
+            return bool(callback(*seen))
         except BaseException as error:  # raised again in the caller's frame
             raised.append(error)
             return 1
 
-    if callback is not None:
+    several = len(given.shape) == 2
+    if callback is not None and several:
+        options.monitor_many = t.MONITOR_MANY_FN(watch)
+    elif callback is not None:
         options.monitor = t.MONITOR_FN(watch)
-    report = t.gsw_krylov_result()
+    reports = (t.gsw_krylov_result * given.count)(*(t.gsw_krylov_result() for _ in range(given.count)))
     if guess is not None:
         np.copyto(result.host(), guess.host())
     with context._turn() as c, _operator(context, A, matrix, rows, given.array, raised) as op, \
             _preconditioner(context, M, rows, given.array, raised) as preconditioner:
         if x0 is None:
-            context._check(library.gsw_memory_set(c, result.address, 0, 8 * rows))
-        code = function(c, op, preconditioner, byref(options), given.address, result.address,
-                        byref(report))
+            for i in range(given.count):
+                context._check(library.gsw_memory_set(c, result.address + 8 * i * result.ld, 0,
+                                                      8 * rows))
+        if several:
+            code = library.gsw_krylov_many(c, method, op, preconditioner, byref(options),
+                                           given.count, given.address, given.ld, result.address,
+                                           result.ld, reports)
+        else:
+            code = library.gsw_krylov(c, method, op, preconditioner, byref(options), given.address,
+                                      result.address, reports)
         if raised:
             raise raised[0]
-        status = status_of(code)
-        if status not in _ENDED:
+        if status_of(code) not in _ENDED:
             context._check(code)
-        message = context._message(status) if status else ""
+        message = context._message(status_of(code)) if code else ""
     del null
-    return result.array, KrylovResult(bool(report.converged), report.iterations, report.residual,
-                                        report.recurrence, report.solve_ms, status, message,
-                                        bool(report.stagnated), report.replacements, report.removed)
+    infos = []
+    for report in reports:
+        status = status_of(report.status)
+        told, message = (message or text_of(status), None) if status else ("", message)
+        infos.append(KrylovResult(bool(report.converged), report.iterations, report.residual,
+                                  report.recurrence, report.solve_ms, status, told,
+                                  bool(report.stagnated), report.replacements, report.removed))
+    return result.array, infos if several else infos[0]
 
 
 def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
@@ -197,8 +216,11 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
 
     A   as for ilu0(); or a LinearOperator of SciPy, or a function that takes x and returns A x.
         For cg() A and M are symmetric and positive definite.
-    b   shape (points,)
-    x0  the first guess, shape (points,); unchanged unless it is `out`. None: zeros
+    b   shape (points,), or (points, count) for several systems at once. With a Factor as M, and with
+        a matrix without M, cg() and bicgstab() share reading them among systems. Then x has the same
+        shape, and info is a list with a KrylovResult for each. Each system has the bits that it
+        has alone, and its own end.
+    x0  the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
 
     Options, by keyword:
     M           the preconditioner: a Factor of vector_type float64 or a Multigrid, and the solve
@@ -207,7 +229,8 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
     rtol, atol  the solve stops when the residual norm is at most max(rtol * reference, atol);
                 default 1e-8 and 0
     maxiter     largest number of iterations, default 10000
-    callback    function of (iteration, residual) that returns True to stop. It must not use the
+    callback    function of (iteration, residual), or for several systems of (system, iteration,
+                residual), that returns True to stop. It must not use the
                 context. An exception in it is raised here. (SciPy's callbacks get x instead.)
     out         array for x: float64, contiguous, not overlapping b. It is returned. None: a new
                 array. With CUDA it must be given, and x0 is None or the same array.
@@ -229,14 +252,14 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID, UNSUPPORTED, OUT_OF_MEMORY, DEVICE).
     """
     known_options("cg", options, _OPTIONS)
-    return _solve(library.gsw_cg, A, b, x0, **options)
+    return _solve(_CG, A, b, x0, **options)
 
 
 def bicgstab(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
     """Solves A x = b with BiCGSTAB for any regular A; the usual method if A is not symmetric.
     Arguments as for cg()."""
     known_options("bicgstab", options, _OPTIONS)
-    return _solve(library.gsw_bicgstab, A, b, x0, **options)
+    return _solve(_BICGSTAB, A, b, x0, **options)
 
 
 def gmres(A: Any, b: Any, x0: Any = None, *, restart: int = 30,
@@ -244,7 +267,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, restart: int = 30,
     """Solves A x = b with GMRES, restarted after `restart` steps, for any regular A. It keeps
     restart + 2 vectors. Use it if bicgstab() breaks down. Arguments as for cg()."""
     known_options("gmres", options, (*_OPTIONS, "restart"))
-    return _solve(library.gsw_gmres, A, b, x0, restart=restart, **options)
+    return _solve(_GMRES, A, b, x0, restart=restart, **options)
 
 
 def richardson(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:
@@ -252,4 +275,4 @@ def richardson(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions])
     such as multigrid() on its own or a good smoother. A solve that diverges, or that hardly gains any
     more, ends with `stagnated` set. Arguments as for cg()."""
     known_options("richardson", options, _OPTIONS)
-    return _solve(library.gsw_richardson, A, b, x0, **options)
+    return _solve(_RICHARDSON, A, b, x0, **options)

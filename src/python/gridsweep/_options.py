@@ -44,7 +44,7 @@ class KrylovOptions(_Place, total=False):
     atol: float
     maxiter: int
     M: Any
-    callback: Optional[Callable[[int, float], Any]]
+    callback: Optional[Callable[..., Any]]
     out: Any
     norm: str
     nullspace: Any

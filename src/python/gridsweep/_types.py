@@ -44,6 +44,7 @@ LOWER, UPPER = 0, 1
 
 LOG_FN = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MONITOR_FN = CFUNCTYPE(c_int, c_void_p, c_int64, c_double)
+MONITOR_MANY_FN = CFUNCTYPE(c_int, c_void_p, c_int64, c_int64, c_double)
 
 
 APPLY_FN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p)
@@ -132,13 +133,14 @@ class gsw_krylov_options(_Sized):
     _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double),
                 ("max_iterations", c_int64), ("restart", c_int), ("norm", c_int),
                 ("monitor", MONITOR_FN), ("monitor_user", c_void_p), ("nullspace", c_int),
-                ("null_vector", c_void_p)]
+                ("null_vector", c_void_p), ("monitor_many", MONITOR_MANY_FN)]
 
 
 class gsw_krylov_result(_Sized):
     _fields_ = [("size", c_size_t), ("iterations", c_int64), ("converged", c_int),
                 ("stagnated", c_int), ("replacements", c_int64), ("residual", c_double),
-                ("recurrence", c_double), ("removed", c_double), ("solve_ms", c_double)]
+                ("recurrence", c_double), ("removed", c_double), ("solve_ms", c_double),
+                ("status", c_int64)]
 
 
 STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,
@@ -147,7 +149,7 @@ STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_
            gsw_krylov_result)
 
 _P = POINTER
-_KRYLOV = (c_int, [c_void_p, c_void_p, c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
+_KRYLOV = (c_int, [c_void_p, c_int, c_void_p, c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
                    _P(gsw_krylov_result)])
 
 # Function: (result, arguments). Contexts, factors, hierarchies and arrays are plain addresses.
@@ -206,8 +208,7 @@ PROTOTYPES = {
     "gsw_preconditioner_from_callback": (c_int, [c_void_p, c_int64, APPLY_FN, c_void_p,
                                                  _P(c_void_p)]),
     "gsw_preconditioner_destroy": (None, [c_void_p]),
-    "gsw_cg": _KRYLOV,
-    "gsw_bicgstab": _KRYLOV,
-    "gsw_gmres": _KRYLOV,
-    "gsw_richardson": _KRYLOV,
+    "gsw_krylov": _KRYLOV,
+    "gsw_krylov_many": (c_int, [c_void_p, c_int, c_void_p, c_void_p, _P(gsw_krylov_options), c_int64,
+                                c_void_p, c_int64, c_void_p, c_int64, _P(gsw_krylov_result)]),
 }
