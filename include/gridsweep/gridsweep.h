@@ -79,6 +79,7 @@
 #include <gridsweep/sptrsv.h>
 #include <gridsweep/factor.h>
 #include <gridsweep/smooth.h>
+#include <gridsweep/relax.h>
 #include <gridsweep/operator.h>
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/multigrid.h>

@@ -11,6 +11,7 @@
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
+struct gsw_relax_ops; /* relax_ops.h */
 struct gsw_packed; /* a factor's packed storage: private to the backend */
 
 /* A factor as the library keeps it. */
@@ -150,6 +151,9 @@ typedef struct gsw_backend_ops {
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
 
     const gsw_multigrid_ops *multigrid;
+
+    /* Stencil loops with ghost zones. */
+    const struct gsw_relax_ops *relax;
 
     /* NULL: the backend does not work on boxes of a grid that several processes share. */
     const gsw_box_ops *box;

@@ -1,0 +1,73 @@
+/* relax_ops.h: the operations of a backend for iterative stencil loops with ghost zones (relax.h).
+ *
+ * A tile is a box of points. To make `height` sweeps without any communication it reads x on the
+ * tile and a ghost zone of `height` halos around it. Sweep s of the pass computes the points within
+ * height - s halos of the tile; the last one computes the tile itself.
+ *
+ * The arithmetic of a sweep at one point, the same for every tile and height:
+ *
+ *   r = b; for each offset e inside the grid, in ascending order: r = fma(-a_e, x_e, r)
+ *   t = r * (1 / a_centre);  p = alpha t, or fma(alpha, t, beta p) where beta is not 0
+ *   x = x + p
+ *
+ * From zero the first sweep takes r = b and x = p. */
+#ifndef GSW_RELAX_OPS_H
+#define GSW_RELAX_OPS_H
+
+#include <gridsweep/matrix.h>
+
+enum { GSW_RELAX_HEIGHT_MAX = 8 };
+
+/* How a pass is cut, and what the backend says about that. */
+typedef struct gsw_relax_tile {
+    int32_t height;
+    int32_t stream;    /* the axis along which a worker proceeds layer by layer, or -1 */
+    int64_t extent[3]; /* points that a tile writes along x, y and z */
+    int64_t workers;   /* tiles that the device computes at a time */
+    size_t work_bytes; /* memory that a pass needs besides the vectors */
+} gsw_relax_tile;
+
+/* A device as the model of relax_model.h sees it. The rows are beside the kernels. */
+typedef struct gsw_relax_machine {
+    double start;       /* seconds: before and after a pass */
+    double bandwidth;   /* bytes per second: memory, all workers together */
+    double ghost;       /* the cost of a byte that a neighbouring tile reads as well, against one
+                           that is read once: it may come from a cache */
+    double point, term; /* seconds of a worker: a point in a sweep, and a product there */
+    double line;        /* seconds of a worker: a line of points in a sweep */
+    double synchronise; /* seconds of a worker: after each sweep of a layer */
+    double cache_bytes; /* of a worker: a tile that needs more reads memory in each sweep; 0: no
+                           such limit */
+    double overlap;     /* the share of the shorter one of memory and arithmetic that is hidden */
+    double device_point, device_term; /* seconds of all workers together, likewise */
+} gsw_relax_machine;
+
+/* One pass: `tile.height` or fewer sweeps. */
+typedef struct gsw_relax_pass {
+    const gsw_matrix *matrix; /* stencil arrays in fp64; none is NULL */
+    const gsw_relax_tile *tile;
+    int32_t sweeps; /* of this pass: 1..tile->height */
+    int32_t zero;   /* x counts as zeros and is not read */
+    double alpha[GSW_RELAX_HEIGHT_MAX], beta[GSW_RELAX_HEIGHT_MAX]; /* of each sweep */
+    const double *b, *x;
+    double *y;       /* x after the sweeps; overlaps nothing else */
+    const double *p; /* before the first sweep; read where beta[0] != 0 */
+    double *q;       /* p after the last sweep; NULL: not needed */
+    void *work;      /* tile->work_bytes bytes of host memory; NULL where that is 0 */
+} gsw_relax_pass;
+
+typedef struct gsw_relax_ops {
+    const gsw_relax_machine *(*machine)(gsw_context *context);
+
+    /* Tile number k = 0, 1, ... for that height and a loop with or without p. Returns 0 where there
+     * is no such tile, and all later ones do not exist either. */
+    int (*tile)(gsw_context *context, const gsw_matrix *matrix, int32_t height, int directed,
+                int32_t k, gsw_relax_tile *tile);
+
+    /* What a pass needs once before the first one. Errors: UNSUPPORTED (the stencil), DEVICE. */
+    gsw_status (*prepare)(gsw_context *context, const gsw_matrix *matrix);
+
+    gsw_status (*pass)(gsw_context *context, const gsw_relax_pass *pass);
+} gsw_relax_ops;
+
+#endif
