@@ -2,23 +2,29 @@
  *
  * One sweep alone: a thread takes a point.
  *
- * Several sweeps: a block takes a tile and passes through it layer by layer along its longest axis,
- * z in 3D and y in 2D. Sweep s works on the layer that lies s reaches behind the newest one, so all
- * sweeps of the pass follow each other through the tile like a wave. Shared memory holds rings of
- * layers: x before each sweep; and the coefficients, b, the reciprocal diagonal and p of the layers
- * that are under way. So every value is read from memory once per tile, whatever the height.
+ * Several sweeps: a block takes a tile and passes through it layer by layer along one axis, z in 3D
+ * and y in 2D. A thread owns a column, the points of the tile with one place in every layer. At a
+ * step, sweep s works on the layer that lies s reaches behind the newest one, so all sweeps of the
+ * pass follow each other through the tile like a wave.
  *
- * Rings. At step t, sweep 1 reads layers t - 2 reach .. t of x, and sweep s reads 2 reach + 1
- * layers of what sweep s - 1 wrote, of which the newest was written in this step: a barrier comes
- * between. A copy into a ring begins after the step's first barrier. What it overwrites was last
- * read in the step before: by sweep 1 (x), and by the last sweep (coefficients).
+ * The coefficients of a layer stay in the registers of the threads that own its points, from the
+ * first sweep to the last: they are read from memory once per tile, whatever the height. So does x
+ * in the thread's own column. Values of other columns come through shared memory, which holds a
+ * ring of layers of x before each sweep.
+ *
+ * Order. A barrier comes before each sweep of a step. Sweep s reads layers that sweep s - 1 wrote
+ * in this step or earlier ones, before the barrier. A layer of a ring is overwritten window or more
+ * steps after it was written. Its last readers were there one step earlier, and at least one
+ * barrier lies between, as height is 2 at least.
  *
  * Points outside the grid hold 0 in all rings, and coefficients of couplings that leave the grid
- * count as 0. A product of two zeros, subtracted, does not change any sum, not even -0. */
-#include <cuda_pipeline.h>
+ * count as 0. A product of two zeros, subtracted, does not change any sum, not even -0. A column of
+ * the ghost zone is exact for fewer sweeps the nearer it lies to the edge; then it holds 0, which
+ * nobody reads who is exact longer. */
 #include <string.h>
 
 #include "cuda/launch.cuh"
+#include "cuda/near.cuh"
 #include "cuda/relax.cuh"
 #include "geometry/named_shapes.h"
 
@@ -50,8 +56,6 @@ template <int name> struct stencil_of {
     using lower = lower_of<name>;
     static constexpr int center = lower::count, terms = 2 * lower::count + 1;
     static constexpr bool flat = lower::flat;
-    /* layers whose copies are under way */
-    static constexpr int ahead = flat ? 3 : 1;
 
     static __host__ __device__ constexpr step_to at(int e) {
         const step_to o = e < center   ? lower::at(e)
@@ -70,7 +74,6 @@ template <int name> struct stencil_of {
         return reach;
     }
     static constexpr int reach_x = find_reach(0), reach_y = find_reach(1), reach = find_reach(2);
-    static constexpr int window = 2 * reach + 1; /* layers that a sweep reads */
 };
 
 /* ---- a pass ---- */
@@ -159,249 +162,224 @@ __global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<
 
 /* ---- several sweeps ---- */
 
-/* Where things lie in shared memory, in values. Coefficients are kept for the points that the first
- * sweep computes. */
-template <int name> struct rings {
+/* A pass of `height` sweeps as a wave. A record is what a sweep needs of a layer besides x. */
+template <int name, int height> struct wave_of {
     using stencil = stencil_of<name>;
-    int wide, high, layer; /* points of a layer of x */
-    int wide_a, layer_a;   /* and of the coefficients' */
-    int arrays, depth;     /* arrays of a record: coefficients, b, reciprocal, p; layers */
-    static constexpr int depth_x = stencil::window + stencil::ahead;
-    int between; /* values of the ring before the first sweep */
-
-    __host__ __device__ rings(int tile_x, int tile_y, int sweeps, bool directed)
-        : wide(tile_x + 2 * sweeps * stencil::reach_x),
-          high(tile_y + 2 * sweeps * stencil::reach_y), layer(wide * high),
-          wide_a(wide - 2 * stencil::reach_x), layer_a(wide_a * (high - 2 * stencil::reach_y)),
-          arrays(stencil::terms + 2 + (directed ? 1 : 0)),
-          depth((sweeps - 1) * stencil::reach + 1 + stencil::ahead), between(depth_x * layer) {
-    }
-
-    __host__ __device__ int record(int at) const {
-        return at % depth * arrays * layer_a;
-    }
-    __host__ __device__ int x_before(int sweep, int at) const {
-        return sweep == 1
-                   ? at % depth_x * layer
-                   : between + ((sweep - 2) * stencil::window + at % stencil::window) * layer;
-    }
-    __host__ __device__ int64_t values_x(int sweeps) const {
-        return between + int64_t{sweeps - 1} * stencil::window * layer;
-    }
-    __host__ __device__ int64_t bytes(int sweeps) const {
-        return 8 * (values_x(sweeps) + int64_t{depth} * arrays * layer_a);
-    }
+    enum : int {
+        reach = stencil::reach,
+        window = 2 * reach + 1,
+        /* records: of the layers under way, and of the one whose loads are */
+        records = (height - 1) * reach + 2,
+        /* layers of a ring in shared memory: a power of two */
+        ring = reach == 1 ? 4 : 8,
+        /* registers, roughly, and the threads that they leave room for */
+        registers = 2 * (records * (stencil::terms + 3) + height * window + 20),
+        threads = stencil::flat      ? 256
+                  : registers <= 124 ? 512
+                  : registers <= 164 ? 384
+                                     : 256,
+        fits = registers <= 250 && height <= (stencil::flat ? HEIGHTS : 4)
+    };
 };
 
-__device__ __forceinline__ void copy_value(double *to, const double *from, bool there) {
-    __pipeline_memcpy_async(to, from, sizeof *to, there ? 0 : sizeof *to);
-}
+template <int terms> struct record { double a[terms], b, reciprocal, p; };
 
-/* The tile of a block, and the points of a layer that a thread takes. Layers count from the first
- * one that the tile reads. */
-struct tile_of {
-    int x, y, z;      /* the first point that it reads, */
-    int layers;       /* and its layers */
-    int lx, ly, rows; /* x of the thread's points; y of the first one, and from one to the next */
+/* A thread's column: the points of the tile with its x and y. */
+struct column {
+    int64_t row;     /* of the tile's first layer, which may lie outside the grid */
+    uint32_t lacked; /* neighbours that it lacks along x and y (near.cuh) */
+    bool inside;     /* of the grid, along x and y */
+    int sweeps;      /* after which its value is still exact */
+    int at;          /* in a layer of a ring */
 };
 
-/* Begins to copy layer `at` of x, and layer `at` - reach of what the first sweep needs besides. */
+/* Loads what the first sweep needs of layer z of the grid, which is inside. */
 template <int name>
-__device__ __forceinline__ void begin_layer(const relax_job<stencil_of<name>::terms> &job,
-                                            const rings<name> &r, const tile_of &tile, int at,
-                                            double *x, double *a) {
+__device__ __forceinline__ void load_record(const relax_job<stencil_of<name>::terms> &job,
+                                            const column &mine, int64_t row, int z,
+                                            record<stencil_of<name>::terms> &to) {
     using stencil = stencil_of<name>;
-    const int lx = tile.lx, gx = tile.x + lx;
-    const bool in_x = within(gx, job.nx);
-    const int at_a = at - stencil::reach;
-    const bool layer_x = !job.zero && at < tile.layers && within(tile.z + at, job.nz);
-    const bool layer_a = at_a >= stencil::reach && at_a < tile.layers - stencil::reach &&
-                         within(tile.z + at_a, job.nz);
-    double *to_x = x + r.x_before(1, at);
-    double *to_a = a + (at_a < 0 ? 0 : r.record(at_a));
-    for (int ly = tile.ly; ly < r.high; ly += tile.rows) {
-        const int gy = tile.y + ly;
-        const bool in = in_x && within(gy, job.ny);
-        const int64_t line = gx + gy * job.stride_y;
-        if (at < tile.layers) {
-            const bool there = in && layer_x;
-            const int64_t row = there ? line + (tile.z + at) * job.stride_z : 0;
-            copy_value(to_x + ly * r.wide + lx, job.x + row, there);
-        }
-        const int ax = lx - stencil::reach_x, ay = ly - stencil::reach_y;
-        if (!(in && layer_a) || !within(ax, r.wide_a) || !within(ay, r.high - 2 * stencil::reach_y))
-            continue;
-        const int64_t row = line + (tile.z + at_a) * job.stride_z;
-        double *to = to_a + ay * r.wide_a + ax;
+    const uint32_t lacked =
+        mine.lacked | lacks(static_cast<uint32_t>(z), static_cast<uint32_t>(job.nz)) << 8;
 #pragma unroll
-        for (int e = 0; e < stencil::terms; e++) {
-            const step_to o = stencil::at(e);
-            const bool there = (o.dx == 0 || within(gx + o.dx, job.nx)) &&
-                               (o.dy == 0 || within(gy + o.dy, job.ny)) &&
-                               (o.dz == 0 || within(tile.z + at_a + o.dz, job.nz));
-            copy_value(to + e * r.layer_a, job.a[e] + row, there);
-        }
-        copy_value(to + stencil::terms * r.layer_a, job.b + row, true);
-        if (job.beta[0] != 0)
-            copy_value(to + (stencil::terms + 2) * r.layer_a, job.p + row, true);
+    for (int e = 0; e < stencil::terms; e++) {
+        constexpr step_to none = {0, 0, 0};
+        const step_to o = e == stencil::center ? none : stencil::at(e);
+        to.a[e] = (lacked & all_needs(o.dx, o.dy, o.dz)) == 0 ? job.a[e][row] : 0;
     }
+    to.b = job.b[row];
+    if (job.beta[0] != 0)
+        to.p = job.p[row];
 }
 
-/* Sweep number `sweep` of layer `at`. */
-template <int name>
-__device__ __forceinline__ void sweep_layer(const relax_job<stencil_of<name>::terms> &job,
-                                            const rings<name> &r, const tile_of &tile, int sweep,
-                                            int at, double *x, double *a) {
+template <int name, int height>
+__global__ void __launch_bounds__(wave_of<name, height>::threads)
+    sweep_wave(const relax_job<stencil_of<name>::terms> job, int wide) {
     using stencil = stencil_of<name>;
-    const bool last = sweep == job.sweeps, from_zero = job.zero && sweep == 1;
-    const double alpha = job.alpha[sweep - 1], beta = job.beta[sweep - 1];
-    const double *from[stencil::window];
-#pragma unroll
-    for (int k = 0; k < stencil::window; k++)
-        from[k] = x + r.x_before(sweep, at - stencil::reach + k);
-    double *to = x + r.x_before(last ? 1 : sweep + 1, at); /* not used by the last one */
-    double *record = a + r.record(at);
-    const int lx = tile.lx, gx = tile.x + lx, gz = tile.z + at;
-    if (lx < sweep * stencil::reach_x || lx >= r.wide - sweep * stencil::reach_x)
-        return;
-    for (int ly = tile.ly; ly < r.high; ly += tile.rows) {
-        if (ly < sweep * stencil::reach_y || ly >= r.high - sweep * stencil::reach_y)
-            continue;
-        const int gy = tile.y + ly, own = ly * r.wide + lx;
-        if (!within(gx, job.nx) || !within(gy, job.ny) || !within(gz, job.nz)) {
-            if (!last)
-                to[own] = 0;
-            continue;
-        }
-        double *mine = record + (ly - stencil::reach_y) * r.wide_a + lx - stencil::reach_x;
-        double sum = mine[stencil::terms * r.layer_a];
-        if (!from_zero) {
-#pragma unroll
-            for (int e = 0; e < stencil::terms; e++) {
-                const step_to o = stencil::at(e);
-                sum = fma(-mine[e * r.layer_a],
-                          from[o.dz + stencil::reach][own + o.dy * r.wide + o.dx], sum);
-            }
-        }
-        double *reciprocal = mine + (stencil::terms + 1) * r.layer_a;
-        double *p = mine + (stencil::terms + 2) * r.layer_a;
-        const double scale =
-            sweep == 1 ? __drcp_rn(mine[stencil::center * r.layer_a]) : *reciprocal;
-        const stepped after = step_of(sum, scale, alpha, beta, beta != 0 ? *p : 0,
-                                      from[stencil::reach][own], from_zero);
-        if (last) {
-            const int64_t row = gx + gy * job.stride_y + gz * job.stride_z;
-            job.y[row] = after.x;
-            if (job.q)
-                job.q[row] = after.p;
-            continue;
-        }
-        if (sweep == 1)
-            *reciprocal = scale;
-        if (job.beta[sweep] != 0)
-            *p = after.p;
-        to[own] = after.x;
-    }
-}
-
-enum { THREADS_MOST = 512 };
-
-template <int name>
-__global__ void __launch_bounds__(THREADS_MOST)
-    sweep_tile(const relax_job<stencil_of<name>::terms> job) {
-    using stencil = stencil_of<name>;
-    extern __shared__ double shared[];
-    const bool directed = job.q != nullptr || job.beta[0] != 0 || job.beta[1] != 0;
-    const rings<name> r(job.tile_x, job.tile_y, job.sweeps, directed);
-    double *x = shared, *a = shared + r.values_x(job.sweeps);
+    using wave = wave_of<name, height>;
+    constexpr int reach = wave::reach, window = wave::window, records = wave::records;
+    extern __shared__ double shared[]; /* [height][ring][layer] */
+    const int area = static_cast<int>(blockDim.x), high = area / wide;
+    const int lx = static_cast<int>(threadIdx.x) % wide, ly = static_cast<int>(threadIdx.x) / wide;
     const int number = static_cast<int>(blockIdx.x);
-    const int layer = number / job.tiles_x, tz = layer / job.tiles_y;
-    const int first_z = tz * job.tile_z;
-    const int most = job.nz - first_z < job.tile_z ? job.nz - first_z : job.tile_z;
-    const tile_of tile = {(number - layer * job.tiles_x) * job.tile_x -
-                              job.sweeps * stencil::reach_x,
-                          (layer - tz * job.tiles_y) * job.tile_y - job.sweeps * stencil::reach_y,
-                          first_z - job.sweeps * stencil::reach,
-                          most + 2 * job.sweeps * stencil::reach,
-                          static_cast<int>(threadIdx.x) % r.wide,
-                          static_cast<int>(threadIdx.x) / r.wide,
-                          static_cast<int>(blockDim.x) / r.wide};
+    const int plane = number / job.tiles_x, tz = plane / job.tiles_y;
+    const int gx = (number - plane * job.tiles_x) * job.tile_x - height * stencil::reach_x + lx;
+    const int gy = (plane - tz * job.tiles_y) * job.tile_y - height * stencil::reach_y + ly;
+    const int first = tz * job.tile_z - height * reach; /* layer of the grid */
+    const int most = job.nz - tz * job.tile_z < job.tile_z ? job.nz - tz * job.tile_z : job.tile_z;
+    const int layers = most + 2 * height * reach;
+    column mine;
+    mine.inside = within(gx, job.nx) && within(gy, job.ny);
+    mine.row = gx + gy * job.stride_y + first * job.stride_z;
+    mine.lacked = lacks(static_cast<uint32_t>(gx), static_cast<uint32_t>(job.nx)) |
+                  lacks(static_cast<uint32_t>(gy), static_cast<uint32_t>(job.ny)) << 4;
+    mine.sweeps = mine.inside ? height : 0;
+    for (int s = 1; s <= height; s++)
+        if (lx < s * stencil::reach_x || lx >= wide - s * stencil::reach_x ||
+            ly < s * stencil::reach_y || ly >= high - s * stencil::reach_y)
+            mine.sweeps = mine.sweeps < s - 1 ? mine.sweeps : s - 1;
+    mine.at = static_cast<int>(threadIdx.x);
+    for (int k = 0; k < height * wave::ring; k++)
+        shared[k * area + mine.at] = 0;
     take_turn();
-    for (int at = 0; at < stencil::ahead; at++) {
-        begin_layer<name>(job, r, tile, at, x, a);
-        __pipeline_commit();
-    }
-    for (int at = 0; at < tile.layers; at++) {
-        __pipeline_wait_prior(stencil::ahead - 1);
-        __syncthreads();
-        begin_layer<name>(job, r, tile, at + stencil::ahead, x, a);
-        __pipeline_commit();
-        for (int sweep = 1; sweep <= job.sweeps; sweep++) {
-            const int done = at - sweep * stencil::reach;
-            if (sweep > 1)
+
+    record<stencil::terms> kept[records] = {};
+    double own[height][window] = {}; /* x before each sweep in this column */
+    double arriving = !job.zero && mine.inside && within(first, job.nz) ? job.x[mine.row] : 0;
+    for (int begin = 0; begin < layers; begin += records) {
+#pragma unroll
+        for (int u = 0; u < records; u++) {
+            const int at = begin + u; /* the newest layer of x */
+            if (at >= layers)
+                break;
+#pragma unroll
+            for (int k = 1; k < window; k++)
+                own[0][k - 1] = own[0][k];
+            own[0][window - 1] = arriving;
+            shared[(at & (wave::ring - 1)) * area + mine.at] = arriving;
+            const int next = at + 1, next_a = next - reach;
+            arriving = 0;
+            if (next < layers && within(first + next, job.nz) && mine.inside && !job.zero)
+                arriving = job.x[mine.row + next * job.stride_z];
+            if (next_a >= reach && next_a < layers - reach && within(first + next_a, job.nz) &&
+                mine.sweeps > 0)
+                load_record<name>(job, mine, mine.row + next_a * job.stride_z, first + next_a,
+                                  kept[(u + 1) % records]);
+#pragma unroll
+            for (int s = 1; s <= height; s++) {
+                const int done = at - s * reach;
+                record<stencil::terms> &its =
+                    kept[(u - (s - 1) * reach + height * records) % records];
+                const double *ring = shared + (s - 1) * wave::ring * area + mine.at;
+                double value = 0;
                 __syncthreads();
-            if (done >= sweep * stencil::reach && done < tile.layers - sweep * stencil::reach)
-                sweep_layer<name>(job, r, tile, sweep, done, x, a);
+                const bool active = done >= s * reach && done < layers - s * reach &&
+                                    within(first + done, job.nz) && mine.sweeps >= s;
+                if (active) {
+                    double sum = its.b;
+                    if (s > 1 || !job.zero) {
+#pragma unroll
+                        for (int e = 0; e < stencil::terms; e++) {
+                            const step_to o = stencil::at(e);
+                            const double x = o.dx == 0 && o.dy == 0
+                                                 ? own[s - 1][reach + o.dz]
+                                                 : ring[((done + o.dz) & (wave::ring - 1)) * area +
+                                                        o.dy * wide + o.dx];
+                            sum = fma(-its.a[e], x, sum);
+                        }
+                    }
+                    if (s == 1)
+                        its.reciprocal = __drcp_rn(its.a[stencil::center]);
+                    const stepped after =
+                        step_of(sum, its.reciprocal, job.alpha[s - 1], job.beta[s - 1], its.p,
+                                own[s - 1][reach], s == 1 && job.zero);
+                    value = after.x;
+                    its.p = after.p;
+                    if (s == height) {
+                        job.y[mine.row + done * job.stride_z] = value;
+                        if (job.q)
+                            job.q[mine.row + done * job.stride_z] = after.p;
+                    }
+                }
+                if (s < height) {
+#pragma unroll
+                    for (int k = 1; k < window; k++)
+                        own[s][k - 1] = own[s][k];
+                    own[s][window - 1] = value;
+                    shared[(s * wave::ring + (done & (wave::ring - 1))) * area + mine.at] = value;
+                }
+            }
         }
     }
 }
 
 /* ---- which kernel, and its tiles ---- */
 
-/* What a stencil's kernels are, without its type. */
-struct stencil_kernels {
-    const void *once, *tile;
-    int32_t reach[3]; /* in the kernel's axes */
-    bool flat;
-    size_t (*bytes)(const gsw_relax_tile *tile, int32_t sweeps, bool directed);
-    cudaError_t (*launch)(const gsw_cuda *cuda, const gsw_relax_pass *pass);
+/* The kernel of a height, without its types. */
+struct wave_kernel {
+    const void *kernel;  /* NULL: there is none */
+    int threads, layers; /* at most so many threads; layers of values in shared memory */
 };
 
-/* The tile in the kernel's axes. */
-template <int name> void to_kernel(const int64_t from[3], int32_t to[3]) {
-    constexpr bool flat = stencil_of<name>::flat;
-    to[0] = static_cast<int32_t>(from[0]);
-    to[1] = static_cast<int32_t>(from[flat ? 2 : 1]);
-    to[2] = static_cast<int32_t>(from[flat ? 1 : 2]);
+/* What a stencil's kernels are, without its type. */
+struct stencil_kernels {
+    int32_t reach[3]; /* in the kernels' axes */
+    bool flat;
+    wave_kernel wave[HEIGHTS + 1];
+    cudaError_t (*launch)(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wide,
+                          int32_t high);
+};
+
+/* An extent in the kernels' axes, and back. */
+void turn(bool flat, const int64_t from[3], int64_t to[3]) {
+    to[0] = from[0];
+    to[1] = from[flat ? 2 : 1];
+    to[2] = from[flat ? 1 : 2];
 }
 
-template <int name> size_t bytes_of(const gsw_relax_tile *tile, int32_t sweeps, bool directed) {
-    int32_t extent[3];
-    to_kernel<name>(tile->extent, extent);
-    return static_cast<size_t>(rings<name>(extent[0], extent[1], sweeps, directed).bytes(sweeps));
+int32_t tiles_along(int64_t extent, int64_t tile) {
+    return static_cast<int32_t>(extent / tile + (extent % tile != 0));
 }
 
-/* Threads of a block: whole rows of a layer. */
-template <int name> unsigned threads_of(const rings<name> &r) {
-    const int rows = THREADS_MOST / r.wide;
-    return static_cast<unsigned>(r.wide * (rows < r.high ? rows : r.high));
+template <int name, int height>
+cudaError_t launch_wave(const gsw_cuda *cuda, const relax_job<stencil_of<name>::terms> &job,
+                        unsigned blocks, int32_t wide, int32_t high) {
+    if constexpr (height > HEIGHTS) {
+        return cudaErrorInvalidValue;
+    } else {
+        if (job.sweeps != height)
+            return launch_wave<name, height + 1>(cuda, job, blocks, wide, high);
+        if constexpr (wave_of<name, height>::fits) {
+            const size_t values = static_cast<size_t>(height) * wave_of<name, height>::ring * wide;
+            return launch_kernel(cuda, sweep_wave<name, height>, blocks,
+                                 static_cast<unsigned>(wide * high), values * high * sizeof(double),
+                                 job, wide);
+        }
+        return cudaErrorInvalidValue;
+    }
 }
 
-int32_t tiles_along(int32_t extent, int32_t tile) {
-    return extent / tile + (extent % tile != 0);
-}
-
-template <int name> cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass) {
+template <int name>
+cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wide, int32_t high) {
     using stencil = stencil_of<name>;
     const gsw_grid *g = &pass->matrix->grid;
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
-    int32_t n[3], tile[3];
+    int64_t n[3], tile[3];
     relax_job<stencil::terms> job = {};
-    to_kernel<name>(extent, n);
-    to_kernel<name>(pass->tile->extent, tile);
+    turn(stencil::flat, extent, n);
+    turn(stencil::flat, pass->tile->extent, tile);
     for (int e = 0; e < stencil::terms; e++)
         job.a[e] = static_cast<const double *>(pass->matrix->array.values[e]);
     job.b = pass->b;
-    job.x = pass->zero ? pass->b : pass->x;
+    job.x = pass->x;
     job.p = pass->p;
     job.y = pass->y;
     job.q = pass->q;
     job.stride_y = stencil::flat ? g->nx * g->ny : g->nx;
     job.stride_z = stencil::flat ? g->nx : g->nx * g->ny;
-    job.nx = n[0], job.ny = n[1], job.nz = n[2];
-    job.tile_x = tile[0], job.tile_y = tile[1], job.tile_z = tile[2];
-    job.tiles_x = tiles_along(n[0], tile[0]);
-    job.tiles_y = tiles_along(n[1], tile[1]);
+    job.nx = static_cast<int32_t>(n[0]);
+    job.ny = static_cast<int32_t>(n[1]);
+    job.nz = static_cast<int32_t>(n[2]);
     job.sweeps = pass->sweeps;
     job.zero = pass->zero;
     for (int s = 0; s < pass->sweeps; s++) {
@@ -414,20 +392,35 @@ template <int name> cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pas
                              static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST),
                              POINTS, 0, job);
     }
-    const bool directed = job.q != nullptr || job.beta[0] != 0 || job.beta[1] != 0;
-    const rings<name> r(tile[0], tile[1], pass->sweeps, directed);
+    job.tile_x = static_cast<int32_t>(tile[0]);
+    job.tile_y = static_cast<int32_t>(tile[1]);
+    job.tile_z = static_cast<int32_t>(tile[2]);
+    job.tiles_x = tiles_along(n[0], tile[0]);
+    job.tiles_y = tiles_along(n[1], tile[1]);
     const int64_t blocks = int64_t{job.tiles_x} * job.tiles_y * tiles_along(n[2], tile[2]);
-    return launch_kernel(cuda, sweep_tile<name>, static_cast<unsigned>(blocks), threads_of(r),
-                         static_cast<size_t>(r.bytes(pass->sweeps)), job);
+    return launch_wave<name, 2>(cuda, job, static_cast<unsigned>(blocks), wide, high);
+}
+
+template <int name, int height> wave_kernel wave_kernel_of() {
+    if constexpr (wave_of<name, height>::fits)
+        return {(const void *)sweep_wave<name, height>, wave_of<name, height>::threads,
+                height * wave_of<name, height>::ring};
+    return {nullptr, 0, 0};
 }
 
 template <int name> stencil_kernels kernels_of() {
     using stencil = stencil_of<name>;
-    return {(const void *)sweep_once<name>,
-            (const void *)sweep_tile<name>,
-            {stencil::reach_x, stencil::reach_y, stencil::reach},
+    return {{stencil::reach_x, stencil::reach_y, stencil::reach},
             stencil::flat,
-            bytes_of<name>,
+            {{nullptr, 0, 0},
+             {nullptr, 0, 0},
+             wave_kernel_of<name, 2>(),
+             wave_kernel_of<name, 3>(),
+             wave_kernel_of<name, 4>(),
+             wave_kernel_of<name, 5>(),
+             wave_kernel_of<name, 6>(),
+             wave_kernel_of<name, 7>(),
+             wave_kernel_of<name, 8>()},
             launch<name>};
 }
 
@@ -443,27 +436,24 @@ const stencil_kernels *find_kernels(const gsw_stencil *stencil) {
     return nullptr;
 }
 
-/* Layers of tiles, their ghost zone included, and lengths along the axis of layers. */
+/* ---- tiles ---- */
+
+/* Threads of a block along x and the other axis of a layer: the tile and its ghost zone there. */
 struct layer_shape {
     int32_t wide, high;
 };
-constexpr layer_shape FLAT_LAYERS[] = {{128, 1}, {256, 1}, {512, 1}};
-constexpr layer_shape LAYERS[] = {{32, 8}, {32, 12}, {32, 16}, {48, 10}, {48, 14},
-                                  {64, 6}, {64, 8},  {64, 10}, {64, 12}, {64, 14}};
-constexpr int32_t LENGTHS[] = {16, 32, 64, 128, 256, 512};
+constexpr layer_shape FLAT_LAYERS[] = {{64, 1}, {128, 1}, {256, 1}};
+constexpr layer_shape LAYERS[] = {{32, 16}, {64, 8}, {32, 12}, {64, 6}, {32, 8}, {64, 4}, {16, 16}};
+constexpr int32_t ROUNDS[] = {1, 2, 3, 4, 6, 8, 12, 16}; /* in which the tiles fill the device */
 
 template <typename Type, size_t count> constexpr int32_t length_of(const Type (&)[count]) {
     return static_cast<int32_t>(count);
 }
 
-/* Tiles that a device holds at a time, by shared memory and threads. */
-int64_t resident(const gsw_cuda *cuda, size_t bytes, int32_t threads) {
-    const int64_t reserved = 1024; /* bytes of each block, for the system */
-    const int64_t by_memory =
-        cuda->shared_per_multiprocessor / (static_cast<int64_t>(bytes) + reserved);
-    const int64_t by_threads = 2048 / ((threads + 31) / 32 * 32);
-    const int64_t both = by_memory < by_threads ? by_memory : by_threads;
-    return cuda->multiprocessors * (both < 1 ? 1 : both);
+/* The layer whose tile along x and the other axis that is; the reverse of what a tile says. */
+layer_shape layer_of(const stencil_kernels *kernels, int32_t sweeps, const int64_t tile[3]) {
+    return {static_cast<int32_t>(tile[0]) + 2 * sweeps * kernels->reach[0],
+            static_cast<int32_t>(tile[1]) + 2 * sweeps * kernels->reach[1]};
 }
 
 } // namespace
@@ -473,6 +463,9 @@ int gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t 
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const stencil_kernels *kernels = find_kernels(&matrix->stencil);
     const gsw_grid *g = &matrix->grid;
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    int64_t n[3], own[3];
+    (void)directed;
     if (!kernels || g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
         return 0;
     *tile = {};
@@ -480,30 +473,37 @@ int gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t 
     tile->stream = -1;
     tile->workers = 1;
     if (height == 1) {
-        tile->extent[0] = g->nx, tile->extent[1] = g->ny, tile->extent[2] = g->nz;
+        turn(false, extent, tile->extent);
         return k == 0;
     }
-    const int32_t layers = kernels->flat ? length_of(FLAT_LAYERS) : length_of(LAYERS);
-    for (int32_t number = 0, found = 0; number < layers * length_of(LENGTHS); number++) {
-        const layer_shape layer =
-            (kernels->flat ? FLAT_LAYERS : LAYERS)[number / length_of(LENGTHS)];
-        const int32_t length = LENGTHS[number % length_of(LENGTHS)];
-        const int32_t wide = layer.wide - 2 * height * kernels->reach[0];
-        const int32_t high = layer.high - 2 * height * kernels->reach[1];
-        if (wide < 1 || high < 1)
+    const wave_kernel *wave = &kernels->wave[height];
+    const layer_shape *shapes = kernels->flat ? FLAT_LAYERS : LAYERS;
+    const int32_t count = kernels->flat ? length_of(FLAT_LAYERS) : length_of(LAYERS);
+    turn(kernels->flat, extent, n);
+    for (int32_t shape = 0, found = 0; wave->kernel && shape < count; shape++) {
+        const layer_shape layer = shapes[shape];
+        const int32_t threads = layer.wide * layer.high;
+        own[0] = layer.wide - 2 * height * kernels->reach[0];
+        own[1] = layer.high - 2 * height * kernels->reach[1];
+        const size_t bytes = sizeof(double) * static_cast<size_t>(wave->layers) * threads;
+        int resident = 0;
+        if (threads > wave->threads || own[0] < 1 || own[1] < 1 ||
+            bytes > static_cast<size_t>(cuda->shared_per_block))
             continue;
-        const int64_t tall = kernels->flat ? g->ny : g->nz;
-        if (length > LENGTHS[0] && length >= 2 * tall)
+        if (k - found >= length_of(ROUNDS)) {
+            found += length_of(ROUNDS);
             continue;
-        tile->extent[0] = wide < g->nx ? wide : g->nx;
-        tile->extent[kernels->flat ? 2 : 1] = kernels->flat || high < g->ny ? high : g->ny;
-        tile->extent[kernels->flat ? 1 : 2] = length < tall ? length : tall;
-        const size_t bytes = kernels->bytes(tile, height, directed != 0);
-        if (bytes > static_cast<size_t>(cuda->shared_per_block) || found++ < k)
-            continue;
+        }
+        if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wave->kernel, threads,
+                                                          bytes) != cudaSuccess ||
+            resident < 1)
+            return 0;
+        tile->workers = int64_t{resident} * cuda->multiprocessors;
+        const int64_t across = int64_t{tiles_along(n[0], own[0])} * tiles_along(n[1], own[1]);
+        const int64_t along = ROUNDS[k - found] * tile->workers / across;
+        own[2] = along < 1 ? n[2] : (n[2] + along - 1) / along;
         tile->stream = kernels->flat ? 1 : 2;
-        const int32_t rows = THREADS_MOST / layer.wide;
-        tile->workers = resident(cuda, bytes, layer.wide * (rows < layer.high ? rows : layer.high));
+        turn(kernels->flat, own, tile->extent);
         return 1;
     }
     return 0;
@@ -514,12 +514,20 @@ gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix
     if (!kernels)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "relax: stencils without a name need the CPU backend");
-    return gsw_cuda_allow_shared(context, kernels->tile, "a pass of sweeps");
+    for (const wave_kernel &wave : kernels->wave)
+        if (wave.kernel)
+            GSW_TRY(gsw_cuda_allow_shared(context, wave.kernel, "a pass of sweeps"));
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass) {
     const stencil_kernels *kernels = find_kernels(&pass->matrix->stencil);
-    return gsw_cuda_check(context, kernels->launch(gsw_cuda_of(context), pass), "a pass of sweeps");
+    int64_t tile[3];
+    turn(kernels->flat, pass->tile->extent, tile);
+    const layer_shape layer = layer_of(kernels, pass->sweeps, tile);
+    return gsw_cuda_check(context,
+                          kernels->launch(gsw_cuda_of(context), pass, layer.wide, layer.high),
+                          "a pass of sweeps");
 }
 
 const gsw_relax_machine *gsw_cuda_relax_machine(gsw_context *context) {
