@@ -16,7 +16,7 @@
 #include "contract/context.h"
 #include "relax_model.h"
 
-enum { BATCHES = 5, TILES_MOST = 256 };
+enum { BATCHES = 5 };
 
 typedef struct loop {
     gsw_context *context;
@@ -99,10 +99,10 @@ static double measure(const loop *l, const gsw_relax_tile *tile) {
 static void print(const char *what, const gsw_relax_tile *t, const gsw_relax_cost *c, double ms) {
     printf(
         "%-7s %d %5lldx%lldx%lld workers %lld ms %.5f predicted %.5f memory %.5f arithmetic %.5f "
-        "waiting %.5f moved %.0f GB/s\n",
+        "moved %.0f GB/s\n",
         what, (int)t->height, (long long)t->extent[0], (long long)t->extent[1],
         (long long)t->extent[2], (long long)t->workers, ms, 1e3 * c->seconds / t->height,
-        1e3 * c->memory / t->height, 1e3 * c->arithmetic / t->height, 1e3 * c->waiting / t->height,
+        1e3 * c->memory / t->height, 1e3 * c->arithmetic / t->height,
         c->moved / t->height / ms * 1e-6);
 }
 
@@ -121,15 +121,18 @@ int main(int argc, char **argv) {
     open_loop(&l, argv[2], argv[3]);
     printf("# %s %s %s\n", context->device, argv[2], argv[3]);
     CHECK(context->ops->relax->prepare(context, &l.matrix));
-    const gsw_relax_machine *machine = context->ops->relax->machine(context);
+    gsw_relax_machine machine;
+    context->ops->relax->machine(context, &machine);
     double best = INFINITY, chosen = 0, chosen_by = INFINITY, first = 0;
     for (int32_t h = least; h <= most; h++) {
         gsw_relax_tile tile, fastest = {0}, taken = {0};
         gsw_relax_cost its = {0}, its_taken = {0};
         double ms_fastest = INFINITY, ms_taken = INFINITY, least_predicted = INFINITY;
-        for (int32_t k = 0;
-             k < TILES_MOST && context->ops->relax->tile(context, &l.matrix, h, 0, k, &tile); k++) {
-            const gsw_relax_cost cost = gsw_relax_predict(machine, &l.matrix, 0, &tile);
+        for (int32_t k = 0;; k++) {
+            CHECK(context->ops->relax->tile(context, &l.matrix, h, k, &tile));
+            if (tile.height == 0)
+                break;
+            const gsw_relax_cost cost = gsw_relax_predict(&machine, &l.matrix, 0, &tile);
             const double ms = measure(&l, &tile);
             if (all)
                 print("tile", &tile, &cost, ms);

@@ -24,22 +24,27 @@ typedef struct gsw_relax_tile {
     int32_t stream;    /* the axis along which a worker proceeds layer by layer, or -1 */
     int64_t extent[3]; /* points that a tile writes along x, y and z */
     int64_t workers;   /* tiles that the device computes at a time */
-    size_t work_bytes; /* memory that a pass needs besides the vectors */
+    double load;       /* of a worker's processor: how many units share it (gsw_relax_machine) */
+    double effort;     /* arithmetic costs so many times as much as usual */
+    size_t work_bytes; /* host memory that a pass needs besides the vectors */
 } gsw_relax_tile;
 
-/* A device as the model of relax_model.h sees it. The rows are beside the kernels. */
+/* The constants of a device for the model of relax_model.h, which has the formulas. Seconds, and
+ * bytes per second of all workers together. */
 typedef struct gsw_relax_machine {
-    double start;       /* seconds: before and after a pass */
-    double bandwidth;   /* bytes per second: memory, all workers together */
-    double ghost;       /* the cost of a byte that a neighbouring tile reads as well, against one
-                           that is read once: it may come from a cache */
-    double point, term; /* seconds of a worker: a point in a sweep, and a product there */
-    double line;        /* seconds of a worker: a line of points in a sweep */
-    double synchronise; /* seconds of a worker: after each sweep of a layer */
+    double bandwidth;        /* of memory */
+    double stream_bandwidth; /* where workers proceed by layers: of what they ask for at a time, */
+    double latency;          /* and the time between asking for a layer and its arrival */
+    double ghost; /* the cost of a byte that only a ghost zone reads, against one that is read
+                     once: it may come from a cache */
+    double
+        synchronise; /* of each sweep of a layer: its barrier, and what does not depend on load */
+    double point, term; /* of a unit of load: a point in a sweep, and a product there; where workers
+                           proceed by layers, those of all the unit's threads */
+    double line;        /* the same: a line of points in a sweep */
     double cache_bytes; /* of a worker: a tile that needs more reads memory in each sweep; 0: no
                            such limit */
-    double overlap;     /* the share of the shorter one of memory and arithmetic that is hidden */
-    double device_point, device_term; /* seconds of all workers together, likewise */
+    double overlap;     /* the share that is hidden of the shorter one of memory and arithmetic */
 } gsw_relax_machine;
 
 /* One pass: `tile.height` or fewer sweeps. */
@@ -57,12 +62,12 @@ typedef struct gsw_relax_pass {
 } gsw_relax_pass;
 
 typedef struct gsw_relax_ops {
-    const gsw_relax_machine *(*machine)(gsw_context *context);
+    void (*machine)(gsw_context *context, gsw_relax_machine *machine);
 
-    /* Tile number k = 0, 1, ... for that height and a loop with or without p. Returns 0 where there
-     * is no such tile, and all later ones do not exist either. */
-    int (*tile)(gsw_context *context, const gsw_matrix *matrix, int32_t height, int directed,
-                int32_t k, gsw_relax_tile *tile);
+    /* Tile number k = 0, 1, ... for that height. tile->height is 0 where there is no such tile;
+     * then all later ones do not exist either. Errors: DEVICE. */
+    gsw_status (*tile)(gsw_context *context, const gsw_matrix *matrix, int32_t height, int32_t k,
+                       gsw_relax_tile *tile);
 
     /* What a pass needs once before the first one. Errors: UNSUPPORTED (the stencil), DEVICE. */
     gsw_status (*prepare)(gsw_context *context, const gsw_matrix *matrix);

@@ -19,18 +19,19 @@ static const int64_t tiles[][3] = {{INT64_MAX, 16, 16}, {INT64_MAX, 8, 8},  {INT
                                    {128, 64, 64},       {64, 32, 32},       {2048, 32, 1},
                                    {1024, 64, 1},       {512, 128, 1},      {INT64_MAX, 128, 1}};
 
-static int cpu_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height, int directed,
-                    int32_t k, gsw_relax_tile *tile) {
+static gsw_status cpu_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
+                           int32_t k, gsw_relax_tile *tile) {
     const gsw_grid *g = &matrix->grid;
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
     const int64_t least = (int64_t)(sizeof tiles / sizeof *tiles);
     int64_t values = 1;
     int32_t reach[3];
-    (void)directed;
+    *tile = (gsw_relax_tile){0};
     if (k >= (height == 1 ? 1 : least))
-        return 0;
+        return GSW_SUCCESS;
     gsw_stencil_reach(&matrix->stencil, g, reach);
-    *tile = (gsw_relax_tile){.height = height, .stream = -1, .workers = context->threads};
+    *tile = (gsw_relax_tile){
+        .height = height, .stream = -1, .workers = context->threads, .load = 1, .effort = 1};
     for (int a = 0; a < 3; a++) {
         const int64_t ghost = 2 * (int64_t)(height - 1) * reach[a];
         tile->extent[a] = tiles[k][a] < extent[a] ? tiles[k][a] : extent[a];
@@ -38,7 +39,7 @@ static int cpu_tile(gsw_context *context, const gsw_matrix *matrix, int32_t heig
     }
     if (height > 1)
         tile->work_bytes = (size_t)context->threads * 4 * (size_t)values * sizeof(double);
-    return 1;
+    return GSW_SUCCESS;
 }
 
 static gsw_status cpu_prepare(gsw_context *context, const gsw_matrix *matrix) {
@@ -62,17 +63,15 @@ static gsw_status cpu_pass(gsw_context *context, const gsw_relax_pass *pass) {
     return GSW_SUCCESS;
 }
 
-static const gsw_relax_machine *cpu_machine(gsw_context *context) {
-    static const gsw_relax_machine machine = {.start = 2e-6,
-                                              .bandwidth = 1e10,
-                                              .ghost = 0.5,
-                                              .point = 5e-10,
-                                              .term = 1.5e-10,
-                                              .line = 3e-8,
-                                              .cache_bytes = 1 << 20,
-                                              .overlap = 0.5};
+static void cpu_machine(gsw_context *context, gsw_relax_machine *machine) {
     (void)context;
-    return &machine;
+    *machine = (gsw_relax_machine){.bandwidth = 1e10,
+                                   .ghost = 0.5,
+                                   .point = 5e-10,
+                                   .term = 1.5e-10,
+                                   .line = 3e-8,
+                                   .cache_bytes = 1 << 20,
+                                   .overlap = 0.5};
 }
 
 const gsw_relax_ops gsw_cpu_relax_ops = {

@@ -433,7 +433,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     };
     static const gsw_relax_ops relax = {
         .machine = gsw_cuda_relax_machine,
-        .tile = gsw_cuda_relax_tile,
+        .tile = entry<gsw_cuda_relax_tile>::call,
         .prepare = entry<gsw_cuda_relax_prepare>::call,
         .pass = entry<gsw_cuda_relax_pass>::call,
     };

@@ -456,57 +456,70 @@ layer_shape layer_of(const stencil_kernels *kernels, int32_t sweeps, const int64
             static_cast<int32_t>(tile[1]) + 2 * sweeps * kernels->reach[1]};
 }
 
+/* How many blocks a device holds at a time, and what that means. Where registers do not suffice,
+ * values go to memory: each byte costs half a percent (fitted like the model's constants). */
+gsw_status fit(gsw_context *context, const void *kernel, int32_t threads, size_t bytes,
+               gsw_relax_tile *tile) {
+    cudaFuncAttributes attributes;
+    int blocks = 0;
+    GSW_TRY(gsw_cuda_check(
+        context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes),
+        "a pass of sweeps"));
+    GSW_TRY(
+        gsw_cuda_check(context, cudaFuncGetAttributes(&attributes, kernel), "a pass of sweeps"));
+    blocks = blocks < 1 ? 1 : blocks;
+    tile->workers = int64_t{blocks} * gsw_cuda_of(context)->multiprocessors;
+    tile->load = blocks * ((threads + 31) / 32);
+    tile->effort = 1 + 0.005 * static_cast<double>(attributes.localSizeBytes);
+    return GSW_SUCCESS;
+}
+
 } // namespace
 
-int gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
-                        int directed, int32_t k, gsw_relax_tile *tile) {
+gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
+                               int32_t k, gsw_relax_tile *tile) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const stencil_kernels *kernels = find_kernels(&matrix->stencil);
     const gsw_grid *g = &matrix->grid;
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
     int64_t n[3], own[3];
-    (void)directed;
-    if (!kernels || g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
-        return 0;
     *tile = {};
-    tile->height = height;
-    tile->stream = -1;
-    tile->workers = 1;
+    if (!kernels || g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
+        return GSW_SUCCESS;
     if (height == 1) {
+        tile->height = k == 0;
+        tile->stream = -1;
+        tile->workers = 1;
         turn(false, extent, tile->extent);
-        return k == 0;
+        return GSW_SUCCESS;
     }
     const wave_kernel *wave = &kernels->wave[height];
     const layer_shape *shapes = kernels->flat ? FLAT_LAYERS : LAYERS;
     const int32_t count = kernels->flat ? length_of(FLAT_LAYERS) : length_of(LAYERS);
     turn(kernels->flat, extent, n);
-    for (int32_t shape = 0, found = 0; wave->kernel && shape < count; shape++) {
+    for (int32_t shape = 0, first = 0; wave->kernel && shape < count; shape++) {
         const layer_shape layer = shapes[shape];
         const int32_t threads = layer.wide * layer.high;
+        const size_t bytes = sizeof(double) * static_cast<size_t>(wave->layers) * threads;
         own[0] = layer.wide - 2 * height * kernels->reach[0];
         own[1] = layer.high - 2 * height * kernels->reach[1];
-        const size_t bytes = sizeof(double) * static_cast<size_t>(wave->layers) * threads;
-        int resident = 0;
         if (threads > wave->threads || own[0] < 1 || own[1] < 1 ||
             bytes > static_cast<size_t>(cuda->shared_per_block))
             continue;
-        if (k - found >= length_of(ROUNDS)) {
-            found += length_of(ROUNDS);
+        if (k >= first + length_of(ROUNDS)) {
+            first += length_of(ROUNDS);
             continue;
         }
-        if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, wave->kernel, threads,
-                                                          bytes) != cudaSuccess ||
-            resident < 1)
-            return 0;
-        tile->workers = int64_t{resident} * cuda->multiprocessors;
+        GSW_TRY(fit(context, wave->kernel, threads, bytes, tile));
         const int64_t across = int64_t{tiles_along(n[0], own[0])} * tiles_along(n[1], own[1]);
-        const int64_t along = ROUNDS[k - found] * tile->workers / across;
+        const int64_t along = ROUNDS[k - first] * tile->workers / across;
         own[2] = along < 1 ? n[2] : (n[2] + along - 1) / along;
-        tile->stream = kernels->flat ? 1 : 2;
         turn(kernels->flat, own, tile->extent);
-        return 1;
+        tile->stream = kernels->flat ? 1 : 2;
+        tile->height = height;
+        return GSW_SUCCESS;
     }
-    return 0;
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix) {
@@ -530,20 +543,26 @@ gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass)
                           "a pass of sweeps");
 }
 
-const gsw_relax_machine *gsw_cuda_relax_machine(gsw_context *context) {
-    static const gsw_relax_machine machine = {
-        .start = 3e-6,
-        .bandwidth = 3e12,
-        .ghost = 0.5,
-        .point = 0,
-        .term = 0,
-        .line = 0,
-        .synchronise = 3e-7,
-        .cache_bytes = 0,
-        .overlap = 1,
-        .device_point = 1e-12,
-        .device_term = 1e-12,
-    };
-    (void)context;
-    return &machine;
+/* Constants of the model, fitted to the times of 700 tiles on an H100 (perf/NOTES.md). A unit of
+ * load is a warp of a multiprocessor. Of other devices only the memory's peak is known. */
+void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine) {
+    const double peak_share = 0.928; /* that sweeps move */
+    const double stream_share = 1.22;
+    const int device = gsw_cuda_of(context)->device;
+    int clock_khz = 0, width_bits = 0;
+    double peak = 1e12;
+    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, device) ==
+            cudaSuccess &&
+        clock_khz > 0 && width_bits > 0)
+        peak = 2e3 * clock_khz * width_bits / 8; /* two transfers per clock */
+    *machine = {};
+    machine->bandwidth = peak_share * peak;
+    machine->stream_bandwidth = stream_share * peak;
+    machine->latency = 5.2e-7;
+    machine->ghost = 0.63;
+    machine->synchronise = 1.12e-7;
+    machine->point = 3.4e-9;
+    machine->term = 6.5e-10;
+    machine->overlap = 1;
 }

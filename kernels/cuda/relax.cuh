@@ -8,9 +8,9 @@ extern "C" {
 #include "contract/relax_ops.h"
 }
 
-const gsw_relax_machine *gsw_cuda_relax_machine(gsw_context *context);
-int gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
-                        int directed, int32_t k, gsw_relax_tile *tile);
+void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine);
+gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
+                               int32_t k, gsw_relax_tile *tile);
 gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix);
 gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass);
 

@@ -8,9 +8,8 @@
 typedef struct gsw_relax_cost {
     double moved;      /* bytes that it must move at least: as if no ghost zone were read twice */
     double computed;   /* points, over all its sweeps */
-    double memory;     /* seconds: bytes over bandwidth */
-    double arithmetic; /* seconds: points and products, of a worker or of the device */
-    double waiting;    /* seconds: barriers of a worker */
+    double memory;     /* seconds */
+    double arithmetic; /* seconds: points, products and barriers */
     double seconds;    /* all of it */
 } gsw_relax_cost;
 
