@@ -85,6 +85,7 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_HPCG,
                                               OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,
+                                              OPT_BENCH_HEIGHTS,
                                               OPT_BENCH_THREADS,
                                               OPT_SCOPE,
                                               OPT_BOXES,
@@ -231,6 +232,7 @@ const cli_command cli_commands[] = {
      "gridsweep bench --backend cuda --part lower,both --algorithm pencil\n"
      "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n"
      "gridsweep bench --part symgs --problem hpcg --size 64,128\n"
+     "gridsweep bench --part relax --stencil D2N5,D3N7 --size 256 --heights 1-8\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --compare petsc\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"

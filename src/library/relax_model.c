@@ -80,9 +80,10 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
             larger(cost.memory, steps * machine->latency + bytes / machine->stream_bandwidth);
         cost.arithmetic = steps * h * (machine->synchronise + tile->load * each) * tile->effort;
     } else {
+        const double grown = (double)tile->extent[0] + 2 * h * g.reach[0];
+        const double lines = cost.computed / smaller(grown, (double)grid->nx);
         cost.arithmetic =
-            (cost.computed * each + cost.computed / (double)grid->nx * machine->line) * tile->load *
-            rounds / tiles;
+            (cost.computed * each + lines * machine->line) * tile->load * rounds / tiles;
     }
     cost.seconds = larger(cost.memory, cost.arithmetic) +
                    (1 - machine->overlap) * smaller(cost.memory, cost.arithmetic);

@@ -42,7 +42,7 @@ typedef struct cli_options {
     const char *problem, *stencil, *grid, *rhs, *x0, *preconds;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
-    const char *compare, *ablation, *caches, *boxes;
+    const char *compare, *ablation, *caches, *boxes, *heights;
     int method, precond, norm, nullspace, factor_precision, part, algorithm, backend;
     int mg_cycle, mg_smoother, mg_precision, scope;
     int64_t restart, max_iter, threads, device, repeats, overlap;
@@ -98,6 +98,7 @@ typedef enum cli_option_id {
     OPT_BENCH_COMPARE,
     OPT_BENCH_ABLATION,
     OPT_BENCH_CACHE,
+    OPT_BENCH_HEIGHTS,
     OPT_BACKEND, /* place to run */
     OPT_SCOPE,
     OPT_OVERLAP,
