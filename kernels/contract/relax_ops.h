@@ -35,8 +35,10 @@ typedef struct gsw_relax_machine {
     double bandwidth;        /* of memory */
     double stream_bandwidth; /* where workers proceed by layers: of what they ask for at a time, */
     double latency;          /* and the time between asking for a layer and its arrival */
-    double ghost; /* the cost of a byte that only a ghost zone reads, against one that is read
-                     once: it may come from a cache */
+    double near_bytes; /* a pass that moves at most so many stays in a cache of the device: then
+                          stream_bandwidth is memory's, too */
+    double ghost;      /* the cost of a byte that only a ghost zone reads, against one that is read
+                          once: it may come from a cache */
     double
         synchronise; /* of each sweep of a layer: its barrier, and what does not depend on load */
     double point, term; /* of a unit of load: a point in a sweep, and a product there; where workers

@@ -549,7 +549,7 @@ void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine) {
     const double peak_share = 0.928; /* that sweeps move */
     const double stream_share = 1.22;
     const int device = gsw_cuda_of(context)->device;
-    int clock_khz = 0, width_bits = 0;
+    int clock_khz = 0, width_bits = 0, l2 = 0;
     double peak = 1e12;
     if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device) == cudaSuccess &&
         cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, device) ==
@@ -557,6 +557,8 @@ void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine) {
         clock_khz > 0 && width_bits > 0)
         peak = 2e3 * clock_khz * width_bits / 8; /* two transfers per clock */
     *machine = {};
+    if (cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device) == cudaSuccess)
+        machine->near_bytes = 0.5 * l2;
     machine->bandwidth = peak_share * peak;
     machine->stream_bandwidth = stream_share * peak;
     machine->latency = 5.2e-7;

@@ -10,7 +10,8 @@
  * Bytes that only a ghost zone reads may come from a cache, so they cost a share of others. Tiles
  * run in rounds of as many as there are workers, and the last round counts whole.
  *
- *   memory      bytes / bandwidth; where workers proceed by layers at least
+ *   memory      bytes / bandwidth (of a cache, if all fits it); where workers proceed by layers
+ *               at least
  *               steps latency + bytes / stream_bandwidth, with steps = rounds (layers of a tile)
  *   arithmetic  (points (point + term terms) + lines line) load rounds / tiles; by layers
  *               steps h (synchronise + load (point + term terms)) effort
@@ -71,7 +72,8 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
     for (int32_t s = 0; s < tile->height; s++)
         cost.computed += volume(&g, s);
 
-    cost.memory = bytes / machine->bandwidth;
+    cost.memory = bytes / (cost.moved <= machine->near_bytes ? machine->stream_bandwidth
+                                                             : machine->bandwidth);
     const double each = machine->point + machine->term * terms;
     if (tile->stream >= 0) {
         const double steps =
