@@ -52,9 +52,15 @@ GSW_NAMED_STENCILS(LOWER_OF, LOWER_OFFSET)
 #undef LOWER_OF
 #undef LOWER_OFFSET
 
-template <int name> struct stencil_of {
+/* The whole stencil, or a triangular part of it with the centre. */
+enum which_part { WHOLE, LOWER_PART, UPPER_PART, PARTS };
+
+/* A named stencil's part: name * PARTS + part. */
+template <int id> struct stencil_of {
+    static constexpr int name = id / PARTS, part = id % PARTS;
     using lower = lower_of<name>;
-    static constexpr int center = lower::count, terms = 2 * lower::count + 1;
+    static constexpr int center = part == UPPER_PART ? 0 : lower::count;
+    static constexpr int terms = part == WHOLE ? 2 * lower::count + 1 : lower::count + 1;
     static constexpr bool flat = lower::flat;
 
     static __host__ __device__ constexpr step_to at(int e) {
@@ -69,7 +75,7 @@ template <int name> struct stencil_of {
         int reach = 0;
         for (int e = 0; e < terms; e++) {
             const int d = axis == 0 ? at(e).dx : axis == 1 ? at(e).dy : at(e).dz;
-            reach = d > reach ? d : reach;
+            reach = d > reach ? d : -d > reach ? -d : reach;
         }
         return reach;
     }
@@ -113,9 +119,9 @@ __device__ __forceinline__ stepped step_of(double sum, double reciprocal, double
 
 enum { POINTS = 256 };
 
-template <int name>
-__global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<name>::terms> job) {
-    using stencil = stencil_of<name>;
+template <int id>
+__global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<id>::terms> job) {
+    using stencil = stencil_of<id>;
     take_turn();
     const int64_t points = int64_t{job.nx} * job.ny * job.nz;
     const bool narrow = points <= int64_t{UINT32_MAX};
@@ -163,8 +169,8 @@ __global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<
 /* ---- several sweeps ---- */
 
 /* A pass of `height` sweeps as a wave. A record is what a sweep needs of a layer besides x. */
-template <int name, int height> struct wave_of {
-    using stencil = stencil_of<name>;
+template <int id, int height> struct wave_of {
+    using stencil = stencil_of<id>;
     enum : int {
         reach = stencil::reach,
         window = 2 * reach + 1,
@@ -194,11 +200,11 @@ struct column {
 };
 
 /* Loads what the first sweep needs of layer z of the grid, which is inside. */
-template <int name>
-__device__ __forceinline__ void load_record(const relax_job<stencil_of<name>::terms> &job,
+template <int id>
+__device__ __forceinline__ void load_record(const relax_job<stencil_of<id>::terms> &job,
                                             const column &mine, int64_t row, int z,
-                                            record<stencil_of<name>::terms> &to) {
-    using stencil = stencil_of<name>;
+                                            record<stencil_of<id>::terms> &to) {
+    using stencil = stencil_of<id>;
     const uint32_t lacked =
         mine.lacked | lacks(static_cast<uint32_t>(z), static_cast<uint32_t>(job.nz)) << 8;
 #pragma unroll
@@ -212,11 +218,11 @@ __device__ __forceinline__ void load_record(const relax_job<stencil_of<name>::te
         to.p = job.p[row];
 }
 
-template <int name, int height>
-__global__ void __launch_bounds__(wave_of<name, height>::threads)
-    sweep_wave(const relax_job<stencil_of<name>::terms> job, int wide) {
-    using stencil = stencil_of<name>;
-    using wave = wave_of<name, height>;
+template <int id, int height>
+__global__ void __launch_bounds__(wave_of<id, height>::threads)
+    sweep_wave(const relax_job<stencil_of<id>::terms> job, int wide) {
+    using stencil = stencil_of<id>;
+    using wave = wave_of<id, height>;
     constexpr int reach = wave::reach, window = wave::window, records = wave::records;
     extern __shared__ double shared[]; /* [height][ring][layer] */
     const int area = static_cast<int>(blockDim.x), high = area / wide;
@@ -263,8 +269,8 @@ __global__ void __launch_bounds__(wave_of<name, height>::threads)
                 arriving = job.x[mine.row + next * job.stride_z];
             if (next_a >= reach && next_a < layers - reach && within(first + next_a, job.nz) &&
                 mine.sweeps > 0)
-                load_record<name>(job, mine, mine.row + next_a * job.stride_z, first + next_a,
-                                  kept[(u + 1) % records]);
+                load_record<id>(job, mine, mine.row + next_a * job.stride_z, first + next_a,
+                                kept[(u + 1) % records]);
 #pragma unroll
             for (int s = 1; s <= height; s++) {
                 const int done = at - s * reach;
@@ -341,17 +347,17 @@ int32_t tiles_along(int64_t extent, int64_t tile) {
     return static_cast<int32_t>(extent / tile + (extent % tile != 0));
 }
 
-template <int name, int height>
-cudaError_t launch_wave(const gsw_cuda *cuda, const relax_job<stencil_of<name>::terms> &job,
+template <int id, int height>
+cudaError_t launch_wave(const gsw_cuda *cuda, const relax_job<stencil_of<id>::terms> &job,
                         unsigned blocks, int32_t wide, int32_t high) {
     if constexpr (height > HEIGHTS) {
         return cudaErrorInvalidValue;
     } else {
         if (job.sweeps != height)
-            return launch_wave<name, height + 1>(cuda, job, blocks, wide, high);
-        if constexpr (wave_of<name, height>::fits) {
-            const size_t values = static_cast<size_t>(height) * wave_of<name, height>::ring * wide;
-            return launch_kernel(cuda, sweep_wave<name, height>, blocks,
+            return launch_wave<id, height + 1>(cuda, job, blocks, wide, high);
+        if constexpr (wave_of<id, height>::fits) {
+            const size_t values = static_cast<size_t>(height) * wave_of<id, height>::ring * wide;
+            return launch_kernel(cuda, sweep_wave<id, height>, blocks,
                                  static_cast<unsigned>(wide * high), values * high * sizeof(double),
                                  job, wide);
         }
@@ -359,9 +365,9 @@ cudaError_t launch_wave(const gsw_cuda *cuda, const relax_job<stencil_of<name>::
     }
 }
 
-template <int name>
+template <int id>
 cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wide, int32_t high) {
-    using stencil = stencil_of<name>;
+    using stencil = stencil_of<id>;
     const gsw_grid *g = &pass->matrix->grid;
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
     int64_t n[3], tile[3];
@@ -388,7 +394,7 @@ cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wid
     }
     if (pass->sweeps == 1) {
         const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
-        return launch_kernel(cuda, sweep_once<name>,
+        return launch_kernel(cuda, sweep_once<id>,
                              static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST),
                              POINTS, 0, job);
     }
@@ -398,41 +404,62 @@ cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wid
     job.tiles_x = tiles_along(n[0], tile[0]);
     job.tiles_y = tiles_along(n[1], tile[1]);
     const int64_t blocks = int64_t{job.tiles_x} * job.tiles_y * tiles_along(n[2], tile[2]);
-    return launch_wave<name, 2>(cuda, job, static_cast<unsigned>(blocks), wide, high);
+    return launch_wave<id, 2>(cuda, job, static_cast<unsigned>(blocks), wide, high);
 }
 
-template <int name, int height> wave_kernel wave_kernel_of() {
-    if constexpr (wave_of<name, height>::fits)
-        return {(const void *)sweep_wave<name, height>, wave_of<name, height>::threads,
-                height * wave_of<name, height>::ring};
+template <int id, int height> wave_kernel wave_kernel_of() {
+    if constexpr (wave_of<id, height>::fits)
+        return {(const void *)sweep_wave<id, height>, wave_of<id, height>::threads,
+                height * wave_of<id, height>::ring};
     return {nullptr, 0, 0};
 }
 
-template <int name> stencil_kernels kernels_of() {
-    using stencil = stencil_of<name>;
+template <int id> stencil_kernels kernels_of() {
+    using stencil = stencil_of<id>;
     return {{stencil::reach_x, stencil::reach_y, stencil::reach},
             stencil::flat,
             {{nullptr, 0, 0},
              {nullptr, 0, 0},
-             wave_kernel_of<name, 2>(),
-             wave_kernel_of<name, 3>(),
-             wave_kernel_of<name, 4>(),
-             wave_kernel_of<name, 5>(),
-             wave_kernel_of<name, 6>(),
-             wave_kernel_of<name, 7>(),
-             wave_kernel_of<name, 8>()},
-            launch<name>};
+             wave_kernel_of<id, 2>(),
+             wave_kernel_of<id, 3>(),
+             wave_kernel_of<id, 4>(),
+             wave_kernel_of<id, 5>(),
+             wave_kernel_of<id, 6>(),
+             wave_kernel_of<id, 7>(),
+             wave_kernel_of<id, 8>()},
+            launch<id>};
 }
 
-/* NULL: the stencil has no name. */
+bool same_offset(gsw_offset a, gsw_offset b) {
+    return a.dx == b.dx && a.dy == b.dy && a.dz == b.dz;
+}
+
+/* Which part of a named stencil that is; PARTS: none. */
+int part_of(const gsw_stencil *stencil, const gsw_named_stencil *known) {
+    const int32_t below = stencil->center, above = stencil->count - 1 - below;
+    if ((below != 0 && below != known->terms) || (above != 0 && above != known->terms))
+        return PARTS;
+    for (int32_t j = 0; j < known->terms; j++) {
+        const gsw_offset o = known->lower[j], mirrored = {-o.dx, -o.dy, -o.dz};
+        if ((below && !same_offset(stencil->offsets[j], o)) ||
+            (above && !same_offset(stencil->offsets[stencil->count - 1 - j], mirrored)))
+            return PARTS;
+    }
+    return below && above ? WHOLE : below ? LOWER_PART : above ? UPPER_PART : PARTS;
+}
+
+/* NULL: the stencil is no named one, and no triangular part of one. */
 const stencil_kernels *find_kernels(const gsw_stencil *stencil) {
-#define KERNELS_OF(name, lower) kernels_of<SHAPE_##name>(),
-    static const stencil_kernels all[] = {GSW_NAMED_STENCILS(KERNELS_OF, GSW_NO_OFFSET)};
+#define KERNELS_OF(name, lower)                                                                    \
+    {kernels_of<SHAPE_##name * PARTS + WHOLE>(), kernels_of<SHAPE_##name * PARTS + LOWER_PART>(),  \
+     kernels_of<SHAPE_##name * PARTS + UPPER_PART>()},
+    static const stencil_kernels all[][PARTS] = {GSW_NAMED_STENCILS(KERNELS_OF, GSW_NO_OFFSET)};
 #undef KERNELS_OF
-    const char *name = gsw_stencil_name(stencil);
-    for (int32_t k = 0; k < GSW_NAMED_COUNT; k++)
-        if (strcmp(gsw_named_stencils[k].name, name) == 0)
-            return &all[k];
+    for (int32_t k = 0; k < GSW_NAMED_COUNT; k++) {
+        const int part = part_of(stencil, &gsw_named_stencils[k]);
+        if (part != PARTS)
+            return &all[k][part];
+    }
     return nullptr;
 }
 
@@ -525,8 +552,10 @@ gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, i
 gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix) {
     const stencil_kernels *kernels = find_kernels(&matrix->stencil);
     if (!kernels)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "relax: stencils without a name need the CPU backend");
+        return gsw_fail(
+            context, GSW_ERROR_UNSUPPORTED,
+            "relax: stencils that are not named ones, or triangular parts of them, need "
+            "the CPU backend");
     for (const wave_kernel &wave : kernels->wave)
         if (wave.kernel)
             GSW_TRY(gsw_cuda_allow_shared(context, wave.kernel, "a pass of sweeps"));
