@@ -12,7 +12,7 @@
 #include <gridsweep/sptrsv.h>
 
 struct gsw_relax_ops; /* relax_ops.h */
-struct gsw_packed; /* a factor's packed storage: private to the backend */
+struct gsw_packed;    /* a factor's packed storage: private to the backend */
 
 /* A factor as the library keeps it. */
 struct gsw_factor {

@@ -1,10 +1,10 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
- * vector.c, spmv.c, line.c, sweep.c, eliminate.c, box.c, relax.c and the kernels of multigrid are compiled
- * several times with GSW_ISA set to a suffix. On x86-64 the builds are baseline, x86-64-v3 and
- * x86-64-v4; elsewhere there is one. Each build defines its functions through GSW_ISA_FN. table.c,
- * compiled with them, collects them in one table. The backend picks the best table that the
- * processor can run. Arithmetic is the same in all of them, except that the compiler fuses
+ * vector.c, spmv.c, line.c, sweep.c, eliminate.c, box.c, relax.c and the kernels of multigrid are
+ * compiled several times with GSW_ISA set to a suffix. On x86-64 the builds are baseline, x86-64-v3
+ * and x86-64-v4; elsewhere there is one. Each build defines its functions through GSW_ISA_FN.
+ * table.c, compiled with them, collects them in one table. The backend picks the best table that
+ * the processor can run. Arithmetic is the same in all of them, except that the compiler fuses
  * multiply-adds where the instruction set has them. */
 #ifndef GSW_CPU_KERNELS_H
 #define GSW_CPU_KERNELS_H
