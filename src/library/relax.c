@@ -92,7 +92,11 @@ static gsw_status check_diagonal(gsw_context *context, const gsw_matrix *matrix)
 
 static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
     gsw_context *context = relax->context;
-    GSW_TRY(check_diagonal(context, matrix));
+    const gsw_status status = check_diagonal(context, matrix);
+    relax->usable =
+        relax->usable && status != GSW_ERROR_ZERO_PIVOT && status != GSW_ERROR_NOT_A_GRID;
+    GSW_TRY(status);
+    relax->usable = 0;
     if (relax->copies)
         return context->ops->multigrid->copy_arrays(context, matrix, GSW_F64,
                                                     (void *const *)(uintptr_t)relax->arrays);
@@ -190,7 +194,6 @@ gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_
                 "matrix: its format or type is not that of the loop's first matrix");
     GSW_REQUIRE(context, relax->copies || reads_in_place(matrix),
                 "matrix: the loop's first matrix had all arrays, but one of these is NULL");
-    relax->usable = 0;
     GSW_TRY(take_values(relax, matrix));
     relax->usable = 1;
     return GSW_SUCCESS;
