@@ -53,9 +53,13 @@ static plane_of whole_grid(const gsw_grid *grid, const double *at) {
     return (plane_of){(double *)(uintptr_t)at, grid->nx, grid->nx * grid->ny};
 }
 
-static plane_of buffer_of(double *memory, const box *b) {
+/* Buffer number k of a thread; `memory` is NULL where one sweep needs none. */
+static plane_of buffer_of(const gsw_relax_job *job, double *memory, int k, const box *b) {
+    if (memory == NULL)
+        return (plane_of){0};
     const int64_t line = b->end[0] - b->begin[0], layer = line * (b->end[1] - b->begin[1]);
-    return (plane_of){memory - b->begin[0] - line * b->begin[1] - layer * b->begin[2], line, layer};
+    const int64_t origin = b->begin[0] + line * b->begin[1] + layer * b->begin[2];
+    return (plane_of){memory + k * job->buffer - origin, line, layer};
 }
 
 /* One sweep of one line. All pointers are at the grid's x = 0. */
@@ -184,9 +188,9 @@ static void sweep_tile(const gsw_relax_job *job, const box *tile, double *buffer
     const gsw_matrix *matrix = pass->matrix;
     const gsw_grid *grid = &matrix->grid;
     const box most = grown(grid, job, tile, pass->sweeps - 1);
-    const plane_of turns[2] = {buffer_of(buffer, &most), buffer_of(buffer + job->buffer, &most)};
-    const plane_of scales = buffer_of(buffer + 2 * job->buffer, &most),
-                   steps = buffer_of(buffer + 3 * job->buffer, &most);
+    const plane_of turns[2] = {buffer_of(job, buffer, 0, &most), buffer_of(job, buffer, 1, &most)};
+    const plane_of scales = buffer_of(job, buffer, 2, &most),
+                   steps = buffer_of(job, buffer, 3, &most);
     plane_of from = whole_grid(grid, pass->x);
     for (int32_t s = 0; s < pass->sweeps; s++) {
         const int last = s == pass->sweeps - 1;
@@ -229,6 +233,9 @@ void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job) {
             own.begin[a] = place[a] * tile[a];
             own.end[a] = own.begin[a] + tile[a] < extent[a] ? own.begin[a] + tile[a] : extent[a];
         }
-        sweep_tile(job, &own, job->buffers + gsw_thread_index() * 4 * job->buffer);
+        double *buffers = job->buffers;
+        if (buffers != NULL)
+            buffers += gsw_thread_index() * 4 * job->buffer;
+        sweep_tile(job, &own, buffers);
     }
 }
