@@ -21,6 +21,7 @@ typedef struct objects {
     gsw_problem *problem;
     const gsw_matrix *matrix;
     gsw_factor *factor;
+    gsw_relax *relax;
     gsw_operator *op;
     gsw_preconditioner *preconditioner;
     double *memory; /* ROOM values, where the vectors lie */
@@ -40,6 +41,7 @@ static objects objects_open(void) {
     ck_assert_int_eq(gsw_problem_parse(context, "poisson:5x4x3", NULL, &o.problem), GSW_SUCCESS);
     o.matrix = gsw_problem_matrix(o.problem);
     ck_assert_int_eq(gsw_factor_create(context, o.matrix, &ssor, &o.factor), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_relax_create(context, o.matrix, NULL, &o.relax), GSW_SUCCESS);
     ck_assert_int_eq(gsw_operator_from_callback(context, POINTS, twice, NULL, &o.op), GSW_SUCCESS);
     ck_assert_int_eq(
         gsw_preconditioner_from_callback(context, POINTS, twice, NULL, &o.preconditioner),
@@ -53,6 +55,7 @@ static void objects_close(objects *o) {
     free(o->memory);
     gsw_preconditioner_destroy(o->preconditioner);
     gsw_operator_destroy(o->op);
+    gsw_relax_destroy(o->relax);
     gsw_factor_destroy(o->factor);
     gsw_problem_destroy(o->problem);
 }
@@ -92,6 +95,12 @@ static gsw_status call_smooth(const objects *o, int64_t count, void *const *v, c
     (void)count;
     (void)ld;
     return gsw_smooth(context, o->matrix, o->factor, 1, 0, v[0], v[1], v[2]);
+}
+
+static gsw_status call_relax(const objects *o, int64_t count, void *const *v, const int64_t *ld) {
+    (void)count;
+    (void)ld;
+    return gsw_relax_run(context, o->relax, 1, 0, v[0], v[1]);
 }
 
 static gsw_status call_operator(const objects *o, int64_t count, void *const *v,
@@ -147,6 +156,7 @@ static const struct {
     {"gsw_spmv", call_spmv, {"x", "y"}, 0, 0, 0},
     {"gsw_residual", call_residual, {"b", "r", "x"}, 0, 1, 0},
     {"gsw_smooth", call_smooth, {"b", "x", "work"}, 1, 0, 0},
+    {"gsw_relax_run", call_relax, {"b", "x"}, 0, 0, 0},
     {"gsw_operator_apply", call_operator, {"x", "y"}, 0, 0, 0},
     {"gsw_preconditioner_apply", call_preconditioner, {"b", "x"}, 0, 1, 0},
     {"gsw_cg", call_cg, {"b", "x"}, 0, 0, 0},
@@ -418,6 +428,18 @@ static gsw_status take_info(const objects *o, any_struct *given) {
     return gsw_factor_get_info(o->factor, (gsw_factor_info *)given);
 }
 
+static gsw_status take_relax(const objects *o, any_struct *given) {
+    gsw_relax *made = NULL;
+    const gsw_status status =
+        gsw_relax_create(context, o->matrix, (gsw_relax_options *)given, &made);
+    gsw_relax_destroy(made);
+    return status;
+}
+
+static gsw_status take_relax_info(const objects *o, any_struct *given) {
+    return gsw_relax_get_info(o->relax, (gsw_relax_info *)given);
+}
+
 static gsw_status take_sptrsv(const objects *o, any_struct *given) {
     return gsw_sptrsv(context, o->matrix, (gsw_sptrsv_options *)given, 1, o->memory, POINTS,
                       o->memory + POINTS, POINTS);
@@ -458,6 +480,8 @@ static const struct {
     {"gsw_factor_options", sizeof(gsw_factor_options), take_factor, 0},
     {"gsw_factor_options", sizeof(gsw_factor_options), take_factor_lu, 0},
     {"gsw_factor_info", sizeof(gsw_factor_info), take_info, 1},
+    {"gsw_relax_options", sizeof(gsw_relax_options), take_relax, 0},
+    {"gsw_relax_info", sizeof(gsw_relax_info), take_relax_info, 1},
     {"gsw_sptrsv_options", sizeof(gsw_sptrsv_options), take_sptrsv, 0},
     {"gsw_krylov_options", sizeof(gsw_krylov_options), take_krylov, 0},
     {"gsw_krylov_result", sizeof(gsw_krylov_result), take_result, 1},

@@ -334,6 +334,19 @@ says err '^gridsweep bench: --problem: .*--size'
 misuse bench --part symgs --problem fish
 misuse bench --part symgs --problem random
 misuse bench --part symgs --precond ssor
+misuse bench --part relax,lower
+says err '^gridsweep bench: --part relax runs alone'
+misuse bench --part relax --algorithm pencil
+says err '^gridsweep bench: --algorithm is not for --part relax'
+misuse bench --part relax --threads 1,2
+for heights in 0 9 4-2 1- fish ''; do
+    misuse bench --part relax "--heights=$heights"
+    says err '^gridsweep bench: --heights[: ]'
+done
+misuse bench --heights 1-8
+says err '^gridsweep bench: --heights is for --part relax'
+misuse bench --whole-solve --problem poisson:8x8x8 --heights 2
+misuse bench --hpcg --heights 2
 misuse bench fish
 misuse bench --whole-solve
 says err '^gridsweep bench: --whole-solve needs --problem'
@@ -792,6 +805,20 @@ expect 0 "a file after --" solve --method cg -- poisson.mtx
 
 # ---- multigrid ----
 
+for kind in ilu0 ic0 dilu; do
+    expect 0 "approximate solves" solve poisson.mtx --precond $kind --method cg --solve approx:3 \
+        --json r.json
+    says r.json "\"precond\":[[:space:]]*\"$kind approx:3\""
+done
+expect 0 "exact solves" solve poisson.mtx --precond ilu0 --solve exact --json r.json
+says r.json '"precond":[[:space:]]*"ilu0"'
+for text in approx approx:0 approx:x fish; do
+    misuse solve poisson.mtx --precond ilu0 --solve $text
+    says err "^gridsweep solve: --solve: '$text' is neither exact nor approx:K"
+done
+misuse solve poisson.mtx --precond mg --solve approx:2
+says err '^gridsweep solve: --solve approx is for --precond ilu0, ic0 or dilu'
+misuse solve poisson.mtx --solve approx:2
 for method in cg bicgstab gmres; do
     expect 0 "multigrid" solve poisson.mtx --method $method --precond mg --json r.json
     says r.json '"precond":[[:space:]]*"mg"'
@@ -1247,6 +1274,17 @@ expect 0 "a smoother beside an apply" bench --part both,symgs,lower --stencil D3
 check "a result for every combination" test "$(grep -c '"max_rel_error"' bench.json)" -eq 28
 check "smoothing in f64 alone" test "$(grep -c ' symgs f64 *pencil ' out)" -eq 4
 refuse "nothing else smooths" grep -q ' symgs f32\| symgs .* line ' out
+expect 0 "sweeps with ghost zones" bench --part relax --stencil D2N5,D3N27 --size 16,20x9 \
+    --heights 3,1-2,8 --backend cpu --repeats 2 --json bench.json
+stamped bench.json
+check "a result for every height" test "$(grep -c '"max_rel_error"' bench.json)" -eq 16
+check "predictions" test "$(grep -c '"predicted_ms":[[:space:]]*[0-9]' bench.json)" -eq 16
+check "the bits of height 1" test "$(grep -c '"max_rel_error":[[:space:]]*0,' bench.json)" -ge 12
+says bench.json '"mode":[[:space:]]*"relax"'
+says out '^D2N5 *16x16 *3[*]* '
+says out 'predicted'
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
+small_errors bench.json 1e-13
 expect 0 "a smoother with defaults" bench --part symgs --size 8 --quiet --json -
 check "ten repeats at least" less 9 "$(number out repeats)"
 says out '"stencil":[[:space:]]*"D3N7"'

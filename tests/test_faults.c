@@ -115,6 +115,7 @@ static const scene scenes[] = {
     {"factors", scene_factor, 2 * TYPES *OPTIONS, 5, 0},
     {"operators", scene_operator, 4, 0, 0},
     {"multigrid", scene_multigrid, 64, 7, 0},
+    {"stencil loops", scene_relax, 4, 0, 0},
     {"choice", scene_choose, 5, 0, 0},
     {"Krylov methods", scene_krylov, 128, 5, 0},
     {"several systems", scene_krylov_many, 8, 0, 0},

@@ -68,6 +68,7 @@ COMMANDS = [
     ("bench", 0, "bench --whole-solve --problem poisson:9x8x7 --method cg --precond mg,ic0,none"),
     ("bench", 1, "bench --whole-solve --problem poisson:20x20x20 --max-iter 3"),
     ("bench", 0, "bench --hpcg --size 16"),
+    ("bench", 0, "bench --part relax --stencil D2N5,D3N27 --size 9,20x7 --heights 1-3,8"),
 ]
 RIVALS = [
     ("bench", 0, "bench --compare --size 8"),
@@ -88,6 +89,7 @@ DEVICE = [
     ("bench", 0, "bench --size 16 --part lower,both --algorithm line,pencil --cache warm,cold"),
     ("bench", 0, "bench --whole-solve --problem poisson:9x8x7 --method cg --precond mg,ic0"),
     ("bench", 0, "bench --hpcg --size 16"),
+    ("bench", 0, "bench --part relax --stencil D2N5,D3N33 --size 16 --heights 1-3"),
 ]
 
 

@@ -19,6 +19,7 @@
  *   large grids with diffusion or pressure    gsw_multigrid                     multigrid.h
  *   one grid on several processes             gsw_partition                   distributed.h
  *   a smoother for your own multigrid         gsw_smooth()                      smooth.h
+ *   Jacobi or Chebyshev, sweeps fused         gsw_relax_create()                relax.h
  *   a matrix that you never store             gsw_operator from a callback      operator.h
  *   a preconditioner of your own              gsw_preconditioner from a callback
  *                                                                         preconditioner.h
@@ -80,6 +81,7 @@
 #include <gridsweep/sptrsv.h>
 #include <gridsweep/factor.h>
 #include <gridsweep/smooth.h>
+#include <gridsweep/relax.h>
 #include <gridsweep/operator.h>
 #include <gridsweep/preconditioner.h>
 #include <gridsweep/multigrid.h>

@@ -4,6 +4,7 @@
  * iteration. Create it from one of these:
  *
  *   a factor: ILU(0), IC(0), DILU, SSOR, Jacobi   gsw_preconditioner_from_factor()     factor.h
+ *   the same, solved approximately                gsw_preconditioner_from_factor_approximate()
  *   a multigrid hierarchy, for large grids        gsw_preconditioner_from_multigrid()  multigrid.h
  *   your own function                             gsw_preconditioner_from_callback()
  *   whatever the library chooses                  gsw_choose()                         choice.h
@@ -28,6 +29,23 @@ typedef struct gsw_preconditioner gsw_preconditioner;
 GSW_API
 gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *factor,
                                           gsw_preconditioner **preconditioner);
+
+/* Creates a preconditioner that solves with the factors L and U approximately, each by `sweeps`
+ * Jacobi sweeps x = D^-1 (b - N x) from x = 0 (relax.h). D is the diagonal of L or U, and N the
+ * rest. Such sweeps do not wait for each other along a row of dependences, but each of them reads
+ * the whole factor, and the result is exact only after as many sweeps as the factor has levels. It
+ * is the same linear map in every call. Symmetric with IC0, so that CG can use it. ILU0, IC0, DILU
+ * and LU; on CUDA a named stencil.
+ *
+ * The values are copied, through the host: the factor may be destroyed, and new values need a new
+ * preconditioner. On failure *preconditioner is NULL.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT, DEVICE.
+ * Source: Anzt, Chow and Dongarra, Iterative sparse triangular solves for preconditioning, Euro-Par
+ * 2015. */
+GSW_API
+gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,
+                                                      const gsw_factor *factor, int32_t sweeps,
+                                                      gsw_preconditioner **preconditioner);
 
 /* Creates a preconditioner for vectors of `points` values from a callback (operator.h) that
  * computes y = M^-1 x. It passes `user` to each call. M^-1 must be the same linear map in every

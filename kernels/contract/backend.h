@@ -11,7 +11,8 @@
 #include <gridsweep/factor.h>
 #include <gridsweep/sptrsv.h>
 
-struct gsw_packed; /* a factor's packed storage: private to the backend */
+struct gsw_relax_ops; /* relax_ops.h */
+struct gsw_packed;    /* a factor's packed storage: private to the backend */
 
 /* A factor as the library keeps it. */
 struct gsw_factor {
@@ -164,6 +165,9 @@ typedef struct gsw_backend_ops {
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
 
     const gsw_multigrid_ops *multigrid;
+
+    /* Stencil loops with ghost zones. */
+    const struct gsw_relax_ops *relax;
 
     /* NULL: the backend does not work on boxes of a grid that several processes share. */
     const gsw_box_ops *box;

@@ -19,6 +19,7 @@
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 #include "cpu/packed.h"
+#include "cpu/relax.h"
 #include "geometry/squeeze.h"
 
 enum {
@@ -441,6 +442,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .factor_unpack = gsw_cpu_factor_unpack,
         .factor_close = cpu_factor_close,
         .multigrid = &gsw_cpu_multigrid_ops,
+        .relax = &gsw_cpu_relax_ops,
         .box = &gsw_cpu_box_ops,
     };
     return &operations;

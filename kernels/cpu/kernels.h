@@ -1,10 +1,10 @@
 /* kernels.h: the CPU kernels, built once for each instruction set.
  *
- * vector.c, spmv.c, line.c, sweep.c, eliminate.c, box.c and the kernels of multigrid are compiled
- * several times with GSW_ISA set to a suffix. On x86-64 the builds are baseline, x86-64-v3 and
- * x86-64-v4; elsewhere there is one. Each build defines its functions through GSW_ISA_FN. table.c,
- * compiled with them, collects them in one table. The backend picks the best table that the
- * processor can run. Arithmetic is the same in all of them, except that the compiler fuses
+ * vector.c, spmv.c, line.c, sweep.c, eliminate.c, box.c, relax.c and the kernels of multigrid are
+ * compiled several times with GSW_ISA set to a suffix. On x86-64 the builds are baseline, x86-64-v3
+ * and x86-64-v4; elsewhere there is one. Each build defines its functions through GSW_ISA_FN.
+ * table.c, compiled with them, collects them in one table. The backend picks the best table that
+ * the processor can run. Arithmetic is the same in all of them, except that the compiler fuses
  * multiply-adds where the instruction set has them. */
 #ifndef GSW_CPU_KERNELS_H
 #define GSW_CPU_KERNELS_H
@@ -21,6 +21,7 @@
 struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
 struct gsw_cpu_multigrid; /* multigrid.h */
+struct gsw_relax_job;     /* relax_job.h */
 struct gsw_cpu_box;       /* box.h */
 
 /* One pass over vectors: updates y = a x + b y, one after the other, then dot products of the
@@ -74,6 +75,9 @@ typedef struct gsw_cpu_kernels {
 
     /* eliminate.c: packing and factorisation. */
     void (*eliminate)(struct gsw_eliminate_job *job);
+
+    /* relax.c: a pass of a stencil loop. */
+    void (*relax)(int threads, const struct gsw_relax_job *job);
 
     /* multigrid_*.c: set-up of levels, smoothing and transfers. */
     const struct gsw_cpu_multigrid *multigrid;

@@ -15,6 +15,7 @@ gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options, const void *b, void *x);
 void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
 void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
+void GSW_ISA_FN(gsw_relax)(int threads, const struct gsw_relax_job *job);
 extern const struct gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
 extern const struct gsw_cpu_box GSW_ISA_FN(gsw_cpu_box);
 
@@ -33,6 +34,7 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .line = GSW_ISA_FN(gsw_line),
     .sweep = GSW_ISA_FN(gsw_sweep),
     .eliminate = GSW_ISA_FN(gsw_eliminate),
+    .relax = GSW_ISA_FN(gsw_relax),
     .multigrid = &GSW_ISA_FN(gsw_cpu_multigrid),
     .box = &GSW_ISA_FN(gsw_cpu_box),
 };

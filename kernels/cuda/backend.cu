@@ -12,6 +12,7 @@
 #include "cuda/line.cuh"
 #include "cuda/multigrid.cuh"
 #include "cuda/slab.cuh"
+#include "cuda/relax.cuh"
 #include "cuda/spmv.cuh"
 #include "cuda/validate.cuh"
 #include "cuda/sums.cuh"
@@ -430,6 +431,12 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .prefers_colors = gsw_cuda_prefers_colors,
         .coarsest_points = COARSEST_POINTS,
     };
+    static const gsw_relax_ops relax = {
+        .machine = gsw_cuda_relax_machine,
+        .tile = entry<gsw_cuda_relax_tile>::call,
+        .prepare = entry<gsw_cuda_relax_prepare>::call,
+        .pass = entry<gsw_cuda_relax_pass>::call,
+    };
     static const gsw_slab_ops slab = {
         .unit = gsw_cuda_slab_unit,
         .window_open = entry<gsw_cuda_window_open>::call,
@@ -494,6 +501,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
         .factor_close = close_factor,
         .multigrid = &multigrid,
+        .relax = &relax,
         .box = nullptr,
         .slab = &slab,
     };

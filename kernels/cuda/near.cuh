@@ -16,7 +16,7 @@ __host__ __device__ constexpr uint32_t lacks(uint32_t i, uint32_t extent) {
 }
 
 /* Which of them an offset's component needs. */
-constexpr uint32_t needs(int32_t d) {
+__host__ __device__ constexpr uint32_t needs(int32_t d) {
     return d == 0 ? 0 : d < 0 ? 1u << (-d - 1) : 4u << (d - 1);
 }
 
@@ -38,7 +38,7 @@ __host__ __device__ constexpr uint32_t all_lacks(uint32_t x, uint32_t y, uint32_
 }
 
 /* All bits that an offset needs. */
-constexpr uint32_t all_needs(int32_t dx, int32_t dy, int32_t dz) {
+__host__ __device__ constexpr uint32_t all_needs(int32_t dx, int32_t dy, int32_t dz) {
     return needs(dx) | needs(dy) << 4 | needs(dz) << 8;
 }
 

@@ -24,6 +24,7 @@ typedef struct solve_job {
     cli_auto automatic;
     gsw_method method;
     gsw_factor_options wanted; /* where there is a preconditioner */
+    int64_t approximate;       /* sweeps of an approximate triangular solve; 0: it is exact */
     gsw_factor *factor;        /* NULL: no preconditioner, or not the job's own */
     gsw_multigrid_options hierarchy;
     gsw_multigrid *multigrid;           /* the same */
@@ -47,11 +48,32 @@ static const char *stored_dtype(const cli_options *options, const solve_job *job
 /* ---- The preconditioner ----------------------------------------------------------------------
  */
 
+/* --solve: in *sweeps 0 for exact solves. Returns an exit code. */
+static int parse_triangular(const cli_options *options, int64_t *sweeps) {
+    static const char approximate[] = "approx:";
+    const char *text = options->triangular;
+    const int kind = cli_solve_precond(options);
+    *sweeps = 0;
+    if (text == NULL || strcmp(text, "exact") == 0)
+        return CLI_OK;
+    if (strncmp(text, approximate, strlen(approximate)) != 0 ||
+        !cli_parse_integer(text + strlen(approximate), 1, 1000000, sweeps))
+        return cli_usage(options, "--solve: '%s' is neither exact nor approx:K", text);
+    if (kind != (int)GSW_ILU0 && kind != (int)GSW_IC0 && kind != (int)GSW_DILU)
+        return cli_usage(options, "--solve approx is for --precond ilu0, ic0 or dilu");
+    if (cli_processes() > 1)
+        return cli_usage(options, "--solve approx is for a single process");
+    return CLI_OK;
+}
+
 static gsw_status make_factor(gsw_context *context, gsw_factor_kind kind, solve_job *job) {
     job->wanted.kind = kind;
     gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &job->factor);
     if (status == GSW_SUCCESS)
-        status = gsw_preconditioner_from_factor(context, job->factor, &job->preconditioner);
+        status = job->approximate > 0
+                     ? gsw_preconditioner_from_factor_approximate(
+                           context, job->factor, (int32_t)job->approximate, &job->preconditioner)
+                     : gsw_preconditioner_from_factor(context, job->factor, &job->preconditioner);
     job->sweeps = job->factor;
     return status;
 }
@@ -328,6 +350,8 @@ static int solve(const cli_options *options, solve_job *job) {
 int cmd_solve(const cli_options *options) {
     solve_job job = {.result.size = sizeof job.result};
     int code = check_options(options);
+    if (code == CLI_OK)
+        code = parse_triangular(options, &job.approximate);
     if (code == CLI_OK && cli_processes() > 1)
         return cli_solve_distributed(options);
     cli_auto_start(options, &job.automatic);

@@ -42,15 +42,38 @@ static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
 enum { SOLVE_COMMON = 11, SPTRSV_COMMON = 10, FACTOR_COMMON = 8, BENCH_COMMON = 12 };
-static const cli_option_id solve_options[] = {
-    OPT_PROBLEM,      OPT_RHS,         OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND,
-    OPT_RTOL,         OPT_MAX_ITER,    OPT_BACKEND,      OPT_THREADS,
-    OPT_OUT,          OPT_JSON,        OPT_QUIET,        OPT_STENCIL,
-    OPT_GRID,         OPT_X0,          OPT_NULLSPACE,    OPT_RESTART,
-    OPT_OMEGA,        OPT_PIVOT_SHIFT, OPT_NORM,         OPT_MG_CYCLE,
-    OPT_MG_SMOOTHER,  OPT_MG_THETA,    OPT_MG_INFO,      OPT_FACTOR_PRECISION,
-    OPT_MG_PRECISION, OPT_SCOPE,       OPT_OVERLAP,      OPT_BOXES,
-    OPT_WAIT_LIMIT,   OPT_DEVICE,      OPT_END};
+static const cli_option_id solve_options[] = {OPT_PROBLEM,
+                                              OPT_RHS,
+                                              OPT_SOLVE_METHOD,
+                                              OPT_SOLVE_PRECOND,
+                                              OPT_RTOL,
+                                              OPT_MAX_ITER,
+                                              OPT_BACKEND,
+                                              OPT_THREADS,
+                                              OPT_OUT,
+                                              OPT_JSON,
+                                              OPT_QUIET,
+                                              OPT_STENCIL,
+                                              OPT_GRID,
+                                              OPT_X0,
+                                              OPT_NULLSPACE,
+                                              OPT_RESTART,
+                                              OPT_TRIANGULAR,
+                                              OPT_OMEGA,
+                                              OPT_PIVOT_SHIFT,
+                                              OPT_NORM,
+                                              OPT_MG_CYCLE,
+                                              OPT_MG_SMOOTHER,
+                                              OPT_MG_THETA,
+                                              OPT_MG_INFO,
+                                              OPT_FACTOR_PRECISION,
+                                              OPT_MG_PRECISION,
+                                              OPT_SCOPE,
+                                              OPT_OVERLAP,
+                                              OPT_BOXES,
+                                              OPT_WAIT_LIMIT,
+                                              OPT_DEVICE,
+                                              OPT_END};
 static const cli_option_id sptrsv_options[] = {
     OPT_PROBLEM,       OPT_PART,    OPT_TRANSPOSE, OPT_RHS,    OPT_ALGORITHM, OPT_BACKEND,
     OPT_THREADS,       OPT_OUT,     OPT_JSON,      OPT_QUIET,  OPT_STENCIL,   OPT_GRID,
@@ -85,6 +108,7 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_BENCH_HPCG,
                                               OPT_BENCH_ABLATION,
                                               OPT_BENCH_CACHE,
+                                              OPT_BENCH_HEIGHTS,
                                               OPT_BENCH_THREADS,
                                               OPT_SCOPE,
                                               OPT_BOXES,
@@ -231,6 +255,7 @@ const cli_command cli_commands[] = {
      "gridsweep bench --backend cuda --part lower,both --algorithm pencil\n"
      "gridsweep bench --backend cuda --stencil D3N33 --ablation --json a.json\n"
      "gridsweep bench --part symgs --problem hpcg --size 64,128\n"
+     "gridsweep bench --part relax --stencil D2N5,D3N7 --size 256 --heights 1-8\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --method cg\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --compare petsc\n"
      "gridsweep bench --whole-solve --problem hpcg:64x64x64 --precond mg,ilu0\n"

@@ -8,6 +8,7 @@
 #include "common/processes.h"
 #include "contestant.h"
 #include "hpcg.h"
+#include "relax.h"
 #include "report.h"
 #include "show.h"
 #include "sweep.h"
@@ -37,6 +38,11 @@ static void show_case(const cli_options *options, const bench_case *work,
     bench_short_size(&work->host.grid, size, sizeof size);
     if (work->mode == MODE_HPCG) {
         bench_show(options, "%s: sets of CG", size);
+        return;
+    }
+    if (work->mode == MODE_RELAX) {
+        bench_show(options, "%s %s: height %d", gsw_stencil_name(&work->host.stencil), size,
+                   (int)who->height);
         return;
     }
     bench_show(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
@@ -74,7 +80,7 @@ static int run_contestant(const cli_options *options, const bench_run *run, cons
 static int run_contestants(const cli_options *options, bench_run *run, bench_case *work,
                            const bench_contestant *list, int count, bench_row *rows) {
     const bench_sites *sites = &run->sites;
-    bool together = work->mode == MODE_CSR;
+    bool together = work->mode == MODE_CSR || work->mode == MODE_RELAX;
     int code = CLI_OK, used = 0, written = CLI_OK;
     for (int i = 0; i < count; i++)
         for (int j = 0; j < sites->count && code == CLI_OK; j++) {
@@ -93,9 +99,9 @@ static int run_contestants(const cli_options *options, bench_run *run, bench_cas
 }
 
 static int run_case(const cli_options *options, bench_run *run, const bench_item *item) {
-    static const bench_task *const tasks[] = {&bench_sweep, &bench_sweep,
-                                              &bench_apply, &bench_symgs,
-                                              &bench_whole, &bench_hpcg}; /* of bench_part */
+    static const bench_task *const tasks[] = {&bench_sweep, &bench_sweep, &bench_apply,
+                                              &bench_symgs, &bench_relax, &bench_whole,
+                                              &bench_hpcg}; /* of bench_part */
     const bench_site *site = &run->sites.site[0];
     bench_contestant list[BENCH_CONTESTANTS_MAX];
     bench_case work = {.task = cli_processes() > 1 ? &bench_whole_distributed : tasks[item->part],

@@ -3,7 +3,7 @@
  * Two tables of functions meet in a bench_worker, a contestant at work on a case:
  *   - a bench_task says what is solved: how a case is made and with what a run begins, what
  *     gridsweep calls, how the result is checked, what the figures mean (sweep.h, symgs.h,
- * whole.h, whole_distributed.h, hpcg.h);
+ * relax.h, whole.h, whole_distributed.h, hpcg.h);
  *   - a bench_solver says who solves: gridsweep or a rival (contestant.h). */
 #ifndef GSW_CLI_BENCH_CASE_H
 #define GSW_CLI_BENCH_CASE_H
@@ -30,6 +30,10 @@ typedef struct bench_row {
     bool missed;      /* of rivals: the residual is beyond the tolerance, but near it */
     char reason[256]; /* why there are no times; else "" */
     double gflops, rated_gflops, scaled_residual; /* of HPCG */
+    int32_t height;                               /* of stencil loops: sweeps in a pass, */
+    int64_t tile[3];                              /* points of a tile, */
+    bool chosen;                                  /* whether the model takes this height, */
+    double predicted_ms;                          /* and what it expects of a sweep */
 } bench_row;
 
 /* Who solves, and in whole solves with what. */
@@ -40,6 +44,7 @@ typedef struct bench_contestant {
     gsw_algorithm algorithm;  /* of gridsweep in sweeps */
     gsw_format format;        /* of its matrix in whole solves */
     gsw_dtype factor_type;    /* and of its factor */
+    int32_t height;           /* of stencil loops */
     int precond;              /* of whole solves: a gsw_factor_kind, CLI_PRECOND_NONE or _MG */
     const bench_rival *rival; /* NULL: gridsweep */
 } bench_contestant;
@@ -68,7 +73,7 @@ typedef struct bench_case {
     float *factors_f32[2];
     gsw_matrix factor_views[2]; /* in the precision of the case */
 
-    double *guess; /* to smooth: what x is before each step, on the host */
+    double *guess; /* to smooth: what x is before each step, on the host; also of stencil loops */
     void *work;    /* and gsw_smooth()'s workspace, in the backend's memory */
 
     cli_input input; /* of whole solves */

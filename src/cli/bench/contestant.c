@@ -182,6 +182,11 @@ int bench_list_contestants(const cli_options *options, const bench_plan *plan,
             .solver = &own_solver, .name = "gridsweep", .format = GSW_FORMAT_STENCIL};
         return 1;
     }
+    for (int i = 0; i < plan->heights.count; i++)
+        list[i] = (bench_contestant){
+            .solver = &own_solver, .name = "gridsweep", .height = plan->heights.values[i]};
+    if (work->mode == MODE_RELAX)
+        return plan->heights.count;
     bool whole = work->mode == MODE_WHOLE;
     int count = whole ? list_own(options, plan, list) : list_algorithms(plan, work, list);
     for (int i = 0; i < plan->rivals.count; i++) {
@@ -261,9 +266,11 @@ int bench_judge(bench_worker *worker, gsw_status status) {
     if (status == GSW_SUCCESS)
         return CLI_OK;
     const bool own = worker->who->rival == NULL;
-    /* One preconditioner that the matrix does not suit is no reason to leave out the others. */
-    const bool unsuited = worker->work->mode == MODE_WHOLE &&
-                          (status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_BREAKDOWN);
+    /* One preconditioner that the matrix does not suit, or one height that no tile has, is no
+     * reason to leave out the others. */
+    const bool unsuited = (worker->work->mode == MODE_WHOLE &&
+                           (status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_BREAKDOWN)) ||
+                          (worker->who->height > 1 && status == GSW_ERROR_UNSUPPORTED);
     if (own && !unsuited)
         return status == GSW_ERROR_OUT_OF_MEMORY
                    ? bench_no_memory(worker->options)

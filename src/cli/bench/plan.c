@@ -6,11 +6,13 @@
 #include "common/input.h"
 #include "common/processes.h"
 
-const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", NULL};
+const char *const bench_part_names[] = {"lower", "upper", "both", "symgs", "relax", NULL};
 const char *const bench_precision_names[] = {"f64", "f32", "f32-factor", NULL};
 const char *const bench_cache_names[] = {"warm", "cold", NULL};
 
 enum { HPCG_LEAST = 16 }; /* as HPCG has it */
+
+enum { HEIGHT_MOST = 8 }; /* as relax.h has it */
 
 /* In the order of gsw_algorithm. */
 static const char *const algorithm_names[] = {"auto", "reference", "line", "pencil", NULL};
@@ -123,9 +125,11 @@ static bool fits_device(const cli_options *options, const bench_plan *plan) {
 
 /* The model problems are for smoothing alone: the sweeps' tolerances are those of random ones. */
 static int check_problem(const cli_options *options, const bench_plan *plan) {
-    if (options->problem == NULL || (plan->parts.count == 1 && plan->parts.values[0] == PART_SYMGS))
+    if (options->problem == NULL ||
+        (plan->parts.count == 1 &&
+         (plan->parts.values[0] == PART_SYMGS || plan->parts.values[0] == PART_RELAX)))
         return CLI_OK;
-    return cli_usage(options, "--problem is for --whole-solve and for --part symgs alone");
+    return cli_usage(options, "--problem is for --whole-solve and for --part symgs or relax alone");
 }
 
 /* What gsw_smooth() cannot do. */
@@ -161,6 +165,56 @@ static int check_csr(const cli_options *options, const bench_plan *plan) {
     return CLI_OK;
 }
 
+static const char *or_default(const char *list, const char *otherwise) {
+    return list != NULL ? list : otherwise;
+}
+
+/* Takes "N" or "FIRST-LAST" of --heights. */
+static bool parse_heights(char *entry, bench_list *heights) {
+    int64_t first, last;
+    char *dash = strchr(entry, '-');
+    if (dash != NULL)
+        *dash++ = '\0';
+    if (!cli_parse_integer(entry, 1, HEIGHT_MOST, &first) ||
+        !cli_parse_integer(dash != NULL ? dash : entry, first, HEIGHT_MOST, &last))
+        return false;
+    for (; first <= last; first++)
+        if (!bench_contains(heights, (int)first))
+            heights->values[heights->count++] = (int)first;
+    return true;
+}
+
+/* --part relax: each grid of --size is a case, and each height a contestant. */
+static int plan_relax(const cli_options *options, bench_plan *plan) {
+    static const cli_option_id others[] = {OPT_BENCH_PRECISION, OPT_BENCH_ALGORITHM,
+                                           OPT_BENCH_COMPARE, OPT_BENCH_ABLATION, OPT_BENCH_CACHE};
+    const char *list = options->heights != NULL ? options->heights : "1-8";
+    char entry[64];
+    *plan = (bench_plan){.mode = MODE_RELAX,
+                         .parts = {1, {PART_RELAX}},
+                         .precisions = {1, {PRECISION_F64}},
+                         .caches = {1, {CACHE_WARM}}};
+    for (int i = 0; i < (int)(sizeof others / sizeof others[0]); i++)
+        if (cli_given(options, others[i]))
+            return cli_usage(options, "--%s is not for --part relax",
+                             cli_option_get(others[i])->name);
+    while (bench_next_entry(&list, entry, sizeof entry)) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s", entry);
+        if (!parse_heights(entry, &plan->heights))
+            return cli_usage(options,
+                             "--heights: '%s' is not a height of 1 to %d, such as 4, or "
+                             "a range such as 1-8",
+                             text, HEIGHT_MOST);
+    }
+    if (options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
+        return cli_usage(options, "--threads takes one value with --part relax");
+    int code = parse_stencils(options, or_default(options->stencil, "D3N7"), plan);
+    if (code == CLI_OK)
+        code = parse_sizes(options, or_default(options->sizes, "64,128"), plan);
+    return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
+}
+
 /* Without a --part: what the other options are about. */
 static const char *default_parts(const cli_options *options) {
     if (!asks_csr(options, &(bench_plan){0}))
@@ -168,15 +222,17 @@ static const char *default_parts(const cli_options *options) {
     return options->ablation != NULL && options->compare == NULL ? "lower" : "lower,upper";
 }
 
-static const char *or_default(const char *list, const char *otherwise) {
-    return list != NULL ? list : otherwise;
-}
-
 static int plan_sweeps(const cli_options *options, bench_plan *plan) {
     const char *parts = options->parts != NULL ? options->parts : default_parts(options);
     int code = bench_parse_names(options, "part", parts, bench_part_names, &plan->parts);
     if (code == CLI_OK)
         code = check_problem(options, plan);
+    if (code == CLI_OK && bench_contains(&plan->parts, PART_RELAX))
+        return plan->parts.count == 1
+                   ? plan_relax(options, plan)
+                   : cli_usage(options, "--part relax runs alone: leave out the other parts");
+    if (code == CLI_OK && options->heights != NULL)
+        return cli_usage(options, "--heights is for --part relax");
     if (code == CLI_OK)
         code = parse_stencils(options, or_default(options->stencil, "D3N7"), plan);
     if (code == CLI_OK)
@@ -278,11 +334,23 @@ static int plan_hpcg(const cli_options *options, bench_plan *plan) {
 
 /* What --hpcg prescribes itself. */
 static int check_hpcg(const cli_options *options) {
-    static const cli_option_id prescribed[] = {
-        OPT_BENCH_STENCIL, OPT_BENCH_PART,     OPT_BENCH_PRECISION,   OPT_BENCH_ALGORITHM,
-        OPT_BENCH_COMPARE, OPT_BENCH_ABLATION, OPT_BENCH_CACHE,       OPT_BENCH_PROBLEM,
-        OPT_RHS,           OPT_METHOD,         OPT_BENCH_WHOLE_SOLVE, OPT_BENCH_PRECOND,
-        OPT_SCOPE,         OPT_BOXES,          OPT_WAIT_LIMIT,        OPT_END};
+    static const cli_option_id prescribed[] = {OPT_BENCH_STENCIL,
+                                               OPT_BENCH_PART,
+                                               OPT_BENCH_PRECISION,
+                                               OPT_BENCH_ALGORITHM,
+                                               OPT_BENCH_COMPARE,
+                                               OPT_BENCH_ABLATION,
+                                               OPT_BENCH_CACHE,
+                                               OPT_BENCH_PROBLEM,
+                                               OPT_RHS,
+                                               OPT_METHOD,
+                                               OPT_BENCH_WHOLE_SOLVE,
+                                               OPT_BENCH_PRECOND,
+                                               OPT_BENCH_HEIGHTS,
+                                               OPT_SCOPE,
+                                               OPT_BOXES,
+                                               OPT_WAIT_LIMIT,
+                                               OPT_END};
     for (const cli_option_id *id = prescribed; *id != OPT_END; id++)
         if (cli_given(options, *id))
             return cli_usage(options, "--%s is not for --hpcg", cli_option_get(*id)->name);
@@ -291,9 +359,9 @@ static int check_hpcg(const cli_options *options) {
 
 /* Refuses the options of sweeps in whole solves, and the other way round. */
 static int check_options(const cli_options *options) {
-    static const cli_option_id of_sweeps[] = {OPT_BENCH_SIZE,      OPT_BENCH_PART,
-                                              OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION,
-                                              OPT_BENCH_CACHE,     OPT_END};
+    static const cli_option_id of_sweeps[] = {
+        OPT_BENCH_SIZE,    OPT_BENCH_PART, OPT_BENCH_ALGORITHM, OPT_BENCH_ABLATION, OPT_BENCH_CACHE,
+        OPT_BENCH_HEIGHTS, OPT_END};
     static const cli_option_id of_solves[] = {OPT_RHS,          OPT_METHOD,      OPT_BENCH_PRECOND,
                                               OPT_MG_CYCLE,     OPT_MG_SMOOTHER, OPT_MG_THETA,
                                               OPT_MG_PRECISION, OPT_RTOL,        OPT_MAX_ITER,

@@ -7,13 +7,14 @@
 #include "lists.h"
 #include "rivals.h"
 
-/* What is solved: one part, L and U of ILU(0), a step of symmetric Gauss-Seidel, or (not in a list)
- * a whole system by a Krylov method, or HPCG's. */
+/* What is solved: one part, L and U of ILU(0), a step of symmetric Gauss-Seidel, sweeps of a
+ * stencil loop, or (not in a list) a whole system by a Krylov method, or HPCG's. */
 typedef enum bench_part {
     PART_LOWER,
     PART_UPPER,
     PART_BOTH,
     PART_SYMGS,
+    PART_RELAX,
     PART_WHOLE,
     PART_HPCG
 } bench_part;
@@ -29,7 +30,8 @@ typedef enum bench_mode {
     MODE_ARRAYS, /* arrays of the stencil; sweeps and applies of the CPU, any number of threads */
     MODE_CSR,    /* a CSR of what is solved with; any backend, rivals, and smoothing */
     MODE_WHOLE,  /* both; whole solves on any backend, rivals */
-    MODE_HPCG    /* arrays of the stencil; HPCG's algorithm on any backend */
+    MODE_HPCG,   /* arrays of the stencil; HPCG's algorithm on any backend */
+    MODE_RELAX   /* arrays of the stencil; stencil loops on any backend */
 } bench_mode;
 
 #define BENCH_PRECONDS (CLI_PRECOND_MG + 1) /* preconditioners that --precond can name */
@@ -45,6 +47,7 @@ typedef struct bench_plan {
     bench_list algorithms; /* gsw_algorithm; AUTO until bench_resolve_auto() */
     bench_list threads;    /* 0: as many as there are */
     bench_list caches;     /* bench_cache */
+    bench_list heights;    /* of stencil loops */
     bench_list preconds;   /* of whole solves: as cli_precond() gives one; each once */
     bench_rivals rivals;
 } bench_plan;

@@ -75,6 +75,26 @@ CELL(cell_speed) {
     print_zero(text, width, speed);
 }
 
+/* How much faster than height 1. */
+CELL(cell_gain) {
+    double gain = NAN;
+    for (int i = 0; i < table->row_count; i++)
+        if (table->rows[i].height == 1)
+            gain = table->rows[i].result.time.median / row->result.time.median;
+    print_number(text, width, gain);
+}
+
+CELL(cell_height) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%d%s", (int)row->height, row->chosen ? "*" : "");
+}
+
+CELL(cell_tile) {
+    (void)table, (void)width;
+    (void)snprintf(text, BENCH_CELL_SIZE, "%lldx%lldx%lld", (long long)row->tile[0],
+                   (long long)row->tile[1], (long long)row->tile[2]);
+}
+
 CELL(cell_threads) {
     (void)table, (void)width;
     (void)snprintf(text, BENCH_CELL_SIZE, "%lld", (long long)row->result.threads);
@@ -245,6 +265,24 @@ static const bench_table of_hpcg = {
                {"of", "copy", 4, false, .cell = cell_of_copy},
                {"", "error", 5, false, .cell = cell_judged_error}}};
 
+static const bench_table of_relax = {
+    .names = 4,
+    .count = 13,
+    .parted = true,
+    .column = {{"stencil", "", 7, false, TEXT(result.stencil)},
+               {"size", "", 4, false, .cell = cell_short_size},
+               {"h", "", 2, false, .cell = cell_height},
+               {"tile", "", 12, false, .cell = cell_tile},
+               {"time", "ms", 7, false, NUMBER(result.time.median)},
+               {"min", "ms", 7, false, NUMBER(result.time.minimum)},
+               {"max", "ms", 7, false, NUMBER(result.time.maximum)},
+               {"predicted", "ms", 9, false, NUMBER(predicted_ms)},
+               {"gain", "", 5, false, .cell = cell_gain},
+               {"setup", "ms", 5, false, NUMBER(result.setup_ms)},
+               {"moved", "GB/s", 5, false, NUMBER(result.moved_gb_s)},
+               {"of", "copy", 4, false, .cell = cell_of_copy},
+               {"max", "error", 5, false, .cell = cell_judged_error}}};
+
 static void widen(bench_column *column, const char *text) {
     int length = (int)strlen(text);
     if (length > column->width)
@@ -265,6 +303,8 @@ static void fit_names(const bench_plan *plan, bench_table *table) {
             widen(&column[COLUMN_SIZE], text);
         }
     }
+    if (plan->mode == MODE_RELAX)
+        return;
     for (int i = 0; i < plan->parts.count; i++)
         widen(&column[COLUMN_PART], bench_part_names[plan->parts.values[i]]);
     for (int i = 0; i < plan->precisions.count; i++)
@@ -309,8 +349,8 @@ static void fit_line(const bench_plan *plan, bench_table *table) {
 }
 
 void bench_table_make(const bench_plan *plan, const char *baseline, bench_table *table) {
-    static const bench_table *const tables[] = {&of_arrays, &of_csr, &of_whole,
-                                                &of_hpcg}; /* of bench_mode */
+    static const bench_table *const tables[] = {&of_arrays, &of_csr, &of_whole, &of_hpcg,
+                                                &of_relax}; /* of bench_mode */
     int groups = 0;
     *table = *tables[plan->mode];
     table->gap = " ";

@@ -114,6 +114,10 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_FACTOR_KIND] = {"precond", "ilu0|ic0|dilu",
                          "kind of factorisation; ic0 needs a symmetric matrix",
                          CHOICE(precond, factor_choices)},
+    [OPT_TRIANGULAR] = {"solve", "exact|approx:K",
+                        "how ilu0, ic0 and dilu are solved with: by exact sweeps, or by K Jacobi "
+                        "sweeps for each triangular factor (default: exact)",
+                        TEXT(triangular)},
     [OPT_OMEGA] = {"omega", "W", "SSOR: relaxation factor, 0 < W < 2 (default: 1)",
                    REAL(omega, 0, 2)},
     [OPT_PIVOT_SHIFT] = {"pivot-shift", "S",
@@ -130,12 +134,14 @@ static const cli_option table[OPT_COUNT] = {
                   CHOICE(norm, norm_choices)},
     [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
                   CHOICE(part, part_choices)},
-    [OPT_BENCH_PART] = {"part", "LIST",
-                        "lower, upper: one sweep with that part. both: one ILU(0) apply, L then U; "
-                        "with CUDA or --compare only by pencil. symgs: one step of symmetric "
-                        "Gauss-Seidel from a nonzero guess, by pencil in f64 (default: both; with "
-                        "CUDA or --compare lower,upper; with --ablation lower)",
-                        TEXT(parts)},
+    [OPT_BENCH_PART] =
+        {"part", "LIST",
+         "lower, upper: one sweep with that part. both: one ILU(0) apply, L then U; "
+         "with CUDA or --compare only by pencil. symgs: one step of symmetric "
+         "Gauss-Seidel from a nonzero guess, by pencil in f64. relax, alone: sweeps of "
+         "Jacobi iteration, several fused in a pass (default: both; with "
+         "CUDA or --compare lower,upper; with --ablation lower)",
+         TEXT(parts)},
     [OPT_TRANSPOSE] = {"transpose", NULL, "solve with the transpose of that part", FLAG(transpose)},
     [OPT_UNIT_DIAGONAL] = {"unit-diagonal", NULL,
                            "use 1 for each diagonal value instead of the stored one",
@@ -205,6 +211,12 @@ static const cli_option table[OPT_COUNT] = {
                          "warm: repeated runs. cold: the program overwrites the GPU's L2 cache "
                          "before each run (default: warm)",
                          TEXT(caches)},
+    [OPT_BENCH_HEIGHTS] = {"heights", "LIST",
+                           "with --part relax: sweeps in a pass over memory, such as 1-8 or 1,2,4. "
+                           "Times are those of one sweep; 'predicted' is the time that the "
+                           "library's model expects, * the height that it chooses, 'gain' how much "
+                           "faster than height 1 (default: 1-8)",
+                           TEXT(heights)},
     [OPT_BACKEND] = {"backend", "auto|cpu|cuda",
                      "where to run. auto is cuda if it is built in, a device answers and it can "
                      "do the work; otherwise it is cpu (default: auto)",

@@ -42,7 +42,7 @@ typedef struct cli_options {
     const char *problem, *stencil, *grid, *rhs, *x0, *preconds;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
-    const char *compare, *ablation, *caches, *boxes;
+    const char *compare, *ablation, *caches, *boxes, *heights, *triangular;
     int method, precond, norm, nullspace, factor_precision, part, algorithm, backend;
     int mg_cycle, mg_smoother, mg_precision, scope;
     int64_t restart, max_iter, threads, device, repeats, overlap;
@@ -72,6 +72,7 @@ typedef enum cli_option_id {
     OPT_SOLVE_PRECOND,
     OPT_BENCH_PRECOND,
     OPT_FACTOR_KIND,
+    OPT_TRIANGULAR,
     OPT_OMEGA,
     OPT_PIVOT_SHIFT,
     OPT_RTOL,
@@ -98,6 +99,7 @@ typedef enum cli_option_id {
     OPT_BENCH_COMPARE,
     OPT_BENCH_ABLATION,
     OPT_BENCH_CACHE,
+    OPT_BENCH_HEIGHTS,
     OPT_BACKEND, /* place to run */
     OPT_SCOPE,
     OPT_OVERLAP,

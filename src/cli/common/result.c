@@ -6,8 +6,8 @@
 
 #define SWEEPS (CLI_SWEEP | CLI_SWEEP_SKIPPED)
 #define WHOLES (CLI_WHOLE | CLI_WHOLE_SKIPPED)
-#define TIMED  (CLI_SWEEP | CLI_WHOLE | CLI_HPCG)
-#define ROWS   (SWEEPS | WHOLES | CLI_HPCG)
+#define TIMED  (CLI_SWEEP | CLI_WHOLE | CLI_HPCG | CLI_RELAX)
+#define ROWS   (SWEEPS | WHOLES | CLI_HPCG | CLI_RELAX | CLI_RELAX_SKIPPED)
 #define RUNS   (CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE | ROWS) /* on a backend */
 #define ALL    (~0u)
 
@@ -50,10 +50,10 @@ static const json_key keys[] = {
     KEY(NUMBER, solve_ms, CLI_SPTRSV | CLI_SOLVE | TIMED),
     {"time_ms", offsetof(cli_result, time), TIMES, CLI_SPTRSV | TIMED},
     KEY(NUMBER, effective_gb_s, CLI_SPTRSV | CLI_SWEEP),
-    KEY(NUMBER, moved_gb_s, CLI_SWEEP | CLI_HPCG),
-    KEY(NUMBER, copy_gb_s, CLI_SWEEP | CLI_HPCG),
-    KEY(NUMBER, fraction_of_copy, CLI_SWEEP | CLI_HPCG),
-    KEY(NUMBER, max_rel_error, CLI_SPTRSV | CLI_SWEEP | CLI_HPCG)};
+    KEY(NUMBER, moved_gb_s, CLI_SWEEP | CLI_HPCG | CLI_RELAX),
+    KEY(NUMBER, copy_gb_s, CLI_SWEEP | CLI_HPCG | CLI_RELAX),
+    KEY(NUMBER, fraction_of_copy, CLI_SWEEP | CLI_HPCG | CLI_RELAX),
+    KEY(NUMBER, max_rel_error, CLI_SPTRSV | CLI_SWEEP | CLI_HPCG | CLI_RELAX)};
 
 const char *cli_dtype_name(int dtype) {
     return dtype == (int)GSW_F32 ? "f32" : "f64";

@@ -11,7 +11,7 @@
  * may come without. */
 #define CLI_JSON_SCHEMA 1
 
-/* The objects that hold results. A row of `gridsweep bench` is one of the last five. */
+/* The objects that hold results. A row of `gridsweep bench` is one of the last seven. */
 typedef enum cli_holder {
     CLI_INFO = 1 << 0,
     CLI_DETECT = 1 << 1,
@@ -23,7 +23,9 @@ typedef enum cli_holder {
     CLI_SWEEP_SKIPPED = 1 << 7,
     CLI_WHOLE = 1 << 8,
     CLI_WHOLE_SKIPPED = 1 << 9,
-    CLI_HPCG = 1 << 10
+    CLI_HPCG = 1 << 10,
+    CLI_RELAX = 1 << 11,
+    CLI_RELAX_SKIPPED = 1 << 12
 } cli_holder;
 
 /* "f64" or "f32", of a gsw_dtype. */

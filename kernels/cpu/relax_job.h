@@ -1,0 +1,15 @@
+/* relax_job.h: a pass of sweeps as the kernels of each instruction set take it. */
+#ifndef GSW_CPU_RELAX_JOB_H
+#define GSW_CPU_RELAX_JOB_H
+
+#include "contract/relax_ops.h"
+
+typedef struct gsw_relax_job {
+    const gsw_relax_pass *pass;
+    int64_t tile[3], tiles[3]; /* points of a tile, and tiles along each axis */
+    int32_t reach[3];          /* of the stencil along each axis */
+    int64_t buffer;  /* values of one of a thread's four buffers; 0: one sweep needs none */
+    double *buffers; /* of all threads */
+} gsw_relax_job;
+
+#endif

@@ -1,0 +1,80 @@
+/* relax_ops.c: tiles of stencil loops for a CPU's caches, and their model's constants. */
+#include <stdlib.h>
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "cpu/cores.h"
+#include "cpu/kernels.h"
+#include "cpu/relax.h"
+#include "cpu/relax_job.h"
+#include "geometry/ghost.h"
+
+enum { GRAIN = 4096 }; /* points of a pass: as many take about as long as waking a thread */
+
+/* Points of a tile along each axis, as far as the grid reaches. Whole lines come first, because
+ * their values lie side by side. */
+static const int64_t tiles[][3] = {{INT64_MAX, 16, 16}, {INT64_MAX, 8, 8},  {INT64_MAX, 32, 32},
+                                   {INT64_MAX, 64, 64}, {INT64_MAX, 32, 8}, {512, 16, 16},
+                                   {512, 32, 32},       {512, 64, 16},      {256, 8, 8},
+                                   {256, 16, 16},       {256, 32, 32},      {128, 16, 16},
+                                   {128, 64, 64},       {64, 32, 32},       {2048, 32, 1},
+                                   {1024, 64, 1},       {512, 128, 1},      {INT64_MAX, 128, 1}};
+
+static gsw_status cpu_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
+                           int32_t k, gsw_relax_tile *tile) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    const int64_t least = (int64_t)(sizeof tiles / sizeof *tiles);
+    int64_t values = 1;
+    int32_t reach[3];
+    *tile = (gsw_relax_tile){0};
+    if (k >= (height == 1 ? 1 : least))
+        return GSW_SUCCESS;
+    gsw_stencil_reach(&matrix->stencil, g, reach);
+    *tile = (gsw_relax_tile){
+        .height = height, .stream = -1, .workers = context->threads, .load = 1, .effort = 1};
+    for (int a = 0; a < 3; a++) {
+        const int64_t ghost = 2 * (int64_t)(height - 1) * reach[a];
+        tile->extent[a] = tiles[k][a] < extent[a] ? tiles[k][a] : extent[a];
+        values *= tile->extent[a] + ghost < extent[a] ? tile->extent[a] + ghost : extent[a];
+    }
+    if (height > 1)
+        tile->work_bytes = (size_t)context->threads * 4 * (size_t)values * sizeof(double);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_prepare(gsw_context *context, const gsw_matrix *matrix) {
+    (void)context;
+    (void)matrix;
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_pass(gsw_context *context, const gsw_relax_pass *pass) {
+    const gsw_cpu_kernels *kernels = context->backend_data;
+    const gsw_grid *g = &pass->matrix->grid;
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    gsw_relax_job job = {.pass = pass, .buffers = pass->work};
+    gsw_stencil_reach(&pass->matrix->stencil, g, job.reach);
+    for (int a = 0; a < 3; a++) {
+        job.tile[a] = pass->tile->extent[a];
+        job.tiles[a] = (extent[a] + job.tile[a] - 1) / job.tile[a];
+    }
+    job.buffer = (int64_t)(pass->tile->work_bytes / sizeof(double)) / (4 * context->threads);
+    kernels->relax(gsw_useful_threads(context, g->nx * g->ny * g->nz, GRAIN), &job);
+    return GSW_SUCCESS;
+}
+
+/* Constants of the model, fitted to the times of 500 tiles with two threads of an EPYC whose cores
+ * share 32 MB (perf/NOTES.md). */
+static void cpu_machine(gsw_context *context, gsw_relax_machine *machine) {
+    (void)context;
+    *machine = (gsw_relax_machine){.bandwidth = 5.5e10,
+                                   .ghost = 0.3,
+                                   .point = 1.2e-11,
+                                   .term = 2.8e-10,
+                                   .line = 5.8e-8,
+                                   .cache_bytes = 8 << 20,
+                                   .overlap = 0};
+}
+
+const gsw_relax_ops gsw_cpu_relax_ops = {
+    .machine = cpu_machine, .tile = cpu_tile, .prepare = cpu_prepare, .pass = cpu_pass};

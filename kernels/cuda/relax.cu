@@ -1,0 +1,599 @@
+/* relax.cu: stencil loops with ghost zones (contract/relax_ops.h).
+ *
+ * One sweep alone: a thread takes a point.
+ *
+ * Several sweeps: a block takes a tile and passes through it layer by layer along one axis, z in 3D
+ * and y in 2D. A thread owns a column, the points of the tile with one place in every layer. At a
+ * step, sweep s works on the layer that lies s reaches behind the newest one, so all sweeps of the
+ * pass follow each other through the tile like a wave.
+ *
+ * The coefficients of a layer stay in the registers of the threads that own its points, from the
+ * first sweep to the last: they are read from memory once per tile, whatever the height. So does x
+ * in the thread's own column. Values of other columns come through shared memory, which holds a
+ * ring of layers of x before each sweep.
+ *
+ * Order. A barrier comes before each sweep of a step. Sweep s reads layers that sweep s - 1 wrote
+ * in this step or earlier ones, before the barrier. A layer of a ring is overwritten window or more
+ * steps after it was written. Its last readers were there one step earlier, and at least one
+ * barrier lies between, as height is 2 at least.
+ *
+ * Points outside the grid hold 0 in all rings, and coefficients of couplings that leave the grid
+ * count as 0. A product of two zeros, subtracted, does not change any sum, not even -0. A column of
+ * the ghost zone is exact for fewer sweeps the nearer it lies to the edge; then it holds 0, which
+ * nobody reads who is exact longer. */
+#include <string.h>
+
+#include "cuda/launch.cuh"
+#include "cuda/near.cuh"
+#include "cuda/relax.cuh"
+#include "geometry/named_shapes.h"
+
+namespace {
+
+/* ---- the named stencils, in the kernel's axes: x, then the other axis of a layer, then the axis
+ * along which layers follow each other ---- */
+
+struct step_to {
+    int dx, dy, dz;
+};
+
+template <int name> struct lower_of;
+#define LOWER_OFFSET(dx, dy, dz) {dx, dy, dz},
+#define LOWER_OF(name, lower)                                                                      \
+    template <> struct lower_of<SHAPE_##name> {                                                    \
+        static constexpr int count = SHAPE_TERMS_##name;                                           \
+        static constexpr bool flat = SHAPE_FLAT_##name;                                            \
+        static __host__ __device__ constexpr step_to at(int j) {                                   \
+            constexpr step_to table[] = {lower{-1, 0, 0}};                                         \
+            return table[j];                                                                       \
+        }                                                                                          \
+    };
+GSW_NAMED_STENCILS(LOWER_OF, LOWER_OFFSET)
+#undef LOWER_OF
+#undef LOWER_OFFSET
+
+/* The whole stencil, or a triangular part of it with the centre. */
+enum which_part { WHOLE, LOWER_PART, UPPER_PART, PARTS };
+
+/* A named stencil's part: name * PARTS + part. */
+template <int id> struct stencil_of {
+    static constexpr int name = id / PARTS, part = id % PARTS;
+    using lower = lower_of<name>;
+    static constexpr int center = part == UPPER_PART ? 0 : lower::count;
+    static constexpr int terms = part == WHOLE ? 2 * lower::count + 1 : lower::count + 1;
+    static constexpr bool flat = lower::flat;
+
+    static __host__ __device__ constexpr step_to at(int e) {
+        const step_to o = e < center   ? lower::at(e)
+                          : e > center ? lower::at(terms - 1 - e)
+                                       : step_to{0, 0, 0};
+        const int sign = e < center ? 1 : -1;
+        return flat ? step_to{sign * o.dx, 0, sign * o.dy}
+                    : step_to{sign * o.dx, sign * o.dy, sign * o.dz};
+    }
+    static __host__ __device__ constexpr int find_reach(int axis) {
+        int reach = 0;
+        for (int e = 0; e < terms; e++) {
+            const int d = axis == 0 ? at(e).dx : axis == 1 ? at(e).dy : at(e).dz;
+            reach = d > reach ? d : -d > reach ? -d : reach;
+        }
+        return reach;
+    }
+    static constexpr int reach_x = find_reach(0), reach_y = find_reach(1), reach = find_reach(2);
+};
+
+/* ---- a pass ---- */
+
+constexpr int HEIGHTS = GSW_RELAX_HEIGHT_MAX;
+constexpr int64_t BLOCKS_MOST = int64_t{1} << 30;
+
+template <int terms> struct relax_job {
+    const double *a[terms];
+    const double *b, *x, *p;
+    double *y, *q;
+    int64_t stride_y, stride_z;     /* rows from one line, and from one layer, to the next */
+    int32_t nx, ny, nz;             /* the grid, */
+    int32_t tile_x, tile_y, tile_z; /* a tile, */
+    int32_t tiles_x, tiles_y;       /* and the tiles */
+    int32_t sweeps, zero;
+    double alpha[HEIGHTS], beta[HEIGHTS];
+};
+
+__device__ __forceinline__ bool within(int i, int extent) {
+    return static_cast<unsigned>(i) < static_cast<unsigned>(extent);
+}
+
+/* p and x after a sweep at one point. */
+struct stepped {
+    double p, x;
+};
+
+__device__ __forceinline__ stepped step_of(double sum, double reciprocal, double alpha, double beta,
+                                           double p, double x, bool from_zero) {
+    const double t = __dmul_rn(sum, reciprocal);
+    const double next = beta != 0 ? fma(alpha, t, __dmul_rn(beta, p)) : __dmul_rn(alpha, t);
+    return {next, from_zero ? next : __dadd_rn(x, next)};
+}
+
+/* ---- one sweep ---- */
+
+enum { POINTS = 256 };
+
+template <int id>
+__global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<id>::terms> job) {
+    using stencil = stencil_of<id>;
+    take_turn();
+    const int64_t points = int64_t{job.nx} * job.ny * job.nz;
+    const bool narrow = points <= int64_t{UINT32_MAX};
+    const bool y_first = job.stride_y <= job.stride_z; /* which axis a row number counts first */
+    const int middle = y_first ? job.ny : job.nz;
+    for (int64_t row = int64_t{blockIdx.x} * POINTS + threadIdx.x; row < points;
+         row += int64_t{gridDim.x} * POINTS) {
+        const int64_t line =
+            narrow ? static_cast<uint32_t>(row) / static_cast<uint32_t>(job.nx) : row / job.nx;
+        const int64_t far =
+            narrow ? static_cast<uint32_t>(line) / static_cast<uint32_t>(middle) : line / middle;
+        const int px = static_cast<int>(row - line * job.nx);
+        const int near_axis = static_cast<int>(line - far * middle);
+        const int py = y_first ? near_axis : static_cast<int>(far);
+        const int pz = y_first ? static_cast<int>(far) : near_axis;
+        const double diagonal = job.a[stencil::center][row];
+        const double own = job.zero ? 0 : job.x[row];
+        double sum = job.b[row];
+        if (!job.zero) {
+            double a[stencil::terms], x[stencil::terms];
+#pragma unroll
+            for (int e = 0; e < stencil::terms; e++) {
+                const step_to o = stencil::at(e);
+                const bool inside = (o.dx == 0 || within(px + o.dx, job.nx)) &&
+                                    (o.dy == 0 || within(py + o.dy, job.ny)) &&
+                                    (o.dz == 0 || within(pz + o.dz, job.nz));
+                a[e] = e == stencil::center ? diagonal : inside ? job.a[e][row] : 0;
+                x[e] = e == stencil::center ? own
+                       : inside ? job.x[row + o.dx + o.dy * job.stride_y + o.dz * job.stride_z]
+                                : 0;
+            }
+#pragma unroll
+            for (int e = 0; e < stencil::terms; e++)
+                sum = fma(-a[e], x[e], sum);
+        }
+        const double before = job.beta[0] != 0 ? job.p[row] : 0;
+        const stepped after = step_of(sum, __drcp_rn(diagonal), job.alpha[0], job.beta[0], before,
+                                      own, job.zero != 0);
+        job.y[row] = after.x;
+        if (job.q)
+            job.q[row] = after.p;
+    }
+}
+
+/* ---- several sweeps ---- */
+
+/* A pass of `height` sweeps as a wave. A record is what a sweep needs of a layer besides x. */
+template <int id, int height> struct wave_of {
+    using stencil = stencil_of<id>;
+    enum : int {
+        reach = stencil::reach,
+        window = 2 * reach + 1,
+        /* records: of the layers under way, and of the one whose loads are */
+        records = (height - 1) * reach + 2,
+        /* layers of a ring in shared memory: a power of two */
+        ring = reach == 1 ? 4 : 8,
+        /* registers, roughly, and the threads that they leave room for */
+        registers = 2 * (records * (stencil::terms + 3) + height * window + 20),
+        threads = stencil::flat      ? 256
+                  : registers <= 124 ? 512
+                  : registers <= 164 ? 384
+                                     : 256,
+        fits = registers <= 250 && height <= (stencil::flat ? HEIGHTS : 4)
+    };
+};
+
+template <int terms> struct record { double a[terms], b, reciprocal, p; };
+
+/* A thread's column: the points of the tile with its x and y. */
+struct column {
+    int64_t row;     /* of the tile's first layer, which may lie outside the grid */
+    uint32_t lacked; /* neighbours that it lacks along x and y (near.cuh) */
+    bool inside;     /* of the grid, along x and y */
+    int sweeps;      /* after which its value is still exact */
+    int at;          /* in a layer of a ring */
+};
+
+/* Loads what the first sweep needs of layer z of the grid, which is inside. */
+template <int id>
+__device__ __forceinline__ void load_record(const relax_job<stencil_of<id>::terms> &job,
+                                            const column &mine, int64_t row, int z,
+                                            record<stencil_of<id>::terms> &to) {
+    using stencil = stencil_of<id>;
+    const uint32_t lacked =
+        mine.lacked | lacks(static_cast<uint32_t>(z), static_cast<uint32_t>(job.nz)) << 8;
+#pragma unroll
+    for (int e = 0; e < stencil::terms; e++) {
+        constexpr step_to none = {0, 0, 0};
+        const step_to o = e == stencil::center ? none : stencil::at(e);
+        to.a[e] = (lacked & all_needs(o.dx, o.dy, o.dz)) == 0 ? job.a[e][row] : 0;
+    }
+    to.b = job.b[row];
+    if (job.beta[0] != 0)
+        to.p = job.p[row];
+}
+
+template <int id, int height>
+__global__ void __launch_bounds__(wave_of<id, height>::threads)
+    sweep_wave(const relax_job<stencil_of<id>::terms> job, int wide) {
+    using stencil = stencil_of<id>;
+    using wave = wave_of<id, height>;
+    constexpr int reach = wave::reach, window = wave::window, records = wave::records;
+    extern __shared__ double shared[]; /* [height][ring][layer] */
+    const int area = static_cast<int>(blockDim.x), high = area / wide;
+    const int lx = static_cast<int>(threadIdx.x) % wide, ly = static_cast<int>(threadIdx.x) / wide;
+    const int number = static_cast<int>(blockIdx.x);
+    const int plane = number / job.tiles_x, tz = plane / job.tiles_y;
+    const int gx = (number - plane * job.tiles_x) * job.tile_x - height * stencil::reach_x + lx;
+    const int gy = (plane - tz * job.tiles_y) * job.tile_y - height * stencil::reach_y + ly;
+    const int first = tz * job.tile_z - height * reach; /* layer of the grid */
+    const int most = job.nz - tz * job.tile_z < job.tile_z ? job.nz - tz * job.tile_z : job.tile_z;
+    const int layers = most + 2 * height * reach;
+    column mine;
+    mine.inside = within(gx, job.nx) && within(gy, job.ny);
+    mine.row = gx + gy * job.stride_y + first * job.stride_z;
+    mine.lacked = lacks(static_cast<uint32_t>(gx), static_cast<uint32_t>(job.nx)) |
+                  lacks(static_cast<uint32_t>(gy), static_cast<uint32_t>(job.ny)) << 4;
+    mine.sweeps = mine.inside ? height : 0;
+    for (int s = 1; s <= height; s++)
+        if (lx < s * stencil::reach_x || lx >= wide - s * stencil::reach_x ||
+            ly < s * stencil::reach_y || ly >= high - s * stencil::reach_y)
+            mine.sweeps = mine.sweeps < s - 1 ? mine.sweeps : s - 1;
+    mine.at = static_cast<int>(threadIdx.x);
+    for (int k = 0; k < height * wave::ring; k++)
+        shared[k * area + mine.at] = 0;
+    take_turn();
+
+    record<stencil::terms> kept[records] = {};
+    double own[height][window] = {}; /* x before each sweep in this column */
+    double arriving = !job.zero && mine.inside && within(first, job.nz) ? job.x[mine.row] : 0;
+    for (int begin = 0; begin < layers; begin += records) {
+#pragma unroll
+        for (int u = 0; u < records; u++) {
+            const int at = begin + u; /* the newest layer of x */
+            if (at >= layers)
+                break;
+#pragma unroll
+            for (int k = 1; k < window; k++)
+                own[0][k - 1] = own[0][k];
+            own[0][window - 1] = arriving;
+            shared[(at & (wave::ring - 1)) * area + mine.at] = arriving;
+            const int next = at + 1, next_a = next - reach;
+            arriving = 0;
+            if (next < layers && within(first + next, job.nz) && mine.inside && !job.zero)
+                arriving = job.x[mine.row + next * job.stride_z];
+            if (next_a >= reach && next_a < layers - reach && within(first + next_a, job.nz) &&
+                mine.sweeps > 0)
+                load_record<id>(job, mine, mine.row + next_a * job.stride_z, first + next_a,
+                                kept[(u + 1) % records]);
+#pragma unroll
+            for (int s = 1; s <= height; s++) {
+                const int done = at - s * reach;
+                record<stencil::terms> &its =
+                    kept[(u - (s - 1) * reach + height * records) % records];
+                const double *ring = shared + (s - 1) * wave::ring * area + mine.at;
+                double value = 0;
+                __syncthreads();
+                const bool active = done >= s * reach && done < layers - s * reach &&
+                                    within(first + done, job.nz) && mine.sweeps >= s;
+                if (active) {
+                    double sum = its.b;
+                    if (s > 1 || !job.zero) {
+#pragma unroll
+                        for (int e = 0; e < stencil::terms; e++) {
+                            const step_to o = stencil::at(e);
+                            const double x = o.dx == 0 && o.dy == 0
+                                                 ? own[s - 1][reach + o.dz]
+                                                 : ring[((done + o.dz) & (wave::ring - 1)) * area +
+                                                        o.dy * wide + o.dx];
+                            sum = fma(-its.a[e], x, sum);
+                        }
+                    }
+                    if (s == 1)
+                        its.reciprocal = __drcp_rn(its.a[stencil::center]);
+                    const stepped after =
+                        step_of(sum, its.reciprocal, job.alpha[s - 1], job.beta[s - 1], its.p,
+                                own[s - 1][reach], s == 1 && job.zero);
+                    value = after.x;
+                    its.p = after.p;
+                    if (s == height) {
+                        job.y[mine.row + done * job.stride_z] = value;
+                        if (job.q)
+                            job.q[mine.row + done * job.stride_z] = after.p;
+                    }
+                }
+                if (s < height) {
+#pragma unroll
+                    for (int k = 1; k < window; k++)
+                        own[s][k - 1] = own[s][k];
+                    own[s][window - 1] = value;
+                    shared[(s * wave::ring + (done & (wave::ring - 1))) * area + mine.at] = value;
+                }
+            }
+        }
+    }
+}
+
+/* ---- which kernel, and its tiles ---- */
+
+/* The kernel of a height, without its types. */
+struct wave_kernel {
+    const void *kernel;  /* NULL: there is none */
+    int threads, layers; /* at most so many threads; layers of values in shared memory */
+};
+
+/* What a stencil's kernels are, without its type. */
+struct stencil_kernels {
+    int32_t reach[3]; /* in the kernels' axes */
+    bool flat;
+    wave_kernel wave[HEIGHTS + 1];
+    cudaError_t (*launch)(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wide,
+                          int32_t high);
+};
+
+/* An extent in the kernels' axes, and back. */
+void turn(bool flat, const int64_t from[3], int64_t to[3]) {
+    to[0] = from[0];
+    to[1] = from[flat ? 2 : 1];
+    to[2] = from[flat ? 1 : 2];
+}
+
+int32_t tiles_along(int64_t extent, int64_t tile) {
+    return static_cast<int32_t>(extent / tile + (extent % tile != 0));
+}
+
+template <int id, int height>
+cudaError_t launch_wave(const gsw_cuda *cuda, const relax_job<stencil_of<id>::terms> &job,
+                        unsigned blocks, int32_t wide, int32_t high) {
+    if constexpr (height > HEIGHTS) {
+        return cudaErrorInvalidValue;
+    } else {
+        if (job.sweeps != height)
+            return launch_wave<id, height + 1>(cuda, job, blocks, wide, high);
+        if constexpr (wave_of<id, height>::fits) {
+            const size_t values = static_cast<size_t>(height) * wave_of<id, height>::ring * wide;
+            return launch_kernel(cuda, sweep_wave<id, height>, blocks,
+                                 static_cast<unsigned>(wide * high), values * high * sizeof(double),
+                                 job, wide);
+        }
+        return cudaErrorInvalidValue;
+    }
+}
+
+template <int id>
+cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wide, int32_t high) {
+    using stencil = stencil_of<id>;
+    const gsw_grid *g = &pass->matrix->grid;
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    int64_t n[3], tile[3];
+    relax_job<stencil::terms> job = {};
+    turn(stencil::flat, extent, n);
+    turn(stencil::flat, pass->tile->extent, tile);
+    for (int e = 0; e < stencil::terms; e++)
+        job.a[e] = static_cast<const double *>(pass->matrix->array.values[e]);
+    job.b = pass->b;
+    job.x = pass->x;
+    job.p = pass->p;
+    job.y = pass->y;
+    job.q = pass->q;
+    job.stride_y = stencil::flat ? g->nx * g->ny : g->nx;
+    job.stride_z = stencil::flat ? g->nx : g->nx * g->ny;
+    job.nx = static_cast<int32_t>(n[0]);
+    job.ny = static_cast<int32_t>(n[1]);
+    job.nz = static_cast<int32_t>(n[2]);
+    job.sweeps = pass->sweeps;
+    job.zero = pass->zero;
+    for (int s = 0; s < pass->sweeps; s++) {
+        job.alpha[s] = pass->alpha[s];
+        job.beta[s] = pass->beta[s];
+    }
+    if (pass->sweeps == 1) {
+        const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
+        return launch_kernel(cuda, sweep_once<id>,
+                             static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST),
+                             POINTS, 0, job);
+    }
+    job.tile_x = static_cast<int32_t>(tile[0]);
+    job.tile_y = static_cast<int32_t>(tile[1]);
+    job.tile_z = static_cast<int32_t>(tile[2]);
+    job.tiles_x = tiles_along(n[0], tile[0]);
+    job.tiles_y = tiles_along(n[1], tile[1]);
+    const int64_t blocks = int64_t{job.tiles_x} * job.tiles_y * tiles_along(n[2], tile[2]);
+    return launch_wave<id, 2>(cuda, job, static_cast<unsigned>(blocks), wide, high);
+}
+
+template <int id, int height> wave_kernel wave_kernel_of() {
+    if constexpr (wave_of<id, height>::fits)
+        return {(const void *)sweep_wave<id, height>, wave_of<id, height>::threads,
+                height * wave_of<id, height>::ring};
+    return {nullptr, 0, 0};
+}
+
+template <int id> stencil_kernels kernels_of() {
+    using stencil = stencil_of<id>;
+    return {{stencil::reach_x, stencil::reach_y, stencil::reach},
+            stencil::flat,
+            {{nullptr, 0, 0},
+             {nullptr, 0, 0},
+             wave_kernel_of<id, 2>(),
+             wave_kernel_of<id, 3>(),
+             wave_kernel_of<id, 4>(),
+             wave_kernel_of<id, 5>(),
+             wave_kernel_of<id, 6>(),
+             wave_kernel_of<id, 7>(),
+             wave_kernel_of<id, 8>()},
+            launch<id>};
+}
+
+bool same_offset(gsw_offset a, gsw_offset b) {
+    return a.dx == b.dx && a.dy == b.dy && a.dz == b.dz;
+}
+
+/* Which part of a named stencil that is; PARTS: none. */
+int part_of(const gsw_stencil *stencil, const gsw_named_stencil *known) {
+    const int32_t below = stencil->center, above = stencil->count - 1 - below;
+    if ((below != 0 && below != known->terms) || (above != 0 && above != known->terms))
+        return PARTS;
+    for (int32_t j = 0; j < known->terms; j++) {
+        const gsw_offset o = known->lower[j], mirrored = {-o.dx, -o.dy, -o.dz};
+        if ((below && !same_offset(stencil->offsets[j], o)) ||
+            (above && !same_offset(stencil->offsets[stencil->count - 1 - j], mirrored)))
+            return PARTS;
+    }
+    return below && above ? WHOLE : below ? LOWER_PART : above ? UPPER_PART : PARTS;
+}
+
+/* NULL: the stencil is no named one, and no triangular part of one. */
+const stencil_kernels *find_kernels(const gsw_stencil *stencil) {
+#define KERNELS_OF(name, lower)                                                                    \
+    {kernels_of<SHAPE_##name * PARTS + WHOLE>(), kernels_of<SHAPE_##name * PARTS + LOWER_PART>(),  \
+     kernels_of<SHAPE_##name * PARTS + UPPER_PART>()},
+    static const stencil_kernels all[][PARTS] = {GSW_NAMED_STENCILS(KERNELS_OF, GSW_NO_OFFSET)};
+#undef KERNELS_OF
+    for (int32_t k = 0; k < GSW_NAMED_COUNT; k++) {
+        const int part = part_of(stencil, &gsw_named_stencils[k]);
+        if (part != PARTS)
+            return &all[k][part];
+    }
+    return nullptr;
+}
+
+/* ---- tiles ---- */
+
+/* Threads of a block along x and the other axis of a layer: the tile and its ghost zone there. */
+struct layer_shape {
+    int32_t wide, high;
+};
+constexpr layer_shape FLAT_LAYERS[] = {{64, 1}, {128, 1}, {256, 1}};
+constexpr layer_shape LAYERS[] = {{32, 16}, {64, 8}, {32, 12}, {64, 6}, {32, 8}, {64, 4}, {16, 16}};
+constexpr int32_t ROUNDS[] = {1, 2, 3, 4, 6, 8, 12, 16}; /* in which the tiles fill the device */
+
+template <typename Type, size_t count> constexpr int32_t length_of(const Type (&)[count]) {
+    return static_cast<int32_t>(count);
+}
+
+/* The layer whose tile along x and the other axis that is; the reverse of what a tile says. */
+layer_shape layer_of(const stencil_kernels *kernels, int32_t sweeps, const int64_t tile[3]) {
+    return {static_cast<int32_t>(tile[0]) + 2 * sweeps * kernels->reach[0],
+            static_cast<int32_t>(tile[1]) + 2 * sweeps * kernels->reach[1]};
+}
+
+/* How many blocks a device holds at a time, and what that means. Where registers do not suffice,
+ * values go to memory: each byte costs half a percent (fitted like the model's constants). */
+gsw_status fit(gsw_context *context, const void *kernel, int32_t threads, size_t bytes,
+               gsw_relax_tile *tile) {
+    cudaFuncAttributes attributes;
+    int blocks = 0;
+    GSW_TRY(gsw_cuda_check(
+        context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes),
+        "a pass of sweeps"));
+    GSW_TRY(
+        gsw_cuda_check(context, cudaFuncGetAttributes(&attributes, kernel), "a pass of sweeps"));
+    blocks = blocks < 1 ? 1 : blocks;
+    tile->workers = int64_t{blocks} * gsw_cuda_of(context)->multiprocessors;
+    tile->load = blocks * ((threads + 31) / 32);
+    tile->effort = 1 + 0.005 * static_cast<double>(attributes.localSizeBytes);
+    return GSW_SUCCESS;
+}
+
+} // namespace
+
+gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
+                               int32_t k, gsw_relax_tile *tile) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const stencil_kernels *kernels = find_kernels(&matrix->stencil);
+    const gsw_grid *g = &matrix->grid;
+    const int64_t extent[3] = {g->nx, g->ny, g->nz};
+    int64_t n[3], own[3];
+    *tile = {};
+    if (!kernels || g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
+        return GSW_SUCCESS;
+    if (height == 1) {
+        tile->height = k == 0;
+        tile->stream = -1;
+        tile->workers = 1;
+        turn(false, extent, tile->extent);
+        return GSW_SUCCESS;
+    }
+    const wave_kernel *wave = &kernels->wave[height];
+    const layer_shape *shapes = kernels->flat ? FLAT_LAYERS : LAYERS;
+    const int32_t count = kernels->flat ? length_of(FLAT_LAYERS) : length_of(LAYERS);
+    turn(kernels->flat, extent, n);
+    for (int32_t shape = 0, first = 0; wave->kernel && shape < count; shape++) {
+        const layer_shape layer = shapes[shape];
+        const int32_t threads = layer.wide * layer.high;
+        const size_t bytes = sizeof(double) * static_cast<size_t>(wave->layers) * threads;
+        own[0] = layer.wide - 2 * height * kernels->reach[0];
+        own[1] = layer.high - 2 * height * kernels->reach[1];
+        if (threads > wave->threads || own[0] < 1 || own[1] < 1 ||
+            bytes > static_cast<size_t>(cuda->shared_per_block))
+            continue;
+        if (k >= first + length_of(ROUNDS)) {
+            first += length_of(ROUNDS);
+            continue;
+        }
+        GSW_TRY(fit(context, wave->kernel, threads, bytes, tile));
+        const int64_t across = int64_t{tiles_along(n[0], own[0])} * tiles_along(n[1], own[1]);
+        const int64_t along = ROUNDS[k - first] * tile->workers / across;
+        own[2] = along < 1 ? n[2] : (n[2] + along - 1) / along;
+        turn(kernels->flat, own, tile->extent);
+        tile->stream = kernels->flat ? 1 : 2;
+        tile->height = height;
+        return GSW_SUCCESS;
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix) {
+    const stencil_kernels *kernels = find_kernels(&matrix->stencil);
+    if (!kernels)
+        return gsw_fail(
+            context, GSW_ERROR_UNSUPPORTED,
+            "relax: stencils that are not named ones, or triangular parts of them, need "
+            "the CPU backend");
+    for (const wave_kernel &wave : kernels->wave)
+        if (wave.kernel)
+            GSW_TRY(gsw_cuda_allow_shared(context, wave.kernel, "a pass of sweeps"));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass) {
+    const stencil_kernels *kernels = find_kernels(&pass->matrix->stencil);
+    int64_t tile[3];
+    turn(kernels->flat, pass->tile->extent, tile);
+    const layer_shape layer = layer_of(kernels, pass->sweeps, tile);
+    return gsw_cuda_check(context,
+                          kernels->launch(gsw_cuda_of(context), pass, layer.wide, layer.high),
+                          "a pass of sweeps");
+}
+
+/* Constants of the model, fitted to the times of 700 tiles on an H100 (perf/NOTES.md). A unit of
+ * load is a warp of a multiprocessor. Of other devices only the memory's peak is known. */
+void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine) {
+    const double peak_share = 0.928; /* that sweeps move */
+    const double stream_share = 1.22;
+    const int device = gsw_cuda_of(context)->device;
+    int clock_khz = 0, width_bits = 0, l2 = 0;
+    double peak = 1e12;
+    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, device) ==
+            cudaSuccess &&
+        clock_khz > 0 && width_bits > 0)
+        peak = 2e3 * clock_khz * width_bits / 8; /* two transfers per clock */
+    *machine = {};
+    if (cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device) == cudaSuccess)
+        machine->near_bytes = 0.5 * l2;
+    machine->bandwidth = peak_share * peak;
+    machine->stream_bandwidth = stream_share * peak;
+    machine->latency = 5.2e-7;
+    machine->ghost = 0.63;
+    machine->synchronise = 1.12e-7;
+    machine->point = 3.4e-9;
+    machine->term = 6.5e-10;
+    machine->overlap = 1;
+}

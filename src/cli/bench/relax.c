@@ -1,0 +1,169 @@
+/* relax.c: sweeps of a stencil loop with ghost zones (gsw_relax) as a task, on the arrays of the
+ * problem's stencil: one contestant per height.
+ *
+ * A run makes an even number of passes, so that no copy of x comes before. Times are per sweep.
+ * What x is while runs are timed does not matter. Afterwards one pass from a random guess is
+ * compared: the bits of height 1 are required of every height, and of height 1 the results of a
+ * plain loop. */
+#include "relax.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gridsweep/memory.h>
+#include <gridsweep/relax.h>
+
+enum { SWEEPS_LEAST = 24 }; /* of a run */
+
+typedef struct relax_state {
+    gsw_relax *loop, *plain; /* plain: of height 1 */
+    gsw_relax_info info;
+    int32_t sweeps; /* of a run */
+} relax_state;
+
+static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
+                bench_system *system, const bench_item *item, bench_case *made) {
+    (void)plan;
+    made->part = item->part;
+    made->factor_type = GSW_F64;
+    made->type = GSW_F64;
+    made->rows = system->rows;
+    made->host = *gsw_problem_matrix(system->problem);
+    made->exact = made->host;
+    made->entries = cli_count_entries(&made->host, GSW_FULL);
+    made->tolerance = 1e-13; /* of height 1; the others must be equal */
+    int code = bench_make_vectors(options, made);
+    if (code != CLI_OK)
+        return code;
+    made->guess = malloc(made->vector_bytes);
+    if (made->guess == NULL)
+        return bench_no_memory(options);
+    gsw_random_vector(3, made->rows, made->guess);
+    return bench_upload(options, site, made);
+}
+
+static gsw_status create(const bench_worker *worker, int32_t height, gsw_relax **loop) {
+    const gsw_relax_options wanted = {.size = sizeof wanted, .height = height};
+    return gsw_relax_create(worker->context, &worker->work->arrays.matrix, &wanted, loop);
+}
+
+/* Whether the model takes that height. */
+static gsw_status choose(const bench_worker *worker, int32_t height, bool *chosen) {
+    gsw_relax_info info = {.size = sizeof info};
+    gsw_relax *loop = NULL;
+    gsw_status status = create(worker, 0, &loop);
+    if (status == GSW_SUCCESS)
+        status = gsw_relax_get_info(loop, &info);
+    *chosen = status == GSW_SUCCESS && info.height == height;
+    gsw_relax_destroy(loop);
+    return status;
+}
+
+static gsw_status open_task(bench_worker *worker) {
+    const int32_t height = worker->who->height;
+    bench_row *row = worker->row;
+    relax_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return GSW_ERROR_OUT_OF_MEMORY;
+    worker->state = state;
+    state->info.size = sizeof state->info;
+    const double start = cli_now_ms();
+    gsw_status status = create(worker, height, &state->loop);
+    row->result.setup_ms = cli_now_ms() - start;
+    row->height = height;
+    if (status == GSW_SUCCESS)
+        status = gsw_relax_get_info(state->loop, &state->info);
+    if (status == GSW_SUCCESS)
+        status = choose(worker, height, &row->chosen);
+    if (status == GSW_SUCCESS && height > 1)
+        status = create(worker, 1, &state->plain);
+    if (status != GSW_SUCCESS)
+        return status;
+    const int32_t pairs = (SWEEPS_LEAST - 1) / (2 * height) + 1;
+    state->sweeps = 2 * height * pairs;
+    row->predicted_ms = state->info.predicted_ms;
+    row->result.buffer_bytes = (double)state->info.work_bytes;
+    for (int axis = 0; axis < 3; axis++)
+        row->tile[axis] = state->info.tile[axis];
+    return GSW_SUCCESS;
+}
+
+static void close_task(bench_worker *worker) {
+    relax_state *state = worker->state;
+    if (state == NULL)
+        return;
+    gsw_relax_destroy(state->plain);
+    gsw_relax_destroy(state->loop);
+    free(state);
+}
+
+static gsw_status solve(bench_worker *worker) {
+    relax_state *state = worker->state;
+    return gsw_relax_run(worker->context, state->loop, state->sweeps, 0, worker->b, worker->x);
+}
+
+/* One sweep as the textbook has it, without the library: x + D^-1 (b - A x). */
+static void plain_sweep(const gsw_matrix *matrix, int64_t rows, const double *b, const double *x,
+                        double *y) {
+    const gsw_grid *grid = &matrix->grid;
+    const gsw_stencil *stencil = &matrix->stencil;
+    const double *diagonal = matrix->array.values[stencil->center];
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t px = row % grid->nx, py = row / grid->nx % grid->ny;
+        const int64_t pz = row / (grid->nx * grid->ny);
+        double sum = b[row];
+        for (int32_t e = 0; e < stencil->count; e++) {
+            const gsw_offset o = stencil->offsets[e];
+            const int64_t x_e = px + o.dx, y_e = py + o.dy, z_e = pz + o.dz;
+            const double *a = matrix->array.values[e];
+            if (x_e >= 0 && x_e < grid->nx && y_e >= 0 && y_e < grid->ny && z_e >= 0 &&
+                z_e < grid->nz)
+                sum -= a[row] * x[gsw_grid_row(grid, x_e, y_e, z_e)];
+        }
+        y[row] = x[row] + sum / diagonal[row];
+    }
+}
+
+/* One pass from the guess; the result is in worker->x. */
+static gsw_status pass(bench_worker *worker, gsw_relax *loop) {
+    const bench_case *work = worker->work;
+    gsw_status status =
+        gsw_memory_upload(worker->context, worker->x, work->guess, work->vector_bytes);
+    return status == GSW_SUCCESS
+               ? gsw_relax_run(worker->context, loop, worker->who->height, 0, worker->b, worker->x)
+               : status;
+}
+
+static gsw_status check(bench_worker *worker) {
+    const relax_state *state = worker->state;
+    bench_case *work = worker->work;
+    gsw_status status = GSW_SUCCESS;
+    if (state->plain == NULL)
+        plain_sweep(&work->host, work->rows, work->b, work->guess, work->reference);
+    else
+        status = pass(worker, state->plain);
+    if (status == GSW_SUCCESS && state->plain != NULL)
+        status =
+            gsw_memory_download(worker->context, work->reference, worker->x, work->vector_bytes);
+    if (status == GSW_SUCCESS)
+        status = pass(worker, state->loop);
+    return status == GSW_SUCCESS ? bench_check_error(worker) : status;
+}
+
+static void finish(bench_worker *worker) {
+    const relax_state *state = worker->state;
+    bench_row *row = worker->row;
+    cli_times *time = &row->result.time;
+    time->median /= state->sweeps;
+    time->minimum /= state->sweeps;
+    time->maximum /= state->sweeps;
+    bench_finish_rates(worker, NAN, state->info.moved_bytes);
+    row->wrong |= state->plain != NULL && row->result.max_rel_error != 0;
+}
+
+const bench_task bench_relax = {.make = make,
+                                .open = open_task,
+                                .start = bench_poison,
+                                .solve = solve,
+                                .check = check,
+                                .finish = finish,
+                                .close = close_task};

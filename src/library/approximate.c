@@ -1,0 +1,97 @@
+/* approximate.c: triangular solves with a factor by a few Jacobi sweeps.
+ *
+ * T x = b with T = D + N is solved by x = D^-1 (b - N x) from x = 0. N is strictly triangular, so
+ * the sweeps are exact after as many as T has levels. They are sweeps of a stencil loop with T's
+ * own stencil, which is a triangular part of the factor's. */
+#include <gridsweep/memory.h>
+#include <gridsweep/relax.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "preconditioner.h"
+#include "reserve.h"
+
+typedef struct approximate {
+    gsw_context *context;
+    gsw_relax *part[2]; /* L, U */
+    int32_t sweeps;
+    double *between;
+    char name[32];
+} approximate;
+
+static gsw_status apply(void *self, gsw_context *context, const double *b, double *x) {
+    const approximate *a = self;
+    GSW_TRY(gsw_relax_run(context, a->part[0], a->sweeps, 1, b, a->between));
+    return gsw_relax_run(context, a->part[1], a->sweeps, 1, a->between, x);
+}
+
+static const char *name_of(const void *self) {
+    return ((const approximate *)self)->name;
+}
+
+static void destroy(void *self) {
+    approximate *a = self;
+    gsw_unreserve(a->context, a->between);
+    gsw_relax_destroy(a->part[1]);
+    gsw_relax_destroy(a->part[0]);
+    free(a);
+}
+
+/* A loop for a triangular part of the factor's stencil; `csr` is on the host. */
+static gsw_status open_part(gsw_context *context, const gsw_factor *factor, const gsw_csr *csr,
+                            int upper, gsw_relax **loop) {
+    const gsw_stencil *whole = &factor->stencil;
+    const int32_t first = upper ? whole->center : 0;
+    const int32_t count = upper ? whole->count - first : whole->center + 1;
+    gsw_matrix host, there = {0};
+    gsw_stencil part;
+    GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, count, &part));
+    GSW_TRY(gsw_matrix_from_csr(context, &factor->grid, &part, csr, &host));
+    GSW_TRY(gsw_matrix_upload(context, &host, &there));
+    const gsw_status status = gsw_relax_create(context, &there, NULL, loop);
+    gsw_matrix_release(context, &there);
+    return status;
+}
+
+gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,
+                                                      const gsw_factor *factor, int32_t sweeps,
+                                                      gsw_preconditioner **preconditioner) {
+    static const gsw_preconditioner_ops ops = {.apply = apply, .name = name_of, .destroy = destroy};
+    gsw_csr part[2] = {{0}, {0}};
+    approximate *made;
+    gsw_status status;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
+    *preconditioner = NULL;
+    GSW_REQUIRE(context, factor != NULL, "factor is NULL");
+    GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
+    GSW_REQUIRE(context, sweeps >= 1, "sweeps is %d; it must be >= 1", (int)sweeps);
+    const gsw_factor_kind kind = factor->options.kind;
+    if (kind != GSW_ILU0 && kind != GSW_IC0 && kind != GSW_DILU && kind != GSW_FACTOR_LU)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factor: approximate solves are for ilu0, ic0, dilu and lu, not for %s",
+                        gsw_factor_kind_name(kind));
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a preconditioner", (void **)&made));
+    *made = (approximate){.context = context, .sweeps = sweeps};
+    (void)snprintf(made->name, sizeof made->name, "%s approx:%d", gsw_factor_kind_name(kind),
+                   (int)sweeps);
+    GSW_TRY_GOTO(gsw_factor_extract(context, factor, GSW_I64, &part[0], &part[1]), fail);
+    for (int k = 0; k < 2; k++)
+        GSW_TRY_GOTO(open_part(context, factor, &part[k], k, &made->part[k]), fail);
+    GSW_TRY_GOTO(gsw_reserve_vector(context, factor->points, &made->between), fail);
+    GSW_TRY_GOTO(gsw_preconditioner_make(context, factor->points, &ops, made, preconditioner),
+                 fail);
+    gsw_csr_free(&part[1]);
+    gsw_csr_free(&part[0]);
+    return GSW_SUCCESS;
+
+fail:
+    destroy(made);
+    gsw_csr_free(&part[1]);
+    gsw_csr_free(&part[0]);
+    return status;
+}
