@@ -1173,8 +1173,8 @@ START_TEST(denormal_inputs_count) {
 }
 END_TEST
 
-/* Products of two coefficients leave the range of numbers, which the factors do not. A sweep computes
- * pivots from such products (diagonal.cu). */
+/* Products of two coefficients leave the range of numbers, which the factors do not. A sweep
+ * computes pivots from such products (diagonal.cu). */
 START_TEST(coefficients_may_be_tiny_or_huge) {
     static const double scales[] = {0x1p-600, 0x1p-520, 0x1p600};
     contexts c = contexts_open(1, NULL);
@@ -1196,6 +1196,33 @@ START_TEST(coefficients_may_be_tiny_or_huge) {
             problem_close(&q);
         }
     }
+    contexts_close(&c);
+}
+END_TEST
+
+/* A row of U overflows, while the products and the pivots are ordinary numbers. The row after it
+ * then has no pivot. */
+START_TEST(an_infinite_coefficient_is_noticed) {
+    contexts c = contexts_open(1, NULL);
+    const recipe r = {.grid = {23, 11, 9}, .stencil = oracle_stencil_named("D3N7"), .seed = 4};
+    const int32_t before = 2, center = 3, after = 4; /* couplings along x */
+    const int64_t row = 23 * 11 + 30;
+    const gsw_factor_options options = {
+        .size = sizeof options,
+    };
+    problem q;
+    problem_open(&q, &c, &r);
+    scale_matrix(q.lower, 0);
+    for (int64_t i = 0; i < q.n; i++)
+        ((double *)q.lower->arrays[center])[i] = 1;
+    ((double *)q.lower->arrays[center])[row] = 1e-200;
+    ((double *)q.lower->arrays[after])[row] = 1e150;
+    ((double *)q.lower->arrays[before])[row + 1] = 1e-150;
+    ((double *)q.lower->arrays[center])[row + 1] = 1e201;
+    problem_renew(&q);
+    pair p = pair_of(&q, &options);
+    ck_assert_int_eq(same_outcome(&p), GSW_ERROR_ZERO_PIVOT);
+    problem_close(&q);
     contexts_close(&c);
 }
 END_TEST
@@ -1849,6 +1876,7 @@ int main(void) {
     tcase_add_loop_test(tc, nan_and_infinity_go_where_the_cpu_puts_them, 0, stencils);
     tcase_add_loop_test(tc, every_nan_is_a_nan, 0, stencils);
     tcase_add_loop_test(tc, denormal_inputs_count, 0, stencils);
+    tcase_add_test(tc, an_infinite_coefficient_is_noticed);
     tcase_add_loop_test(tc, coefficients_may_be_tiny_or_huge, 0, stencils);
     tcase_add_loop_test(tc, denormal_solutions_count, 0, stencils);
     tcase_add_loop_test(tc, a_zero_divides_when_the_solve_runs, 0, stencils);

@@ -121,12 +121,12 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
                                 const gsw_matrix *upper, const gsw_factor_options *options,
                                 gsw_factor **factor);
 
-/* Gives a factor new values for the same grid and stencil without allocating. Use it in each time
- * step instead of creating a factor again. (On CUDA, values in stencil arrays after values in a CSR
- * may need one vector more, once.) A refused argument changes nothing. After an error in
- * the values (NOT_A_GRID, ZERO_PIVOT) or of the device the factor holds no usable values. Every
- * solve with it is then refused until a refactor succeeds. Only kind LU uses `upper`; it is NULL
- * otherwise. */
+/* Gives a factor new values for the same grid and stencil. Use it in each time step instead of
+ * creating a factor again. It does not allocate, with one exception: on CUDA the first fp64
+ * stencil arrays after values of another format or type may allocate one vector. A refused argument
+ * changes nothing. After an error in the values (NOT_A_GRID, ZERO_PIVOT) or of the device the
+ * factor holds no usable values. Every solve with it is then refused until a refactor succeeds.
+ * Only kind LU uses `upper`; it is NULL otherwise. */
 GSW_API
 gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                const gsw_matrix *upper);

@@ -99,7 +99,8 @@ typedef enum gsw_method {
  * the last. */
 typedef int (*gsw_monitor_fn)(void *user, int64_t iteration, double residual);
 
-/* The same for several systems; `system` counts from 0. A nonzero value stops this one only. */
+/* The same for several systems; `system` counts from 0. A nonzero value stops this
+ * system only. */
 typedef int (*gsw_monitor_many_fn)(void *user, int64_t system, int64_t iteration, double residual);
 
 /* For the defaults set all members except `size` to 0. */
@@ -129,7 +130,7 @@ typedef struct gsw_krylov_result {
     double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
     double recurrence;    /* the method's own last norm / reference */
     double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
-    double solve_ms;      /* wall time of the call; of several systems, until this one ended */
+    double solve_ms;      /* wall time of the call; with several systems: until this one ended */
     int64_t status;       /* the gsw_status with which this system ended */
 } gsw_krylov_result;
 
@@ -171,25 +172,26 @@ gsw_status gsw_richardson(gsw_context *context, const gsw_operator *A, gsw_preco
 
 /* Solves A x_i = b_i for `count` right-hand sides: b_i begins at b + i * ldb and x_i at x + i *
  * ldx, in values, with ldb and ldx >= points. `results` is NULL, or an array of `count` structs,
- * each with its size set. Everything else is as above, also that x must not overlap b.
+ * each with its size set. `count` may be 0. The rules of gsw_krylov() apply. No x_i may overlap a
+ * b_i, but they may alternate in memory.
  *
- * Each system has its own scalars and its own end: x_i, iterations, norms and status have the bits
- * of gsw_krylov() for this system alone. A system that has ended, for whatever reason, leaves the
- * others untouched, and takes no part in further iterations.
+ * Each system ends by itself. Its x_i, iterations, norms and status have the same bits as a call of
+ * gsw_krylov() for it alone. A system that has ended, for whatever reason, leaves the others
+ * untouched, and takes no part in further iterations.
  *
- * CG and BiCGSTAB without a preconditioner, or with one from a factor (also gsw_choose()'s), work
- * on up to 8 systems side by side. A sweep reads the factor, and a product the matrix, once for up
- * to 4 of them. When a system ends, the next one takes its place. In all other cases there is
- * nothing to share, and the systems are solved one after the other: GMRES, Richardson, multigrid,
- * callbacks as preconditioners, several processes.
+ * CG and BiCGSTAB work on up to 8 systems side by side if the preconditioner comes from
+ * gsw_preconditioner_from_factor(), or from gsw_choose() with a factor; also without one, if A is a
+ * matrix. A sweep reads the factor, and a product the matrix, once for up to 4 of them. When a
+ * system ends, the next one takes its place. All other methods and preconditioners, and several
+ * processes, have nothing to share. The call then solves one system after the other.
  *
- * The work vectors are those of min(count, 8) systems where these are side by side, else of one.
- * `monitor` must be NULL: monitor_many gets the number of the system.
+ * Side by side, the call allocates the work vectors of min(count, 8) systems; otherwise those of
+ * one. `monitor` must be NULL: monitor_many gets the number of the system.
  *
  * Returns SUCCESS if all systems have converged. Else it returns the status of the first one, in
- * the order of b, that has not; the message names it. An error that does not come from a method
- * ends the call for all systems, such as that of a callback, or a null vector that is refused.
- * Systems that have not ended before get its status. Errors: as above. */
+ * the order of b, that has not; the message names it. Other errors, such as a failed callback or a
+ * refused null vector, end the whole call. Every system that has not ended by then gets this
+ * status. Errors: as above. */
 GSW_API
 gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_operator *A,
                            gsw_preconditioner *M, const gsw_krylov_options *options, int64_t count,

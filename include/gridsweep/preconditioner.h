@@ -32,13 +32,13 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
 
 /* Creates a preconditioner that solves with the factors L and U approximately, each by `sweeps`
  * Jacobi sweeps x = D^-1 (b - N x) from x = 0 (relax.h). D is the diagonal of L or U, and N the
- * rest. Such sweeps do not wait for each other along a row of dependences, but each of them reads
- * the whole factor, and the result is exact only after as many sweeps as the factor has levels. It
- * is the same linear map in every call. Symmetric with IC0, so that CG can use it. ILU0, IC0, DILU
- * and LU; on CUDA a named stencil.
+ * rest. A Jacobi sweep computes all points independently. Each sweep reads the whole factor. The
+ * result is exact after as many sweeps as the factor has levels. It is the same linear map in every
+ * call, and symmetric with IC0, so that CG can use it. The kinds ILU0, IC0, DILU and LU are
+ * allowed, not transposed. On CUDA the stencil must be a named one.
  *
- * The values are copied, through the host: the factor may be destroyed, and new values need a new
- * preconditioner. On failure *preconditioner is NULL.
+ * The call copies the values through the host, to fp64. You may destroy the factor afterwards. New
+ * values need a new preconditioner. On failure *preconditioner is NULL.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT, DEVICE.
  * Source: Anzt, Chow and Dongarra, Iterative sparse triangular solves for preconditioning, Euro-Par
  * 2015. */

@@ -4,8 +4,8 @@
  * smoother, or for a fixed number of steps as a preconditioner. A sweep is a product with the
  * matrix and little else, so memory limits its speed. A gsw_relax therefore fuses `height` sweeps:
  * a tile of the grid reads a ghost zone of `height` halos around itself, and makes all these sweeps
- * in a cache (CPU) or in shared memory (CUDA), without a word from its neighbours. It computes the
- * points of the ghost zone once more, which costs arithmetic and saves traffic. A model of the
+ * in a cache (CPU) or in shared memory (CUDA), without values from its neighbours. Neighbouring
+ * tiles compute these points, too. This costs arithmetic and saves memory traffic. A model of the
  * device chooses the tile and the height; gsw_relax_get_info() has its prediction.
  *
  *   method      a sweep, with t = D^-1 (b - A x)
@@ -16,8 +16,8 @@
  * Arithmetic: b - A x subtracts the products of a row in ascending order of columns, each with one
  * fused multiply-add if the processor has it. It is multiplied with 1 / a_ii. So the bits do not
  * depend on the height, the tile or the number of threads. With weight 1 they are those of
- * gsw_smooth() with a JACOBI factor, except for the sign of zeros. Entries that a matrix does not
- * store count as zeros that are multiplied: NaN and infinity travel along them.
+ * gsw_smooth() with a JACOBI factor, except for the sign of zeros. The loop multiplies entries that
+ * are not stored as zeros. So a NaN or infinity in x also spreads through them.
  *
  * A gsw_relax belongs to the context that it was created with, and makes one call at a time.
  *
@@ -53,15 +53,16 @@ typedef struct gsw_relax_info {
     int32_t height;      /* sweeps in a pass */
     int64_t tile[3];     /* points along x, y and z that a tile writes in a pass */
     double predicted_ms; /* of one sweep, in a call of many sweeps */
-    double moved_bytes;  /* of one sweep: what a pass must move at least, over its height */
-    double redundant;    /* points computed in a pass over height times the grid's points */
+    double moved_bytes;  /* least number of bytes that a pass moves, divided by its height */
+    double redundant;    /* points that a pass computes, divided by (height * points of
+                              the grid); 1: none twice */
     int64_t work_bytes;  /* that the object keeps */
 } gsw_relax_info;
 
 /* Creates a loop for this matrix, in fp64 throughout. Of stencil arrays it keeps the pointers: the
- * arrays must stay where they are, and a later call uses the values that they hold then. A CSR, and
- * fp32 values, are copied; gsw_relax_refactor() copies them again. `options` may be NULL. On CUDA
- * the stencil must be a named one.
+ * arrays must stay where they are, and a later call uses the values that they hold then. It copies
+ * a CSR, fp32 values, and arrays of which one is NULL; gsw_relax_refactor() copies them again.
+ * `options` may be NULL. On CUDA the stencil must be a named one.
  *
  * A diagonal that is zero or not finite ends in ZERO_PIVOT, with its row in the message. On failure
  * *relax is NULL. Bytes moved: the diagonal, and what is copied.
@@ -71,9 +72,10 @@ GSW_API
 gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
                             const gsw_relax_options *options, gsw_relax **relax);
 
-/* Takes the values of another matrix with the same grid, stencil, format and type, without
- * allocating. After an error in the values the loop holds none, and calls are refused until a
- * refactor succeeds. The errors are those above. */
+/* Takes the values of another matrix with the same grid, stencil, format and type. It allocates one
+ * vector and frees it again, to check the diagonal, and waits for the stream. After an error in the
+ * values the loop holds none, and calls are refused until a refactor succeeds. The errors are those
+ * above. */
 GSW_API
 gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_matrix *matrix);
 
@@ -82,8 +84,8 @@ gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_
  * The call allocates nothing. With CUDA it returns when everything is queued on the context's
  * stream, and can be captured in a CUDA graph.
  *
- * Bytes moved per pass of `height` sweeps: the matrix, b and x once, x once more as it is written,
- * and the ghost zones. An odd number of passes copies x first, except from zero.
+ * A pass of `height` sweeps reads the matrix, b, x and the ghost zones, and writes x. If the number
+ * of passes is odd and zero_guess is 0, the call first copies x.
  * Errors: INVALID_ARGUMENT, DEVICE. */
 GSW_API
 gsw_status gsw_relax_run(gsw_context *context, gsw_relax *relax, int32_t sweeps, int zero_guess,

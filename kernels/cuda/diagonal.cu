@@ -16,9 +16,10 @@
  * Bytes per point for D3N7 in fp64: 72 + 40 + 120. An elimination by rows moves 224, but one warp
  * has to make a whole row in each step.
  *
- * The products have twice the range of the coefficients. Where one overflows or underflows, or a
- * pivot is bad, the passes set `unfit`; gsw_cuda_factor_await() then has the rows eliminated one by
- * one. That also finds and mends bad pivots. So whether a factor is made here depends on the
+ * The products have twice the range of the coefficients. The passes set `unfit` where one of them,
+ * or of L's, overflows or underflows, where U overflows, and where a pivot is bad or near the ends
+ * of the range. gsw_cuda_factor_await() then has the rows eliminated one by one. That also finds
+ * and mends bad pivots. So whether a factor is made here depends on the
  * values alone, and repetitions give the same bits. */
 #include "cuda/diagonal.cuh"
 #include "cuda/pack.cuh"

@@ -298,7 +298,7 @@ gsw_status launch_pivoted(gsw_context *context, const gsw_factor *factor, const 
     pack_pivoted pivoted = {};
     pack_plan plan;
     plan_part(&plan, factor, part);
-    plan.scale = 1;
+    plan.scale = plan.bounded = 1;
     pivoted.reciprocal = reciprocal;
     for (int32_t t = 0; t < plan.taps; t++)
         pivoted.values[t] = array_of<double>(factor, &plan, &origin, t);

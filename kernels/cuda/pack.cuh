@@ -19,7 +19,8 @@ gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor
                                   const gsw_matrix *matrix);
 
 /* Writes both parts of a factor whose reciprocal pivots are known (in natural order). A coefficient
- * that overflows or underflows sets packed->pivots->unfit. Asynchronous. */
+ * that overflows, and one of L in ILU0 and IC0 that underflows, sets packed->pivots->unfit.
+ * Asynchronous. */
 gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
                                  const gsw_matrix *matrix, const double *reciprocal);
 

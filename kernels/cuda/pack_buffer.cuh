@@ -184,7 +184,10 @@ GSW_HD Stored *record_of(const pack_plan &plan, const pack_block<Value> &block, 
 /* A coefficient in the form in which it is stored: scaled, if the part is scaled. Zero stays zero
  * with any diagonal. */
 GSW_HD double scaled_value(const pack_plan &plan, double value, double scale) {
-    return !plan.scale ? value : value != 0 ? value * scale : 0;
+    const double scaled = !plan.scale ? value : value != 0 ? value * scale : 0;
+    if (plan.bounded && !(fabs(scaled) <= DBL_MAX))
+        plan.pivots->unfit = 1;
+    return scaled;
 }
 
 /* Writes coefficients first..last-1 of the run's records from the buffer, one warp per record: see

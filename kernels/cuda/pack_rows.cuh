@@ -40,6 +40,7 @@ struct pack_plan {
     int32_t terms, members, vector; /* members: 1 or 2 */
     int32_t diagonal;               /* the (reciprocal) diagonal is stored */
     int32_t scale;                  /* coefficients are multiplied by it */
+    int32_t bounded;                /* coefficients that overflow are reported */
     /* The work of a block: one pencil, 1 << run_bits records, `pass` coefficients at a time. */
     int32_t run_bits;
     int32_t pass;

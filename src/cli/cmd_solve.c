@@ -63,6 +63,8 @@ static int parse_triangular(const cli_options *options, int64_t *sweeps) {
         return cli_usage(options, "--solve approx is for --precond ilu0, ic0 or dilu");
     if (cli_processes() > 1)
         return cli_usage(options, "--solve approx is for a single process");
+    if (options->factor_precision != GSW_F64)
+        return cli_usage(options, "--solve approx stores fp64: leave out --factor-precision");
     return CLI_OK;
 }
 

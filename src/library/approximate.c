@@ -75,6 +75,9 @@ gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factor: approximate solves are for ilu0, ic0, dilu and lu, not for %s",
                         gsw_factor_kind_name(kind));
+    if (factor->options.transpose)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "factor: approximate solves are not for transposed factors");
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a preconditioner", (void **)&made));
     *made = (approximate){.context = context, .sweeps = sweeps};
     (void)snprintf(made->name, sizeof made->name, "%s approx:%d", gsw_factor_kind_name(kind),

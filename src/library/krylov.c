@@ -127,6 +127,8 @@ static gsw_status solve(gsw_context *context, gsw_method method, const gsw_opera
     GSW_TRY(check_results(context, job));
     GSW_TRY(gsw_operator_check(context, A));
     GSW_TRY(check_preconditioner(context, M, common.n));
+    if (job->count == 0)
+        return GSW_SUCCESS;
     GSW_TRY(check_vectors(context, common.n, job, common.options.null_vector));
 
     context->solving = 1;
