@@ -77,15 +77,15 @@ static inline void relax_compare(const gsw_context *where, const gsw_matrix *mat
                   (long long)g->nz, what, error);
 }
 
-/* All heights that have a tile, and the model's choice (0), with both methods, some numbers of
- * sweeps, and both kinds of first guesses. */
+/* The model's choice (height 0) and every height that has a tile, from `first` on in steps of
+ * `step`, with both methods, some numbers of sweeps, and both kinds of first guesses. */
 static inline void relax_compare_heights(gsw_context *where, const gsw_matrix *host,
-                                         const gsw_matrix *there) {
+                                         const gsw_matrix *there, int32_t first, int32_t step) {
     const int64_t n = oracle_points(&host->grid);
     double *b = oracle_vector(GSW_F64, 11, n), *x = oracle_vector(GSW_F64, 12, n),
            *guess = oracle_copy(GSW_F64, x, n), *expected = oracle_copy(GSW_F64, x, n);
     for (int method = 0; method < 2; method++)
-        for (int32_t height = 0; height <= 8; height++) {
+        for (int32_t height = 0; height <= 8; height = height == 0 ? first : height + step) {
             const gsw_relax_options options = {.size = sizeof options,
                                                .method = (gsw_relax_method)method,
                                                .height = height,
