@@ -19,7 +19,8 @@ void gsw_reference_relax(const gsw_matrix *matrix, double alpha, double beta, in
                           x[gsw_grid_row(g, px, py, pz)], sum);
         }
         const double t = sum * (1 / diagonal[row]);
-        const double next = beta != 0 ? fma(alpha, t, beta * p[row]) : alpha * t;
+        const double before = p ? p[row] : 0;
+        const double next = beta != 0 ? fma(alpha, t, beta * before) : alpha * t;
         if (p)
             p[row] = next;
         y[row] = zero ? next : x[row] + next;

@@ -56,8 +56,10 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
     const double terms = matrix->stencil.count, h = tile->height;
     double tiles = 1;
     gsw_stencil_reach(&matrix->stencil, grid, g.reach);
-    for (int a = 0; a < 3; a++)
-        tiles *= (double)((g.extent[a] + g.tile[a] - 1) / g.tile[a]);
+    for (int a = 0; a < 3; a++) {
+        const int64_t along = (g.extent[a] + g.tile[a] - 1) / g.tile[a];
+        tiles *= (double)along;
+    }
     const double points = volume(&g, 0), ghosts = volume(&g, tile->height - 1);
     const double record = 8 * (terms + (directed ? 2 : 1)), written = directed ? 16 : 8;
     const double workers = (double)tile->workers;
