@@ -3,6 +3,8 @@
 #ifndef GSW_CONTEXT_FIXTURE_H
 #define GSW_CONTEXT_FIXTURE_H
 
+#include <string.h>
+
 #include <check.h>
 #include <gridsweep/context.h>
 
@@ -20,6 +22,14 @@ static void open_context(void) {
 
 static void close_context(void) {
     gsw_context_destroy(context);
+}
+
+/* The call has ended with that status, and the context's message contains the word. */
+static inline void expect_refusal(gsw_status status, gsw_status expected, const char *word) {
+    ck_assert_msg(status == expected, "%s: %s, not %s", word, gsw_status_name(status),
+                  gsw_status_name(expected));
+    ck_assert_msg(strstr(gsw_context_message(context), word) != NULL, "'%s' does not say '%s'",
+                  gsw_context_message(context), word);
 }
 
 #endif

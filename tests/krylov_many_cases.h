@@ -122,6 +122,17 @@ static inline void many_compare(const char *what, int64_t i, const gsw_krylov_re
     ck_assert(found->solve_ms > 0);
 }
 
+/* A call with the defaults. */
+static inline many_call many_default(gsw_context *context, gsw_method method,
+                                     const gsw_operator *op, gsw_preconditioner *M) {
+    return (many_call){.context = context,
+                       .method = method,
+                       .op = op,
+                       .M = M,
+                       .ahead = -1,
+                       .options = {.size = sizeof(gsw_krylov_options)}};
+}
+
 /* The call for all systems ends as each one alone. Returns how many have not converged. */
 static inline int64_t many_check(const char *what, const many_call *c, const many_systems *m) {
     const size_t b_bytes = (size_t)(m->ldb * m->count) * sizeof(double);
@@ -274,18 +285,11 @@ static inline void many_check_one_by_one(gsw_context *context, gsw_context *cpu)
         ck_assert_int_eq(gsw_multigrid_create(context, &matrix.there, &options, &multigrid),
                          GSW_SUCCESS);
         ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, multigrid, &M), GSW_SUCCESS);
-        for (int method = GSW_CG; method <= GSW_RICHARDSON; method++)
+        for (int method = GSW_CG; method <= GSW_RICHARDSON; method++) {
+            const many_call c = many_default(context, (gsw_method)method, matrix.op, M);
             if (method != GSW_GMRES || !cycle)
-                ck_assert_int_eq(
-                    many_check("multigrid",
-                               &(many_call){.context = context,
-                                            .method = (gsw_method)method,
-                                            .op = matrix.op,
-                                            .M = M,
-                                            .ahead = -1,
-                                            .options = {.size = sizeof(gsw_krylov_options)}},
-                               &m),
-                    2);
+                ck_assert_int_eq(many_check("multigrid", &c, &m), 2);
+        }
         gsw_preconditioner_destroy(M);
         gsw_multigrid_destroy(multigrid);
     }
@@ -307,15 +311,8 @@ static inline void many_check_choices(gsw_context *context, gsw_context *cpu) {
         many_systems m = many_mixture(cpu, host, 7);
         ck_assert_int_eq(gsw_choose(context, &matrix.there, NULL, &M, &choice), GSW_SUCCESS);
         ck_assert(k == 0 ? choice.factor != NULL : choice.multigrid != NULL);
-        ck_assert_int_eq(many_check(texts[k],
-                                    &(many_call){.context = context,
-                                                 .method = choice.method,
-                                                 .op = matrix.op,
-                                                 .M = M,
-                                                 .ahead = -1,
-                                                 .options = {.size = sizeof(gsw_krylov_options)}},
-                                    &m),
-                         2);
+        const many_call c = many_default(context, choice.method, matrix.op, M);
+        ck_assert_int_eq(many_check(texts[k], &c, &m), 2);
         gsw_preconditioner_destroy(M);
         many_free(&m);
         many_matrix_free(context, &matrix);
@@ -335,15 +332,11 @@ static inline void many_check_breakdowns(gsw_context *context, gsw_context *cpu)
     many_systems m = many_open(4, 9);
     for (int i = 0; i < 9; i++)
         memcpy(m.b + i * m.ldb, b[i], sizeof b[i]);
-    for (int ahead = 0; ahead < 6; ahead += 5)
-        ck_assert_int_eq(many_check("indefinite",
-                                    &(many_call){.context = context,
-                                                 .method = GSW_CG,
-                                                 .op = matrix.op,
-                                                 .ahead = ahead,
-                                                 .options = {.size = sizeof(gsw_krylov_options)}},
-                                    &m),
-                         5);
+    for (int ahead = 0; ahead < 6; ahead += 5) {
+        many_call c = many_default(context, GSW_CG, matrix.op, NULL);
+        c.ahead = ahead;
+        ck_assert_int_eq(many_check("indefinite", &c, &m), 5);
+    }
     many_free(&m);
     many_matrix_free(context, &matrix);
 }

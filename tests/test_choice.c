@@ -391,9 +391,7 @@ START_TEST(options_reach_what_is_made) {
 END_TEST
 
 static void refuse(gsw_status status, const char *word) {
-    ck_assert_int_eq(status, GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_msg(strstr(gsw_context_message(context), word) != NULL, "'%s' does not say '%s'",
-                  gsw_context_message(context), word);
+    expect_refusal(status, GSW_ERROR_INVALID_ARGUMENT, word);
 }
 
 START_TEST(bad_arguments_are_refused) {

@@ -37,6 +37,26 @@ int bench_make_vectors(const cli_options *options, bench_case *made) {
     return CLI_OK;
 }
 
+int bench_take_problem(const cli_options *options, const bench_system *system,
+                       const bench_item *item, bench_case *made) {
+    made->part = item->part;
+    made->factor_type = GSW_F64;
+    made->type = GSW_F64;
+    made->rows = system->rows;
+    made->host = *gsw_problem_matrix(system->problem);
+    made->exact = made->host;
+    made->entries = cli_count_entries(&made->host, GSW_FULL);
+    return bench_make_vectors(options, made);
+}
+
+int bench_make_guess(const cli_options *options, bench_case *made) {
+    made->guess = malloc(made->vector_bytes);
+    if (made->guess == NULL)
+        return bench_no_memory(options);
+    gsw_random_vector(3, made->rows, made->guess);
+    return CLI_OK;
+}
+
 int bench_upload(const cli_options *options, const bench_site *site, bench_case *made) {
     return cli_upload(options, &site->place, &made->host, made->b, made->x, made->vector_bytes,
                       &made->arrays);

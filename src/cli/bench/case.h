@@ -136,6 +136,14 @@ int bench_no_memory(const cli_options *options);
  * x. Needs rows and type. Returns an exit code. */
 int bench_make_vectors(const cli_options *options, bench_case *made);
 
+/* For a task on the problem's own arrays in fp64: fills all that describes the case, except the
+ * tolerance, and makes its vectors. Returns an exit code. */
+int bench_take_problem(const cli_options *options, const bench_system *system,
+                       const bench_item *item, bench_case *made);
+
+/* A random guess of x, in fp64. Returns an exit code. */
+int bench_make_guess(const cli_options *options, bench_case *made);
+
 /* Brings host, b and x to the backend. Returns an exit code. */
 int bench_upload(const cli_options *options, const bench_site *site, bench_case *made);
 

@@ -31,16 +31,10 @@ typedef struct hpcg_state {
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made) {
     (void)plan;
-    made->part = item->part;
-    made->factor_type = GSW_F64;
-    made->type = GSW_F64;
-    made->rows = system->rows;
-    made->host = *gsw_problem_matrix(system->problem);
-    made->entries = hpcg_entries(&made->host.grid);
-    made->tolerance = NORM_TOLERANCE;
-    int code = bench_make_vectors(options, made);
+    int code = bench_take_problem(options, system, item, made);
     if (code != CLI_OK)
         return code;
+    made->tolerance = NORM_TOLERANCE;
     hpcg_rhs(&made->host.grid, made->b);
     return bench_upload(options, site, made);
 }

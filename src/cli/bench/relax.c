@@ -11,6 +11,7 @@
 #include <string.h>
 #include <gridsweep/memory.h>
 #include <gridsweep/relax.h>
+#include "plain_row.h"
 
 enum { SWEEPS_LEAST = 24 }; /* of a run */
 
@@ -23,21 +24,12 @@ typedef struct relax_state {
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made) {
     (void)plan;
-    made->part = item->part;
-    made->factor_type = GSW_F64;
-    made->type = GSW_F64;
-    made->rows = system->rows;
-    made->host = *gsw_problem_matrix(system->problem);
-    made->exact = made->host;
-    made->entries = cli_count_entries(&made->host, GSW_FULL);
-    made->tolerance = 1e-13; /* of height 1; the others must be equal */
-    int code = bench_make_vectors(options, made);
+    int code = bench_take_problem(options, system, item, made);
+    if (code == CLI_OK)
+        code = bench_make_guess(options, made);
     if (code != CLI_OK)
         return code;
-    made->guess = malloc(made->vector_bytes);
-    if (made->guess == NULL)
-        return bench_no_memory(options);
-    gsw_random_vector(3, made->rows, made->guess);
+    made->tolerance = 1e-13; /* of height 1; the others must be equal */
     return bench_upload(options, site, made);
 }
 
@@ -101,28 +93,6 @@ static gsw_status solve(bench_worker *worker) {
     return gsw_relax_run(worker->context, state->loop, state->sweeps, 0, worker->b, worker->x);
 }
 
-/* One sweep as the textbook has it, without the library: x + D^-1 (b - A x). */
-static void plain_sweep(const gsw_matrix *matrix, int64_t rows, const double *b, const double *x,
-                        double *y) {
-    const gsw_grid *grid = &matrix->grid;
-    const gsw_stencil *stencil = &matrix->stencil;
-    const double *diagonal = matrix->array.values[stencil->center];
-    for (int64_t row = 0; row < rows; row++) {
-        const int64_t px = row % grid->nx, py = row / grid->nx % grid->ny;
-        const int64_t pz = row / (grid->nx * grid->ny);
-        double sum = b[row];
-        for (int32_t e = 0; e < stencil->count; e++) {
-            const gsw_offset o = stencil->offsets[e];
-            const int64_t x_e = px + o.dx, y_e = py + o.dy, z_e = pz + o.dz;
-            const double *a = matrix->array.values[e];
-            if (x_e >= 0 && x_e < grid->nx && y_e >= 0 && y_e < grid->ny && z_e >= 0 &&
-                z_e < grid->nz)
-                sum -= a[row] * x[gsw_grid_row(grid, x_e, y_e, z_e)];
-        }
-        y[row] = x[row] + sum / diagonal[row];
-    }
-}
-
 /* One pass from the guess; the result is in worker->x. */
 static gsw_status pass(bench_worker *worker, gsw_relax *loop) {
     const bench_case *work = worker->work;
@@ -137,9 +107,9 @@ static gsw_status check(bench_worker *worker) {
     const relax_state *state = worker->state;
     bench_case *work = worker->work;
     gsw_status status = GSW_SUCCESS;
-    if (state->plain == NULL)
-        plain_sweep(&work->host, work->rows, work->b, work->guess, work->reference);
-    else
+    for (int64_t row = 0; state->plain == NULL && row < work->rows; row++)
+        work->reference[row] = bench_plain_row(&work->host, row, work->b, work->guess);
+    if (state->plain != NULL)
         status = pass(worker, state->plain);
     if (status == GSW_SUCCESS && state->plain != NULL)
         status =

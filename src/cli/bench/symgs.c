@@ -4,53 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gridsweep/memory.h>
-
-/* x_i = (b_i - sum of a_ij x_j over j != i) / a_ii with x as it is: row i of Gauss-Seidel. */
-static void relax(const gsw_matrix *matrix, int64_t row, const double *b, double *x) {
-    const gsw_grid *grid = &matrix->grid;
-    const gsw_stencil *stencil = &matrix->stencil;
-    const double *diagonal = matrix->array.values[stencil->center];
-    double sum = b[row];
-    for (int32_t e = 0; e < stencil->count; e++) {
-        gsw_offset o = stencil->offsets[e];
-        const double *a = matrix->array.values[e];
-        int64_t px = row % grid->nx + o.dx, py = row / grid->nx % grid->ny + o.dy;
-        int64_t pz = row / (grid->nx * grid->ny) + o.dz;
-        if (e != stencil->center && px >= 0 && px < grid->nx && py >= 0 && py < grid->ny &&
-            pz >= 0 && pz < grid->nz)
-            sum -= a[row] * x[px + grid->nx * (py + grid->ny * pz)];
-    }
-    x[row] = sum / diagonal[row];
-}
+#include "plain_row.h"
 
 /* One step of symmetric Gauss-Seidel as the textbook has it, without the library: all rows upwards,
  * then all downwards. */
 static void step_reference(const gsw_matrix *matrix, int64_t rows, const double *b, double *x) {
     for (int64_t row = 0; row < rows; row++)
-        relax(matrix, row, b, x);
+        x[row] = bench_plain_row(matrix, row, b, x);
     for (int64_t row = rows - 1; row >= 0; row--)
-        relax(matrix, row, b, x);
+        x[row] = bench_plain_row(matrix, row, b, x);
 }
 
 static int make(const cli_options *options, const bench_plan *plan, const bench_site *site,
                 bench_system *system, const bench_item *item, bench_case *made) {
     (void)plan;
-    made->part = item->part;
-    made->factor_type = GSW_F64;
-    made->type = GSW_F64;
-    made->rows = system->rows;
-    made->host = *gsw_problem_matrix(system->problem);
-    made->exact = made->host;
-    made->entries = cli_count_entries(&made->host, GSW_FULL);
-    /* A step adds M^-1 r to the guess, which rounds otherwise than the plain loops do. */
-    made->tolerance = 1e-12;
-    int code = bench_make_vectors(options, made);
+    int code = bench_take_problem(options, system, item, made);
+    if (code == CLI_OK)
+        code = bench_make_guess(options, made);
     if (code != CLI_OK)
         return code;
-    made->guess = malloc(made->vector_bytes);
-    if (made->guess == NULL)
-        return bench_no_memory(options);
-    gsw_random_vector(3, made->rows, made->guess);
+    /* A step adds M^-1 r to the guess, which rounds otherwise than the plain loops do. */
+    made->tolerance = 1e-12;
     memcpy(made->reference, made->guess, made->vector_bytes);
     step_reference(&made->host, made->rows, made->b, made->reference);
     code = bench_upload(options, site, made);
