@@ -108,8 +108,15 @@ __device__ void gather(const pack_plan &plan, const Source &source,
     }
 }
 
+/* Blocks that a multiprocessor shall hold. Compute capability 7.5 has room for 1024 threads. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int GATHERING_BLOCKS = 1024 / THREADS;
+#else
+constexpr int GATHERING_BLOCKS = 5;
+#endif
+
 template <typename Stored, typename Source>
-__global__ void __launch_bounds__(THREADS, 5)
+__global__ void __launch_bounds__(THREADS, GATHERING_BLOCKS)
     pack_gathered(const __grid_constant__ pack_plan plan, const __grid_constant__ Source source) {
     extern __shared__ double shared[];
     const int32_t thread = (int32_t)threadIdx.x, total = (int32_t)coefficients_of(plan);
