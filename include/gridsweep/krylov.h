@@ -53,6 +53,19 @@
  * the first one (the message says "diverged"), or 100 iterations have not reduced the least norm by
  * a hundredth.
  *
+ * Eisenstat's form applies a matrix A = L + D + U and a factor M = (E + L) E^-1 (E + U) together,
+ * by two sweeps and no product with A: kinds DILU and SSOR, and ILU0 and IC0 of stencils in which
+ * no neighbour before a point is a neighbour of one after it (D2N5, D3N7). It needs a
+ * preconditioner from such a factor in fp64, not transposed; A from fp64 stencil arrays, none of
+ * them NULL; the norm TRUE; no null vector; one process; CG (all of E positive), BiCGSTAB or GMRES.
+ * L, D and U are read when the solve begins, E comes from the factor. So the factor may be one of
+ * older values. CG has the same iterates as without the form, except for rounding. BiCGSTAB and
+ * GMRES have those of preconditioning from both sides: about as many, but not the same ones. The
+ * methods then know only the norm of the transformed residual. A monitor sees that norm times the
+ * ratio of both norms, as it was last measured; the residual itself is measured before a solve
+ * ends. If the form breaks down, the method continues from x without it. gsw_krylov_many() does not
+ * use it.
+ *
  * CUDA: the scalars of CG and BiCGSTAB stay on the device beside the vectors. Each group of vector
  * operations is one kernel, which also computes the next scalars, so no iteration waits for the
  * host. The host queues the next iterations while one runs, and reads the residual a few iterations
@@ -65,8 +78,9 @@
  * cycle of GMRES, counted from 0, moves 16 k + 48, and 8 more for each eight vectors.
  *
  * Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., chapters 6, 7 and 9; van der
- * Vorst (1992) for BiCGSTAB. GMRES uses classical Gram-Schmidt without refinement and Givens
- * rotations, as PETSc does by default. */
+ * Vorst (1992) for BiCGSTAB; Eisenstat (1981), Efficient implementation of a class of
+ * preconditioned conjugate gradient methods. GMRES uses classical Gram-Schmidt without refinement
+ * and Givens rotations, as PETSc does by default. */
 #ifndef GRIDSWEEP_KRYLOV_H
 #define GRIDSWEEP_KRYLOV_H
 
@@ -91,6 +105,13 @@ typedef enum gsw_method {
     GSW_GMRES = 2,
     GSW_RICHARDSON = 3
 } gsw_method;
+
+/* Whether Eisenstat's form is used, where it applies; see above. */
+typedef enum gsw_eisenstat {
+    GSW_EISENSTAT_AUTO = 0, /* where it also saves time: no backend so far */
+    GSW_EISENSTAT_NEVER = 1,
+    GSW_EISENSTAT_ALWAYS = 2
+} gsw_eisenstat;
 
 /* A solver calls the monitor with iteration 0 and after every iteration. `residual` is the current
  * norm divided by the reference. Return nonzero to stop: the solver then ends with
@@ -117,6 +138,7 @@ typedef struct gsw_krylov_options {
     const void *null_vector;          /* for GSW_NULLSPACE_VECTOR: fp64, one value per point, in the
                                          context's memory, of any length but 0; it must not overlap x */
     gsw_monitor_many_fn monitor_many; /* in place of `monitor`, with monitor_user */
+    int64_t eisenstat;                /* a gsw_eisenstat */
 } gsw_krylov_options;
 
 /* The library fills `size` bytes. residual and recurrence are NaN if they could not be computed, as
@@ -132,6 +154,7 @@ typedef struct gsw_krylov_result {
     double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
     double solve_ms;      /* wall time of the call; with several systems: until this one ended */
     int64_t status;       /* the gsw_status with which this system ended */
+    int64_t eisenstat;    /* iterations that were in Eisenstat's form */
 } gsw_krylov_result;
 
 /* Solves A x = b with `method`. `M` is the preconditioner, or NULL for none. b and x hold one fp64
@@ -142,6 +165,8 @@ typedef struct gsw_krylov_result {
  *
  * The call allocates work vectors and frees them at the end. CG needs 3, BiCGSTAB 5 (7 with a
  * preconditioner from the right), GMRES restart + 2, Richardson 3. A null vector needs two more.
+ * Eisenstat's form needs CG 6, BiCGSTAB 8, GMRES restart + 6, and besides them the values of the
+ * couplings and two vectors; where there is no memory for these, it is not used.
  * The results have the same bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED,
  * OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`);
  * BREAKDOWN (the message names the scalar that vanished, and distinguishes a singular matrix from

@@ -42,6 +42,16 @@ struct gsw_factor {
     const gsw_deal *deal;
 };
 
+/* Eisenstat's form of a matrix A = L + D + U and of a factor M = (E + L) E^-1 (E + U) with the same
+ * L and U. With S T = E, S^-1 A T^-1 = L1 + U1 + K, where L1 = I + S^-1 L T^-1, U1 = I + S^-1 U
+ * T^-1 and K = D E^-1 - 2 I. So L1^-1 S^-1 A T^-1 U1^-1 v = t + L1^-1 (v + K t) with t = U1^-1 v:
+ * two sweeps apply A and M^-1 together. Eisenstat, SIAM J. Sci. Stat. Comput. 2, 1981. */
+typedef struct gsw_split {
+    struct gsw_factor *parts; /* kind LU with unit diagonals: L1 and U1 */
+    double *k;                /* K, one value per point */
+    double *left, *right;     /* S^-1 and T^-1; left may be right, or NULL: S = I */
+} gsw_split;
+
 /* The status of a factorisation, from factor->info.first_bad_row and the lowest row of the matrix
  * that does not fit the stencil (-1: none). */
 gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
@@ -79,6 +89,8 @@ typedef struct gsw_backend_ops {
     gsw_status (*copy)(gsw_context *context, int64_t n, const double *x, double *y);
     gsw_status (*axpby)(gsw_context *context, int64_t n, double a, const double *x, double b,
                         double *y); /* y = a x + b y */
+    gsw_status (*add_scaled)(gsw_context *context, int64_t n, const double *d, const double *x,
+                             const double *y, double *z); /* z_i = y_i + d_i x_i; y NULL: 0 */
     gsw_status (*dot)(gsw_context *context, int64_t n, const double *x, const double *y,
                       double *result);
 
@@ -163,6 +175,17 @@ typedef struct gsw_backend_ops {
     gsw_status (*factor_unpack)(gsw_context *context, const gsw_factor *factor, int which,
                                 double *const *arrays);
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
+
+    /* Eisenstat's form. split_fill computes the values of *split from the matrix, which has fp64
+     * arrays and none NULL, and from E of the factor, of kind ILU0, IC0, DILU or SSOR in fp64.
+     * *fits = 0: left is right, but not all of E is positive. split_apply: t = U1^-1 v and
+     * y = t + L1^-1 (v + K t); the vectors do not overlap. NULL: the backend does not have it.
+     * split_saves_time: against two sweeps and a product with A. */
+    int split_saves_time;
+    gsw_status (*split_fill)(gsw_context *context, const gsw_factor *factor,
+                             const gsw_matrix *matrix, const gsw_split *split, int *fits);
+    gsw_status (*split_apply)(gsw_context *context, const gsw_split *split, const double *v,
+                              double *t, double *y);
 
     const gsw_multigrid_ops *multigrid;
 

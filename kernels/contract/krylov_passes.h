@@ -339,6 +339,14 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     }
 }
 
+/* Takes back that `pass` has found a norm small enough: it was not by this tolerance. */
+GSW_HD void gsw_krylov_resume(gsw_krylov_state *s, gsw_pass pass, double tolerance) {
+    s->ended = GSW_END_NOT;
+    s->tolerance = tolerance;
+    s->iterations--; /* the step completes it again */
+    gsw_krylov_step(s, pass, s->sums);
+}
+
 /* A sum of two parts, rounded. A rest that comes from an infinite sum means nothing. */
 GSW_HD double gsw_rounded_sum(double sum, double rest) {
     return sum - sum == 0 ? sum + rest : sum;

@@ -20,6 +20,7 @@
 #include "cpu/multigrid.h"
 #include "cpu/packed.h"
 #include "cpu/relax.h"
+#include "cpu/split.h"
 #include "geometry/squeeze.h"
 
 enum {
@@ -101,6 +102,12 @@ static gsw_status cpu_copy(gsw_context *context, int64_t n, const double *x, dou
 static gsw_status cpu_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
                             double *y) {
     kernels_of(context)->axpby(gsw_useful_threads(context, n, VECTOR_GRAIN), n, a, x, b, y);
+    return GSW_SUCCESS;
+}
+
+static gsw_status cpu_add_scaled(gsw_context *context, int64_t n, const double *d, const double *x,
+                                 const double *y, double *z) {
+    kernels_of(context)->add_scaled(gsw_useful_threads(context, n, VECTOR_GRAIN), n, d, x, y, z);
     return GSW_SUCCESS;
 }
 
@@ -420,6 +427,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .fill = cpu_fill,
         .copy = cpu_copy,
         .axpby = cpu_axpby,
+        .add_scaled = cpu_add_scaled,
         .dot = cpu_dot,
         .change_signs = cpu_change_signs,
         .project = cpu_project,
@@ -441,6 +449,8 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .factor_sweep = gsw_cpu_factor_sweep,
         .factor_unpack = gsw_cpu_factor_unpack,
         .factor_close = cpu_factor_close,
+        .split_fill = gsw_cpu_split_fill,
+        .split_apply = gsw_cpu_split_apply,
         .multigrid = &gsw_cpu_multigrid_ops,
         .relax = &gsw_cpu_relax_ops,
         .box = &gsw_cpu_box_ops,

@@ -53,6 +53,8 @@ typedef struct gsw_cpu_kernels {
     void (*fill)(int threads, int64_t n, double a, double *x);
     void (*copy)(int threads, int64_t n, const double *x, double *y);
     void (*axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+    void (*add_scaled)(int threads, int64_t n, const double *d, const double *x, const double *y,
+                       double *z); /* z_i = y_i + d_i x_i; y NULL: 0 */
     void (*change_signs)(int threads, int64_t n, const double *x, double *y);
     void (*pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 

@@ -141,32 +141,79 @@ gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor,
     return GSW_SUCCESS;
 }
 
-void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arrays) {
+/* Where a record's values come from: arrays[e][row], times left[row] and right[neighbour]; NULL: 1.
+ */
+typedef struct pack_source {
+    const double *const *arrays;
+    const double *left, *right;
+} pack_source;
+
+/* The coefficient that couples a row to its neighbour at offset e, or 0 where the grid ends. */
+static double coupling(const gsw_factor *factor, const pack_source *from, int64_t row, int32_t e) {
+    const gsw_grid *g = &factor->grid;
+    const gsw_offset o = factor->stencil.offsets[e];
+    const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
+                  z = row / g->nx / g->ny + o.dz;
+    if (x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz)
+        return 0;
+    double value = from->arrays[e][row];
+    if (from->left != NULL)
+        value *= from->left[row];
+    if (from->right != NULL)
+        value *= from->right[gsw_grid_row(g, x, y, z)];
+    return value;
+}
+
+static void pack_pencil(const gsw_factor *factor, int upper, const pack_source *from,
+                        int64_t pencil) {
     const struct gsw_packed *packed = factor->packed;
     const gsw_chains *g = &packed->chains;
-    const int upper = packed->upper[which];
     const gsw_shape *shape = &g->part[upper];
     double *values = packed->part[upper].packed;
+    const int64_t steps = gsw_pencil_steps(g, upper, pencil);
+    for (int64_t i = 0; i < steps * g->chains; i++) {
+        int64_t index, row;
+        const int inside =
+            find_values(factor, upper, pencil, i / g->chains, i % g->chains, &index, &row);
+        if (packed->part[upper].diagonal) {
+            values[index] = inside ? from->arrays[factor->stencil.center][row] : 1;
+            index += g->chains;
+        }
+        for (int32_t j = 0; j < shape->count; j++, index += g->chains)
+            values[index] = inside ? coupling(factor, from, row, shape->source[j]) : 0;
+    }
+}
+
+static void pack_part(const gsw_factor *factor, int which, const pack_source *from) {
+    const gsw_chains *g = &factor->packed->chains;
+    const int threads = gsw_cpu_sweep_threads(factor->context, g);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int64_t q = 0; q < g->pencils; q++)
+        pack_pencil(factor, factor->packed->upper[which], from, q);
+}
+
+void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arrays) {
+    const pack_source from = {.arrays = (const double *const *)arrays};
+    pack_part(factor, which, &from);
+}
+
+void gsw_cpu_pack_scaled(const gsw_factor *factor, int which, const double *const *arrays,
+                         const double *left, const double *right) {
+    const pack_source from = {.arrays = arrays, .left = left, .right = right};
+    pack_part(factor, which, &from);
+}
+
+void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out) {
+    const struct gsw_packed *packed = factor->packed;
+    const gsw_chains *g = &packed->chains;
+    const int upper = packed->upper[which], threads = gsw_cpu_sweep_threads(factor->context, g);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (int64_t q = 0; q < g->pencils; q++) {
         const int64_t steps = gsw_pencil_steps(g, upper, q);
         for (int64_t i = 0; i < steps * g->chains; i++) {
             int64_t index, row;
-            const int inside =
-                find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row);
-            if (packed->part[upper].diagonal) {
-                values[index] = inside ? arrays[factor->stencil.center][row] : 1;
-                index += g->chains;
-            }
-            for (int32_t j = 0; j < shape->count; j++, index += g->chains) {
-                const gsw_offset o = factor->stencil.offsets[shape->source[j]];
-                const int64_t x = inside ? row % factor->grid.nx : 0;
-                const int64_t y = inside ? row / factor->grid.nx % factor->grid.ny : 0;
-                const int64_t z = inside ? row / factor->grid.nx / factor->grid.ny : 0;
-                const int coupled = inside && x + o.dx >= 0 && x + o.dx < factor->grid.nx &&
-                                    y + o.dy >= 0 && y + o.dy < factor->grid.ny && z + o.dz >= 0 &&
-                                    z + o.dz < factor->grid.nz;
-                values[index] = coupled ? arrays[shape->source[j]][row] : 0;
-            }
+            if (find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row))
+                out[row] = packed_value(factor, packed->part[upper].packed, index);
         }
     }
 }

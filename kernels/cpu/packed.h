@@ -38,6 +38,14 @@ gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int wh
 gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
                                  double *const *arrays);
 
+/* Writes the coefficients of sweep 0 or 1 of an fp64 factor from stencil arrays, and scales each:
+ * row i's to neighbour j by left[i] and right[j]. left may be NULL: 1. */
+void gsw_cpu_pack_scaled(const gsw_factor *factor, int which, const double *const *arrays,
+                         const double *left, const double *right);
+
+/* The reciprocal diagonal that sweep 0 or 1 stores, in natural order. */
+void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out);
+
 /* See box_ops.h. */
 void gsw_cpu_bands(const gsw_factor *factor, gsw_bands *bands);
 void gsw_cpu_take_diagonal(const gsw_factor *factor, int which, int64_t first, int64_t end,

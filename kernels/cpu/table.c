@@ -4,6 +4,8 @@
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
 void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+void GSW_ISA_FN(gsw_add_scaled)(int threads, int64_t n, const double *d, const double *x,
+                                const double *y, double *z);
 void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
@@ -27,6 +29,7 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .fill = GSW_ISA_FN(gsw_fill),
     .copy = GSW_ISA_FN(gsw_copy),
     .axpby = GSW_ISA_FN(gsw_axpby),
+    .add_scaled = GSW_ISA_FN(gsw_add_scaled),
     .change_signs = GSW_ISA_FN(gsw_change_signs),
     .pass = GSW_ISA_FN(gsw_pass),
     .spmv = GSW_ISA_FN(gsw_spmv),

@@ -31,6 +31,8 @@
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
 void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+void GSW_ISA_FN(gsw_add_scaled)(int threads, int64_t n, const double *d, const double *x,
+                                const double *y, double *z);
 void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
 void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
 
@@ -61,6 +63,19 @@ void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, do
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t i = 0; i < n; i++)
         y[i] = multiply_add_f64(a, x[i], b * y[i]);
+}
+
+void GSW_ISA_FN(gsw_add_scaled)(int threads, int64_t n, const double *d, const double *x,
+                                const double *y, double *z) {
+    if (y == NULL) {
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
+        for (int64_t i = 0; i < n; i++)
+            z[i] = d[i] * x[i];
+        return;
+    }
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
+    for (int64_t i = 0; i < n; i++)
+        z[i] = multiply_add_f64(d[i], x[i], y[i]);
 }
 
 void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y) {

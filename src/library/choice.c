@@ -84,6 +84,10 @@ static gsw_status owner_apply_narrow(void *self, gsw_context *context) {
     return gsw_preconditioner_solve_narrow(((owner *)self)->inner);
 }
 
+static const gsw_factor *owner_factor(const void *self) {
+    return gsw_preconditioner_factor(((const owner *)self)->inner);
+}
+
 static const char *owner_name(const void *self) {
     return gsw_preconditioner_name(((const owner *)self)->inner);
 }
@@ -118,6 +122,7 @@ static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
                                                .apply_several = owner_apply_several,
                                                .narrow = owner_narrow,
                                                .apply_narrow = owner_apply_narrow,
+                                               .factor = owner_factor,
                                                .name = owner_name,
                                                .check = owner_check,
                                                .destroy = owner_destroy};

@@ -47,11 +47,6 @@ static int same_grid(const gsw_grid *a, const gsw_grid *b) {
     return a->nx == b->nx && a->ny == b->ny && a->nz == b->nz;
 }
 
-static int same_stencil(const gsw_stencil *a, const gsw_stencil *b) {
-    return a->count == b->count &&
-           memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof a->offsets[0]) == 0;
-}
-
 /* Checks that the factor can take values from this matrix. */
 static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
@@ -59,7 +54,7 @@ static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->info.grid),
                 "%s: its grid is not the factor's", name);
-    GSW_REQUIRE(context, same_stencil(&matrix->stencil, &factor->stencil),
+    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &factor->stencil),
                 "%s: its stencil is not the factor's", name);
     return GSW_SUCCESS;
 }

@@ -6,8 +6,8 @@
 #include "krylov_solve.h"
 #include "options.h"
 
-GSW_ENDS_WITH(gsw_krylov_options, monitor_many);
-GSW_ENDS_WITH(gsw_krylov_result, status);
+GSW_ENDS_WITH(gsw_krylov_options, eisenstat);
+GSW_ENDS_WITH(gsw_krylov_result, eisenstat);
 
 #define DEFAULT_RTOL       1e-8
 #define DEFAULT_ITERATIONS 10000
@@ -55,6 +55,10 @@ static gsw_status resolve_options(gsw_context *context, const gsw_krylov_options
                 (options->nullspace == GSW_NULLSPACE_VECTOR) == (options->null_vector != NULL),
                 options->null_vector != NULL ? "null_vector is given, but nullspace is not VECTOR"
                                              : "null_vector is NULL, but nullspace is VECTOR");
+    GSW_REQUIRE(context,
+                options->eisenstat >= GSW_EISENSTAT_AUTO &&
+                    options->eisenstat <= GSW_EISENSTAT_ALWAYS,
+                "eisenstat %lld is unknown", (long long)options->eisenstat);
     GSW_REQUIRE(context, options->monitor == NULL || options->monitor_many == NULL,
                 "monitor and monitor_many are both given");
     if (options->rtol == 0 && options->atol == 0)
@@ -124,6 +128,8 @@ static gsw_status solve(gsw_context *context, gsw_method method, const gsw_opera
     GSW_TRY(resolve_options(context, options, &common.options));
     GSW_REQUIRE(context, !job->several || common.options.monitor == NULL,
                 "monitor is given; several systems need monitor_many");
+    if (job->several) /* they share what they read instead */
+        common.options.eisenstat = GSW_EISENSTAT_NEVER;
     GSW_TRY(check_results(context, job));
     GSW_TRY(gsw_operator_check(context, A));
     GSW_TRY(check_preconditioner(context, M, common.n));

@@ -1,4 +1,6 @@
 /* krylov_queue.c: see krylov_queue.h. */
+#include <string.h>
+
 #include "krylov_queue.h"
 #include "reserve.h"
 
@@ -114,6 +116,26 @@ void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *
     queue->place[place].fresh = 1;
     if (place == queue->count)
         queue->count++;
+}
+
+gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place) {
+    const gsw_backend_ops *ops = queue->context->ops;
+    gsw_krylov_place *at = &queue->place[place];
+    gsw_krylov_run *run = at->run;
+    gsw_krylov_state state;
+    gsw_krylov_plan rest = queue->plan;
+    while (gsw_pass_shapes[rest.step[rest.count - 1].pass].products == 0)
+        rest.count--;
+    const gsw_pass check = rest.step[rest.count - 1].pass;
+    const int done = rest.count;
+    run->reached = 0;
+    at->since = queue->queued; /* earlier copies have the end that is taken back */
+    GSW_TRY(ops->download(queue->context, &state, run->state, sizeof state));
+    gsw_krylov_resume(&state, check, run->target);
+    GSW_TRY(ops->upload(queue->context, run->state, &state, sizeof state));
+    rest.count = queue->plan.count - done;
+    memmove(rest.step, rest.step + done, (size_t)rest.count * sizeof *rest.step);
+    return gsw_krylov_perform(&rest, &run, 1);
 }
 
 gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place) {

@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "contract/allocate.h"
+#include "eisenstat.h"
 #include "krylov_queue.h"
 #include "krylov_solve.h"
 #include "options.h"
@@ -72,8 +73,9 @@ typedef struct solver {
     member members[GSW_KRYLOV_SYSTEMS];
     int width; /* of them that are used */
     gsw_krylov_queue queue;
-    gsw_status status; /* of the first system that has not converged, */
-    int64_t first;     /* its number, */
+    gsw_split_form *form; /* Eisenstat's, in which each system begins; NULL: it does not apply */
+    gsw_status status;    /* of the first system that has not converged, */
+    int64_t first;        /* its number, */
     char message[sizeof((gsw_context *)0)->message]; /* and why */
 } solver;
 
@@ -353,7 +355,9 @@ static void finish(solver *s, member *m, gsw_status status) {
 static gsw_status allocate_vectors(solver *s) {
     gsw_krylov_run *common = &s->common;
     const size_t scalars = 8 * sizeof(double);
-    const int64_t vectors = s->width * s->method->vectors(common);
+    const int64_t needed = s->method->vectors(common);
+    const int64_t with_form = s->form != NULL ? gsw_split_form_vectors(s->form, common) : 0;
+    const int64_t vectors = s->width * (needed > with_form ? needed : with_form);
     const int projects = common->options.nullspace != GSW_NULLSPACE_NONE;
     const int64_t count = vectors + (projects ? 2 * s->width : 0);
     size_t bytes;
@@ -391,12 +395,25 @@ static void take_next(solver *s, member *m) {
     m->result = (gsw_krylov_result){.size = sizeof m->result, .residual = NAN, .recurrence = NAN};
 }
 
+/* Iterates in Eisenstat's form, and judges x. *again: the method goes on from x without it. */
+static gsw_status iterate_in_form(solver *s, member *m, int *again) {
+    int begun;
+    const gsw_status status = gsw_split_form_iterate(s->form, &m->run, &begun);
+    m->result.eisenstat = m->run.iterations;
+    *again = status == GSW_SUCCESS && !begun;
+    return concerns_all(m, status) || *again ? status : judge_round(m, status, again);
+}
+
 /* Fills a place with the next system that needs iterations, or takes the place out. */
 static gsw_status refill(solver *s, int place, member *m) {
     while (s->begun < s->job->count) {
-        int done;
+        int done, again;
         take_next(s, m);
-        const gsw_status status = begin(m, &done);
+        gsw_status status = begin(m, &done);
+        if (status == GSW_SUCCESS && !done && s->form != NULL) {
+            status = iterate_in_form(s, m, &again);
+            done = !again;
+        }
         if (concerns_all(m, status))
             return status;
         if (status == GSW_SUCCESS && !done) {
@@ -453,6 +470,7 @@ gsw_status gsw_krylov_solve(const gsw_krylov_run *common, const gsw_krylov_metho
     s.width = width_for(&s);
     for (int k = 0; k < GSW_KRYLOV_SYSTEMS; k++)
         s.members[k].run.number = ENDED;
+    GSW_TRY_GOTO(gsw_split_form_open(common, method, &s.form), cleanup);
     GSW_TRY_GOTO(allocate_vectors(&s), cleanup);
     GSW_TRY_GOTO(gsw_krylov_queue_open(&s.queue, method, &s.common, s.width), cleanup);
     status = solve_all(&s);
@@ -460,6 +478,7 @@ gsw_status gsw_krylov_solve(const gsw_krylov_run *common, const gsw_krylov_metho
 cleanup:
     gsw_krylov_queue_close(&s.queue);
     gsw_unreserve(context, s.memory);
+    gsw_split_form_close(context, s.form);
     for (int k = 0; k < s.width; k++)
         if (s.members[k].run.number != ENDED)
             finish(&s, &s.members[k], status);

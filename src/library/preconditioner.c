@@ -57,6 +57,10 @@ static gsw_status factor_apply_several(void *self, gsw_context *context, int cou
     return gsw_factor_solve(context, self, count, b, ld, x, ld);
 }
 
+static const gsw_factor *factor_itself(const void *self) {
+    return self;
+}
+
 static const char *factor_name(const void *self) {
     const gsw_factor *factor = self;
     return gsw_factor_kind_name(factor->options.kind);
@@ -74,6 +78,7 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
                                                .apply = factor_apply,
                                                .takes_several = factor_takes_several,
                                                .apply_several = factor_apply_several,
+                                               .factor = factor_itself,
                                                .name = factor_name,
                                                .check = factor_check};
     GSW_REQUIRE(context, context != NULL, "context is NULL");
@@ -158,6 +163,12 @@ gsw_status gsw_preconditioner_solve_several(gsw_preconditioner *preconditioner, 
                                             const double *b, double *x, int64_t ld) {
     return preconditioner->ops->apply_several(preconditioner->self, preconditioner->context, count,
                                               b, x, ld);
+}
+
+const gsw_factor *gsw_preconditioner_factor(const gsw_preconditioner *preconditioner) {
+    return preconditioner == NULL || preconditioner->ops->factor == NULL
+               ? NULL
+               : preconditioner->ops->factor(preconditioner->self);
 }
 
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b,

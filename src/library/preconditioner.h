@@ -22,6 +22,8 @@ typedef struct gsw_preconditioner_ops {
      * `apply_narrow`, which computes *x = M^-1 *b for b scaled by any power of two. NULL: no. */
     int (*narrow)(void *self, float **b, float **x);
     gsw_status (*apply_narrow)(void *self, gsw_context *context);
+    /* The factor that `apply` solves with, and nothing else. NULL: there is none. */
+    const gsw_factor *(*factor)(const void *self);
     const char *(*name)(const void *self);
     /* Refuses, before a solve, a preconditioner that cannot be applied now. NULL: it always can. */
     gsw_status (*check)(const void *self, gsw_context *context);
@@ -45,6 +47,9 @@ int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner);
 /* The `narrow` of its kind. */
 int gsw_preconditioner_narrow(const gsw_preconditioner *preconditioner, float **b, float **x);
 gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner);
+
+/* The `factor` of its kind; NULL, for no preconditioner, has none. */
+const gsw_factor *gsw_preconditioner_factor(const gsw_preconditioner *preconditioner);
 
 /* x = M^-1 b with checked arguments; x may be b. */
 gsw_status gsw_preconditioner_solve(gsw_preconditioner *preconditioner, const double *b, double *x);

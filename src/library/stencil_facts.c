@@ -1,6 +1,7 @@
 /* stencil_facts.c: see stencil_facts.h. */
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "stencil_facts.h"
 
@@ -10,6 +11,24 @@ int gsw_stencil_is_symmetric(const gsw_stencil *stencil) {
         const gsw_offset a = stencil->offsets[e], b = stencil->offsets[stencil->count - 1 - e];
         if (a.dx != -b.dx || a.dy != -b.dy || a.dz != -b.dz)
             return 0;
+    }
+    return 1;
+}
+
+int gsw_stencil_is_same(const gsw_stencil *a, const gsw_stencil *b) {
+    return a->count == b->count &&
+           memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof a->offsets[0]) == 0;
+}
+
+int gsw_stencil_keeps_couplings(const gsw_stencil *stencil) {
+    for (int32_t k = 0; k < stencil->center; k++) {
+        for (int32_t u = stencil->center + 1; u < stencil->count; u++) {
+            const gsw_offset a = stencil->offsets[k], b = stencil->offsets[u];
+            const int32_t sum =
+                gsw_stencil_find(stencil, (gsw_offset){a.dx + b.dx, a.dy + b.dy, a.dz + b.dz});
+            if (sum >= 0 && sum != stencil->center)
+                return 0;
+        }
     }
     return 1;
 }

@@ -7,6 +7,12 @@
 /* Whether the stencil holds -o for each of its offsets o. The offsets ascend. */
 int gsw_stencil_is_symmetric(const gsw_stencil *stencil);
 
+int gsw_stencil_is_same(const gsw_stencil *a, const gsw_stencil *b);
+
+/* Whether ILU(0) and IC(0) change nothing but the diagonal: no two neighbours of a point, one
+ * before it and one after it, are neighbours of each other. */
+int gsw_stencil_keeps_couplings(const gsw_stencil *stencil);
+
 /* The first offset with a component beyond -reach..reach; NULL: there is none. */
 const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach);
 

@@ -133,14 +133,15 @@ class gsw_krylov_options(_Sized):
     _fields_ = [("size", c_size_t), ("rtol", c_double), ("atol", c_double),
                 ("max_iterations", c_int64), ("restart", c_int), ("norm", c_int),
                 ("monitor", MONITOR_FN), ("monitor_user", c_void_p), ("nullspace", c_int),
-                ("null_vector", c_void_p), ("monitor_many", MONITOR_MANY_FN)]
+                ("null_vector", c_void_p), ("monitor_many", MONITOR_MANY_FN),
+                ("eisenstat", c_int64)]
 
 
 class gsw_krylov_result(_Sized):
     _fields_ = [("size", c_size_t), ("iterations", c_int64), ("converged", c_int),
                 ("stagnated", c_int), ("replacements", c_int64), ("residual", c_double),
                 ("recurrence", c_double), ("removed", c_double), ("solve_ms", c_double),
-                ("status", c_int64)]
+                ("status", c_int64), ("eisenstat", c_int64)]
 
 
 STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,

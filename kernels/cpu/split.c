@@ -1,0 +1,49 @@
+/* split.c: see split.h. Sweeps and vector operations one after the other: a pencil of the second
+ * sweep reads the halo from the result of the first ones, which therefore cannot have t added yet.
+ */
+#include "cpu/split.h"
+#include <math.h>
+#include "contract/context.h"
+#include "cpu/cores.h"
+#include "cpu/packed.h"
+
+enum { SCALE_GRAIN = 8192 }; /* points: scaling this many takes about as long as waking a thread */
+
+gsw_status gsw_cpu_split_fill(gsw_context *context, const gsw_factor *factor,
+                              const gsw_matrix *matrix, const gsw_split *split, int *fits) {
+    const double *const *arrays = (const double *const *)matrix->array.values;
+    const double *diagonal = arrays[matrix->stencil.center];
+    const struct gsw_packed *packed = factor->packed;
+    /* SSOR's records have the factor 2 - omega of M^-1 in the diagonal. */
+    const double without = factor->options.kind == GSW_SSOR ? 1 / (2 - factor->options.omega) : 1;
+    const int symmetric = split->left == split->right;
+    const int64_t n = factor->points;
+    const int threads = gsw_useful_threads(context, n, SCALE_GRAIN);
+    double *right = split->right, *k = split->k;
+    int64_t bad = 0;
+    gsw_cpu_unpack_diagonal(factor, packed->part[packed->upper[0]].diagonal ? 0 : 1, right);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bad)
+    for (int64_t i = 0; i < n; i++) {
+        right[i] *= without;
+        k[i] = diagonal[i] * right[i] - 2;
+        if (symmetric) {
+            bad += !(right[i] > 0);
+            right[i] = sqrt(right[i]);
+        }
+    }
+    *fits = bad == 0;
+    for (int which = 0; which < 2 && *fits; which++)
+        gsw_cpu_pack_scaled(split->parts, which, arrays, split->left, right);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_cpu_split_apply(gsw_context *context, const gsw_split *split, const double *v,
+                               double *t, double *y) {
+    const gsw_backend_ops *ops = context->ops;
+    gsw_factor *parts = split->parts;
+    const int64_t n = parts->points;
+    (void)ops->factor_sweep(context, parts, 1, 1, v, n, t, n);
+    (void)ops->add_scaled(context, n, split->k, t, v, y);
+    (void)ops->factor_sweep(context, parts, 0, 1, y, n, y, n);
+    return ops->axpby(context, n, 1, t, 1, y);
+}

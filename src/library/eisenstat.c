@@ -1,0 +1,303 @@
+/* eisenstat.c: see eisenstat.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract/allocate.h"
+#include "eisenstat.h"
+#include "factor.h"
+#include "krylov_queue.h"
+#include "quiet.h"
+#include "reserve.h"
+#include "stencil_facts.h"
+
+/* The first measurement comes where the residual should be so many times the target. */
+#define CLOSE 10.0
+/* The next ones aim at less than the target, because the ratio still moves a little. */
+#define SURELY 0.9
+/* Where the ratio has grown so much since the last measurement, the recurrence has drifted. */
+#define DRIFT 4.0
+/* Measurements at most: far more than a sound solve needs. */
+#define MEASUREMENTS 20
+
+struct gsw_split_form {
+    const gsw_krylov_method *method;
+    gsw_split split;
+    gsw_operator op; /* B: a callback on this struct */
+    double *scratch; /* t of its products: a work vector of the run */
+    double *vectors; /* K, S^-1 and T^-1 */
+};
+
+/* ---- where the form applies ---- */
+
+static int has_all_arrays(const gsw_matrix *matrix) {
+    if (matrix->format != GSW_FORMAT_STENCIL || matrix->array.value_type != GSW_F64)
+        return 0;
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        if (matrix->array.values[e] == NULL)
+            return 0;
+    return 1;
+}
+
+/* Whether the parts of such a factor have the matrix's own couplings. */
+static int keeps_couplings(const gsw_factor *factor) {
+    switch (factor->options.kind) {
+    case GSW_DILU:
+    case GSW_SSOR:
+        return 1;
+    case GSW_ILU0:
+    case GSW_IC0:
+        return gsw_stencil_keeps_couplings(&factor->stencil);
+    default:
+        return 0;
+    }
+}
+
+static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
+                   const gsw_factor *factor) {
+    const gsw_matrix *matrix = &run->op->matrix;
+    const gsw_backend_ops *ops = run->context->ops;
+    const int64_t wish = run->options.eisenstat;
+    const int wanted =
+        ops->split_fill != NULL &&
+        (wish == GSW_EISENSTAT_ALWAYS || (wish == GSW_EISENSTAT_AUTO && ops->split_saves_time));
+    return wanted && run->options.norm == GSW_NORM_TRUE &&
+           run->options.nullspace == GSW_NULLSPACE_NONE && run->context->sum == NULL &&
+           method != &gsw_richardson_method && factor != NULL &&
+           factor->options.factor_type == GSW_F64 && !factor->options.transpose &&
+           keeps_couplings(factor) && run->op->apply == NULL && has_all_arrays(matrix) &&
+           memcmp(&matrix->grid, &factor->grid, sizeof matrix->grid) == 0 &&
+           gsw_stencil_is_same(&matrix->stencil, &factor->stencil);
+}
+
+/* ---- opening ---- */
+
+/* y = B x. */
+static gsw_status apply(void *user, gsw_context *context, const double *x, double *y) {
+    const gsw_split_form *form = user;
+    return context->ops->split_apply(context, &form->split, x, form->scratch, y);
+}
+
+static gsw_status fill(const gsw_krylov_run *run, const gsw_factor *factor, gsw_split_form *form,
+                       int *fits) {
+    gsw_context *context = run->context;
+    const gsw_matrix *matrix = &run->op->matrix;
+    const gsw_factor_options options = {
+        .size = sizeof options, .kind = GSW_FACTOR_LU, .unit_diagonal = 1};
+    const int symmetric = form->method == &gsw_cg_method;
+    gsw_split *split = &form->split;
+    const int64_t spacing = (run->n + 31) / 32 * 32; /* as in krylov_solve.c */
+    GSW_TRY(gsw_reserve_vector(context, spacing + run->n, &form->vectors));
+    split->k = form->vectors;
+    split->right = form->vectors + spacing;
+    split->left = symmetric ? split->right : NULL;
+    GSW_TRY(gsw_factor_open(context, matrix, &options, 0, &split->parts));
+    return context->ops->split_fill(context, factor, matrix, split, fits);
+}
+
+gsw_status gsw_split_form_open(const gsw_krylov_run *run, const gsw_krylov_method *method,
+                               gsw_split_form **form) {
+    gsw_context *context = run->context;
+    const gsw_factor *factor = gsw_preconditioner_factor(run->preconditioner);
+    gsw_split_form *made;
+    int fits = 0;
+    *form = NULL;
+    if (!applies(run, method, factor))
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "Eisenstat's form", (void **)&made));
+    *made = (gsw_split_form){
+        .method = method,
+        .op = {.context = context, .points = run->n, .apply = apply, .user = made}};
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    const gsw_status status = fill(run, factor, made, &fits);
+    gsw_quiet_end(context, &quiet, status == GSW_ERROR_OUT_OF_MEMORY);
+    if (status == GSW_SUCCESS && fits) {
+        *form = made;
+        return GSW_SUCCESS;
+    }
+    gsw_split_form_close(context, made);
+    return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
+}
+
+void gsw_split_form_close(gsw_context *context, gsw_split_form *form) {
+    if (form == NULL)
+        return;
+    gsw_factor_destroy(form->split.parts);
+    gsw_unreserve(context, form->vectors);
+    free(form);
+}
+
+/* ---- iterating ---- */
+
+/* The work vectors after those of the method. */
+enum {
+    SCRATCH,
+    X_HAT,
+    START,      /* x0, where it is not 0 */
+    RIGHT_HAND, /* r^, for a method that reads it again; the others read it once, in SCRATCH */
+};
+
+/* A solve in this form. */
+typedef struct split_run {
+    const gsw_split_form *form;
+    gsw_krylov_run *outer;
+    gsw_krylov_run inner; /* of B x^ = r^ */
+    gsw_krylov_queue queue;
+    int64_t own;   /* number of the first work vector after those of the method */
+    double *start; /* x0; NULL: 0 */
+    double ratio;  /* of ||b - A x|| to ||r^||, as last measured */
+    int measured;  /* how often, after the start */
+} split_run;
+
+static int is_queued(const gsw_split_form *form) {
+    return form->method->plan != NULL;
+}
+
+int64_t gsw_split_form_vectors(const gsw_split_form *form, const gsw_krylov_run *run) {
+    gsw_krylov_run inner = *run;
+    inner.preconditioner = NULL;
+    return form->method->vectors(&inner) + (is_queued(form) ? RIGHT_HAND : RIGHT_HAND + 1);
+}
+
+static double *own_vector(const split_run *s, int which) {
+    return gsw_krylov_vector(s->outer, s->own + which);
+}
+
+/* The inner method is to end where the residual is about `share` of the target. */
+static void aim(split_run *s, double share) {
+    s->inner.reference = s->outer->reference / s->ratio;
+    s->inner.target = share * s->outer->target / s->ratio;
+}
+
+/* r^ = L1^-1 S^-1 r. */
+static gsw_status enter(const split_run *s, const double *r, double *r_hat) {
+    const gsw_krylov_run *run = s->outer;
+    const gsw_backend_ops *ops = run->context->ops;
+    const gsw_split *split = &s->form->split;
+    if (split->left != NULL)
+        GSW_TRY(ops->add_scaled(run->context, run->n, split->left, r, NULL, r_hat));
+    return ops->factor_sweep(run->context, split->parts, 0, 1, split->left != NULL ? r_hat : r,
+                             run->n, r_hat, run->n);
+}
+
+/* x = x0 + T^-1 U1^-1 x^. */
+static gsw_status leave(const split_run *s) {
+    const gsw_krylov_run *run = s->outer;
+    const gsw_backend_ops *ops = run->context->ops;
+    const gsw_split *split = &s->form->split;
+    double *scratch = own_vector(s, SCRATCH);
+    GSW_TRY(
+        ops->factor_sweep(run->context, split->parts, 1, 1, s->inner.x, run->n, scratch, run->n));
+    return ops->add_scaled(run->context, run->n, split->right, scratch, s->start, run->x);
+}
+
+/* Begins with x^ = 0. *begun = 0: the residual meets the target, or it or r^ is not finite. */
+static gsw_status begin(split_run *s, gsw_split_form *form, int *begun) {
+    gsw_krylov_run *run = s->outer, *inner = &s->inner;
+    double *r_hat = own_vector(s, is_queued(form) ? SCRATCH : RIGHT_HAND), residual, norm;
+    const int zero = run->x_is_zero;
+    if (!zero) {
+        s->start = own_vector(s, START);
+        GSW_TRY(gsw_krylov_copy(run, run->x, s->start));
+    }
+    GSW_TRY(gsw_krylov_residual(run, r_hat));
+    run->x_is_zero = zero; /* the run may begin again without the form */
+    GSW_TRY(gsw_krylov_norm(run, r_hat, &residual));
+    GSW_TRY(enter(s, r_hat, r_hat));
+    GSW_TRY(gsw_krylov_norm(run, r_hat, &norm));
+    *begun = residual > run->target && isfinite(residual) && norm > 0 && isfinite(norm);
+    form->scratch = own_vector(s, SCRATCH);
+    inner->op = &form->op;
+    inner->b = r_hat;
+    inner->x = own_vector(s, X_HAT);
+    inner->x_is_zero = 1;
+    s->ratio = residual / norm;
+    aim(s, is_queued(form) && residual > CLOSE * run->target ? CLOSE : SURELY);
+    return run->context->ops->fill(run->context, run->n, 0, inner->x);
+}
+
+/* What the outer run learns of an inner round. */
+static void report(const split_run *s) {
+    gsw_krylov_run *run = s->outer;
+    run->x_is_zero = 0;
+    const gsw_krylov_run *inner = &s->inner;
+    run->iterations = inner->iterations;
+    run->norm = inner->norm * s->ratio;
+    run->reported = inner->reported;
+    run->stopped = inner->stopped;
+    run->hopeless = inner->hopeless;
+    run->failed = inner->failed;
+}
+
+/* x after a breakdown: the last iterate, or x0 where that is not finite. */
+static gsw_status recover(const split_run *s) {
+    gsw_krylov_run *run = s->outer;
+    double norm;
+    GSW_TRY(leave(s));
+    GSW_TRY(gsw_krylov_norm(run, run->x, &norm));
+    if (isfinite(norm))
+        return GSW_SUCCESS;
+    return s->start != NULL ? gsw_krylov_copy(run, s->start, run->x)
+                            : run->context->ops->fill(run->context, run->n, 0, run->x);
+}
+
+/* Measures the residual after a round that has reached its target. *done: it meets the outer
+ * target, or the form cannot bring it there. Else the inner target is lower now. */
+static gsw_status measure(split_run *s, int *done) {
+    gsw_krylov_run *run = s->outer;
+    double *r = own_vector(s, SCRATCH), residual;
+    GSW_TRY(gsw_krylov_residual(run, r));
+    GSW_TRY(gsw_krylov_norm(run, r, &residual));
+    const double before = s->ratio;
+    const int first = s->measured++ == 0;
+    s->ratio = residual / s->inner.norm;
+    run->norm = residual;
+    run->reached = residual <= run->target;
+    *done = run->reached || !isfinite(s->ratio) || s->measured == MEASUREMENTS ||
+            (!first && s->ratio > DRIFT * before);
+    if (!*done)
+        aim(s, SURELY);
+    return GSW_SUCCESS;
+}
+
+static gsw_status iterate(split_run *s) {
+    gsw_status status;
+    int place, done = 0;
+    GSW_TRY(gsw_krylov_queue_open(&s->queue, s->form->method, &s->inner, 1));
+    gsw_krylov_queue_begin(&s->queue, 0, &s->inner);
+    while (!done) {
+        status = gsw_krylov_queue_next(&s->queue, &place);
+        report(s);
+        if (s->inner.failed || !(status == GSW_SUCCESS || gsw_krylov_ended(status)))
+            return status;
+        if (status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE)
+            return recover(s);
+        GSW_TRY(leave(s));
+        GSW_TRY(status); /* the limit of iterations, or stopped */
+        GSW_TRY(measure(s, &done));
+        if (done)
+            break;
+        if (is_queued(s->form))
+            GSW_TRY(gsw_krylov_queue_resume(&s->queue, 0));
+        else
+            gsw_krylov_queue_begin(&s->queue, 0, &s->inner);
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int *begun) {
+    split_run s = {.form = form, .outer = run, .inner = *run};
+    gsw_context *context = run->context;
+    gsw_status status;
+    *begun = 0;
+    s.inner.preconditioner = NULL;
+    s.own = form->method->vectors(&s.inner);
+    GSW_TRY(begin(&s, form, begun));
+    if (!*begun)
+        return GSW_SUCCESS;
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    status = iterate(&s);
+    gsw_krylov_queue_close(&s.queue);
+    gsw_quiet_end(context, &quiet, status == GSW_SUCCESS);
+    return status == GSW_SUCCESS ? status : gsw_fail(context, status, "%s", context->message);
+}
