@@ -118,9 +118,19 @@ static inline int truth_pivots(const gsw_matrix *matrix, const gsw_factor_option
     return bad < 0;
 }
 
+/* Whether the backend has the form for a factor with good pivots. On CUDA, DILU of a stencil with
+ * kernels of its own; SSOR always. */
+static inline int eisenstat_known(gsw_context *context, const char *name,
+                                  const gsw_factor_options *options) {
+    gsw_stencil stencil;
+    return gsw_context_backend(context) == GSW_BACKEND_CPU || options->kind == GSW_SSOR ||
+           (gsw_stencil_named(name, &stencil) == GSW_SUCCESS && strncmp(name, "D3N15", 5) != 0);
+}
+
 /* t = U1^-1 v and y = B v of the backend fulfil U1 t = v and L1 y = S^-1 A T^-1 t. */
 static inline void eisenstat_check_operator(gsw_context *context, const gsw_matrix *host,
-                                            const gsw_factor_options *options, int symmetric) {
+                                            const gsw_factor_options *options, int symmetric,
+                                            int known) {
     const gsw_backend_ops *ops = context->ops;
     const gsw_factor_options unit = {
         .size = sizeof unit, .kind = GSW_FACTOR_LU, .unit_diagonal = 1};
@@ -140,7 +150,7 @@ static inline void eisenstat_check_operator(gsw_context *context, const gsw_matr
         scale[i] = symmetric ? 1 / sqrt(pivots[i]) : 1 / pivots[i];
     }
     ck_assert_int_eq(ops->split_fill(context, c.factor, &c.there, &split, &fits), GSW_SUCCESS);
-    ck_assert_int_eq(fits, positive || !symmetric);
+    ck_assert_int_eq(fits, known && (positive || !symmetric));
     if (fits) {
         const split_truth said = {host, symmetric ? scale : NULL, scale};
         double worst = 0, largest = 0;
@@ -191,7 +201,8 @@ static inline void eisenstat_check_grid(gsw_context *context, int g) {
             for (int sign = 0; sign < 2; sign++) {
                 oracle_matrix *random = oracle_random(&grid, stencil, (uint64_t)(100 + g),
                                                       sign ? ORACLE_ANY_SIGN : ORACLE_POSITIVE);
-                eisenstat_check_operator(context, &random->view, &eisenstat_kinds[k], (s + k) & 1);
+                eisenstat_check_operator(context, &random->view, &eisenstat_kinds[k], (s + k) & 1,
+                                         eisenstat_known(context, name, &eisenstat_kinds[k]));
                 oracle_free(random);
             }
         }

@@ -177,15 +177,16 @@ typedef struct gsw_backend_ops {
     void (*factor_close)(gsw_context *context, gsw_factor *factor);
 
     /* Eisenstat's form. split_fill computes the values of *split from the matrix, which has fp64
-     * arrays and none NULL, and from E of the factor, of kind ILU0, IC0, DILU or SSOR in fp64.
-     * *fits = 0: left is right, but not all of E is positive. split_apply: t = U1^-1 v and
-     * y = t + L1^-1 (v + K t); the vectors do not overlap. NULL: the backend does not have it.
-     * split_saves_time: against two sweeps and a product with A. */
-    int split_saves_time;
+     * arrays and none NULL, and from the factor, of kind ILU0, IC0, DILU or SSOR in fp64. SSOR's E
+     * is diag(A) / omega of the matrix as it is now. *fits = 0: the values are of no use, because
+     * left is right and not all of E is positive, or for reasons of the backend. split_apply: t =
+     * U1^-1 v and y = t + L1^-1 (v + K t); the vectors do not overlap. NULL: the backend does not
+     * have it. split_saves_time: against two sweeps and a product with A. */
     gsw_status (*split_fill)(gsw_context *context, const gsw_factor *factor,
                              const gsw_matrix *matrix, const gsw_split *split, int *fits);
     gsw_status (*split_apply)(gsw_context *context, const gsw_split *split, const double *v,
                               double *t, double *y);
+    int split_saves_time;
 
     const gsw_multigrid_ops *multigrid;
 

@@ -14,22 +14,23 @@ gsw_status gsw_cpu_split_fill(gsw_context *context, const gsw_factor *factor,
     const double *const *arrays = (const double *const *)matrix->array.values;
     const double *diagonal = arrays[matrix->stencil.center];
     const struct gsw_packed *packed = factor->packed;
-    /* SSOR's records have the factor 2 - omega of M^-1 in the diagonal. */
-    const double without = factor->options.kind == GSW_SSOR ? 1 / (2 - factor->options.omega) : 1;
+    const int ssor = factor->options.kind == GSW_SSOR;
+    const double omega = factor->options.omega;
     const int symmetric = split->left == split->right;
     const int64_t n = factor->points;
     const int threads = gsw_useful_threads(context, n, SCALE_GRAIN);
     double *right = split->right, *k = split->k;
     int64_t bad = 0;
-    gsw_cpu_unpack_diagonal(factor, packed->part[packed->upper[0]].diagonal ? 0 : 1, right);
+    if (!ssor)
+        gsw_cpu_unpack_diagonal(factor, packed->part[packed->upper[0]].diagonal ? 0 : 1, right);
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bad)
     for (int64_t i = 0; i < n; i++) {
-        right[i] *= without;
+        if (ssor)
+            right[i] = omega / diagonal[i];
         k[i] = diagonal[i] * right[i] - 2;
-        if (symmetric) {
-            bad += !(right[i] > 0);
+        bad += !isfinite(right[i]) || (symmetric && right[i] <= 0);
+        if (symmetric)
             right[i] = sqrt(right[i]);
-        }
     }
     *fits = bad == 0;
     for (int which = 0; which < 2 && *fits; which++)

@@ -13,6 +13,7 @@
 #include "cuda/multigrid.cuh"
 #include "cuda/slab.cuh"
 #include "cuda/relax.cuh"
+#include "cuda/split.cuh"
 #include "cuda/spmv.cuh"
 #include "cuda/validate.cuh"
 #include "cuda/sums.cuh"
@@ -478,6 +479,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .fill = entry<gsw_cuda_fill>::call,
         .copy = entry<gsw_cuda_copy>::call,
         .axpby = entry<gsw_cuda_axpby>::call,
+        .add_scaled = entry<gsw_cuda_add_scaled>::call,
         .dot = entry<gsw_cuda_dot>::call,
         .change_signs = entry<gsw_cuda_change_signs>::call,
         .project = entry<gsw_cuda_project>::call,
@@ -500,6 +502,9 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_sweep = entry<gsw_cuda_factor_sweep>::call,
         .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
         .factor_close = close_factor,
+        .split_fill = entry<gsw_cuda_split_fill>::call,
+        .split_apply = entry<gsw_cuda_split_apply>::call,
+        .split_saves_time = 0, /* not measured */
         .multigrid = &multigrid,
         .relax = &relax,
         .box = nullptr,

@@ -415,7 +415,7 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     factor->packed = NULL;
 }
 
-static gsw_status forget_pivots(gsw_context *context, gsw_factor *factor) {
+gsw_status gsw_cuda_forget_pivots(gsw_context *context, const gsw_factor *factor) {
     static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0, 0};
     return gsw_cuda_check(context,
                           cudaMemcpyAsync(factor->packed->pivots, &nothing, sizeof nothing,
@@ -425,21 +425,21 @@ static gsw_status forget_pivots(gsw_context *context, gsw_factor *factor) {
 
 gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                 const gsw_matrix *upper) {
-    GSW_TRY(forget_pivots(context, factor));
+    GSW_TRY(gsw_cuda_forget_pivots(context, factor));
+    factor->packed->pivots_known = false;
     if (factor->options.kind == GSW_JACOBI)
         return gsw_cuda_jacobi_fill(context, factor, matrix);
     if (gsw_cuda_diagonal_suits(factor, matrix)) {
         factor->packed->unchecked = *matrix;
+        factor->packed->pivots_known = true; /* unless they are unfit */
         return gsw_cuda_diagonal_fill(context, factor, matrix);
     }
     GSW_TRY(gsw_cuda_pack(context, factor, matrix, upper));
     return gsw_eliminates(factor->options.kind) ? gsw_cuda_eliminate(context, factor) : GSW_SUCCESS;
 }
 
-/* Waits for the stream. Sweeps need that, because they read coefficients before the kernels queued
- * before them have ended. */
-static gsw_status await_pivots(gsw_context *context, const gsw_factor *factor,
-                               gsw_cuda_pivots *found) {
+gsw_status gsw_cuda_await_pivots(gsw_context *context, const gsw_factor *factor,
+                                 gsw_cuda_pivots *found) {
     cudaStream_t stream = gsw_cuda_of(context)->stream;
     GSW_TRY(gsw_cuda_check(context,
                            cudaMemcpyAsync(found, factor->packed->pivots, sizeof *found,
@@ -451,12 +451,13 @@ static gsw_status await_pivots(gsw_context *context, const gsw_factor *factor,
 
 gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
     gsw_cuda_pivots found;
-    GSW_TRY(await_pivots(context, factor, &found));
+    GSW_TRY(gsw_cuda_await_pivots(context, factor, &found));
     if (found.unfit) {
-        GSW_TRY(forget_pivots(context, factor));
+        factor->packed->pivots_known = false;
+        GSW_TRY(gsw_cuda_forget_pivots(context, factor));
         GSW_TRY(gsw_cuda_pack(context, factor, &factor->packed->unchecked, NULL));
         GSW_TRY(gsw_cuda_eliminate(context, factor));
-        GSW_TRY(await_pivots(context, factor, &found));
+        GSW_TRY(gsw_cuda_await_pivots(context, factor, &found));
     }
     const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
     factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad - ghosts;

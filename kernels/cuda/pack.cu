@@ -291,6 +291,24 @@ gsw_status launch_products(gsw_context *context, const gsw_factor *factor, const
     return launch(context, pack_gathered<double, pack_products>, &plan, &products, bytes);
 }
 
+/* A part of a_ij left_i right_j; left NULL: 1. */
+gsw_status launch_scaled(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
+                         int part, const double *left, const double *right) {
+    const pack_origin origin = {matrix, false};
+    pack_scaled scaled = {};
+    pack_plan plan;
+    plan_part(&plan, factor, part);
+    plan.scale = left != NULL;
+    plan.bounded = 1;
+    scaled.left = left;
+    for (int32_t t = 0; t < plan.taps; t++) {
+        scaled.first[t] = array_of<double>(factor, &plan, &origin, t);
+        scaled.second[t] = right + plan.tap[t].step;
+    }
+    const size_t bytes = plan_runs<double>(&plan, false);
+    return launch(context, pack_gathered<double, pack_scaled>, &plan, &scaled, bytes);
+}
+
 /* A part that is scaled by the reciprocal pivots of its own rows. */
 gsw_status launch_pivoted(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
                           int part, const double *reciprocal) {
@@ -404,6 +422,12 @@ gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
     else
         GSW_TRY(launch_products(context, factor, matrix, reciprocal));
     return launch_pivoted(context, factor, matrix, 1, reciprocal);
+}
+
+gsw_status gsw_cuda_pack_scaled(gsw_context *context, const gsw_factor *factor,
+                                const gsw_matrix *matrix, const double *left, const double *right) {
+    GSW_TRY(launch_scaled(context, factor, matrix, 0, left, right));
+    return launch_scaled(context, factor, matrix, 1, left, right);
 }
 
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,

@@ -24,6 +24,13 @@ gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor
 gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
                                  const gsw_matrix *matrix, const double *reciprocal);
 
+/* Writes both parts of a factor of kind LU with unit diagonals, a_ij left_i right_j in place of
+ * a_ij; both vectors are in natural order, and left may be NULL: 1. The matrix is stencil arrays of
+ * fp64 with at most PACK_PRODUCTS_MAX couplings, none NULL. A coefficient that overflows, or a
+ * product with right_j that underflows, sets packed->pivots->unfit. Asynchronous. */
+gsw_status gsw_cuda_pack_scaled(gsw_context *context, const gsw_factor *factor,
+                                const gsw_matrix *matrix, const double *left, const double *right);
+
 /* As gsw_backend_ops.factor_unpack: `arrays` are host arrays of all points. Waits for the stream.
  */
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,

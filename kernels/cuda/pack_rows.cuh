@@ -265,6 +265,17 @@ struct pack_products {
     }
 };
 
+/* For parts that are scaled by rows and columns (split.cu): `second` has the columns' factors, and
+ * the "diagonal" the rows'. */
+struct pack_scaled : pack_products {
+    const double *left; /* by rows */
+
+    __host__ __device__ double diagonal(const pack_plan &plan, const pack_point &point) const {
+        (void)plan;
+        return pack_load(left + point.row);
+    }
+};
+
 /* Stencil arrays, with a diagonal whose reciprocals are known, by rows. */
 struct pack_pivoted : pack_arrays<double> {
     const double *reciprocal;

@@ -159,6 +159,7 @@ struct gsw_packed {
     bool diagonal_alone;  /* they change the diagonal alone, and a sweep can do it (diagonal.cu) */
     void *reciprocal;     /* JACOBI: the reciprocal diagonal in natural order; of pivots, if
                              they are all that changes (diagonal.cu); NULL: not yet needed */
+    bool pivots_known;    /* `reciprocal` has those of the factor's present values */
     gsw_matrix unchecked; /* diagonal.cu: where the values came from, until factor_await */
     void *eliminate_work; /* eliminate.cu */
     gsw_cuda_pivots *pivots;   /* what a factorisation found: device memory */

@@ -460,6 +460,32 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor) {
+    return gsw_cuda_allow_shared(context, sweep_sum_kernel(factor->packed->shape), "the sweep");
+}
+
+gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, int part,
+                              const gsw_sweep_sum *sum) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    const gsw_packed_view *view = &factor->packed->view[part];
+    const int64_t last = view->upper ? view->tiles.points - 1 : 0;
+    sweep_plan plan;
+    int32_t shared;
+    GSW_TRY(plan_launch(context, factor, part, &factor->packed->area[0], false, &plan, &shared));
+    plan.rhs = plan.groups = 1;
+    plan.b = sum->b + last;
+    plan.x = sum->x ? sum->x + last : NULL;
+    plan.add = sum->add + last;
+    plan.factor = sum->factor ? sum->factor + last : NULL;
+    plan.z = sum->z + last;
+    void *arguments[] = {&plan};
+    return gsw_cuda_check(context,
+                          launch_kernel_of(cuda, sweep_sum_kernel(factor->packed->shape),
+                                           (unsigned)plan.pencils, threads_of(cuda, false),
+                                           (size_t)shared, arguments),
+                          "the sweep");
+}
+
 gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
                                  const double *diagonal, double *reciprocal) {
     const gsw_cuda *cuda = gsw_cuda_of(context);

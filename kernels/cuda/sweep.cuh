@@ -24,6 +24,20 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
                           const void *b, int64_t ldb, void *x, int64_t ldx);
 
+/* The vectors of a sweep that also adds: x solves with right-hand side b, and z = add + factor x.
+ * All are device vectors of all points in natural order. `factor` NULL: 1; x NULL: it is not
+ * stored. z may be b or add, and nothing else overlaps what is written. */
+typedef struct gsw_sweep_sum {
+    const double *b, *add, *factor;
+    double *x, *z;
+} gsw_sweep_sum;
+
+/* Such a sweep with part `part`, for an fp64 factor of one process, asynchronous; and what must be
+ * called once before the first one. */
+gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor);
+gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, int part,
+                              const gsw_sweep_sum *sum);
+
 /* A sweep upwards that computes reciprocal pivots, asynchronous:
  * reciprocal = 1 / (diagonal - sum of c * reciprocal of the point before), where
  * gsw_cuda_pack_products() has written the coefficients c. Both vectors are in natural order. Where

@@ -264,8 +264,10 @@ __device__ __forceinline__ void load(const sweep_block &block, int turn) {
 }
 
 /* `remote`: for factors of which other processes have a part. What only they need makes the others'
- * sweeps 2 us longer, so it is left out there. `pivots`: see sweep_compute.cuh. */
-template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots>
+ * sweeps 2 us longer, so it is left out there. `pivots`: see sweep_compute.cuh. `sums`: the storer
+ * also adds (sweep_plan). */
+template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots,
+          bool sums = false>
 __global__ void __launch_bounds__(sweep_threads<Rhs>(),
                                   BULK_COPIES && (sizeof(Value) == 4 || pivots) && Rhs == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
@@ -303,7 +305,10 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
     } else if (warp < storer) {
         stage_b<name, Real, members, Rhs>(block, warp - stager);
     } else if (warp < storer + movers) {
-        store_x<name, Real, members, Rhs>(block, warp - storer);
+        if constexpr (sums)
+            store_sum<name, members>(block);
+        else
+            store_x<name, Real, members, Rhs>(block, warp - storer);
     } else if (warp == opener) {
         open_faces<Real>(block);
     } else {

@@ -342,6 +342,51 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
     }
 }
 
+/* The same for sweeps that also add. What is added is asked for before the wait for x. */
+template <int name, int members>
+__device__ __forceinline__ void store_sum(const sweep_block &block) {
+    const sweep_plan &plan = *block.plan;
+    sweep_control *control = block.control;
+    const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t line_chunks = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.x_pitch);
+    const uint32_t ring_bytes = (uint32_t)plan.ring * chunk_bytes;
+    const uint32_t ring_end = block.x + ring_bytes;
+    const int64_t advance = SWEEP_CHUNK * plan.stride[0];
+    double *const x = static_cast<double *>(plan.x);
+    movements<members> m;
+    plan_movements<name, double>(block, block.x, plan.x_pitch, m);
+    for (int32_t c = 0; c < line_chunks; c++) {
+        const uint32_t wanted = c + 1 < line_chunks ? m.inside : m.ends;
+        const int64_t chunk = c * advance;
+        double sum[m.count], factor[m.count], v[m.count];
+#pragma unroll
+        for (int i = 0; i < m.count; i++) {
+            sum[i] = factor[i] = 1;
+            if (wanted >> i & 1u) {
+                sum[i] = __ldcg(plan.add + chunk + m.value[i]);
+                if (plan.factor)
+                    factor[i] = __ldcg(plan.factor + chunk + m.value[i]);
+            }
+        }
+        await_chunk(control->completed, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));
+#pragma unroll
+        for (int i = 0; i < m.count; i++)
+            load_shared<1>(v + i, next_cell(m, i, chunk_bytes, ring_bytes, ring_end));
+        __syncwarp();
+        if (block.lane == 0)
+            barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
+#pragma unroll
+        for (int i = 0; i < m.count; i++) {
+            if (wanted >> i & 1u) {
+                if (x)
+                    __stcs(x + chunk + m.value[i], v[i]);
+                __stcs(plan.z + chunk + m.value[i], fma(factor[i], v[i], sum[i]));
+            }
+        }
+    }
+}
+
 } // namespace
 
 #endif

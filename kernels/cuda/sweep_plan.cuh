@@ -109,6 +109,10 @@ struct sweep_plan {
     gsw_cuda_report *report;
     int64_t wait_limit_ns;
     int64_t withheld; /* ticket of a pencil that publishes nothing; -1: none */
+    /* Sweeps that also add: z = add + factor x, and x is not stored where it is NULL. First rows in
+     * sweep order, as b; factor NULL: 1. */
+    const double *add, *factor;
+    double *z;
 };
 
 /* Bytes of one right-hand side in a row of the rings. */
@@ -133,5 +137,8 @@ const sweep_kernels *sweep_kernels_f32(void);
 
 /* The kernel that computes the reciprocal pivots of a shape; NULL: there is none. */
 const void *sweep_pivot_kernel(gsw_shape_name name);
+
+/* The kernel that also adds, in fp64; all shapes have one. */
+const void *sweep_sum_kernel(gsw_shape_name name);
 
 #endif

@@ -102,6 +102,26 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* z_i = y_i + d_i x_i. z may be x or y, so all loads of a thread come before its stores. */
+template <bool reads_y>
+__global__ void __launch_bounds__(THREADS)
+    add_scaled(int64_t n, const double *d, const double *x, const double *y, double *z) {
+    take_turn();
+    constexpr int values = values_of(3);
+    for (int64_t segment = first_segment<values>(); segment < n;
+         segment += next_segment<values>()) {
+        double factor[values], from[values], to[values] = {};
+        load(n, segment, d, factor);
+        load(n, segment, x, from);
+        if (reads_y)
+            load(n, segment, y, to);
+#pragma unroll
+        for (int k = 0; k < values; k++)
+            to[k] = reads_y ? fma(factor[k], from[k], to[k]) : __dmul_rn(factor[k], from[k]);
+        store(n, segment, to, z);
+    }
+}
+
 __global__ void __launch_bounds__(THREADS) change_signs(int64_t n, const double *x, double *y) {
     take_turn();
     constexpr int values = values_of(2);
@@ -310,6 +330,18 @@ gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const doubl
                           launch_kernel(gsw_cuda_of(context), b == 0 ? axpby<false> : axpby<true>,
                                         blocks, THREADS, 0, n, a, x, b, y),
                           "adding vectors");
+}
+
+gsw_status gsw_cuda_add_scaled(gsw_context *context, int64_t n, const double *d, const double *x,
+                               const double *y, double *z) {
+    const unsigned blocks = blocks_for<values_of(3)>(n, BLOCKS_MAX);
+    if (n == 0)
+        return GSW_SUCCESS;
+    return gsw_cuda_check(context,
+                          launch_kernel(gsw_cuda_of(context),
+                                        y == NULL ? add_scaled<false> : add_scaled<true>, blocks,
+                                        THREADS, 0, n, d, x, y, z),
+                          "scaling a vector");
 }
 
 gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *x, double *y) {

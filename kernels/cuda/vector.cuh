@@ -8,6 +8,8 @@ gsw_status gsw_cuda_fill(gsw_context *context, int64_t n, double a, double *x);
 gsw_status gsw_cuda_copy(gsw_context *context, int64_t n, const double *x, double *y);
 gsw_status gsw_cuda_axpby(gsw_context *context, int64_t n, double a, const double *x, double b,
                           double *y);
+gsw_status gsw_cuda_add_scaled(gsw_context *context, int64_t n, const double *d, const double *x,
+                               const double *y, double *z);
 gsw_status gsw_cuda_change_signs(gsw_context *context, int64_t n, const double *x, double *y);
 gsw_status gsw_cuda_dot(gsw_context *context, int64_t n, const double *x, const double *y,
                         double *result);
