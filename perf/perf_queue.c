@@ -2,12 +2,14 @@
  * builds.
  *
  *   perf_queue [--backend cpu|cuda] [--repeats N] [--stencils D3N7,D3N27]
- *              [--calls sweep,direct,apply,ilu0,ic0,dilu,bicgstab] [SIZE ...]
+ *              [--calls sweep,direct,apply,ilu0,ic0,dilu,cg,bicgstab] [SIZE ...]
  *
  * A SIZE is NXxNYxNZ, or N for a cube. Default: CUDA, 30 repeats, D3N7 and D3N27, cubes of 64, 128
  * and 256. For each grid and stencil, in microseconds per call: a sweep of a packed lower factor,
  * the direct sweep of a lower CSR, an ILU(0) apply, factorisations ILU(0), IC(0) (of the lower
- * part) and DILU from stencil arrays, and an iteration of BiCGSTAB with ILU(0) (D3N7, convection).
+ * part) and DILU from stencil arrays, an iteration of CG with IC(0) (D3N7, poisson), and one of
+ * BiCGSTAB with ILU(0) (D3N7, convection). The calls cg-form and bicgstab-form, which are measured
+ * only if they are named, are these iterations in Eisenstat's form; cg and bicgstab are without it.
  * The clock is the host's, around 20 calls and the wait for them; the median, smallest and largest
  * of the repeats are printed. x is poisoned before the last queue of solves, and compared with the
  * serial reference after it. An iteration is the difference of solves of 25 and 5.
@@ -27,7 +29,7 @@ enum { SIZES_MAX = 16, SIZE_LENGTH = 32, NAME_LENGTH = 80 };
 
 static gsw_context *context;
 static int repeats = 30;
-static const char *calls = "sweep,direct,apply,ilu0,ic0,dilu,bicgstab"; /* that are measured */
+static const char *calls = "sweep,direct,apply,ilu0,ic0,dilu,cg,bicgstab"; /* measured */
 
 /* One matrix, in the context's memory, and what is called. */
 typedef struct trial {
@@ -54,7 +56,7 @@ static void *allocate(size_t bytes) {
 
 static void print(const trial *t, const char *what, double *us, int count, double error) {
     const double middle = median(us, count); /* sorts */
-    printf("%-24s %-10s %12.3f %12.3f %12.3f", t->name, what, middle, us[0], us[count - 1]);
+    printf("%-24s %-13s %12.3f %12.3f %12.3f", t->name, what, middle, us[0], us[count - 1]);
     if (error >= 0)
         printf(" %9.1e", error);
     putchar('\n');
@@ -62,8 +64,13 @@ static void print(const trial *t, const char *what, double *us, int count, doubl
 }
 
 static int chosen(const char *what) {
-    const char *place = strstr(calls, what);
-    return place != NULL && (place == calls || place[-1] == ',');
+    const size_t length = strlen(what);
+    for (const char *at = calls; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, what, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return 1;
+    }
+    return 0;
 }
 
 typedef void (*call_fn)(trial *t);
@@ -189,28 +196,50 @@ static void measure_sweeps(const char *stencil_name, const char size[SIZE_LENGTH
     free(b);
 }
 
+/* A method with its problem and factor, in one of its forms. */
+typedef struct iteration {
+    const char *call, *problem;
+    gsw_method method;
+    gsw_factor_kind kind;
+    gsw_eisenstat form;
+} iteration;
+
+static const iteration iterations[] = {
+    {"cg", "poisson", GSW_CG, GSW_IC0, GSW_EISENSTAT_NEVER},
+    {"cg-form", "poisson", GSW_CG, GSW_IC0, GSW_EISENSTAT_ALWAYS},
+    {"bicgstab", "convection", GSW_BICGSTAB, GSW_ILU0, GSW_EISENSTAT_NEVER},
+    {"bicgstab-form", "convection", GSW_BICGSTAB, GSW_ILU0, GSW_EISENSTAT_ALWAYS},
+};
+
 /* The time of a solve that ends after so many iterations. */
-static double solve_us(gsw_operator *matrix, gsw_preconditioner *ilu, const trial *t,
-                       int64_t iterations) {
-    gsw_krylov_options options = {
-        .size = sizeof options, .rtol = 1e-300, .max_iterations = iterations};
-    double *zero = calloc((size_t)t->points, sizeof *zero);
-    CHECK(gsw_memory_upload(context, t->x, zero, (size_t)t->points * sizeof *zero));
-    free(zero);
+static double solve_us(const iteration *i, gsw_operator *matrix, gsw_preconditioner *M,
+                       const trial *t, int64_t limit) {
+    const gsw_krylov_options options = {
+        .size = sizeof options, .rtol = 1e-300, .max_iterations = limit, .eisenstat = i->form};
+    gsw_krylov_result result = {.size = sizeof result};
+    CHECK(gsw_memory_set(context, t->x, 0, (size_t)t->points * sizeof(double)));
+    CHECK(gsw_context_synchronize(context));
     const double begin = now_us();
-    const gsw_status status = gsw_bicgstab(context, matrix, ilu, &options, t->b, t->x, NULL);
+    const gsw_status status =
+        gsw_krylov(context, i->method, matrix, M, &options, t->b, t->x, &result);
+    const double end = now_us();
     if (status != GSW_ERROR_NOT_CONVERGED)
         CHECK(status);
-    return now_us() - begin;
+    if ((result.eisenstat > 0) != (i->form == GSW_EISENSTAT_ALWAYS)) {
+        fprintf(stderr, "perf_queue: %s did not use its form\n", i->call);
+        exit(EXIT_FAILURE);
+    }
+    return end - begin;
 }
 
-static void measure_iteration(const char size[SIZE_LENGTH]) {
+static void measure_iteration(const iteration *i, const char size[SIZE_LENGTH]) {
+    const gsw_factor_options options = {.size = sizeof options, .kind = i->kind};
     char name[NAME_LENGTH];
     gsw_problem *problem;
     gsw_operator *matrix;
-    gsw_preconditioner *ilu;
+    gsw_preconditioner *M;
     trial t = {.name = name};
-    snprintf(name, sizeof name, "convection:%.*s", SIZE_LENGTH, size);
+    snprintf(name, sizeof name, "%s:%.*s", i->problem, SIZE_LENGTH, size);
     CHECK(gsw_problem_parse(context, name, NULL, &problem));
     CHECK(gsw_grid_points(&gsw_problem_matrix(problem)->grid, &t.points));
     const size_t bytes = (size_t)t.points * sizeof(double);
@@ -220,16 +249,16 @@ static void measure_iteration(const char size[SIZE_LENGTH]) {
     CHECK(gsw_memory_alloc(context, bytes, (void **)&t.x));
     CHECK(gsw_memory_upload(context, t.b, b, bytes));
     CHECK(gsw_matrix_upload(context, gsw_problem_matrix(problem), &t.arrays));
-    CHECK(gsw_factor_create(context, &t.arrays, NULL, &t.factor));
+    CHECK(gsw_factor_create(context, &t.arrays, &options, &t.factor));
     CHECK(gsw_operator_from_matrix(context, &t.arrays, &matrix));
-    CHECK(gsw_preconditioner_from_factor(context, t.factor, &ilu));
-    (void)solve_us(matrix, ilu, &t, 5);
+    CHECK(gsw_preconditioner_from_factor(context, t.factor, &M));
+    (void)solve_us(i, matrix, M, &t, 5);
     for (int r = 0; r < repeats; r++) {
-        const double few = solve_us(matrix, ilu, &t, 5);
-        us[r] = (solve_us(matrix, ilu, &t, 25) - few) / 20;
+        const double few = solve_us(i, matrix, M, &t, 5);
+        us[r] = (solve_us(i, matrix, M, &t, 25) - few) / 20;
     }
-    print(&t, "bicgstab", us, repeats, -1);
-    gsw_preconditioner_destroy(ilu);
+    print(&t, i->call, us, repeats, -1);
+    gsw_preconditioner_destroy(M);
     gsw_operator_destroy(matrix);
     gsw_factor_destroy(t.factor);
     gsw_matrix_release(context, &t.arrays);
@@ -277,14 +306,15 @@ int main(int argc, char **argv) {
     CHECK(gsw_context_create(&options, &context));
     printf("gridsweep %s, %s, microseconds per call in a queue of %d\n", gsw_commit(),
            gsw_context_device(context), QUEUE);
-    printf("%-24s %-10s %12s %12s %12s %9s\n", "case", "call", "median", "min", "max", "error");
+    printf("%-24s %-13s %12s %12s %12s %9s\n", "case", "call", "median", "min", "max", "error");
     for (int k = 0; k < count; k++) {
         char list[128];
         snprintf(list, sizeof list, "%s", stencils);
         for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
             measure_sweeps(name, sizes[k]);
-        if (chosen("bicgstab"))
-            measure_iteration(sizes[k]);
+        for (size_t i = 0; i < sizeof iterations / sizeof iterations[0]; i++)
+            if (chosen(iterations[i].call))
+                measure_iteration(&iterations[i], sizes[k]);
     }
     gsw_context_destroy(context);
     return 0;

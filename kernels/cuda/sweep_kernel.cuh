@@ -9,7 +9,8 @@
  *   loader     copies packed records into a ring of stages (one thread; BEFORE 9.0: several warps)
  *   stager     copies b, from lines in natural order to steps; publishes the chunks that are ready:
  *              their records and b are there, and the rows of their x are free
- *   storer     copies x, from steps to lines in natural order
+ *   storer     copies x, from steps to lines in natural order; in some sweeps it also adds
+ *              (sweep_sum.cu)
  *   opener     waits until the pencil's faces may be written; with several right-hand sides the
  *              first compute warp does so before it begins
  *   receivers  a warp per direction: bring the values that the pencils before have published
