@@ -335,6 +335,8 @@ static void scene_krylov(outcome *o, int variant) {
     gsw_krylov_options options = {.size = sizeof options,
                                   .max_iterations = 8,
                                   .restart = 5,
+                                  .eisenstat = (variant & 24) == 24 ? GSW_EISENSTAT_ALWAYS
+                                                                    : GSW_EISENSTAT_AUTO,
                                   .norm = variant & 32 ? GSW_NORM_PRECONDITIONED : GSW_NORM_TRUE};
     oracle_fill(GSW_F64, ones, FAULT_POINTS, 1);
     if (singular)
@@ -358,6 +360,7 @@ static void scene_krylov(outcome *o, int variant) {
     SOLVE(o, gsw_krylov(world.context, (gsw_method)(variant & 3), op, M, &options, world.b, world.x,
                         &result));
     note_number(o, result.iterations);
+    note_number(o, result.eisenstat);
     note(o, world.x, sizeof world.x);
 end:
     gsw_preconditioner_destroy(M);

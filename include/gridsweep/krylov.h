@@ -165,8 +165,7 @@ typedef struct gsw_krylov_result {
  *
  * The call allocates work vectors and frees them at the end. CG needs 3, BiCGSTAB 5 (7 with a
  * preconditioner from the right), GMRES restart + 2, Richardson 3. A null vector needs two more.
- * Eisenstat's form needs CG 6, BiCGSTAB 8, GMRES restart + 6, and besides them the values of the
- * couplings and two vectors; where there is no memory for these, it is not used.
+ * In Eisenstat's form they need 6, 8 and restart + 5, the values of the couplings, and two vectors.
  * The results have the same bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED,
  * OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`);
  * BREAKDOWN (the message names the scalar that vanished, and distinguishes a singular matrix from
@@ -201,8 +200,8 @@ gsw_status gsw_richardson(gsw_context *context, const gsw_operator *A, gsw_preco
  * b_i, but they may alternate in memory.
  *
  * Each system ends by itself. Its x_i, iterations, norms and status have the same bits as a call of
- * gsw_krylov() for it alone. A system that has ended, for whatever reason, leaves the others
- * untouched, and takes no part in further iterations.
+ * gsw_krylov() for it alone, without Eisenstat's form. A system that has ended, for whatever
+ * reason, leaves the others untouched, and takes no part in further iterations.
  *
  * CG and BiCGSTAB work on up to 8 systems side by side if the preconditioner comes from
  * gsw_preconditioner_from_factor(), or from gsw_choose() with a factor; also without one, if A is a

@@ -15,10 +15,10 @@
 #define CLOSE 10.0
 /* The next ones aim at less than the target, because the ratio still moves a little. */
 #define SURELY 0.9
-/* Where the ratio has grown so much since the last measurement, the recurrence has drifted. */
-#define DRIFT 4.0
-/* Measurements at most: far more than a sound solve needs. */
-#define MEASUREMENTS 20
+/* The recurrence of r^ has drifted where r^ computed from x is so many times as long. */
+#define DRIFT 2.0
+/* The inner target is reached so often at most: far more often than in a sound solve. */
+#define REACHED_MAX 20
 
 struct gsw_split_form {
     const gsw_krylov_method *method;
@@ -108,15 +108,12 @@ gsw_status gsw_split_form_open(const gsw_krylov_run *run, const gsw_krylov_metho
     *made = (gsw_split_form){
         .method = method,
         .op = {.context = context, .points = run->n, .apply = apply, .user = made}};
-    const gsw_quiet quiet = gsw_quiet_begin(context);
     const gsw_status status = fill(run, factor, made, &fits);
-    gsw_quiet_end(context, &quiet, status == GSW_ERROR_OUT_OF_MEMORY);
-    if (status == GSW_SUCCESS && fits) {
+    if (status == GSW_SUCCESS && fits)
         *form = made;
-        return GSW_SUCCESS;
-    }
-    gsw_split_form_close(context, made);
-    return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
+    else
+        gsw_split_form_close(context, made);
+    return status;
 }
 
 void gsw_split_form_close(gsw_context *context, gsw_split_form *form) {
@@ -131,22 +128,22 @@ void gsw_split_form_close(gsw_context *context, gsw_split_form *form) {
 
 /* The work vectors after those of the method. */
 enum {
-    SCRATCH,
+    SCRATCH, /* r^ at the start, and then of the products with B */
     X_HAT,
-    START,      /* x0, where it is not 0 */
-    RIGHT_HAND, /* r^, for a method that reads it again; the others read it once, in SCRATCH */
+    START, /* x0, where it is not 0 */
+    OWN_VECTORS
 };
 
 /* A solve in this form. */
 typedef struct split_run {
-    const gsw_split_form *form;
+    gsw_split_form *form;
     gsw_krylov_run *outer;
     gsw_krylov_run inner; /* of B x^ = r^ */
     gsw_krylov_queue queue;
-    int64_t own;   /* number of the first work vector after those of the method */
-    double *start; /* x0; NULL: 0 */
-    double ratio;  /* of ||b - A x|| to ||r^||, as last measured */
-    int measured;  /* how often, after the start */
+    int64_t own;           /* number of the first work vector after those of the method */
+    double *start;         /* x0; NULL: 0 */
+    double residual, norm; /* ||b - A x|| and ||r^|| as last measured */
+    int reached;           /* how often the inner method has reached its target */
 } split_run;
 
 static int is_queued(const gsw_split_form *form) {
@@ -156,7 +153,7 @@ static int is_queued(const gsw_split_form *form) {
 int64_t gsw_split_form_vectors(const gsw_split_form *form, const gsw_krylov_run *run) {
     gsw_krylov_run inner = *run;
     inner.preconditioner = NULL;
-    return form->method->vectors(&inner) + (is_queued(form) ? RIGHT_HAND : RIGHT_HAND + 1);
+    return form->method->vectors(&inner) + OWN_VECTORS;
 }
 
 static double *own_vector(const split_run *s, int which) {
@@ -165,19 +162,19 @@ static double *own_vector(const split_run *s, int which) {
 
 /* The inner method is to end where the residual is about `share` of the target. */
 static void aim(split_run *s, double share) {
-    s->inner.reference = s->outer->reference / s->ratio;
-    s->inner.target = share * s->outer->target / s->ratio;
+    const double ratio = s->residual / s->norm;
+    s->inner.reference = s->outer->reference / ratio;
+    s->inner.target = share * s->outer->target / ratio;
 }
 
-/* r^ = L1^-1 S^-1 r. */
-static gsw_status enter(const split_run *s, const double *r, double *r_hat) {
+/* r^ = L1^-1 S^-1 r in place of r. */
+static gsw_status enter(const split_run *s, double *r) {
     const gsw_krylov_run *run = s->outer;
     const gsw_backend_ops *ops = run->context->ops;
     const gsw_split *split = &s->form->split;
     if (split->left != NULL)
-        GSW_TRY(ops->add_scaled(run->context, run->n, split->left, r, NULL, r_hat));
-    return ops->factor_sweep(run->context, split->parts, 0, 1, split->left != NULL ? r_hat : r,
-                             run->n, r_hat, run->n);
+        GSW_TRY(ops->add_scaled(run->context, run->n, split->left, r, NULL, r));
+    return ops->factor_sweep(run->context, split->parts, 0, 1, r, run->n, r, run->n);
 }
 
 /* x = x0 + T^-1 U1^-1 x^. */
@@ -185,47 +182,54 @@ static gsw_status leave(const split_run *s) {
     const gsw_krylov_run *run = s->outer;
     const gsw_backend_ops *ops = run->context->ops;
     const gsw_split *split = &s->form->split;
-    double *scratch = own_vector(s, SCRATCH);
-    GSW_TRY(
-        ops->factor_sweep(run->context, split->parts, 1, 1, s->inner.x, run->n, scratch, run->n));
-    return ops->add_scaled(run->context, run->n, split->right, scratch, s->start, run->x);
+    double *t = own_vector(s, SCRATCH);
+    GSW_TRY(ops->factor_sweep(run->context, split->parts, 1, 1, s->inner.x, run->n, t, run->n));
+    return ops->add_scaled(run->context, run->n, split->right, t, s->start, run->x);
 }
 
-/* Begins with x^ = 0. *begun = 0: the residual meets the target, or it or r^ is not finite. */
-static gsw_status begin(split_run *s, gsw_split_form *form, int *begun) {
+/* The residual of run->x, into the scratch vector, and its norm. */
+static gsw_status measure(split_run *s) {
+    gsw_krylov_run *run = s->outer;
+    GSW_TRY(gsw_krylov_residual(run, own_vector(s, SCRATCH)));
+    GSW_TRY(gsw_krylov_norm(run, own_vector(s, SCRATCH), &s->residual));
+    run->norm = s->residual;
+    run->reached = s->residual <= run->target;
+    return GSW_SUCCESS;
+}
+
+/* Begins a round from run->x, with x^ = 0. *more = 0: the residual meets the target, or it or r^ is
+ * not finite. */
+static gsw_status begin(split_run *s, int *more) {
     gsw_krylov_run *run = s->outer, *inner = &s->inner;
-    double *r_hat = own_vector(s, is_queued(form) ? SCRATCH : RIGHT_HAND), residual, norm;
     const int zero = run->x_is_zero;
-    if (!zero) {
-        s->start = own_vector(s, START);
+    double *r_hat = own_vector(s, SCRATCH);
+    s->start = zero ? NULL : own_vector(s, START);
+    if (!zero)
         GSW_TRY(gsw_krylov_copy(run, run->x, s->start));
-    }
-    GSW_TRY(gsw_krylov_residual(run, r_hat));
-    run->x_is_zero = zero; /* the run may begin again without the form */
-    GSW_TRY(gsw_krylov_norm(run, r_hat, &residual));
-    GSW_TRY(enter(s, r_hat, r_hat));
-    GSW_TRY(gsw_krylov_norm(run, r_hat, &norm));
-    *begun = residual > run->target && isfinite(residual) && norm > 0 && isfinite(norm);
-    form->scratch = own_vector(s, SCRATCH);
-    inner->op = &form->op;
+    GSW_TRY(measure(s));
+    run->x_is_zero = zero; /* if the form does nothing, the method begins with x, too */
+    *more = 0;
+    if (run->reached || !isfinite(s->residual))
+        return GSW_SUCCESS;
+    GSW_TRY(enter(s, r_hat));
+    GSW_TRY(gsw_krylov_norm(run, r_hat, &s->norm));
+    *more = s->norm > 0 && isfinite(s->norm);
+    aim(s, is_queued(s->form) && s->residual > CLOSE * run->target ? CLOSE : SURELY);
     inner->b = r_hat;
     inner->x = own_vector(s, X_HAT);
     inner->x_is_zero = 1;
-    s->ratio = residual / norm;
-    aim(s, is_queued(form) && residual > CLOSE * run->target ? CLOSE : SURELY);
     return run->context->ops->fill(run->context, run->n, 0, inner->x);
 }
 
-/* What the outer run learns of an inner round. */
+/* What the outer run learns of the inner one. */
 static void report(const split_run *s) {
+    const gsw_krylov_run *inner = &s->inner;
     gsw_krylov_run *run = s->outer;
     run->x_is_zero = 0;
-    const gsw_krylov_run *inner = &s->inner;
     run->iterations = inner->iterations;
-    run->norm = inner->norm * s->ratio;
+    run->norm = inner->norm * (s->residual / s->norm);
     run->reported = inner->reported;
     run->stopped = inner->stopped;
-    run->hopeless = inner->hopeless;
     run->failed = inner->failed;
 }
 
@@ -241,47 +245,55 @@ static gsw_status recover(const split_run *s) {
                             : run->context->ops->fill(run->context, run->n, 0, run->x);
 }
 
-/* Measures the residual after a round that has reached its target. *done: it meets the outer
- * target, or the form cannot bring it there. Else the inner target is lower now. */
-static gsw_status measure(split_run *s, int *done) {
-    gsw_krylov_run *run = s->outer;
-    double *r = own_vector(s, SCRATCH), residual;
-    GSW_TRY(gsw_krylov_residual(run, r));
-    GSW_TRY(gsw_krylov_norm(run, r, &residual));
-    const double before = s->ratio;
-    const int first = s->measured++ == 0;
-    s->ratio = residual / s->inner.norm;
-    run->norm = residual;
-    run->reached = residual <= run->target;
-    *done = run->reached || !isfinite(s->ratio) || s->measured == MEASUREMENTS ||
-            (!first && s->ratio > DRIFT * before);
-    if (!*done)
-        aim(s, SURELY);
-    return GSW_SUCCESS;
+/* Goes on with a queued method whose r^ has reached its target, unless the residual meets the outer
+ * one. *more = 0: it does, or the recurrence has drifted. */
+static gsw_status go_on(split_run *s, int *more) {
+    double *r = own_vector(s, SCRATCH), norm;
+    *more = 0;
+    GSW_TRY(measure(s));
+    s->norm = s->inner.norm;
+    if (s->outer->reached || s->reached == REACHED_MAX)
+        return GSW_SUCCESS;
+    GSW_TRY(enter(s, r));
+    GSW_TRY(gsw_krylov_norm(s->outer, r, &norm));
+    *more = s->norm > 0 && norm <= DRIFT * s->norm; /* false for NaN */
+    if (!*more)
+        return GSW_SUCCESS;
+    aim(s, SURELY);
+    return gsw_krylov_queue_resume(&s->queue, 0);
 }
 
-static gsw_status iterate(split_run *s) {
+/* A round: of a queued method all iterations, of the others a cycle. *more: another one is needed.
+ */
+static gsw_status iterate(split_run *s, int *more) {
+    gsw_krylov_run *run = s->outer, *inner = &s->inner;
+    const int64_t limit = run->options.max_iterations, restart = run->options.restart;
     gsw_status status;
-    int place, done = 0;
-    GSW_TRY(gsw_krylov_queue_open(&s->queue, s->form->method, &s->inner, 1));
-    gsw_krylov_queue_begin(&s->queue, 0, &s->inner);
-    while (!done) {
+    int place;
+    if (!is_queued(s->form) && limit - run->iterations > restart)
+        inner->options.max_iterations = run->iterations + restart;
+    else
+        inner->options.max_iterations = limit;
+    gsw_krylov_queue_begin(&s->queue, 0, inner);
+    do {
         status = gsw_krylov_queue_next(&s->queue, &place);
         report(s);
-        if (s->inner.failed || !(status == GSW_SUCCESS || gsw_krylov_ended(status)))
+        if (inner->failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status)))
             return status;
+        *more = 0;
         if (status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE)
             return recover(s);
         GSW_TRY(leave(s));
-        GSW_TRY(status); /* the limit of iterations, or stopped */
-        GSW_TRY(measure(s, &done));
-        if (done)
-            break;
+        if (status == GSW_ERROR_NOT_CONVERGED && run->iterations < limit) {
+            *more = 1; /* the end of a cycle */
+            return GSW_SUCCESS;
+        }
+        GSW_TRY(status);
+        s->reached++;
         if (is_queued(s->form))
-            GSW_TRY(gsw_krylov_queue_resume(&s->queue, 0));
-        else
-            gsw_krylov_queue_begin(&s->queue, 0, &s->inner);
-    }
+            GSW_TRY(go_on(s, more));
+    } while (*more);
+    *more = !is_queued(s->form) && s->reached < REACHED_MAX;
     return GSW_SUCCESS;
 }
 
@@ -289,14 +301,21 @@ gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int
     split_run s = {.form = form, .outer = run, .inner = *run};
     gsw_context *context = run->context;
     gsw_status status;
+    int more = 1;
     *begun = 0;
     s.inner.preconditioner = NULL;
+    s.inner.op = &form->op;
     s.own = form->method->vectors(&s.inner);
-    GSW_TRY(begin(&s, form, begun));
-    if (!*begun)
-        return GSW_SUCCESS;
+    form->scratch = own_vector(&s, SCRATCH);
     const gsw_quiet quiet = gsw_quiet_begin(context);
-    status = iterate(&s);
+    status = gsw_krylov_queue_open(&s.queue, form->method, &s.inner, 1);
+    while (status == GSW_SUCCESS && more) {
+        status = begin(&s, &more);
+        if (status == GSW_SUCCESS && more) {
+            *begun = 1;
+            status = iterate(&s, &more);
+        }
+    }
     gsw_krylov_queue_close(&s.queue);
     gsw_quiet_end(context, &quiet, status == GSW_SUCCESS);
     return status == GSW_SUCCESS ? status : gsw_fail(context, status, "%s", context->message);

@@ -8,7 +8,7 @@
  *
  * The method knows the norm of r^ = L1^-1 S^-1 r only. The ratio of ||r|| to it is measured at the
  * start, when ||r|| should be CLOSE times the target, and when it should have reached the target.
- * Each time takes a sweep and a product with A. Queued methods then go on where they were. */
+ * A queued method then goes on where it was. GMRES begins each cycle from x, and measures there. */
 #ifndef GSW_EISENSTAT_H
 #define GSW_EISENSTAT_H
 
@@ -16,8 +16,8 @@
 
 typedef struct gsw_split_form gsw_split_form;
 
-/* Opens the form for runs like this one. *form is NULL where it does not apply, or there is no
- * memory for it. The values of the matrix are read now, and must not change before the end. */
+/* Opens the form for runs like this one. *form is NULL where it does not apply. The values of the
+ * matrix are read now, and must not change before the end. */
 gsw_status gsw_split_form_open(const gsw_krylov_run *run, const gsw_krylov_method *method,
                                gsw_split_form **form);
 void gsw_split_form_close(gsw_context *context, gsw_split_form *form);

@@ -395,12 +395,14 @@ static void take_next(solver *s, member *m) {
     m->result = (gsw_krylov_result){.size = sizeof m->result, .residual = NAN, .recurrence = NAN};
 }
 
-/* Iterates in Eisenstat's form, and judges x. *again: the method goes on from x without it. */
+/* Iterates in Eisenstat's form, and judges x where it has reached the target. *again: the method
+ * goes on from x without the form. */
 static gsw_status iterate_in_form(solver *s, member *m, int *again) {
     int begun;
     const gsw_status status = gsw_split_form_iterate(s->form, &m->run, &begun);
     m->result.eisenstat = m->run.iterations;
-    *again = status == GSW_SUCCESS && !begun;
+    *again = status == GSW_SUCCESS && !(begun && m->run.reached);
+    m->result.replacements += begun && *again;
     return concerns_all(m, status) || *again ? status : judge_round(m, status, again);
 }
 
