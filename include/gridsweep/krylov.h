@@ -30,7 +30,8 @@
  * The solve has stagnated, and ends as NOT_CONVERGED, if
  *
  * - two rounds in succession have not halved the true residual, or
- * - rounding makes b - A x uncertain by more than the tolerance. This uncertainty is estimated as
+ * - rounding makes b - A x uncertain by more than the tolerance, and b - A x is no more than 1000
+ *   times that. This uncertainty is estimated as
  *   eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. The estimate
  *   detects an x that has grown huge, as with a singular matrix.
  *

@@ -34,6 +34,8 @@
 #define PROGRESS 0.5
 /* This many such rounds in succession are stagnation. */
 #define STALLS_MAX 2
+/* A residual of no more than so many times its rounding error is of that size. */
+#define HIDDEN 1e3
 
 /* A vector counts as a null vector where its product is this small relative to the product's terms.
  * Matrices from files have been rounded to a few digits. */
@@ -286,6 +288,12 @@ static int concerns_all(const member *m, gsw_status status) {
     return m->run.failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status));
 }
 
+/* Whether more iterations cannot help, because rounding exceeds the tolerance and the residual is
+ * of its size. */
+static int hides_the_residual(const gsw_krylov_run *run, const truth *t) {
+    return t->rounding > run->tolerance && t->checked <= HIDDEN * t->rounding;
+}
+
 /* Judges x after a round that has ended with `status`. The system has ended when the true residual
  * meets the tolerance or cannot meet it. Else *again: the recurrence has drifted, and the method
  * begins again from x. */
@@ -313,12 +321,13 @@ static gsw_status judge_round(member *m, gsw_status status, int *again) {
                         (long long)run->iterations);
     m->stalls = t->checked > PROGRESS * m->before ? m->stalls + 1 : 0;
     m->before = t->checked;
-    result->stagnated = m->stalls == STALLS_MAX || t->rounding > run->tolerance;
+    result->stagnated = m->stalls == STALLS_MAX || hides_the_residual(run, t);
     if (result->stagnated)
         return add_evidence(run, stagnated(run, t, result), t);
-    /* The true residual is above this, so the method does not end at once. */
-    run->target = run->tolerance - t->rounding;
-    run->target = fmax(run->target - t->rounding, run->target / 2);
+    /* The true residual is above this, so the method does not end at once. Where x0 was so large
+     * that x is mostly its rounding errors, the rounding shrinks with x. */
+    const double room = run->tolerance - t->rounding;
+    run->target = room > 0 ? fmax(room - t->rounding, room / 2) : run->tolerance;
     result->replacements++;
     *again = 1;
     return GSW_SUCCESS;
