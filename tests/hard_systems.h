@@ -266,12 +266,14 @@ static inline double *hard_right_hand_side(const hard_case *c, const hard_arrays
 }
 
 /* Solves one of them. Returns the number of replacements of the recurrence. */
-static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, const hard_case *c) {
+static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, const hard_case *c,
+                                      gsw_eisenstat form) {
     hard_arrays a = hard_make(cpu, &c->matrix);
     const size_t bytes = (size_t)a.n * sizeof(double);
     double *b = hard_right_hand_side(c, &a), *x = oracle_vector(GSW_F64, 5, a.n);
     gsw_krylov_options options = c->options, given;
     options.size = sizeof options;
+    options.eisenstat = form;
     gsw_krylov_result result = {.size = sizeof result};
     const int host = gsw_context_backend(context) == GSW_BACKEND_CPU;
     gsw_factor *factor = NULL;
@@ -300,7 +302,8 @@ static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, co
                   gsw_context_message(context));
     truth_check(c->what, &a.view, &options, b, x, status, &result, host ? context : NULL,
                 host ? factor : NULL);
-    if (status != GSW_SUCCESS && !broke_down)
+    const int other_words = c->matrix.brittle && form == GSW_EISENSTAT_ALWAYS;
+    if (status != GSW_SUCCESS && !broke_down && !other_words)
         ck_assert_msg(strstr(gsw_context_message(context), c->says) != NULL, "%s: %s", c->what,
                       gsw_context_message(context));
     for (int64_t i = 0; i < a.n; i++)
@@ -319,8 +322,10 @@ static inline int64_t check_hard_case(gsw_context *context, gsw_context *cpu, co
 static inline void check_hard_systems(gsw_context *context) {
     gsw_context *cpu = oracle_context(1);
     int64_t replacements = 0;
-    for (int i = 0; i < HARD_CASES; i++)
-        replacements += check_hard_case(context, cpu, &hard_cases[i]);
+    for (int i = 0; i < HARD_CASES; i++) {
+        replacements += check_hard_case(context, cpu, &hard_cases[i], GSW_EISENSTAT_NEVER);
+        (void)check_hard_case(context, cpu, &hard_cases[i], GSW_EISENSTAT_ALWAYS);
+    }
     /* At least one must drift, or the checks prove nothing. */
     ck_assert_int_gt(replacements, 0);
     gsw_context_destroy(cpu);

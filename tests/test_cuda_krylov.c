@@ -138,7 +138,8 @@ static const gsw_factor_options preconditioners[] = {
 #define PRECONDITIONERS ((int)(sizeof preconditioners / sizeof preconditioners[0]))
 
 START_TEST(preconditioned_iterations_are_those_of_the_cpu) {
-    const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-8};
+    const gsw_krylov_options options = {
+        .size = sizeof options, .rtol = 1e-8, .eisenstat = GSW_EISENSTAT_NEVER};
     system_pair s = {0};
     system_open(&s, problems[_i].text);
     for (int p = 0; p < PRECONDITIONERS; p++) {
@@ -215,6 +216,7 @@ START_TEST(queues_end_with_the_same_bits) {
         for (int k = 0; k < 8; k++) {
             const gsw_krylov_options options = {.size = sizeof options,
                                                 .norm = (gsw_norm)(k % 2),
+                                                .eisenstat = GSW_EISENSTAT_NEVER,
                                                 .max_iterations = k & 2 ? 4 : 300};
             check_queues(s.cuda, (gsw_method)method, &s.device, k & 4 ? f.cuda : NULL, &options,
                          s.n, s.b);
@@ -343,8 +345,10 @@ START_TEST(callbacks_solve_in_the_order_of_the_stream) {
     double *expected = oracle_vector(GSW_F64, 1, s.n);
     for (int k = 0; k < 6; k++) {
         const gsw_method method = (gsw_method)(k / 2);
-        const gsw_krylov_options options = {
-            .size = sizeof options, .rtol = 1e-9, .norm = (gsw_norm)(k % 2)};
+        const gsw_krylov_options options = {.size = sizeof options,
+                                            .rtol = 1e-9,
+                                            .norm = (gsw_norm)(k % 2),
+                                            .eisenstat = GSW_EISENSTAT_NEVER};
         calls a = {.s = &s}, m = {.s = &s, .factor = f.cuda};
         gsw_operator *op = NULL;
         gsw_preconditioner *M = NULL;
