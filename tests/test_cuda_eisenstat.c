@@ -61,6 +61,11 @@ START_TEST(monitors) {
 }
 END_TEST
 
+START_TEST(queues) {
+    eisenstat_check_queues(cuda, cpu);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cuda_eisenstat");
     TCase *tc = tcase_create("eisenstat");
@@ -72,6 +77,7 @@ int main(void) {
     tcase_add_test(tc, a_factor_of_older_values);
     tcase_add_test(tc, breakdowns);
     tcase_add_test(tc, monitors);
+    tcase_add_test(tc, queues);
     suite_add_tcase(suite, tc);
     return device_run_suite(suite);
 }

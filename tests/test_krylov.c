@@ -690,8 +690,6 @@ START_TEST(drifted_recurrences_are_replaced) {
 }
 END_TEST
 
-/* A start far along the null vector does not matter. x is orthogonal to it, and the part of b along
- * it is reported. */
 /* After the first round x is mostly the rounding error of an x0 that was far too large. */
 START_TEST(far_guesses_are_no_stagnation) {
     static const struct {
@@ -721,6 +719,8 @@ START_TEST(far_guesses_are_no_stagnation) {
 }
 END_TEST
 
+/* A start far along the null vector does not matter. x is orthogonal to it, and the part of b along
+ * it is reported. */
 START_TEST(null_vector_leaves_no_trace) {
     const hard_matrix neumann = {.grid = {12, 11, 10}, .z = 1};
     hard_arrays a = hard_make(context, &neumann);

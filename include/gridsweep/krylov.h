@@ -30,8 +30,8 @@
  * The solve has stagnated, and ends as NOT_CONVERGED, if
  *
  * - two rounds in succession have not halved the true residual, or
- * - rounding makes b - A x uncertain by more than the tolerance, and b - A x is no more than 1000
- *   times that. This uncertainty is estimated as
+ * - rounding makes b - A x uncertain by more than the tolerance, except where x is mostly the
+ *   rounding error of a far larger x0. This uncertainty is estimated as
  *   eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. The estimate
  *   detects an x that has grown huge, as with a singular matrix.
  *
@@ -58,14 +58,16 @@
  * by two sweeps and no product with A: kinds DILU and SSOR, and ILU0 and IC0 of stencils in which
  * no neighbour before a point is a neighbour of one after it (D2N5, D3N7). It needs a
  * preconditioner from such a factor in fp64, not transposed; A from fp64 stencil arrays, none of
- * them NULL; the norm TRUE; no null vector; one process; CG (all of E positive), BiCGSTAB or GMRES.
- * L, D and U are read when the solve begins, E comes from the factor. So the factor may be one of
- * older values. CG has the same iterates as without the form, except for rounding. BiCGSTAB and
- * GMRES have those of preconditioning from both sides: about as many, but not the same ones. The
- * methods then know only the norm of the transformed residual. A monitor sees that norm times the
- * ratio of both norms, as it was last measured; the residual itself is measured before a solve
- * ends. If the form breaks down, the method continues from x without it. gsw_krylov_many() does not
- * use it.
+ * them NULL; the norm TRUE; no null vector; one process; CG (all of E positive), BiCGSTAB, or GMRES
+ * with a restart of at least 10. The solve copies L, D and U, and compares M^-1 v of the factor
+ * with that of the form. Where they differ, because the factor is of older values or has shifted
+ * pivots, it does without the form.
+ *
+ * CG has the same iterates as without the form, except for rounding. BiCGSTAB and GMRES have those
+ * of preconditioning from both sides: about as many, but not the same ones. The methods then know
+ * only the norm of the transformed residual. A monitor sees that norm times the ratio of both
+ * norms, as it was last measured; the residual itself is measured before a solve ends. If the form
+ * breaks down, the method continues from x without it. gsw_krylov_many() does not use it.
  *
  * CUDA: the scalars of CG and BiCGSTAB stay on the device beside the vectors. Each group of vector
  * operations is one kernel, which also computes the next scalars, so no iteration waits for the
@@ -151,11 +153,11 @@ typedef struct gsw_krylov_result {
     int stagnated;        /* 1: NOT_CONVERGED because more iterations would not help */
     int64_t replacements; /* how often the true residual replaced the recurrence */
     double residual;      /* true ||b - A x|| / ||b|| at the end (the norm itself if b = 0) */
-    double recurrence;    /* the method's own last norm / reference */
-    double removed;       /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
-    double solve_ms;      /* wall time of the call; with several systems: until this one ended */
-    int64_t status;       /* the gsw_status with which this system ended */
-    int64_t eisenstat;    /* iterations that were in Eisenstat's form */
+    double recurrence; /* the method's own last norm / reference; an estimate in Eisenstat's form */
+    double removed;    /* with a null vector v: |v'b| / (||v|| ||b||), the part of b left out */
+    double solve_ms;   /* wall time of the call; with several systems: until this one ended */
+    int64_t status;    /* the gsw_status with which this system ended */
+    int64_t eisenstat; /* iterations that were in Eisenstat's form */
 } gsw_krylov_result;
 
 /* Solves A x = b with `method`. `M` is the preconditioner, or NULL for none. b and x hold one fp64

@@ -1,9 +1,9 @@
-/* split.c: see split.h. Sweeps and vector operations one after the other: a pencil of the second
- * sweep reads the halo from the result of the first ones, which therefore cannot have t added yet.
- */
+/* split.c: see split.h. Sweeps and vector operations follow each other. In the second sweep a
+ * pencil reads its halo from y of earlier pencils, so t is added only afterwards. */
 #include "cpu/split.h"
 #include <math.h>
 #include "contract/context.h"
+#include "contract/error.h"
 #include "cpu/cores.h"
 #include "cpu/packed.h"
 
@@ -43,8 +43,8 @@ gsw_status gsw_cpu_split_apply(gsw_context *context, const gsw_split *split, con
     const gsw_backend_ops *ops = context->ops;
     gsw_factor *parts = split->parts;
     const int64_t n = parts->points;
-    (void)ops->factor_sweep(context, parts, 1, 1, v, n, t, n);
-    (void)ops->add_scaled(context, n, split->k, t, v, y);
-    (void)ops->factor_sweep(context, parts, 0, 1, y, n, y, n);
+    GSW_TRY(ops->factor_sweep(context, parts, 1, 1, v, n, t, n));
+    GSW_TRY(ops->add_scaled(context, n, split->k, t, v, y));
+    GSW_TRY(ops->factor_sweep(context, parts, 0, 1, y, n, y, n));
     return ops->axpby(context, n, 1, t, 1, y);
 }

@@ -17,8 +17,14 @@
 #define SURELY 0.9
 /* The recurrence of r^ has drifted where r^ computed from x is so many times as long. */
 #define DRIFT 2.0
-/* The inner target is reached so often at most: far more often than in a sound solve. */
+/* A queued method leaves the form after so many reached targets. A sound solve needs 2 or 3. */
 #define REACHED_MAX 20
+/* A cycle of GMRES that reaches its target but leaves more of the residual than this is in vain. */
+#define PROGRESS 0.5
+/* Each cycle of GMRES costs a few sweeps and products more than without the form. */
+#define SHORTEST_RESTART 10
+/* The form has the factor's M where both M^-1 v agree so well, for v of random signs. */
+#define SAME_M 1e-8
 
 struct gsw_split_form {
     const gsw_krylov_method *method;
@@ -63,10 +69,11 @@ static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
         (wish == GSW_EISENSTAT_ALWAYS || (wish == GSW_EISENSTAT_AUTO && ops->split_saves_time));
     return wanted && run->options.norm == GSW_NORM_TRUE &&
            run->options.nullspace == GSW_NULLSPACE_NONE && run->context->sum == NULL &&
-           method != &gsw_richardson_method && factor != NULL &&
-           factor->options.factor_type == GSW_F64 && !factor->options.transpose &&
+           method != &gsw_richardson_method &&
+           (method != &gsw_gmres_method || run->options.restart >= SHORTEST_RESTART) &&
+           factor != NULL && factor->options.factor_type == GSW_F64 && !factor->options.transpose &&
            keeps_couplings(factor) && run->op->apply == NULL && has_all_arrays(matrix) &&
-           memcmp(&matrix->grid, &factor->grid, sizeof matrix->grid) == 0 &&
+           gsw_grid_is_same(&matrix->grid, &factor->grid) &&
            gsw_stencil_is_same(&matrix->stencil, &factor->stencil);
 }
 
@@ -86,7 +93,7 @@ static gsw_status fill(const gsw_krylov_run *run, const gsw_factor *factor, gsw_
         .size = sizeof options, .kind = GSW_FACTOR_LU, .unit_diagonal = 1};
     const int symmetric = form->method == &gsw_cg_method;
     gsw_split *split = &form->split;
-    const int64_t spacing = (run->n + 31) / 32 * 32; /* as in krylov_solve.c */
+    const int64_t spacing = gsw_krylov_spacing(run->n);
     GSW_TRY(gsw_reserve_vector(context, spacing + run->n, &form->vectors));
     split->k = form->vectors;
     split->right = form->vectors + spacing;
@@ -146,10 +153,6 @@ typedef struct split_run {
     int reached;           /* how often the inner method has reached its target */
 } split_run;
 
-static int is_queued(const gsw_split_form *form) {
-    return form->method->plan != NULL;
-}
-
 int64_t gsw_split_form_vectors(const gsw_split_form *form, const gsw_krylov_run *run) {
     gsw_krylov_run inner = *run;
     inner.preconditioner = NULL;
@@ -177,14 +180,39 @@ static gsw_status enter(const split_run *s, double *r) {
     return ops->factor_sweep(run->context, split->parts, 0, 1, r, run->n, r, run->n);
 }
 
-/* x = x0 + T^-1 U1^-1 x^. */
-static gsw_status leave(const split_run *s) {
+/* x = x0 + T^-1 U1^-1 x^, with t as scratch; x0 may be NULL: 0. x may be t, and t may be x^. */
+static gsw_status leave_with(const split_run *s, const double *x_hat, double *t, const double *x0,
+                             double *x) {
     const gsw_krylov_run *run = s->outer;
     const gsw_backend_ops *ops = run->context->ops;
     const gsw_split *split = &s->form->split;
-    double *t = own_vector(s, SCRATCH);
-    GSW_TRY(ops->factor_sweep(run->context, split->parts, 1, 1, s->inner.x, run->n, t, run->n));
-    return ops->add_scaled(run->context, run->n, split->right, t, s->start, run->x);
+    GSW_TRY(ops->factor_sweep(run->context, split->parts, 1, 1, x_hat, run->n, t, run->n));
+    return ops->add_scaled(run->context, run->n, split->right, t, x0, x);
+}
+
+static gsw_status leave(const split_run *s) {
+    return leave_with(s, s->inner.x, own_vector(s, SCRATCH), s->start, s->outer->x);
+}
+
+/* Whether the form has the factor's M. It has not where the factor is of other values than the
+ * matrix has now, or has shifted pivots, or is an IC0 of a matrix that is not symmetric. */
+static gsw_status compare(const split_run *s, int *same) {
+    gsw_krylov_run *run = s->outer;
+    const gsw_backend_ops *ops = run->context->ops;
+    const gsw_factor_options *kind = &gsw_preconditioner_factor(run->preconditioner)->options;
+    const double scale = kind->kind == GSW_SSOR ? 2 - kind->omega : 1;
+    double *v = gsw_krylov_vector(run, 0), *z = gsw_krylov_vector(run, 1);
+    double *y = gsw_krylov_vector(run, 2), difference, size;
+    GSW_TRY(ops->fill(run->context, run->n, 1, z));
+    GSW_TRY(ops->change_signs(run->context, run->n, z, v));
+    GSW_TRY(gsw_krylov_precondition(run, v, z));
+    GSW_TRY(enter(s, v));
+    GSW_TRY(leave_with(s, v, v, NULL, y));
+    GSW_TRY(gsw_krylov_axpby(run, -1, z, scale, y));
+    GSW_TRY(gsw_krylov_norm(run, y, &difference));
+    GSW_TRY(gsw_krylov_norm(run, z, &size));
+    *same = difference <= SAME_M * size; /* false for NaN */
+    return GSW_SUCCESS;
 }
 
 /* The residual of run->x, into the scratch vector, and its norm. */
@@ -197,125 +225,150 @@ static gsw_status measure(split_run *s) {
     return GSW_SUCCESS;
 }
 
-/* Begins a round from run->x, with x^ = 0. *more = 0: the residual meets the target, or it or r^ is
- * not finite. */
+/* x0 in place of an x that is not finite. */
+static gsw_status go_back(const split_run *s) {
+    gsw_krylov_run *run = s->outer;
+    return s->start != NULL ? gsw_krylov_copy(run, s->start, run->x)
+                            : run->context->ops->fill(run->context, run->n, 0, run->x);
+}
+
+/* x after a breakdown. */
+static gsw_status recover(const split_run *s) {
+    double norm;
+    GSW_TRY(leave(s));
+    GSW_TRY(gsw_krylov_norm(s->outer, s->outer->x, &norm));
+    return isfinite(norm) ? GSW_SUCCESS : go_back(s);
+}
+
+/* Makes the residual in the scratch vector r^, and x^ = 0. *more = 0: r^ is of no use. */
 static gsw_status begin(split_run *s, int *more) {
     gsw_krylov_run *run = s->outer, *inner = &s->inner;
-    const int zero = run->x_is_zero;
     double *r_hat = own_vector(s, SCRATCH);
-    s->start = zero ? NULL : own_vector(s, START);
-    if (!zero)
+    s->start = run->x_is_zero ? NULL : own_vector(s, START);
+    if (s->start != NULL)
         GSW_TRY(gsw_krylov_copy(run, run->x, s->start));
-    GSW_TRY(measure(s));
-    run->x_is_zero = zero; /* if the form does nothing, the method begins with x, too */
-    *more = 0;
-    if (run->reached || !isfinite(s->residual))
-        return GSW_SUCCESS;
     GSW_TRY(enter(s, r_hat));
     GSW_TRY(gsw_krylov_norm(run, r_hat, &s->norm));
     *more = s->norm > 0 && isfinite(s->norm);
-    aim(s, is_queued(s->form) && s->residual > CLOSE * run->target ? CLOSE : SURELY);
     inner->b = r_hat;
     inner->x = own_vector(s, X_HAT);
     inner->x_is_zero = 1;
     return run->context->ops->fill(run->context, run->n, 0, inner->x);
 }
 
-/* What the outer run learns of the inner one. */
-static void report(const split_run *s) {
+/* Runs the inner method until it ends, and computes x. *more = 0: it has broken down. Errors: those
+ * of the inner method that the outer one has, too. */
+static gsw_status advance(split_run *s, int *more) {
     const gsw_krylov_run *inner = &s->inner;
     gsw_krylov_run *run = s->outer;
+    int place;
+    const gsw_status status = gsw_krylov_queue_next(&s->queue, &place);
     run->x_is_zero = 0;
     run->iterations = inner->iterations;
     run->norm = inner->norm * (s->residual / s->norm);
     run->reported = inner->reported;
     run->stopped = inner->stopped;
     run->failed = inner->failed;
-}
-
-/* x after a breakdown: the last iterate, or x0 where that is not finite. */
-static gsw_status recover(const split_run *s) {
-    gsw_krylov_run *run = s->outer;
-    double norm;
-    GSW_TRY(leave(s));
-    GSW_TRY(gsw_krylov_norm(run, run->x, &norm));
-    if (isfinite(norm))
-        return GSW_SUCCESS;
-    return s->start != NULL ? gsw_krylov_copy(run, s->start, run->x)
-                            : run->context->ops->fill(run->context, run->n, 0, run->x);
-}
-
-/* Goes on with a queued method whose r^ has reached its target, unless the residual meets the outer
- * one. *more = 0: it does, or the recurrence has drifted. */
-static gsw_status go_on(split_run *s, int *more) {
-    double *r = own_vector(s, SCRATCH), norm;
-    *more = 0;
-    GSW_TRY(measure(s));
-    s->norm = s->inner.norm;
-    if (s->outer->reached || s->reached == REACHED_MAX)
-        return GSW_SUCCESS;
-    GSW_TRY(enter(s, r));
-    GSW_TRY(gsw_krylov_norm(s->outer, r, &norm));
-    *more = s->norm > 0 && norm <= DRIFT * s->norm; /* false for NaN */
+    if (inner->failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status)))
+        return status;
+    *more = status != GSW_ERROR_BREAKDOWN && status != GSW_ERROR_NON_FINITE;
     if (!*more)
-        return GSW_SUCCESS;
-    aim(s, SURELY);
-    return gsw_krylov_queue_resume(&s->queue, 0);
+        return recover(s);
+    s->reached += status == GSW_SUCCESS;
+    GSW_TRY(leave(s));
+    return status;
 }
 
-/* A round: of a queued method all iterations, of the others a cycle. *more: another one is needed.
- */
-static gsw_status iterate(split_run *s, int *more) {
+/* Measures the residual of the new x. *more = 0: it meets the target, or is not finite. A monitor's
+ * wish to stop counts where the inner method has ended in the same iteration. */
+static gsw_status look(split_run *s, int *more) {
+    gsw_krylov_run *run = s->outer;
+    GSW_TRY(measure(s));
+    *more = !run->reached && isfinite(s->residual);
+    if (!isfinite(s->residual))
+        return go_back(s);
+    if (*more && run->stopped)
+        return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
+                        (long long)run->iterations);
+    return GSW_SUCCESS;
+}
+
+/* CG and BiCGSTAB: all iterations. */
+static gsw_status iterate_queued(split_run *s) {
+    double *r = own_vector(s, SCRATCH), norm;
+    int more;
+    GSW_TRY(begin(s, &more));
+    if (!more)
+        return GSW_SUCCESS;
+    aim(s, s->residual > CLOSE * s->outer->target ? CLOSE : SURELY);
+    gsw_krylov_queue_begin(&s->queue, 0, &s->inner);
+    for (;;) {
+        GSW_TRY(advance(s, &more));
+        if (more)
+            GSW_TRY(look(s, &more));
+        if (!more || s->reached == REACHED_MAX)
+            return GSW_SUCCESS;
+        s->norm = s->inner.norm;
+        GSW_TRY(enter(s, r));
+        GSW_TRY(gsw_krylov_norm(s->outer, r, &norm));
+        if (!(s->norm > 0 && norm <= DRIFT * s->norm)) /* also for NaN */
+            return GSW_SUCCESS;
+        aim(s, SURELY);
+        GSW_TRY(gsw_krylov_queue_resume(&s->queue, 0));
+    }
+}
+
+/* GMRES: cycle by cycle, each from x. */
+static gsw_status iterate_cycles(split_run *s) {
     gsw_krylov_run *run = s->outer, *inner = &s->inner;
     const int64_t limit = run->options.max_iterations, restart = run->options.restart;
-    gsw_status status;
-    int place;
-    if (!is_queued(s->form) && limit - run->iterations > restart)
-        inner->options.max_iterations = run->iterations + restart;
-    else
-        inner->options.max_iterations = limit;
-    gsw_krylov_queue_begin(&s->queue, 0, inner);
-    do {
-        status = gsw_krylov_queue_next(&s->queue, &place);
-        report(s);
-        if (inner->failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status)))
-            return status;
-        *more = 0;
-        if (status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE)
-            return recover(s);
-        GSW_TRY(leave(s));
-        if (status == GSW_ERROR_NOT_CONVERGED && run->iterations < limit) {
-            *more = 1; /* the end of a cycle */
+    int more;
+    for (;;) {
+        const double before = s->residual;
+        const int reached = s->reached;
+        GSW_TRY(begin(s, &more));
+        if (!more)
             return GSW_SUCCESS;
-        }
-        GSW_TRY(status);
-        s->reached++;
-        if (is_queued(s->form))
-            GSW_TRY(go_on(s, more));
-    } while (*more);
-    *more = !is_queued(s->form) && s->reached < REACHED_MAX;
-    return GSW_SUCCESS;
+        aim(s, SURELY);
+        const int64_t end = run->iterations + restart;
+        inner->options.max_iterations = end < limit ? end : limit;
+        gsw_krylov_queue_begin(&s->queue, 0, inner);
+        const gsw_status status = advance(s, &more);
+        if (status != GSW_ERROR_NOT_CONVERGED || end >= limit) /* that is the cycle's end */
+            GSW_TRY(status);
+        if (more)
+            GSW_TRY(look(s, &more));
+        if (!more || (s->reached > reached && s->residual > PROGRESS * before))
+            return GSW_SUCCESS;
+    }
+}
+
+static gsw_status iterate(split_run *s) {
+    const gsw_krylov_method *method = s->form->method;
+    GSW_TRY(gsw_krylov_queue_open(&s->queue, method, &s->inner, 1));
+    return method->plan != NULL ? iterate_queued(s) : iterate_cycles(s);
 }
 
 gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int *begun) {
     split_run s = {.form = form, .outer = run, .inner = *run};
     gsw_context *context = run->context;
-    gsw_status status;
-    int more = 1;
+    const int zero = run->x_is_zero;
+    int same;
     *begun = 0;
     s.inner.preconditioner = NULL;
     s.inner.op = &form->op;
     s.own = form->method->vectors(&s.inner);
     form->scratch = own_vector(&s, SCRATCH);
+    GSW_TRY(measure(&s));
+    run->x_is_zero = zero; /* if the form does nothing, the method begins with x, too */
+    if (run->reached || !isfinite(s.residual))
+        return GSW_SUCCESS;
+    GSW_TRY(compare(&s, &same));
+    if (!same)
+        return GSW_SUCCESS;
+    *begun = 1;
     const gsw_quiet quiet = gsw_quiet_begin(context);
-    status = gsw_krylov_queue_open(&s.queue, form->method, &s.inner, 1);
-    while (status == GSW_SUCCESS && more) {
-        status = begin(&s, &more);
-        if (status == GSW_SUCCESS && more) {
-            *begun = 1;
-            status = iterate(&s, &more);
-        }
-    }
+    const gsw_status status = iterate(&s);
     gsw_krylov_queue_close(&s.queue);
     gsw_quiet_end(context, &quiet, status == GSW_SUCCESS);
     return status == GSW_SUCCESS ? status : gsw_fail(context, status, "%s", context->message);

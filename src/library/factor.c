@@ -43,16 +43,12 @@ static gsw_status resolve(gsw_context *context, const gsw_factor_options *given,
     return GSW_SUCCESS;
 }
 
-static int same_grid(const gsw_grid *a, const gsw_grid *b) {
-    return a->nx == b->nx && a->ny == b->ny && a->nz == b->nz;
-}
-
 /* Checks that the factor can take values from this matrix. */
 static gsw_status check_matrix(gsw_context *context, const gsw_factor *factor,
                                const gsw_matrix *matrix, const char *name) {
     GSW_REQUIRE(context, matrix, "%s is NULL", name);
     GSW_TRY(gsw_matrix_check(context, matrix));
-    GSW_REQUIRE(context, same_grid(&matrix->grid, &factor->info.grid),
+    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &factor->info.grid),
                 "%s: its grid is not the factor's", name);
     GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &factor->stencil),
                 "%s: its stencil is not the factor's", name);

@@ -120,21 +120,21 @@ void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *
 
 gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place) {
     const gsw_backend_ops *ops = queue->context->ops;
+    const gsw_krylov_plan *plan = &queue->plan;
     gsw_krylov_place *at = &queue->place[place];
     gsw_krylov_run *run = at->run;
     gsw_krylov_state state;
-    gsw_krylov_plan rest = queue->plan;
-    while (gsw_pass_shapes[rest.step[rest.count - 1].pass].products == 0)
-        rest.count--;
-    const gsw_pass check = rest.step[rest.count - 1].pass;
-    const int done = rest.count;
+    int done = plan->count; /* steps up to the one that has checked the norm */
+    while (gsw_pass_shapes[plan->step[done - 1].pass].products == 0)
+        done--;
     run->reached = 0;
     at->since = queue->queued; /* earlier copies have the end that is taken back */
+    at->limit = queue->queued + run->options.max_iterations - run->iterations;
     GSW_TRY(ops->download(queue->context, &state, run->state, sizeof state));
-    gsw_krylov_resume(&state, check, run->target);
+    gsw_krylov_resume(&state, plan->step[done - 1].pass, run->target);
     GSW_TRY(ops->upload(queue->context, run->state, &state, sizeof state));
-    rest.count = queue->plan.count - done;
-    memmove(rest.step, rest.step + done, (size_t)rest.count * sizeof *rest.step);
+    gsw_krylov_plan rest = {.count = plan->count - done};
+    memcpy(rest.step, plan->step + done, (size_t)rest.count * sizeof *rest.step);
     return gsw_krylov_perform(&rest, &run, 1);
 }
 

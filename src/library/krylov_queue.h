@@ -36,8 +36,8 @@ void gsw_krylov_queue_close(gsw_krylov_queue *queue);
 /* Begins a round of the system in the place: of a new one in the first free place, or again. */
 void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *run);
 
-/* Goes on with a round that has reached its target, to a lower run->target. Not for methods with
- * `run`. */
+/* Goes on with a round that has reached its target after its start, to a lower run->target. Only
+ * for methods whose plan ends with passes, the check of the norm among them. */
 gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place);
 
 /* Takes out the system of a place whose round has ended. The last system moves to that place with

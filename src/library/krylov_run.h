@@ -45,6 +45,13 @@ typedef struct gsw_krylov_run {
     int failed;       /* a product or a preconditioner has returned an error; the method has not */
 } gsw_krylov_run;
 
+/* The distance of vectors of n values that lie one after the other: a multiple of 256 bytes, which
+ * a warp reads at a time and which is a multiple of every cache line, and not a power of two,
+ * because vectors would then compete for the same sets of a cache. */
+static inline int64_t gsw_krylov_spacing(int64_t n) {
+    return ((n + 31) / 32 + 3) * 32;
+}
+
 static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t number) {
     return run->work + number * run->stride;
 }

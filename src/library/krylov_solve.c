@@ -34,8 +34,8 @@
 #define PROGRESS 0.5
 /* This many such rounds in succession are stagnation. */
 #define STALLS_MAX 2
-/* A residual of no more than so many times its rounding error is of that size. */
-#define HIDDEN 1e3
+/* x is mostly the rounding error of x0 where it is no longer than so many times eps ||x0||. */
+#define FAR 1e4
 
 /* A vector counts as a null vector where its product is this small relative to the product's terms.
  * Matrices from files have been rounded to a few digits. */
@@ -54,12 +54,12 @@ typedef struct truth {
 /* Room for a system that is being solved. */
 typedef struct member {
     gsw_krylov_run run; /* first, so that a run is its member; its number is ENDED if it is free */
-    double *null_vectors; /* two vectors for the null vector and P b; NULL: there is none */
-    double b_norm;
-    truth truth;   /* at the end of the last round */
-    int judged;    /* there was one */
-    int stalls;    /* rounds in succession that were in vain */
-    double before; /* the norm at the end of the round before */
+    double *null_vectors;      /* two vectors for the null vector and P b; NULL: there is none */
+    double b_norm, guess_norm; /* ||b||, ||x0|| */
+    truth truth;               /* at the end of the last round */
+    int judged;                /* there was one */
+    int stalls;                /* rounds in succession that were in vain */
+    double before;             /* the norm at the end of the round before */
     gsw_krylov_result result;
 } member;
 
@@ -254,7 +254,7 @@ static gsw_status stagnated(gsw_krylov_run *run, const truth *t, const gsw_krylo
 static gsw_status begin(member *m, int *done) {
     gsw_krylov_run *run = &m->run;
     gsw_krylov_result *result = &m->result;
-    double given_norm, x_norm;
+    double given_norm;
     *done = 0;
     GSW_TRY(gsw_krylov_norm(run, run->b, &given_norm));
     m->b_norm = given_norm;
@@ -263,8 +263,8 @@ static gsw_status begin(member *m, int *done) {
                                 &result->removed));
         GSW_TRY(gsw_krylov_norm(run, run->b, &m->b_norm));
     }
-    GSW_TRY(gsw_krylov_norm(run, run->x, &x_norm));
-    run->x_is_zero = x_norm == 0;
+    GSW_TRY(gsw_krylov_norm(run, run->x, &m->guess_norm));
+    run->x_is_zero = m->guess_norm == 0;
     /* b was a multiple of the null vector, and only rounding errors are left. */
     const int gone = run->null_vector != NULL && m->b_norm <= 16 * DBL_EPSILON * given_norm;
     if (m->b_norm == 0 || gone) {
@@ -288,10 +288,10 @@ static int concerns_all(const member *m, gsw_status status) {
     return m->run.failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status));
 }
 
-/* Whether more iterations cannot help, because rounding exceeds the tolerance and the residual is
- * of its size. */
-static int hides_the_residual(const gsw_krylov_run *run, const truth *t) {
-    return t->rounding > run->tolerance && t->checked <= HIDDEN * t->rounding;
+/* Whether rounding hides the residual, so that more iterations do not help. They do where x0 was
+ * far too large: the next round makes x small, and its rounding with it. */
+static int is_hidden(const member *m) {
+    return m->truth.rounding > m->run.tolerance && m->truth.x > FAR * DBL_EPSILON * m->guess_norm;
 }
 
 /* Judges x after a round that has ended with `status`. The system has ended when the true residual
@@ -321,11 +321,10 @@ static gsw_status judge_round(member *m, gsw_status status, int *again) {
                         (long long)run->iterations);
     m->stalls = t->checked > PROGRESS * m->before ? m->stalls + 1 : 0;
     m->before = t->checked;
-    result->stagnated = m->stalls == STALLS_MAX || hides_the_residual(run, t);
+    result->stagnated = m->stalls == STALLS_MAX || is_hidden(m);
     if (result->stagnated)
         return add_evidence(run, stagnated(run, t, result), t);
-    /* The true residual is above this, so the method does not end at once. Where x0 was so large
-     * that x is mostly its rounding errors, the rounding shrinks with x. */
+    /* The true residual is above this, so the method does not end at once. */
     const double room = run->tolerance - t->rounding;
     run->target = room > 0 ? fmax(room - t->rounding, room / 2) : run->tolerance;
     result->replacements++;
@@ -357,9 +356,7 @@ static void finish(solver *s, member *m, gsw_status status) {
 
 /* ---- the solve ---- */
 
-/* One allocation for all vectors. They start on multiples of 256 bytes, which a warp reads at a
- * time and which is a multiple of every cache line. Their distance is not a power of two, because
- * they would then compete for the same sets of a cache. The method's vectors come first, then those
+/* One allocation for all vectors. The method's vectors come first, then those
  * of each member for its null vector, and then the scalars of projections. */
 static gsw_status allocate_vectors(solver *s) {
     gsw_krylov_run *common = &s->common;
@@ -371,7 +368,7 @@ static gsw_status allocate_vectors(solver *s) {
     const int64_t count = vectors + (projects ? 2 * s->width : 0);
     size_t bytes;
     void *memory;
-    common->spacing = ((common->n + 31) / 32 + 3) * 32;
+    common->spacing = gsw_krylov_spacing(common->n);
     common->stride = s->width * common->spacing;
     if (!gsw_mul_size((size_t)common->spacing, sizeof(double), &bytes) ||
         !gsw_mul_size(bytes, (size_t)count, &bytes) || bytes > SIZE_MAX - scalars)
@@ -404,14 +401,12 @@ static void take_next(solver *s, member *m) {
     m->result = (gsw_krylov_result){.size = sizeof m->result, .residual = NAN, .recurrence = NAN};
 }
 
-/* Iterates in Eisenstat's form, and judges x where it has reached the target. *again: the method
- * goes on from x without the form. */
+/* Iterates in Eisenstat's form, and judges x. *again: the method goes on from x without it. */
 static gsw_status iterate_in_form(solver *s, member *m, int *again) {
     int begun;
     const gsw_status status = gsw_split_form_iterate(s->form, &m->run, &begun);
     m->result.eisenstat = m->run.iterations;
-    *again = status == GSW_SUCCESS && !(begun && m->run.reached);
-    m->result.replacements += begun && *again;
+    *again = status == GSW_SUCCESS && !begun;
     return concerns_all(m, status) || *again ? status : judge_round(m, status, again);
 }
 

@@ -15,6 +15,10 @@ int gsw_stencil_is_symmetric(const gsw_stencil *stencil) {
     return 1;
 }
 
+int gsw_grid_is_same(const gsw_grid *a, const gsw_grid *b) {
+    return a->nx == b->nx && a->ny == b->ny && a->nz == b->nz;
+}
+
 int gsw_stencil_is_same(const gsw_stencil *a, const gsw_stencil *b) {
     return a->count == b->count &&
            memcmp(a->offsets, b->offsets, (size_t)a->count * sizeof a->offsets[0]) == 0;

@@ -7,10 +7,11 @@
 /* Whether the stencil holds -o for each of its offsets o. The offsets ascend. */
 int gsw_stencil_is_symmetric(const gsw_stencil *stencil);
 
+int gsw_grid_is_same(const gsw_grid *a, const gsw_grid *b);
 int gsw_stencil_is_same(const gsw_stencil *a, const gsw_stencil *b);
 
-/* Whether ILU(0) and IC(0) change nothing but the diagonal: no two neighbours of a point, one
- * before it and one after it, are neighbours of each other. */
+/* Whether ILU(0) and IC(0) change nothing but the diagonal: no lower and upper offset add up to
+ * another offset. In a symmetric stencil, no two neighbours of a point are neighbours. */
 int gsw_stencil_keeps_couplings(const gsw_stencil *stencil);
 
 /* The first offset with a component beyond -reach..reach; NULL: there is none. */
