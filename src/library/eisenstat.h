@@ -26,10 +26,11 @@ void gsw_split_form_close(gsw_context *context, gsw_split_form *form);
 int64_t gsw_split_form_vectors(const gsw_split_form *form, const gsw_krylov_run *run);
 
 /* Iterates from run->x until ||b - A x|| meets run->target, and counts in run->iterations. *begun =
- * 0: nothing has been done, because the residual meets the target or is not finite. SUCCESS also
- * where the form cannot go on, by a breakdown or because the recurrence has drifted: x is then an
- * iterate from which the method continues without the form. Overwrites the work vectors. Other
- * errors: NOT_CONVERGED at the limit of iterations, STOPPED, DEVICE. */
+ * 0: nothing has been done, because the residual meets the target or is not finite, or the form has
+ * another M than the factor. SUCCESS also where the form cannot go on, by a breakdown or because
+ * the recurrence has drifted: x is then an iterate from which the method continues without the
+ * form. Overwrites the work vectors. Other errors: NOT_CONVERGED at the limit of iterations,
+ * STOPPED, DEVICE. */
 gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int *begun);
 
 #endif
