@@ -18,12 +18,11 @@ gsw_status gsw_cpu_split_fill(gsw_context *context, const gsw_factor *factor,
     const double omega = factor->options.omega;
     const int symmetric = split->left == split->right;
     const int64_t n = factor->points;
-    const int threads = gsw_useful_threads(context, n, SCALE_GRAIN);
     double *right = split->right, *k = split->k;
     int64_t bad = 0;
     if (!ssor)
         gsw_cpu_unpack_diagonal(factor, packed->part[packed->upper[0]].diagonal ? 0 : 1, right);
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bad)
+#pragma omp parallel for num_threads(gsw_useful_threads(context, n, SCALE_GRAIN)) reduction(+ : bad)
     for (int64_t i = 0; i < n; i++) {
         if (ssor)
             right[i] = omega / diagonal[i];
