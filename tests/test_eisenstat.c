@@ -95,18 +95,7 @@ START_TEST(threads) {
     for (int count = 1; count <= 4; count++) {
         gsw_context *other = oracle_context(count);
         eisenstat_case c = eisenstat_open(other, gsw_problem_matrix(problem), &ilu0);
-        gsw_krylov_result result;
-        double *x = calloc((size_t)c.n, sizeof *x);
-        ck_assert_ptr_nonnull(x);
-        ck_assert_int_eq(eisenstat_solve(&c, GSW_BICGSTAB, (gsw_krylov_options){.rtol = 0},
-                                         GSW_EISENSTAT_ALWAYS, x, &result),
-                         GSW_SUCCESS);
-        ck_assert_int_gt(result.eisenstat, 0);
-        if (first == NULL)
-            first = x;
-        ck_assert_mem_eq(first, x, (size_t)c.n * sizeof *x);
-        if (first != x)
-            free(x);
+        eisenstat_check_bits(&c, GSW_BICGSTAB, &first);
         eisenstat_close(&c);
         gsw_context_destroy(other);
     }

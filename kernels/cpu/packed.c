@@ -148,12 +148,13 @@ typedef struct pack_source {
     const double *left, *right;
 } pack_source;
 
-/* The coefficient that couples a row to its neighbour at offset e, or 0 where the grid ends. */
-static double coupling(const gsw_factor *factor, const pack_source *from, int64_t row, int32_t e) {
+/* The coefficient that couples the row of a point to its neighbour at offset e, or 0 where the grid
+ * ends. */
+static double coupling(const gsw_factor *factor, const pack_source *from, const int64_t point[3],
+                       int64_t row, int32_t e) {
     const gsw_grid *g = &factor->grid;
     const gsw_offset o = factor->stencil.offsets[e];
-    const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
-                  z = row / g->nx / g->ny + o.dz;
+    const int64_t x = point[0] + o.dx, y = point[1] + o.dy, z = point[2] + o.dz;
     if (x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz)
         return 0;
     double value = from->arrays[e][row];
@@ -169,6 +170,7 @@ static void pack_pencil(const gsw_factor *factor, int upper, const pack_source *
     const struct gsw_packed *packed = factor->packed;
     const gsw_chains *g = &packed->chains;
     const gsw_shape *shape = &g->part[upper];
+    const gsw_grid *grid = &factor->grid;
     double *values = packed->part[upper].packed;
     const int64_t steps = gsw_pencil_steps(g, upper, pencil);
     for (int64_t i = 0; i < steps * g->chains; i++) {
@@ -179,8 +181,10 @@ static void pack_pencil(const gsw_factor *factor, int upper, const pack_source *
             values[index] = inside ? from->arrays[factor->stencil.center][row] : 1;
             index += g->chains;
         }
+        const int64_t point[3] = {row % grid->nx, row / grid->nx % grid->ny,
+                                  row / grid->nx / grid->ny};
         for (int32_t j = 0; j < shape->count; j++, index += g->chains)
-            values[index] = inside ? coupling(factor, from, row, shape->source[j]) : 0;
+            values[index] = inside ? coupling(factor, from, point, row, shape->source[j]) : 0;
     }
 }
 

@@ -9,6 +9,7 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "distributed_matrix.h"
+#include "stencil_facts.h"
 
 /* ---- Vectors ----------------------------------------------------------------------------------
  */
@@ -163,9 +164,7 @@ static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whol
     GSW_TRY(check_root(p, root, whole != NULL));
     if (p->transport.rank != root)
         return GSW_SUCCESS;
-    GSW_REQUIRE(p->context,
-                whole->grid.nx == p->grid.nx && whole->grid.ny == p->grid.ny &&
-                    whole->grid.nz == p->grid.nz,
+    GSW_REQUIRE(p->context, gsw_grid_is_same(&whole->grid, &p->grid),
                 "whole: its grid is not the partition's");
     return validate(p->context, whole);
 }

@@ -1,7 +1,6 @@
 /* eisenstat.c: see eisenstat.h. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "contract/allocate.h"
 #include "eisenstat.h"
@@ -36,15 +35,6 @@ struct gsw_split_form {
 
 /* ---- where the form applies ---- */
 
-static int has_all_arrays(const gsw_matrix *matrix) {
-    if (matrix->format != GSW_FORMAT_STENCIL || matrix->array.value_type != GSW_F64)
-        return 0;
-    for (int32_t e = 0; e < matrix->stencil.count; e++)
-        if (matrix->array.values[e] == NULL)
-            return 0;
-    return 1;
-}
-
 /* Whether the parts of such a factor have the matrix's own couplings. */
 static int keeps_couplings(const gsw_factor *factor) {
     switch (factor->options.kind) {
@@ -72,7 +62,7 @@ static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
            method != &gsw_richardson_method &&
            (method != &gsw_gmres_method || run->options.restart >= SHORTEST_RESTART) &&
            factor != NULL && factor->options.factor_type == GSW_F64 && !factor->options.transpose &&
-           keeps_couplings(factor) && run->op->apply == NULL && has_all_arrays(matrix) &&
+           keeps_couplings(factor) && run->op->apply == NULL && gsw_matrix_has_f64_arrays(matrix) &&
            gsw_grid_is_same(&matrix->grid, &factor->grid) &&
            gsw_stencil_is_same(&matrix->stencil, &factor->stencil);
 }
@@ -279,18 +269,13 @@ static gsw_status advance(split_run *s, int *more) {
     return status;
 }
 
-/* Measures the residual of the new x. *more = 0: it meets the target, or is not finite. A monitor's
- * wish to stop counts where the inner method has ended in the same iteration. */
+/* Measures the residual of the new x. *more = 0: it meets the target, or is not finite, or the
+ * monitor has asked to stop in the iteration that reached the inner target. */
 static gsw_status look(split_run *s, int *more) {
-    gsw_krylov_run *run = s->outer;
+    const gsw_krylov_run *run = s->outer;
     GSW_TRY(measure(s));
-    *more = !run->reached && isfinite(s->residual);
-    if (!isfinite(s->residual))
-        return go_back(s);
-    if (*more && run->stopped)
-        return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
-                        (long long)run->iterations);
-    return GSW_SUCCESS;
+    *more = !run->reached && isfinite(s->residual) && !run->stopped;
+    return isfinite(s->residual) ? GSW_SUCCESS : go_back(s);
 }
 
 /* CG and BiCGSTAB: all iterations. */

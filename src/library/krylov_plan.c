@@ -76,8 +76,9 @@ static gsw_status shared(const gsw_plan_step *step, gsw_krylov_run *const *runs,
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_krylov_perform(const gsw_krylov_plan *plan, gsw_krylov_run *const *runs, int count) {
-    for (int s = 0; s < plan->count;) {
+gsw_status gsw_krylov_perform(const gsw_krylov_plan *plan, int first, gsw_krylov_run *const *runs,
+                              int count) {
+    for (int s = first; s < plan->count;) {
         int end = s;
         while (end < plan->count && plan->step[end].action == GSW_STEP_PASS)
             end++;

@@ -42,8 +42,9 @@ void gsw_plan_multiply_pass(gsw_krylov_plan *plan, gsw_pass pass, int from, int 
 /* Adds those of gsw_krylov_apply(). */
 void gsw_plan_apply(const gsw_krylov_run *run, gsw_krylov_plan *plan, int from, int hat, int to);
 
-/* Performs the steps for `count` systems in neighbouring places. An error may leave some of them
- * after the iteration and others before it; each x is an iterate. */
-gsw_status gsw_krylov_perform(const gsw_krylov_plan *plan, gsw_krylov_run *const *runs, int count);
+/* Performs the steps from number `first` on for `count` systems in neighbouring places. An error
+ * may leave some of them after the iteration and others before it; each x is an iterate. */
+gsw_status gsw_krylov_perform(const gsw_krylov_plan *plan, int first, gsw_krylov_run *const *runs,
+                              int count);
 
 #endif

@@ -1,6 +1,4 @@
 /* krylov_queue.c: see krylov_queue.h. */
-#include <string.h>
-
 #include "krylov_queue.h"
 #include "reserve.h"
 
@@ -88,7 +86,7 @@ static gsw_status advance(gsw_krylov_queue *queue) {
         for (; p < queue->count && !queue->place[p].fresh; p++)
             runs[count++] = queue->place[p].run;
         if (count > 0)
-            GSW_TRY(gsw_krylov_perform(&queue->plan, runs, count));
+            GSW_TRY(gsw_krylov_perform(&queue->plan, 0, runs, count));
         for (; p < queue->count && queue->place[p].fresh; p++)
             GSW_TRY(begin(queue, &queue->place[p]));
     }
@@ -133,9 +131,7 @@ gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place) {
     GSW_TRY(ops->download(queue->context, &state, run->state, sizeof state));
     gsw_krylov_resume(&state, plan->step[done - 1].pass, run->target);
     GSW_TRY(ops->upload(queue->context, run->state, &state, sizeof state));
-    gsw_krylov_plan rest = {.count = plan->count - done};
-    memcpy(rest.step, plan->step + done, (size_t)rest.count * sizeof *rest.step);
-    return gsw_krylov_perform(&rest, &run, 1);
+    return gsw_krylov_perform(plan, done, &run, 1);
 }
 
 gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place) {

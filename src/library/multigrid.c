@@ -107,14 +107,9 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
-    const gsw_grid *a = &matrix->grid, *b = &multigrid->grid;
-    GSW_REQUIRE(context, a->nx == b->nx && a->ny == b->ny && a->nz == b->nz,
+    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &multigrid->grid),
                 "matrix: its grid is not the hierarchy's");
-    const gsw_stencil *s = &multigrid->stencil;
-    GSW_REQUIRE(context,
-                matrix->stencil.count == s->count &&
-                    memcmp(matrix->stencil.offsets, s->offsets,
-                           (size_t)s->count * sizeof s->offsets[0]) == 0,
+    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &multigrid->stencil),
                 "matrix: its stencil is not the hierarchy's");
     GSW_REQUIRE(context,
                 (matrix->format == GSW_FORMAT_CSR) == (multigrid->level[0]->setup.block != NULL),

@@ -14,6 +14,7 @@
 #include "options.h"
 #include "relax_model.h"
 #include "reserve.h"
+#include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_relax_options, highest);
 GSW_ENDS_WITH(gsw_relax_info, work_bytes);
@@ -71,14 +72,6 @@ static gsw_status resolve(gsw_context *context, const gsw_relax_options *given,
 
 static gsw_dtype value_type(const gsw_matrix *matrix) {
     return matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
-}
-
-/* Whether the kernels can read the arrays as they are. */
-static int reads_in_place(const gsw_matrix *matrix) {
-    int all = matrix->format == GSW_FORMAT_STENCIL && matrix->array.value_type == GSW_F64;
-    for (int32_t e = 0; all && e < matrix->stencil.count; e++)
-        all = matrix->array.values[e] != NULL;
-    return all;
 }
 
 /* A factor of kind JACOBI refuses bad diagonals, and rows that do not fit. */
@@ -161,7 +154,7 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY_GOTO(gsw_relax_choose(context, &made->matrix, resolved.method == GSW_RELAX_CHEBYSHEV,
                                   resolved.height, &made->tile, &made->cost),
                  fail);
-    if (!reads_in_place(matrix))
+    if (!gsw_matrix_has_f64_arrays(matrix))
         GSW_TRY_GOTO(open_copies(made), fail);
     GSW_TRY_GOTO(open_vectors(made), fail);
     GSW_TRY_GOTO(take_values(made, matrix), fail);
@@ -181,18 +174,13 @@ gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_
     GSW_REQUIRE(context, matrix, "matrix is NULL");
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
-    const gsw_grid *a = &matrix->grid, *b = &relax->matrix.grid;
-    const gsw_stencil *s = &relax->matrix.stencil;
-    GSW_REQUIRE(context, a->nx == b->nx && a->ny == b->ny && a->nz == b->nz,
+    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &relax->matrix.grid),
                 "matrix: its grid is not the loop's");
-    GSW_REQUIRE(context,
-                matrix->stencil.count == s->count &&
-                    memcmp(matrix->stencil.offsets, s->offsets,
-                           (size_t)s->count * sizeof s->offsets[0]) == 0,
+    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &relax->matrix.stencil),
                 "matrix: its stencil is not the loop's");
     GSW_REQUIRE(context, matrix->format == relax->format && value_type(matrix) == relax->type,
                 "matrix: its format or type is not that of the loop's first matrix");
-    GSW_REQUIRE(context, relax->copies || reads_in_place(matrix),
+    GSW_REQUIRE(context, relax->copies || gsw_matrix_has_f64_arrays(matrix),
                 "matrix: the loop's first matrix had all arrays, but one of these is NULL");
     GSW_TRY(take_values(relax, matrix));
     relax->usable = 1;

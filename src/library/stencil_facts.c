@@ -46,6 +46,13 @@ const gsw_offset *gsw_stencil_beyond(const gsw_stencil *stencil, int reach) {
     return NULL;
 }
 
+int gsw_matrix_has_f64_arrays(const gsw_matrix *matrix) {
+    int all = matrix->format == GSW_FORMAT_STENCIL && matrix->array.value_type == GSW_F64;
+    for (int32_t e = 0; all && e < matrix->stencil.count; e++)
+        all = matrix->array.values[e] != NULL;
+    return all;
+}
+
 int64_t gsw_stencil_couplings(const gsw_stencil *stencil, const gsw_grid *grid) {
     int64_t count = 0;
     for (int32_t e = 0; e < stencil->count; e++) {
