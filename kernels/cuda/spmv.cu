@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(POINTS)
         all_ended = all_ended && states.of[j]->ended != GSW_END_NOT;
     if (all_ended)
         return;
-    twofold sum[count] = {};
+    threefold sum[count] = {};
     for (uint32_t row = blockIdx.x * POINTS + threadIdx.x; row < terms.points;
          row += gridDim.x * POINTS) {
         added<double> own[count] = {};

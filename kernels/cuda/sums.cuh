@@ -1,13 +1,15 @@
 /* sums.cuh: sums over a whole grid of blocks. Their bits depend on nothing but the number of
- * values, and those of twofold sums nearly never on that.
+ * values, and those of threefold sums nearly never on that.
  *
  * They are taken in two stages: each block leaves one partial sum, and the block that finishes last
  * adds them up in a fixed order and uses the sums.
  *
- * TWOFOLD SUMS carry what rounding loses in a second word, as in twice the working precision (Dot2
- * of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005). Rounded at the end they are, nearly
- * always, the double next to the true sum. So a vector that is cut in other pieces, or lies in
- * several processes, has the same sum. They cost no time where memory is the limit. */
+ * THREEFOLD SUMS carry what rounding loses in a second and a third word, as in three times the
+ * working precision (Dot3 of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005). Rounded at the
+ * end they are, nearly always, the double next to the true sum. So a vector that is cut in other
+ * pieces, or lies in several processes, has the same sum. Two words are not enough: where BiCGSTAB
+ * nearly breaks down, the terms of a sum are 1e12 times as large as the sum. They cost no time
+ * where memory is the limit. */
 #ifndef GSW_CUDA_SUMS_CUH
 #define GSW_CUDA_SUMS_CUH
 
@@ -22,10 +24,11 @@ enum { GSW_CUDA_PARTIALS = 1024, GSW_CUDA_SUMS = 8 };
  * bits are the same. */
 enum { GSW_CUDA_TOGETHER = 4 };
 
-/* Values of gsw_cuda.partial: the rests of twofold sums come after all sums. */
+/* Values of gsw_cuda.partial: the second words of threefold sums come after all sums, and then the
+ * third words. */
 enum {
     GSW_CUDA_RESTS = GSW_CUDA_TOGETHER * GSW_CUDA_SUMS * GSW_CUDA_PARTIALS,
-    GSW_CUDA_PARTIAL_VALUES = 2 * GSW_CUDA_RESTS
+    GSW_CUDA_PARTIAL_VALUES = 3 * GSW_CUDA_RESTS
 };
 
 namespace {
@@ -47,60 +50,73 @@ sum_scratch scratch_of(gsw_context *context) {
     return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
 }
 
-struct twofold {
-    double sum, rest;
+struct threefold {
+    double sum, rest, last;
 };
 
 __device__ __forceinline__ void add(double &to, double value) {
     to += value;
 }
 
-/* Error-free: sum' + error = sum + value. */
-__device__ __forceinline__ void add(twofold &to, double value) {
-    const double sum = to.sum + value, part = sum - to.sum;
-    to.rest += (to.sum - (sum - part)) + (value - part);
-    to.sum = sum;
+/* to += value; returns the rounding error, exactly. */
+__device__ __forceinline__ double add_exactly(double &to, double value) {
+    const double sum = to + value, part = sum - to;
+    const double error = (to - (sum - part)) + (value - part);
+    to = sum;
+    return error;
 }
 
-__device__ __forceinline__ void add(twofold &to, const twofold &value) {
+__device__ __forceinline__ void add_rest(threefold &to, double rest) {
+    to.last += add_exactly(to.rest, rest);
+}
+
+__device__ __forceinline__ void add(threefold &to, double value) {
+    add_rest(to, add_exactly(to.sum, value));
+}
+
+__device__ __forceinline__ void add(threefold &to, const threefold &value) {
     add(to, value.sum);
-    to.rest += value.rest;
+    add_rest(to, value.rest);
+    to.last += value.last;
 }
 
 __device__ __forceinline__ void add_product(double &to, double x, double y) {
     to = fma(x, y, to);
 }
 
-/* The product's own error goes to the rest. */
-__device__ __forceinline__ void add_product(twofold &to, double x, double y) {
-    const double product = __dmul_rn(x, y);
-    to.rest += fma(x, y, -product);
-    add(to, product);
+/* The two errors are added in one word: what that loses has no system, unlike the errors of a long
+ * sum, and does not add up. */
+__device__ __forceinline__ void add_product(threefold &to, double x, double y) {
+    const double product = __dmul_rn(x, y), error = fma(x, y, -product);
+    add_rest(to, error + add_exactly(to.sum, product));
 }
 
 __device__ __forceinline__ double from_lane(double value, int distance) {
     return __shfl_down_sync(0xffffffffU, value, distance);
 }
 
-__device__ __forceinline__ twofold from_lane(const twofold &value, int distance) {
-    return {from_lane(value.sum, distance), from_lane(value.rest, distance)};
+__device__ __forceinline__ threefold from_lane(const threefold &value, int distance) {
+    return {from_lane(value.sum, distance), from_lane(value.rest, distance),
+            from_lane(value.last, distance)};
 }
 
 __device__ __forceinline__ void leave_partial(double *place, double value) {
     *place = value;
 }
 
-__device__ __forceinline__ void leave_partial(double *place, const twofold &value) {
+__device__ __forceinline__ void leave_partial(double *place, const threefold &value) {
     place[0] = value.sum;
     place[GSW_CUDA_RESTS] = value.rest;
+    place[2 * GSW_CUDA_RESTS] = value.last;
 }
 
 __device__ __forceinline__ void add_partial(double &to, const double *place) {
     to += __ldcg(place);
 }
 
-__device__ __forceinline__ void add_partial(twofold &to, const double *place) {
-    add(to, twofold{__ldcg(place), __ldcg(place + GSW_CUDA_RESTS)});
+__device__ __forceinline__ void add_partial(threefold &to, const double *place) {
+    add(to, threefold{__ldcg(place), __ldcg(place + GSW_CUDA_RESTS),
+                      __ldcg(place + 2 * GSW_CUDA_RESTS)});
 }
 
 /* Adds up each of the block's values, in all threads: a tree within each warp, then the warps in
@@ -156,13 +172,15 @@ __device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
     return true;
 }
 
-/* Ends a pass with `count` twofold sums: one thread calls it. */
+/* Ends a pass with `count` threefold sums, as a sum and its rest: one thread calls it. */
 template <int count>
-__device__ void end_pass(gsw_krylov_state *state, gsw_pass pass, const twofold *total) {
+__device__ void end_pass(gsw_krylov_state *state, gsw_pass pass, const threefold *total) {
     double sum[count], rest[count];
     for (int j = 0; j < count; j++) {
         sum[j] = total[j].sum;
-        rest[j] = total[j].rest;
+        rest[j] = 0;
+        if (sum[j] - sum[j] == 0) /* the rests of an infinite sum mean nothing */
+            rest[j] = add_exactly(sum[j], total[j].rest) + total[j].last;
     }
     gsw_krylov_end_pass(state, pass, sum, rest, count);
 }

@@ -244,7 +244,7 @@ template <gsw_pass which> struct pass_segment {
         }
     }
 
-    template <int d = 0> __device__ void multiply_all(twofold (&sum)[sums]) const {
+    template <int d = 0> __device__ void multiply_all(threefold (&sum)[sums]) const {
         if constexpr (d < shape.products) {
             constexpr int left = shape.product[d].left, right = shape.product[d].right;
             add_products(held[left], held[right], sum[d]);
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(THREADS)
     if (state->ended != GSW_END_NOT)
         return;
     double coefficient[GSW_COEFFICIENTS];
-    twofold sum[sums] = {};
+    threefold sum[sums] = {};
 #pragma unroll
     for (int c = 0; c < GSW_COEFFICIENTS; c++)
         coefficient[c] = c == GSW_ONE ? 1 : c == GSW_ZERO ? 0 : state->coefficient[c];
