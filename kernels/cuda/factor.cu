@@ -1,5 +1,6 @@
 /* factor.cu: packed factors in device memory: their pencils, their memory, and the order in which
  * the kernels that fill and use them run. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "cuda/diagonal.cuh"
@@ -328,6 +329,27 @@ gsw_status check_ghosts(gsw_context *context, const gsw_factor *factor, const gs
     return GSW_SUCCESS;
 }
 
+/* Whether lines along the longest axis are faster than lines along x, where the stencil allows
+ * them.
+ *
+ * Where memory is the limit, a line of n points takes as long as n + LINE_EXTRA, because its pencil
+ * has a skew and must begin. Rows of b and x that lie across the lines cost more, most of all if
+ * they do not begin at sectors of memory. Where the path through the grid is the limit, longer
+ * lines make it shorter: a hand-over takes as long as LINE_POINTS points for each line of a pencil.
+ * perf/NOTES.md has the measurements behind the constants. */
+bool longer_lines_pay(gsw_context *context, const gsw_grid *grid) {
+    constexpr double LINE_EXTRA = 34, LINE_POINTS = 2.15, ACROSS = 1.12, ACROSS_SECTORS = 1.37;
+    constexpr double POINTS_AT_ONCE = 34; /* of a multiprocessor, at the speed of memory */
+    constexpr int64_t SECTOR_VALUES = 4;
+    const auto nx = (double)grid->nx, ny = (double)grid->ny, nz = (double)grid->nz;
+    const double of_memory =
+        nx * ny * nz / (POINTS_AT_ONCE * gsw_cuda_of(context)->multiprocessors);
+    if (nx + LINE_POINTS * (ny + nz) > of_memory)
+        return true;
+    const double across = grid->nx % SECTOR_VALUES == 0 ? ACROSS : ACROSS_SECTORS;
+    return 1 + LINE_EXTRA / nx > across * (1 + LINE_EXTRA / fmax(nx, fmax(ny, nz)));
+}
+
 gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     gsw_packed *packed = factor->packed;
     const gsw_stencil stencil =
@@ -336,7 +358,8 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     /* Slabs are planes of z, so the axes stay where they are. */
     const bool whole =
         factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
-    gsw_tiles_derive(&tiles, &factor->grid, &stencil, whole);
+    gsw_tiles_derive(&tiles, &factor->grid, &stencil,
+                     whole && longer_lines_pay(context, &factor->grid));
     if (tiles.nx > EXTENT_MAX || tiles.width > EXTENT_MAX || tiles.nz > EXTENT_MAX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA take at most 2^25 points along an axis, not %lld x %lld x "
