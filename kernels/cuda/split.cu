@@ -1,7 +1,7 @@
 /* split.cu: see split.cuh.
  *
  * The first sweep, U1 t = v, stores t and w = v + K t; the second one, L1 x = w, stores y = t + x.
- * The storers read what they add while they wait for x. Bytes per point for D3N7: 24 + 32 (v twice,
+ * The storers copy what they add some chunks ahead. Bytes per point for D3N7: 24 + 32 (v twice,
  * once from the cache, K; t, w) and 24 + 24 (w, t; y), 104 in all. Two sweeps and a product with A
  * move 160. */
 #include "cuda/factor.cuh"
@@ -39,6 +39,9 @@ gsw_status gsw_cuda_split_fill(gsw_context *context, const gsw_factor *factor,
     *fits = 0;
     if ((!ssor && !packed->pivots_known) || matrix->stencil.count > PACK_PRODUCTS_MAX)
         return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_sweep_sum_open(context, split->parts, fits));
+    if (!*fits)
+        return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_forget_pivots(context, split->parts));
     scale_rows<<<(unsigned)gsw_ceil_div(factor->points, THREADS), THREADS, 0,
                  gsw_cuda_of(context)->stream>>>(
@@ -47,7 +50,6 @@ gsw_status gsw_cuda_split_fill(gsw_context *context, const gsw_factor *factor,
         split->left == split->right, split->right, split->k, parts->pivots);
     GSW_TRY(gsw_cuda_check_launch(context, "Eisenstat's form"));
     GSW_TRY(gsw_cuda_pack_scaled(context, split->parts, matrix, split->left, split->right));
-    GSW_TRY(gsw_cuda_sweep_sum_open(context, split->parts));
     GSW_TRY(gsw_cuda_await_pivots(context, split->parts, &found));
     *fits = !found.unfit;
     return GSW_SUCCESS;

@@ -86,6 +86,16 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
     return false;
 }
 
+/* What a sweep does besides solving. */
+enum sweep_purpose { SWEEP_ALONE, SWEEP_FOR_PIVOTS, SWEEP_FOR_SUMS };
+
+/* Room for what a storer adds: two values for each that it stores. */
+int32_t bytes_of_sums(const gsw_cuda *cuda, const gsw_factor *factor) {
+    const int32_t ahead = cuda->capability < ASYNC_COPIES_SINCE ? 1 : SWEEP_SUM_AHEAD;
+    const int32_t values = SWEEP_CHUNK * GSW_TILE_LANES * factor->packed->view[0].members;
+    return ahead * 2 * values * (int32_t)sizeof(double);
+}
+
 /* With one line a lane and fp32 throughout, one block is faster. `pivots`: see sweep_compute.cuh.
  */
 bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
@@ -96,9 +106,11 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
            view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
 
-bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, bool pivots,
+bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, sweep_purpose purpose,
                sweep_plan *plan, int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
+    const bool pivots = purpose == SWEEP_FOR_PIVOTS;
+    const int32_t sums = purpose == SWEEP_FOR_SUMS ? bytes_of_sums(cuda, factor) : 0;
     if (rhs == 1 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
                      cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,
@@ -110,10 +122,14 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, bool
     }
     bool fits = false;
     for (int tight = 0; !fits && tight <= (rhs == 1); tight++)
-        fits =
-            cut_rings_to(cuda->capability, factor->packed->shape,
-                         cuda->shared_per_block - RESERVED_SHARED, real, rhs, tight, plan, shared);
-    return fits;
+        fits = cut_rings_to(cuda->capability, factor->packed->shape,
+                            cuda->shared_per_block - RESERVED_SHARED - sums, real, rhs, tight, plan,
+                            shared);
+    if (!fits)
+        return false;
+    plan->sum_offset = *shared;
+    *shared += sums;
+    return true;
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------
@@ -325,7 +341,7 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
         int32_t shared;
         make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_RHS, &plan);
         several = plan.slot_values <= INT32_MAX &&
-                  cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, false, &plan, &shared);
+                  cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, SWEEP_ALONE, &plan, &shared);
     }
     if (several)
         GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, true), "the sweep"));
@@ -372,7 +388,7 @@ bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
         sweep_plan plan;
         int32_t shared;
         make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], 1, &plan);
-        fits = fits && cut_rings(gsw_cuda_of(context), factor, 1, false, &plan, &shared);
+        fits = fits && cut_rings(gsw_cuda_of(context), factor, 1, SWEEP_ALONE, &plan, &shared);
     }
     return fits;
 }
@@ -402,16 +418,17 @@ void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed) {
 
 /* The plan of a launch, except b, x and what belongs to several right-hand sides. */
 static gsw_status plan_launch(gsw_context *context, const gsw_factor *factor, int part,
-                              const gsw_sweep_area *area, bool pivots, sweep_plan *plan,
+                              const gsw_sweep_area *area, sweep_purpose purpose, sweep_plan *plan,
                               int32_t *shared) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
+    const bool pivots = purpose == SWEEP_FOR_PIVOTS;
     make_plan(cuda, factor, part, area->rhs, plan);
     if (pivots) { /* the records of gsw_cuda_pack_products() */
         plan->record_bytes -= plan->diagonal * GSW_TILE_LANES * factor->packed->view[part].members *
                               (int32_t)sizeof(double);
         plan->diagonal = 0;
     }
-    if (!cut_rings(cuda, factor, area->rhs, pivots, plan, shared))
+    if (!cut_rings(cuda, factor, area->rhs, purpose, plan, shared))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the sweep's rings do not fit the device");
     plan->state = area->state;
     plan->done = (uint32_t *)(area->state + 1);
@@ -436,7 +453,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const unsigned threads = threads_of(cuda, several);
     sweep_plan plan;
     int32_t shared;
-    GSW_TRY(plan_launch(context, factor, part, area, false, &plan, &shared));
+    GSW_TRY(plan_launch(context, factor, part, area, SWEEP_ALONE, &plan, &shared));
     plan.ldb = ldb;
     plan.ldx = ldx;
     /* The grid begins with the ghosts below, which the vectors do not have. */
@@ -460,7 +477,15 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor) {
+gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor, int *fits) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    sweep_plan plan;
+    int32_t shared;
+    *fits = 1;
+    for (int part = 0; part < 2; part++) {
+        make_plan(cuda, factor, part, 1, &plan);
+        *fits = *fits && cut_rings(cuda, factor, 1, SWEEP_FOR_SUMS, &plan, &shared);
+    }
     return gsw_cuda_allow_shared(context, sweep_sum_kernel(factor->packed->shape), "the sweep");
 }
 
@@ -471,7 +496,8 @@ gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, in
     const int64_t last = view->upper ? view->tiles.points - 1 : 0;
     sweep_plan plan;
     int32_t shared;
-    GSW_TRY(plan_launch(context, factor, part, &factor->packed->area[0], false, &plan, &shared));
+    GSW_TRY(plan_launch(context, factor, part, &factor->packed->area[0], SWEEP_FOR_SUMS, &plan,
+                        &shared));
     plan.rhs = plan.groups = 1;
     plan.b = sum->b + last;
     plan.x = sum->x ? sum->x + last : NULL;
@@ -481,7 +507,8 @@ gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, in
     void *arguments[] = {&plan};
     return gsw_cuda_check(context,
                           launch_kernel_of(cuda, sweep_sum_kernel(factor->packed->shape),
-                                           (unsigned)plan.pencils, threads_of(cuda, false),
+                                           (unsigned)plan.pencils,
+                                           threads_of(cuda, false) + 32 * (SWEEP_SUM_STORERS - 1),
                                            (size_t)shared, arguments),
                           "the sweep");
 }
@@ -493,7 +520,7 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
     const void *kernel = sweep_pivot_kernel(packed->shape);
     sweep_plan plan;
     int32_t shared;
-    GSW_TRY(plan_launch(context, factor, 0, &packed->area[0], true, &plan, &shared));
+    GSW_TRY(plan_launch(context, factor, 0, &packed->area[0], SWEEP_FOR_PIVOTS, &plan, &shared));
     plan.b = diagonal;
     plan.x = reciprocal;
     plan.rhs = plan.groups = 1;

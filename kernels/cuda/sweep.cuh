@@ -33,8 +33,8 @@ typedef struct gsw_sweep_sum {
 } gsw_sweep_sum;
 
 /* Such a sweep with part `part`, for an fp64 factor of one process, asynchronous; and what must be
- * called once before the first one. */
-gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor);
+ * called once before the first one. *fits: the device has the shared memory for it. */
+gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor, int *fits);
 gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, int part,
                               const gsw_sweep_sum *sum);
 

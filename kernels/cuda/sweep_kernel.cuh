@@ -9,8 +9,8 @@
  *   loader     copies packed records into a ring of stages (one thread; BEFORE 9.0: several warps)
  *   stager     copies b, from lines in natural order to steps; publishes the chunks that are ready:
  *              their records and b are there, and the rows of their x are free
- *   storer     copies x, from steps to lines in natural order; in some sweeps it also adds
- *              (sweep_sum.cu)
+ *   storer     copies x, from steps to lines in natural order; in some sweeps it also adds, and
+ *              there are two (sweep_sum.cu)
  *   opener     waits until the pencil's faces may be written; with several right-hand sides the
  *              first compute warp does so before it begins
  *   receivers  a warp per direction: bring the values that the pencils before have published
@@ -133,6 +133,10 @@ template <int Rhs> constexpr __host__ __device__ int sweep_threads(void) {
     return BULK_COPIES ? sweep_warps<Rhs>::threads : sweep_warps<Rhs>::threads_of_slices;
 }
 
+template <int Rhs> constexpr __host__ __device__ int sweep_storers(bool sums) {
+    return sums ? (int)SWEEP_SUM_STORERS : sweep_warps<Rhs>::movers;
+}
+
 /* One thread takes a ticket. */
 __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_control *control) {
     const int32_t expected = (int32_t)blockIdx.x / plan.groups;
@@ -183,7 +187,7 @@ __device__ __forceinline__ void empty_halos(const sweep_plan &plan, sweep_contro
 }
 
 /* Takes a pencil and prepares the block's memory. */
-template <typename Real, typename Value, int Rhs>
+template <typename Real, typename Value, int Rhs, bool sums>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_control *control,
                                             char *x_ring) {
     constexpr int THREADS = sweep_threads<Rhs>();
@@ -194,7 +198,7 @@ __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_contro
         barrier_init(shared_address(control->full + thread - 32), 1);
     if (thread >= 64 && thread < 64 + SWEEP_BARRIERS) {
         barrier_init(shared_address(control->completed + thread - 64), Rhs);
-        barrier_init(shared_address(control->stored + thread - 64), sweep_warps<Rhs>::movers);
+        barrier_init(shared_address(control->stored + thread - 64), sweep_storers<Rhs>(sums));
     }
     if (thread >= 32 && thread < 96)
         fence_bulk();
@@ -269,12 +273,12 @@ __device__ __forceinline__ void load(const sweep_block &block, int turn) {
  * also adds (sweep_plan). */
 template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots,
           bool sums = false>
-__global__ void __launch_bounds__(sweep_threads<Rhs>(),
+__global__ void __launch_bounds__(sweep_threads<Rhs>() + (sums ? 32 * (SWEEP_SUM_STORERS - 1) : 0),
                                   BULK_COPIES && (sizeof(Value) == 4 || pivots) && Rhs == 1 ? 2 : 1)
     sweep_pencils(const __grid_constant__ sweep_plan plan) {
     extern __shared__ __align__(128) char memory[];
     __shared__ sweep_control control;
-    begin_block<Real, Value, Rhs>(plan, &control, memory + plan.x_offset);
+    begin_block<Real, Value, Rhs, sums>(plan, &control, memory + plan.x_offset);
     const sweep_block block = {&plan,
                                &control,
                                shared_address(memory),
@@ -293,9 +297,9 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
     constexpr int members = lines_of_a_lane(name, BULK_COPIES);
     constexpr int movers = sweep_warps<Rhs>::movers;
     constexpr int loader = Rhs, stager = loader + (BULK_COPIES ? 1 : (int)SWEEP_LOADERS);
-    constexpr int storer = stager + movers;
-    constexpr int opener = Rhs == 1 ? storer + movers : 0;
-    constexpr int first_receiver = storer + movers + (Rhs == 1);
+    constexpr int storer = stager + movers, storers = sweep_storers<Rhs>(sums);
+    constexpr int opener = Rhs == 1 ? storer + storers : 0;
+    constexpr int first_receiver = storer + storers + (Rhs == 1);
     const bool loads = BULK_COPIES ? warp == loader : warp >= loader && warp < stager;
     if (!loads)
         await_kernels_before();
@@ -305,9 +309,9 @@ __global__ void __launch_bounds__(sweep_threads<Rhs>(),
         load<name, Value, Rhs>(block, warp - loader);
     } else if (warp < storer) {
         stage_b<name, Real, members, Rhs>(block, warp - stager);
-    } else if (warp < storer + movers) {
+    } else if (warp < storer + storers) {
         if constexpr (sums)
-            store_sum<name, members>(block);
+            store_sum<name, members>(block, warp - storer);
         else
             store_x<name, Real, members, Rhs>(block, warp - storer);
     } else if (warp == opener) {

@@ -148,26 +148,27 @@ __device__ __forceinline__ moved moved_value(const pencil_tile &tile, int32_t i,
     return {x, line & (tile.tile_y - 1), line >> (31 - __clz(tile.tile_y))};
 }
 
-/* What a lane needs to know of each value that it moves. */
-template <int members> struct movements {
-    static constexpr int count = 8 * members;
+/* What a lane needs to know of each of `values` that it moves. */
+template <int values> struct movements {
+    static constexpr int count = values;
     int64_t value[count]; /* in b or x, from the chunk's first value of the pencil's first line */
     uint32_t cell[count]; /* shared address, for the chunk that comes next */
     uint32_t inside;      /* bits: the line is in the grid */
     uint32_t ends;        /* bits: so is the point, in the last chunk of a line */
 };
 
-/* `ring`: shared address of the rows, `pitch` bytes apart. */
-template <typename Real, int unit, int members>
-__device__ __forceinline__ void plan_movements_along(const sweep_block &block,
-                                                     const pencil_tile &tile, uint32_t ring,
-                                                     int32_t pitch, movements<members> &m) {
+/* `ring`: shared address of the rows, `pitch` bytes apart. `first`: where a lane's values begin
+ * among all of a chunk, of which there are 8 for each of its lines. */
+template <typename Real, int unit, int values>
+__device__ __forceinline__ void
+plan_movements_along(const sweep_block &block, const pencil_tile &tile, uint32_t ring,
+                     int32_t pitch, int32_t first, movements<values> &m) {
     const sweep_plan &plan = *block.plan;
     const int32_t last = (plan.nx - 1) % SWEEP_CHUNK;
     m.inside = m.ends = 0;
 #pragma unroll
     for (int i = 0; i < m.count; i++) {
-        const moved v = moved_value<unit>(tile, i, block.lane);
+        const moved v = moved_value<unit>(tile, first + i, block.lane);
         const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
         const bool inside = (uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz;
         m.inside |= (uint32_t)inside << i;
@@ -178,21 +179,21 @@ __device__ __forceinline__ void plan_movements_along(const sweep_block &block,
     }
 }
 
-template <int name, typename Real, int members>
+template <int name, typename Real, int values>
 __device__ __forceinline__ void plan_movements(const sweep_block &block, uint32_t ring,
-                                               int32_t pitch, movements<members> &m) {
+                                               int32_t pitch, int32_t first, movements<values> &m) {
     const pencil_tile tile = tile_of<name>(*block.plan);
     if (block.plan->unit == 0)
-        plan_movements_along<Real, 0>(block, tile, ring, pitch, m);
+        plan_movements_along<Real, 0>(block, tile, ring, pitch, first, m);
     else if (block.plan->unit == 1)
-        plan_movements_along<Real, 1>(block, tile, ring, pitch, m);
+        plan_movements_along<Real, 1>(block, tile, ring, pitch, first, m);
     else
-        plan_movements_along<Real, 2>(block, tile, ring, pitch, m);
+        plan_movements_along<Real, 2>(block, tile, ring, pitch, first, m);
 }
 
 /* The cell of value i in this chunk. Advances to the next chunk. */
-template <int members>
-__device__ __forceinline__ uint32_t next_cell(movements<members> &m, int i, uint32_t chunk_bytes,
+template <int values>
+__device__ __forceinline__ uint32_t next_cell(movements<values> &m, int i, uint32_t chunk_bytes,
                                               uint32_t ring_bytes, uint32_t ring_end) {
     uint32_t cell = m.cell[i];
     if (cell >= ring_end)
@@ -212,8 +213,8 @@ __device__ __forceinline__ int64_t rhs_of_block(const sweep_block &block, int k)
 enum { B_PREFETCHED = 3 }; /* chunks before it is loaded, without asynchronous copies */
 
 /* Brings the values of a later chunk into the L2 cache. */
-template <int Count, typename Real, int members>
-__device__ __forceinline__ void prefetch_b(const movements<members> &m, const Real *const *b,
+template <int Count, typename Real, int values>
+__device__ __forceinline__ void prefetch_b(const movements<values> &m, const Real *const *b,
                                            uint32_t wanted, int64_t later) {
 #pragma unroll
     for (int i = 0; i < m.count; i++) {
@@ -228,7 +229,7 @@ __device__ __forceinline__ void prefetch_b(const movements<members> &m, const Re
 template <int name, typename Real, int members, int Rhs>
 __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     constexpr int COUNT = sweep_warps<Rhs>::rhs_per_mover;
-    using queue = copy_queue<Real, COUNT * movements<members>::count, sweep_warps<Rhs>::ahead>;
+    using queue = copy_queue<Real, COUNT * 8 * members, sweep_warps<Rhs>::ahead>;
     constexpr int AHEAD = queue::ahead;
     const int first = COUNT * mover;
     const sweep_plan &plan = *block.plan;
@@ -239,9 +240,9 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     const uint32_t ring_bytes = (uint32_t)plan.staged * chunk_bytes;
     const uint32_t ring = block.b + (uint32_t)(first * plan.b_stride), ring_end = ring + ring_bytes;
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
-    movements<members> m;
+    movements<8 * members> m;
     queue copies;
-    plan_movements<name, Real>(block, ring, plan.b_pitch, m);
+    plan_movements<name, Real>(block, ring, plan.b_pitch, 0, m);
     const Real *b[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++)
@@ -310,8 +311,8 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
     const uint32_t ring_bytes = (uint32_t)plan.ring * chunk_bytes;
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
     const uint32_t ring = block.x + (uint32_t)(first * plan.x_stride), ring_end = ring + ring_bytes;
-    movements<members> m;
-    plan_movements<name, Real>(block, ring, plan.x_pitch, m);
+    movements<8 * members> m;
+    plan_movements<name, Real>(block, ring, plan.x_pitch, 0, m);
     Real *x = x_of_block<Real>(block) + (block.rhs + first) * plan.ldx;
     const int32_t present = plan.rhs - block.rhs - first;
     for (int32_t c = 0; c < line_chunks; c++) {
@@ -342,9 +343,15 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
     }
 }
 
-/* The same for sweeps that also add. What is added is asked for before the wait for x. */
+/* The same for sweeps that also add: SWEEP_SUM_STORERS warps share the values of a chunk. Each lane
+ * copies what it adds into cells of its own, some chunks before it reads them: `add` and then
+ * `factor`, value by value. */
 template <int name, int members>
-__device__ __forceinline__ void store_sum(const sweep_block &block) {
+__device__ __forceinline__ void store_sum(const sweep_block &block, int mover) {
+    constexpr int COUNT = 8 * members / SWEEP_SUM_STORERS;
+    using queue = copy_queue<double, 2 * COUNT, SWEEP_SUM_AHEAD>;
+    constexpr int AHEAD = queue::ahead;
+    constexpr uint32_t OF_CELL = 32 * sizeof(double), OF_CHUNK = 2 * COUNT * OF_CELL;
     const sweep_plan &plan = *block.plan;
     sweep_control *control = block.control;
     const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
@@ -352,38 +359,56 @@ __device__ __forceinline__ void store_sum(const sweep_block &block) {
     const uint32_t chunk_bytes = (uint32_t)(SWEEP_CHUNK * plan.x_pitch);
     const uint32_t ring_bytes = (uint32_t)plan.ring * chunk_bytes;
     const uint32_t ring_end = block.x + ring_bytes;
+    const uint32_t cells = block.coefficients + (uint32_t)plan.sum_offset +
+                           (uint32_t)mover * (AHEAD * OF_CHUNK) +
+                           (uint32_t)block.lane * sizeof(double);
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
     double *const x = static_cast<double *>(plan.x);
-    movements<members> m;
-    plan_movements<name, double>(block, block.x, plan.x_pitch, m);
-    for (int32_t c = 0; c < line_chunks; c++) {
-        const uint32_t wanted = c + 1 < line_chunks ? m.inside : m.ends;
-        const int64_t chunk = c * advance;
-        double sum[m.count], factor[m.count], v[m.count];
+    movements<COUNT> m;
+    queue copies;
+    plan_movements<name, double>(block, block.x, plan.x_pitch, mover * COUNT, m);
+    for (int32_t c = 0; c < line_chunks + AHEAD; c++) {
+        const int32_t now = c - AHEAD;
+        const uint32_t own = cells + (uint32_t)(c % AHEAD) * OF_CHUNK;
+        if (now >= 0) {
+            const uint32_t wanted = now + 1 < line_chunks ? m.inside : m.ends;
+            const int64_t chunk = now * advance;
+            double v[COUNT];
+            copies.await_group();
+            await_chunk(control->completed, SWEEP_BARRIERS, min(now + lag, plan.chunks - 1));
 #pragma unroll
-        for (int i = 0; i < m.count; i++) {
-            sum[i] = factor[i] = 1;
-            if (wanted >> i & 1u) {
-                sum[i] = __ldcg(plan.add + chunk + m.value[i]);
+            for (int i = 0; i < COUNT; i++)
+                load_shared<1>(v + i, next_cell(m, i, chunk_bytes, ring_bytes, ring_end));
+            __syncwarp();
+            if (block.lane == 0)
+                barrier_arrive(shared_address(control->stored + now % SWEEP_BARRIERS));
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                double sum, factor = 1;
+                load_shared<1>(&sum, own + i * OF_CELL);
                 if (plan.factor)
-                    factor[i] = __ldcg(plan.factor + chunk + m.value[i]);
+                    load_shared<1>(&factor, own + (COUNT + i) * OF_CELL);
+                if (wanted >> i & 1u) {
+                    if (x)
+                        __stcs(x + chunk + m.value[i], v[i]);
+                    __stcs(plan.z + chunk + m.value[i], fma(factor, v[i], sum));
+                }
             }
         }
-        await_chunk(control->completed, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));
+        if (c < line_chunks) {
+            const uint32_t wanted = c + 1 < line_chunks ? m.inside : m.ends;
+            const int64_t chunk = c * advance;
 #pragma unroll
-        for (int i = 0; i < m.count; i++)
-            load_shared<1>(v + i, next_cell(m, i, chunk_bytes, ring_bytes, ring_end));
-        __syncwarp();
-        if (block.lane == 0)
-            barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
-#pragma unroll
-        for (int i = 0; i < m.count; i++) {
-            if (wanted >> i & 1u) {
-                if (x)
-                    __stcs(x + chunk + m.value[i], v[i]);
-                __stcs(plan.z + chunk + m.value[i], fma(factor[i], v[i], sum[i]));
+            for (int i = 0; i < COUNT; i++) {
+                if (wanted >> i & 1u) {
+                    copies.start(i, own + i * OF_CELL, plan.add + chunk + m.value[i]);
+                    if (plan.factor)
+                        copies.start(COUNT + i, own + (COUNT + i) * OF_CELL,
+                                     plan.factor + chunk + m.value[i]);
+                }
             }
         }
+        copies.end_group();
     }
 }
 

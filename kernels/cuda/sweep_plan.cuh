@@ -12,7 +12,9 @@ enum {
     SWEEP_STAGES_FIRST = 3, /* of these, so many are loaded before the block waits for the first */
     SWEEP_SLICE = 2,        /* steps of a stage without bulk copies, */
     SWEEP_LOADERS = 4,      /* and warps that fill such stages in turns */
-    SWEEP_POLLED_ROWS = 3   /* rows at most that a receiver's lane polls at once */
+    SWEEP_POLLED_ROWS = 3,  /* rows at most that a receiver's lane polls at once */
+    SWEEP_SUM_AHEAD = 4,    /* chunks on their way of what a sweep also adds, */
+    SWEEP_SUM_STORERS = 2   /* and its storers: one alone takes longer for a chunk than compute */
 };
 
 /* The warps of a block that sweeps `Rhs` right-hand sides. They share the factor's values; each
@@ -95,6 +97,7 @@ struct sweep_plan {
     int32_t ring;               /* chunks of x and halos */
     int32_t staged;             /* chunks of b */
     int32_t b_offset, x_offset; /* bytes */
+    int32_t sum_offset;         /* of what the storer adds */
     int32_t polled_rows;        /* 1 or SWEEP_POLLED_ROWS: see sweep.cu */
     int32_t x_pitch, b_pitch;   /* bytes from row to row, */
     int32_t x_stride, b_stride; /* from right-hand side to right-hand side of a row */

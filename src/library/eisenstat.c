@@ -105,7 +105,11 @@ gsw_status gsw_split_form_open(const gsw_krylov_run *run, const gsw_krylov_metho
     *made = (gsw_split_form){
         .method = method,
         .op = {.context = context, .points = run->n, .apply = apply, .user = made}};
-    const gsw_status status = fill(run, factor, made, &fits);
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    gsw_status status = fill(run, factor, made, &fits);
+    status = gsw_quiet_settle(context, &quiet, status,
+                              status == GSW_ERROR_OUT_OF_MEMORY &&
+                                  run->options.eisenstat == GSW_EISENSTAT_AUTO);
     if (status == GSW_SUCCESS && fits)
         *form = made;
     else
@@ -355,6 +359,5 @@ gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int
     const gsw_quiet quiet = gsw_quiet_begin(context);
     const gsw_status status = iterate(&s);
     gsw_krylov_queue_close(&s.queue);
-    gsw_quiet_end(context, &quiet, status == GSW_SUCCESS);
-    return status == GSW_SUCCESS ? status : gsw_fail(context, status, "%s", context->message);
+    return gsw_quiet_settle(context, &quiet, status, 0);
 }

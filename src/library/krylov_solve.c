@@ -28,6 +28,7 @@
 #include "krylov_queue.h"
 #include "krylov_solve.h"
 #include "options.h"
+#include "quiet.h"
 #include "reserve.h"
 
 /* A round that leaves more of the true residual than this is in vain. */
@@ -386,6 +387,22 @@ static gsw_status allocate_vectors(solver *s) {
     return GSW_SUCCESS;
 }
 
+/* The form and the vectors; without the form if there is no memory for both. */
+static gsw_status open_vectors(solver *s) {
+    gsw_context *context = s->common.context;
+    GSW_TRY(gsw_split_form_open(&s->common, s->method, &s->form));
+    if (s->form == NULL || s->common.options.eisenstat == GSW_EISENSTAT_ALWAYS)
+        return allocate_vectors(s);
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    const gsw_status status = allocate_vectors(s);
+    gsw_quiet_end(context, &quiet, 1);
+    if (status == GSW_SUCCESS)
+        return status;
+    gsw_split_form_close(context, s->form);
+    s->form = NULL;
+    return allocate_vectors(s);
+}
+
 /* Makes a member the next system that has not begun. */
 static void take_next(solver *s, member *m) {
     const gsw_krylov_job *job = s->job;
@@ -476,8 +493,7 @@ gsw_status gsw_krylov_solve(const gsw_krylov_run *common, const gsw_krylov_metho
     s.width = width_for(&s);
     for (int k = 0; k < GSW_KRYLOV_SYSTEMS; k++)
         s.members[k].run.number = ENDED;
-    GSW_TRY_GOTO(gsw_split_form_open(common, method, &s.form), cleanup);
-    GSW_TRY_GOTO(allocate_vectors(&s), cleanup);
+    GSW_TRY_GOTO(open_vectors(&s), cleanup);
     GSW_TRY_GOTO(gsw_krylov_queue_open(&s.queue, method, &s.common, s.width), cleanup);
     status = solve_all(&s);
 

@@ -16,4 +16,9 @@ gsw_quiet gsw_quiet_begin(gsw_context *context);
 /* Restores the log callback. `forget` also restores the message from before the trial. */
 void gsw_quiet_end(gsw_context *context, const gsw_quiet *quiet, int forget);
 
+/* Ends a trial with its status. `spared`: the failure is an answer, so it is forgotten, and SUCCESS
+ * is returned. Any other one reaches the log callback now. */
+gsw_status gsw_quiet_settle(gsw_context *context, const gsw_quiet *quiet, gsw_status status,
+                            int spared);
+
 #endif
