@@ -18,6 +18,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
+#include "quiet.h"
 
 static const gsw_slab_ops *ops_of(const gsw_dealt *d) {
     return d->partition->context->ops->slab;
@@ -148,15 +149,15 @@ gsw_status gsw_dealt_open(gsw_distributed_factor *f, gsw_dealt **dealt) {
     }
     gsw_dealt *d = memory;
     memset(d, 0, sizeof *d);
+    const gsw_quiet quiet = gsw_quiet_begin(p->context);
     status = open_all(f, d);
-    if (status == GSW_SUCCESS) {
+    if (status == GSW_SUCCESS)
         *dealt = d;
-        return GSW_SUCCESS;
-    }
-    gsw_dealt_close(d);
+    else
+        gsw_dealt_close(d);
     /* Slabs need less memory, and they need no windows. */
-    return status == GSW_ERROR_OUT_OF_MEMORY || status == GSW_ERROR_UNSUPPORTED ? GSW_SUCCESS
-                                                                                : status;
+    return gsw_quiet_settle(p->context, &quiet, status,
+                            status == GSW_ERROR_OUT_OF_MEMORY || status == GSW_ERROR_UNSUPPORTED);
 }
 
 void gsw_dealt_close(gsw_dealt *d) {
