@@ -2,7 +2,7 @@
  *
  *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor|mg] [--method cg|bicgstab|none]
  *                          [--scope global|local] [--precision f32|f64] [--weights W,W...]
- *                          [--json FILE] PROBLEM...
+ *                          [--cuts Z,Z...] [--iterations N] [--json FILE] PROBLEM...
  *
  * For each model problem with constant coefficients: milliseconds of a sweep (half an application
  * of the factor of the whole grid), of one application alone, of a product, of the set-up, and of a
@@ -10,8 +10,14 @@
  * of the library's (factor.cu). A sweep is the median over N samples (11) of BATCH applications
  * that are queued without a wait; an application alone is timed from a barrier to the end of the
  * slowest process. Each process makes its own slab, so the grid may be larger than one machine's
- * memory. With multigrid (mg) the column of sweeps has half a cycle, and --precision is that of
- * cycles. `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. */
+ * memory. --cuts: the planes at which the slabs after the first one begin. With multigrid (mg) the
+ * column of sweeps has half a cycle, and --precision is that of cycles.
+ *
+ * `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. It is taken
+ * before and after the applications that are timed; the run fails where these two differ. `sketch`
+ * (JSON) holds inner products of the solution, or of M^-1 b where nothing is solved, with vectors
+ * of random signs. The root mean square of the differences between two sketches estimates the norm
+ * of the difference between the two vectors; SKETCHES is the number of samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +28,7 @@
 #define PROGRAM "perf_slabs"
 #include "perf.h"
 
-enum { REPEATS_MAX = 100, BATCH = 5, PLANES = 5 };
+enum { REPEATS_MAX = 100, BATCH = 5, PLANES = 5, SKETCHES = 8, SLABS_MAX = 64 };
 
 typedef struct settings {
     int repeats;
@@ -31,7 +37,8 @@ typedef struct settings {
     gsw_scope scope;
     gsw_dtype precision; /* of cycles */
     int method;          /* a gsw_method; -1: none */
-    const char *weights;
+    int64_t iterations;  /* at most; 0: the library's limit */
+    const char *weights, *cuts;
     FILE *json;
     int written;
 } settings;
@@ -51,7 +58,8 @@ typedef struct slab {
 typedef struct figures {
     double setup_ms, sweep_ms, sweep_least, sweep_largest, alone_ms, product_ms, solve_ms, residual;
     long long iterations;
-    unsigned long long hash;
+    unsigned long long hash, product_hash, solution_hash;
+    double sketch[SKETCHES], norm;
 } figures;
 
 static gsw_context *context;
@@ -107,8 +115,23 @@ static void fill(slab *s, double *device, uint64_t seed) {
     CHECK(gsw_memory_upload(context, device, s->host, bytes));
 }
 
-static void open_slab(slab *s, const char *name, const gsw_transport *transport) {
-    CHECK(gsw_partition_create(context, transport, &s->grid, NULL, &s->partition));
+/* Cuts the grid into slabs: equal ones, or as the list says. */
+static void make_partition(slab *s, const char *list, const gsw_transport *transport) {
+    int64_t cuts[SLABS_MAX + 1] = {0};
+    gsw_partition_options options = {.size = sizeof options, .processes = {1, 1, processes}};
+    if (list != NULL && processes <= SLABS_MAX) {
+        for (int i = 1; i < processes; i++) {
+            cuts[i] = strtol(list, (char **)(uintptr_t)&list, 10);
+            list += *list == ',';
+        }
+        cuts[processes] = s->grid.nz;
+        options.cuts[2] = cuts;
+    }
+    CHECK(gsw_partition_create(context, transport, &s->grid, &options, &s->partition));
+}
+
+static void open_slab(slab *s, const char *name, const char *cuts, const gsw_transport *transport) {
+    make_partition(s, cuts, transport);
     const gsw_box box = gsw_partition_box(s->partition, rank);
     s->begin = box.begin[2];
     s->points = s->grid.nx * s->grid.ny * (box.end[2] - box.begin[2]);
@@ -160,6 +183,25 @@ static unsigned long long hash_of(slab *s) {
     return all;
 }
 
+/* Inner products of x with vectors of random signs, and the norm of x. A bit of a number decides
+ * each sign, and the number depends on the place in the grid alone. */
+static void sketch_of(slab *s, figures *f) {
+    const int64_t first = s->begin * s->grid.nx * s->grid.ny;
+    double own[SKETCHES + 1] = {0}, all[SKETCHES + 1];
+    CHECK(gsw_memory_download(context, s->host, s->x, (size_t)s->points * sizeof(double)));
+    for (int64_t i = 0; i < s->points; i++) {
+        uint64_t bits = (uint64_t)(first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        bits = (bits ^ bits >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+        bits ^= bits >> 29;
+        for (int k = 0; k < SKETCHES; k++)
+            own[k] += bits >> (8 * k + 3) & 1 ? s->host[i] : -s->host[i];
+        own[SKETCHES] += s->host[i] * s->host[i];
+    }
+    MPI_Allreduce(own, all, SKETCHES + 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    memcpy(f->sketch, all, sizeof f->sketch);
+    f->norm = sqrt(all[SKETCHES]);
+}
+
 static const char *kind_name(const settings *set) {
     return set->multigrid ? "mg" : gsw_factor_kind_name(set->kind);
 }
@@ -197,8 +239,8 @@ static double median_of_calls(const settings *set, slab *s, int product, int bat
 
 static void solve(const settings *set, slab *s, figures *f) {
     gsw_krylov_result result = {.size = sizeof result};
-    const gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-8};
-    for (int i = 0; i < 2; i++) { /* the first one warms up */
+    gsw_krylov_options options = {.size = sizeof options, .rtol = 1e-8, .max_iterations = 5};
+    for (int i = 0; i < 2; i++) { /* the first one warms up, in few iterations */
         fill(s, s->b, 0);
         CHECK(gsw_memory_set(context, s->x, 0, (size_t)s->points * sizeof(double)));
         CHECK(gsw_context_synchronize(context));
@@ -211,6 +253,7 @@ static void solve(const settings *set, slab *s, figures *f) {
             CHECK(status);
         CHECK(gsw_context_synchronize(context));
         f->solve_ms = slowest(now_ms() - begin);
+        options.max_iterations = set->iterations;
     }
     f->iterations = result.iterations;
     f->residual = result.residual;
@@ -224,13 +267,19 @@ static void write_json(settings *set, const char *problem, const figures *f) {
             "\"device\": \"%s\", \"processes\": %d, \"problem\": \"%s\", \"precond\": \"%s\", "
             "\"setup_ms\": %.3f, \"sweep_ms\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f, "
             "\"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": %.4f, \"method\": %s%s%s, "
-            "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\"}",
+            "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\", "
+            "\"product_hash\": \"%016llx\", \"solution_hash\": \"%016llx\", "
+            "\"norm\": %.17g, \"sketch\": [",
             set->written++ > 0 ? "," : "", gsw_version(), gsw_commit(), gsw_context_device(context),
             processes, problem, kind_name(set), f->setup_ms, f->sweep_ms, f->sweep_least,
             f->sweep_largest, set->repeats, f->alone_ms, f->product_ms,
             set->method < 0 ? "null" : "\"",
             set->method < 0 ? "" : gsw_method_name((gsw_method)set->method),
-            set->method < 0 ? "" : "\"", f->iterations, f->solve_ms, f->residual, f->hash);
+            set->method < 0 ? "" : "\"", f->iterations, f->solve_ms, f->residual, f->hash,
+            f->product_hash, f->solution_hash, f->norm);
+    for (int k = 0; k < SKETCHES; k++)
+        fprintf(set->json, "%s%.17g", k > 0 ? ", " : "", f->sketch[k]);
+    fputs("]}", set->json);
     fflush(set->json);
 }
 
@@ -281,7 +330,7 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
         fprintf(stderr, PROGRAM ": %s is not NAME:NXxNYxNZ\n", problem);
         exit(EXIT_FAILURE);
     }
-    open_slab(&s, name, transport);
+    open_slab(&s, name, set->cuts, transport);
     const gsw_distributed_factor_options options = {
         .size = sizeof options, .kind = set->kind, .scope = set->scope};
     f.setup_ms = set_up(set, &s, &options);
@@ -293,13 +342,24 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     f.sweep_least /= 2;
     f.sweep_largest /= 2;
     f.alone_ms = median_of_calls(set, &s, 0, 1, &ignored, &ignored);
+    if (hash_of(&s) != f.hash) {
+        fprintf(stderr, PROGRAM ": %s: two applications differ\n", problem);
+        exit(EXIT_FAILURE);
+    }
+    sketch_of(&s, &f);
     f.product_ms = median_of_calls(set, &s, 1, BATCH, &ignored, &ignored);
-    if (set->method >= 0)
+    f.product_hash = hash_of(&s);
+    if (set->method >= 0) {
         solve(set, &s, &f);
+        sketch_of(&s, &f);
+        f.solution_hash = hash_of(&s);
+    }
     if (rank == 0) {
-        printf("%-24s %2d %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx\n",
+        printf("%-24s %2d %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx %016llx "
+               "%016llx\n",
                problem, processes, f.setup_ms, f.sweep_ms, f.sweep_least, f.sweep_largest,
-               f.alone_ms, f.product_ms, f.solve_ms, f.iterations, f.residual, f.hash);
+               f.alone_ms, f.product_ms, f.solve_ms, f.iterations, f.residual, f.hash,
+               f.product_hash, f.solution_hash);
         fflush(stdout);
         write_json(set, problem, &f);
     }
@@ -358,6 +418,10 @@ int main(int argc, char **argv) {
             set.method = method_of(argv[i + 1]);
         else if (strcmp(argv[i], "--weights") == 0)
             set.weights = argv[i + 1];
+        else if (strcmp(argv[i], "--cuts") == 0)
+            set.cuts = argv[i + 1];
+        else if (strcmp(argv[i], "--iterations") == 0)
+            set.iterations = atoll(argv[i + 1]);
         else if (strcmp(argv[i], "--json") == 0 && rank == 0 &&
                  (set.json = fopen(argv[i + 1], "w")) == NULL) {
             perror(argv[i + 1]);
@@ -378,9 +442,9 @@ int main(int argc, char **argv) {
     CHECK(gsw_context_create(&options, &context));
     CHECK(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport));
     if (rank == 0)
-        printf("gridsweep %s, %s, %s\n%-24s %2s %9s %29s %8s %8s %9s %5s %9s %s\n", gsw_commit(),
-               gsw_context_device(context), kind_name(&set), "problem", "P", "set-up", "sweep",
-               "apply", "product", "solve", "it.", "residual", "hash");
+        printf("gridsweep %s, %s, %s\n%-24s %2s %9s %29s %8s %8s %9s %5s %9s %16s %16s\n",
+               gsw_commit(), gsw_context_device(context), kind_name(&set), "problem", "P", "set-up",
+               "sweep", "apply", "product", "solve", "it.", "residual", "hash", "of the solution");
     if (set.json != NULL)
         fputs("{\"results\": [", set.json);
     for (; i < argc; i++)

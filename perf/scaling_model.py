@@ -21,6 +21,7 @@ pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A
 Where the pencils have a shear (D3N27), rows K are dealt out to the devices instead: K mod P.
 """
 import argparse
+import contextlib
 import heapq
 import json
 import math
@@ -57,6 +58,14 @@ CONSTANTS = {
                             "per band; 3 to 12 us from run to run"),
 }
 
+# What differs on other devices than the H200. Their flags and steps are taken to be the same.
+OTHER_DEVICES = {
+    "H100": {"copy": Constant(3000.0, "GB/s", "NVIDIA H100", "copy rate, bytes read and written"),
+             "D3N7 rate": Constant(2750.0, "GB/s", "NVIDIA H100", "512^3, moved bytes over the time of 2.343 ms"),
+             "D3N27 rate": Constant(2749.0, "GB/s", "NVIDIA H100", "512^3, moved bytes over the time of 6.249 ms"),
+             "link rate": Constant(140.0, "GB/s", "two NVIDIA H100, NVLink", "each way, in pieces of 64 bytes: D3N27 "
+                                   "at 384^3, dealt, took 1.576 ms on two devices")}}
+
 # tile: lines of a pencil along y and z. skew: steps of a hop along y and z. shear: by how many lines
 # pencils move along y from plane to plane. resident: pencils at once, small grids and others.
 Kernel = namedtuple("Kernel", "stencil bytes tile skew shear resident")
@@ -65,6 +74,7 @@ KERNELS = {"D3N7": Kernel("D3N7", 48, (8, 8), (8, 8), 0, (132, 264)),
 SMALL = 160 ** 3  # up to here the kernel for D3N7 has one pencil per multiprocessor
 
 HAND_OVER = 10  # in steps, as the library orders its pencils
+SLABS = 4  # the least wj of slabs
 DEALT = 0  # in place of wj: the rows of pencils are dealt out, as the library does where there is a shear
 ERROR = 0.15  # the largest error of a time on two devices, rounded up
 
@@ -95,7 +105,7 @@ def value(name):
 
 def least_order(stencil, devices):
     """wj of the library when SWEEPS was measured, and the least one now."""
-    return 1 if devices == 1 else DEALT if KERNELS[stencil].shear else 4
+    return 1 if devices == 1 else DEALT if KERNELS[stencil].shear else SLABS
 
 
 def library_order(stencil, grid, boxes):
@@ -239,9 +249,10 @@ def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
     return (last + value(stencil + " fixed") + value("host")) / 1e3
 
 
-def best_ms(stencil, grid, boxes=(1, 1)):
-    """(milliseconds, wj) in the library's order; None if a device would get no pencil."""
-    wj = library_order(stencil, grid, boxes)
+def best_ms(stencil, grid, boxes=(1, 1), dealt=True):
+    """(milliseconds, wj) in the library's order; None if a device would get no pencil. Not `dealt`: there is no
+    memory for rows that are dealt out."""
+    wj = library_order(stencil, grid, boxes) or (DEALT if dealt else SLABS)
     ms = sweep_ms(stencil, grid, boxes, wj)
     return None if ms is None else (ms, wj)
 
@@ -292,37 +303,129 @@ def cpu_rows(path):
 
 # ---- Runs of perf_slabs --------------------------------------------------------------------------
 
-def slab_rows(paths):
-    """What was measured, with the model's time, and whether the bits are those of one device."""
+# Applications and products of an iteration, and passes over a vector besides.
+METHODS = {"cg": (1, 13), "bicgstab": (2, 20)}
+CACHED_PLANE = 4 << 20  # bytes of x in a plane; on one H100 products of 512^3 move x once, those of 768^3 twice
+EXCHANGES = 5  # of ghosts on a level, per cycle
+LATENCY_ONLY = 64 ** 3  # cycles of grids of so many points have nothing but delays
+
+
+@contextlib.contextmanager
+def constants_of(device):
+    """The constants are those of the device with that name."""
+    usual = dict(CONSTANTS)
+    for name, constants in OTHER_DEVICES.items():
+        if name in device:
+            CONSTANTS.update(constants)
+    try:
+        yield
+    finally:
+        CONSTANTS.update(usual)
+
+
+def parse_problem(text):
+    name, extents = text.split(":")
+    return "D3N27" if name == "hpcg" else "D3N7", tuple(int(n) for n in extents.split("x"))
+
+
+def distance(one, other):
+    """The norm of the difference of two vectors over that of the first, estimated by their sketches."""
+    square = sum((a - b) ** 2 for a, b in zip(one["sketch"], other["sketch"])) / len(one["sketch"])
+    return math.sqrt(square) / one["norm"]
+
+
+def pass_ms(grid, devices, count):
+    """`count` times 8 bytes per point, read or written."""
+    return 8 * count * math.prod(grid) / devices / (value("copy") * 1e6)
+
+
+def product_ms(stencil, grid, devices):
+    """Matrix, x and y; x comes from memory once more where its planes are too large for the cache."""
+    meeting = value("meeting") / 1e3 if devices > 1 else 0
+    again = 8 * grid[0] * grid[1] > CACHED_PLANE
+    return pass_ms(grid, devices, int(stencil[3:]) + 2 + again) + meeting
+
+
+def cycle_ms(r, alone, least):
+    """A cycle of several devices with the scope local, from those of one device, and from the cycle of a grid so
+    small that it has nothing but delays. The levels scale as sweeps of slabs do, and exchange ghosts."""
+    stencil, grid = parse_problem(r["problem"])
+    devices, one = r["processes"], alone.get(r["problem"])
+    if one is None or devices not in least:
+        return None
+    whole = slab = levels = 0
+    while math.prod(grid) > LATENCY_ONLY:
+        whole += sweep_ms(stencil, grid) - value("host") / 1e3
+        slab += sweep_ms(stencil, (grid[0], grid[1], grid[2] // devices)) - value("host") / 1e3
+        levels += devices > 1
+        grid = tuple(n // 2 for n in grid)
+    share = slab / whole if whole else 0
+    return ((one["apply_alone_ms"] - least[1]) * share + least[devices]
+            + levels * EXCHANGES * value("meeting") / 1e3)
+
+
+def predictions(r, alone, least):
+    """(name, measured, predicted) of what a run measured: milliseconds. Iterations are not predicted: a solve
+    takes as many as were measured, and two products more for the residual before and after."""
+    stencil, grid = parse_problem(r["problem"])
+    devices, product = r["processes"], product_ms(stencil, grid, r["processes"])
+    if r["precond"] == "mg":
+        application = cycle_ms(r, alone, least)
+        yield "cycle", r["apply_alone_ms"], application
+    else:
+        sweep = best_ms(stencil, grid, (1, devices), r.get("dealt", True))[0] - value("host") / 1e3
+        application = 2 * sweep
+        yield "sweep", r["sweep_ms"]["median"], sweep
+    yield "product", r["product_ms"], product
+    if r["iterations"] > 0 and application is not None:
+        applications, passes = METHODS[r["method"]]
+        step = applications * (application + product) + pass_ms(grid, devices, passes)
+        yield "solve", r["solve_ms"], r["iterations"] * step + 2 * product
+
+
+def read_slabs(paths):
     results = []
     for path in paths:
         with open(path, encoding="utf-8") as file:
             results += json.load(file)["results"]
-    alone = {r["problem"]: r for r in results if r["processes"] == 1}
+    return results
+
+
+def slab_rows(results):
+    """What was measured, with the model's time, and how it differs from the result of one device."""
+    least = {r["processes"]: r["apply_alone_ms"] for r in results
+             if r["precond"] == "mg" and math.prod(parse_problem(r["problem"])[1]) <= LATENCY_ONLY}
+    key = lambda r: (r["problem"], r["precond"], r["method"])
+    alone = {key(r): r for r in results if r["processes"] == 1}
+    cycles = {r["problem"]: r for r in results if r["processes"] == 1 and r["precond"] == "mg"}
     rows = []
     for r in results:
-        name, extents = r["problem"].split(":")
-        grid = tuple(int(n) for n in extents.split("x"))
-        stencil, devices = "D3N27" if name == "hpcg" else "D3N7", r["processes"]
-        model = best_ms(stencil, grid, (1, devices))[0] - value("host") / 1e3
-        ms, one = r["sweep_ms"]["median"], alone.get(r["problem"])
-        rows.append({"kind": "measured", "scaling": "strong", "stencil": stencil, "grid": list(grid),
-                     "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": ms,
-                     "model_ms": round(model, 4), "error": round(model / ms - 1, 3),
-                     "speedup": round(one["sweep_ms"]["median"] / ms, 3) if one else None,
-                     "same_bits": one["hash"] == r["hash"] if one else None, "iterations": r["iterations"],
-                     "solve_ms": r["solve_ms"], "source": f"perf_slabs, {r['device']}, commit {r['commit']}"})
+        stencil, grid = parse_problem(r["problem"])
+        one, devices = alone.get(key(r)), r["processes"]
+        other = {what: ms for what, ms, _ in predictions(one, cycles, least)} if one else {}
+        for what, ms, model in predictions(r, cycles, least):
+            rows.append({"kind": "measured", "scaling": "strong", "what": what, "stencil": stencil, "grid": list(grid),
+                         "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": round(ms, 4),
+                         "model_ms": model and round(model, 4), "error": model and round(model / ms - 1, 3),
+                         "speedup": round(other[what] / ms, 3) if what in other else None,
+                         "same_bits": one["hash"] == r["hash"] if one and what == "sweep" else None,
+                         "distance": distance(one, r) if one and what != "product" and "sketch" in r else None,
+                         "solution": r.get("solution_hash") if r["iterations"] else None,
+                         "iterations": r["iterations"], "setup_ms": r["setup_ms"], "solve_ms": r["solve_ms"],
+                         "source": f"perf_slabs, {r['device']}, commit {r['commit']}"})
     return rows
 
 
 def show_slabs(rows):
-    print(f"{'problem':28} {'devices':>7} {'sweep, ms':>10} {'model':>8} {'error':>6} {'speed':>6} {'bits':>6} "
-          f"{'solve, ms':>10} {'it.':>5}")
+    print(f"{'problem':28} {'P':>2} {'what':9} {'ms':>9} {'model':>9} {'error':>6} {'speed':>6} {'bits':>6} "
+          f"{'distance':>9} {'it.':>5} {'set-up':>8} {'solve, ms':>10}")
     for r in rows:
+        model = f"{r['model_ms']:9.4f} {100 * r['error']:5.0f}%" if r["model_ms"] else f"{'':16}"
         speed = f"{r['speedup']:6.2f}" if r["speedup"] else f"{'':6}"
         bits = {None: "", True: "same", False: "OTHER"}[r["same_bits"]]
-        print(f"{r['problem']:28} {r['devices']:7d} {r['ms']:10.4f} {r['model_ms']:8.4f} {100 * r['error']:5.0f}% "
-              f"{speed} {bits:>6} {r['solve_ms']:10.1f} {r['iterations']:5d}")
+        far = "" if r["distance"] is None else f"{r['distance']:.1e}"
+        print(f"{r['problem']:28} {r['devices']:2d} {r['what']:9} {r['ms']:9.4f} {model} {speed} {bits:>6} {far:>9} "
+              f"{r['iterations']:5d} {r['setup_ms']:8.1f} {r['solve_ms']:10.1f}")
 
 
 # ---- What is predicted ---------------------------------------------------------------------------
@@ -472,7 +575,7 @@ def show(output):
 
 def predict(cpu):
     predicted = strong()
-    return {"note": "predictions of perf/scaling_model.py; no run has confirmed them beyond two devices",
+    return {"note": "predictions of perf/scaling_model.py for H200s; no run has confirmed them beyond two devices",
             "constants": {name: c._asdict() for name, c in CONSTANTS.items()},
             "results": predicted + weak() + measured_rows(), "validation": validation(),
             "ratios": ratios(), "cpu": cpu_rows(cpu), "stops": stops(predicted),
@@ -492,9 +595,11 @@ def main():
     if options.link is not None:
         CONSTANTS["link"] = Constant(options.link, "us", "an assumption", "--link")
     if options.slabs:
-        rows = slab_rows(options.slabs)
+        results = read_slabs(options.slabs)
+        with constants_of(results[0]["device"]):
+            rows = slab_rows(results)
+            output = {"results": strong() + [r for r in rows if r["speedup"]]}
         show_slabs(rows)
-        output = {"results": strong() + [r for r in rows if r["speedup"]]}
     else:
         output = predict(options.cpu)
         show(output)
