@@ -96,6 +96,10 @@ typedef enum gsw_pass {
     GSW_CG_UPDATE,      /* x, p, r, w:   x += alpha p, r -= alpha w */
     GSW_CG_UPDATE_NORM, /* the same, then r'r */
 
+    /* Without a preconditioner r'r is r'z as well. */
+    GSW_CG_NORM_PLAIN,   /* as GSW_CG_NORM */
+    GSW_CG_UPDATE_PLAIN, /* as GSW_CG_UPDATE_NORM */
+
     /* With a preconditioner that works in fp32, on vectors r_ and z_ of its own. */
     GSW_CG_NARROW,          /* r, r_:          r_ = narrow r */
     GSW_CG_RZ_WIDEN,        /* r, z_:          r'(widen z_) */
@@ -148,6 +152,10 @@ static const
         /* GSW_CG_UPDATE */
         {4, 0, 2, 0, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{0, 0}}},
         /* GSW_CG_UPDATE_NORM */
+        {4, 0, 2, 1, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{2, 2}}},
+        /* GSW_CG_NORM_PLAIN */
+        {1, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
+        /* GSW_CG_UPDATE_PLAIN */
         {4, 0, 2, 1, {{0, 1, GSW_ALPHA, GSW_ONE}, {2, 3, GSW_MINUS_ALPHA, GSW_ONE}}, {{2, 2}}},
         /* GSW_CG_NARROW */
         {2, 1, 1, 0, {{1, 0, GSW_NARROW, GSW_ZERO}}, {{0, 0}}},
@@ -309,6 +317,11 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     case GSW_CG_NORM_RZ:
         if (gsw_krylov_complete(s, sum[0]))
             gsw_cg_find_beta(s, sum[1]);
+        break;
+    case GSW_CG_NORM_PLAIN:
+    case GSW_CG_UPDATE_PLAIN:
+        if (gsw_krylov_complete(s, sum[0]))
+            gsw_cg_find_beta(s, sum[0]);
         break;
     case GSW_CG_PW:
         gsw_cg_find_alpha(s, sum[0]);

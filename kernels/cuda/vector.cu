@@ -409,6 +409,8 @@ gsw_status gsw_cuda_krylov_pass(gsw_context *context, gsw_pass which, int64_t n,
         LAUNCH(GSW_CG_PW)
         LAUNCH(GSW_CG_UPDATE)
         LAUNCH(GSW_CG_UPDATE_NORM)
+        LAUNCH(GSW_CG_NORM_PLAIN)
+        LAUNCH(GSW_CG_UPDATE_PLAIN)
         LAUNCH(GSW_CG_NARROW)
         LAUNCH(GSW_CG_RZ_WIDEN)
         LAUNCH(GSW_CG_DIRECTION_WIDEN)

@@ -28,6 +28,8 @@ static gsw_status start(gsw_krylov_run *run) {
         GSW_TRY(gsw_krylov_precondition(run, r, z));
         return gsw_krylov_pass(run, GSW_CG_NORM_RZ, (void *[]){r, z});
     }
+    if (run->preconditioner == NULL)
+        return gsw_krylov_pass(run, GSW_CG_NORM_PLAIN, (void *[]){r});
     GSW_TRY(gsw_krylov_pass(run, GSW_CG_NORM, (void *[]){r}));
     return is_narrow(run, &r_narrow) ? gsw_krylov_pass(run, GSW_CG_NARROW, (void *[]){r, r_narrow})
                                      : GSW_SUCCESS;
@@ -50,6 +52,10 @@ static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
         gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
         gsw_plan_pass(to, GSW_CG_UPDATE_NARROW,
                       (int[]){GSW_KRYLOV_X, P, R, W, GSW_KRYLOV_NARROW_IN});
+    } else if (run->preconditioner == NULL) {
+        gsw_plan_pass(to, GSW_CG_DIRECTION, (int[]){P, R});
+        gsw_plan_multiply_pass(to, GSW_CG_PW, P, W);
+        gsw_plan_pass(to, GSW_CG_UPDATE_PLAIN, (int[]){GSW_KRYLOV_X, P, R, W});
     } else {
         gsw_plan_precondition(run, to, R, z);
         gsw_plan_pass(to, GSW_CG_RZ, (int[]){R, z});
