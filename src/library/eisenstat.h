@@ -16,9 +16,9 @@
 
 typedef struct gsw_split_form gsw_split_form;
 
-/* Opens the form for runs like this one. *form is NULL where it does not apply, or where there is no
- * memory for a form that nobody has asked for. The values of the matrix are read now, and must not
- * change before the end. */
+/* Opens the form for runs like this one. *form is NULL where it does not apply, or where there is
+ * no memory for a form that nobody has asked for. The values of the matrix are read now, and must
+ * not change before the end. */
 gsw_status gsw_split_form_open(const gsw_krylov_run *run, const gsw_krylov_method *method,
                                gsw_split_form **form);
 void gsw_split_form_close(gsw_context *context, gsw_split_form *form);
