@@ -269,6 +269,7 @@ misuse solve poisson.mtx --restart 30
 misuse solve poisson.mtx --method jacobi
 misuse solve poisson.mtx --precond lu
 misuse solve poisson.mtx --norm euclid
+misuse solve poisson.mtx --eisenstat sometimes
 misuse solve poisson.mtx --nullspace ones
 misuse solve poisson.mtx --factor-precision f16
 misuse solve poisson.mtx --backend tpu
@@ -737,6 +738,13 @@ says out '^ *0  1.000e+00$'
 refuse "no control characters off a terminal" grep -q "$(printf '[\r\033]')" out
 expect 0 "left preconditioning" solve --problem convection:12x9x7 --method gmres --restart 10 \
     --norm preconditioned
+for form in always never; do
+    expect 0 "Eisenstat's form: $form" solve --problem convection:12x9x7 --method bicgstab --precond ilu0 \
+        --backend cpu --eisenstat "$form" --json r.json
+    iterations=$(number r.json iterations)
+    [ $form = always ] || iterations=0
+    check "iterations in the form: $form" test "$(number r.json eisenstat)" -eq "$iterations"
+done
 # Pure Neumann conditions on 13 x 9 points: rows add up to 0, and constant vectors are mapped to 0.
 awk 'BEGIN {
     nx = 13; ny = 9; n = 0

@@ -303,6 +303,7 @@ CHOICES = {
               "--precond": ("ilu0", "ic0", "dilu", "ssor", "jacobi", "none", "mg", "auto"),
               "--rhs": ("ones", "random:1"), "--rtol": ("1e-3", "1e-8", "1e-30"),
               "--max-iter": ("1", "7", "300"), "--norm": ("true", "preconditioned"),
+              "--eisenstat": ("auto", "never", "always"),
               "--nullspace": ("none", "constant"), "--restart": ("1", "5"), "--omega": ("0.5", "1.9"),
               "--pivot-shift": ("1e-3",), "--factor-precision": ("f64", "f32"),
               "--mg-precision": ("f64", "f32"), "--mg-cycle": ("V", "F", "W"),

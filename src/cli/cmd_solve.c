@@ -214,6 +214,7 @@ static void iterate(const cli_options *options, solve_job *job, cli_watch *watch
                                        .max_iterations = options->max_iter - job->result.iterations,
                                        .restart = (int)options->restart,
                                        .norm = (gsw_norm)options->norm,
+                                       .eisenstat = options->eisenstat,
                                        .nullspace = (gsw_nullspace)options->nullspace,
                                        .monitor = cli_watch_monitor,
                                        .monitor_user = watch};
@@ -231,6 +232,7 @@ static void iterate(const cli_options *options, solve_job *job, cli_watch *watch
     gsw_operator_destroy(op);
     cli_progress_finish(&watch->progress);
     result.iterations += job->result.iterations;
+    result.eisenstat += job->result.eisenstat;
     result.solve_ms += job->result.solve_ms;
     job->result = result;
     job->message[0] = '\0';

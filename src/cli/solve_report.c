@@ -32,6 +32,9 @@ void cli_solve_report(const cli_options *options, const cli_solved *solved) {
     cli_field(options, "solve", "%.3f ms", result->solve_ms);
     if (options->nullspace == GSW_NULLSPACE_CONSTANT)
         cli_field(options, "nullspace", "constant; %.3g%% of b left out", 100 * result->removed);
+    if (result->eisenstat > 0)
+        cli_field(options, "eisenstat", "%lld of the iterations apply matrix and factor together",
+                  (long long)result->eisenstat);
     cli_field(options, "iterations", "%lld", (long long)result->iterations);
     cli_field(options, "residual", "%.3e (true, relative)", result->residual);
     cli_print(options, "%s in %lld iteration%s\n",
@@ -98,6 +101,7 @@ static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
     cJSON_AddItemToObject(json, "auto", cli_auto_json(solved->automatic));
     cli_add_number(json, "removed",
                    options->nullspace == GSW_NULLSPACE_CONSTANT ? solved->result->removed : NAN);
+    cJSON_AddNumberToObject(json, "eisenstat", (double)solved->result->eisenstat);
     cJSON_AddBoolToObject(json, "stagnated", solved->result->stagnated != 0);
     cJSON_AddStringToObject(json, "status", gsw_status_name(solved->status));
     cJSON_AddItemToObject(json, "history", cli_history_json(solved->history));

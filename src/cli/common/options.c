@@ -31,6 +31,7 @@ static const char *const smoother_choices[] = {
     "auto", "gs", "symgs", "ilu0", "ilu0-finest", "jacobi", "chebyshev", "multicolor", NULL};
 static const char *const factor_choices[] = {"ilu0", "ic0", "dilu", NULL};
 static const char *const norm_choices[] = {"true", "preconditioned", NULL};
+static const char *const eisenstat_choices[] = {"auto", "never", "always", NULL};
 static const char *const nullspace_choices[] = {"none", "constant", NULL};
 static const char *const scope_choices[] = {"local", "global", NULL};
 static const char *const dtype_choices[] = {"f64", "f32", NULL};
@@ -132,6 +133,11 @@ static const cli_option table[OPT_COUNT] = {
                   "residual to which --rtol applies. bicgstab and gmres precondition from the "
                   "right with 'true', and from the left with 'preconditioned' (default: true)",
                   CHOICE(norm, norm_choices)},
+    [OPT_EISENSTAT] = {"eisenstat", "auto|never|always",
+                       "whether two sweeps apply the matrix and the preconditioner together, where "
+                       "they can: with dilu and ssor, and with ilu0 and ic0 on D2N5 and D3N7. The "
+                       "problem must be a generated one. auto does so on CUDA (default: auto)",
+                       CHOICE(eisenstat, eisenstat_choices)},
     [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
                   CHOICE(part, part_choices)},
     [OPT_BENCH_PART] =

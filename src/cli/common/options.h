@@ -43,7 +43,7 @@ typedef struct cli_options {
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
     const char *compare, *ablation, *caches, *boxes, *heights, *triangular;
-    int method, precond, norm, nullspace, factor_precision, part, algorithm, backend;
+    int method, precond, norm, eisenstat, nullspace, factor_precision, part, algorithm, backend;
     int mg_cycle, mg_smoother, mg_precision, scope;
     int64_t restart, max_iter, threads, device, repeats, overlap;
     double rtol, omega, pivot_shift, mg_theta, wait_limit;
@@ -78,6 +78,7 @@ typedef enum cli_option_id {
     OPT_RTOL,
     OPT_MAX_ITER,
     OPT_NORM,
+    OPT_EISENSTAT,
     OPT_PART,
     OPT_BENCH_PART,
     OPT_TRANSPOSE,
