@@ -891,6 +891,35 @@ START_TEST(large_grids_equal_the_cpu) {
 }
 END_TEST
 
+/* Grids so large that lines along another axis than x do not pay where it is hardly longer. Stars
+ * that reach far along that axis have lines there all the same, because a tile cannot hold them. */
+START_TEST(lines_along_x_equal_the_cpu) {
+    static const gsw_stencil far = {
+        .count = 5,
+        .center = 2,
+        .offsets = {{0, 0, -9}, {0, -4, 0}, {0, 0, 0}, {0, 4, 0}, {0, 0, 9}}};
+    static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
+    gsw_stencil near;
+    contexts c = contexts_open(4, NULL);
+    ck_assert_int_eq(gsw_stencil_named("D3N7", &near), GSW_SUCCESS);
+    const recipe r = {.grid = {160, 161, 170},
+                      .stencil = _i > 0 ? &far : &near,
+                      .values = GSW_F64,
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = 3,
+                      .alone = 1};
+    problem q;
+    problem_open(&q, &c, &r);
+    for (int k = 0; k < LENGTH(kinds); k++) {
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
+        check_options(&q, &options, 1, k);
+    }
+    problem_close(&q);
+    contexts_close(&c);
+}
+END_TEST
+
 static const char *const cubes[] = {"D3N7", "D3N27"};
 #define CUBES LENGTH(cubes)
 
@@ -1870,6 +1899,7 @@ int main(void) {
     tcase_add_loop_test(tc, algorithm_pencil_equals_the_reference, 0, stencils);
     tc = add_case(suite, "large");
     tcase_add_loop_test(tc, large_grids_equal_the_cpu, 0, stencils);
+    tcase_add_loop_test(tc, lines_along_x_equal_the_cpu, 0, 2);
     tcase_add_loop_test(tc, cube_of_128_equals_the_cpu, 0, CUBES);
     tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
     tc = add_case(suite, "values");

@@ -302,12 +302,21 @@ void cut_parts(gsw_factor *factor, gsw_tiles tiles, gsw_shape_name shape, gsw_ti
     }
 }
 
+/* The shape of both parts. */
+gsw_shape_name name_of_parts(const gsw_tiles &tiles) {
+    const gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
+    return shape == gsw_name_shape(&tiles.part[1]) ? shape : SHAPE_OTHER;
+}
+
+/* Neither a part of a grid nor swept in slabs. */
+bool is_whole(const gsw_factor *factor) {
+    return factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
+}
+
 /* Chooses the tiles for the shape. On a device with little shared memory they may not fit. Then it
  * takes the widest tiles for any shape that fit. */
 void choose_tiles(gsw_context *context, gsw_factor *factor, const gsw_tiles &tiles) {
-    gsw_shape_name shape = gsw_name_shape(&tiles.part[0]);
-    if (shape != gsw_name_shape(&tiles.part[1]))
-        shape = SHAPE_OTHER;
+    const gsw_shape_name shape = name_of_parts(tiles);
     cut_parts(factor, tiles, shape, gsw_cuda_tile_shape(context, shape, &tiles));
     if (gsw_cuda_of(context)->capability >= BULK_COPIES_SINCE)
         return;
@@ -330,24 +339,33 @@ gsw_status check_ghosts(gsw_context *context, const gsw_factor *factor, const gs
 }
 
 /* Whether lines along the longest axis are faster than lines along x, where the stencil allows
- * them.
+ * them. It does not depend on the device, because it decides about the order of additions.
  *
  * Where memory is the limit, a line of n points takes as long as n + LINE_EXTRA, because its pencil
  * has a skew and must begin. Rows of b and x that lie across the lines cost more, most of all if
  * they do not begin at sectors of memory. Where the path through the grid is the limit, longer
  * lines make it shorter: a hand-over takes as long as LINE_POINTS points for each line of a pencil.
- * perf/NOTES.md has the measurements behind the constants. */
-bool longer_lines_pay(gsw_context *context, const gsw_grid *grid) {
-    constexpr double LINE_EXTRA = 34, LINE_POINTS = 2.15, ACROSS = 1.12, ACROSS_SECTORS = 1.37;
-    constexpr double POINTS_AT_ONCE = 34; /* of a multiprocessor, at the speed of memory */
+ * In the time of one point memory delivers POINTS_AT_ONCE (H100). perf/NOTES.md has the
+ * measurements. */
+bool longer_lines_pay(const gsw_grid *grid) {
+    constexpr double LINE_EXTRA = 34, LINE_POINTS = 2.15, ACROSS = 1.08, ACROSS_SECTORS = 1.37;
+    constexpr double POINTS_AT_ONCE = 4500;
     constexpr int64_t SECTOR_VALUES = 4;
     const auto nx = (double)grid->nx, ny = (double)grid->ny, nz = (double)grid->nz;
-    const double of_memory =
-        nx * ny * nz / (POINTS_AT_ONCE * gsw_cuda_of(context)->multiprocessors);
-    if (nx + LINE_POINTS * (ny + nz) > of_memory)
+    if (nx + LINE_POINTS * (ny + nz) > nx * ny * nz / POINTS_AT_ONCE)
         return true;
     const double across = grid->nx % SECTOR_VALUES == 0 ? ACROSS : ACROSS_SECTORS;
     return 1 + LINE_EXTRA / nx > across * (1 + LINE_EXTRA / fmax(nx, fmax(ny, nz)));
+}
+
+/* Slabs are planes of z, so their axes stay where they are. Stencils without a name may need the
+ * longest axis for lines, because their couplings along it then stay in the line. */
+void derive_tiles(const gsw_factor *factor, const gsw_stencil *stencil, gsw_tiles *tiles) {
+    gsw_tiles_derive(tiles, &factor->grid, stencil, 0);
+    if (!is_whole(factor))
+        return;
+    if (name_of_parts(*tiles) == SHAPE_OTHER || longer_lines_pay(&factor->grid))
+        gsw_tiles_derive(tiles, &factor->grid, stencil, 1);
 }
 
 gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
@@ -355,11 +373,7 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     const gsw_stencil stencil =
         factor->options.transpose ? gsw_mirrored_stencil(&factor->stencil) : factor->stencil;
     gsw_tiles tiles;
-    /* Slabs are planes of z, so the axes stay where they are. */
-    const bool whole =
-        factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
-    gsw_tiles_derive(&tiles, &factor->grid, &stencil,
-                     whole && longer_lines_pay(context, &factor->grid));
+    derive_tiles(factor, &stencil, &tiles);
     if (tiles.nx > EXTENT_MAX || tiles.width > EXTENT_MAX || tiles.nz > EXTENT_MAX)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA take at most 2^25 points along an axis, not %lld x %lld x "
@@ -368,7 +382,7 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
                         (long long)factor->grid.nz);
     choose_tiles(context, factor, tiles);
     tiles = packed->view[0].tiles;
-    if (!whole)
+    if (!is_whole(factor))
         GSW_TRY(check_ghosts(context, factor, tiles));
     /* Slabs consist of whole tiles. The kernels that multiply by couplings between slabs have rows
      * of 32 bits. */
