@@ -60,6 +60,7 @@ typedef struct figures {
     long long iterations;
     unsigned long long hash, product_hash, solution_hash;
     double sketch[SKETCHES], norm;
+    int64_t factor_bytes;
 } figures;
 
 static gsw_context *context;
@@ -187,15 +188,21 @@ static unsigned long long hash_of(slab *s) {
  * each sign, and the number depends on the place in the grid alone. */
 static void sketch_of(slab *s, figures *f) {
     const int64_t first = s->begin * s->grid.nx * s->grid.ny;
+    const int64_t plane = s->grid.nx * s->grid.ny;
     double own[SKETCHES + 1] = {0}, all[SKETCHES + 1];
     CHECK(gsw_memory_download(context, s->host, s->x, (size_t)s->points * sizeof(double)));
-    for (int64_t i = 0; i < s->points; i++) {
-        uint64_t bits = (uint64_t)(first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-        bits = (bits ^ bits >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
-        bits ^= bits >> 29;
-        for (int k = 0; k < SKETCHES; k++)
-            own[k] += bits >> (8 * k + 3) & 1 ? s->host[i] : -s->host[i];
-        own[SKETCHES] += s->host[i] * s->host[i];
+    for (int64_t begin = 0; begin < s->points; begin += plane) {
+        double of_plane[SKETCHES + 1] = {0};
+        for (int64_t i = begin; i < begin + plane; i++) {
+            uint64_t bits = (uint64_t)(first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+            bits = (bits ^ bits >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+            bits ^= bits >> 29;
+            for (int k = 0; k < SKETCHES; k++)
+                of_plane[k] += bits >> (8 * k + 3) & 1 ? s->host[i] : -s->host[i];
+            of_plane[SKETCHES] += s->host[i] * s->host[i];
+        }
+        for (int k = 0; k <= SKETCHES; k++)
+            own[k] += of_plane[k];
     }
     MPI_Allreduce(own, all, SKETCHES + 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     memcpy(f->sketch, all, sizeof f->sketch);
@@ -265,15 +272,19 @@ static void write_json(settings *set, const char *problem, const figures *f) {
     fprintf(set->json,
             "%s\n  {\"command\": \"perf_slabs\", \"version\": \"%s\", \"commit\": \"%s\", "
             "\"device\": \"%s\", \"processes\": %d, \"problem\": \"%s\", \"precond\": \"%s\", "
+            "\"cycle_type\": %s, \"factor_bytes\": %lld, "
             "\"setup_ms\": %.3f, \"sweep_ms\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f, "
             "\"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": %.4f, \"method\": %s%s%s, "
             "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\", "
             "\"product_hash\": \"%016llx\", \"solution_hash\": \"%016llx\", "
             "\"norm\": %.17g, \"sketch\": [",
             set->written++ > 0 ? "," : "", gsw_version(), gsw_commit(), gsw_context_device(context),
-            processes, problem, kind_name(set), f->setup_ms, f->sweep_ms, f->sweep_least,
-            f->sweep_largest, set->repeats, f->alone_ms, f->product_ms,
-            set->method < 0 ? "null" : "\"",
+            processes, problem, kind_name(set),
+            !set->multigrid             ? "null"
+            : set->precision == GSW_F32 ? "\"f32\""
+                                        : "\"f64\"",
+            (long long)f->factor_bytes, f->setup_ms, f->sweep_ms, f->sweep_least, f->sweep_largest,
+            set->repeats, f->alone_ms, f->product_ms, set->method < 0 ? "null" : "\"",
             set->method < 0 ? "" : gsw_method_name((gsw_method)set->method),
             set->method < 0 ? "" : "\"", f->iterations, f->solve_ms, f->residual, f->hash,
             f->product_hash, f->solution_hash, f->norm);
@@ -326,6 +337,7 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     slab s = {.partition = NULL};
     figures f = {.solve_ms = 0};
     double ignored;
+    int64_t sent;
     if (!parse(problem, name, &s.grid)) {
         fprintf(stderr, PROGRAM ": %s is not NAME:NXxNYxNZ\n", problem);
         exit(EXIT_FAILURE);
@@ -334,6 +346,8 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     const gsw_distributed_factor_options options = {
         .size = sizeof options, .kind = set->kind, .scope = set->scope};
     f.setup_ms = set_up(set, &s, &options);
+    if (!set->multigrid)
+        gsw_distributed_factor_bytes(s.factor, &f.factor_bytes, &sent);
     fill(&s, s.b, 1);
     CHECK(gsw_memory_set(context, s.x, 0xff, (size_t)s.points * sizeof(double)));
     time_calls(&s, 0, 1);

@@ -84,7 +84,8 @@ for count in "$@"; do
     weak=$((384 * count))
     longest=$((384 * most))
     # One device also has the longest grid of weak scaling, because its bits are those to compare with.
-    [ "$count" -gt 1 ] || longest="$longest 384 384 384"
+    [ "$count" -gt 1 ] || [ "$most" -eq 1 ] || longest="$longest 384 384 384"
+    rm -f "$out/$count"-*.json
     # shellcheck disable=SC2046,SC2086 # lists of words
     {
         slabs "$count" "$count-d3n7" $(fitting "$count" $solve7 512 512 512 768 768 768 1024 1024 512 \
@@ -96,11 +97,12 @@ for count in "$@"; do
             384 384 384 768 768 768 1024 1024 512 | sed 's/^/hpcg:/')
         slabs "$count" "$count-multigrid" --kind mg --precision f32 --method cg --scope local \
             $(fitting "$count" $solve7 64 64 64 512 512 512 384 384 $weak | sed 's/^/poisson:/') \
-            hpcg:384x384x384
+            $(fitting "$count" $solve27 384 384 384 | sed 's/^/hpcg:/')
     }
 done
 
-# cuts P NZ SHIFT: where the slabs after the first one begin, if both end slabs are SHIFT planes thicker.
+# cuts P NZ SHIFT: where the slabs after the first one begin, if both end slabs are SHIFT planes thicker
+# (of two slabs the first).
 cuts() {
     local i place list=
     for ((i = 1; i < $1; i++)); do
@@ -113,14 +115,16 @@ cuts() {
 }
 if [ "$most" -gt 1 ]; then
     {
+        failed=0
         slabs "$most" weights --method none --weights 1,2,3,5,6,8 poisson:512x512x512 \
             poisson:768x768x768 poisson:1024x1024x512
         for shift in -16 -8 8 16; do
-            echo "end slabs $shift planes thicker: cuts at $(cuts "$most" 512 $shift)"
+            echo "cuts at $(cuts "$most" 512 $shift)"
             slabs "$most" "slabs$shift" --method none --cuts "$(cuts "$most" 512 $shift)" \
                 poisson:512x512x512 poisson:1024x1024x512
         done
-    } | tee "$out/neighbours.txt"
+        exit $failed
+    } | tee "$out/neighbours.txt" || failed=1
 fi
 results=()
 for count in "$@"; do

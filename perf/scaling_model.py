@@ -228,9 +228,10 @@ def deal_ms(stencil, grid, devices):
     return (last + copies + value("meeting") + value(stencil + " fixed") + value("host")) / 1e3
 
 
-def sweep_ms(stencil, grid, boxes=(1, 1), wj=1):
-    """Milliseconds of a sweep by the host's clock; None if a device would get no pencil."""
-    kernel = KERNELS[stencil]
+def sweep_ms(stencil, grid, boxes=(1, 1), wj=1, kernel=None):
+    """Milliseconds of a sweep by the host's clock; None if a device would get no pencil. `kernel`: not the
+    stencil's usual one."""
+    kernel = kernel or KERNELS[stencil]
     if kernel.shear and boxes[0] == 1 and boxes[1] > 1 and wj == DEALT:
         return deal_ms(stencil, grid, boxes[1]) if boxes[1] * kernel.tile[1] <= grid[2] else None
     rows, planes = math.ceil(grid[1] / kernel.tile[0]), math.ceil(grid[2] / kernel.tile[1])
@@ -306,7 +307,7 @@ def cpu_rows(path):
 # Applications and products of an iteration, and passes over a vector besides.
 METHODS = {"cg": (1, 13), "bicgstab": (2, 20)}
 CACHED_PLANE = 4 << 20  # bytes of x in a plane; on one H100 products of 512^3 move x once, those of 768^3 twice
-EXCHANGES = 5  # of ghosts on a level, per cycle
+EXCHANGES = 4  # of ghosts on a level, per cycle: before the residual, both transfers, and the sweep after
 LATENCY_ONLY = 64 ** 3  # cycles of grids of so many points have nothing but delays
 
 
@@ -348,20 +349,31 @@ def product_ms(stencil, grid, devices):
 
 def cycle_ms(r, alone, least):
     """A cycle of several devices with the scope local, from those of one device, and from the cycle of a grid so
-    small that it has nothing but delays. The levels scale as sweeps of slabs do, and exchange ghosts."""
+    small that it has nothing but delays. The levels scale as sweeps of slabs do, and exchange ghosts. In fp32 all
+    values take half of the bytes, and hops as long as ever."""
     stencil, grid = parse_problem(r["problem"])
     devices, one = r["processes"], alone.get(r["problem"])
-    if one is None or devices not in least:
+    if one is None or not {1, devices} <= set(least):
         return None
+    kernel = KERNELS[stencil]
+    if r.get("cycle_type") == "f32":
+        kernel = kernel._replace(bytes=kernel.bytes / 2)
     whole = slab = levels = 0
     while math.prod(grid) > LATENCY_ONLY:
-        whole += sweep_ms(stencil, grid) - value("host") / 1e3
-        slab += sweep_ms(stencil, (grid[0], grid[1], grid[2] // devices)) - value("host") / 1e3
+        whole += sweep_ms(stencil, grid, kernel=kernel) - value("host") / 1e3
+        slab += sweep_ms(stencil, (grid[0], grid[1], grid[2] // devices), kernel=kernel) - value("host") / 1e3
         levels += devices > 1
         grid = tuple(n // 2 for n in grid)
     share = slab / whole if whole else 0
     return ((one["apply_alone_ms"] - least[1]) * share + least[devices]
             + levels * EXCHANGES * value("meeting") / 1e3)
+
+
+def is_dealt(r):
+    """Whether rows were dealt out, if the stencil asks for it: the factor is then held twice."""
+    stencil, grid = parse_problem(r["problem"])
+    once = 8 * int(stencil[3:]) * math.prod(grid) / r["processes"]
+    return r.get("dealt", r.get("factor_bytes", 2 * once) > 1.5 * once)
 
 
 def predictions(r, alone, least):
@@ -373,7 +385,7 @@ def predictions(r, alone, least):
         application = cycle_ms(r, alone, least)
         yield "cycle", r["apply_alone_ms"], application
     else:
-        sweep = best_ms(stencil, grid, (1, devices), r.get("dealt", True))[0] - value("host") / 1e3
+        sweep = best_ms(stencil, grid, (1, devices), is_dealt(r))[0] - value("host") / 1e3
         application = 2 * sweep
         yield "sweep", r["sweep_ms"]["median"], sweep
     yield "product", r["product_ms"], product

@@ -745,6 +745,8 @@ for form in always never; do
     [ $form = always ] || iterations=0
     check "iterations in the form: $form" test "$(number r.json eisenstat)" -eq "$iterations"
 done
+expect 0 "a form that does not apply" solve --problem convection:12x9x7 --precond jacobi --eisenstat always
+says err 'warning: --eisenstat always does nothing'
 # Pure Neumann conditions on 13 x 9 points: rows add up to 0, and constant vectors are mapped to 0.
 awk 'BEGIN {
     nx = 13; ny = 9; n = 0

@@ -28,8 +28,8 @@
  *
  * Global sweeps give the same bits for any number of processes and any boxes, because each row adds
  * its terms in the same order. (gsw_factor_solve() on a CUDA device differs by rounding: its order
- * is another where x is not the longest axis and the stencil is a star, and a sweep may have made
- * the factor.) Sums of the Krylov methods are added in the order of the
+ * may be another where x is not the longest axis and the stencil is a star, and a sweep may have
+ * made the factor.) Sums of the Krylov methods are added in the order of the
  * processes. So a solve with the same partition gives the same bits each time.
  *
  * All functions here that take a partition are collective: all processes call them in the same

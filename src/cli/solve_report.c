@@ -40,6 +40,9 @@ void cli_solve_report(const cli_options *options, const cli_solved *solved) {
     cli_print(options, "%s in %lld iteration%s\n",
               result->converged ? "converged" : "not converged", (long long)result->iterations,
               result->iterations == 1 ? "" : "s");
+    if (options->eisenstat == GSW_EISENSTAT_ALWAYS && result->eisenstat == 0)
+        cli_error(options, "warning: --eisenstat always does nothing with this matrix, method or "
+                           "preconditioner");
     if (result->removed > 1 - 1e-12)
         cli_error(options,
                   "warning: b is constant, so nothing of it is left and x is 0; give --rhs "

@@ -112,8 +112,8 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
 }
 
 int cli_boxes_refuse(const cli_options *options) {
-    static const cli_option_id single[] = {OPT_MG_CYCLE, OPT_MG_INFO, OPT_FACTOR_PRECISION,
-                                           OPT_MG_PRECISION, OPT_END};
+    static const cli_option_id single[] = {OPT_MG_CYCLE,     OPT_MG_INFO,   OPT_FACTOR_PRECISION,
+                                           OPT_MG_PRECISION, OPT_EISENSTAT, OPT_END};
     for (const cli_option_id *id = single; *id != OPT_END && cli_processes() > 1; id++)
         if (cli_given(options, *id) &&
             !(*id == OPT_MG_PRECISION && options->backend == GSW_BACKEND_CUDA))
