@@ -111,7 +111,7 @@ typedef enum gsw_method {
 
 /* Whether Eisenstat's form is used, where it applies; see above. */
 typedef enum gsw_eisenstat {
-    GSW_EISENSTAT_AUTO = 0, /* where iterations take less time, on CUDA, and memory suffices */
+    GSW_EISENSTAT_AUTO = 0, /* CG and BiCGSTAB on CUDA, where memory suffices */
     GSW_EISENSTAT_NEVER = 1,
     GSW_EISENSTAT_ALWAYS = 2
 } gsw_eisenstat;

@@ -54,12 +54,11 @@ static int applies(const gsw_krylov_run *run, const gsw_krylov_method *method,
     const gsw_matrix *matrix = &run->op->matrix;
     const gsw_backend_ops *ops = run->context->ops;
     const int64_t wish = run->options.eisenstat;
-    const int wanted =
-        ops->split_fill != NULL &&
-        (wish == GSW_EISENSTAT_ALWAYS || (wish == GSW_EISENSTAT_AUTO && ops->split_saves_time));
-    return wanted && run->options.norm == GSW_NORM_TRUE &&
-           run->options.nullspace == GSW_NULLSPACE_NONE && run->context->sum == NULL &&
-           method != &gsw_richardson_method &&
+    const int by_itself = /* not measured for GMRES */
+        wish == GSW_EISENSTAT_AUTO && ops->split_saves_time && method != &gsw_gmres_method;
+    return ops->split_fill != NULL && (by_itself || wish == GSW_EISENSTAT_ALWAYS) &&
+           run->options.norm == GSW_NORM_TRUE && run->options.nullspace == GSW_NULLSPACE_NONE &&
+           run->context->sum == NULL && method != &gsw_richardson_method &&
            (method != &gsw_gmres_method || run->options.restart >= SHORTEST_RESTART) &&
            factor != NULL && factor->options.factor_type == GSW_F64 && !factor->options.transpose &&
            keeps_couplings(factor) && run->op->apply == NULL && gsw_matrix_has_f64_arrays(matrix) &&

@@ -136,7 +136,8 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_EISENSTAT] = {"eisenstat", "auto|never|always",
                        "whether two sweeps apply the matrix and the preconditioner together, where "
                        "they can: with dilu and ssor, and with ilu0 and ic0 on D2N5 and D3N7. The "
-                       "problem must be a generated one. auto does so on CUDA (default: auto)",
+                       "problem must be a generated one. auto does so with cg and bicgstab on CUDA "
+                       "(default: auto)",
                        CHOICE(eisenstat, eisenstat_choices)},
     [OPT_PART] = {"part", "lower|upper", "part of the matrix to solve with, diagonal included",
                   CHOICE(part, part_choices)},
