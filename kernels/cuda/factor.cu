@@ -310,7 +310,7 @@ gsw_shape_name name_of_parts(const gsw_tiles &tiles) {
 
 /* Neither a part of a grid nor swept in slabs. */
 bool is_whole(const gsw_factor *factor) {
-    return factor->slab == 0 && factor->ghosts[0] + factor->ghosts[1] == 0 && !factor->deal;
+    return factor->slab == 0 && !gsw_cuda_is_remote(factor);
 }
 
 /* Chooses the tiles for the shape. On a device with little shared memory they may not fit. Then it

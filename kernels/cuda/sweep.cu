@@ -141,17 +141,12 @@ const sweep_kernels *kernels_of(const gsw_factor *factor) {
                                                     : sweep_kernels_f64();
 }
 
-/* Have other processes a part of the factor? */
-bool is_remote(const gsw_factor *factor) {
-    return factor->deal || factor->ghosts[0] + factor->ghosts[1] > 0;
-}
-
 const void *kernel_of(const gsw_factor *factor, bool several) {
     const sweep_kernels *kernels = kernels_of(factor);
     const int shape = factor->packed->shape;
-    return several             ? kernels->several[shape]
-           : is_remote(factor) ? kernels->remote[shape]
-                               : kernels->single[shape];
+    return several                      ? kernels->several[shape]
+           : gsw_cuda_is_remote(factor) ? kernels->remote[shape]
+                                        : kernels->single[shape];
 }
 
 void plan_grid(const gsw_packed_view *view, sweep_plan *plan) {
@@ -328,7 +323,7 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
     gsw_sweep_area *area = &factor->packed->area[1];
     bool several = kernel_of(factor, true) != NULL;
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    *together = count > 1 && !is_remote(factor);
+    *together = count > 1 && !gsw_cuda_is_remote(factor);
     if (!*together || area->state)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(gsw_cuda_of(context)->stream, &capture),
@@ -381,16 +376,22 @@ static unsigned threads_of(const gsw_cuda *cuda, bool several) {
     return several ? many::threads_of_slices : single::threads_of_slices;
 }
 
-bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
-    const gsw_tiles *t = &factor->packed->view[0].tiles;
-    bool fits = t->halo_y <= t->tile_y && t->halo_z <= t->tile_z;
+/* Whether the rings of all sweeps fit, for one right-hand side. */
+static bool rings_fit(const gsw_cuda *cuda, const gsw_factor *factor, sweep_purpose purpose) {
+    bool fit = true;
     for (int i = 0; i < factor->packed->layout.sweeps; i++) {
         sweep_plan plan;
         int32_t shared;
-        make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], 1, &plan);
-        fits = fits && cut_rings(gsw_cuda_of(context), factor, 1, SWEEP_ALONE, &plan, &shared);
+        make_plan(cuda, factor, factor->packed->layout.upper[i], 1, &plan);
+        fit = fit && cut_rings(cuda, factor, 1, purpose, &plan, &shared);
     }
-    return fits;
+    return fit;
+}
+
+bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
+    const gsw_tiles *t = &factor->packed->view[0].tiles;
+    return t->halo_y <= t->tile_y && t->halo_z <= t->tile_z &&
+           rings_fit(gsw_cuda_of(context), factor, SWEEP_ALONE);
 }
 
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
@@ -478,14 +479,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
 }
 
 gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor, int *fits) {
-    const gsw_cuda *cuda = gsw_cuda_of(context);
-    sweep_plan plan;
-    int32_t shared;
-    *fits = 1;
-    for (int part = 0; part < 2; part++) {
-        make_plan(cuda, factor, part, 1, &plan);
-        *fits = *fits && cut_rings(cuda, factor, 1, SWEEP_FOR_SUMS, &plan, &shared);
-    }
+    *fits = rings_fit(gsw_cuda_of(context), factor, SWEEP_FOR_SUMS);
     return gsw_cuda_allow_shared(context, sweep_sum_kernel(factor->packed->shape), "the sweep");
 }
 
