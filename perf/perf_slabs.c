@@ -184,13 +184,13 @@ static unsigned long long hash_of(slab *s) {
     return all;
 }
 
-/* Inner products of x with vectors of random signs, and the norm of x. A bit of a number decides
+/* Inner products of the x that hash_of() has brought to the host with vectors of random signs, and
+ * its norm. A bit of a number decides
  * each sign, and the number depends on the place in the grid alone. */
 static void sketch_of(slab *s, figures *f) {
     const int64_t first = s->begin * s->grid.nx * s->grid.ny;
     const int64_t plane = s->grid.nx * s->grid.ny;
     double own[SKETCHES + 1] = {0}, all[SKETCHES + 1];
-    CHECK(gsw_memory_download(context, s->host, s->x, (size_t)s->points * sizeof(double)));
     for (int64_t begin = 0; begin < s->points; begin += plane) {
         double of_plane[SKETCHES + 1] = {0};
         for (int64_t i = begin; i < begin + plane; i++) {
@@ -360,13 +360,14 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
         fprintf(stderr, PROGRAM ": %s: two applications differ\n", problem);
         exit(EXIT_FAILURE);
     }
-    sketch_of(&s, &f);
+    if (set->method < 0)
+        sketch_of(&s, &f);
     f.product_ms = median_of_calls(set, &s, 1, BATCH, &ignored, &ignored);
     f.product_hash = hash_of(&s);
     if (set->method >= 0) {
         solve(set, &s, &f);
-        sketch_of(&s, &f);
         f.solution_hash = hash_of(&s);
+        sketch_of(&s, &f);
     }
     if (rank == 0) {
         printf("%-24s %2d %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx %016llx "

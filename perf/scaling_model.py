@@ -407,21 +407,22 @@ def slab_rows(results):
     """What was measured, with the model's time, and how it differs from the result of one device."""
     least = {r["processes"]: r["apply_alone_ms"] for r in results
              if r["precond"] == "mg" and math.prod(parse_problem(r["problem"])[1]) <= LATENCY_ONLY}
-    key = lambda r: (r["problem"], r["precond"], r["method"])
-    alone = {key(r): r for r in results if r["processes"] == 1}
     cycles = {r["problem"]: r for r in results if r["processes"] == 1 and r["precond"] == "mg"}
+    key = lambda r: (r["problem"], r["precond"], r["method"])
+    told = [(r, list(predictions(r, cycles, least))) for r in results]
+    alone = {key(r): (r, {what: ms for what, ms, _ in parts}) for r, parts in told if r["processes"] == 1}
     rows = []
-    for r in results:
+    for r, parts in told:
         stencil, grid = parse_problem(r["problem"])
-        one, devices = alone.get(key(r)), r["processes"]
-        other = {what: ms for what, ms, _ in predictions(one, cycles, least)} if one else {}
-        for what, ms, model in predictions(r, cycles, least):
+        devices, (one, other) = r["processes"], alone.get(key(r), (None, {}))
+        sketched = "solve" if r["iterations"] else parts[0][0]  # what the sketch is of
+        for what, ms, model in parts:
             rows.append({"kind": "measured", "scaling": "strong", "what": what, "stencil": stencil, "grid": list(grid),
                          "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": round(ms, 4),
                          "model_ms": model and round(model, 4), "error": model and round(model / ms - 1, 3),
                          "speedup": round(other[what] / ms, 3) if what in other else None,
                          "same_bits": one["hash"] == r["hash"] if one and what == "sweep" else None,
-                         "distance": distance(one, r) if one and what != "product" and "sketch" in r else None,
+                         "distance": distance(one, r) if one and what == sketched and "sketch" in r else None,
                          "solution": r.get("solution_hash") if r["iterations"] else None,
                          "iterations": r["iterations"], "setup_ms": r["setup_ms"], "solve_ms": r["solve_ms"],
                          "source": f"perf_slabs, {r['device']}, commit {r['commit']}"})
