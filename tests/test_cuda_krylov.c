@@ -467,6 +467,44 @@ START_TEST(products_of_several_vectors) {
 }
 END_TEST
 
+/* The product of a vector with itself in other order and with other signs is 0, up to one term. */
+START_TEST(pieces_have_the_sum_of_the_whole) {
+    enum { HALF = 50021, N = 2 * HALF + 1 };
+    static const int64_t cuts[] = {0, 1, 4096, HALF, HALF + 777, N - 1};
+    gsw_context *cuda = device_context(NULL);
+    double *p = oracle_vector(GSW_F64, 3, N), *w = oracle_vector(GSW_F64, 4, N);
+    device_vector there_p = device_vector_make(cuda, GSW_F64, N),
+                  there_w = device_vector_make(cuda, GSW_F64, N);
+    for (int64_t i = 0; i < HALF; i++) {
+        p[HALF + i * 4001 % HALF] = p[i];
+        w[HALF + i * 4001 % HALF] = -w[i];
+    }
+    p[N - 1] = ldexp(1, -40);
+    w[N - 1] = ldexp(3, -41);
+    device_put(cuda, &there_p, p);
+    device_put(cuda, &there_w, w);
+    for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
+        gsw_threefold sum = {0, 0, 0};
+        for (int piece = 0; piece < 2; piece++) {
+            gsw_krylov_state state = gsw_krylov_begin(1e-100, 0, 1000, 1);
+            gsw_krylov_state *there = krylov_upload(cuda, &state, sizeof state);
+            const int64_t from = piece ? cuts[c] : 0, to = piece ? N : cuts[c];
+            void *vectors[] = {(double *)there_p.values + from, (double *)there_w.values + from};
+            device_try(cuda, cuda->ops->krylov_pass(cuda, GSW_CG_PW, to - from, vectors, there));
+            krylov_download(cuda, &state, there, sizeof state);
+            gsw_threefold_add(&sum, state.exact);
+            gsw_memory_free(cuda, there);
+        }
+        ck_assert_double_eq(gsw_threefold_round(&sum), ldexp(3, -81));
+    }
+    device_vector_free(cuda, &there_p);
+    device_vector_free(cuda, &there_w);
+    free(p);
+    free(w);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cuda_krylov");
     TCase *tc = tcase_create("krylov"), *several = tcase_create("several");
@@ -474,6 +512,7 @@ int main(void) {
     tcase_add_loop_test(tc, preconditioned_iterations_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_loop_test(tc, smoothed_values_are_those_of_the_cpu, 0, PROBLEMS);
     tcase_add_loop_test(tc, passes_do_what_they_say, 0, KRYLOV_LENGTHS);
+    tcase_add_test(tc, pieces_have_the_sum_of_the_whole);
     tcase_add_test(tc, products_end_in_passes);
     tcase_add_loop_test(tc, queues_end_with_the_same_bits, 0, PROBLEMS);
     tcase_add_test(tc, faults_are_those_of_the_cpu);

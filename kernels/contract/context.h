@@ -2,6 +2,8 @@
 #ifndef GSW_CONTEXT_H
 #define GSW_CONTEXT_H
 
+#include "contract/threefold.h"
+
 #include <gridsweep/context.h>
 
 struct gsw_backend_ops;
@@ -18,9 +20,9 @@ struct gsw_context {
     char message[512];
     gsw_sum_fn sum; /* over processes; NULL: there is one */
     void *sum_user;
-    /* The same for sums of two parts (krylov_passes.h), rounded at the end; NULL: `sum` does. */
-    gsw_status (*sum_twofold)(void *user, gsw_context *context, int count, double *sums,
-                              const double *rests);
+    /* The same for sums of three words, of which `rounded` gets the doubles; NULL: `sum` does. */
+    gsw_status (*sum_threefold)(void *user, gsw_context *context, int count,
+                                const gsw_threefold *sums, double *rounded);
     int row_base; /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */
 };
 

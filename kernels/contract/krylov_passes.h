@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "contract/host_device.h"
+#include "contract/threefold.h"
 
 /* Factors of updates. Both signs have entries, because x and r take the same step in opposite
  * directions. */
@@ -57,6 +58,8 @@ typedef enum gsw_krylov_scalar {
     GSW_KRYLOV_SCALARS
 } gsw_krylov_scalar;
 
+enum { GSW_PASS_PRODUCTS = 3 }; /* most products of a pass */
+
 typedef struct gsw_krylov_state {
     double tolerance; /* the two that the driver sets */
     int64_t max_iterations;
@@ -68,11 +71,12 @@ typedef struct gsw_krylov_state {
     gsw_krylov_end ended;
     gsw_krylov_scalar scalar; /* that has ended it, */
     double offender;          /* and its value */
-    int32_t deferred; /* a pass leaves its products in `sums` and does no step: the host adds those
+    int32_t deferred; /* a pass leaves its products in `exact` and does no step: the host adds those
                          of other processes first, and then does the step */
-    double sums[3],
-        rest[3]; /* a sum is sums[d] + rest[d], where a backend adds so precisely that
-                    rounding does not depend on how a vector is cut; else rest[d] is 0 */
+    double sums[GSW_PASS_PRODUCTS];         /* the products of the last pass, rounded, */
+    gsw_threefold exact[GSW_PASS_PRODUCTS]; /* and as the backend has added them: where it carries
+                                               more than one word, rounding does not depend on how
+                                               a vector is cut */
 } gsw_krylov_state;
 
 /* The state before the first norm is checked. That check completes iteration `iterations`: 0, or
@@ -80,7 +84,7 @@ typedef struct gsw_krylov_state {
 GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
                                          int64_t max_iterations, int32_t deferred) {
     gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0},      0,   0,
-                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0, deferred, {0}, {0}};
+                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0, deferred, {0}, {{0, 0, 0}}};
     s.coefficient[GSW_ONE] = s.coefficient[GSW_NARROW] = s.coefficient[GSW_WIDEN] = 1;
     return s;
 }
@@ -116,7 +120,7 @@ typedef enum gsw_pass {
     GSW_PASSES
 } gsw_pass;
 
-enum { GSW_PASS_VECTORS = 6, GSW_PASS_UPDATES = 3, GSW_PASS_PRODUCTS = 3 };
+enum { GSW_PASS_VECTORS = 6, GSW_PASS_UPDATES = 3 };
 
 /* What a pass consists of; `to`, `from`, `left` and `right` are places in its list of vectors.
  * Where b is 0, what `to` held before does not matter. Updates of the same vector are neighbours.
@@ -360,17 +364,12 @@ GSW_HD void gsw_krylov_resume(gsw_krylov_state *s, gsw_pass pass, double toleran
     gsw_krylov_step(s, pass, s->sums);
 }
 
-/* A sum of two parts, rounded. A rest that comes from an infinite sum means nothing. */
-GSW_HD double gsw_rounded_sum(double sum, double rest) {
-    return sum - sum == 0 ? sum + rest : sum;
-}
-
-/* What ends a pass: its step, or `count` sums for a step that is deferred. `rest` may be NULL. */
-GSW_HD void gsw_krylov_end_pass(gsw_krylov_state *s, gsw_pass pass, const double *sum,
-                                const double *rest, int count) {
+/* What ends a pass: its step, or `count` sums for a step that is deferred. */
+GSW_HD void gsw_krylov_end_pass(gsw_krylov_state *s, gsw_pass pass, const gsw_threefold *sum,
+                                int count) {
     for (int d = 0; d < count; d++) {
-        s->rest[d] = rest && sum[d] - sum[d] == 0 ? rest[d] : 0;
-        s->sums[d] = s->deferred ? sum[d] : gsw_rounded_sum(sum[d], s->rest[d]);
+        s->exact[d] = sum[d];
+        s->sums[d] = gsw_threefold_round(&sum[d]);
     }
     if (!s->deferred)
         gsw_krylov_step(s, pass, s->sums);

@@ -163,6 +163,7 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
     const int32_t narrow = shape->vectors - shape->narrow; /* the first one that is fp32 */
     gsw_vector_pass pass = {.updates = shape->updates, .products = shape->products};
     double sums[GSW_PASS_PRODUCTS] = {0};
+    gsw_threefold exact[GSW_PASS_PRODUCTS] = {{0, 0, 0}};
     if (state->ended != GSW_END_NOT)
         return GSW_SUCCESS;
     for (int u = 0; u < shape->updates; u++) {
@@ -181,7 +182,9 @@ static gsw_status cpu_krylov_pass(gsw_context *context, gsw_pass which, int64_t 
         pass.product[d].y_f32 = right < narrow ? NULL : vectors[right];
     }
     kernels_of(context)->pass(gsw_useful_threads(context, n, VECTOR_GRAIN), n, &pass, sums);
-    gsw_krylov_end_pass(state, which, sums, NULL, shape->products);
+    for (int d = 0; d < shape->products; d++)
+        exact[d].sum = sums[d];
+    gsw_krylov_end_pass(state, which, exact, shape->products);
     return GSW_SUCCESS;
 }
 

@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(POINTS)
     if (sum_of_grid<sum_blocks_max(1)>(scratch, sum) && threadIdx.x == 0)
         for (int j = 0; j < count; j++)
             if (states.of[j]->ended == GSW_END_NOT)
-                end_pass<1>(states.of[j], pass, &sum[j]);
+                gsw_krylov_end_pass(states.of[j], pass, &sum[j], 1);
 }
 
 /* r = b - A x, and x'x, r'r, t't for t = A S x. */

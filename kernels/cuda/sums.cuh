@@ -1,15 +1,9 @@
 /* sums.cuh: sums over a whole grid of blocks. Their bits depend on nothing but the number of
- * values, and those of threefold sums nearly never on that.
+ * values, and those of threefold sums nearly never on that (threefold.h). The second and third
+ * words cost no time where memory is the limit.
  *
- * They are taken in two stages: each block leaves one partial sum, and the block that finishes last
- * adds them up in a fixed order and uses the sums.
- *
- * THREEFOLD SUMS carry what rounding loses in a second and a third word, as in three times the
- * working precision (Dot3 of Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005). Rounded at the
- * end they are, nearly always, the double next to the true sum. So a vector that is cut in other
- * pieces, or lies in several processes, has the same sum. Two words are not enough: where BiCGSTAB
- * nearly breaks down, the terms of a sum are 1e12 times as large as the sum. They cost no time
- * where memory is the limit. */
+ * Sums are taken in two stages: each block leaves one partial sum, and the block that finishes last
+ * adds them up in a fixed order and uses the sums. */
 #ifndef GSW_CUDA_SUMS_CUH
 #define GSW_CUDA_SUMS_CUH
 
@@ -50,45 +44,24 @@ sum_scratch scratch_of(gsw_context *context) {
     return {gsw_cuda_of(context)->partial, gsw_cuda_of(context)->done};
 }
 
-struct threefold {
-    double sum, rest, last;
-};
+using threefold = gsw_threefold;
 
 __device__ __forceinline__ void add(double &to, double value) {
     to += value;
 }
 
-/* to += value; returns the rounding error, exactly. */
-__device__ __forceinline__ double add_exactly(double &to, double value) {
-    const double sum = to + value, part = sum - to;
-    const double error = (to - (sum - part)) + (value - part);
-    to = sum;
-    return error;
-}
-
-__device__ __forceinline__ void add_rest(threefold &to, double rest) {
-    to.last += add_exactly(to.rest, rest);
-}
-
-__device__ __forceinline__ void add(threefold &to, double value) {
-    add_rest(to, add_exactly(to.sum, value));
-}
-
 __device__ __forceinline__ void add(threefold &to, const threefold &value) {
-    add(to, value.sum);
-    add_rest(to, value.rest);
-    to.last += value.last;
+    gsw_threefold_add(&to, &value);
 }
 
 __device__ __forceinline__ void add_product(double &to, double x, double y) {
     to = fma(x, y, to);
 }
 
-/* The two errors are added in one word: what that loses has no system, unlike the errors of a long
- * sum, and does not add up. */
 __device__ __forceinline__ void add_product(threefold &to, double x, double y) {
     const double product = __dmul_rn(x, y), error = fma(x, y, -product);
-    add_rest(to, error + add_exactly(to.sum, product));
+    gsw_threefold_add_rest(&to, gsw_add_exactly(&to.sum, product));
+    gsw_threefold_add_rest(&to, error);
 }
 
 __device__ __forceinline__ double from_lane(double value, int distance) {
@@ -170,19 +143,6 @@ __device__ bool sum_of_grid(const sum_scratch scratch, Sum (&value)[count]) {
     if (threadIdx.x == 0)
         *scratch.done = 0;
     return true;
-}
-
-/* Ends a pass with `count` threefold sums, as a sum and its rest: one thread calls it. */
-template <int count>
-__device__ void end_pass(gsw_krylov_state *state, gsw_pass pass, const threefold *total) {
-    double sum[count], rest[count];
-    for (int j = 0; j < count; j++) {
-        sum[j] = total[j].sum;
-        rest[j] = 0;
-        if (sum[j] - sum[j] == 0) /* the rests of an infinite sum mean nothing */
-            rest[j] = add_exactly(sum[j], total[j].rest) + total[j].last;
-    }
-    gsw_krylov_end_pass(state, pass, sum, rest, count);
 }
 
 } // namespace

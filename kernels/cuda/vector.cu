@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if constexpr (segment_type::shape.products > 0)
         if (sum_of_grid(scratch, sum) && threadIdx.x == 0)
-            end_pass<sums>(state, which, sum);
+            gsw_krylov_end_pass(state, which, sum, sums);
 }
 
 template <gsw_pass which>

@@ -171,7 +171,7 @@ gsw_status gsw_context_set_sum(gsw_context *context, gsw_sum_fn sum, void *user)
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     context->sum = sum;
     context->sum_user = user;
-    context->sum_twofold = NULL;
+    context->sum_threefold = NULL;
     return GSW_SUCCESS;
 }
 

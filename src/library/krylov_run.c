@@ -30,18 +30,16 @@ static gsw_status sum_in_place(gsw_krylov_run *run, int64_t count, double *value
     return GSW_SUCCESS;
 }
 
-/* Sums whose rests are known, as a partition adds them. Others get the rounded values. */
-static gsw_status sum_precisely(gsw_krylov_run *run, int count, double *sums, const double *rest) {
+/* The sums of a pass over all processes. A partition adds all their words; other callbacks get the
+ * rounded values. */
+static gsw_status sum_pass(gsw_krylov_run *run, int count, gsw_krylov_state *state) {
     gsw_context *context = run->context;
-    if (context->sum_twofold) {
-        const gsw_status status =
-            context->sum_twofold(context->sum_user, context, count, sums, rest);
-        run->failed |= status != GSW_SUCCESS;
-        return status;
-    }
-    for (int i = 0; i < count; i++)
-        sums[i] = gsw_rounded_sum(sums[i], rest[i]);
-    return gsw_krylov_sum(run, count, sums);
+    if (!context->sum_threefold)
+        return gsw_krylov_sum(run, count, state->sums);
+    const gsw_status status =
+        context->sum_threefold(context->sum_user, context, count, state->exact, state->sums);
+    run->failed |= status != GSW_SUCCESS;
+    return status;
 }
 
 /* Adds the sums of the other processes to those of a pass, and does its step. */
@@ -52,7 +50,7 @@ static gsw_status end_pass(gsw_krylov_run *run, gsw_pass pass) {
     if (run->context->sum == NULL || count == 0)
         return GSW_SUCCESS;
     GSW_TRY(ops->download(run->context, &state, run->state, sizeof state));
-    GSW_TRY(sum_precisely(run, count, state.sums, state.rest));
+    GSW_TRY(sum_pass(run, count, &state));
     gsw_krylov_step(&state, pass, state.sums);
     return ops->upload(run->context, run->state, &state, sizeof state);
 }

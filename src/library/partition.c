@@ -339,26 +339,21 @@ static gsw_status sum_all(void *user, gsw_context *context, int count, double *v
     return GSW_SUCCESS;
 }
 
-/* The same with what rounding would lose (krylov_passes.h). */
-static gsw_status sum_all_twofold(void *user, gsw_context *context, int count, double *sums,
-                                  const double *rests) {
-    enum { MOST = 3 };
+/* The same for sums of three words. */
+static gsw_status sum_all_threefold(void *user, gsw_context *context, int count,
+                                    const gsw_threefold *sums, double *rounded) {
     gsw_partition *p = user;
-    double terms[2 * MOST];
+    const size_t bytes = (size_t)count * sizeof *sums;
     (void)context;
-    memcpy(terms, sums, (size_t)count * sizeof *terms);
-    memcpy(terms + count, rests, (size_t)count * sizeof *terms);
-    GSW_TRY(gsw_partition_gather(p, terms, 2 * (size_t)count * sizeof *terms));
+    GSW_TRY(gsw_partition_gather(p, sums, bytes));
     for (int i = 0; i < count; i++) {
-        double sum = 0, rest = 0;
+        gsw_threefold sum = {0, 0, 0}, term;
         for (int process = 0; process < p->transport.processes; process++) {
-            memcpy(terms, p->answers + (size_t)(2 * process * count) * sizeof *terms,
-                   2 * (size_t)count * sizeof *terms);
-            const double next = sum + terms[i], part = next - sum;
-            rest += ((sum - (next - part)) + (terms[i] - part)) + terms[count + i];
-            sum = next;
+            memcpy(&term, p->answers + (size_t)process * bytes + (size_t)i * sizeof term,
+                   sizeof term);
+            gsw_threefold_add(&sum, &term);
         }
-        sums[i] = gsw_rounded_sum(sum, rest);
+        rounded[i] = gsw_threefold_round(&sum);
     }
     return GSW_SUCCESS;
 }
@@ -372,7 +367,7 @@ static gsw_partition *newest_of(const gsw_context *context) {
 
 static void set_sums(gsw_context *context, gsw_partition *p) {
     (void)gsw_context_set_sum(context, p ? sum_all : NULL, p);
-    context->sum_twofold = p ? sum_all_twofold : NULL;
+    context->sum_threefold = p ? sum_all_threefold : NULL;
 }
 
 static void leave_sums(const gsw_partition *p) {
