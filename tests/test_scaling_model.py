@@ -128,7 +128,7 @@ def test_runs_beside_the_model():
     """The stored runs have the bits of one device; a changed hash is found."""
     results = model.read_slabs([ROOT / "perf/results/h200-slabs.json"])
     rows = sweeps_of(results)
-    assert len(rows) == 10 and all(r["same_bits"] for r in rows if r["speedup"])
+    assert len(rows) == 10 and all(r["same_bits"] for r in rows if r["devices"] > 1 and r["speedup"])
     assert all(abs(r["error"]) <= (0.095 if r["grid"][1] > 256 else 0.19) for r in rows)
     results[-1]["hash"] = "0"
     assert [r["same_bits"] for r in sweeps_of(results)].count(False) == 1
@@ -144,13 +144,19 @@ def test_four_devices():
     sweeps = [r for r in rows if r["what"] == "sweep"]
     assert max(r["devices"] for r in sweeps) == 4
     assert all(abs(r["error"]) <= 0.15 and r["same_bits"] in (None, True) for r in sweeps)
-    solves = [r for r in rows if r["what"] == "solve" and r["stencil"] == "D3N7" and r["solution"]]
-    assert len(solves) == 9
-    for r in solves:
-        others = [s for s in solves if s["problem"] == r["problem"]]
-        assert all((s["solution"], s["iterations"]) == (r["solution"], r["iterations"]) for s in others)
+    solves = [r for r in rows if r["what"] == "solve" and r["same_bits"] is not None]
+    assert len(solves) == 8 and all(r["same_bits"] for r in solves)
     large = [r for r in sweeps if r["problem"] == "poisson:1024x1024x512" and r["devices"] == 4]
     assert large[0]["speedup"] >= 3
+
+
+def test_other_iterations_are_found():
+    """Also where one device does not hold the grid."""
+    results = model.read_slabs([ROOT / "perf/results/h100-slabs-4.json"])
+    one, other = [r for r in results if r["problem"] == "convection:1024x1024x512"]
+    assert other["processes"] > one["processes"] > 1
+    other["iterations"] += 1
+    assert [r["same_bits"] for r in model.slab_rows([one, other]) if r["what"] == "solve"] == [None, False]
 
 
 def test_a_sketch_measures_a_difference():
