@@ -13,6 +13,7 @@
 #define GSW_EISENSTAT_H
 
 #include "krylov_methods.h"
+#include "krylov_truth.h"
 
 typedef struct gsw_split_form gsw_split_form;
 
@@ -30,8 +31,9 @@ int64_t gsw_split_form_vectors(const gsw_split_form *form, const gsw_krylov_run 
  * 0: nothing has been done, because the residual meets the target or is not finite, or the form has
  * another M than the factor. SUCCESS also where the form cannot go on, by a breakdown or because
  * the recurrence has drifted: x is then an iterate from which the method continues without the
- * form. Overwrites the work vectors. Other errors: NOT_CONVERGED at the limit of iterations,
- * STOPPED, DEVICE. */
-gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int *begun);
+ * form. Overwrites the work vectors. *known: `truth` is that of the x that is left. Other errors:
+ * NOT_CONVERGED at the limit of iterations, STOPPED, DEVICE. */
+gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int *begun,
+                                  gsw_krylov_truth *truth, int *known);
 
 #endif

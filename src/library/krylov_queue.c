@@ -1,6 +1,11 @@
 /* krylov_queue.c: see krylov_queue.h. */
+#include <math.h>
+
 #include "krylov_queue.h"
 #include "reserve.h"
+
+/* Iterations before the end in which the host waits for each one. Norms do not fall evenly. */
+#define SOON 3
 
 /* The scalars that can end a method. */
 static const char *const scalar_names[GSW_KRYLOV_SCALARS] = {
@@ -27,20 +32,31 @@ static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
     return GSW_SUCCESS;
 }
 
+/* Whether a round may end within so few iterations, as it has gone so far. */
+static int ends_soon(const gsw_krylov_run *run) {
+    if (run->iterations == 0 || !(run->norm < run->reference))
+        return 0;
+    const double rate = pow(run->norm / run->reference, 1.0 / (double)run->iterations);
+    return run->norm * pow(rate, SOON) <= run->target;
+}
+
 /* Iterations that are queued beyond the one whose end the host waits for, so that the device always
- * has the next one. Those queued after a system's end do not change it. There are none with a
- * monitor, which may stop the method in any iteration, and none with a preconditioner that is too
- * costly for wasted applications, nor when all systems have reached the limit of iterations. */
+ * has the next one. Those queued after a system's end do not change it, but take time. So there are
+ * none when a single system is about to end, or when all systems have reached the limit of
+ * iterations. There are none with a monitor, which may stop the method in any iteration, and none
+ * with a preconditioner that is too costly for wasted applications. */
 static int64_t ahead(const gsw_krylov_queue *queue) {
     const gsw_krylov_run *first = queue->place[0].run;
     const int at_once = first->options.monitor != NULL || first->options.monitor_many != NULL ||
                         queue->context->sum != NULL ||
                         gsw_preconditioner_is_costly(first->preconditioner);
     int64_t limit = 0;
+    if (at_once || (queue->count == 1 && ends_soon(first)))
+        return 0;
     for (int p = 0; p < queue->count; p++)
         if (queue->place[p].limit > limit)
             limit = queue->place[p].limit;
-    return at_once || queue->queued > limit ? 0 : queue->context->ops->krylov_ahead;
+    return queue->queued > limit ? 0 : queue->context->ops->krylov_ahead;
 }
 
 /* Whether a round has ended, by the copies that the host awaits. */

@@ -27,6 +27,7 @@
 #include "eisenstat.h"
 #include "krylov_queue.h"
 #include "krylov_solve.h"
+#include "krylov_truth.h"
 #include "options.h"
 #include "quiet.h"
 #include "reserve.h"
@@ -44,20 +45,12 @@
 
 /* ---- the systems ---- */
 
-/* The quality of x. */
-typedef struct truth {
-    double residual; /* ||b - A x|| */
-    double checked;  /* the norm that the tolerance applies to: the same, or ||M^-1 (b - A x)|| */
-    double rounding; /* bound of the rounding error in it */
-    double x;        /* ||x|| */
-} truth;
-
 /* Room for a system that is being solved. */
 typedef struct member {
     gsw_krylov_run run; /* first, so that a run is its member; its number is ENDED if it is free */
     double *null_vectors;      /* two vectors for the null vector and P b; NULL: there is none */
     double b_norm, guess_norm; /* ||b||, ||x0|| */
-    truth truth;               /* at the end of the last round */
+    gsw_krylov_truth truth;    /* at the end of the last round */
     int judged;                /* there was one */
     int stalls;                /* rounds in succession that were in vain */
     double before;             /* the norm at the end of the round before */
@@ -164,62 +157,14 @@ static gsw_status set_reference(gsw_krylov_run *run, double b_norm) {
     return GSW_SUCCESS;
 }
 
-/* ---- the true residual ---- */
-
-/* r = b - A x and the norms, where the backend has a faster way. */
-static gsw_status measure_at_once(gsw_krylov_run *run, double *r, truth *t, int *done) {
-    const gsw_backend_ops *ops = run->context->ops;
-    double sums[3] = {0};
-    *done = 0;
-    if (ops->judge == NULL || run->op->apply != NULL || run->null_vector != NULL ||
-        run->options.norm != GSW_NORM_TRUE)
-        return GSW_SUCCESS;
-    GSW_TRY(ops->judge(run->context, &run->op->matrix, run->b, run->x, r, sums, done));
-    if (*done)
-        GSW_TRY(gsw_krylov_sum(run, 3, sums));
-    t->x = sqrt(sums[0]);
-    t->residual = sqrt(sums[1]);
-    t->rounding = DBL_EPSILON * sqrt(sums[2]);
-    return GSW_SUCCESS;
-}
-
-/* The same by products and norms. Overwrites work vectors 1 and 2. */
-static gsw_status measure_in_turn(gsw_krylov_run *run, double *r, truth *t) {
-    double *scratch = gsw_krylov_vector(run, 1), *terms = gsw_krylov_vector(run, 2);
-    GSW_TRY(gsw_krylov_project(run, run->x));
-    GSW_TRY(gsw_krylov_norm(run, run->x, &t->x));
-    GSW_TRY(gsw_krylov_residual(run, r));
-    GSW_TRY(gsw_krylov_norm(run, r, &t->residual));
-    return gsw_krylov_rounding(run, scratch, terms, &t->rounding);
-}
-
-/* Overwrites work vectors 0, 1 and 2. */
-static gsw_status measure(gsw_krylov_run *run, truth *t) {
-    double *r = gsw_krylov_vector(run, 0), *terms = gsw_krylov_vector(run, 2);
-    int done;
-    GSW_TRY(measure_at_once(run, r, t, &done));
-    if (!done)
-        GSW_TRY(measure_in_turn(run, r, t));
-    t->checked = t->residual;
-    if (run->options.norm == GSW_NORM_PRECONDITIONED) {
-        GSW_TRY(gsw_krylov_precondition(run, r, r));
-        GSW_TRY(gsw_krylov_norm(run, r, &t->checked));
-        GSW_TRY(gsw_krylov_precondition(run, terms, terms));
-        GSW_TRY(gsw_krylov_norm(run, terms, &t->rounding));
-        t->rounding *= DBL_EPSILON;
-    }
-    t->rounding += DBL_EPSILON * t->checked;
-    return GSW_SUCCESS;
-}
-
-static int meets_tolerance(const gsw_krylov_run *run, const truth *t) {
+static int meets_tolerance(const gsw_krylov_run *run, const gsw_krylov_truth *t) {
     return t->checked + t->rounding <= run->tolerance; /* false where one of them is not a number */
 }
 
 /* ---- ends without convergence ---- */
 
 /* Adds the quality of x to the message, and whether constant vectors make the matrix singular. */
-static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const truth *t) {
+static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const gsw_krylov_truth *t) {
     double *ones = gsw_krylov_vector(run, 0), product = 1, size = 0;
     if (run->null_vector == NULL) {
         GSW_TRY(run->context->ops->fill(run->context, run->n, 1.0, ones));
@@ -233,7 +178,8 @@ static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const tru
                         : "");
 }
 
-static gsw_status stagnated(gsw_krylov_run *run, const truth *t, const gsw_krylov_result *result) {
+static gsw_status stagnated(gsw_krylov_run *run, const gsw_krylov_truth *t,
+                            const gsw_krylov_result *result) {
     const double known = t->rounding / run->reference;
     if (t->checked > run->tolerance && t->rounding <= run->tolerance)
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
@@ -295,15 +241,16 @@ static int is_hidden(const member *m) {
     return m->truth.rounding > m->run.tolerance && m->truth.x > FAR * DBL_EPSILON * m->guess_norm;
 }
 
-/* Judges x after a round that has ended with `status`. The system has ended when the true residual
- * meets the tolerance or cannot meet it. Else *again: the recurrence has drifted, and the method
- * begins again from x. */
-static gsw_status judge_round(member *m, gsw_status status, int *again) {
+/* Judges x after a round that has ended with `status`. `known`: its truth is. The system has ended
+ * when the true residual meets the tolerance or cannot meet it. Else *again: the recurrence has
+ * drifted, and the method begins again from x. */
+static gsw_status judge_round(member *m, gsw_status status, int known, int *again) {
     gsw_krylov_run *run = &m->run;
     gsw_krylov_result *result = &m->result;
-    truth *t = &m->truth;
+    gsw_krylov_truth *t = &m->truth;
     *again = 0;
-    GSW_TRY(measure(run, t));
+    if (!known)
+        GSW_TRY(gsw_krylov_measure(run, t));
     m->judged = 1;
     result->converged = may_have_converged(status) && meets_tolerance(run, t);
     if (result->converged)
@@ -420,11 +367,11 @@ static void take_next(solver *s, member *m) {
 
 /* Iterates in Eisenstat's form, and judges x. *again: the method goes on from x without it. */
 static gsw_status iterate_in_form(solver *s, member *m, int *again) {
-    int begun;
-    const gsw_status status = gsw_split_form_iterate(s->form, &m->run, &begun);
+    int begun, known;
+    const gsw_status status = gsw_split_form_iterate(s->form, &m->run, &begun, &m->truth, &known);
     m->result.eisenstat = m->run.iterations;
     *again = status == GSW_SUCCESS && !begun;
-    return concerns_all(m, status) || *again ? status : judge_round(m, status, again);
+    return concerns_all(m, status) || *again ? status : judge_round(m, status, known, again);
 }
 
 /* Fills a place with the next system that needs iterations, or takes the place out. */
@@ -460,7 +407,7 @@ static gsw_status solve_all(solver *s) {
         member *m = (member *)s->queue.place[place].run;
         if (concerns_all(m, status))
             return status;
-        status = judge_round(m, status, &again);
+        status = judge_round(m, status, 0, &again);
         if (concerns_all(m, status))
             return status;
         if (again) {
