@@ -470,6 +470,11 @@ static gsw_status take_choice(const objects *o, any_struct *given) {
     return status;
 }
 
+static gsw_status take_tuning(const objects *o, any_struct *given) {
+    (void)o;
+    return gsw_context_tuning(context, (gsw_tuning *)given);
+}
+
 static const struct {
     const char *name;
     size_t now;
@@ -487,6 +492,7 @@ static const struct {
     {"gsw_krylov_result", sizeof(gsw_krylov_result), take_result, 1},
     {"gsw_choice_options", sizeof(gsw_choice_options), take_choice_options, 0},
     {"gsw_choice", sizeof(gsw_choice), take_choice, 1},
+    {"gsw_tuning", sizeof(gsw_tuning), take_tuning, 1},
 };
 
 START_TEST(sizes) {

@@ -15,6 +15,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 # Waiting threads must not starve each other where tests share the cores.
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-2}"
+# The user's own files of `gridsweep tune` are left alone.
+export XDG_CACHE_HOME="$work/cache"
 passed=0
 failed=0
 
@@ -96,7 +98,7 @@ says err "unknown command 'sovle'; did you mean 'solve'?"
 expect 2 "no command is near" frobnicate
 says err "unknown command 'frobnicate'$"
 expect 2 "unknown option" --frobnicate
-for command in info detect solve sptrsv factor generate bench help; do
+for command in info detect solve sptrsv factor generate bench tune help; do
     expect 0 "help of $command" "$command" --help
     says out "^Usage: gridsweep $command"
     cp out by_option
@@ -194,6 +196,67 @@ says info.json '"processor":'
 says out '^build type  '
 says info.json '"build_type":'
 refuse "no spaces in keys" grep -q '^[[:space:]]*"[^"]* [^"]*":' info.json
+says out "^tuning  *built in (no $work/cache/gridsweep/tuning-cpu-[0-9a-f]*\.txt)$"
+refuse "info makes no folder" test -e cache
+
+# ---- tune ---------------------------------------------------------------------------------------
+
+expect 0 "tune" tune --backend cpu --threads 2 --json tune.json
+for line in 'backend  *cpu' 'device  ' 'threads  *2' 'measuring, for up to 20 s' 'copy  *[0-9.]* GB/s' \
+    'sweep chunk  *[0-9]* steps' 'sweep slack  *[0-9]* steps' 'sweep grain  *[0-9n]' \
+    'sweep grain, 2D  *[0-9n]' "file  *$work/cache/gridsweep/tuning-cpu-[0-9a-f]*\.txt$"; do
+    says out "^$line"
+done
+refuse "lines of another backend" grep -q '^polled\|^step\|^hand' out
+stamped tune.json
+check "one file" test "$(find cache -type f | wc -l)" -eq 1
+tuning=$(find "$work/cache" -type f)
+expect 0 "info finds the file" info --json info.json
+says out "^tuning  *$tuning (copy [0-9.]* GB/s)$"
+says info.json '"source":[[:space:]]*"file"'
+expect 0 "tune with one thread" tune --backend cpu --threads 1 --json -
+says err '^shapes  *as built in: sweeps with one thread do not depend on them$'
+refuse "no shapes then" grep -q '^sweep' err
+stamped out
+expect 0 "quiet" tune --backend cpu --threads 1 --quiet
+check "nothing is printed" test ! -s out -a ! -s err
+
+# A damaged file is ignored with one warning, however many contexts there are.
+echo more >>"$tuning"
+expect 0 "info says why" info --json info.json
+says out "^tuning  *built in (the tuning file $tuning is ignored: it is damaged)$"
+says info.json '"ignored":[[:space:]]*"the tuning file '
+expect 0 "a warning" bench --backend cpu --size 8 --threads 1,2 --repeats 1
+says err "^gridsweep bench: warning: the tuning file $tuning is ignored: it is damaged; 'gridsweep tune' writes it anew$"
+check "one warning" test "$(wc -l <err)" -eq 1
+expect 0 "quiet" generate --problem poisson:5x4x3 --out tuned.mtx --quiet
+check "no warning" test ! -s err
+expect 0 "tune replaces it" tune --backend cpu --threads 1
+expect 0 "no warning any more" generate --problem poisson:5x4x3 --out tuned.mtx
+check "no warning any more" test ! -s err
+
+# What was measured is printed also where it cannot be written.
+rm -r cache
+echo file >cache
+expect 3 "no such folder" tune --backend cpu --threads 1 --json none.json
+says out '^copy  *[0-9.]* GB/s'
+says err "^gridsweep tune: cannot write the tuning file $work/cache/gridsweep/tuning-cpu-.*: Not a directory$"
+refuse "no JSON then" test -e none.json
+rm cache
+unset XDG_CACHE_HOME
+(unset HOME && exec "$program" tune --backend cpu >out 2>err)
+code=$?
+check "no folder at all: exit code $code" test $code -eq 3
+says err '^gridsweep tune: there is no folder for the file: set HOME, or XDG_CACHE_HOME, to an absolute path$'
+(unset HOME && exec "$program" info >out 2>err)
+says out '^tuning  *built in (no folder for a file)$'
+(export HOME="$work" && exec "$program" info >out 2>err)
+says out "^tuning  *built in (no $work/\.cache/gridsweep/tuning-cpu-[0-9a-f]*\.txt)$"
+export XDG_CACHE_HOME="$work/cache"
+misuse tune --frobnicate
+misuse tune --grid 3x3
+misuse tune poisson.mtx
+misuse tune --threads 0
 
 # ---- Bad usage ----------------------------------------------------------------------------------
 
@@ -1104,7 +1167,7 @@ refuse "no JSON after a breakdown" test -e r.json
 says out '^pivots  *1 shifted$'
 refuse "a shift avoids the zero pivot" grep -q 'pivot.*row' err
 if "$program" info | grep -q '^GPUs *none'; then
-    for command in "solve poisson.mtx" "solve poisson.mtx --precond none" "bench --size 8" \
+    for command in "solve poisson.mtx" "solve poisson.mtx --precond none" "bench --size 8" tune \
         "sptrsv poisson.mtx --part lower" "detect poisson.mtx" \
         "factor poisson.mtx --precond ilu0 --out-l L.mtx --out-u U.mtx"; do
         # shellcheck disable=SC2086 # words of a command
@@ -1527,6 +1590,14 @@ if "$program" info | grep -q '^GPU [0-9]'; then
     says out '^backend *cpu'
     expect 5 "no such device" solve poisson.mtx --backend cuda --device 65535
     expect 0 "check on a device" detect poisson.mtx --backend cuda
+    expect 0 "tune on a device" tune --json tune.json
+    for line in 'backend  *cuda' 'step  *[0-9.]* ns' 'hand-over  *[0-9.]* us' 'polled chunks  *[0-9n]'; do
+        says out "^$line"
+    done
+    refuse "lines of another backend" grep -q '^sweep\|^threads' out
+    expect 0 "info finds the file" info
+    says out "^GPU 0, tuning  *$work/cache/gridsweep/tuning-cuda-.* (copy [0-9.]* GB/s)$"
+    rm -r cache
     for part in lower upper; do
         for transpose in "" --transpose; do
             for algorithm in line pencil; do

@@ -15,6 +15,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-2}"
+export XDG_CACHE_HOME="$work/cache"
 passed=0
 failed=0
 mkdir to old new
@@ -123,6 +124,13 @@ rounds $((count - half)) 0.12 writing factor --problem poisson:48x48x48 --precon
 rounds "$count" 0.006 any factor --problem poisson:4x4x4 --precond ilu0 --out-l to/l.mtx \
     --out-u to/u.mtx
 rounds $half 0.1 any solve --problem poisson:24x24x24 --backend cpu --rtol 1e-12 --out to/x.mtx
+
+# It measures for some seconds before it writes.
+for signal in INT TERM; do
+    interrupt $signal 1 any tune --backend cpu --threads 2
+    [ $code -eq $((128 + $(number_of $signal))) ] && [ ! -e cache ]
+    report $? "SIG$signal while tune measures: exit code $code"
+done
 
 # What is ignored stays so, as with nohup.
 trap '' HUP

@@ -42,6 +42,9 @@ FILES = {
 # The definition, the exit code, the command; --json is added.
 COMMANDS = [
     ("info", 0, "info"),
+    ("tune", 0, "tune"),
+    ("tune", 0, "tune --threads 1"),
+    ("info", 0, "info"),  # it finds the file of the line before
     ("detect", 0, "detect swap.mtx"),
     ("detect", 0, "detect custom.mtx --grid 3x3"),
     ("generate", 0, "generate --problem hpcg:5x4x3 --out A.mtx"),
@@ -81,6 +84,7 @@ SHARED = [
     ("bench", 0, "bench --whole-solve --problem poisson:20x20x20 --method cg --precond mg,ic0,none"),
 ]
 DEVICE = [
+    ("tune", 0, "tune"),
     ("detect", 0, "detect swap.mtx"),
     ("factor", 0, "factor --problem poisson:5x4x3 --precond ic0 --out-l L.mtx --out-u U.mtx"),
     ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part lower"),
@@ -93,6 +97,11 @@ DEVICE = [
 ]
 
 
+def environment(folder):
+    """That of a program which finds and leaves the files of `gridsweep tune` in the folder."""
+    return {**os.environ, "OMP_NUM_THREADS": "2", "XDG_CACHE_HOME": str(folder / "cache")}
+
+
 def run(folder, code, command, processes=1):
     """The JSON of a command; None where this build has no rivals."""
     for name, text in FILES.items():
@@ -102,7 +111,7 @@ def run(folder, code, command, processes=1):
     repeats = ["--repeats", "2"] if command.startswith("bench") else []
     launcher = [MPIEXEC, "-n", str(processes)] if processes > 1 else []
     done = subprocess.run([*launcher, BUILD / "gridsweep", *command.split(), *repeats, "--quiet", "--json", path],
-                          cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True,
+                          cwd=folder, env=environment(folder), capture_output=True,
                           text=True, timeout=300, check=False)
     if "has no rivals" in done.stderr:
         return None
@@ -121,9 +130,13 @@ def outputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("json")
     wanted = COMMANDS + RIVALS
     if run(folder, 0, "info")["gpus"]:
-        wanted = [(d, c, f"{text} --backend cpu" if d in ("solve", "sptrsv", "bench", "factor") else text)
+        places = ("solve", "sptrsv", "bench", "factor", "tune")
+        wanted = [(d, c, f"{text} --backend cpu" if d in places else text)
                   for d, c, text in wanted] + [(d, c, f"{text} --backend cuda") for d, c, text in DEVICE]
     made = [(definition, text, run(folder, code, text)) for definition, code, text in wanted]
+    for path in (folder / "cache/gridsweep").iterdir():
+        path.write_text("damaged\n")
+    made.append(("info", "info", run(folder, 0, "info")))
     if MPIEXEC:
         made += [(definition, text, run(folder, code, text, 2)) for definition, code, text in SHARED]
     return [output for output in made if output[2] is not None]
@@ -242,6 +255,16 @@ def test_every_command_writes_what_the_schema_says(outputs):
     assert seen == set(SCHEMA["$defs"]["solve"]["properties"]["status"]["enum"])
 
 
+def test_info_shows_where_the_shapes_come_from(outputs):
+    before, after, damaged = [output["tuning"] for d, text, output in outputs if d == "info"]
+    file = next(output["file"] for d, text, output in outputs if d == "tune" and output["backend"] == "cpu")
+    copy = [output["copy_gb_s"] for d, _, output in outputs if d == "tune" and output["backend"] == "cpu"][-1]
+    assert before == {"source": "table", "file": file, "ignored": None, "copy_gb_s": None}
+    assert after == {"source": "file", "file": file, "ignored": None, "copy_gb_s": copy}
+    assert damaged["source"] == "table" and damaged["file"] == file
+    assert damaged["ignored"] == f"the tuning file {file} is ignored: it is damaged"
+
+
 def test_other_keys_are_refused(outputs):
     """A key too many, a key too few, and a value of another type, in each object."""
     for definition, command, output in outputs:
@@ -262,9 +285,10 @@ def test_other_keys_are_refused(outputs):
 
 def test_nullable_keys_are_null_somewhere(outputs):
     """A key that may be null is null somewhere, and somewhere it is not. Some need a GPU, or MPI."""
-    cuda = {"driver", "toolkit", "upload_ms", "download_ms"} | (set() if MPIEXEC else {"distributed_multigrid"})
+    cuda = {"driver", "toolkit", "upload_ms", "download_ms", "step_ns", "hand_over_us", "polled_chunks"}
+    cuda |= set() if MPIEXEC else {"distributed_multigrid"}
     rare = {"threads", "residual", "buffer_bytes", "copy_gb_s", "fraction_of_copy", "max_rel_error",
-            "iteration_ms", "cycle_left"}
+            "iteration_ms", "cycle_left", "sweep_chunk", "sweep_slack", "sweep_grain", "sweep_grain_flat"}
     nulls, values = set(), set()
     for _, _, output in outputs:
         for place in objects(output):
@@ -344,10 +368,8 @@ def refuse_constant(name):
 def test_random_commands_write_valid_json(tmp_path, seed):
     """Whatever the options are: a documented exit code, and JSON by the schema or none with a reason."""
     words, problem, grid = random_command(random.Random(seed))
-    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-
     def call(*arguments):
-        return subprocess.run([BUILD / "gridsweep", *arguments], cwd=tmp_path, env=environment,
+        return subprocess.run([BUILD / "gridsweep", *arguments], cwd=tmp_path, env=environment(tmp_path),
                               capture_output=True, timeout=60, check=False)
 
     if problem is not None:

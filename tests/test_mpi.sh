@@ -164,6 +164,8 @@ on 2 2 solve --problem poisson:9x8x7 --boxes 2x1
 once err '--boxes takes PXxPYxPZ'
 on 2 2 sptrsv --problem poisson:9x8x7 --part lower
 once err 'the command does not run on several processes'
+on 2 2 tune
+once err 'the command does not run on several processes'
 on 2 3 solve missing.mtx
 once err 'cannot read missing.mtx'
 on 2 5 solve --problem poisson:9x8x7 --backend cuda

@@ -28,8 +28,9 @@ typedef enum gsw_backend {
     GSW_BACKEND_CUDA = 2
 } gsw_backend;
 
-/* The library calls this function with every error text, at the time of the error. `user` is
- * log_user of the options. The library itself never prints. */
+/* The library calls this function with every error text, at the time of the error. It also calls it
+ * with GSW_SUCCESS where it ignores a file of tune.h, and says why. `user` is log_user of the
+ * options. The library itself never prints. */
 typedef void (*gsw_log_fn)(void *user, gsw_status status, const char *message);
 
 /* For the defaults set all members except `size` to 0. */
@@ -42,6 +43,8 @@ typedef struct gsw_context_options {
     void *stream; /* CUDA stream (a cudaStream_t); NULL: the default stream */
     gsw_log_fn log;
     void *log_user;
+    const char *tuning; /* the file with the shapes of kernels (tune.h); NULL: the user's; "": none,
+                           and the shapes that are built in */
 } gsw_context_options;
 
 typedef struct gsw_context gsw_context;

@@ -36,8 +36,8 @@
  *   gsw_context_destroy()             free everything
  *
  * Further headers: grids and stencils (grid.h), arrays in device memory (memory.h), Matrix Market
- * files (io.h), model problems (problem.h), errors (status.h). A program that uses MPI includes
- * mpi.h besides this header.
+ * files (io.h), model problems (problem.h), shapes of kernels that are measured on the device at
+ * hand (tune.h), errors (status.h). A program that uses MPI includes mpi.h besides this header.
  *
  * Memory: arrays and vectors are in host memory with the CPU backend, and in device memory with
  * CUDA. gsw_matrix_upload() and the other functions of memory.h copy them there. These calls are
@@ -90,5 +90,6 @@
 #include <gridsweep/distributed.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>
+#include <gridsweep/tune.h>
 
 #endif

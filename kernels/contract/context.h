@@ -4,7 +4,7 @@
 
 #include "contract/threefold.h"
 
-#include <gridsweep/context.h>
+#include <gridsweep/tune.h>
 
 struct gsw_backend_ops;
 
@@ -23,7 +23,9 @@ struct gsw_context {
     /* The same for sums of three words, of which `rounded` gets the doubles; NULL: `sum` does. */
     gsw_status (*sum_threefold)(void *user, gsw_context *context, int count,
                                 const gsw_threefold *sums, double *rounded);
-    int row_base; /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */
+    gsw_tuning tuning; /* the shapes of kernels */
+    char *tuning_file; /* NULL: none */
+    int row_base;      /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */
 };
 
 #endif

@@ -5,19 +5,19 @@
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
 
-enum { SWEEP_GRAIN = 2048 }; /* points: sweeping this many takes about as long as waking a thread */
-
 static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
     return (const gsw_cpu_kernels *)context->backend_data;
 }
 
-static int threads_for(const gsw_context *context, int64_t points, int64_t pencils) {
-    const int threads = gsw_useful_threads(context, points, SWEEP_GRAIN);
+static int threads_for(const gsw_context *context, int64_t nz, int64_t points, int64_t pencils) {
+    const gsw_tuning *tuning = &context->tuning;
+    const int threads = gsw_useful_threads(
+        context, points, nz == 1 ? tuning->sweep_grain_flat : tuning->sweep_grain);
     return threads < pencils ? threads : (int)pencils;
 }
 
 int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils) {
-    return threads_for(context, g->points * pencils / g->pencils, pencils);
+    return threads_for(context, g->nz, g->points * pencils / g->pencils, pencils);
 }
 
 int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g) {
@@ -57,6 +57,8 @@ gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int wh
     }
     gsw_sweep_job job = job_of(factor, which);
     job.threads = gsw_cpu_sweep_threads(context, &packed->chains);
+    job.chunk = context->tuning.sweep_chunk;
+    job.slack = context->tuning.sweep_slack;
     job.ldb = ldb;
     job.ldx = ldx;
     for (int64_t r = 0; r < count; r += RHS_BATCH) {
@@ -78,6 +80,8 @@ void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_ban
     job.lead = sweep->lead;
     job.lead_planes = sweep->lead_planes;
     job.threads = gsw_cpu_band_threads(context, g, job.end - job.begin);
+    job.chunk = context->tuning.sweep_chunk;
+    job.slack = context->tuning.sweep_slack;
     if (job.end > job.begin)
         kernels_of(context)->sweep(&job);
 }

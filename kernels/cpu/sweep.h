@@ -16,7 +16,7 @@
 enum {
     GSW_VECTOR_LANES = 8, /* SIMD lanes, which is the number of chains of the pencils that
                              vectorised kernels sweep */
-    GSW_SWEEP_CHUNK = 64, /* steps between two polls of the previous pencil; multiple of 8 */
+    GSW_SWEEP_CHUNK = 64, /* most steps between two polls of the previous pencil; multiple of 8 */
     GSW_CACHE_LINE = 64
 };
 
@@ -87,6 +87,8 @@ typedef struct gsw_sweep_job {
     const void *packed;   /* chains->records records, in the order of this sweep */
     const int64_t *first; /* first record of each pencil, in the order of this sweep */
     int64_t begin, end;   /* the pencils to sweep */
+    int64_t chunk;        /* steps between two polls; a multiple of 8, at most GSW_SWEEP_CHUNK */
+    int64_t slack;        /* steps that a thread stays behind the previous one, beyond its halo's */
     int threads;
     int64_t count; /* right-hand sides */
     const void *b;

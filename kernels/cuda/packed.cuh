@@ -144,6 +144,10 @@ typedef struct gsw_sweep_area {
     int32_t slots;                 /* of faces, for each group */
 } gsw_sweep_area;
 
+/* The areas of a factor: for one right-hand side; for several, with a block for each; for several,
+ * with blocks that share the coefficients. The last two are opened when they are needed. */
+enum gsw_sweep_area_name { AREA_OF_1, AREA_OF_SINGLES, AREA_OF_BLOCKS, SWEEP_AREAS };
+
 /* Where the faces go that pass from process to process (slab_ops.h), for the sweep of a part. */
 typedef struct gsw_slab_faces {
     void *inbox, *outbox;
@@ -162,8 +166,8 @@ struct gsw_packed {
     bool pivots_known;    /* `reciprocal` has those of the factor's present values */
     gsw_matrix unchecked; /* diagonal.cu: where the values came from, until factor_await */
     void *eliminate_work; /* eliminate.cu */
-    gsw_cuda_pivots *pivots;   /* what a factorisation found: device memory */
-    gsw_sweep_area area[2];    /* of sweeps with one right-hand side, with several */
+    gsw_cuda_pivots *pivots; /* what a factorisation found: device memory */
+    gsw_sweep_area area[SWEEP_AREAS];
     gsw_slab_faces faces[2];   /* of the parts */
     gsw_dealt_vectors vectors; /* of a dealt factor's next sweep */
 };

@@ -577,9 +577,11 @@ gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass)
 void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine) {
     const double peak_share = 0.928; /* that sweeps move */
     const double stream_share = 1.22;
+    const double copy_share = 0.88; /* and a copy; it counts where the peak is not known */
+    const double copy = 1e6 * (double)context->tuning.copy_mb_s;
     const int device = gsw_cuda_of(context)->device;
     int clock_khz = 0, width_bits = 0, l2 = 0;
-    double peak = 1e12;
+    double peak = copy > 0 ? copy / copy_share : 1e12;
     if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device) == cudaSuccess &&
         cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, device) ==
             cudaSuccess &&

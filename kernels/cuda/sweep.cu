@@ -13,12 +13,6 @@ namespace {
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
 
-/* Receivers whose lanes poll one row at a time bring eight rows per poll. That is usually enough
- * and causes less traffic. Two kinds of pencils need more rows at once: those with more chunks than
- * this, which run at the speed of memory, and those with two lines per lane in two blocks per
- * multiprocessor. */
-constexpr int32_t MANY_CHUNKS = 40;
-
 /* Static shared memory of the kernels, plus the part of a block's share that the device reserves.
  */
 constexpr int32_t RESERVED_SHARED = 2048;
@@ -33,7 +27,11 @@ constexpr int32_t PENCILS_FOR_TWO = 4;
  * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
-/* The same in slices, without bulk copies: one that compute loads, and some on their way. */
+/* Pencils per multiprocessor that are few: see area_for(). */
+constexpr int32_t FEW_PENCILS = 8;
+
+/* Stages at least and at most in slices, without bulk copies: one that compute loads, and some on
+ * their way. */
 constexpr int32_t FEWEST_SLICES = 3, MOST_SLICES = 12;
 
 /* Chunks of b's ring beyond a pencil's delay: those on their way from memory, and slack. Slack is
@@ -66,7 +64,6 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
     plan->b_pitch = sweep_row_pitch(values, real, rhs);
     plan->staged = lag + (rhs > 1 ? chunks_of_b<SWEEP_RHS>(capability, tight)
                                   : chunks_of_b<1>(capability, tight));
-    plan->polled_rows = plan->chunks > MANY_CHUNKS ? SWEEP_POLLED_ROWS : 1;
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
@@ -106,11 +103,19 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
            view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
 }
 
+/* Cuts the rings of a sweep, and chooses how its receivers poll. False where they do not fit.
+ *
+ * Receivers whose lanes poll one row at a time bring eight rows per poll. That is usually enough
+ * and causes less traffic. Two kinds of pencils need more rows at once: those with many chunks,
+ * which run at the speed of memory, and those with two lines per lane in two blocks per
+ * multiprocessor. */
 bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, sweep_purpose purpose,
                sweep_plan *plan, int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
     const bool pivots = purpose == SWEEP_FOR_PIVOTS;
     const int32_t sums = purpose == SWEEP_FOR_SUMS ? bytes_of_sums(cuda, factor) : 0;
+    const bool many = plan->chunks > factor->context->tuning.polled_chunks;
+    plan->polled_rows = many ? SWEEP_POLLED_ROWS : 1;
     if (rhs == 1 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
                      cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,
@@ -315,36 +320,54 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
     return GSW_SUCCESS;
 }
 
-/* Allocates the area for several right-hand sides at their first solve. A block sweeps SWEEP_RHS of
- * them where there is a kernel for it and its rings fit, else one. *together is false where
- * right-hand sides are solved one after the other: there is only one, or a graph is being captured,
- * so that nothing can be allocated. */
-gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count, bool *together) {
-    gsw_sweep_area *area = &factor->packed->area[1];
-    bool several = kernel_of(factor, true) != NULL;
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    *together = count > 1 && !gsw_cuda_is_remote(factor);
-    if (!*together || area->state)
-        return GSW_SUCCESS;
-    GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(gsw_cuda_of(context)->stream, &capture),
-                           "the sweep's faces"));
-    *together = capture == cudaStreamCaptureStatusNone;
-    if (!*together)
-        return GSW_SUCCESS;
-    for (int i = 0; several && i < factor->packed->layout.sweeps; i++) {
+/* Whether the rings of all sweeps fit, for a block with `rhs` right-hand sides. */
+bool rings_fit(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, sweep_purpose purpose) {
+    bool fit = true;
+    for (int i = 0; i < factor->packed->layout.sweeps; i++) {
         sweep_plan plan;
         int32_t shared;
-        make_plan(gsw_cuda_of(context), factor, factor->packed->layout.upper[i], SWEEP_RHS, &plan);
-        several = plan.slot_values <= INT32_MAX &&
-                  cut_rings(gsw_cuda_of(context), factor, SWEEP_RHS, SWEEP_ALONE, &plan, &shared);
+        make_plan(cuda, factor, factor->packed->layout.upper[i], rhs, &plan);
+        /* Places in faces are 32 bits wide; for one right-hand side gsw_cuda_sweep_open() asks. */
+        fit = fit && (rhs == 1 || plan.slot_values <= INT32_MAX) &&
+              cut_rings(cuda, factor, rhs, purpose, &plan, &shared);
     }
-    if (several)
+    return fit;
+}
+
+/* Blocks that share coefficients wait for the slowest of their right-hand sides. Where these are
+ * few, or pencils are, blocks with one each are faster: the L2 cache shares the coefficients. */
+gsw_sweep_area_name area_for(const gsw_cuda *cuda, const gsw_factor *factor, int64_t count) {
+    const bool few = factor->packed->view[0].pencils <= FEW_PENCILS * cuda->multiprocessors;
+    if (count == 1 || gsw_cuda_is_remote(factor))
+        return AREA_OF_1;
+    return count < SWEEP_RHS || (count == SWEEP_RHS && few) || kernel_of(factor, true) == NULL ||
+                   !rings_fit(cuda, factor, SWEEP_RHS, SWEEP_ALONE)
+               ? AREA_OF_SINGLES
+               : AREA_OF_BLOCKS;
+}
+
+/* Allocates the area for several right-hand sides at their first solve. They are solved one after
+ * the other where a graph is being captured then, so that nothing can be allocated. */
+gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
+                        gsw_sweep_area_name *name) {
+    const gsw_cuda *cuda = gsw_cuda_of(context);
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    *name = area_for(cuda, factor, count);
+    gsw_sweep_area *area = &factor->packed->area[*name];
+    if (area->state)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(cuda->stream, &capture),
+                           "the sweep's faces"));
+    if (capture != cudaStreamCaptureStatusNone) {
+        *name = AREA_OF_1;
+        return GSW_SUCCESS;
+    }
+    if (*name == AREA_OF_BLOCKS)
         GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, true), "the sweep"));
-    GSW_TRY(several ? open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, area)
-                    : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
+    GSW_TRY(*name == AREA_OF_BLOCKS ? open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, area)
+                                    : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
     /* The kernel takes its tickets without waiting for what was queued before it. */
-    return gsw_cuda_check(context, cudaStreamSynchronize(gsw_cuda_of(context)->stream),
-                          "the sweep's state");
+    return gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "the sweep's state");
 }
 
 } // namespace
@@ -376,22 +399,10 @@ static unsigned threads_of(const gsw_cuda *cuda, bool several) {
     return several ? many::threads_of_slices : single::threads_of_slices;
 }
 
-/* Whether the rings of all sweeps fit, for one right-hand side. */
-static bool rings_fit(const gsw_cuda *cuda, const gsw_factor *factor, sweep_purpose purpose) {
-    bool fit = true;
-    for (int i = 0; i < factor->packed->layout.sweeps; i++) {
-        sweep_plan plan;
-        int32_t shared;
-        make_plan(cuda, factor, factor->packed->layout.upper[i], 1, &plan);
-        fit = fit && cut_rings(cuda, factor, 1, purpose, &plan, &shared);
-    }
-    return fit;
-}
-
 bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
     const gsw_tiles *t = &factor->packed->view[0].tiles;
     return t->halo_y <= t->tile_y && t->halo_z <= t->tile_z &&
-           rings_fit(gsw_cuda_of(context), factor, SWEEP_ALONE);
+           rings_fit(gsw_cuda_of(context), factor, 1, SWEEP_ALONE);
 }
 
 gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
@@ -409,12 +420,12 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
     GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, false), "the sweep"));
-    return open_area(context, factor, 1, 1, &packed->area[0]);
+    return open_area(context, factor, 1, 1, &packed->area[AREA_OF_1]);
 }
 
 void gsw_cuda_sweep_close(gsw_context *context, struct gsw_packed *packed) {
-    gsw_cuda_unreserve(context, packed->area[0].state);
-    gsw_cuda_unreserve(context, packed->area[1].state);
+    for (gsw_sweep_area &area : packed->area)
+        gsw_cuda_unreserve(context, area.state);
 }
 
 /* The plan of a launch, except b, x and what belongs to several right-hand sides. */
@@ -446,9 +457,9 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const gsw_packed *packed = factor->packed;
     const gsw_packed_view *view = &packed->view[part];
     const size_t real = gsw_dtype_size(factor->options.vector_type);
-    bool together = false;
-    GSW_TRY(open_several(context, factor, count, &together));
-    const gsw_sweep_area *area = &packed->area[together];
+    gsw_sweep_area_name name;
+    GSW_TRY(open_several(context, factor, count, &name));
+    const gsw_sweep_area *area = &packed->area[name];
     const bool several = area->rhs > 1;
     const void *kernel = kernel_of(factor, several);
     const unsigned threads = threads_of(cuda, several);
@@ -479,7 +490,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
 }
 
 gsw_status gsw_cuda_sweep_sum_open(gsw_context *context, const gsw_factor *factor, int *fits) {
-    *fits = rings_fit(gsw_cuda_of(context), factor, SWEEP_FOR_SUMS);
+    *fits = rings_fit(gsw_cuda_of(context), factor, 1, SWEEP_FOR_SUMS);
     return gsw_cuda_allow_shared(context, sweep_sum_kernel(factor->packed->shape), "the sweep");
 }
 
@@ -490,8 +501,8 @@ gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, in
     const int64_t last = view->upper ? view->tiles.points - 1 : 0;
     sweep_plan plan;
     int32_t shared;
-    GSW_TRY(plan_launch(context, factor, part, &factor->packed->area[0], SWEEP_FOR_SUMS, &plan,
-                        &shared));
+    GSW_TRY(plan_launch(context, factor, part, &factor->packed->area[AREA_OF_1], SWEEP_FOR_SUMS,
+                        &plan, &shared));
     plan.rhs = plan.groups = 1;
     plan.b = sum->b + last;
     plan.x = sum->x ? sum->x + last : NULL;
@@ -514,7 +525,8 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
     const void *kernel = sweep_pivot_kernel(packed->shape);
     sweep_plan plan;
     int32_t shared;
-    GSW_TRY(plan_launch(context, factor, 0, &packed->area[0], SWEEP_FOR_PIVOTS, &plan, &shared));
+    GSW_TRY(plan_launch(context, factor, 0, &packed->area[AREA_OF_1], SWEEP_FOR_PIVOTS, &plan,
+                        &shared));
     plan.b = diagonal;
     plan.x = reciprocal;
     plan.rhs = plan.groups = 1;

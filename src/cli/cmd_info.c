@@ -1,34 +1,76 @@
 /* cmd_info.c: `gridsweep info`: version, build options, and what there is to run on. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "cmd_info.h"
 #include "common/output.h"
 #include "common/result.h"
 
-#define REASON_SIZE 200
+#define TEXT_SIZE 512
+
+/* What the log of a context has said. */
+typedef struct heard {
+    char error[TEXT_SIZE], warning[TEXT_SIZE];
+} heard;
+
+/* What the command shows, as JSON. */
+typedef struct found_here {
+    heard said; /* of the context that was opened last */
+    cJSON *build, *tuning, *gpus, *gpu_tunings;
+} found_here;
 
 /* A gsw_log_fn that keeps the text. */
-static void keep_reason(void *user, gsw_status status, const char *message) {
-    (void)status;
-    (void)snprintf(user, REASON_SIZE, "%s", message);
+static void hear(void *user, gsw_status status, const char *message) {
+    heard *said = user;
+    (void)snprintf(status == GSW_SUCCESS ? said->warning : said->error, TEXT_SIZE, "%s", message);
 }
 
-/* Lists the GPUs in `gpus`, or says why there are none in `reason`. */
-static void find_gpus(cJSON *gpus, char *reason) {
+/* Where it fails, said->error has the reason. */
+static gsw_status open_context(gsw_backend backend, int device, heard *said,
+                               gsw_context **context) {
+    const gsw_context_options wanted = {
+        .size = sizeof wanted, .backend = backend, .device = device, .log = hear, .log_user = said};
+    *context = NULL;
+    *said = (heard){0};
+    const gsw_status status = gsw_context_create(&wanted, context);
+    if (status != GSW_SUCCESS && said->error[0] == '\0')
+        (void)snprintf(said->error, TEXT_SIZE, "%s", gsw_status_text(status));
+    return status;
+}
+
+/* Where the shapes of a context's kernels come from. */
+static cJSON *tuning_object(gsw_context *context, const heard *said) {
+    gsw_tuning tuning = {.size = sizeof tuning};
+    (void)gsw_context_tuning(context, &tuning);
+    const char *path = gsw_context_tuning_file(context), *warning = said->warning;
+    const bool from_file = tuning.source == GSW_TUNING_FILE;
+    cJSON *object = cJSON_CreateObject();
+    cli_add_text(object, "source", from_file ? "file" : "table");
+    cli_add_text(object, "file", path[0] != '\0' ? path : NULL);
+    cli_add_text(object, "ignored", warning[0] != '\0' ? warning : NULL);
+    cli_add_number(object, "copy_gb_s", from_file ? 1e-3 * (double)tuning.copy_mb_s : NAN);
+    return object;
+}
+
+/* Lists the GPUs in `gpus` and their tunings, null where a GPU cannot be used, or says why there
+ * are no GPUs. */
+static void find_gpus(cJSON *gpus, cJSON *tunings, heard *said) {
     char name[160];
-    int count = gsw_device_count();
-    for (int device = 0; device < count; device++)
-        if (gsw_device_name(device, name, sizeof name) == GSW_SUCCESS)
-            cJSON_AddItemToArray(gpus, cJSON_CreateString(name));
-    if (count > 0)
-        return;
-    gsw_context_options wanted = {
-        .size = sizeof wanted, .backend = GSW_BACKEND_CUDA, .log = keep_reason, .log_user = reason};
     gsw_context *context = NULL;
-    gsw_status status = gsw_context_create(&wanted, &context);
-    if (status != GSW_SUCCESS && reason[0] == '\0')
-        (void)snprintf(reason, REASON_SIZE, "%s", gsw_status_text(status));
-    gsw_context_destroy(context);
+    int count = gsw_device_count();
+    for (int device = 0; device < count; device++) {
+        if (gsw_device_name(device, name, sizeof name) != GSW_SUCCESS)
+            continue;
+        const gsw_status status = open_context(GSW_BACKEND_CUDA, device, said, &context);
+        cJSON_AddItemToArray(gpus, cJSON_CreateString(name));
+        cJSON_AddItemToArray(tunings, status == GSW_SUCCESS ? tuning_object(context, said)
+                                                            : cJSON_CreateNull());
+        gsw_context_destroy(context);
+    }
+    if (count == 0) {
+        (void)open_context(GSW_BACKEND_CUDA, 0, said, &context);
+        gsw_context_destroy(context);
+    }
 }
 
 /* The lines "key: value" of gsw_build_info(), as an object. */
@@ -57,59 +99,90 @@ static void print_field(const cli_options *options, const char *name, const char
     cli_print(options, "%-17s %s\n", name, value);
 }
 
-static void print_info(const cli_options *options, const gsw_context *context, const cJSON *build,
-                       const cJSON *gpus, const char *reason) {
+/* `tuning` is null for a GPU that cannot be used. */
+static void print_tuning(const cli_options *options, const char *name, const cJSON *tuning) {
+    const char *path = cJSON_GetStringValue(cJSON_GetObjectItem(tuning, "file"));
+    const char *ignored = cJSON_GetStringValue(cJSON_GetObjectItem(tuning, "ignored"));
+    const cJSON *copy = cJSON_GetObjectItem(tuning, "copy_gb_s");
+    cli_print(options, "%-17s ", name);
+    if (cJSON_IsNull(tuning))
+        cli_print(options, "unknown: the GPU cannot be used\n");
+    else if (cJSON_IsNumber(copy))
+        cli_print(options, "%s (copy %.1f GB/s)\n", path, cJSON_GetNumberValue(copy));
+    else if (ignored != NULL)
+        cli_print(options, "built in (%s)\n", ignored);
+    else if (path != NULL)
+        cli_print(options, "built in (no %s)\n", path);
+    else
+        cli_print(options, "built in (no folder for a file)\n");
+}
+
+static void print_info(const cli_options *options, const gsw_context *context,
+                       const found_here *found) {
     print_field(options, "version", gsw_version());
     print_field(options, "commit", gsw_commit());
     const cJSON *entry;
-    cJSON_ArrayForEach(entry, build) {
+    cJSON_ArrayForEach(entry, found->build) {
         print_field(options, entry->string, entry->valuestring);
     }
     print_field(options, "processor", gsw_context_device(context));
     cli_print(options, "%-17s %d\n", "threads", gsw_context_threads(context));
-    if (cJSON_GetArraySize(gpus) == 0)
-        cli_print(options, "%-17s none (%s)\n", "GPUs", reason);
+    print_tuning(options, "tuning", found->tuning);
+    if (cJSON_GetArraySize(found->gpus) == 0)
+        cli_print(options, "%-17s none (%s)\n", "GPUs", found->said.error);
     int number = 0;
-    cJSON_ArrayForEach(entry, gpus) {
-        cli_print(options, "GPU %-13d %s\n", number++, entry->valuestring);
+    cJSON_ArrayForEach(entry, found->gpus) {
+        char name[32];
+        cli_print(options, "GPU %-13d %s\n", number, entry->valuestring);
+        (void)snprintf(name, sizeof name, "GPU %d, tuning", number);
+        print_tuning(options, name, cJSON_GetArrayItem(found->gpu_tunings, number));
+        number++;
     }
 }
 
-int cmd_info(const cli_options *options) {
-    gsw_context *context = NULL;
-    cJSON *gpus = cJSON_CreateArray(), *build = build_object(), *json = NULL;
-    char reason[REASON_SIZE] = "";
-    gsw_context_options cpu = {.size = sizeof cpu, .backend = GSW_BACKEND_CPU};
-    int code = cli_check_outputs(options);
-    if (code != CLI_OK)
-        goto cleanup;
-    gsw_status status = gsw_context_create(&cpu, &context);
-    if (status != GSW_SUCCESS) {
-        code = cli_status(options, NULL, status, CLI_FROM_OPTION);
-        goto cleanup;
-    }
-    find_gpus(gpus, reason);
+static int write_info(const cli_options *options, const gsw_context *context, found_here *found) {
+    const cli_result result = cli_result_init(context, NULL);
+    cJSON *json = cli_json(options);
+    cli_add_result(json, &result, CLI_INFO);
+    cli_add_text(json, "processor", result.device);
+    join_keys(found->build);
+    cJSON_AddItemToObject(json, "build", found->build);
+    cJSON_AddItemToObject(json, "tuning", found->tuning);
+    cJSON_AddItemToObject(json, "gpus", found->gpus);
+    cJSON_AddItemToObject(json, "gpu_tunings", found->gpu_tunings);
+    *found = (found_here){0};
+    const int code = cli_write_json(options, json);
+    cJSON_Delete(json);
+    return code;
+}
+
+static int show(const cli_options *options, gsw_context *context, found_here *found) {
+    found->tuning = tuning_object(context, &found->said);
+    found->build = build_object();
+    found->gpus = cJSON_CreateArray();
+    found->gpu_tunings = cJSON_CreateArray();
+    find_gpus(found->gpus, found->gpu_tunings, &found->said);
     if (!cli_json_is_whole()) {
         cli_error(options, "out of memory");
-        code = CLI_INPUT;
-        goto cleanup;
+        return CLI_INPUT;
     }
-    print_info(options, context, build, gpus, reason);
-    if (options->json != NULL) {
-        const cli_result result = cli_result_init(context, NULL);
-        json = cli_json(options);
-        cli_add_result(json, &result, CLI_INFO);
-        cli_add_text(json, "processor", result.device);
-        join_keys(build);
-        cJSON_AddItemToObject(json, "build", build);
-        cJSON_AddItemToObject(json, "gpus", gpus);
-        build = gpus = NULL;
-        code = cli_write_json(options, json);
-    }
-cleanup:
+    print_info(options, context, found);
+    return options->json != NULL ? write_info(options, context, found) : CLI_OK;
+}
+
+int cmd_info(const cli_options *options) {
+    found_here found = {0};
+    int code = cli_check_outputs(options);
+    if (code != CLI_OK)
+        return code;
+    gsw_context *context = NULL;
+    const gsw_status status = open_context(GSW_BACKEND_CPU, 0, &found.said, &context);
+    code = status == GSW_SUCCESS ? show(options, context, &found)
+                                 : cli_status(options, NULL, status, CLI_FROM_OPTION);
     gsw_context_destroy(context);
-    cJSON_Delete(json);
-    cJSON_Delete(build);
-    cJSON_Delete(gpus);
+    cJSON_Delete(found.build);
+    cJSON_Delete(found.tuning);
+    cJSON_Delete(found.gpus);
+    cJSON_Delete(found.gpu_tunings);
     return code;
 }

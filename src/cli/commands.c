@@ -8,6 +8,7 @@
 #include "cmd_info.h"
 #include "cmd_solve.h"
 #include "cmd_sptrsv.h"
+#include "cmd_tune.h"
 #include "common/nearest.h"
 #include "help.h"
 
@@ -100,6 +101,8 @@ static const cli_option_id bench_options[] = {OPT_BENCH_STENCIL,
                                               OPT_WAIT_LIMIT,
                                               OPT_DEVICE,
                                               OPT_END};
+static const cli_option_id tune_options[] = {OPT_BACKEND, OPT_THREADS, OPT_DEVICE,
+                                             OPT_JSON,    OPT_QUIET,   OPT_END};
 
 const cli_command cli_commands[] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
@@ -247,6 +250,26 @@ const cli_command cli_commands[] = {
      "mpirun -n 2 gridsweep bench --whole-solve --problem hpcg:64x64x64\n"
      "gridsweep bench --hpcg --size 64,104\n",
      NULL, bench_options, BENCH_COMMON, cmd_bench},
+    {"tune", "measure the best shapes of kernels on this machine, for later runs", "[OPTION]...",
+     "How fast a sweep is depends on a few shapes of its kernels. The library has a table of them, "
+     "which comes from other machines. The command measures them here, for up to 20 s, and writes "
+     "them to a file. From then on all programs of this user take them from the file, on the same "
+     "model of device and with the same version of the library. Results of sweeps keep their "
+     "bits.\n"
+     "The file is in the folder gridsweep of $XDG_CACHE_HOME, or of $HOME/.cache. The processor "
+     "and each model of GPU have their own. 'gridsweep info' shows the paths. To return to the "
+     "table, delete the file.\n"
+     "The command prints each shape, and the table's value where that differs. 'sweep chunk' is "
+     "the number of steps between two hand-overs from thread to thread. 'sweep slack' is how many "
+     "steps a thread stays behind the one before it, beyond those that it must. 'sweep grain' is "
+     "how many points are worth a second thread. On a GPU, pencils of more chunks than 'polled "
+     "chunks' ask for several rows of a face at a time. 'step' and 'hand-over' are times of a "
+     "pencil of D3N7. 'copy' counts bytes read and written.\n"
+     "The device should have nothing else to do. The command needs 0.3 GB of memory. With one "
+     "thread on the CPU it measures the copy only, and the file holds the shapes of the table.",
+     "gridsweep tune\n"
+     "gridsweep tune --backend cpu --json tune.json\n",
+     NULL, tune_options, OPT_COUNT, cmd_tune},
     {"help", "show the help of a command", "[COMMAND]",
      "The command shows the same text as 'gridsweep COMMAND --help'.", "gridsweep help solve\n",
      "COMMAND", help_options, OPT_COUNT, cmd_help},

@@ -10,6 +10,7 @@
 #include "contract/forked.h"
 #include "backends.h"
 #include "options.h"
+#include "tuning.h"
 
 #ifndef GSW_COMMIT
 #define GSW_COMMIT "unknown"
@@ -90,7 +91,7 @@ static gsw_status open_context(gsw_context *context, const gsw_context_options *
     return open_backend(context, row, options);
 }
 
-GSW_ENDS_WITH(gsw_context_options, log_user);
+GSW_ENDS_WITH(gsw_context_options, tuning);
 
 gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **context) {
     gsw_context_options resolved;
@@ -111,6 +112,11 @@ gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **
         made->log = resolved.log;
         made->log_user = resolved.log_user;
         status = open_context(made, &resolved);
+        if (status == GSW_SUCCESS) {
+            status = gsw_tuning_open(made, resolved.tuning);
+            if (status != GSW_SUCCESS)
+                made->ops->close(made);
+        }
     }
     if (status != GSW_SUCCESS) {
         memcpy(creation_message, made->message, sizeof creation_message);
@@ -125,6 +131,7 @@ void gsw_context_destroy(gsw_context *context) {
     if (context == NULL)
         return;
     context->ops->close(context);
+    gsw_tuning_close(context);
     free(context);
 }
 

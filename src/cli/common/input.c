@@ -12,19 +12,29 @@
 
 #define REASON_SIZE 512
 
-/* A gsw_log_fn that keeps why a context could not be created. No other function reports it. */
-static void keep_reason(void *user, gsw_status status, const char *message) {
-    (void)status;
-    (void)snprintf(user, REASON_SIZE, "%s", message);
+/* What the log of a new context said last: an error, and a warning. */
+static char reason[REASON_SIZE], warning[REASON_SIZE];
+
+/* A gsw_log_fn. It keeps why a context could not be created: no other function reports it. What
+ * comes with GSW_SUCCESS is a warning. */
+static void hear(void *user, gsw_status status, const char *message) {
+    (void)user;
+    (void)snprintf(status == GSW_SUCCESS ? warning : reason, REASON_SIZE, "%s", message);
+}
+
+/* Says what the log has warned of. Contexts that follow each other say the same: it is said once.
+ */
+static void pass_warning(const cli_options *options) {
+    static char passed[REASON_SIZE];
+    if (options->quiet || warning[0] == '\0' || strcmp(warning, passed) == 0)
+        return;
+    memcpy(passed, warning, sizeof passed);
+    cli_error(options, "warning: %s; 'gridsweep tune' writes it anew", warning);
 }
 
 /* The rows of a file are counted from 1 by its format. */
 static int row_base(const cli_options *options) {
     return options->file != NULL ? 1 : 0;
-}
-
-void cli_count_rows(const cli_options *options, gsw_context *context) {
-    (void)gsw_context_set_row_base(context, row_base(options));
 }
 
 void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row, char *text,
@@ -35,22 +45,29 @@ void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row,
                    (long long)(row / grid->nx % grid->ny), (long long)(row / grid->nx / grid->ny));
 }
 
+/* Messages of the context count rows from 1, as a Matrix Market file does, or from 0 where there is
+ * none. */
+gsw_status cli_create_context(const cli_options *options, gsw_backend backend, void *stream,
+                              gsw_context **context) {
+    const gsw_context_options wanted = {.size = sizeof wanted,
+                                        .backend = backend,
+                                        .threads = (int)options->threads,
+                                        .device = cli_device(options),
+                                        .stream = stream,
+                                        .log = hear};
+    reason[0] = warning[0] = '\0';
+    const gsw_status status = gsw_context_create(&wanted, context);
+    pass_warning(options);
+    if (status == GSW_SUCCESS)
+        (void)gsw_context_set_row_base(*context, row_base(options));
+    return status;
+}
+
 int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
                      gsw_context **context) {
-    static char reason[REASON_SIZE]; /* the context keeps its address */
-    gsw_context_options wanted = {.size = sizeof wanted,
-                                  .backend = backend,
-                                  .threads = (int)options->threads,
-                                  .device = cli_device(options),
-                                  .stream = stream,
-                                  .log = keep_reason,
-                                  .log_user = reason};
-    reason[0] = '\0';
-    gsw_status status = gsw_context_create(&wanted, context);
-    if (status == GSW_SUCCESS) {
-        cli_count_rows(options, *context);
+    const gsw_status status = cli_create_context(options, backend, stream, context);
+    if (status == GSW_SUCCESS)
         return CLI_OK;
-    }
     if (status != GSW_ERROR_NO_BACKEND)
         return cli_status(options, NULL, status, CLI_FROM_OPTION);
     cli_error(options, "backend %s: %s; see 'gridsweep info'", gsw_backend_name(backend), reason);

@@ -12,14 +12,15 @@ typedef struct cli_input {
     int64_t rows, nonzeros;
 } cli_input;
 
-/* Creates a context with the threads and the device that the options ask for. Returns an exit
- * code. */
+/* Creates a context with the threads and the device that the options ask for. If it ignores its
+ * tuning file, a warning follows, except with --quiet. Its messages count rows from 1 where there
+ * is a Matrix Market file, else from 0. */
+gsw_status cli_create_context(const cli_options *options, gsw_backend backend, void *stream,
+                              gsw_context **context);
+
+/* The same, with a message where it fails. Returns an exit code. */
 int cli_open_context(const cli_options *options, gsw_backend backend, void *stream,
                      gsw_context **context);
-
-/* Messages of the context then count rows from 1, as a Matrix Market file does, or from 0 where
- * there is none. cli_open_context() has done so. */
-void cli_count_rows(const cli_options *options, gsw_context *context);
 
 /* What follows "row" in such messages, for a row counted from 0. */
 void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row, char *text,

@@ -79,15 +79,12 @@ int cli_open_place(const cli_options *options, const cli_work *work, cli_place *
         return CLI_OK;
     gsw_context *context = NULL;
     if (backend == GSW_BACKEND_AUTO) {
-        gsw_context_options wanted = {
-            .size = sizeof wanted, .device = cli_device(options), .stream = work->stream};
-        if (gsw_context_create(&wanted, &context) != GSW_SUCCESS)
+        if (cli_create_context(options, backend, work->stream, &context) != GSW_SUCCESS)
             return CLI_OK;
         if (gsw_context_backend(context) == GSW_BACKEND_CPU) {
             gsw_context_destroy(context);
             return CLI_OK;
         }
-        cli_count_rows(options, context);
     } else {
         code = cli_open_context(options, backend, work->stream, &context);
         if (code != CLI_OK)

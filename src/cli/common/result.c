@@ -8,8 +8,8 @@
 #define WHOLES (CLI_WHOLE | CLI_WHOLE_SKIPPED)
 #define TIMED  (CLI_SWEEP | CLI_WHOLE | CLI_HPCG | CLI_RELAX)
 #define ROWS   (SWEEPS | WHOLES | CLI_HPCG | CLI_RELAX | CLI_RELAX_SKIPPED)
-#define RUNS   (CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE | ROWS) /* on a backend */
-#define ALL    (~0u)
+#define RUNS   (CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE | CLI_TUNE | ROWS) /* on a backend */
+#define GRIDS  (~(unsigned)(CLI_INFO | CLI_TUNE))                      /* on a grid */
 
 typedef enum key_type { TEXT, NUMBER, COUNT, YES_NO, GRID, TIMES } key_type;
 
@@ -29,8 +29,8 @@ static const json_key keys[] = {
     KEY(TEXT, driver, ROWS),
     KEY(TEXT, toolkit, ROWS),
     KEY(COUNT, threads, RUNS | CLI_INFO),
-    KEY(GRID, grid, ALL & ~(unsigned)CLI_INFO),
-    KEY(TEXT, stencil, ALL & ~(unsigned)CLI_INFO),
+    KEY(GRID, grid, GRIDS),
+    KEY(TEXT, stencil, GRIDS),
     KEY(TEXT, part, CLI_SPTRSV | SWEEPS),
     KEY(TEXT, kind, SWEEPS | WHOLES),
     KEY(TEXT, algorithm, CLI_SPTRSV | SWEEPS | WHOLES),

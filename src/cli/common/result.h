@@ -19,13 +19,14 @@ typedef enum cli_holder {
     CLI_FACTOR = 1 << 3,
     CLI_SPTRSV = 1 << 4,
     CLI_SOLVE = 1 << 5,
-    CLI_SWEEP = 1 << 6,
-    CLI_SWEEP_SKIPPED = 1 << 7,
-    CLI_WHOLE = 1 << 8,
-    CLI_WHOLE_SKIPPED = 1 << 9,
-    CLI_HPCG = 1 << 10,
-    CLI_RELAX = 1 << 11,
-    CLI_RELAX_SKIPPED = 1 << 12
+    CLI_TUNE = 1 << 6,
+    CLI_SWEEP = 1 << 7,
+    CLI_SWEEP_SKIPPED = 1 << 8,
+    CLI_WHOLE = 1 << 9,
+    CLI_WHOLE_SKIPPED = 1 << 10,
+    CLI_HPCG = 1 << 11,
+    CLI_RELAX = 1 << 12,
+    CLI_RELAX_SKIPPED = 1 << 13
 } cli_holder;
 
 /* "f64" or "f32", of a gsw_dtype. */

@@ -59,7 +59,7 @@ class _Sized(Structure):
 
 class gsw_context_options(_Sized):
     _fields_ = [("size", c_size_t), ("backend", c_int), ("threads", c_int), ("device", c_int),
-                ("stream", c_void_p), ("log", LOG_FN), ("log_user", c_void_p)]
+                ("stream", c_void_p), ("log", LOG_FN), ("log_user", c_void_p), ("tuning", c_char_p)]
 
 
 class gsw_grid(Structure):

@@ -1,0 +1,153 @@
+/* cmd_tune.c: `gridsweep tune`: what gsw_tune() measures, beside what is built in. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "cmd_tune.h"
+#include "common/output.h"
+#include "common/place.h"
+#include "common/result.h"
+
+/* The shapes. A backend uses some of them. */
+static const struct shape {
+    const char *key, *name, *unit;
+    gsw_backend backend;
+    size_t offset; /* in gsw_tuning */
+    int64_t never; /* the value that stands for never */
+} shapes[] = {
+    {"sweep_chunk", "sweep chunk", " steps", GSW_BACKEND_CPU, offsetof(gsw_tuning, sweep_chunk),
+     INT64_MAX},
+    {"sweep_slack", "sweep slack", " steps", GSW_BACKEND_CPU, offsetof(gsw_tuning, sweep_slack),
+     INT64_MAX},
+    {"sweep_grain", "sweep grain", " points", GSW_BACKEND_CPU, offsetof(gsw_tuning, sweep_grain),
+     INT64_MAX},
+    {"sweep_grain_flat", "sweep grain, 2D", " points", GSW_BACKEND_CPU,
+     offsetof(gsw_tuning, sweep_grain_flat), INT64_MAX},
+    {"polled_chunks", "polled chunks", "", GSW_BACKEND_CUDA, offsetof(gsw_tuning, polled_chunks),
+     INT32_MAX},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static int64_t value_of(const struct shape *shape, const gsw_tuning *tuning) {
+    return *(const int64_t *)(const void *)((const char *)tuning + shape->offset);
+}
+
+static void print_value(const cli_options *options, const struct shape *shape, int64_t value,
+                        const char *unit) {
+    if (value == shape->never)
+        cli_print(options, "never");
+    else
+        cli_print(options, "%lld%s", (long long)value, unit);
+}
+
+static void print_shape(const cli_options *options, const struct shape *shape,
+                        const gsw_tuning *found, const gsw_tuning *table) {
+    const int64_t value = value_of(shape, found), built_in = value_of(shape, table);
+    cli_print(options, "%-17s ", shape->name);
+    print_value(options, shape, value, shape->unit);
+    if (value != built_in) {
+        cli_print(options, " (table: ");
+        print_value(options, shape, built_in, "");
+        cli_print(options, ")");
+    }
+    cli_print(options, "\n");
+}
+
+static void print_found(const cli_options *options, const gsw_context *context,
+                        const gsw_tuning *found, const gsw_tuning *table) {
+    const gsw_backend backend = gsw_context_backend(context);
+    cli_print(options, "%-17s %.1f GB/s\n", "copy", 1e-3 * (double)found->copy_mb_s);
+    if (backend == GSW_BACKEND_CUDA) {
+        cli_print(options, "%-17s %.2f ns\n", "step", 1e-3 * (double)found->step_ps);
+        cli_print(options, "%-17s %.2f us\n", "hand-over", 1e-3 * (double)found->hand_over_ns);
+    } else if (gsw_context_threads(context) == 1) {
+        cli_print(options, "%-17s as built in: sweeps with one thread do not depend on them\n",
+                  "shapes");
+        return;
+    }
+    for (int k = 0; k < SHAPES; k++)
+        if (shapes[k].backend == backend)
+            print_shape(options, &shapes[k], found, table);
+}
+
+static cJSON *shapes_object(gsw_backend backend, const gsw_tuning *tuning) {
+    cJSON *object = cJSON_CreateObject();
+    for (int k = 0; k < SHAPES; k++) {
+        const int64_t value = value_of(&shapes[k], tuning);
+        const bool is_number = shapes[k].backend == backend && value != shapes[k].never;
+        cli_add_number(object, shapes[k].key, is_number ? (double)value : NAN);
+    }
+    return object;
+}
+
+static int write_json(const cli_options *options, const gsw_context *context,
+                      const gsw_tuning *found, const gsw_tuning *table) {
+    const gsw_backend backend = gsw_context_backend(context);
+    const bool cuda = backend == GSW_BACKEND_CUDA;
+    const cli_result result = cli_result_init(context, NULL);
+    cJSON *json = cli_json(options);
+    cli_add_result(json, &result, CLI_TUNE);
+    cli_add_number(json, "copy_gb_s", 1e-3 * (double)found->copy_mb_s);
+    cli_add_number(json, "step_ns", cuda ? 1e-3 * (double)found->step_ps : NAN);
+    cli_add_number(json, "hand_over_us", cuda ? 1e-3 * (double)found->hand_over_ns : NAN);
+    cJSON_AddItemToObject(json, "shapes", shapes_object(backend, found));
+    cJSON_AddItemToObject(json, "table", shapes_object(backend, table));
+    cli_add_text(json, "file", gsw_context_tuning_file(context));
+    int code = cli_write_json(options, json);
+    cJSON_Delete(json);
+    return code;
+}
+
+/* The shapes that are built in: those of a context without a file. */
+static int read_table(const cli_options *options, gsw_tuning *table) {
+    const gsw_context_options plain = {
+        .size = sizeof plain, .backend = GSW_BACKEND_CPU, .threads = 1, .tuning = ""};
+    gsw_context *context = NULL;
+    gsw_status status = gsw_context_create(&plain, &context);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_tuning(context, table);
+    int code = CLI_OK;
+    if (status != GSW_SUCCESS)
+        code = cli_status(options, context, status, CLI_FROM_OPTION);
+    gsw_context_destroy(context);
+    return code;
+}
+
+/* Prints what was found also where it cannot be written. */
+static int tune(const cli_options *options, gsw_context *context) {
+    gsw_tuning table = {.size = sizeof table}, found = {.size = sizeof found};
+    int code = read_table(options, &table);
+    if (code != CLI_OK)
+        return code;
+    if (gsw_context_tuning_file(context)[0] == '\0') {
+        cli_error(options, "there is no folder for the file: set HOME, or XDG_CACHE_HOME, to an "
+                           "absolute path");
+        return CLI_INPUT;
+    }
+    cli_print(options, "measuring, for up to 20 s\n");
+    (void)fflush(cli_human(options));
+    const gsw_status status = gsw_tune(context, &found);
+    if (status == GSW_SUCCESS || status == GSW_ERROR_IO)
+        print_found(options, context, &found, &table);
+    if (status != GSW_SUCCESS)
+        return cli_status(options, context, status, CLI_FROM_OPTION);
+    cli_print(options, "%-17s %s\n", "file", gsw_context_tuning_file(context));
+    return options->json != NULL ? write_json(options, context, &found, &table) : CLI_OK;
+}
+
+int cmd_tune(const cli_options *options) {
+    cli_place place = {0};
+    int code = cli_check_outputs(options);
+    if (code == CLI_OK)
+        code = cli_open_place(options, &(cli_work){0}, &place);
+    if (code == CLI_OK) {
+        const gsw_context *context = place.run;
+        const gsw_backend backend = gsw_context_backend(context);
+        cli_print(options, "%-17s %s\n", "backend", gsw_backend_name(backend));
+        cli_print(options, "%-17s %s\n", "device", gsw_context_device(context));
+        if (backend == GSW_BACKEND_CPU)
+            cli_print(options, "%-17s %d\n", "threads", gsw_context_threads(context));
+        code = tune(options, place.run);
+    }
+    cli_close_place(&place);
+    return code;
+}
