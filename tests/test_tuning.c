@@ -394,8 +394,11 @@ START_TEST(what_is_no_such_file_is_ignored) {
     free(text);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    expect_ignored("cannot be read", "a folder");
+    expect_ignored("not a regular file", "a folder");
     ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    expect_ignored("not a regular file", "a pipe");
+    ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(symlink(path, path), 0);
     expect_ignored("cannot be opened", "a link to itself");
 }
