@@ -13,7 +13,7 @@
 #   --build DIR      where to build (build/gpu); all else in the checkout may be read-only if the
 #   --report FILE    report goes elsewhere too (tests/gpu-report.json)
 #   --deps DIR       folder of unpacked packages (below)
-#   --resume         runs no tests that have passed in DIR before, for the same sources
+#   --resume         runs no test that has passed in DIR before, for the same sources (DIR/tests-run)
 #   --no-sanitizers  leaves compute-sanitizer out
 #   --no-portable    leaves the kernels for the oldest devices out
 #
@@ -138,28 +138,33 @@ build() {
     }
 }
 
-# run_tests WAY FOLDER: leaves FOLDER/junit.xml and FOLDER/seconds, and in FOLDER/passed what was
-# tested.
+# run_tests WAY FOLDER: leaves FOLDER/tests-run/NAME.passed or NAME.failed of each test, as JUnit
+# writes them, and in FOLDER/tests-run/sources what was tested.
 run_tests() {
-    local way=$1 folder=$2 begin=$SECONDS sources
+    local way=$1 folder=$2 results=$2/tests-run once='^$' sources names name end
     sources=$(find include src kernels baselines tests -type f ! -name '*.pyc' ! -name '*.json' |
         LC_ALL=C sort | xargs sha256sum | sha256sum)
-    if [ -n "$resume" ] && [ "$(cat "$folder/passed" 2>/dev/null)" = "$sources" ]; then
-        echo "gpu.sh: tests passed before, $way way"
-        return
+    if [ -z "$resume" ] || [ "$(cat "$results/sources" 2>/dev/null)" != "$sources" ]; then
+        rm -rf "$results"
     fi
-    rm -f "$folder/junit.xml" "$folder/passed"
-    local once='^$'
+    mkdir -p "$results"
+    echo "$sources" >"$results/sources"
     [ "$way" = native ] || once='^(rivals|published|cuda_slabs_[34]|python|example_.*)$'
-    if GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -L '^gpu$' -E "$once" --no-tests=error \
-        --output-on-failure --test-output-size-passed 100000 \
-        --output-junit "$folder/junit.xml"; then
-        echo "$sources" >"$folder/passed"
-    else
-        echo "gpu.sh: tests failed, $way way" >&2
-        failed=1
-    fi
-    echo $((SECONDS - begin)) >"$folder/seconds"
+    names=$(ctest --test-dir "$folder" -N -L '^gpu$' -E "$once" | sed -n 's/^ *Test *#[0-9]*: //p')
+    for name in $names; do
+        [ ! -f "$results/$name.passed" ] || continue
+        rm -f "$results/$name.failed"
+        end=passed
+        GSW_TEST_REPEATS=10000 ctest --test-dir "$folder" -R "^$name\$" --no-tests=error \
+            --output-on-failure --test-output-size-passed 100000 \
+            --output-junit "$results/$name.new" >"$results/$name.log" 2>&1 || end=failed
+        mv "$results/$name.new" "$results/$name.$end"
+        echo "gpu.sh: $way way: $name $end"
+        [ "$end" = passed ] || {
+            cat "$results/$name.log" >&2
+            failed=1
+        }
+    done
 }
 
 # Leaves what it says in DIR-portable/same_bits.log.
@@ -261,9 +266,11 @@ sanitize() {
 
 # ---- Report ----------------------------------------------------------------------------------------
 
-# suites JUNIT: one line a test: name, status, checks, failed checks, seconds.
+# suites FOLDER: one line for each test that ran there: name, status, checks, failed checks, seconds.
 suites() {
-    awk '
+    # shellcheck disable=SC2016 # the dollars are awk's
+    find "$1/tests-run" \( -name '*.passed' -o -name '*.failed' \) -print0 | LC_ALL=C sort -z |
+        xargs -0 -r awk '
         /<testcase / {
             name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name)
             status = $0; sub(/.* status="/, "", status); sub(/".*/, "", status)
@@ -280,7 +287,7 @@ suites() {
         /<\/testcase>/ {
             said = status == "run" ? "passed" : status == "fail" ? "failed" : "skipped"
             print name, said, checks, bad, time
-        }' "$1"
+        }'
 }
 
 quoted() {
@@ -297,8 +304,8 @@ members() {
 # tested FOLDER: the members "tests" and "suites" of what ran there.
 tested() {
     local lines seconds
-    lines=$(suites "$1/junit.xml")
-    seconds=$(cat "$1/seconds")
+    lines=$(suites "$1")
+    seconds=$(awk '{ sum += $5 } END { printf "%d", sum }' <<<"$lines")
     number() { grep -c " $1 " <<<"$lines" || true; }
     echo "  \"tests\": {\"run\": $(($(number passed) + $(number failed)))," \
         "\"passed\": $(number passed), \"failed\": $(number failed)," \
@@ -375,7 +382,7 @@ results=$(cat "$build/sanitizers")
 for way in $ways; do
     folder=$build
     [ "$way" = native ] || folder=$build-portable
-    lines=$(suites "$folder/junit.xml")
+    lines=$(suites "$folder")
     if [ -z "$lines" ] || grep -q ' skipped ' <<<"$lines"; then
         echo "gpu.sh: not every test ran, $way way" >&2
         failed=1
