@@ -60,7 +60,7 @@ static void print_found(const cli_options *options, const gsw_context *context,
         cli_print(options, "%-17s %.2f ns\n", "step", 1e-3 * (double)found->step_ps);
         cli_print(options, "%-17s %.2f us\n", "hand-over", 1e-3 * (double)found->hand_over_ns);
     } else if (gsw_context_threads(context) == 1) {
-        cli_print(options, "%-17s as built in: sweeps with one thread do not depend on them\n",
+        cli_print(options, "%-17s as they were: sweeps with one thread do not depend on them\n",
                   "shapes");
         return;
     }
