@@ -25,6 +25,8 @@
 #define LOSS 0.03
 /* Seconds that a sample takes at least. */
 #define LONG 1e-3
+/* After so many seconds nothing more is compared, and the table stays where it is not decided. */
+#define ALL_OF_IT 18.0
 
 enum {
     SAMPLES = 11,
@@ -33,6 +35,12 @@ enum {
     COPIED = 1 << 24, /* values of a vector that is copied, */
     COPIES = 4        /* so many times for a sample */
 };
+
+/* A measurement. */
+typedef struct tuner {
+    gsw_context *context;
+    double end; /* when it must end, by seconds_now() */
+} tuner;
 
 /* A matrix with a factor, and vectors. */
 typedef struct trial {
@@ -102,8 +110,8 @@ static gsw_status fill_trial(trial *t, const trial_grid *grid) {
     return GSW_SUCCESS;
 }
 
-static gsw_status open_trial(gsw_context *context, const trial_grid *grid, trial *t) {
-    *t = (trial){.context = context, .n = grid->nx * grid->ny * grid->nz};
+static gsw_status open_trial(const tuner *tune, const trial_grid *grid, trial *t) {
+    *t = (trial){.context = tune->context, .n = grid->nx * grid->ny * grid->nz};
     const gsw_status status = fill_trial(t, grid);
     if (status != GSW_SUCCESS)
         close_trial(t);
@@ -111,14 +119,14 @@ static gsw_status open_trial(gsw_context *context, const trial_grid *grid, trial
 }
 
 /* The least times of a trial with each of the candidates, in turn. */
-static gsw_status compare(trial *t, const gsw_tuning *candidate, int count, double *least) {
-    gsw_context *context = t->context;
+static gsw_status compare_in(const tuner *tune, const trial *t, const gsw_tuning *candidate,
+                             int count, double *least) {
     for (int k = 0; k < count; k++)
         least[k] = INFINITY;
-    for (int s = 0; s < SAMPLES; s++) {
+    for (int s = 0; s < SAMPLES && (s == 0 || seconds_now() < tune->end); s++) {
         for (int k = 0; k < count; k++) {
             double seconds;
-            context->tuning = candidate[k];
+            t->context->tuning = candidate[k];
             GSW_TRY(time_solves(t, &seconds));
             least[k] = fmin(least[k], seconds);
         }
@@ -126,26 +134,31 @@ static gsw_status compare(trial *t, const gsw_tuning *candidate, int count, doub
     return GSW_SUCCESS;
 }
 
+static gsw_status compare(const tuner *tune, const trial_grid *grid, const gsw_tuning *candidate,
+                          int count, double *least) {
+    trial t;
+    GSW_TRY(open_trial(tune, grid, &t));
+    const gsw_status status = compare_in(tune, &t, candidate, count, least);
+    close_trial(&t);
+    return status;
+}
+
 /* Takes the candidate that is the fastest on average over the grids; the first one is the table's,
  * and stays where no other one is faster by GAIN. */
-static gsw_status take_best(gsw_context *context, const trial_grid *grids, int cases,
+static gsw_status take_best(const tuner *tune, const trial_grid *grids, int cases,
                             const gsw_tuning *candidate, int count, gsw_tuning *found) {
     double score[CANDIDATES] = {0};
     int best = 0;
-    for (int c = 0; c < cases; c++) {
+    for (int c = 0; c < cases && seconds_now() < tune->end; c++) {
         double least[CANDIDATES];
-        trial t;
-        GSW_TRY(open_trial(context, &grids[c], &t));
-        const gsw_status status = compare(&t, candidate, count, least);
-        close_trial(&t);
-        GSW_TRY(status);
+        GSW_TRY(compare(tune, &grids[c], candidate, count, least));
         for (int k = 0; k < count; k++)
             score[k] += fmax(-SAYS, fmin(log(least[k] / least[0]), SAYS)) / cases;
     }
     for (int k = 1; k < count; k++)
         if (score[k] < score[best])
             best = k;
-    *found = candidate[score[best] < -GAIN ? best : 0];
+    *found = candidate[score[best] < -GAIN && seconds_now() < tune->end ? best : 0];
     return GSW_SUCCESS;
 }
 
@@ -172,7 +185,7 @@ cleanup:
 /* ---- the CPU ---- */
 
 /* How closely threads follow each other. */
-static gsw_status tune_hand_over(gsw_context *context, gsw_tuning *found) {
+static gsw_status tune_hand_over(const tuner *tune, gsw_tuning *found) {
     static const trial_grid grids[] = {{"D2N5", 512, 512, 1}, {"D3N7", 32, 32, 32},
                                        {"D3N7", 72, 72, 72},  {"D3N7", 128, 128, 128},
                                        {"D3N27", 32, 32, 32}, {"D3N27", 72, 72, 72}};
@@ -186,14 +199,14 @@ static gsw_status tune_hand_over(gsw_context *context, gsw_tuning *found) {
         candidate[k].sweep_grain = candidate[k].sweep_grain_flat = 1; /* all threads */
     }
     gsw_tuning best;
-    GSW_TRY(take_best(context, grids, sizeof grids / sizeof *grids, candidate, SHAPES, &best));
+    GSW_TRY(take_best(tune, grids, sizeof grids / sizeof *grids, candidate, SHAPES, &best));
     found->sweep_chunk = best.sweep_chunk;
     found->sweep_slack = best.sweep_slack;
     return GSW_SUCCESS;
 }
 
 /* How many points are worth a thread: the same for squares and for cubes. */
-static gsw_status tune_grain(gsw_context *context, int flat, gsw_tuning *found) {
+static gsw_status tune_grain(const tuner *tune, int flat, gsw_tuning *found) {
     static const int64_t squares[CASES] = {32, 45, 64, 90, 128, 180, 256, 360, 512, 1000};
     static const int64_t cubes[CASES] = {10, 13, 16, 20, 25, 32, 40, 50, 64, 96};
     static const int64_t grains[] = {2048, 512, 1024, 4096, 8192, 16384, 32768, 65536};
@@ -208,11 +221,11 @@ static gsw_status tune_grain(gsw_context *context, int flat, gsw_tuning *found) 
         candidate[k] = *found;
         *(flat ? &candidate[k].sweep_grain_flat : &candidate[k].sweep_grain) = grains[k];
     }
-    return take_best(context, grids, CASES, candidate, GRAINS, found);
+    return take_best(tune, grids, CASES, candidate, GRAINS, found);
 }
 
 /* Goes back to the table where what was found is slower on some grid. */
-static gsw_status confirm(gsw_context *context, const gsw_tuning *table, gsw_tuning *found) {
+static gsw_status confirm(const tuner *tune, const gsw_tuning *table, gsw_tuning *found) {
     static const trial_grid grids[] = {{"D2N5", 64, 64, 1},   {"D2N5", 200, 200, 1},
                                        {"D2N5", 600, 600, 1}, {"D3N7", 18, 18, 18},
                                        {"D3N7", 36, 36, 36},  {"D3N7", 100, 100, 100},
@@ -220,25 +233,21 @@ static gsw_status confirm(gsw_context *context, const gsw_tuning *table, gsw_tun
     const gsw_tuning candidate[2] = {*table, *found};
     for (size_t c = 0; c < sizeof grids / sizeof *grids; c++) {
         double least[2];
-        trial t;
-        GSW_TRY(open_trial(context, &grids[c], &t));
-        const gsw_status status = compare(&t, candidate, 2, least);
-        close_trial(&t);
-        GSW_TRY(status);
-        if (least[1] > (1 + LOSS) * least[0])
+        GSW_TRY(compare(tune, &grids[c], candidate, 2, least));
+        if (least[1] > (1 + LOSS) * least[0] || seconds_now() > tune->end)
             *found = *table;
     }
     return GSW_SUCCESS;
 }
 
-static gsw_status tune_cpu(gsw_context *context, gsw_tuning *found) {
+static gsw_status tune_cpu(const tuner *tune, gsw_tuning *found) {
     const gsw_tuning table = *found;
-    if (context->threads == 1)
+    if (tune->context->threads == 1)
         return GSW_SUCCESS;
-    GSW_TRY(tune_hand_over(context, found));
-    GSW_TRY(tune_grain(context, 0, found));
-    GSW_TRY(tune_grain(context, 1, found));
-    return confirm(context, &table, found);
+    GSW_TRY(tune_hand_over(tune, found));
+    GSW_TRY(tune_grain(tune, 0, found));
+    GSW_TRY(tune_grain(tune, 1, found));
+    return confirm(tune, &table, found);
 }
 
 /* ---- CUDA ---- */
@@ -246,46 +255,43 @@ static gsw_status tune_cpu(gsw_context *context, gsw_tuning *found) {
 static const int64_t LINES = 8; /* of a tile of D3N7, along y and along z */
 
 /* The least time of a sweep of D3N7. */
-static gsw_status time_sweep(gsw_context *context, int64_t nx, int64_t ny, double *seconds) {
+static gsw_status time_sweep(const tuner *tune, int64_t nx, int64_t ny, double *seconds) {
     const trial_grid grid = {"D3N7", nx, ny, LINES};
-    trial t;
-    GSW_TRY(open_trial(context, &grid, &t));
-    const gsw_status status = compare(&t, &context->tuning, 1, seconds);
-    close_trial(&t);
+    GSW_TRY(compare(tune, &grid, &tune->context->tuning, 1, seconds));
     *seconds /= 2;
-    return status;
+    return GSW_SUCCESS;
 }
 
 /* A single pencil that gets longer gives the step; a row that gets more pencils, the hand-over and
  * the steps that the next pencil stays behind. Lines are longer than the grid is wide, so that they
  * lie along x. */
-static gsw_status measure_steps(gsw_context *context, gsw_tuning *found) {
+static gsw_status measure_steps(const tuner *tune, gsw_tuning *found) {
     enum { SHORTER = 4096, LONGER = 12288, FEW = 16, MANY = 80 };
     double few, many;
-    GSW_TRY(time_sweep(context, SHORTER, LINES, &few));
-    GSW_TRY(time_sweep(context, LONGER, LINES, &many));
+    GSW_TRY(time_sweep(tune, SHORTER, LINES, &few));
+    GSW_TRY(time_sweep(tune, LONGER, LINES, &many));
     const double step = (many - few) / (LONGER - SHORTER);
-    GSW_TRY(time_sweep(context, SHORTER / 4, FEW * LINES, &few));
-    GSW_TRY(time_sweep(context, SHORTER / 4, MANY * LINES, &many));
+    GSW_TRY(time_sweep(tune, SHORTER / 4, FEW * LINES, &few));
+    GSW_TRY(time_sweep(tune, SHORTER / 4, MANY * LINES, &many));
     const double hop = (many - few) / (MANY - FEW), hand_over = hop - (double)LINES * step;
     found->step_ps = (int64_t)fmax(1e12 * step, 0);
     found->hand_over_ns = (int64_t)fmax(1e9 * hand_over, 0);
     return GSW_SUCCESS;
 }
 
-static gsw_status tune_cuda(gsw_context *context, gsw_tuning *found) {
+static gsw_status tune_cuda(const tuner *tune, gsw_tuning *found) {
     static const trial_grid grids[] = {{"D3N7", 64, 64, 64},     {"D3N7", 128, 128, 128},
                                        {"D3N7", 192, 192, 192},  {"D3N27", 64, 64, 64},
                                        {"D3N27", 128, 128, 128}, {"D2N5", 1024, 1024, 1}};
     static const int64_t shapes[] = {40, 0, 20, INT32_MAX};
     enum { SHAPES = sizeof shapes / sizeof *shapes };
     gsw_tuning candidate[SHAPES];
-    GSW_TRY(measure_steps(context, found));
+    GSW_TRY(measure_steps(tune, found));
     for (int k = 0; k < SHAPES; k++) {
         candidate[k] = *found;
         candidate[k].polled_chunks = shapes[k];
     }
-    return take_best(context, grids, sizeof grids / sizeof *grids, candidate, SHAPES, found);
+    return take_best(tune, grids, sizeof grids / sizeof *grids, candidate, SHAPES, found);
 }
 
 /* ---- all of it ---- */
@@ -294,13 +300,14 @@ gsw_status gsw_tune(gsw_context *context, gsw_tuning *result) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_result_check(context, "gsw_tuning", result));
     const gsw_tuning before = context->tuning;
+    const tuner tune = {context, seconds_now() + ALL_OF_IT};
     const int alone = context->backend == GSW_BACKEND_CPU && context->threads == 1;
     gsw_tuning found = alone ? before : gsw_tuning_table; /* one thread says nothing about shapes */
     context->tuning = found;
     gsw_status status = measure_copy(context, &found.copy_mb_s);
     if (status == GSW_SUCCESS)
-        status = context->backend == GSW_BACKEND_CUDA ? tune_cuda(context, &found)
-                                                      : tune_cpu(context, &found);
+        status = context->backend == GSW_BACKEND_CUDA ? tune_cuda(&tune, &found)
+                                                      : tune_cpu(&tune, &found);
     context->tuning = status == GSW_SUCCESS ? found : before;
     GSW_TRY(status);
     context->tuning.source = GSW_TUNING_NOW;
