@@ -78,7 +78,7 @@ typedef struct numbers {
     int64_t value[NUMBERS];
 } numbers;
 
-static const numbers table = {{64, 192, 2048, 2048, 40, 0, 0, 0}};
+static const numbers table = {{64, 192, 4096, 8192, 40, 0, 0, 0}};
 
 static numbers numbers_of(const gsw_tuning *t) {
     return (numbers){{t->sweep_chunk, t->sweep_slack, t->sweep_grain, t->sweep_grain_flat,

@@ -138,8 +138,8 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
  *
  * The call does not allocate, except for the first solve with several right-hand sides on CUDA.
  * That solve allocates the hand-over memory of up to 8 right-hand sides and waits for the stream.
- * From then on they are swept together, so that the factor is read once for 4 of them. If that
- * first solve is captured in a graph, it sweeps them one after the other instead. Errors:
+ * From then on they are swept together, so that memory is read once for all of them, or for 4. If
+ * that first solve is captured in a graph, it sweeps them one after the other instead. Errors:
  * INVALID_ARGUMENT, DEVICE, TIMEOUT (CUDA; it can come from an earlier solve). */
 GSW_API
 gsw_status gsw_factor_solve(gsw_context *context, gsw_factor *factor, int64_t count, const void *b,

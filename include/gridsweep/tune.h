@@ -4,8 +4,7 @@
  * thread follows the one before it, how many values a block asks for at a time. The library has a
  * table of them, which was measured on other machines. gsw_tune() measures them here, and leaves
  * them in a file. Later contexts with the same device and the same version of the library take them
- * from there. The results of sweeps have the same bits with any shapes. (A short run on the actual
- * device in place of a formula is Lebedev's method of calibrated launch shapes.)
+ * from there. The results of sweeps have the same bits with any shapes.
  *
  * The file is in the folder gridsweep of the user's cache folder: $XDG_CACHE_HOME if that is an
  * absolute path, else $HOME/.cache. A context whose file is damaged, or made for another device or
@@ -45,9 +44,9 @@ typedef struct gsw_tuning {
 
 /* Measures the shapes with this context, for up to 20 s, and uses them from now on. Writes them to
  * the file of the context, unless it has none. The device should have nothing else to do. `result`
- * may be NULL. The measurement needs 0.3 GB of memory. With CUDA the call waits for the stream.
- * Errors: INVALID_ARGUMENT (context NULL, size), OUT_OF_MEMORY, DEVICE, TIMEOUT; IO (the file
- * cannot be written; the context uses the shapes nevertheless). */
+ * may be NULL. The measurement needs 0.3 GB of memory, with CUDA 0.7. With CUDA the call waits for
+ * the stream. Errors: INVALID_ARGUMENT (context NULL, size), OUT_OF_MEMORY, DEVICE, TIMEOUT; IO
+ * (the file cannot be written; the context uses the shapes nevertheless). */
 GSW_API
 gsw_status gsw_tune(gsw_context *context, gsw_tuning *result);
 

@@ -66,7 +66,8 @@ static gsw_status cpu_pass(gsw_context *context, const gsw_relax_pass *pass) {
 /* Constants of the model, fitted to the times of 500 tiles with two threads of an EPYC whose cores
  * share 32 MB (perf/NOTES.md). */
 static void cpu_machine(gsw_context *context, gsw_relax_machine *machine) {
-    const double copy = 1e6 * (double)context->tuning.copy_mb_s;
+    /* A copy is measured with all threads. */
+    const double copy = context->threads > 1 ? 1e6 * (double)context->tuning.copy_mb_s : 0;
     *machine = (gsw_relax_machine){.bandwidth = copy > 0 ? copy : 5.5e10,
                                    .ghost = 0.3,
                                    .point = 1.2e-11,

@@ -1,9 +1,10 @@
 /* sweep.c: the skewed wavefront on packed factors, OpenMP and SIMD.
  *
  * UNIT OF WORK. A pencil (chains.h). A thread takes the next pencil from an atomic ticket and
- * sweeps it in chunks of GSW_SWEEP_CHUNK steps. For each chunk it copies b and the halo (x of the
- * chains of earlier pencils) from natural order into step order. It then performs the steps and
- * copies x back into natural order. All chains of a step are computed together, one per SIMD lane.
+ * sweeps it in chunks of at most GSW_SWEEP_CHUNK steps. For each chunk it copies b and the halo (x
+ * of the chains of earlier pencils) from natural order into step order. It then performs the steps
+ * and copies x back into natural order. All chains of a step are computed together, one per SIMD
+ * lane.
  *
  * HAND-OVER. After each chunk a thread publishes the number of steps that it has passed (release).
  * Before a chunk it waits (acquire) until the previous pencil has passed all steps whose x the halo

@@ -26,7 +26,7 @@ typedef struct gsw_progress_slot {
 
 typedef struct gsw_progress {
     _Alignas(GSW_CACHE_LINE) _Atomic int64_t ticket; /* next pencil to take */
-    int64_t span; /* no absolute step is beyond it; the last wait of a pencil must reach it */
+    int64_t span; /* no absolute step is beyond it; the last wait of a pencil reaches it */
     int64_t slots;
     int64_t began; /* the time of gsw_progress_reset() */
     gsw_progress_slot *slot;

@@ -145,7 +145,8 @@ typedef struct gsw_sweep_area {
 } gsw_sweep_area;
 
 /* The areas of a factor: for one right-hand side; for several, with a block for each; for several,
- * with blocks that share the coefficients. The last two are opened when they are needed. */
+ * with blocks that share the coefficients. The last two are opened at the first solve that has
+ * several. */
 enum gsw_sweep_area_name { AREA_OF_1, AREA_OF_SINGLES, AREA_OF_BLOCKS, SWEEP_AREAS };
 
 /* Where the faces go that pass from process to process (slab_ops.h), for the sweep of a part. */

@@ -27,7 +27,7 @@ constexpr int32_t PENCILS_FOR_TWO = 4;
  * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
-/* Pencils per multiprocessor that are few: see area_for(). */
+/* Pencils per multiprocessor that are few, or less: see area_for(). */
 constexpr int32_t FEW_PENCILS = 8;
 
 /* Stages at least and at most in slices, without bulk copies: one that compute loads, and some on
@@ -334,40 +334,39 @@ bool rings_fit(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
     return fit;
 }
 
-/* Blocks that share coefficients wait for the slowest of their right-hand sides. Where these are
- * few, or pencils are, blocks with one each are faster: the L2 cache shares the coefficients. */
-gsw_sweep_area_name area_for(const gsw_cuda *cuda, const gsw_factor *factor, int64_t count) {
-    const bool few = factor->packed->view[0].pencils <= FEW_PENCILS * cuda->multiprocessors;
-    if (count == 1 || gsw_cuda_is_remote(factor))
-        return AREA_OF_1;
-    return count < SWEEP_RHS || (count == SWEEP_RHS && few) || kernel_of(factor, true) == NULL ||
-                   !rings_fit(cuda, factor, SWEEP_RHS, SWEEP_ALONE)
-               ? AREA_OF_SINGLES
-               : AREA_OF_BLOCKS;
-}
-
-/* Allocates the area for several right-hand sides at their first solve. They are solved one after
- * the other where a graph is being captured then, so that nothing can be allocated. */
-gsw_status open_several(gsw_context *context, gsw_factor *factor, int64_t count,
-                        gsw_sweep_area_name *name) {
+/* Opens the areas for several right-hand sides at their first solve. *open is false where a graph
+ * is being captured then, so that nothing can be allocated. */
+gsw_status open_several(gsw_context *context, gsw_factor *factor, bool *open) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
+    gsw_sweep_area *singles = &factor->packed->area[AREA_OF_SINGLES];
+    gsw_sweep_area *blocks = &factor->packed->area[AREA_OF_BLOCKS];
+    const void *kernel = kernel_of(factor, true);
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    *name = area_for(cuda, factor, count);
-    gsw_sweep_area *area = &factor->packed->area[*name];
-    if (area->state)
+    *open = singles->state != NULL;
+    if (*open)
         return GSW_SUCCESS;
     GSW_TRY(gsw_cuda_check(context, cudaStreamIsCapturing(cuda->stream, &capture),
                            "the sweep's faces"));
-    if (capture != cudaStreamCaptureStatusNone) {
-        *name = AREA_OF_1;
+    *open = capture == cudaStreamCaptureStatusNone;
+    if (!*open)
         return GSW_SUCCESS;
+    if (kernel && !blocks->state && rings_fit(cuda, factor, SWEEP_RHS, SWEEP_ALONE)) {
+        GSW_TRY(gsw_cuda_allow_shared(context, kernel, "the sweep"));
+        GSW_TRY(open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, blocks));
     }
-    if (*name == AREA_OF_BLOCKS)
-        GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, true), "the sweep"));
-    GSW_TRY(*name == AREA_OF_BLOCKS ? open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, area)
-                                    : open_area(context, factor, 1, SWEEP_GROUPS_OF_1, area));
+    const int32_t groups = blocks->state ? (int32_t)SWEEP_RHS : (int32_t)SWEEP_GROUPS_OF_1;
+    GSW_TRY(open_area(context, factor, 1, groups, singles));
     /* The kernel takes its tickets without waiting for what was queued before it. */
     return gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "the sweep's state");
+}
+
+/* Blocks that share coefficients wait for the slowest of their right-hand sides. Where these are
+ * few, or pencils are, blocks with one each are faster: the L2 cache shares the coefficients. */
+gsw_sweep_area_name area_for(const gsw_cuda *cuda, const gsw_factor *factor, int64_t count) {
+    const gsw_packed *packed = factor->packed;
+    const bool few = packed->view[0].pencils <= FEW_PENCILS * cuda->multiprocessors;
+    const bool single = count < SWEEP_RHS || (count == SWEEP_RHS && few);
+    return single || !packed->area[AREA_OF_BLOCKS].state ? AREA_OF_SINGLES : AREA_OF_BLOCKS;
 }
 
 } // namespace
@@ -457,9 +456,11 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     const gsw_packed *packed = factor->packed;
     const gsw_packed_view *view = &packed->view[part];
     const size_t real = gsw_dtype_size(factor->options.vector_type);
-    gsw_sweep_area_name name;
-    GSW_TRY(open_several(context, factor, count, &name));
-    const gsw_sweep_area *area = &packed->area[name];
+    bool together = count > 1 && !gsw_cuda_is_remote(factor);
+    if (together)
+        GSW_TRY(open_several(context, factor, &together));
+    const gsw_sweep_area *area =
+        &packed->area[together ? area_for(cuda, factor, count) : AREA_OF_1];
     const bool several = area->rhs > 1;
     const void *kernel = kernel_of(factor, several);
     const unsigned threads = threads_of(cuda, several);

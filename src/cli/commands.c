@@ -265,8 +265,8 @@ const cli_command cli_commands[] = {
      "how many points are worth a second thread. On a GPU, pencils of more chunks than 'polled "
      "chunks' ask for several rows of a face at a time. 'step' and 'hand-over' are times of a "
      "pencil of D3N7. 'copy' counts bytes read and written.\n"
-     "The device should have nothing else to do. The command needs 0.3 GB of memory. With one "
-     "thread on the CPU it measures the copy only, and the file holds the shapes of the table.",
+     "The device should have nothing else to do. The command needs 0.3 GB of memory, on a GPU "
+     "0.7 GB. With one thread on the CPU it measures the copy only, and keeps the shapes.",
      "gridsweep tune\n"
      "gridsweep tune --backend cpu --json tune.json\n",
      NULL, tune_options, OPT_COUNT, cmd_tune},

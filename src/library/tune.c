@@ -209,19 +209,19 @@ static gsw_status tune_hand_over(const tuner *tune, gsw_tuning *found) {
 static gsw_status tune_grain(const tuner *tune, int flat, gsw_tuning *found) {
     static const int64_t squares[CASES] = {32, 45, 64, 90, 128, 180, 256, 360, 512, 1000};
     static const int64_t cubes[CASES] = {10, 13, 16, 20, 25, 32, 40, 50, 64, 96};
-    static const int64_t grains[] = {2048, 512, 1024, 4096, 8192, 16384, 32768, 65536};
+    static const int64_t grains[] = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
     enum { GRAINS = sizeof grains / sizeof *grains };
     trial_grid grids[CASES];
-    gsw_tuning candidate[GRAINS];
+    gsw_tuning candidate[1 + GRAINS] = {*found};
     for (int c = 0; c < CASES; c++) {
         const int64_t side = flat ? squares[c] : cubes[c];
         grids[c] = (trial_grid){flat ? "D2N5" : "D3N7", side, side, flat ? 1 : side};
     }
-    for (int k = 0; k < GRAINS; k++) {
+    for (int k = 1; k <= GRAINS; k++) {
         candidate[k] = *found;
-        *(flat ? &candidate[k].sweep_grain_flat : &candidate[k].sweep_grain) = grains[k];
+        *(flat ? &candidate[k].sweep_grain_flat : &candidate[k].sweep_grain) = grains[k - 1];
     }
-    return take_best(tune, grids, CASES, candidate, GRAINS, found);
+    return take_best(tune, grids, CASES, candidate, 1 + GRAINS, found);
 }
 
 /* Goes back to the table where what was found is slower on some grid. */
@@ -232,10 +232,13 @@ static gsw_status confirm(const tuner *tune, const gsw_tuning *table, gsw_tuning
                                        {"D3N27", 24, 24, 24}, {"D3N27", 60, 60, 60}};
     const gsw_tuning candidate[2] = {*table, *found};
     for (size_t c = 0; c < sizeof grids / sizeof *grids; c++) {
-        double least[2];
-        GSW_TRY(compare(tune, &grids[c], candidate, 2, least));
-        if (least[1] > (1 + LOSS) * least[0] || seconds_now() > tune->end)
+        double least[2] = {0, 1};
+        if (seconds_now() < tune->end)
+            GSW_TRY(compare(tune, &grids[c], candidate, 2, least));
+        if (least[1] > (1 + LOSS) * least[0]) {
             *found = *table;
+            return GSW_SUCCESS;
+        }
     }
     return GSW_SUCCESS;
 }
@@ -310,6 +313,8 @@ gsw_status gsw_tune(gsw_context *context, gsw_tuning *result) {
                                                       : tune_cpu(&tune, &found);
     context->tuning = status == GSW_SUCCESS ? found : before;
     GSW_TRY(status);
+    if (alone && before.copy_mb_s > 0)
+        context->tuning.copy_mb_s = before.copy_mb_s; /* that of more threads */
     context->tuning.source = GSW_TUNING_NOW;
     gsw_result_give(result, &context->tuning, sizeof context->tuning);
     return gsw_tuning_save(context);

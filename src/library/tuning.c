@@ -28,8 +28,8 @@ const gsw_tuning gsw_tuning_table = {.size = sizeof gsw_tuning_table,
                                      .source = GSW_TUNING_TABLE,
                                      .sweep_chunk = 64,
                                      .sweep_slack = 192,
-                                     .sweep_grain = 2048,
-                                     .sweep_grain_flat = 2048,
+                                     .sweep_grain = 4096,
+                                     .sweep_grain_flat = 8192,
                                      .polled_chunks = 40};
 
 /* The numbers of a file, in its order. */
