@@ -107,7 +107,8 @@ static const cli_option_id tune_options[] = {OPT_BACKEND, OPT_THREADS, OPT_DEVIC
 const cli_command cli_commands[] = {
     {"info", "show version, build options, processor, threads and GPUs", "[OPTION]...",
      "The command shows the version, the options of the build, and the processor, the threads "
-     "and the GPUs that the library finds.",
+     "and the GPUs that the library finds. It also shows where the shapes of kernels come from "
+     "(see 'gridsweep tune'); for that it opens each GPU for a moment.",
      "gridsweep info\n", NULL, info_options, OPT_COUNT, cmd_info},
     {"detect", "find the grid and the stencil of a matrix", "FILE.mtx [OPTION]...",
      "FILE.mtx holds a matrix whose rows are the points of a grid in natural order. The command "
