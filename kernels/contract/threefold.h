@@ -1,5 +1,5 @@
-/* threefold.h: sums of three words, as in three times the working precision (Dot3 of Ogita, Rump and
- * Oishi, SIAM J. Sci. Comput. 26, 2005).
+/* threefold.h: sums of three words, as in three times the working precision (Dot3 of Ogita, Rump
+ * and Oishi, SIAM J. Sci. Comput. 26, 2005).
  *
  * The second and the third word carry what rounding loses. Rounded at the end, such a sum is nearly
  * always the double next to the true one. So a vector that is cut in other pieces, or lies in
