@@ -28,13 +28,15 @@ int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g) {
  */
 
 /* All pencils, without vectors. */
-static gsw_sweep_job job_of(const gsw_factor *factor, int which) {
+static gsw_sweep_job job_of(const gsw_context *context, const gsw_factor *factor, int which) {
     struct gsw_packed *packed = factor->packed;
     const int upper = packed->upper[which];
     return (gsw_sweep_job){
         .chains = &packed->chains,
         .upper = upper,
         .end = packed->chains.pencils,
+        .chunk = context->tuning.sweep_chunk,
+        .slack = context->tuning.sweep_slack,
         .factor_type = factor->options.factor_type,
         .vector_type = factor->options.vector_type,
         .diagonal = packed->part[upper].diagonal,
@@ -55,10 +57,8 @@ gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int wh
         gsw_cpu_apply_jacobi(context, factor, packed->reciprocal, count, b, ldb, x, ldx);
         return GSW_SUCCESS;
     }
-    gsw_sweep_job job = job_of(factor, which);
+    gsw_sweep_job job = job_of(context, factor, which);
     job.threads = gsw_cpu_sweep_threads(context, &packed->chains);
-    job.chunk = context->tuning.sweep_chunk;
-    job.slack = context->tuning.sweep_slack;
     job.ldb = ldb;
     job.ldx = ldx;
     for (int64_t r = 0; r < count; r += RHS_BATCH) {
@@ -72,7 +72,7 @@ gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int wh
 
 void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_band_sweep *sweep) {
     const gsw_chains *g = &factor->packed->chains;
-    gsw_sweep_job job = job_of(factor, sweep->which);
+    gsw_sweep_job job = job_of(context, factor, sweep->which);
     job.begin = sweep->begin;
     job.end = sweep->end;
     job.b = sweep->b;
@@ -80,8 +80,6 @@ void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_ban
     job.lead = sweep->lead;
     job.lead_planes = sweep->lead_planes;
     job.threads = gsw_cpu_band_threads(context, g, job.end - job.begin);
-    job.chunk = context->tuning.sweep_chunk;
-    job.slack = context->tuning.sweep_slack;
     if (job.end > job.begin)
         kernels_of(context)->sweep(&job);
 }

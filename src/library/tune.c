@@ -4,8 +4,6 @@
  * least of several samples counts. A candidate takes the place of the table's shape only where it
  * is faster by GAIN on average over its cases: what differs by less is noise. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <gridsweep/factor.h>

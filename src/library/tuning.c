@@ -15,6 +15,7 @@
 #include <gridsweep/version.h>
 
 #include "contract/error.h"
+#include "mm.h"
 #include "options.h"
 #include "tuning.h"
 
@@ -229,12 +230,8 @@ gsw_status gsw_tuning_save(gsw_context *context) {
     if (!done && descriptor >= 0)
         (void)unlink(temporary);
     free(temporary);
-    char why[128];
-    if (!done && strerror_r(reason, why, sizeof why) != 0)
-        (void)snprintf(why, sizeof why, "system error %d", reason);
     return done ? GSW_SUCCESS
-                : gsw_fail(context, GSW_ERROR_IO, "cannot write the tuning file %.300s: %s",
-                           context->tuning_file, why);
+                : gsw_mm_fail_errno(context, "write the tuning file", context->tuning_file, reason);
 }
 
 /* ---- the interface ---- */
