@@ -21,9 +21,9 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "contract/allocate.h"
+#include "clock.h"
 #include "eisenstat.h"
 #include "krylov_queue.h"
 #include "krylov_solve.h"
@@ -463,9 +463,7 @@ cleanup:
 }
 
 double gsw_krylov_now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+    return 1e3 * gsw_seconds_now();
 }
 
 gsw_krylov_result *gsw_krylov_result_of(const gsw_krylov_job *job, int64_t i) {

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "clock.h"
 #include "options.h"
 
 GSW_ENDS_WITH(gsw_partition_options, wait_limit);
@@ -175,12 +175,6 @@ void gsw_partition_abandon(gsw_partition *p, void **request) {
     *request = NULL;
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* `other` < 0: all processes. */
 static gsw_status wait_for(gsw_partition *p, int other, void **request) {
     enum { SPINS = 256, TURNS = 64 };
@@ -197,8 +191,8 @@ static gsw_status wait_for(gsw_partition *p, int other, void **request) {
         if (turn % TURNS != 0)
             continue;
         if (began == 0)
-            began = seconds();
-        if (seconds() - began < p->wait_limit)
+            began = gsw_seconds_now();
+        if (gsw_seconds_now() - began < p->wait_limit)
             continue;
         gsw_partition_abandon(p, request);
         if (other < 0)

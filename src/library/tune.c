@@ -4,13 +4,13 @@
  * least of several samples counts. A candidate takes the place of the table's shape only where it
  * is faster by GAIN on average over its cases: what differs by less is noise. */
 #include <math.h>
-#include <time.h>
 
 #include <gridsweep/factor.h>
 #include <gridsweep/matrix.h>
 
 #include "contract/backend.h"
 #include "contract/error.h"
+#include "clock.h"
 #include "options.h"
 #include "reserve.h"
 #include "tuning.h"
@@ -37,7 +37,7 @@ enum {
 /* A measurement. */
 typedef struct tuner {
     gsw_context *context;
-    double end; /* when it must end, by seconds_now() */
+    double end; /* when it must end, by gsw_seconds_now() */
 } tuner;
 
 /* A matrix with a factor, and vectors. */
@@ -60,23 +60,17 @@ static void close_trial(trial *t) {
     *t = (trial){0};
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* One sample: seconds of a solve with the factor, which is two sweeps. */
 static gsw_status time_solves(const trial *t, double *seconds) {
     gsw_context *context = t->context;
     const double *b = t->vectors;
     double *x = t->vectors + t->n;
     GSW_TRY(context->ops->synchronize(context));
-    const double begin = seconds_now();
+    const double begin = gsw_seconds_now();
     for (int i = 0; i < t->solves; i++)
         GSW_TRY(gsw_factor_solve(context, t->factor, 1, b, t->n, x, t->n));
     GSW_TRY(context->ops->synchronize(context));
-    *seconds = (seconds_now() - begin) / t->solves;
+    *seconds = (gsw_seconds_now() - begin) / t->solves;
     return GSW_SUCCESS;
 }
 
@@ -121,7 +115,7 @@ static gsw_status compare_in(const tuner *tune, const trial *t, const gsw_tuning
                              int count, double *least) {
     for (int k = 0; k < count; k++)
         least[k] = INFINITY;
-    for (int s = 0; s < SAMPLES && (s == 0 || seconds_now() < tune->end); s++) {
+    for (int s = 0; s < SAMPLES && (s == 0 || gsw_seconds_now() < tune->end); s++) {
         for (int k = 0; k < count; k++) {
             double seconds;
             t->context->tuning = candidate[k];
@@ -147,7 +141,7 @@ static gsw_status take_best(const tuner *tune, const trial_grid *grids, int case
                             const gsw_tuning *candidate, int count, gsw_tuning *found) {
     double score[CANDIDATES] = {0};
     int best = 0;
-    for (int c = 0; c < cases && seconds_now() < tune->end; c++) {
+    for (int c = 0; c < cases && gsw_seconds_now() < tune->end; c++) {
         double least[CANDIDATES];
         GSW_TRY(compare(tune, &grids[c], candidate, count, least));
         for (int k = 0; k < count; k++)
@@ -156,7 +150,7 @@ static gsw_status take_best(const tuner *tune, const trial_grid *grids, int case
     for (int k = 1; k < count; k++)
         if (score[k] < score[best])
             best = k;
-    *found = candidate[score[best] < -GAIN && seconds_now() < tune->end ? best : 0];
+    *found = candidate[score[best] < -GAIN && gsw_seconds_now() < tune->end ? best : 0];
     return GSW_SUCCESS;
 }
 
@@ -168,11 +162,11 @@ static gsw_status measure_copy(gsw_context *context, int64_t *mb_s) {
         status = context->ops->fill(context, 2 * (int64_t)COPIED, 1, vectors);
     for (int s = 0; s < SAMPLES && status == GSW_SUCCESS; s++) {
         GSW_TRY_GOTO(context->ops->synchronize(context), cleanup);
-        const double begin = seconds_now();
+        const double begin = gsw_seconds_now();
         for (int i = 0; i < COPIES; i++)
             GSW_TRY_GOTO(context->ops->copy(context, COPIED, vectors, vectors + COPIED), cleanup);
         GSW_TRY_GOTO(context->ops->synchronize(context), cleanup);
-        least = fmin(least, (seconds_now() - begin) / COPIES);
+        least = fmin(least, (gsw_seconds_now() - begin) / COPIES);
     }
     *mb_s = (int64_t)(2e-6 * sizeof(double) * COPIED / least);
 cleanup:
@@ -231,7 +225,7 @@ static gsw_status confirm(const tuner *tune, const gsw_tuning *table, gsw_tuning
     const gsw_tuning candidate[2] = {*table, *found};
     for (size_t c = 0; c < sizeof grids / sizeof *grids; c++) {
         double least[2] = {0, 1};
-        if (seconds_now() < tune->end)
+        if (gsw_seconds_now() < tune->end)
             GSW_TRY(compare(tune, &grids[c], candidate, 2, least));
         if (least[1] > (1 + LOSS) * least[0]) {
             *found = *table;
@@ -301,7 +295,7 @@ gsw_status gsw_tune(gsw_context *context, gsw_tuning *result) {
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_TRY(gsw_result_check(context, "gsw_tuning", result));
     const gsw_tuning before = context->tuning;
-    const tuner tune = {context, seconds_now() + ALL_OF_IT};
+    const tuner tune = {context, gsw_seconds_now() + ALL_OF_IT};
     const int alone = context->backend == GSW_BACKEND_CPU && context->threads == 1;
     gsw_tuning found = alone ? before : gsw_tuning_table; /* one thread says nothing about shapes */
     context->tuning = found;
