@@ -112,6 +112,51 @@ START_TEST(products_on_long_lines) {
 }
 END_TEST
 
+/* Short lines are computed together: in one group and in several, at the limits of the length, and
+ * with offsets that reach farther than a line is long. */
+START_TEST(products_on_short_lines) {
+    static const gsw_grid grids[] = {{3, 1500, 2}, {1, 5000, 2}, {64, 130, 2}, {65, 70, 3},
+                                     {127, 40, 2}, {128, 70, 1}, {129, 33, 2}, {2, 3, 400},
+                                     {5, 2, 90},   {33, 1, 50},  {16, 257, 1}};
+    static const char *const names[] = {"D3N7", "D3N27", "D3N33"};
+    for (int k = 0; k < 3; k++) {
+        gsw_stencil stencil;
+        ck_assert_int_eq(gsw_stencil_named(names[k], &stencil), GSW_SUCCESS);
+        oracle_matrix *plain = oracle_random(&grids[_i], &stencil, 11, ORACLE_ANY_SIGN);
+        compare_layout(plain, &layouts[0]);
+        compare_layout(plain, &layouts[1]);
+        oracle_free(plain);
+    }
+}
+END_TEST
+
+/* The point before the first one of a line is the last one of the line before. Its value does not
+ * reach the result, not even NaN, nor does a coefficient towards it: the oracle's are NaN. */
+START_TEST(ends_of_short_lines_are_apart) {
+    gsw_grid grid = {5 + 9 * _i, 40, 3};
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_named("D3N27", &stencil), GSW_SUCCESS);
+    oracle_matrix *plain = oracle_random(&grid, &stencil, 12, ORACLE_ANY_SIGN);
+    const int64_t n = oracle_points(&grid), y0 = 20, z0 = 1;
+    double *x = oracle_vector(GSW_F64, 2, n), *y = oracle_vector(GSW_F64, 3, n);
+    for (int end = 0; end < 2; end++) {
+        const int64_t x0 = end ? grid.nx - 1 : 0, spoilt = gsw_grid_row(&grid, x0, y0, z0);
+        const double good = x[spoilt];
+        x[spoilt] = NAN;
+        ck_assert_int_eq(gsw_spmv(context, &plain->view, GSW_F64, x, y), GSW_SUCCESS);
+        x[spoilt] = good;
+        for (int64_t row = 0; row < n; row++) {
+            const int64_t cx = row % grid.nx, cy = row / grid.nx % grid.ny;
+            const int near = llabs(cx - x0) <= 1 && llabs(cy - y0) <= 1;
+            ck_assert_msg(isnan(y[row]) == near, "x %d, y %d", (int)cx, (int)cy);
+        }
+    }
+    free(x);
+    free(y);
+    oracle_free(plain);
+}
+END_TEST
+
 START_TEST(null_arrays_are_zeros) {
     gsw_grid grid = {9, 5, 4};
     gsw_stencil stencil;
@@ -234,6 +279,8 @@ static Suite *spmv_suite(void) {
     tcase_add_checked_fixture(tc, open_context, close_context);
     tcase_add_loop_test(tc, products_on_every_grid_and_layout, 0, oracle_grid_count());
     tcase_add_test(tc, products_on_long_lines);
+    tcase_add_loop_test(tc, products_on_short_lines, 0, 11);
+    tcase_add_loop_test(tc, ends_of_short_lines_are_apart, 0, 3);
     tcase_add_test(tc, null_arrays_are_zeros);
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_loop_test(tc, dot_is_accurate_and_independent_of_threads, 0, count);

@@ -361,7 +361,7 @@ static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
 /* Number of steps between a prefetch and its use. */
 enum { ASK_ENTRIES = 3 * LANES, ASK_POINTERS = 8 * LANES };
 
-static inline void prefetch_range(const void *from, int64_t bytes) {
+static inline __attribute__((always_inline)) void prefetch_range(const void *from, int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += GSW_CACHE_LINE)
         __builtin_prefetch((const char *)from + i);
 }
@@ -369,8 +369,8 @@ static inline void prefetch_range(const void *from, int64_t bytes) {
 /* Prefetches the entries of the rows that a chain will reach, and the pointers of rows after them.
  * Chains jump to another plane at the end of their line, and hardware prefetchers lose them
  * there. */
-static inline void prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place,
-                                 int64_t count) {
+static inline __attribute__((always_inline)) void
+prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place, int64_t count) {
     const int32_t *row_ptr = csr->row_ptr;
     gsw_place_advance(g, &place, ASK_ENTRIES);
     if (place.inside) {

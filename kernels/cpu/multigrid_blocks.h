@@ -61,7 +61,8 @@ static inline void widen_lanes(const float *restrict from, double *restrict to) 
 
 /* Prefetches the values of the next block of a line. Blocks read more streams than the hardware's
  * prefetchers follow. */
-static inline void prefetch_values(const void *array, gsw_dtype type, int64_t at, int64_t count) {
+static inline __attribute__((always_inline)) void prefetch_values(const void *array, gsw_dtype type,
+                                                                  int64_t at, int64_t count) {
     const int64_t size = type == GSW_F64 ? 8 : 4;
     const char *from = (const char *)array + at * size;
     for (int64_t i = 0; i < count * size; i += 64)

@@ -17,6 +17,13 @@
 /* Points of a line per task, so that threads share lines of a flat grid, too. */
 #define SEGMENT 16384
 
+/* Lines of at most SHORT points are put together, GROUP points in a task. With more than TERMS
+ * terms only half as long ones are: there the masks cost more than the ends of lines
+ * (perf/NOTES.md). */
+#define SHORT       128
+#define GROUP       4096
+#define SHORT_REACH 2
+
 /* Rows of a CSR per task. */
 #define ROWS 2048
 

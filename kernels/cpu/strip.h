@@ -20,10 +20,15 @@
 
 typedef double strip_f64 __attribute__((vector_size(STRIP_BYTES), aligned(8), may_alias));
 typedef float strip_f32 __attribute__((vector_size(STRIP_BYTES), aligned(4), may_alias));
+typedef int64_t lane_f64;
+typedef int32_t lane_f32;
+typedef int64_t lanes_f64 __attribute__((vector_size(STRIP_BYTES), aligned(8), may_alias));
+typedef int32_t lanes_f32 __attribute__((vector_size(STRIP_BYTES), aligned(4), may_alias));
 
 /* Prefetches `bytes` bytes into the second-level cache. With 27 arrays that takes a quarter less
- * time than prefetches into the first level, wherever the arrays begin (perf/NOTES.md). */
-static inline void gsw_prefetch_l2(const void *from, size_t bytes) {
+ * time than prefetches into the first level, wherever the arrays begin (perf/NOTES.md). Functions
+ * that only prefetch are always inlined: gcc removes calls of them, because they have no effect. */
+static inline __attribute__((always_inline)) void gsw_prefetch_l2(const void *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64)
         __builtin_prefetch((const char *)from + i, 0, 2);
 }

@@ -59,7 +59,7 @@ static void stream_begin(chunk *c, const void *packed, int64_t record_bytes) {
     c->stream_step = record_bytes - 2 * c->stream_square / 8;
 }
 
-static inline void stream_square(chunk *c) {
+static inline __attribute__((always_inline)) void stream_square(chunk *c) {
     for (int64_t i = 0; i < c->stream_square; i += GSW_CACHE_LINE)
         __builtin_prefetch(c->stream + i);
     c->stream += c->stream_square;
