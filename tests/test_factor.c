@@ -677,6 +677,16 @@ START_TEST(a_bad_pivot_is_named_by_row_and_point) {
                                        : "row 33 (0-based), (x, y, z) = (3, 2, 1) is zero") != NULL,
                       "%s", gsw_context_message(context));
     }
+    /* That of the matrix, if it is a CSR and the context has none. */
+    const oracle_layout layout = {GSW_FORMAT_CSR, GSW_F64, GSW_I32, 1, GSW_FULL, 0};
+    oracle_matrix *csr = oracle_convert(arrays, &layout);
+    ck_assert_int_eq(gsw_context_set_row_base(context, -1), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_factor_create(context, &csr->view, &options, &factor),
+                     GSW_ERROR_ZERO_PIVOT);
+    ck_assert_msg(strstr(gsw_context_message(context), "row 34 (1-based), (x, y, z) = (3, 2, 1)") !=
+                      NULL,
+                  "%s", gsw_context_message(context));
+    oracle_free(csr);
     gsw_context_destroy(context);
     oracle_free(arrays);
 }

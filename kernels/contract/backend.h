@@ -21,7 +21,8 @@ struct gsw_factor {
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points;
-    int usable; /* holds values */
+    int usable;   /* holds values */
+    int row_base; /* from which messages count rows: that of the matrix's CSR, or 0 */
     gsw_factor_info info;
     struct gsw_packed *packed;
 
@@ -55,6 +56,10 @@ typedef struct gsw_split {
 /* The status of a factorisation, from factor->info.first_bad_row and the lowest row of the matrix
  * that does not fit the stencil (-1: none). */
 gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
+
+/* ZERO_PIVOT, with a message that names the row. */
+gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, int base,
+                                   const gsw_grid *grid, int64_t row);
 
 /* Systems that a Krylov method solves side by side at most; and copies of their states that may be
  * under way: more than krylov_ahead of any backend. */

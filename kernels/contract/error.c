@@ -1,28 +1,23 @@
 /* error.c: see error.h. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "contract/context.h"
 #include "contract/error.h"
 
-gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format,
-                     va_list arguments) {
+gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...) {
     if (context == NULL)
         return status;
     /* An argument may be the context's own message, so the new text is written beside it. */
     char text[sizeof context->message];
+    va_list arguments;
+    va_start(arguments, format);
     if (vsnprintf(text, sizeof text, format, arguments) < 0)
         text[0] = '\0';
+    va_end(arguments);
     memcpy(context->message, text, sizeof text);
     if (context->log != NULL)
         context->log(context->log_user, status, context->message);
-    return status;
-}
-
-gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    gsw_vfail(context, status, format, arguments);
-    va_end(arguments);
     return status;
 }

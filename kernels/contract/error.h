@@ -2,15 +2,12 @@
 #ifndef GSW_ERROR_H
 #define GSW_ERROR_H
 
-#include <stdarg.h>
 #include <gridsweep/context.h>
 
 /* Keeps the text (printf format) in the context, hands it to the log callback and returns `status`.
  * The context may be NULL: then only the status is returned. */
 gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-gsw_status gsw_vfail(gsw_context *context, gsw_status status, const char *format, va_list arguments)
-    __attribute__((format(printf, 3, 0)));
 
 /* Refuses a bad argument: GSW_REQUIRE(context, rtol >= 0, "rtol must not be negative"). */
 #define GSW_REQUIRE(context, condition, ...)                                                       \

@@ -4,17 +4,19 @@
 #include "contract/row.h"
 
 gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit) {
-    char row[GSW_ROW_TEXT];
     if (misfit >= 0)
-        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %s of the matrix has a coupling outside the stencil or the grid, or "
-                        "columns that do not ascend",
-                        gsw_row_text(context, 0, &factor->grid, misfit, row));
+        return gsw_row_refuse_misfit(context, factor->row_base, &factor->grid, misfit);
     if (factor->info.first_bad_row >= 0)
-        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                        "%s: the pivot of row %s is zero%s or not finite",
-                        gsw_factor_kind_name(factor->options.kind),
-                        gsw_row_text(context, 0, &factor->grid, factor->info.first_bad_row, row),
-                        factor->options.kind == GSW_IC0 ? ", negative" : "");
+        return gsw_factor_refuse_pivot(context, factor->options.kind, factor->row_base,
+                                       &factor->grid, factor->info.first_bad_row);
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, int base,
+                                   const gsw_grid *grid, int64_t row) {
+    char text[GSW_ROW_TEXT];
+    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                    "%s: the pivot of row %s is zero%s or not finite", gsw_factor_kind_name(kind),
+                    gsw_row_text(context, base, grid, row, text),
+                    kind == GSW_IC0 ? ", negative" : "");
 }

@@ -2,6 +2,7 @@
 #include "contract/row.h"
 #include <stdio.h>
 #include "contract/context.h"
+#include "contract/error.h"
 
 int gsw_row_base(const gsw_context *context, int base) {
     return context != NULL && context->row_base > 0 ? context->row_base - 1 : base;
@@ -17,4 +18,17 @@ const char *gsw_row_text(const gsw_context *context, int base, const gsw_grid *g
                        (long long)(row / grid->nx % grid->ny),
                        (long long)(row / grid->nx / grid->ny));
     return text;
+}
+
+int gsw_matrix_row_base(const gsw_matrix *matrix) {
+    return matrix->format == GSW_FORMAT_CSR ? matrix->csr.base : 0;
+}
+
+gsw_status gsw_row_refuse_misfit(gsw_context *context, int base, const gsw_grid *grid,
+                                 int64_t row) {
+    char text[GSW_ROW_TEXT];
+    return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
+                    "row %s of the matrix has a coupling outside the stencil or the grid, or "
+                    "columns that do not ascend",
+                    gsw_row_text(context, base, grid, row, text));
 }

@@ -3,7 +3,7 @@
 #define GSW_ROW_H
 
 #include <gridsweep/context.h>
-#include <gridsweep/grid.h>
+#include <gridsweep/matrix.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +19,12 @@ const char *gsw_row_text(const gsw_context *context, int base, const gsw_grid *g
 
 /* The base from which messages count rows and columns. */
 int gsw_row_base(const gsw_context *context, int base);
+
+/* That of the matrix's CSR; 0 for stencil arrays. */
+int gsw_matrix_row_base(const gsw_matrix *matrix);
+
+/* NOT_A_GRID: this row of a matrix does not fit its stencil. */
+gsw_status gsw_row_refuse_misfit(gsw_context *context, int base, const gsw_grid *grid, int64_t row);
 
 #ifdef __cplusplus
 }

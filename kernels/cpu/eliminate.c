@@ -827,8 +827,6 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
     return w;
 }
 
-void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job);
-
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
     gsw_progress_reset(job->progress, job->begin);
     int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;

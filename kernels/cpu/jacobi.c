@@ -77,7 +77,7 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
     char text[GSW_ROW_TEXT];
     return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
                     "jacobi: the diagonal of row %s is zero or not finite",
-                    gsw_row_text(context, 0, &factor->grid, bad, text));
+                    gsw_row_text(context, factor->row_base, &factor->grid, bad, text));
 }
 
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,

@@ -98,4 +98,27 @@ extern const gsw_cpu_kernels gsw_cpu_kernels_v4;
 gsw_status gsw_reference_sptrsv(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options, const void *b, void *x);
 
+#ifdef GSW_ISA
+void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
+void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
+void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
+void GSW_ISA_FN(gsw_add_scaled)(int threads, int64_t n, const double *d, const double *x,
+                                const double *y, double *z);
+void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
+void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
+                          int64_t stride, const void *b, const void *x, void *y);
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y);
+gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_sptrsv_options *options, const void *b, void *x);
+void GSW_ISA_FN(gsw_sweep)(const struct gsw_sweep_job *job);
+void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
+void GSW_ISA_FN(gsw_relax)(int threads, const struct gsw_relax_job *job);
+extern const struct gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
+extern const struct gsw_cpu_box GSW_ISA_FN(gsw_cpu_box);
+extern const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels);
+#endif
+
 #endif

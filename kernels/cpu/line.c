@@ -362,9 +362,6 @@ cleanup:
 }
 
 gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
-                                const gsw_sptrsv_options *options, const void *b, void *x);
-
-gsw_status GSW_ISA_FN(gsw_line)(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options, const void *b, void *x) {
     struct plan plan = {
         .matrix = matrix,

@@ -8,6 +8,7 @@
 #include "contract/dense.h"
 #include "contract/error.h"
 #include "contract/line_stencil.h"
+#include "contract/row.h"
 #include "cpu/cores.h"
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
@@ -87,10 +88,7 @@ static gsw_status cpu_copy_arrays(gsw_context *context, const gsw_matrix *matrix
             misfit = row;
     }
     if (misfit != INT64_MAX)
-        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %lld of the matrix has a coupling outside the stencil or the grid, or "
-                        "columns that do not ascend",
-                        (long long)misfit);
+        return gsw_row_refuse_misfit(context, matrix->csr.base, NULL, misfit);
     return GSW_SUCCESS;
 }
 

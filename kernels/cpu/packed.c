@@ -9,18 +9,15 @@ static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
     return (const gsw_cpu_kernels *)context->backend_data;
 }
 
-static int threads_for(const gsw_context *context, int64_t nz, int64_t points, int64_t pencils) {
+int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils) {
     const gsw_tuning *tuning = &context->tuning;
-    const int threads = gsw_useful_threads(
-        context, points, nz == 1 ? tuning->sweep_grain_flat : tuning->sweep_grain);
+    const int threads =
+        gsw_useful_threads(context, g->points * pencils / g->pencils,
+                           g->nz == 1 ? tuning->sweep_grain_flat : tuning->sweep_grain);
     return threads < pencils ? threads : (int)pencils;
 }
 
-int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils) {
-    return threads_for(context, g->nz, g->points * pencils / g->pencils, pencils);
-}
-
-int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g) {
+static int sweep_threads(const gsw_context *context, const gsw_chains *g) {
     return gsw_cpu_band_threads(context, g, g->pencils);
 }
 
@@ -58,7 +55,7 @@ gsw_status gsw_cpu_factor_sweep(gsw_context *context, gsw_factor *factor, int wh
         return GSW_SUCCESS;
     }
     gsw_sweep_job job = job_of(context, factor, which);
-    job.threads = gsw_cpu_sweep_threads(context, &packed->chains);
+    job.threads = sweep_threads(context, &packed->chains);
     job.ldb = ldb;
     job.ldx = ldx;
     for (int64_t r = 0; r < count; r += RHS_BATCH) {
@@ -192,7 +189,7 @@ static void pack_pencil(const gsw_factor *factor, int upper, const pack_source *
 
 static void pack_part(const gsw_factor *factor, int which, const pack_source *from) {
     const gsw_chains *g = &factor->packed->chains;
-    const int threads = gsw_cpu_sweep_threads(factor->context, g);
+    const int threads = sweep_threads(factor->context, g);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (int64_t q = 0; q < g->pencils; q++)
         pack_pencil(factor, factor->packed->upper[which], from, q);
@@ -212,7 +209,7 @@ void gsw_cpu_pack_scaled(const gsw_factor *factor, int which, const double *cons
 void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out) {
     const struct gsw_packed *packed = factor->packed;
     const gsw_chains *g = &packed->chains;
-    const int upper = packed->upper[which], threads = gsw_cpu_sweep_threads(factor->context, g);
+    const int upper = packed->upper[which], threads = sweep_threads(factor->context, g);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (int64_t q = 0; q < g->pencils; q++) {
         const int64_t steps = gsw_pencil_steps(g, upper, q);

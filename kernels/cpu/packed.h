@@ -26,10 +26,7 @@ struct gsw_packed {
     void *reciprocal; /* JACOBI: natural order */
 };
 
-/* Threads that a sweep over these chains is worth now. */
-int gsw_cpu_sweep_threads(const gsw_context *context, const gsw_chains *g);
-
-/* The same for some of their pencils. */
+/* Threads that a sweep over this many pencils of the chains is worth now. */
 int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils);
 
 /* See backend.h. */

@@ -218,8 +218,6 @@ static void sweep_tile(const gsw_relax_job *job, const box *tile, double *buffer
     }
 }
 
-void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job);
-
 void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job) {
     const gsw_grid *g = &job->pass->matrix->grid;
     const int64_t *tile = job->tile, *tiles = job->tiles;

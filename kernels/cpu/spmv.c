@@ -60,9 +60,6 @@ enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #undef SIMD
 
 void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
-                          int64_t stride, const void *b, const void *x, void *y);
-
-void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
                           int64_t stride, const void *b, const void *x, void *y) {
     gsw_dtype coefficients =
         matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
@@ -73,10 +70,6 @@ void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vecto
     else
         multiply_f64_f64(threads, matrix, count, stride, b, x, y);
 }
-
-void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
-                                int64_t step_y, int64_t step_z, const void *b, const void *x,
-                                void *y);
 
 void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
                                 int64_t step_y, int64_t step_z, const void *b, const void *x,

@@ -119,8 +119,6 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 #undef VALUE
 #undef SIMD
 
-void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job);
-
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
     gsw_progress_reset(job->progress, job->begin);
 #pragma omp parallel num_threads(job->threads)

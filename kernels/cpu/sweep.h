@@ -99,7 +99,6 @@ typedef struct gsw_sweep_job {
     gsw_progress *progress;
     void *work; /* `threads` areas of gsw_sweep_work_bytes() */
     size_t work_bytes;
-    int64_t batch; /* right-hand sides that share one area */
 } gsw_sweep_job;
 
 /* Scratch of one thread for `batch` right-hand sides: a ring of x and a halo for each, and the

@@ -28,14 +28,6 @@
 /* Most partial sums of a product; they live on the stack. */
 #define PARTS_MAX 1024
 
-void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x);
-void GSW_ISA_FN(gsw_copy)(int threads, int64_t n, const double *x, double *y);
-void GSW_ISA_FN(gsw_axpby)(int threads, int64_t n, double a, const double *x, double b, double *y);
-void GSW_ISA_FN(gsw_add_scaled)(int threads, int64_t n, const double *d, const double *x,
-                                const double *y, double *z);
-void GSW_ISA_FN(gsw_change_signs)(int threads, int64_t n, const double *x, double *y);
-void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, double *sums);
-
 void GSW_ISA_FN(gsw_fill)(int threads, int64_t n, double a, double *x) {
 #pragma omp parallel for simd schedule(static) num_threads(threads) if (n > SERIAL_LIMIT)
     for (int64_t i = 0; i < n; i++)

@@ -11,7 +11,6 @@
 #include "cuda/context.cuh"
 #include "geometry/shape.h"
 
-#define LINE_ROWS_MAX    32 /* rows of a subtask: one per lane */
 #define LINE_TILE_MAX    16 /* lines of a tile */
 #define LINE_GROUPS_MAX  16 /* other lines that one line depends on, in the tiled kernel */
 #define LINE_HALO_MAX    48 /* lines that a tile reads from other tiles */

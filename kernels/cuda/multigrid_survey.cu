@@ -4,6 +4,7 @@
  * every run and every device. */
 #include <float.h>
 
+#include "contract/row.h"
 #include "cuda/multigrid_rows.cuh"
 #include "cuda/sums.cuh"
 
@@ -266,10 +267,7 @@ gsw_status copy_from_csr(gsw_context *context, const gsw_matrix *matrix, int64_t
     GSW_TRY(gsw_cuda_check_launch(context, "reading a matrix"));
     GSW_TRY(context->ops->download(context, &misfit, found, sizeof misfit));
     if (misfit != ~0ULL)
-        return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
-                        "row %lld of the matrix has a coupling outside the stencil or the grid, or "
-                        "columns that do not ascend",
-                        (long long)misfit);
+        return gsw_row_refuse_misfit(context, given->base, NULL, (int64_t)misfit);
     return GSW_SUCCESS;
 }
 

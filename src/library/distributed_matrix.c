@@ -237,6 +237,7 @@ static gsw_status copy_csr(gsw_partition *p, const gsw_stencil *stencil, const g
                 "csr has %lld rows, but the box of process %d has %lld points",
                 (long long)csr->rows, p->transport.rank, (long long)gsw_box_points(&p->own));
     GSW_TRY(gsw_distributed_matrix_begin(p, stencil, GSW_F64, NULL, matrix));
+    (*matrix)->row_base = csr->base;
     for (int64_t row = 0; row < (*matrix)->points; row++)
         GSW_TRY(copy_row(*matrix, csr, row));
     return GSW_SUCCESS;

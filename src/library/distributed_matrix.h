@@ -11,6 +11,7 @@ struct gsw_distributed_matrix {
     double *block;  /* of the arrays, where the matrix owns them: the host's memory */
     void *moved;    /* likewise, in the backend's memory */
     int64_t points; /* of the box */
+    int row_base;   /* from which messages count rows */
     gsw_ghosts ghosts;
     gsw_operator *op;
 };

@@ -102,7 +102,7 @@ static gsw_status open_preconditioner(gsw_distributed_multigrid *mg) {
 static gsw_status refuse_numbers(const gsw_distributed_multigrid *mg, int number,
                                  const gsw_survey *survey) {
     return gsw_level_refuse(mg->partition->context, mg->options.cycle_type, number,
-                            &mg->partition->grid, survey);
+                            mg->level[0].matrix->row_base, &mg->partition->grid, survey);
 }
 
 /* Whether all processes take a level whole: its share of the work is small. */

@@ -1,8 +1,8 @@
 /* distributed_pivots.c: the report on pivots of all processes, and what follows from it. */
 #include <string.h>
+#include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "contract/row.h"
 #include "distributed_internal.h"
 
 gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context) {
@@ -26,13 +26,10 @@ gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, in
 
 gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest) {
     const gsw_partition *p = f->partition;
-    char row[GSW_ROW_TEXT];
     if (lowest == INT64_MAX)
         return GSW_SUCCESS;
-    return gsw_fail(
-        p->context, GSW_ERROR_ZERO_PIVOT, "%s: the pivot of row %s is zero%s or not finite",
-        gsw_factor_kind_name(f->options.kind), gsw_row_text(p->context, 0, &p->grid, lowest, row),
-        f->options.kind == GSW_IC0 ? ", negative" : "");
+    return gsw_factor_refuse_pivot(p->context, f->options.kind, f->matrix->row_base, &p->grid,
+                                   lowest);
 }
 
 gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {

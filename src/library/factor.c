@@ -9,6 +9,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "contract/row.h"
 #include "factor.h"
 #include "options.h"
 #include "stencil_facts.h"
@@ -63,6 +64,7 @@ static gsw_status fill(gsw_context *context, gsw_factor *factor, const gsw_matri
     else
         GSW_REQUIRE(context, !upper, "upper must be NULL, except for kind LU");
     factor->usable = 0;
+    factor->row_base = gsw_matrix_row_base(matrix);
     return context->ops->factor_fill(context, factor, matrix, upper);
 }
 

@@ -353,15 +353,11 @@ gsw_status gsw_ghosts_put_others(const gsw_ghosts *ghosts, void *frame) {
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const void *x, void *frame) {
-    GSW_TRY(gsw_ghosts_put_own(ghosts, x, frame));
-    return gsw_ghosts_put_others(ghosts, frame);
-}
-
 gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const void *x, void *frame) {
     GSW_TRY(gsw_ghosts_begin(ghosts, x));
     GSW_TRY(gsw_ghosts_end(ghosts));
-    return gsw_ghosts_fill(ghosts, x, frame);
+    GSW_TRY(gsw_ghosts_put_own(ghosts, x, frame));
+    return gsw_ghosts_put_others(ghosts, frame);
 }
 
 gsw_status gsw_ghosts_take_own(const gsw_ghosts *ghosts, const void *frame, void *x) {

@@ -68,11 +68,8 @@ gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x);
  * begins. */
 gsw_status gsw_ghosts_end(gsw_ghosts *ghosts);
 
-/* Writes x, unless it is the frame's own part, and the received ghosts into an array of the frame.
- */
-gsw_status gsw_ghosts_fill(const gsw_ghosts *ghosts, const void *x, void *frame);
-
-/* Begins, ends and fills. */
+/* Begins and ends an exchange, and writes x and the received ghosts into an array of the frame. x
+ * may be the frame's own part. */
 gsw_status gsw_ghosts_update(gsw_ghosts *ghosts, const void *x, void *frame);
 
 /* Writes the received ghosts into an array of the frame. */

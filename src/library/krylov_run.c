@@ -65,7 +65,8 @@ static gsw_status apply_operator(gsw_krylov_run *run, const double *x, double *y
     return status;
 }
 
-gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y) {
+/* y = A x; P A x with a null vector. */
+static gsw_status multiply(gsw_krylov_run *run, const double *x, double *y) {
     GSW_TRY(apply_operator(run, x, y));
     return gsw_krylov_project(run, y);
 }
@@ -94,8 +95,8 @@ gsw_status gsw_krylov_multiply_all(gsw_krylov_run *const *runs, int count, int f
         return project_all(runs, count, to);
     }
     for (int i = 0; i < count; i++)
-        GSW_TRY(gsw_krylov_multiply(runs[i], gsw_krylov_vector(runs[i], from),
-                                    gsw_krylov_vector(runs[i], to)));
+        GSW_TRY(
+            multiply(runs[i], gsw_krylov_vector(runs[i], from), gsw_krylov_vector(runs[i], to)));
     return GSW_SUCCESS;
 }
 
@@ -127,7 +128,7 @@ gsw_status gsw_krylov_residual(gsw_krylov_run *run, double *r) {
     run->x_is_zero = 0;
     if (zero)
         return gsw_krylov_copy(run, run->b, r);
-    GSW_TRY(gsw_krylov_multiply(run, run->x, r));
+    GSW_TRY(multiply(run, run->x, r));
     return gsw_krylov_axpby(run, 1, run->b, -1, r);
 }
 
@@ -170,9 +171,9 @@ gsw_status gsw_krylov_side_residual(gsw_krylov_run *run, double *r) {
 gsw_status gsw_krylov_apply(gsw_krylov_run *run, const double *in, double *hat, double *out) {
     if (gsw_krylov_right(run)) {
         GSW_TRY(gsw_krylov_precondition(run, in, hat));
-        return gsw_krylov_multiply(run, hat, out);
+        return multiply(run, hat, out);
     }
-    GSW_TRY(gsw_krylov_multiply(run, in, out));
+    GSW_TRY(multiply(run, in, out));
     return gsw_krylov_precondition(run, out, out);
 }
 

@@ -5,7 +5,7 @@
  * p begins at p * spacing + k * stride. So vectors with the same number are `spacing` apart.
  *
  * With a null vector v, the solve is that of P A x = P b with x orthogonal to v, where P = I - v v'
- * / v'v. gsw_krylov_multiply() applies P A, gsw_krylov_precondition() applies P M^-1, and run->b is
+ * / v'v. Products apply P A, gsw_krylov_precondition() applies P M^-1, and run->b is
  * P b. So a method does not depend on v. */
 #ifndef GSW_KRYLOV_RUN_H
 #define GSW_KRYLOV_RUN_H
@@ -73,11 +73,9 @@ gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value
 gsw_status gsw_krylov_breakdown(gsw_krylov_run *run, const char *name, double value,
                                 const char *meaning);
 
-/* y = A x; P A x with a null vector. */
-gsw_status gsw_krylov_multiply(gsw_krylov_run *run, const double *x, double *y);
-
-/* gsw_krylov_multiply(), and with a pass, of work vectors `from` and `to` of `count` systems in
- * neighbouring places. If possible they share the reading of the matrix. */
+/* y = A x, or P A x with a null vector, of work vectors `from` and `to` of `count` systems in
+ * neighbouring places; the second function also makes a pass. If possible the systems share the
+ * reading of the matrix. */
 gsw_status gsw_krylov_multiply_all(gsw_krylov_run *const *runs, int count, int from, int to);
 gsw_status gsw_krylov_multiply_pass_all(gsw_krylov_run *const *runs, int count, gsw_pass pass,
                                         int from, int to);

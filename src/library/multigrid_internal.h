@@ -73,9 +73,9 @@ gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *m
                                        gsw_multigrid **multigrid);
 
 /* Refuses a level whose diagonal has a zero or is not finite, or whose values are beyond the range
- * of the cycle's type. `grid` is the user's. */
-gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, const gsw_grid *grid,
-                            const gsw_survey *survey);
+ * of the cycle's type. `grid` is the user's, and messages count its rows from `base`. */
+gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, int base,
+                            const gsw_grid *grid, const gsw_survey *survey);
 
 /* Whether diagonals of a coarse level may have cancelled. */
 int gsw_level_has_cancelled(const gsw_survey *survey, const gsw_survey *finest);

@@ -81,14 +81,15 @@ static gsw_matrix view_of(const gsw_grid *grid, const gsw_stencil *stencil, gsw_
 /* ---- One level --------------------------------------------------------------------------------
  */
 
-gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, const gsw_grid *grid,
-                            const gsw_survey *survey) {
+gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, int base,
+                            const gsw_grid *grid, const gsw_survey *survey) {
     char row[GSW_ROW_TEXT];
     if (survey->bad_row >= 0)
         return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
                         "multigrid: on level %d the diagonal of row %s is zero or not finite",
                         number,
-                        gsw_row_text(context, 0, number == 0 ? grid : NULL, survey->bad_row, row));
+                        gsw_row_text(context, number == 0 ? base : 0, number == 0 ? grid : NULL,
+                                     survey->bad_row, row));
     if (type == GSW_F32 &&
         !(survey->largest < 0.1 * (double)FLT_MAX && survey->least > 10 * (double)FLT_MIN))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -326,7 +327,8 @@ static gsw_status survey_level(gsw_multigrid *mg, int number) {
         GSW_TRY(ops->mend_diagonal(mg->context, fine->transfer, &fine->matrix, diagonal));
         GSW_TRY(ops->survey(mg->context, &level->matrix, NULL, 0, found));
     }
-    return gsw_level_refuse(mg->context, mg->options.cycle_type, number, &mg->grid, found);
+    return gsw_level_refuse(mg->context, mg->options.cycle_type, number,
+                            gsw_matrix_row_base(&mg->finest.matrix), &mg->grid, found);
 }
 
 /* Computes the values of a level: those of its smoother and of the next level's matrix, or of its
