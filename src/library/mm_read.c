@@ -21,7 +21,7 @@
 #include "contract/allocate.h"
 #include "contract/csr.h"
 #include "contract/error.h"
-#include "mm.h"
+#include "file.h"
 
 /* The shortest lines of an entry: "1 1 1" and "1", with the line's end. */
 #define MATRIX_LINE_MIN 6
@@ -648,7 +648,7 @@ static gsw_status read_stream(gsw_context *context, const char *path, FILE *file
     if (ferror(file)) {
         int reason = errno;
         free(buffer);
-        return gsw_mm_fail_errno(context, "read", path, reason);
+        return gsw_file_fail(context, "read", path, reason);
     }
     *text = buffer;
     *size = length;
@@ -658,7 +658,7 @@ static gsw_status read_stream(gsw_context *context, const char *path, FILE *file
 static gsw_status read_file(gsw_context *context, const char *path, char **text, size_t *size) {
     FILE *file = fopen(path, "rb");
     if (!file)
-        return gsw_mm_fail_errno(context, "open", path, errno);
+        return gsw_file_fail(context, "open", path, errno);
     gsw_status status = read_stream(context, path, file, text, size);
     (void)fclose(file);
     return status;

@@ -1,31 +1,18 @@
 /* mm_write.c: writes Matrix Market files, or passes their text to a callback.
  *
- * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
- *
- * A regular file is replaced as a whole. The data goes to a temporary file in the same folder,
- * which takes the target's name when it is complete. Symbolic links stay: the file that they point
- * to is replaced, or created where it is missing. Pipes, terminals and open descriptors
- * (/dev/stdout) are written to directly. */
-#define _XOPEN_SOURCE 700 /* readlink, locales */
+ * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996). */
+#define _XOPEN_SOURCE 700 /* locales */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <gridsweep/io.h>
 #include "contract/check.h"
 #include "contract/csr.h"
 #include "contract/error.h"
-#include "mm.h"
-
-#define TEMPORARY_TRIES 100
-#define LINKS_MAX       40   /* the same limit as in Linux */
-#define LINK_SIZE       4096 /* bytes of a link's target, its end included */
+#include "file.h"
 
 /* The longest text that put() takes, and the size of the buffer before it is passed on. */
 #define TEXT_MAX    256
@@ -42,144 +29,6 @@ typedef struct output {
     size_t used;
     char buffer[BUFFER_SIZE];
 } output;
-
-/* A file that is being written. */
-typedef struct target {
-    char *path;      /* the file to replace: the user's path with links resolved */
-    char *temporary; /* NULL where the target is written to directly */
-    int descriptor;
-} target;
-
-gsw_status gsw_mm_fail_errno(gsw_context *context, const char *verb, const char *path, int reason) {
-    char text[128];
-    if (strerror_r(reason, text, sizeof text) != 0)
-        (void)snprintf(text, sizeof text, "system error %d", reason);
-    return gsw_fail(context, reason == ENOMEM ? GSW_ERROR_OUT_OF_MEMORY : GSW_ERROR_IO,
-                    "cannot %s %.160s: %s", verb, path, text);
-}
-
-/* 1 for the name of a descriptor such as /dev/stdout. It may lead to a regular file that other
- * programs are writing to as well. */
-static int is_descriptor(const char *path) {
-    static const char *const names[] = {"/dev/std", "/dev/fd/", "/proc/"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(path, names[i], strlen(names[i])) == 0)
-            return 1;
-    return 0;
-}
-
-/* 1 where the path names something that must not be replaced: a pipe, a terminal, a device. */
-static int is_special(const char *path) {
-    struct stat info;
-    return is_descriptor(path) || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
-}
-
-/* The end of a chain of symbolic links, also for a file that does not exist yet. Newly allocated;
- * NULL with the reason in errno. */
-static char *follow_links(const char *path) {
-    char link[LINK_SIZE];
-    char *at = strdup(path);
-    for (int links = 0; at && links < LINKS_MAX; links++) {
-        ssize_t length = is_descriptor(at) ? -1 : readlink(at, link, sizeof link - 1);
-        if (length < 0)
-            return at;
-        link[length] = '\0';
-        char *slash = link[0] == '/' ? NULL : strrchr(at, '/');
-        if (slash)
-            slash[1] = '\0';
-        size_t size = strlen(at) + (size_t)length + 1;
-        char *next = malloc(size);
-        if (next)
-            (void)snprintf(next, size, "%s%s", slash ? at : "", link);
-        free(at);
-        at = next;
-    }
-    errno = at ? ELOOP : ENOMEM;
-    free(at);
-    return NULL;
-}
-
-/* Makes a new file beside the target, with the target's permissions or the usual ones. Until it has
- * those, only its owner can open it. */
-static int open_temporary(target *file) {
-    struct stat info;
-    int exists = stat(file->path, &info) == 0;
-    size_t size = strlen(file->path) + 64;
-    file->temporary = malloc(size);
-    if (!file->temporary)
-        return -1;
-    int descriptor = -1;
-    for (int i = 0; i < TEMPORARY_TRIES && descriptor < 0; i++) {
-        (void)snprintf(file->temporary, size, "%s.%ld-%d.tmp", file->path, (long)getpid(), i);
-        descriptor =
-            open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
-        if (descriptor < 0 && errno != EEXIST)
-            break;
-    }
-    if (descriptor < 0) {
-        int reason = errno;
-        free(file->temporary);
-        file->temporary = NULL;
-        errno = reason;
-    } else if (exists) {
-        (void)fchmod(descriptor, info.st_mode & 0777); /* the content matters more than the mode */
-    }
-    return descriptor;
-}
-
-static void release(target *file) {
-    int reason = errno;
-    if (file->temporary)
-        unlink(file->temporary);
-    free(file->temporary);
-    free(file->path);
-    errno = reason;
-}
-
-/* Opens the file that `path` leads to. On failure errno holds the reason. */
-static int open_target(const char *path, target *file) {
-    *file = (target){.path = follow_links(path), .descriptor = -1};
-    if (file->path && is_special(file->path))
-        file->descriptor = open(file->path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
-    else if (file->path)
-        file->descriptor = open_temporary(file);
-    if (file->descriptor < 0)
-        release(file);
-    return file->descriptor >= 0;
-}
-
-/* Closes the file. With `status` SUCCESS the temporary becomes the target. After any failure it is
- * removed, and the target is unchanged. */
-static gsw_status close_target(gsw_context *context, const char *path, target *file,
-                               gsw_status status) {
-    if (close(file->descriptor) != 0 && status == GSW_SUCCESS)
-        status = gsw_mm_fail_errno(context, "write", path, errno);
-    if (status == GSW_SUCCESS && file->temporary) {
-        if (rename(file->temporary, file->path) == 0) {
-            free(file->temporary);
-            file->temporary = NULL;
-        } else {
-            status = gsw_mm_fail_errno(context, "replace", path, errno);
-        }
-    }
-    release(file);
-    return status;
-}
-
-/* A gsw_write_fn. */
-static int write_descriptor(void *user, const char *bytes, size_t size) {
-    const int *descriptor = user;
-    while (size > 0) {
-        const ssize_t written = write(*descriptor, bytes, size);
-        if (written < 0 && errno != EINTR)
-            return errno;
-        if (written > 0) {
-            bytes += written;
-            size -= (size_t)written;
-        }
-    }
-    return 0;
-}
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
@@ -207,7 +56,7 @@ static gsw_status finish(output *out, gsw_status status) {
     uselocale(out->user_locale);
     freelocale(out->c_locale);
     if (status == GSW_SUCCESS && out->reason != 0)
-        status = gsw_mm_fail_errno(out->context, "write", out->name, out->reason);
+        status = gsw_file_fail(out->context, "write", out->name, out->reason);
     return status;
 }
 
@@ -296,22 +145,19 @@ gsw_status gsw_mm_print_vector(gsw_context *context, const char *name, gsw_write
 
 gsw_status gsw_mm_write_matrix(gsw_context *context, const char *path, const gsw_csr *csr,
                                const char *comment) {
-    target file;
+    gsw_file file;
     GSW_REQUIRE(context, path, "path must not be NULL");
-    if (!open_target(path, &file))
-        return gsw_mm_fail_errno(context, "open", path, errno);
-    gsw_status status =
-        gsw_mm_print_matrix(context, path, write_descriptor, &file.descriptor, csr, comment);
-    return close_target(context, path, &file, status);
+    GSW_TRY(gsw_file_open(context, "open", path, 0666, &file));
+    gsw_status status = gsw_mm_print_matrix(context, path, gsw_file_write, &file, csr, comment);
+    return gsw_file_close(context, path, &file, status);
 }
 
 gsw_status gsw_mm_write_vector(gsw_context *context, const char *path, const double *values,
                                int64_t count, const char *comment) {
-    target file;
+    gsw_file file;
     GSW_REQUIRE(context, path, "path must not be NULL");
-    if (!open_target(path, &file))
-        return gsw_mm_fail_errno(context, "open", path, errno);
-    gsw_status status = gsw_mm_print_vector(context, path, write_descriptor, &file.descriptor,
-                                            values, count, comment);
-    return close_target(context, path, &file, status);
+    GSW_TRY(gsw_file_open(context, "open", path, 0666, &file));
+    gsw_status status =
+        gsw_mm_print_vector(context, path, gsw_file_write, &file, values, count, comment);
+    return gsw_file_close(context, path, &file, status);
 }

@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <gridsweep/version.h>
 
 #include "contract/error.h"
-#include "mm.h"
+#include "file.h"
 #include "options.h"
 #include "tuning.h"
 
@@ -198,40 +197,18 @@ static void make_folders(char *path) {
     }
 }
 
-static int write_all(int descriptor, const char *text, size_t length) {
-    while (length > 0) {
-        const ssize_t written = write(descriptor, text, length);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return 0;
-        text += written;
-        length -= (size_t)written;
-    }
-    return 1;
-}
-
 gsw_status gsw_tuning_save(gsw_context *context) {
+    static const char verb[] = "write the tuning file";
+    const char *path = context->tuning_file;
     char text[FILE_MAX];
-    if (context->tuning_file == NULL)
+    gsw_file file;
+    if (path == NULL)
         return GSW_SUCCESS;
-    const size_t size = strlen(context->tuning_file) + sizeof ".XXXXXX";
-    char *temporary = malloc(size);
-    if (temporary == NULL)
-        return gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no memory for a path");
-    (void)snprintf(temporary, size, "%s.XXXXXX", context->tuning_file);
-    make_folders(temporary);
-    const int descriptor = mkstemp(temporary);
-    int done = descriptor >= 0 && write_all(descriptor, text, print_file(context, text));
-    if (descriptor >= 0)
-        done = close(descriptor) == 0 && done;
-    done = done && rename(temporary, context->tuning_file) == 0;
-    const int reason = errno;
-    if (!done && descriptor >= 0)
-        (void)unlink(temporary);
-    free(temporary);
-    return done ? GSW_SUCCESS
-                : gsw_mm_fail_errno(context, "write the tuning file", context->tuning_file, reason);
+    make_folders(context->tuning_file);
+    GSW_TRY(gsw_file_open(context, verb, path, 0600, &file));
+    const int reason = gsw_file_write(&file, text, print_file(context, text));
+    return gsw_file_close(context, path, &file,
+                          reason == 0 ? GSW_SUCCESS : gsw_file_fail(context, verb, path, reason));
 }
 
 /* ---- the interface ---- */
