@@ -305,6 +305,16 @@ static gsw_status check_pair(gsw_context *context, int64_t points, size_t size, 
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_check_vector_type(gsw_context *context, const gsw_matrix *matrix,
+                                 gsw_dtype vector_type) {
+    GSW_REQUIRE(context, vector_type == GSW_F64 || vector_type == GSW_F32,
+                "vector_type %d is unknown", (int)vector_type);
+    if (vector_type == GSW_F32 && gsw_matrix_value_type(matrix) == GSW_F64)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "fp32 vectors need a matrix with fp32 values");
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype type, int64_t count,
                              const gsw_vector *vectors, int number) {
     const size_t size = gsw_dtype_size(type);

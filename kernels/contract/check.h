@@ -23,6 +23,10 @@ typedef struct gsw_vector {
 gsw_status gsw_check_vectors(gsw_context *context, int64_t points, gsw_dtype type, int64_t count,
                              const gsw_vector *vectors, int number);
 
+/* Refuses vectors that are neither fp64 nor fp32, or fp32 while the matrix is fp64. */
+gsw_status gsw_check_vector_type(gsw_context *context, const gsw_matrix *matrix,
+                                 gsw_dtype vector_type);
+
 /* Refuses vectors, and arrays of a matrix, that the context's backend cannot reach: host memory
  * with CUDA. This asks the driver about each array, so only calls that wait for the device anyway,
  * or that create objects, do it. In calls that only queue work, the kernel fails at such an array

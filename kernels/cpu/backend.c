@@ -412,7 +412,7 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
     return status;
 }
 
-/* ---- Solving ----------------------------------------------------------------------------------
+/* ---- The table --------------------------------------------------------------------------------
  */
 
 const gsw_backend_ops *gsw_backend_cpu(void) {

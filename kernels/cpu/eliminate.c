@@ -138,6 +138,15 @@ static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_off
     return y >= 0 && y < g->ny && z >= 0 && z < g->nz;
 }
 
+/* The same for `run` points from `place` on. */
+static inline int tap_span(const gsw_chains *g, const gsw_place *place, int64_t run, gsw_offset o,
+                           int64_t *begin, int64_t *end) {
+    const int inside = tap_range(g, place, o, begin, end);
+    *begin = *begin > place->x ? *begin : place->x;
+    *end = *end < place->x + run ? *end : place->x + run;
+    return inside;
+}
+
 /* Stages `run` points of one line from stencil arrays. */
 static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
                          int64_t run, double *to) {
@@ -147,10 +156,8 @@ static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_plac
         const gsw_tap *tap = &set->tap[t];
         int64_t begin, end;
         if (tap->slot < 0 || !array->values[tap->source] ||
-            !tap_range(w->g, place, tap->offset, &begin, &end))
+            !tap_span(w->g, place, run, tap->offset, &begin, &end))
             continue;
-        begin = begin > place->x ? begin : place->x;
-        end = end < place->x + run ? end : place->x + run;
         const int64_t row = place->row + (set->transposed ? tap->step : 0);
         double *out = to + tap->slot * LANES - place->x * pitch;
         if (array->value_type == GSW_F32) {
@@ -240,10 +247,8 @@ static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, con
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         int64_t begin, end;
-        if (tap->slot < 0 || !tap_range(w->g, place, tap->offset, &begin, &end))
+        if (tap->slot < 0 || !tap_span(w->g, place, run, tap->offset, &begin, &end))
             continue;
-        begin = begin > place->x ? begin : place->x;
-        end = end < place->x + run ? end : place->x + run;
         for (int64_t x = begin; x < end; x++) {
             const int64_t column = place->row + x, row = column + tap->step;
             int64_t low = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
@@ -298,10 +303,8 @@ static void copy_rows(const worker *w, const gsw_place *place, int64_t run, int6
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int32_t slot = 0; slot < w->slots; slot++) {
         int64_t begin, end;
-        if (!tap_range(w->g, place, offset_of(w, slot), &begin, &end))
+        if (!tap_span(w->g, place, run, offset_of(w, slot), &begin, &end))
             continue;
-        begin = begin > place->x ? begin : place->x;
-        end = end < place->x + run ? end : place->x + run;
         double *at = chunk + slot * LANES - place->x * pitch;
         for (int64_t x = begin; x < end; x++) {
             if (to)

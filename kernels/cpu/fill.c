@@ -2,7 +2,6 @@
  * elimination. */
 #include "cpu/fill.h"
 #include "contract/context.h"
-#include "contract/error.h"
 #include "cpu/eliminate.h"
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"

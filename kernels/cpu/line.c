@@ -193,8 +193,7 @@ ALWAYS_INLINE int64_t find_entry(const gsw_csr *csr, gsw_itype type, int64_t row
 typedef bool (*solve_span_fn)(const struct plan *plan, struct line *line, const struct span *span);
 
 static solve_span_fn choose_solver(const gsw_matrix *matrix, gsw_dtype vector_type) {
-    const gsw_dtype values =
-        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    const gsw_dtype values = gsw_matrix_value_type(matrix);
     if (vector_type == GSW_F32)
         return solve_span_f32;
     return values == GSW_F32 ? solve_span_mixed : solve_span_f64;

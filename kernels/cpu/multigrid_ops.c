@@ -32,13 +32,6 @@ static gsw_status cpu_survey(gsw_context *context, const gsw_matrix *matrix, con
     return GSW_SUCCESS;
 }
 
-static void put(void *array, gsw_dtype type, int64_t i, double value) {
-    if (type == GSW_F64)
-        ((double *)array)[i] = value;
-    else
-        ((float *)array)[i] = (float)value;
-}
-
 /* Copies one line of a CSR to the arrays. Returns the first row that does not fit, or -1. */
 static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const *arrays, int64_t y,
                            int64_t z) {
@@ -56,14 +49,14 @@ static int64_t spread_line(const gsw_matrix *matrix, gsw_dtype type, void *const
         int64_t k = first - csr->base;
         for (int32_t e = 0; e < matrix->stencil.count; e++)
             if (arrays[e])
-                put(arrays[e], type, row, 0);
+                gsw_value_put(arrays[e], type, row, 0);
         for (int i = 0; i < line.count && k < last - csr->base; i++) {
             if (!gsw_inside_line(&line, i, x, g->nx) ||
                 gsw_index_at(csr->columns, itype, k) - csr->base != row + line.distance[i])
                 continue;
             if (arrays[line.entry[i]])
-                put(arrays[line.entry[i]], type, row,
-                    gsw_value_at(csr->values, csr->value_type, k));
+                gsw_value_put(arrays[line.entry[i]], type, row,
+                              gsw_value_at(csr->values, csr->value_type, k));
             k++;
         }
         if (k != last - csr->base)
@@ -191,10 +184,10 @@ static void inject_vector(const gsw_transfer *t, int threads, gsw_dtype type, in
         for (int64_t x = 0; x < g->nx; x++) {
             const int64_t there = fine + step * x, here = coarse + x;
             if (up)
-                put(to, type, there,
-                    gsw_value_at(to, type, there) + gsw_value_at(from, type, here));
+                gsw_value_put(to, type, there,
+                              gsw_value_at(to, type, there) + gsw_value_at(from, type, here));
             else
-                put(to, type, here, sign * gsw_value_at(from, type, there));
+                gsw_value_put(to, type, here, sign * gsw_value_at(from, type, there));
         }
     }
 }
@@ -343,7 +336,7 @@ static void relax_line(const gsw_matrix *matrix, const gsw_line_stencil *line, g
             sum -= gsw_value_at(matrix->array.values[e], type, row) *
                    gsw_value_at(x, type, row + line->distance[k]);
         }
-        put(x, type, row, sum / gsw_value_at(matrix->array.values[center], type, row));
+        gsw_value_put(x, type, row, sum / gsw_value_at(matrix->array.values[center], type, row));
     }
 }
 
@@ -410,7 +403,7 @@ static gsw_status cpu_dense_apply(gsw_context *context, int64_t n, const double 
         double sum = 0;
         for (int64_t j = 0; j < n; j++)
             sum += inverse[i * n + j] * gsw_value_at(b, type, j);
-        put(x, type, i, sum);
+        gsw_value_put(x, type, i, sum);
     }
     return GSW_SUCCESS;
 }

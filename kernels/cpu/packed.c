@@ -1,6 +1,7 @@
 /* packed.c: sweeps of packed factors, and their values from and to arrays in natural order. */
 #include "cpu/packed.h"
 #include "contract/context.h"
+#include "contract/csr.h"
 #include "cpu/cores.h"
 #include "cpu/jacobi.h"
 #include "cpu/kernels.h"
@@ -92,12 +93,6 @@ void gsw_cpu_bands(const gsw_factor *factor, gsw_bands *bands) {
 /* ---- Values -----------------------------------------------------------------------------------
  */
 
-/* Reads value `index` of a packed part. */
-static double packed_value(const gsw_factor *factor, const void *packed, int64_t index) {
-    return factor->options.factor_type == GSW_F32 ? (double)((const float *)packed)[index]
-                                                  : ((const double *)packed)[index];
-}
-
 /* Finds the packed values of step s, chain l of a pencil: the index of the first one and the row.
  * Returns 0 outside the grid. */
 static int find_values(const gsw_factor *factor, int upper, int64_t pencil, int64_t s, int64_t l,
@@ -130,11 +125,13 @@ gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor,
                 continue;
             arrays[factor->stencil.center][row] = 1;
             if (part->diagonal) {
-                arrays[factor->stencil.center][row] = packed_value(factor, part->packed, index);
+                arrays[factor->stencil.center][row] =
+                    gsw_value_at(part->packed, factor->options.factor_type, index);
                 index += g->chains;
             }
             for (int32_t j = 0; j < shape->count; j++, index += g->chains)
-                arrays[shape->source[j]][row] = packed_value(factor, part->packed, index);
+                arrays[shape->source[j]][row] =
+                    gsw_value_at(part->packed, factor->options.factor_type, index);
         }
     }
     return GSW_SUCCESS;
@@ -216,7 +213,8 @@ void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out) {
         for (int64_t i = 0; i < steps * g->chains; i++) {
             int64_t index, row;
             if (find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row))
-                out[row] = packed_value(factor, packed->part[upper].packed, index);
+                out[row] =
+                    gsw_value_at(packed->part[upper].packed, factor->options.factor_type, index);
         }
     }
 }

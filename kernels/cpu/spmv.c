@@ -61,8 +61,7 @@ enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 
 void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
                           int64_t stride, const void *b, const void *x, void *y) {
-    gsw_dtype coefficients =
-        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    gsw_dtype coefficients = gsw_matrix_value_type(matrix);
     if (vector_type == GSW_F32)
         multiply_f32_f32(threads, matrix, count, stride, b, x, y);
     else if (coefficients == GSW_F32)

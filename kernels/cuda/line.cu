@@ -4,6 +4,7 @@
  * for the values of the part's rows (no row pointers, no columns). Any other CSR is read for row
  * pointers and columns as well. Of stencil arrays, the part's arrays are read. There is no
  * analysis. Between solves only the progress counters are kept: 8 bytes per line. */
+#include "contract/csr.h"
 #include "cuda/line.cuh"
 #include "cuda/line_plan.cuh"
 #include "cuda/test_hooks.h"
@@ -469,8 +470,7 @@ static gsw_status launch_lines(gsw_context *context, const line_kernels *kernels
 
 gsw_status gsw_cuda_line(gsw_context *context, const gsw_matrix *matrix,
                          const gsw_sptrsv_options *options, const void *b, void *x) {
-    const gsw_dtype values =
-        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    const gsw_dtype values = gsw_matrix_value_type(matrix);
     const line_kernels *kernels = options->vector_type == GSW_F32 ? line_kernels_f32()
                                   : values == GSW_F32             ? line_kernels_mixed()
                                                                   : line_kernels_f64();

@@ -5,6 +5,7 @@
  * sum, but they share the loads of its entries. */
 #include <cuda_pipeline.h>
 
+#include "contract/csr.h"
 #include "cuda/launch.cuh"
 #include "cuda/near_terms.cuh"
 #include "cuda/spmv.cuh"
@@ -425,8 +426,7 @@ gsw_status gsw_cuda_spmv(gsw_context *context, const gsw_matrix *matrix, gsw_dty
                          const void *b, const void *x, void *y) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     cudaError_t error;
-    gsw_dtype coefficients =
-        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
+    gsw_dtype coefficients = gsw_matrix_value_type(matrix);
     if (vector_type == GSW_F32)
         error = multiply<float, float>(cuda, matrix, b, x, y);
     else if (coefficients == GSW_F32)

@@ -79,18 +79,6 @@ static int64_t smaller_of(int64_t a, int64_t b) {
 /* ---- The matrix's values ----------------------------------------------------------------------
  */
 
-static void copy_values(gsw_distributed_factor *f, int32_t e) {
-    const gsw_distributed_matrix *a = f->matrix;
-    const size_t bytes = (size_t)a->points * sizeof(double);
-    if (!a->values[e])
-        memset(f->value[e], 0, bytes);
-    else if (a->local.array.value_type == GSW_F64)
-        memcpy(f->value[e], a->values[e], bytes);
-    else
-        for (int64_t i = 0; i < a->points; i++)
-            f->value[e][i] = (double)((const float *)a->values[e])[i];
-}
-
 /* Writes entries e of the rows whose neighbour is a ghost, from the values of all ghosts. */
 static void take_ghosts(const gsw_frame *frame, gsw_offset o, const double *ghosts, double *to) {
     const int64_t nx = frame->n[0];
@@ -120,10 +108,7 @@ static gsw_status choose_sources(gsw_distributed_factor *f, gsw_box_eliminate *j
         job->from[e] = job->a[e] = f->value[e];
         if (mirrored && e > stencil->center)
             continue;
-        if (a->values[e] && a->local.array.value_type == GSW_F64)
-            job->from[e] = a->values[e];
-        else
-            copy_values(f, e);
+        job->from[e] = gsw_distributed_matrix_doubles(a, e, f->value[e]);
     }
     for (int32_t e = stencil->center + 1; mirrored && e < stencil->count; e++) {
         const gsw_offset o = stencil->offsets[e];
@@ -279,8 +264,9 @@ static gsw_status fill_arrays(gsw_distributed_factor *f) {
     if (f->options.kind != GSW_SSOR && f->options.kind != GSW_FACTOR_LOWER &&
         f->options.kind != GSW_FACTOR_UPPER)
         return fill_eliminated(f);
-    for (int32_t e = 0; e < f->matrix->local.stencil.count; e++)
-        copy_values(f, e);
+    const gsw_distributed_matrix *a = f->matrix;
+    for (int32_t e = 0; e < a->local.stencil.count; e++)
+        gsw_distributed_matrix_copy(a, e, 0, a->points, f->value[e]);
     return fill_scaled(f);
 }
 

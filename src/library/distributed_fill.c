@@ -16,6 +16,7 @@
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
+#include "contract/csr.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
 
@@ -29,27 +30,6 @@ typedef struct filler {
 
 /* ---- The matrix's values ----------------------------------------------------------------------
  */
-
-/* An array of the box as fp64; where it is not, it is converted into `scratch`. */
-static const double *doubles_of(const gsw_distributed_matrix *a, int32_t e, double *scratch) {
-    if (a->values[e] && a->local.array.value_type == GSW_F64)
-        return a->values[e];
-    for (int64_t i = 0; i < a->points; i++)
-        scratch[i] = a->values[e] ? (double)((const float *)a->values[e])[i] : 0;
-    return scratch;
-}
-
-/* Copies `count` values of an array of the box. */
-static void copy_values(const gsw_distributed_matrix *a, int32_t e, int64_t from, int64_t count,
-                        double *to) {
-    if (!a->values[e])
-        memset(to, 0, (size_t)count * sizeof *to);
-    else if (a->local.array.value_type == GSW_F64)
-        memcpy(to, (const double *)a->values[e] + from, (size_t)count * sizeof *to);
-    else
-        for (int64_t i = 0; i < count; i++)
-            to[i] = (double)((const float *)a->values[e])[from + i];
-}
 
 /* to[x] = from[x + dx], where that is in the grid. */
 static void shift_line(int64_t nx, int32_t dx, const double *from, double *to) {
@@ -79,7 +59,7 @@ static void load_lead(const filler *w) {
         if (!to)
             continue;
         if (!is_mirrored(w->f, e)) {
-            copy_values(a, e, 0, lines * n[0], to);
+            gsw_distributed_matrix_copy(a, e, 0, lines * n[0], to);
             continue;
         }
         for (int64_t i = 0; i < lines; i++, to += n[0]) {
@@ -89,8 +69,9 @@ static void load_lead(const filler *w) {
                 continue;
             const int64_t begin = o.dx < 0 ? -o.dx : 0, end = o.dx > 0 ? n[0] - o.dx : n[0];
             if (end > begin)
-                copy_values(a, image_of(stencil, e), n[0] * (y + n[1] * z) + begin + o.dx,
-                            end - begin, to + begin);
+                gsw_distributed_matrix_copy(a, image_of(stencil, e),
+                                            n[0] * (y + n[1] * z) + begin + o.dx, end - begin,
+                                            to + begin);
         }
     }
 }
@@ -106,7 +87,8 @@ static gsw_status load_trail(const filler *w, int32_t e) {
     const int64_t first = n[2] > o.dz ? n[2] - o.dz : 0, start = n[2] - w->edges.trail_planes;
     if (is_mirrored(f, e)) {
         const int32_t image = image_of(&a->local.stencil, e);
-        const gsw_status begun = gsw_ghosts_begin(&a->ghosts, doubles_of(a, image, f->x));
+        const gsw_status begun =
+            gsw_ghosts_begin(&a->ghosts, gsw_distributed_matrix_doubles(a, image, f->x));
         const gsw_status ended = gsw_ghosts_end(&a->ghosts);
         GSW_TRY(begun);
         GSW_TRY(ended);
@@ -121,7 +103,7 @@ static gsw_status load_trail(const filler *w, int32_t e) {
             if (is_mirrored(f, e))
                 shift_line(n[0], o.dx, f->x + gsw_frame_row(frame, 0, y + o.dy, z + o.dz), to);
             else
-                copy_values(a, e, n[0] * (y + n[1] * z), n[0], to);
+                gsw_distributed_matrix_copy(a, e, n[0] * (y + n[1] * z), n[0], to);
         }
     }
     return GSW_SUCCESS;
@@ -244,14 +226,14 @@ static void fill_scaled(const filler *w) {
         double *scale = edge->value[stencil->center];
         if (points == 0)
             continue;
-        copy_values(a, stencil->center, from, points, scale);
+        gsw_distributed_matrix_copy(a, stencil->center, from, points, scale);
         for (int64_t i = 0; i < points; i++)
             scale[i] = 1 / scale[i];
         for (int32_t e = 0; e < stencil->count; e++) {
             double *c = edge->value[e];
             if (e == stencil->center)
                 continue;
-            copy_values(a, e, from, points, c);
+            gsw_distributed_matrix_copy(a, e, from, points, c);
             for (int64_t i = 0; i < points; i++)
                 c[i] = c[i] != 0 ? c[i] * (omega * scale[i]) : 0;
         }
@@ -261,10 +243,8 @@ static void fill_scaled(const filler *w) {
 
 static int64_t find_bad_diagonal(const gsw_distributed_matrix *a) {
     const void *values = a->values[a->local.stencil.center];
-    const int f32 = a->local.array.value_type == GSW_F32;
     for (int64_t i = 0; i < a->points; i++)
-        if (!values ||
-            !isnormal(f32 ? (double)((const float *)values)[i] : ((const double *)values)[i]))
+        if (!values || !isnormal(gsw_value_at(values, a->local.array.value_type, i)))
             return i;
     return INT64_MAX;
 }

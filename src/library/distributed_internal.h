@@ -76,6 +76,16 @@ gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
 /* x = M^-1 b for vectors of the factor's type; b is not x. */
 gsw_status gsw_distributed_factor_solve(gsw_distributed_factor *f, const void *b, void *x);
 
+/* The options of the packed factor of a process. */
+static inline gsw_factor_options gsw_distributed_part_options(const gsw_distributed_factor *f) {
+    return (gsw_factor_options){.size = sizeof(gsw_factor_options),
+                                .kind = f->options.kind,
+                                .factor_type = f->type,
+                                .vector_type = f->type,
+                                .omega = f->options.omega,
+                                .pivot_shift = f->options.pivot_shift};
+}
+
 /* Whether there is a sweep upwards, or downwards: LOWER and UPPER have one sweep. */
 int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);
 

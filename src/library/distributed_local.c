@@ -18,12 +18,7 @@ static gsw_status apply_overlapping(void *user, gsw_context *context, const doub
 
 static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matrix) {
     gsw_context *context = f->partition->context;
-    const gsw_factor_options options = {.size = sizeof options,
-                                        .kind = f->options.kind,
-                                        .factor_type = f->type,
-                                        .vector_type = f->type,
-                                        .omega = f->options.omega,
-                                        .pivot_shift = f->options.pivot_shift};
+    const gsw_factor_options options = gsw_distributed_part_options(f);
     gsw_factor_info info = {.size = sizeof info};
     GSW_TRY(gsw_factor_open(context, matrix, &options, f->planes, &f->local));
     GSW_TRY(gsw_factor_refactor(context, f->local, matrix, NULL));

@@ -195,6 +195,25 @@ gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const g
                                       matrix);
 }
 
+void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
+                                 int64_t count, double *to) {
+    if (!a->values[e])
+        memset(to, 0, (size_t)count * sizeof *to);
+    else if (a->local.array.value_type == GSW_F64)
+        memcpy(to, (const double *)a->values[e] + from, (size_t)count * sizeof *to);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (double)((const float *)a->values[e])[from + i];
+}
+
+const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
+                                             double *scratch) {
+    if (a->values[e] && a->local.array.value_type == GSW_F64)
+        return a->values[e];
+    gsw_distributed_matrix_copy(a, e, 0, a->points, scratch);
+    return scratch;
+}
+
 /* Copies a row of the CSR into the same row of the box. */
 static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t row) {
     const gsw_partition *p = a->partition;

@@ -26,6 +26,15 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
 gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
                                           gsw_distributed_matrix **matrix);
 
+/* Copies `count` values of offset e from row `from` of the box on as fp64, zeros where there is no
+ * array. Host memory. */
+void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
+                                 int64_t count, double *to);
+
+/* All of them: the matrix's own array, or a copy in `scratch` where that is not fp64. */
+const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
+                                             double *scratch);
+
 /* The end of a collective creation: all processes keep the matrix, or none. */
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix);

@@ -17,8 +17,6 @@
 GSW_ENDS_WITH(gsw_distributed_multigrid_options, whole_points);
 GSW_ENDS_WITH(gsw_distributed_multigrid_info, operator_complexity);
 
-enum { SWEEPS_LIMIT = 1000 };
-
 typedef gsw_distributed_level level;
 
 /* ---- As a preconditioner ----------------------------------------------------------------------
@@ -378,14 +376,8 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     GSW_TRY(gsw_options_take(context, "gsw_distributed_multigrid_options", given, sizeof *o, o));
     GSW_REQUIRE(context, (unsigned)o->scope <= GSW_SCOPE_GLOBAL, "options->scope %d is unknown",
                 (int)o->scope);
-    GSW_REQUIRE(context, o->pre_sweeps >= 0 && o->pre_sweeps <= SWEEPS_LIMIT,
-                "options->pre_sweeps %d is not in 0..%d", o->pre_sweeps, SWEEPS_LIMIT);
-    GSW_REQUIRE(context, o->post_sweeps >= 0 && o->post_sweeps <= SWEEPS_LIMIT,
-                "options->post_sweeps %d is not in 0..%d", o->post_sweeps, SWEEPS_LIMIT);
-    GSW_REQUIRE(context, o->theta >= 0 && o->theta <= 1, "options->theta %g is not in (0, 1]",
-                o->theta);
-    GSW_REQUIRE(context, (unsigned)o->cycle_type <= GSW_F32, "options->cycle_type %d is unknown",
-                (int)o->cycle_type);
+    GSW_TRY(
+        gsw_multigrid_resolve(context, &o->pre_sweeps, &o->post_sweeps, &o->theta, o->cycle_type));
     if (o->cycle_type == GSW_F32 && !context->ops->slab)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "options->cycle_type is f32; on several processes of the backend %s it is "
@@ -403,9 +395,6 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "multigrid: the stencil reaches farther than %d", GSW_LUMPED_RADIUS);
     mg->sliced = o->smoother == GSW_SMOOTHER_AUTO;
-    o->pre_sweeps = o->pre_sweeps == 0 ? 1 : o->pre_sweeps;
-    o->post_sweeps = o->post_sweeps == 0 ? 1 : o->post_sweeps;
-    o->theta = o->theta == 0 ? 0.25 : o->theta;
     return GSW_SUCCESS;
 }
 

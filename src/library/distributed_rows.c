@@ -13,7 +13,8 @@
 /* ---- Frames -----------------------------------------------------------------------------------
  */
 
-gsw_box gsw_frame_around(const gsw_partition *p, int process, int64_t width, int even) {
+/* The frame of a process that reaches `width` points beyond its box, as far as the grid goes. */
+static gsw_box frame_around(const gsw_partition *p, int process, int64_t width, int even) {
     const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
     gsw_box box = gsw_partition_box(p, process);
     for (int axis = 0; axis < 3; axis++) {
@@ -26,15 +27,30 @@ gsw_box gsw_frame_around(const gsw_partition *p, int process, int64_t width, int
     return box;
 }
 
-static gsw_status open_frames(gsw_partition *p, int64_t width, int even, gsw_ghosts *ghosts) {
+/* The coarse points of a box that begins at even points. */
+static gsw_box coarse_box(const gsw_box *fine, int axes) {
+    gsw_box coarse = *fine;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(axes >> axis & 1))
+            continue;
+        coarse.begin[axis] = fine->begin[axis] / 2;
+        coarse.end[axis] = (fine->end[axis] + 1) / 2;
+    }
+    return coarse;
+}
+
+gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes, int64_t width,
+                           int even, gsw_ghosts *ghosts) {
     const size_t processes = (size_t)p->transport.processes;
     void *memory = NULL;
     gsw_status status =
         gsw_partition_agree(p, gsw_alloc(p->context, processes, sizeof(gsw_box), "boxes", &memory));
     if (status == GSW_SUCCESS) {
         gsw_box *wanted = memory;
-        for (size_t i = 0; i < processes; i++)
-            wanted[i] = gsw_frame_around(p, (int)i, width, even);
+        for (size_t i = 0; i < processes; i++) {
+            wanted[i] = frame_around(fine, (int)i, width, even);
+            wanted[i] = coarse_box(&wanted[i], axes);
+        }
         status = gsw_ghosts_open_boxes(p, wanted, ghosts);
     }
     free(memory);
@@ -97,7 +113,7 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
 gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, int even,
                                      gsw_distributed_rows *rows) {
     *rows = (gsw_distributed_rows){.of = a};
-    gsw_status status = open_frames(a->partition, width, even, &rows->ghosts);
+    gsw_status status = gsw_frames_open(a->partition, a->partition, 0, width, even, &rows->ghosts);
     if (status == GSW_SUCCESS)
         status = open_rows(a, rows);
     status = gsw_partition_agree(a->partition, status);

@@ -18,10 +18,13 @@ typedef struct gsw_distributed_rows {
     int64_t points; /* of the frame */
 } gsw_distributed_rows;
 
-/* The frame of a process that reaches `width` points beyond its box, as far as the grid goes.
- * `even`: it begins at even indices, at most one point earlier, so that its even points are those
- * of the grid. */
-gsw_box gsw_frame_around(const gsw_partition *p, int process, int64_t width, int even);
+/* Opens frames that reach `width` points beyond the boxes of `fine`, as far as the grid goes; the
+ * whole grid where width < 0. `even`: they begin at even indices, at most one point earlier, so
+ * that their even points are those of the grid. The frames are those of p: either p is `fine` and
+ * `axes` is 0, or p is coarser along `axes`, and has their even points. Collective. *ghosts can be
+ * closed on failure, too. */
+gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes, int64_t width,
+                           int even, gsw_ghosts *ghosts);
 
 /* Opens rows in frames of that width, or of the whole grid where width < 0, and fetches them.
  * Collective. *rows can be closed on failure, too. */

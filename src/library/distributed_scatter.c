@@ -2,9 +2,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "contract/allocate.h"
 #include "contract/backend.h"
-#include "contract/check.h"
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
@@ -13,18 +11,6 @@
 
 /* ---- Vectors ----------------------------------------------------------------------------------
  */
-
-/* Copies a box between a vector of the whole grid and one of the box. */
-static void copy_box(const gsw_grid *grid, const gsw_box *box, double *all, double *own,
-                     int to_own) {
-    const size_t length = (size_t)(box->end[0] - box->begin[0]);
-    for (int64_t z = box->begin[2]; z < box->end[2]; z++) {
-        for (int64_t y = box->begin[1]; y < box->end[1]; y++, own += length) {
-            double *line = all + gsw_grid_row(grid, box->begin[0], y, z);
-            memcpy(to_own ? own : line, to_own ? line : own, length * sizeof *own);
-        }
-    }
-}
 
 static gsw_status transfer(gsw_partition *p, int to, int from, void *data, size_t bytes, int tag) {
     void *request;
@@ -62,6 +48,7 @@ static gsw_status make_room(gsw_partition *p, int root, size_t values, void **ro
 static gsw_status exchange(gsw_partition *p, int root, double *own, double *all, double *room,
                            int collects) {
     const int rank = p->transport.rank;
+    const int64_t origin[3] = {0, 0, 0}, extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
     const size_t own_bytes = (size_t)gsw_box_points(&p->own) * sizeof *own;
     if (rank != root)
         return transfer(p, collects ? root : rank, collects ? rank : root, own, own_bytes,
@@ -71,12 +58,12 @@ static gsw_status exchange(gsw_partition *p, int root, double *own, double *all,
         const size_t bytes = (size_t)gsw_box_points(&box) * sizeof *own;
         double *values = process == root ? own : room;
         if (!collects)
-            copy_box(&p->grid, &box, all, values, 1);
+            gsw_box_copy(&box, origin, extent, all, values, 1);
         if (process != root)
             GSW_TRY(transfer(p, collects ? root : process, collects ? process : root, values, bytes,
                              GSW_TAG_VECTOR));
         if (collects)
-            copy_box(&p->grid, &box, all, values, 0);
+            gsw_box_copy(&box, origin, extent, all, values, 0);
     }
     return GSW_SUCCESS;
 }

@@ -17,7 +17,6 @@
  * DEALING. distributed_deal.c has sweeps that share each slab among all processes. */
 #include <stdlib.h>
 #include <string.h>
-#include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
@@ -115,12 +114,7 @@ static gsw_status apply(void *user, gsw_context *context, const double *b, doubl
 gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_matrix *local = &f->matrix->local;
-    const gsw_factor_options options = {.size = sizeof options,
-                                        .kind = f->options.kind,
-                                        .factor_type = f->type,
-                                        .vector_type = f->type,
-                                        .omega = f->options.omega,
-                                        .pivot_shift = f->options.pivot_shift};
+    const gsw_factor_options options = gsw_distributed_part_options(f);
     gsw_factor_info info = {.size = sizeof info};
     const int64_t unit = ops_of(f)->unit(p->context, &p->grid, &local->stencil);
     int64_t ghosts[2] = {0, 0};

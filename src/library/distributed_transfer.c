@@ -27,18 +27,6 @@ int64_t gsw_distributed_rows_width(const gsw_stencil *stencil) {
     return 5 + 2 * reach;
 }
 
-/* The coarse points of a box that begins at even points. */
-static gsw_box coarse_box(const gsw_box *fine, int axes) {
-    gsw_box coarse = *fine;
-    for (int axis = 0; axis < 3; axis++) {
-        if (!(axes >> axis & 1))
-            continue;
-        coarse.begin[axis] = fine->begin[axis] / 2;
-        coarse.end[axis] = (fine->end[axis] + 1) / 2;
-    }
-    return coarse;
-}
-
 static int64_t points_of(const gsw_grid *g) {
     return g->nx * g->ny * g->nz;
 }
@@ -200,21 +188,9 @@ static void crop_weights(const gsw_transfer *wide, void *const *from, const int6
 static gsw_status open_frames(const gsw_distributed_rows *rows, gsw_partition *coarse, int axes,
                               gsw_distributed_transfer *transfer) {
     gsw_partition *p = rows->of->partition;
-    const size_t processes = (size_t)p->transport.processes;
-    void *memory = NULL;
-    gsw_status status = gsw_partition_agree(
-        p, gsw_alloc(p->context, processes, 2 * sizeof(gsw_box), "boxes", &memory));
-    gsw_box *wanted = memory, *wanted_coarse = wanted + processes;
-    for (size_t i = 0; status == GSW_SUCCESS && i < processes; i++) {
-        wanted[i] = gsw_frame_around(p, (int)i, cycle_width(rows->of), 1);
-        wanted_coarse[i] = coarse_box(&wanted[i], axes);
-    }
-    if (status == GSW_SUCCESS)
-        status = gsw_partition_agree(p, gsw_ghosts_open_boxes(p, wanted, &transfer->fine));
-    if (status == GSW_SUCCESS)
-        status = gsw_ghosts_open_boxes(coarse, wanted_coarse, &transfer->coarse);
-    free(memory);
-    return status;
+    const int64_t width = cycle_width(rows->of);
+    GSW_TRY(gsw_partition_agree(p, gsw_frames_open(p, p, 0, width, 1, &transfer->fine)));
+    return gsw_frames_open(coarse, p, axes, width, 1, &transfer->coarse);
 }
 
 /* The weights of a cycle. On devices they are those of the wide frame, of which the narrow one has

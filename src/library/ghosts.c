@@ -225,28 +225,14 @@ void gsw_ghosts_close(gsw_ghosts *ghosts) {
 /* ---- Exchanges --------------------------------------------------------------------------------
  */
 
-/* Copies a box of the grid between an array of the own box, or of the frame, and dense values. */
-static void copy_box(const gsw_box *box, const int64_t origin[3], const int64_t extent[3],
-                     double *array, double *dense, int to_dense) {
-    const size_t length = (size_t)(box->end[0] - box->begin[0]);
-    for (int64_t z = box->begin[2]; z < box->end[2]; z++) {
-        for (int64_t y = box->begin[1]; y < box->end[1]; y++) {
-            double *line = array + (box->begin[0] - origin[0]) +
-                           extent[0] * ((y - origin[1]) + extent[1] * (z - origin[2]));
-            memcpy(to_dense ? dense : line, to_dense ? line : dense, length * sizeof *dense);
-            dense += length;
-        }
-    }
-}
-
-/* The same in the backend's memory; on devices boxes are whole planes. */
+/* gsw_box_copy() in the backend's memory; on devices boxes are whole planes. */
 static gsw_status move_box(const gsw_ghosts *ghosts, const gsw_box *box, const int64_t origin[3],
                            const int64_t extent[3], void *array, void *dense, int to_dense) {
     gsw_context *context = ghosts->partition->context;
     const int64_t before = extent[0] * extent[1] * (box->begin[2] - origin[2]);
     char *first = (char *)array + (size_t)before * ghosts->value;
     if (!context->ops->slab)
-        copy_box(box, origin, extent, array, dense, to_dense);
+        gsw_box_copy(box, origin, extent, array, dense, to_dense);
     else if (first != dense)
         return context->ops->slab->put(context, to_dense ? dense : first, to_dense ? first : dense,
                                        (size_t)gsw_box_points(box) * ghosts->value);
@@ -282,7 +268,8 @@ static gsw_status send_to(gsw_ghosts *ghosts, gsw_ghost_peer *peer, const void *
     if (slab)
         GSW_TRY(context->ops->download(context, peer->out, from, bytes));
     else
-        copy_box(&peer->give, p->own.begin, ghosts->frame.n, (void *)(uintptr_t)x, peer->out, 1);
+        gsw_box_copy(&peer->give, p->own.begin, ghosts->frame.n, (void *)(uintptr_t)x, peer->out,
+                     1);
     return gsw_partition_send(p, peer->process, GSW_TAG_GHOSTS, peer->out, bytes, &peer->sending);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/check.h"
-#include "contract/csr.h"
 #include "multigrid_internal.h"
 #include "options.h"
 #include "preconditioner.h"
@@ -18,6 +17,21 @@ GSW_ENDS_WITH(gsw_multigrid_level, bytes);
 
 enum { COARSEST_LIMIT = 2000, SWEEPS_LIMIT = 1000 };
 
+gsw_status gsw_multigrid_resolve(gsw_context *context, int *pre_sweeps, int *post_sweeps,
+                                 double *theta, gsw_dtype cycle_type) {
+    GSW_REQUIRE(context, *pre_sweeps >= 0 && *pre_sweeps <= SWEEPS_LIMIT,
+                "options->pre_sweeps %d is not in 0..%d", *pre_sweeps, SWEEPS_LIMIT);
+    GSW_REQUIRE(context, *post_sweeps >= 0 && *post_sweeps <= SWEEPS_LIMIT,
+                "options->post_sweeps %d is not in 0..%d", *post_sweeps, SWEEPS_LIMIT);
+    GSW_REQUIRE(context, *theta >= 0 && *theta <= 1, "options->theta %g is not in (0, 1]", *theta);
+    GSW_REQUIRE(context, (unsigned)cycle_type <= GSW_F32, "options->cycle_type %d is unknown",
+                (int)cycle_type);
+    *pre_sweeps = *pre_sweeps == 0 ? 1 : *pre_sweeps;
+    *post_sweeps = *post_sweeps == 0 ? 1 : *post_sweeps;
+    *theta = *theta == 0 ? 0.25 : *theta;
+    return GSW_SUCCESS;
+}
+
 static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *given,
                           gsw_multigrid_options *options) {
     GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", given, sizeof *options, options));
@@ -25,28 +39,16 @@ static gsw_status resolve(gsw_context *context, const gsw_multigrid_options *giv
                 "options->smoother %d is unknown", (int)options->smoother);
     GSW_REQUIRE(context, (unsigned)options->cycle <= GSW_CYCLE_W, "options->cycle %d is unknown",
                 (int)options->cycle);
-    GSW_REQUIRE(context, options->pre_sweeps >= 0 && options->pre_sweeps <= SWEEPS_LIMIT,
-                "options->pre_sweeps %d is not in 0..%d", options->pre_sweeps, SWEEPS_LIMIT);
-    GSW_REQUIRE(context, options->post_sweeps >= 0 && options->post_sweeps <= SWEEPS_LIMIT,
-                "options->post_sweeps %d is not in 0..%d", options->post_sweeps, SWEEPS_LIMIT);
-    GSW_REQUIRE(context, options->theta >= 0 && options->theta <= 1,
-                "options->theta %g is not in (0, 1]", options->theta);
+    GSW_TRY(gsw_multigrid_resolve(context, &options->pre_sweeps, &options->post_sweeps,
+                                  &options->theta, options->cycle_type));
     GSW_REQUIRE(context,
                 options->coarsest_points >= 0 && options->coarsest_points <= COARSEST_LIMIT,
                 "options->coarsest_points %lld is not in 0..%d",
                 (long long)options->coarsest_points, COARSEST_LIMIT);
-    GSW_REQUIRE(context, (unsigned)options->cycle_type <= GSW_F32,
-                "options->cycle_type %d is unknown", (int)options->cycle_type);
     GSW_REQUIRE(context, (unsigned)options->interpolation <= GSW_INTERPOLATION_INJECTION,
                 "options->interpolation %d is unknown", (int)options->interpolation);
     GSW_REQUIRE(context, options->max_levels >= 0 && options->max_levels <= GSW_LEVELS_MAX,
                 "options->max_levels %d is not in 0..%d", options->max_levels, GSW_LEVELS_MAX);
-    if (options->pre_sweeps == 0)
-        options->pre_sweeps = 1;
-    if (options->post_sweeps == 0)
-        options->post_sweeps = 1;
-    if (options->theta == 0)
-        options->theta = 0.25;
     if (options->coarsest_points == 0)
         options->coarsest_points = context->ops->multigrid->coarsest_points;
     return GSW_SUCCESS;

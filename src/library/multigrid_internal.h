@@ -67,6 +67,11 @@ struct gsw_multigrid {
     int64_t bytes;       /* of own_b, own_x and scale */
 };
 
+/* Checks options that hierarchies on one process and on several have, and resolves their defaults.
+ */
+gsw_status gsw_multigrid_resolve(gsw_context *context, int *pre_sweeps, int *post_sweeps,
+                                 double *theta, gsw_dtype cycle_type);
+
 /* gsw_multigrid_create() with is_coarse as above. */
 gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *matrix,
                                        const gsw_multigrid_options *options, int is_coarse,

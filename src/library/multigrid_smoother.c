@@ -1,5 +1,4 @@
 /* multigrid_smoother.c: the smoother of a level: which one it is, and its factors. */
-#include "contract/stencils.h"
 #include "factor.h"
 #include "multigrid_internal.h"
 #include "quiet.h"

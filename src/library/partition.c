@@ -47,6 +47,19 @@ gsw_box gsw_box_shifted(const gsw_box *box, gsw_offset by) {
     return shifted;
 }
 
+void gsw_box_copy(const gsw_box *box, const int64_t origin[3], const int64_t extent[3],
+                  double *array, double *dense, int to_dense) {
+    const size_t length = (size_t)(box->end[0] - box->begin[0]);
+    for (int64_t z = box->begin[2]; z < box->end[2]; z++) {
+        for (int64_t y = box->begin[1]; y < box->end[1]; y++) {
+            double *line = array + (box->begin[0] - origin[0]) +
+                           extent[0] * ((y - origin[1]) + extent[1] * (z - origin[2]));
+            memcpy(to_dense ? dense : line, to_dense ? line : dense, length * sizeof *dense);
+            dense += length;
+        }
+    }
+}
+
 gsw_box gsw_partition_box(const gsw_partition *p, int process) {
     gsw_box box = {{0, 0, 0}, {0, 0, 0}};
     if (!p || process < 0 || process >= p->transport.processes)

@@ -8,9 +8,9 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
+#include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/relax_ops.h"
-#include "factor.h"
 #include "options.h"
 #include "relax_model.h"
 #include "reserve.h"
@@ -69,10 +69,6 @@ static gsw_status resolve(gsw_context *context, const gsw_relax_options *given,
 
 /* ---- Values -----------------------------------------------------------------------------------
  */
-
-static gsw_dtype value_type(const gsw_matrix *matrix) {
-    return matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
-}
 
 /* A factor of kind JACOBI refuses bad diagonals, and rows that do not fit. */
 static gsw_status check_diagonal(gsw_context *context, const gsw_matrix *matrix) {
@@ -146,7 +142,7 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     made->options = resolved;
     made->points = points;
     made->format = matrix->format;
-    made->type = value_type(matrix);
+    made->type = gsw_matrix_value_type(matrix);
     made->matrix.grid = matrix->grid;
     made->matrix.stencil = matrix->stencil;
     made->matrix.format = GSW_FORMAT_STENCIL;
@@ -178,7 +174,8 @@ gsw_status gsw_relax_refactor(gsw_context *context, gsw_relax *relax, const gsw_
                 "matrix: its grid is not the loop's");
     GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &relax->matrix.stencil),
                 "matrix: its stencil is not the loop's");
-    GSW_REQUIRE(context, matrix->format == relax->format && value_type(matrix) == relax->type,
+    GSW_REQUIRE(context,
+                matrix->format == relax->format && gsw_matrix_value_type(matrix) == relax->type,
                 "matrix: its format or type is not that of the loop's first matrix");
     GSW_REQUIRE(context, relax->copies || gsw_matrix_has_f64_arrays(matrix),
                 "matrix: the loop's first matrix had all arrays, but one of these is NULL");

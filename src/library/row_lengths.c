@@ -1,8 +1,8 @@
 /* row_lengths.c: counts rows by their length, and compares the counts with a grid's. */
 #include "row_lengths.h"
-#include <stdlib.h>
 #include <string.h>
 #include "contract/csr.h"
+#include "stencil_facts.h"
 
 /* Along an axis, points less than this far from an end count as different. Couplings of the named
  * stencils are not longer. */
@@ -41,22 +41,6 @@ void gsw_row_lengths_count(const gsw_csr *csr, gsw_row_lengths *lengths) {
     lengths->symmetric &= balance == 0;
 }
 
-static int64_t inside(int64_t extent, int32_t offset) {
-    int64_t left = extent - abs(offset);
-    return left > 0 ? left : 0;
-}
-
-/* Entries off the diagonal of a grid. */
-static int64_t count_entries(const gsw_grid *grid, const gsw_stencil *stencil) {
-    int64_t count = 0;
-    for (int32_t e = 0; e < stencil->count; e++) {
-        gsw_offset o = stencil->offsets[e];
-        if (e != stencil->center)
-            count += inside(grid->nx, o.dx) * inside(grid->ny, o.dy) * inside(grid->nz, o.dz);
-    }
-    return count;
-}
-
 /* Points along an axis that have the same neighbours: the first of them, and their number. */
 typedef struct span {
     int64_t first, points;
@@ -92,8 +76,9 @@ static int row_length(const gsw_grid *grid, const gsw_stencil *stencil, int64_t 
 int gsw_row_lengths_fit(const gsw_row_lengths *lengths, const gsw_grid *grid,
                         const gsw_stencil *stencil) {
     span x[2 * END_POINTS + 1], y[2 * END_POINTS + 1], z[2 * END_POINTS + 1];
+    const int64_t points = grid->nx * grid->ny * grid->nz;
     int64_t rows[GSW_STENCIL_MAX] = {0};
-    if (!lengths->symmetric || lengths->entries != count_entries(grid, stencil))
+    if (!lengths->symmetric || lengths->entries != gsw_stencil_couplings(stencil, grid) - points)
         return 0;
     int nx = cut_axis(grid->nx, x), ny = cut_axis(grid->ny, y), nz = cut_axis(grid->nz, z);
     for (int k = 0; k < nz; k++)

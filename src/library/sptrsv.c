@@ -9,19 +9,13 @@ GSW_ENDS_WITH(gsw_sptrsv_options, workspace);
 
 static gsw_status check_options(gsw_context *context, const gsw_matrix *matrix,
                                 const gsw_sptrsv_options *options) {
-    gsw_dtype values =
-        matrix->format == GSW_FORMAT_CSR ? matrix->csr.value_type : matrix->array.value_type;
     GSW_REQUIRE(context, options->part == GSW_LOWER || options->part == GSW_UPPER,
                 "part must be GSW_LOWER or GSW_UPPER");
-    GSW_REQUIRE(context, options->vector_type == GSW_F64 || options->vector_type == GSW_F32,
-                "vector_type %d is unknown", (int)options->vector_type);
+    GSW_TRY(gsw_check_vector_type(context, matrix, options->vector_type));
     GSW_REQUIRE(context,
                 options->algorithm >= GSW_ALGORITHM_AUTO &&
                     options->algorithm <= GSW_ALGORITHM_PENCIL,
                 "algorithm %d is unknown", (int)options->algorithm);
-    if (options->vector_type == GSW_F32 && values == GSW_F64)
-        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "fp32 vectors need a matrix with fp32 values");
     if (options->algorithm == GSW_ALGORITHM_REFERENCE && !context->ops->has_reference)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "algorithm reference runs on the CPU backend only");
