@@ -1469,6 +1469,8 @@ whole 3 "right-hand side missing" --problem poisson:9x8x7 --rhs missing.mtx
 whole 4 "one preconditioner does not suit" --problem convection:32x32x32 --method bicgstab \
     --precond ic0,jacobi --json bench.json
 says out '^gridsweep  *ic0 .*cannot run: ic0: the pivot of row '
+says out '^  .* is zero, negative or not finite$'
+check "the table fits 100 columns" awk 'length($0) > 100 { exit 1 }' out
 says out '^gridsweep  *jacobi  *csr  *f64  *[0-9]'
 says err "2 of gridsweep's lines cannot run"
 says bench.json '"reason":[[:space:]]*"ic0: the pivot of row '

@@ -30,9 +30,7 @@ static int write_json(const cli_options *options, const gsw_matrix *matrix) {
     cJSON *json = cli_json(options);
     cli_add_result(json, &result, CLI_DETECT);
     add_offsets(json, &matrix->stencil);
-    int code = cli_write_json(options, json);
-    cJSON_Delete(json);
-    return code;
+    return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }
 
 /* The same check as on the host, by the device on its copy. */

@@ -28,7 +28,7 @@ static int factorise(const cli_options *options, const gsw_factor_options *wante
     if (status == GSW_SUCCESS)
         status = gsw_factor_extract(context, job->factor, GSW_I64, &job->lower, &job->upper);
     if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, cli_input_source(&job->input));
+        return cli_status(options, context, status, cli_source_of(options));
     return CLI_OK;
 }
 
@@ -65,13 +65,8 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
         result.setup_ms = job->setup_ms;
         json = cli_json(options);
         cli_add_result(json, &result, CLI_FACTOR);
-        code = cli_stage_json(options, &outputs, options->json, json);
     }
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
-    cJSON_Delete(json);
-    return code;
+    return cli_finish(options, &outputs, code, json);
 }
 
 static int run(const cli_options *options, factor_job *job) {

@@ -24,12 +24,8 @@ static int write_matrix(const cli_options *options, gsw_context *context, const 
         const cli_result result = cli_result_init(NULL, &input->matrix);
         json = cli_json(options);
         cli_add_result(json, &result, CLI_GENERATE);
-        code = cli_stage_json(options, &outputs, options->json, json);
     }
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
-    cJSON_Delete(json);
+    code = cli_finish(options, &outputs, code, json);
     gsw_csr_free(&csr);
     return code;
 }

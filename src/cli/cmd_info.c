@@ -151,9 +151,7 @@ static int write_info(const cli_options *options, const gsw_context *context, fo
     cJSON_AddItemToObject(json, "gpus", found->gpus);
     cJSON_AddItemToObject(json, "gpu_tunings", found->gpu_tunings);
     *found = (found_here){0};
-    const int code = cli_write_json(options, json);
-    cJSON_Delete(json);
-    return code;
+    return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }
 
 static int show(const cli_options *options, gsw_context *context, found_here *found) {

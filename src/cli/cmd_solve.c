@@ -1,16 +1,13 @@
 /* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve with its progress and report. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cmd_solve.h"
 #include "common/input.h"
-#include "common/krylov.h"
 #include "common/measure.h"
 #include "common/multigrid.h"
 #include "common/output.h"
 #include "common/place.h"
 #include "common/processes.h"
-#include "common/progress.h"
 #include "common/result.h"
 #include "solve_auto.h"
 #include "solve_distributed.h"
@@ -21,8 +18,8 @@ typedef struct solve_job {
     cli_place place;
     cli_input input;
     cli_arrays arrays;
-    cli_auto automatic;
-    gsw_method method;
+    gsw_operator *op; /* of arrays.matrix */
+    cli_attempts attempts;
     gsw_factor_options wanted; /* where there is a preconditioner */
     int64_t approximate;       /* sweeps of an approximate triangular solve; 0: it is exact */
     gsw_factor *factor;        /* NULL: no preconditioner, or not the job's own */
@@ -33,10 +30,6 @@ typedef struct solve_job {
     const gsw_factor *sweeps;           /* and if it is a factor */
     double *b, *x;
     double setup_ms, factor_ms;
-    cli_history history;      /* for the JSON */
-    gsw_krylov_result result; /* iterations and solve_ms: of all attempts */
-    gsw_status status;        /* of the method */
-    char message[512];        /* why it is not GSW_SUCCESS; else "" */
 } solve_job;
 
 /* Precision in which the preconditioner is stored. */
@@ -90,12 +83,13 @@ static gsw_status make_multigrid(gsw_context *context, solve_job *job) {
 }
 
 static gsw_status choose(gsw_context *context, solve_job *job) {
+    gsw_choice *choice = &job->attempts.automatic.choice;
     const gsw_choice_options options = {
         .size = sizeof options, .multigrid = &job->hierarchy, .factor = &job->wanted};
-    const gsw_status status = gsw_choose(context, &job->arrays.matrix, &options,
-                                         &job->preconditioner, &job->automatic.choice);
-    job->levels = job->automatic.choice.multigrid;
-    job->sweeps = job->automatic.choice.factor;
+    const gsw_status status =
+        gsw_choose(context, &job->arrays.matrix, &options, &job->preconditioner, choice);
+    job->levels = choice->multigrid;
+    job->sweeps = choice->factor;
     return status;
 }
 
@@ -114,16 +108,16 @@ static gsw_status make_parts(gsw_context *context, const cli_options *options, s
 
 /* Takes the method that the options name or that is chosen. */
 static gsw_status take_method(gsw_context *context, const cli_options *options, solve_job *job) {
-    cli_auto *automatic = &job->automatic;
+    cli_auto *automatic = &job->attempts.automatic;
     gsw_status status = GSW_SUCCESS;
     if (automatic->method && !automatic->precond)
         status = gsw_choose_method(context, &job->arrays.matrix, &automatic->choice);
-    job->method =
+    job->attempts.method =
         automatic->method ? automatic->choice.method : (gsw_method)cli_solve_method(options);
     if (automatic->precond)
         automatic->first_precond = gsw_preconditioner_name(job->preconditioner);
     if (automatic->method)
-        automatic->first_method = gsw_method_name(job->method);
+        automatic->first_method = gsw_method_name(job->attempts.method);
     return status;
 }
 
@@ -135,15 +129,18 @@ static void print_pivots(const cli_options *options, const solve_job *job) {
 
 static int make_preconditioner(const cli_options *options, solve_job *job) {
     gsw_context *context = job->place.run;
+    const cli_auto *automatic = &job->attempts.automatic;
     double start = cli_now_ms();
     gsw_status status = make_parts(context, options, job);
     if (status == GSW_SUCCESS)
         status = take_method(context, options, job);
     job->factor_ms = cli_now_ms() - start;
+    if (status == GSW_SUCCESS)
+        status = gsw_operator_from_matrix(context, &job->arrays.matrix, &job->op);
     if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, cli_input_source(&job->input));
-    if (job->automatic.precond || job->automatic.method)
-        cli_auto_print(options, &job->automatic);
+        return cli_status(options, context, status, cli_source_of(options));
+    if (automatic->precond || automatic->method)
+        cli_auto_print(options, automatic);
     if (job->levels != NULL)
         cli_print_multigrid(options, job->levels);
     print_pivots(options, job);
@@ -171,26 +168,13 @@ static size_t vector_bytes(const solve_job *job) {
     return (size_t)job->input.rows * sizeof *job->x;
 }
 
-/* Reads or makes matrix and right-hand side. */
-static int set_up(const cli_options *options, solve_job *job) {
-    double start = cli_now_ms();
-    int code = cli_load(options, job->place.host, &job->input);
-    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
-        cli_error(options, "out of memory for the history of the residual");
-        code = CLI_INPUT;
-    }
-    if (code == CLI_OK)
-        code = cli_load_rhs(options, job->place.host, &job->input, &job->b);
-    if (code == CLI_OK)
-        code = cli_load_guess(options, job->place.host, &job->input, &job->x);
-    job->setup_ms = cli_now_ms() - start;
-    return code;
-}
-
 static int prepare(const cli_options *options, solve_job *job) {
     int code = open_place(options, job);
+    const double start = cli_now_ms();
     if (code == CLI_OK)
-        code = set_up(options, job);
+        code = cli_load_system(options, job->place.host, &job->input, &job->b, &job->x,
+                               &job->attempts);
+    job->setup_ms = cli_now_ms() - start;
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);
@@ -204,46 +188,10 @@ static int prepare(const cli_options *options, solve_job *job) {
 /* ---- The iteration ---------------------------------------------------------------------------
  */
 
-/* One attempt from the x that is there. */
-static void iterate(const cli_options *options, solve_job *job, cli_watch *watch) {
-    gsw_context *context = job->place.run;
-    const cli_arrays *arrays = &job->arrays;
-    gsw_krylov_result result = {.size = sizeof result};
-    const gsw_krylov_options wanted = {.size = sizeof wanted,
-                                       .rtol = options->rtol,
-                                       .max_iterations = options->max_iter - job->result.iterations,
-                                       .restart = (int)options->restart,
-                                       .norm = (gsw_norm)options->norm,
-                                       .eisenstat = options->eisenstat,
-                                       .nullspace = (gsw_nullspace)options->nullspace,
-                                       .monitor = cli_watch_monitor,
-                                       .monitor_user = watch};
-    gsw_operator *op = NULL;
-    *watch =
-        (cli_watch){.history = &job->history,
-                    .iterations_before = job->result.iterations,
-                    .watching = cli_auto_watches(options, &job->automatic) && job->levels != NULL};
-    cli_progress_start(&watch->progress, options);
-    job->status = gsw_operator_from_matrix(context, &arrays->matrix, &op);
-    watch->begin_ms = cli_now_ms() - job->result.solve_ms;
-    if (job->status == GSW_SUCCESS)
-        job->status = gsw_krylov(context, job->method, op, job->preconditioner, &wanted, arrays->b,
-                                 arrays->x, &result);
-    gsw_operator_destroy(op);
-    cli_progress_finish(&watch->progress);
-    result.iterations += job->result.iterations;
-    result.eisenstat += job->result.eisenstat;
-    result.solve_ms += job->result.solve_ms;
-    job->result = result;
-    job->message[0] = '\0';
-    if (job->status != GSW_SUCCESS)
-        (void)snprintf(job->message, sizeof job->message, "%s", gsw_context_message(context));
-}
-
 /* The factor in place of multigrid: IC(0) where it was the candidate and exists. */
 static gsw_status change_to_factor(solve_job *job, gsw_method method) {
     gsw_context *context = job->place.run;
-    const gsw_factor_kind kind = method == GSW_CG ? job->automatic.choice.kind : GSW_ILU0;
+    const gsw_factor_kind kind = method == GSW_CG ? job->attempts.automatic.choice.kind : GSW_ILU0;
     gsw_preconditioner_destroy(job->preconditioner);
     job->preconditioner = NULL;
     job->levels = NULL;
@@ -258,36 +206,33 @@ static gsw_status change_to_factor(solve_job *job, gsw_method method) {
 }
 
 /* Makes ready what is tried next. x stays where it is better than nothing. */
-static int change(const cli_options *options, solve_job *job, const cli_next *next,
-                  const cli_watch *watch) {
+static int change(const cli_options *options, solve_job *job, const cli_next *next) {
     gsw_context *context = job->place.run;
-    char why[sizeof job->message + 64];
-    cli_stopped_because(watch, job->method, &job->result, job->message, why, sizeof why);
+    cli_attempts *attempts = &job->attempts;
+    char why[sizeof attempts->message + 64];
+    cli_stopped_because(attempts, why, sizeof why);
     gsw_status status = GSW_SUCCESS;
     if (next->factor)
         status = change_to_factor(job, next->method);
-    job->method = next->method;
-    if (status == GSW_SUCCESS && !(job->result.residual < 1))
+    attempts->method = next->method;
+    if (status == GSW_SUCCESS && !(attempts->result.residual < 1))
         status = gsw_memory_set(context, job->arrays.x, 0, vector_bytes(job));
     if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, cli_input_source(&job->input));
-    cli_auto_fall_back(options, &job->automatic, gsw_preconditioner_name(job->preconditioner),
-                       job->method, why);
+        return cli_status(options, context, status, cli_source_of(options));
+    cli_auto_fall_back(options, attempts, gsw_preconditioner_name(job->preconditioner), why);
     print_pivots(options, job);
     return CLI_OK;
 }
 
 /* Attempts until one converges or there is nothing else to try. */
 static int iterate_all(const cli_options *options, solve_job *job) {
-    cli_watch watch;
     for (;;) {
-        iterate(options, job, &watch);
-        const cli_next next = cli_auto_next(options, &job->automatic, job->method,
-                                            job->levels != NULL, job->status, &watch);
-        if (!next.again || job->result.iterations >= options->max_iter)
-            return cli_solve_conclude(options, job->place.run, cli_input_source(&job->input),
-                                      job->status, job->message);
-        int code = change(options, job, &next, &watch);
+        cli_attempt(options, job->place.run, job->op, job->preconditioner, job->levels != NULL,
+                    job->arrays.b, job->arrays.x, &job->attempts);
+        const cli_next next = cli_auto_next(options, &job->attempts);
+        if (!next.again)
+            return cli_solve_conclude(options, job->place.run, &job->attempts);
+        int code = change(options, job, &next);
         if (code != CLI_OK)
             return code;
     }
@@ -299,11 +244,8 @@ static cli_solved summary(const cli_options *options, const solve_job *job, bool
         .context = job->place.run,
         .host = job->place.host,
         .input = &job->input,
-        .automatic = &job->automatic,
+        .attempts = &job->attempts,
         .levels = job->levels,
-        .history = &job->history,
-        .result = &job->result,
-        .method = gsw_method_name(job->method),
         .precond = gsw_preconditioner_name(job->preconditioner),
         .factor_dtype = job->preconditioner != NULL ? stored_dtype(options, job) : NULL,
         .setup_ms = job->setup_ms,
@@ -311,8 +253,6 @@ static cli_solved summary(const cli_options *options, const solve_job *job, bool
         .upload_ms = job->arrays.upload_ms,
         .download_ms = job->arrays.download_ms,
         .x = solved ? job->x : NULL,
-        .status = job->status,
-        .message = job->message,
         .scope = cli_given(options, OPT_SCOPE) ? gsw_scope_name((gsw_scope)options->scope) : NULL,
         .boxes = {1, 1, 1}};
 }
@@ -332,8 +272,8 @@ static int check_options(const cli_options *options) {
 
 /* Iterates and reports the result. */
 static int solve(const cli_options *options, solve_job *job) {
-    cli_field(options, "method", "%s, preconditioner %s%s, rtol %g", gsw_method_name(job->method),
-              gsw_preconditioner_name(job->preconditioner),
+    cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
+              gsw_method_name(job->attempts.method), gsw_preconditioner_name(job->preconditioner),
               job->preconditioner != NULL && strcmp(stored_dtype(options, job), "f32") == 0
                   ? " in f32"
                   : "",
@@ -342,7 +282,7 @@ static int solve(const cli_options *options, solve_job *job) {
     bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
     if (solved)
         other = cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
-    if (other != CLI_OK || !cli_method_ended(job->status))
+    if (other != CLI_OK || !cli_method_ended(job->attempts.status))
         return other != CLI_OK ? other : code;
     const cli_solved result = summary(options, job, solved);
     if (solved)
@@ -352,23 +292,24 @@ static int solve(const cli_options *options, solve_job *job) {
 }
 
 int cmd_solve(const cli_options *options) {
-    solve_job job = {.result.size = sizeof job.result};
+    solve_job job = {0};
     int code = check_options(options);
     if (code == CLI_OK)
         code = parse_triangular(options, &job.approximate);
     if (code == CLI_OK && cli_processes() > 1)
         return cli_solve_distributed(options);
-    cli_auto_start(options, &job.automatic);
+    cli_auto_start(options, &job.attempts.automatic);
     if (code == CLI_OK)
         code = cli_check_outputs(options);
     if (code == CLI_OK)
         code = prepare(options, &job);
     if (code == CLI_OK)
         code = solve(options, &job);
-    free(job.history.entries);
+    free(job.attempts.history.entries);
     free(job.x);
     free(job.b);
     gsw_preconditioner_destroy(job.preconditioner);
+    gsw_operator_destroy(job.op);
     gsw_multigrid_destroy(job.multigrid);
     gsw_factor_destroy(job.factor);
     cli_arrays_free(&job.place, &job.arrays);

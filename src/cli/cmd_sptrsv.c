@@ -135,13 +135,8 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
         result.max_rel_error = job->error;
         json = cli_json(options);
         cli_add_result(json, &result, CLI_SPTRSV);
-        code = cli_stage_json(options, &outputs, options->json, json);
     }
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
-    cJSON_Delete(json);
-    return code;
+    return cli_finish(options, &outputs, code, json);
 }
 
 static int run(const cli_options *options, sptrsv_job *job) {

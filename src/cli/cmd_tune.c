@@ -92,9 +92,7 @@ static int write_json(const cli_options *options, const gsw_context *context,
     cJSON_AddItemToObject(json, "shapes", shapes_object(backend, found));
     cJSON_AddItemToObject(json, "table", shapes_object(backend, table));
     cli_add_text(json, "file", gsw_context_tuning_file(context));
-    int code = cli_write_json(options, json);
-    cJSON_Delete(json);
-    return code;
+    return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }
 
 /* The shapes that are built in: those of a context without a file. */

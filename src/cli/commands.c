@@ -136,9 +136,9 @@ const cli_command cli_commands[] = {
      "not converge or breaks down; 'status' and 'message' then give the reason.\n"
      "Under a launcher such as mpirun the processes solve the system together, on CPUs or on one "
      "GPU each. Each has one box of the grid. The first process reads or generates the system, "
-     "distributes it, collects the solution, and prints. auto chooses there as on one process, but "
-     "takes a factor on GPUs, and a factor with bicgstab with --overlap. If a process stops "
-     "answering, the others end with exit code 5 after --wait-limit.",
+     "distributes it, collects the solution, and prints. auto chooses there as on one process. "
+     "With --overlap it chooses a factor, and bicgstab. If a process stops answering, the others "
+     "end with exit code 5 after --wait-limit.",
      "gridsweep solve --problem lognormal:60x220x85\n"
      "gridsweep solve --problem lognormal:60x220x85 --method cg --precond ic0\n"
      "gridsweep solve --problem hpcg:64x64x64 --precond mg --method richardson\n"

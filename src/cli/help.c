@@ -2,32 +2,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/output.h"
 #include "help.h"
 #include "help_json.h"
 
 #define HELP_WIDTH  79
 #define HELP_INDENT 26
-
-/* Prints words, breaking lines at HELP_WIDTH; `column` is where the cursor is. */
-static void print_wrapped(FILE *stream, const char *text, int column, int indent) {
-    bool first = true;
-    while (*text != '\0') {
-        int length = (int)strcspn(text, " ");
-        if (!first && column + 1 + length > HELP_WIDTH) {
-            fprintf(stream, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            fputc(' ', stream);
-            column++;
-        }
-        fprintf(stream, "%.*s", length, text);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-        first = false;
-    }
-    fputc('\n', stream);
-}
 
 /* The help of an option, with the names of the known stencils where CLI_STENCILS stands. Cut off
  * where it does not fit. */
@@ -57,7 +37,8 @@ static void print_option(FILE *stream, const cli_option *option) {
         column = 0;
     }
     fprintf(stream, "%*s", HELP_INDENT - column, "");
-    print_wrapped(stream, option_help(option, text, sizeof text), HELP_INDENT, HELP_INDENT);
+    cli_print_wrapped(stream, option_help(option, text, sizeof text), HELP_WIDTH, HELP_INDENT,
+                      HELP_INDENT);
 }
 
 /* The first so many paragraphs, with an empty line between two. */
@@ -68,7 +49,7 @@ static void print_paragraphs(FILE *stream, const char *text, int count) {
         (void)snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
         if (i > 0)
             fputc('\n', stream);
-        print_wrapped(stream, paragraph, 0, 0);
+        cli_print_wrapped(stream, paragraph, HELP_WIDTH, 0, 0);
         text += length + (text[length] == '\n');
     }
 }
@@ -147,7 +128,7 @@ void cli_help_command(FILE *stream, const cli_command *command, bool all) {
     int shown = 0;
     fprintf(stream, "Usage: gridsweep %s ", command->name);
     int column = 17 + (int)strlen(command->name);
-    print_wrapped(stream, command->arguments, column, column);
+    cli_print_wrapped(stream, command->arguments, HELP_WIDTH, column, column);
     fputc('\n', stream);
     print_paragraphs(stream, command->description, all ? INT_MAX : 1);
     if (all)

@@ -31,19 +31,38 @@ int cli_check_multigrid(const cli_options *options) {
     const bool multigrid = cli_solve_precond(options) == CLI_PRECOND_MG;
     if (cli_solve_precond(options) == CLI_PRECOND_AUTO)
         return CLI_OK; /* the options of what is chosen count */
-    for (const cli_option_id *id = multigrid ? of_factors : of_multigrid; *id != OPT_END; id++)
-        if (cli_given(options, *id))
-            return cli_usage(options, "--%s is not for --precond %s", cli_option_get(*id)->name,
-                             cli_precond_name(cli_solve_precond(options)));
-    return CLI_OK;
+    const cli_option_id id = cli_first_given(options, multigrid ? of_factors : of_multigrid);
+    return id == OPT_END
+               ? CLI_OK
+               : cli_usage(options, "--%s is not for --precond %s", cli_option_get(id)->name,
+                           cli_precond_name(cli_solve_precond(options)));
 }
 
-int cli_watch_monitor(void *user, int64_t iteration, double residual) {
-    cli_watch *watch = user;
+int cli_load_system(const cli_options *options, gsw_context *host, cli_input *input, double **b,
+                    double **x, cli_attempts *attempts) {
+    int code = cli_load(options, host, input);
+    if (code == CLI_OK && options->json != NULL && !cli_history_open(&attempts->history)) {
+        cli_error(options, "out of memory for the history of the residual");
+        code = CLI_INPUT;
+    }
+    if (code == CLI_OK)
+        code = cli_load_rhs(options, host, input, b);
+    return code == CLI_OK ? cli_load_guess(options, host, input, x) : code;
+}
+
+/* Whether the matrix maps constant vectors to 0 and the options do not say so. */
+static bool is_singular(const cli_options *options, const cli_auto *automatic) {
+    return automatic->choice.zero_sums == 1 && options->nullspace == 0;
+}
+
+/* A gsw_monitor_fn; `user` is the cli_attempts. */
+static int watch_attempt(void *user, int64_t iteration, double residual) {
+    cli_attempts *attempts = user;
+    cli_watch *watch = &attempts->watch;
     (void)cli_progress_monitor(&watch->progress, iteration, residual);
-    if (watch->history->entries != NULL)
-        cli_history_add(watch->history,
-                        (cli_history_entry){watch->iterations_before + iteration, residual,
+    if (attempts->history.entries != NULL)
+        cli_history_add(&attempts->history,
+                        (cli_history_entry){attempts->result.iterations + iteration, residual,
                                             cli_now_ms() - watch->begin_ms});
     if (!watch->watching)
         return 0;
@@ -57,19 +76,40 @@ int cli_watch_monitor(void *user, int64_t iteration, double residual) {
     return watch->stagnates;
 }
 
+void cli_attempt(const cli_options *options, gsw_context *context, const gsw_operator *op,
+                 gsw_preconditioner *preconditioner, bool multigrid, const double *b, double *x,
+                 cli_attempts *attempts) {
+    const gsw_krylov_result before = attempts->result;
+    const cli_auto *automatic = &attempts->automatic;
+    gsw_krylov_result result = {.size = sizeof result};
+    const gsw_krylov_options wanted = {.size = sizeof wanted,
+                                       .rtol = options->rtol,
+                                       .max_iterations = options->max_iter - before.iterations,
+                                       .restart = (int)options->restart,
+                                       .norm = (gsw_norm)options->norm,
+                                       .eisenstat = options->eisenstat,
+                                       .nullspace = (gsw_nullspace)options->nullspace,
+                                       .monitor = watch_attempt,
+                                       .monitor_user = attempts};
+    attempts->watch = (cli_watch){.watching = multigrid && automatic->precond &&
+                                              !is_singular(options, automatic)};
+    cli_progress_start(&attempts->watch.progress, options);
+    attempts->watch.begin_ms = cli_now_ms() - before.solve_ms;
+    attempts->status =
+        gsw_krylov(context, attempts->method, op, preconditioner, &wanted, b, x, &result);
+    cli_progress_finish(&attempts->watch.progress);
+    result.iterations += before.iterations;
+    result.eisenstat += before.eisenstat;
+    result.solve_ms += before.solve_ms;
+    attempts->result = result;
+    (void)snprintf(attempts->message, sizeof attempts->message, "%s",
+                   attempts->status != GSW_SUCCESS ? gsw_context_message(context) : "");
+}
+
 void cli_auto_start(const cli_options *options, cli_auto *automatic) {
     *automatic = (cli_auto){.precond = cli_solve_precond(options) == CLI_PRECOND_AUTO,
                             .method = cli_solve_method(options) == CLI_METHOD_AUTO,
                             .choice.size = sizeof automatic->choice};
-}
-
-/* Whether the matrix maps constant vectors to 0 and the options do not say so. */
-static bool is_singular(const cli_options *options, const cli_auto *automatic) {
-    return automatic->choice.zero_sums == 1 && options->nullspace == 0;
-}
-
-bool cli_auto_watches(const cli_options *options, const cli_auto *automatic) {
-    return automatic->precond && !is_singular(options, automatic);
 }
 
 void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
@@ -86,33 +126,36 @@ void cli_auto_print(const cli_options *options, const cli_auto *automatic) {
                       : "");
 }
 
-cli_next cli_auto_next(const cli_options *options, const cli_auto *automatic, gsw_method method,
-                       bool multigrid, gsw_status status, const cli_watch *watch) {
+cli_next cli_auto_next(const cli_options *options, const cli_attempts *attempts) {
+    const cli_auto *automatic = &attempts->automatic;
+    const cli_watch *watch = &attempts->watch;
+    const gsw_status status = attempts->status;
     const bool failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
-    const bool indefinite = status == GSW_ERROR_BREAKDOWN && method == GSW_CG && automatic->method;
+    const bool indefinite =
+        status == GSW_ERROR_BREAKDOWN && attempts->method == GSW_CG && automatic->method;
     const bool stagnates = status == GSW_ERROR_STOPPED && watch->stagnates;
-    const bool change = automatic->precond && multigrid && (failed || stagnates);
-    if (is_singular(options, automatic))
+    const bool change = watch->watching && (failed || stagnates);
+    if (is_singular(options, automatic) || attempts->result.iterations >= options->max_iter)
         return (cli_next){.again = false};
     return (cli_next){.again = change || indefinite,
                       .factor = change,
-                      .method = indefinite ? GSW_BICGSTAB : method};
+                      .method = indefinite ? GSW_BICGSTAB : attempts->method};
 }
 
-void cli_stopped_because(const cli_watch *watch, gsw_method method, const gsw_krylov_result *result,
-                         const char *message, char *why, size_t size) {
-    if (watch->stagnates)
+void cli_stopped_because(const cli_attempts *attempts, char *why, size_t size) {
+    if (attempts->watch.stagnates)
         (void)snprintf(why, size, "multigrid stagnates at %.1e after %lld iterations",
-                       result->residual, (long long)result->iterations);
+                       attempts->result.residual, (long long)attempts->result.iterations);
     else
-        (void)snprintf(why, size, "%s: %s", gsw_method_name(method), message);
+        (void)snprintf(why, size, "%s: %s", gsw_method_name(attempts->method), attempts->message);
 }
 
-void cli_auto_fall_back(const cli_options *options, cli_auto *automatic, const char *precond,
-                        gsw_method method, const char *why) {
-    (void)snprintf(automatic->fallback, sizeof automatic->fallback, "%s with %s: %s", precond,
-                   gsw_method_name(method), why);
-    cli_field(options, "fallback", "%s", automatic->fallback);
+void cli_auto_fall_back(const cli_options *options, cli_attempts *attempts, const char *precond,
+                        const char *why) {
+    char *fallback = attempts->automatic.fallback;
+    (void)snprintf(fallback, sizeof attempts->automatic.fallback, "%s with %s: %s", precond,
+                   gsw_method_name(attempts->method), why);
+    cli_field(options, "fallback", "%s", fallback);
 }
 
 cJSON *cli_auto_json(const cli_auto *automatic) {

@@ -1,6 +1,5 @@
 /* solve_distributed.c: see solve_distributed.h. */
 #include "solve_distributed.h"
-#include <gridsweep/krylov.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,15 +29,10 @@ typedef struct box_job {
     cli_boxes boxes;
     cli_boxes_precond precond;
     cli_input input;
-    cli_auto automatic;
+    cli_attempts attempts;
     double *all_b, *all_x;
     int kind; /* of the preconditioner: a gsw_factor_kind, CLI_PRECOND_MG or CLI_PRECOND_NONE */
-    gsw_method method;
     double setup_ms, factor_ms;
-    cli_history history;
-    gsw_krylov_result result;
-    gsw_status status;
-    char message[512];
 } box_job;
 
 /* ---- Options ---------------------------------------------------------------------------------
@@ -55,8 +49,7 @@ int cli_check_processes(const cli_options *options) {
 static int report_status(const cli_options *options, const box_job *job, gsw_status status) {
     return status == GSW_SUCCESS
                ? CLI_OK
-               : cli_status(options, job->context, status,
-                            options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
+               : cli_status(options, job->context, status, cli_source_of(options));
 }
 
 /* The first process chooses for the whole matrix, as if it were alone. What it makes for that is
@@ -69,7 +62,7 @@ static gsw_status choose(const cli_options *options, const box_job *job, solve_p
         .size = sizeof wanted, .multigrid = &hierarchy, .factor = &factor};
     gsw_choice *choice = &plan->choice;
     gsw_preconditioner *tried = NULL;
-    if (!job->automatic.precond)
+    if (!job->attempts.automatic.precond)
         return gsw_choose_method(job->host, &job->input.matrix, choice);
     gsw_status status = gsw_choose(job->host, &job->input.matrix, &wanted, &tried, choice);
     plan->kind = choice->multigrid != NULL ? CLI_PRECOND_MG : (int)choice->kind;
@@ -81,52 +74,43 @@ static gsw_status choose(const cli_options *options, const box_job *job, solve_p
 
 /* The first process reads or makes the system and looks at the matrix. */
 static int load(const cli_options *options, box_job *job, solve_plan *plan) {
-    int code = cli_load(options, job->host, &job->input);
-    if (code == CLI_OK)
-        code = cli_load_rhs(options, job->host, &job->input, &job->all_b);
-    if (code == CLI_OK)
-        code = cli_load_guess(options, job->host, &job->input, &job->all_x);
-    if (code == CLI_OK && options->json != NULL && !cli_history_open(&job->history)) {
-        cli_error(options, "out of memory for the history of the residual");
-        code = CLI_INPUT;
-    }
+    const int code =
+        cli_load_system(options, job->host, &job->input, &job->all_b, &job->all_x, &job->attempts);
     if (code != CLI_OK)
         return code;
     cli_print_matrix(options, &job->input);
     cli_warn_if_not_symmetric(options, &job->input, cli_solve_precond(options));
     plan->grid = job->input.matrix.grid;
     const gsw_status status = choose(options, job, plan);
-    return status == GSW_SUCCESS
-               ? CLI_OK
-               : cli_status(options, job->host, status,
-                            options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
+    return status == GSW_SUCCESS ? CLI_OK
+                                 : cli_status(options, job->host, status, cli_source_of(options));
 }
 
 /* Replaces what was chosen, and the reason. */
 static void choose_instead(box_job *job, int kind, gsw_method method, const char *reason) {
-    gsw_choice *choice = &job->automatic.choice;
+    gsw_choice *choice = &job->attempts.automatic.choice;
     job->kind = kind;
-    job->method = method;
+    job->attempts.method = method;
     (void)snprintf(choice->text, sizeof choice->text, "%s", reason);
 }
 
 /* The preconditioner and the method that the options name or that are chosen. */
 static void take_plan(const cli_options *options, box_job *job, const solve_plan *plan) {
-    const cli_auto *automatic = &job->automatic;
-    job->automatic.choice = plan->choice;
+    cli_attempts *attempts = &job->attempts;
+    cli_auto *automatic = &attempts->automatic;
+    automatic->choice = plan->choice;
     job->kind = cli_solve_precond(options);
-    job->method = (gsw_method)cli_solve_method(options);
-    if (automatic->method)
-        job->method = plan->choice.method;
+    attempts->method =
+        automatic->method ? plan->choice.method : (gsw_method)cli_solve_method(options);
     if (automatic->precond)
         job->kind = plan->kind;
     if (options->overlap == 0 || job->kind == CLI_PRECOND_NONE || job->kind == (int)GSW_JACOBI)
         return;
     if (job->kind == CLI_PRECOND_MG || automatic->method)
         choose_instead(job, job->kind == CLI_PRECOND_MG ? (int)plan->choice.kind : job->kind,
-                       automatic->method ? GSW_BICGSTAB : job->method,
+                       automatic->method ? GSW_BICGSTAB : attempts->method,
                        "overlaps are for factors, and make them unsymmetric");
-    if (job->method == GSW_CG)
+    if (attempts->method == GSW_CG)
         cli_error(options, "warning: --overlap makes the preconditioner unsymmetric; cg may fail, "
                            "bicgstab and gmres do not need symmetry");
 }
@@ -175,7 +159,7 @@ static gsw_status change_precond(const cli_options *options, box_job *job, int k
     cli_boxes_precond_close(&job->precond);
     job->kind = kind;
     gsw_status status = cli_boxes_precond_open(options, &job->boxes, kind, &job->precond);
-    if (status == GSW_ERROR_ZERO_PIVOT && job->automatic.precond && kind == (int)GSW_IC0) {
+    if (status == GSW_ERROR_ZERO_PIVOT && job->attempts.automatic.precond && kind == (int)GSW_IC0) {
         job->kind = GSW_ILU0;
         status = cli_boxes_precond_open(options, &job->boxes, job->kind, &job->precond);
     }
@@ -184,7 +168,8 @@ static gsw_status change_precond(const cli_options *options, box_job *job, int k
 }
 
 static int make_preconditioner(const cli_options *options, box_job *job) {
-    cli_auto *automatic = &job->automatic;
+    cli_attempts *attempts = &job->attempts;
+    cli_auto *automatic = &attempts->automatic;
     const int wanted = job->kind;
     gsw_status status = change_precond(options, job, wanted);
     if (status != GSW_SUCCESS)
@@ -192,85 +177,55 @@ static int make_preconditioner(const cli_options *options, box_job *job) {
     if (automatic->precond)
         automatic->first_precond = cli_precond_name(wanted);
     if (automatic->method)
-        automatic->first_method = gsw_method_name(job->method);
+        automatic->first_method = gsw_method_name(attempts->method);
     if (automatic->precond || automatic->method)
         cli_auto_print(options, automatic);
     cli_boxes_precond_print(options, &job->precond);
     if (job->kind == wanted)
         return CLI_OK;
     if (automatic->method)
-        job->method = GSW_BICGSTAB;
-    cli_auto_fall_back(options, automatic, cli_precond_name(job->kind), job->method,
-                       "ic0 meets a bad pivot");
+        attempts->method = GSW_BICGSTAB;
+    cli_auto_fall_back(options, attempts, cli_precond_name(job->kind), "ic0 meets a bad pivot");
     return CLI_OK;
 }
 
 /* ---- The iteration ---------------------------------------------------------------------------
  */
 
-/* One attempt from the x that is there. */
-static void iterate(const cli_options *options, box_job *job, cli_watch *watch) {
-    gsw_krylov_result result = {.size = sizeof result};
-    const gsw_krylov_options wanted = {.size = sizeof wanted,
-                                       .rtol = options->rtol,
-                                       .max_iterations = options->max_iter - job->result.iterations,
-                                       .restart = (int)options->restart,
-                                       .norm = (gsw_norm)options->norm,
-                                       .nullspace = (gsw_nullspace)options->nullspace,
-                                       .monitor = cli_watch_monitor,
-                                       .monitor_user = watch};
-    *watch = (cli_watch){.history = &job->history,
-                         .iterations_before = job->result.iterations,
-                         .watching = cli_auto_watches(options, &job->automatic) &&
-                                     job->precond.multigrid != NULL};
-    cli_progress_start(&watch->progress, options);
-    watch->begin_ms = cli_now_ms() - job->result.solve_ms;
-    job->status = gsw_krylov(
-        job->context, job->method, gsw_distributed_matrix_operator(job->boxes.matrix),
-        cli_boxes_precond_get(&job->precond), &wanted, job->boxes.run_b, job->boxes.run_x, &result);
-    cli_progress_finish(&watch->progress);
-    result.iterations += job->result.iterations;
-    result.solve_ms += job->result.solve_ms;
-    job->result = result;
-    job->message[0] = '\0';
-    if (job->status != GSW_SUCCESS)
-        (void)snprintf(job->message, sizeof job->message, "%s", gsw_context_message(job->context));
-}
-
 /* Makes ready what is tried next. x stays where it is better than the first guess. */
-static int change(const cli_options *options, box_job *job, const cli_next *next,
-                  const cli_watch *watch) {
-    char why[sizeof job->message + 64];
-    cli_stopped_because(watch, job->method, &job->result, job->message, why, sizeof why);
+static int change(const cli_options *options, box_job *job, const cli_next *next) {
+    cli_attempts *attempts = &job->attempts;
+    char why[sizeof attempts->message + 64];
+    cli_stopped_because(attempts, why, sizeof why);
     gsw_status status = GSW_SUCCESS;
     if (next->factor)
-        status = change_precond(
-            options, job, next->method == GSW_CG ? (int)job->automatic.choice.kind : (int)GSW_ILU0);
-    job->method = next->method;
-    if (status == GSW_SUCCESS && !(job->result.residual < 1)) {
+        status = change_precond(options, job,
+                                next->method == GSW_CG ? (int)attempts->automatic.choice.kind
+                                                       : (int)GSW_ILU0);
+    attempts->method = next->method;
+    if (status == GSW_SUCCESS && !(attempts->result.residual < 1)) {
         status = gsw_partition_distribute(job->boxes.partition, 0, job->all_x, job->boxes.x);
         if (status == GSW_SUCCESS)
             status = cli_boxes_push(&job->boxes);
     }
     if (status != GSW_SUCCESS)
         return report_status(options, job, status);
-    cli_auto_fall_back(options, &job->automatic, cli_precond_name(job->kind), job->method, why);
+    cli_auto_fall_back(options, attempts, cli_precond_name(job->kind), why);
     return CLI_OK;
 }
 
 /* Attempts until one converges or there is nothing else to try. All processes see the same
  * residuals and decide alike. */
 static int iterate_all(const cli_options *options, box_job *job) {
-    cli_watch watch;
+    const cli_boxes *boxes = &job->boxes;
     for (;;) {
-        iterate(options, job, &watch);
-        const cli_next next = cli_auto_next(options, &job->automatic, job->method,
-                                            job->precond.multigrid != NULL, job->status, &watch);
-        if (!next.again || job->result.iterations >= options->max_iter)
-            return cli_solve_conclude(options, job->context,
-                                      options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION,
-                                      job->status, job->message);
-        int code = change(options, job, &next, &watch);
+        cli_attempt(options, job->context, gsw_distributed_matrix_operator(boxes->matrix),
+                    cli_boxes_precond_get(&job->precond), job->precond.multigrid != NULL,
+                    boxes->run_b, boxes->run_x, &job->attempts);
+        const cli_next next = cli_auto_next(options, &job->attempts);
+        if (!next.again)
+            return cli_solve_conclude(options, job->context, &job->attempts);
+        int code = change(options, job, &next);
         if (code != CLI_OK)
             return code;
     }
@@ -294,10 +249,7 @@ static int write_result(const cli_options *options, const box_job *job, const ch
     cli_solved result = {.context = job->context,
                          .host = job->host,
                          .input = &job->input,
-                         .automatic = &job->automatic,
-                         .history = &job->history,
-                         .result = &job->result,
-                         .method = gsw_method_name(job->method),
+                         .attempts = &job->attempts,
                          .precond = cli_precond_name(job->kind),
                          .factor_dtype = some ? cli_dtype_name(precision) : NULL,
                          .setup_ms = job->setup_ms,
@@ -305,8 +257,6 @@ static int write_result(const cli_options *options, const box_job *job, const ch
                          .upload_ms = NAN,
                          .download_ms = NAN,
                          .x = solved ? job->all_x : NULL,
-                         .status = job->status,
-                         .message = job->message,
                          .scope = some ? gsw_scope_name((gsw_scope)options->scope) : NULL,
                          .distributed_levels = job->precond.multigrid,
                          .devices = names};
@@ -359,19 +309,20 @@ static int solve(const cli_options *options, box_job *job) {
     if (code != CLI_OK)
         return code;
     const bool some = job->kind != CLI_PRECOND_NONE;
-    cli_field(options, "method", "%s, preconditioner %s%s%s, rtol %g", gsw_method_name(job->method),
-              cli_precond_name(job->kind), some ? ", scope " : "",
-              some ? gsw_scope_name((gsw_scope)options->scope) : "", options->rtol);
+    cli_field(options, "method", "%s, preconditioner %s%s%s, rtol %g",
+              gsw_method_name(job->attempts.method), cli_precond_name(job->kind),
+              some ? ", scope " : "", some ? gsw_scope_name((gsw_scope)options->scope) : "",
+              options->rtol);
     code = iterate_all(options, job);
-    if (!cli_method_ended(job->status))
+    if (!cli_method_ended(job->attempts.status))
         return code;
     const int other = finish(options, job, code == CLI_OK || code == CLI_NOT_CONVERGED);
     return other != CLI_OK ? other : code;
 }
 
 int cli_solve_distributed(const cli_options *options) {
-    box_job job = {.result.size = sizeof job.result};
-    cli_auto_start(options, &job.automatic);
+    box_job job = {0};
+    cli_auto_start(options, &job.attempts.automatic);
     int code = cli_processes_agree(options, cli_rank() == 0 ? cli_check_outputs(options) : CLI_OK);
     if (code == CLI_OK)
         code = set_up(options, &job);
@@ -379,7 +330,7 @@ int cli_solve_distributed(const cli_options *options) {
         code = solve(options, &job);
     cli_boxes_precond_close(&job.precond);
     cli_boxes_close(&job.boxes);
-    free(job.history.entries);
+    free(job.attempts.history.entries);
     free(job.all_x);
     free(job.all_b);
     cli_input_free(&job.input);

@@ -11,18 +11,18 @@ bool cli_method_ended(gsw_status status) {
            status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE;
 }
 
-int cli_solve_conclude(const cli_options *options, const gsw_context *context, cli_source source,
-                       gsw_status status, const char *message) {
-    if (status == GSW_SUCCESS)
+int cli_solve_conclude(const cli_options *options, const gsw_context *context,
+                       const cli_attempts *attempts) {
+    if (attempts->status == GSW_SUCCESS)
         return CLI_OK;
-    if (status != GSW_ERROR_NOT_CONVERGED)
-        return cli_status(options, context, status, source);
-    cli_error(options, "not converged: %s; the solution is the last iterate", message);
+    if (attempts->status != GSW_ERROR_NOT_CONVERGED)
+        return cli_status(options, context, attempts->status, cli_source_of(options));
+    cli_error(options, "not converged: %s; the solution is the last iterate", attempts->message);
     return CLI_NOT_CONVERGED;
 }
 
 void cli_solve_report(const cli_options *options, const cli_solved *solved) {
-    const gsw_krylov_result *result = solved->result;
+    const gsw_krylov_result *result = &solved->attempts->result;
     const cli_arrays copies = {.upload_ms = solved->upload_ms, .download_ms = solved->download_ms};
     cli_field(options, "setup", "%.3f ms to %s the system", solved->setup_ms,
               options->file != NULL ? "read" : "generate");
@@ -79,19 +79,21 @@ static cJSON *levels_json(const gsw_distributed_multigrid *multigrid) {
 }
 
 static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
+    const cli_attempts *attempts = solved->attempts;
+    const gsw_krylov_result *ended = &attempts->result;
     cli_result result = cli_result_init(solved->context, &solved->input->matrix);
     result.dtype = "f64";
     result.factor_dtype = solved->factor_dtype;
-    result.method = solved->method;
+    result.method = gsw_method_name(attempts->method);
     result.precond = solved->precond;
-    result.iterations = solved->result->iterations;
-    result.converged = solved->result->converged;
-    result.residual = solved->result->residual;
+    result.iterations = ended->iterations;
+    result.converged = ended->converged;
+    result.residual = ended->residual;
     result.setup_ms = solved->setup_ms;
     result.factor_ms = solved->factor_dtype != NULL ? solved->factor_ms : NAN;
     result.upload_ms = solved->upload_ms;
     result.download_ms = solved->download_ms;
-    result.solve_ms = solved->result->solve_ms;
+    result.solve_ms = ended->solve_ms;
     cJSON *json = cli_json(options);
     cli_add_result(json, &result, CLI_SOLVE);
     cli_add_text(json, "file", options->file);
@@ -101,14 +103,14 @@ static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
     cJSON_AddNumberToObject(json, "rtol", options->rtol);
     cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(solved->levels));
     cJSON_AddItemToObject(json, "distributed_multigrid", levels_json(solved->distributed_levels));
-    cJSON_AddItemToObject(json, "auto", cli_auto_json(solved->automatic));
+    cJSON_AddItemToObject(json, "auto", cli_auto_json(&attempts->automatic));
     cli_add_number(json, "removed",
-                   options->nullspace == GSW_NULLSPACE_CONSTANT ? solved->result->removed : NAN);
-    cJSON_AddNumberToObject(json, "eisenstat", (double)solved->result->eisenstat);
-    cJSON_AddBoolToObject(json, "stagnated", solved->result->stagnated != 0);
-    cJSON_AddStringToObject(json, "status", gsw_status_name(solved->status));
-    cJSON_AddItemToObject(json, "history", cli_history_json(solved->history));
-    cli_add_text(json, "message", solved->message[0] != '\0' ? solved->message : NULL);
+                   options->nullspace == GSW_NULLSPACE_CONSTANT ? ended->removed : NAN);
+    cJSON_AddNumberToObject(json, "eisenstat", (double)ended->eisenstat);
+    cJSON_AddBoolToObject(json, "stagnated", ended->stagnated != 0);
+    cJSON_AddStringToObject(json, "status", gsw_status_name(attempts->status));
+    cJSON_AddItemToObject(json, "history", cli_history_json(&attempts->history));
+    cli_add_text(json, "message", attempts->message[0] != '\0' ? attempts->message : NULL);
     add_processes(json, solved);
     return json;
 }
@@ -120,13 +122,7 @@ int cli_solve_write(const cli_options *options, const cli_solved *solved) {
     if (solved->x != NULL && options->out != NULL)
         code = cli_stage_vector(options, solved->host, &outputs, options->out, solved->x,
                                 solved->input->rows, "solution x of A x = b by gridsweep solve");
-    if (code == CLI_OK && options->json != NULL) {
+    if (code == CLI_OK && options->json != NULL)
         json = make_json(options, solved);
-        code = cli_stage_json(options, &outputs, options->json, json);
-    }
-    if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
-    cJSON_Delete(json);
-    return code;
+    return cli_finish(options, &outputs, code, json);
 }

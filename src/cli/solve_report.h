@@ -3,7 +3,6 @@
 #define GSW_CLI_SOLVE_REPORT_H
 
 #include <gridsweep/distributed.h>
-#include "common/history.h"
 #include "common/input.h"
 #include "common/place.h"
 #include "solve_auto.h"
@@ -12,17 +11,13 @@
 typedef struct cli_solved {
     gsw_context *context, *host; /* that ran it, and that writes files */
     const cli_input *input;
-    const cli_auto *automatic;
+    const cli_attempts *attempts;
     const gsw_multigrid *levels; /* NULL: the preconditioner is not multigrid */
     const gsw_distributed_multigrid *distributed_levels; /* the same on several processes */
-    const cli_history *history;
-    const gsw_krylov_result *result;
-    const char *method, *precond, *factor_dtype; /* factor_dtype NULL: no preconditioner */
+    const char *precond, *factor_dtype;                  /* factor_dtype NULL: no preconditioner */
     double setup_ms, factor_ms, upload_ms, download_ms;
-    const double *x; /* NULL: no solution */
-    gsw_status status;
-    const char *message; /* why it is not GSW_SUCCESS; else "" */
-    const char *scope;   /* NULL: not given */
+    const double *x;   /* NULL: no solution */
+    const char *scope; /* NULL: not given */
     int32_t boxes[3];
     const char *const *devices; /* of each process; NULL: only that of `context` */
 } cli_solved;
@@ -31,8 +26,8 @@ typedef struct cli_solved {
 bool cli_method_ended(gsw_status status);
 
 /* Says how the last attempt ended, where it did not end well. Returns an exit code. */
-int cli_solve_conclude(const cli_options *options, const gsw_context *context, cli_source source,
-                       gsw_status status, const char *message);
+int cli_solve_conclude(const cli_options *options, const gsw_context *context,
+                       const cli_attempts *attempts);
 
 /* The lines at the end. */
 void cli_solve_report(const cli_options *options, const cli_solved *solved);

@@ -9,11 +9,9 @@
  *    each process works on its own.
  *
  * 2. -pc_type gridsweep: a preconditioner of gridsweep's own (petsc_pc.c), which the option
- *    -pc_gridsweep_type names:
- *      mg                           multigrid, for one process; on several, use it in the blocks of
- *                                   PCBJACOBI (petsc_multigrid.c)
- *      ilu, icc, dilu, sor, jacobi  the library's factors, for matrices of type mpiaij, too
- *                                   (petsc_sweeps.c, petsc_distributed.c)
+ *    -pc_gridsweep_type names. All types take matrices of type mpiaij, too (petsc_distributed.c):
+ *      mg                           multigrid (petsc_multigrid.c)
+ *      ilu, icc, dilu, sor, jacobi  the library's factors (petsc_sweeps.c)
  *
  * Options, each after the prefix of the preconditioner (such as -sub_). These options choose where
  * each way works. They begin with -mat_gridsweep for the first and -pc_gridsweep for the second:
@@ -27,14 +25,16 @@
  * The first way:
  *   -mat_gridsweep_factor_type f64|f32   how coefficients are stored; b and x are always f64
  *
- * Factors of the second way:
- *   -pc_gridsweep_scope global|local     of mpiaij: the whole grid, or the own rows alone (global)
- *   -pc_gridsweep_sor_omega W            relaxation of sor; 0 < W < 2 (1)
+ * The second way:
+ *   -pc_gridsweep_scope global|local     of mpiaij: the factor, or multigrid's smoother, is that of
+ *                                        the whole grid, or of the own rows alone (global)
  *   -pc_gridsweep_wait_limit S           of mpiaij: seconds that a process waits for another (60)
+ *   -pc_gridsweep_sor_omega W            relaxation of sor; 0 < W < 2 (1)
  *
  * Multigrid; the meanings are those of `gridsweep solve` (--mg-cycle and so on):
  *   -pc_gridsweep_mg_cycle V|F|W         the cycle (V)
- *   -pc_gridsweep_mg_smoother NAME       auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev (auto)
+ *   -pc_gridsweep_mg_smoother NAME       auto|gs|symgs|ilu0|ilu0-finest|jacobi|chebyshev|
+ *                                        multicolor (auto)
  *   -pc_gridsweep_mg_theta T             coarsens the axes whose coupling is at least T times the
  *                                        strongest; 0 < T <= 1 (0.25)
  *   -pc_gridsweep_mg_precision f64|f32   of the whole cycle (f64). f32 halves the bytes and suits

@@ -28,7 +28,7 @@ typedef struct bench_row {
     char settings[128]; /* of whole solves: how multigrid is set; "": it is not */
     bool checked, wrong;
     bool missed;      /* of rivals: the residual is beyond the tolerance, but near it */
-    char reason[256]; /* why there are no times; else "" */
+    char reason[512]; /* why there are no times; else "" */
     double gflops, rated_gflops, scaled_residual; /* of HPCG */
     int32_t height;                               /* of stencil loops: sweeps in a pass, */
     int64_t tile[3];                              /* points of a tile, */

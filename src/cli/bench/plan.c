@@ -17,7 +17,8 @@ enum { HEIGHT_MOST = 8 }; /* as relax.h has it */
 /* In the order of gsw_algorithm. */
 static const char *const algorithm_names[] = {"auto", "reference", "line", "pencil", NULL};
 
-static int parse_threads(const cli_options *options, const char *list, bench_list *out) {
+static int parse_threads(const cli_options *options, bench_list *out) {
+    const char *list = options->thread_list;
     char entry[64];
     if (list == NULL)
         out->count = 1; /* 0: as many as there are */
@@ -31,6 +32,13 @@ static int parse_threads(const cli_options *options, const char *list, bench_lis
         out->values[out->count++] = (int)value;
     }
     return CLI_OK;
+}
+
+/* `with` names what takes a single number. */
+static int parse_one_thread_count(const cli_options *options, const char *with, bench_list *out) {
+    if (options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
+        return cli_usage(options, "--threads takes one value with %s", with);
+    return parse_threads(options, out);
 }
 
 /* The stencil of a model problem, found on a small grid; on flat grids it can be another. */
@@ -187,17 +195,17 @@ static bool parse_heights(char *entry, bench_list *heights) {
 /* --part relax: each grid of --size is a case, and each height a contestant. */
 static int plan_relax(const cli_options *options, bench_plan *plan) {
     static const cli_option_id others[] = {OPT_BENCH_PRECISION, OPT_BENCH_ALGORITHM,
-                                           OPT_BENCH_COMPARE, OPT_BENCH_ABLATION, OPT_BENCH_CACHE};
+                                           OPT_BENCH_COMPARE,   OPT_BENCH_ABLATION,
+                                           OPT_BENCH_CACHE,     OPT_END};
+    const cli_option_id other = cli_first_given(options, others);
     const char *list = options->heights != NULL ? options->heights : "1-8";
     char entry[64];
     *plan = (bench_plan){.mode = MODE_RELAX,
                          .parts = {1, {PART_RELAX}},
                          .precisions = {1, {PRECISION_F64}},
                          .caches = {1, {CACHE_WARM}}};
-    for (int i = 0; i < (int)(sizeof others / sizeof others[0]); i++)
-        if (cli_given(options, others[i]))
-            return cli_usage(options, "--%s is not for --part relax",
-                             cli_option_get(others[i])->name);
+    if (other != OPT_END)
+        return cli_usage(options, "--%s is not for --part relax", cli_option_get(other)->name);
     while (bench_next_entry(&list, entry, sizeof entry)) {
         char text[64];
         (void)snprintf(text, sizeof text, "%s", entry);
@@ -207,12 +215,10 @@ static int plan_relax(const cli_options *options, bench_plan *plan) {
                              "a range such as 1-8",
                              text, HEIGHT_MOST);
     }
-    if (options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
-        return cli_usage(options, "--threads takes one value with --part relax");
     int code = parse_stencils(options, or_default(options->stencil, "D3N7"), plan);
     if (code == CLI_OK)
         code = parse_sizes(options, or_default(options->sizes, "64,128"), plan);
-    return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
+    return code == CLI_OK ? parse_one_thread_count(options, "--part relax", &plan->threads) : code;
 }
 
 /* Without a --part: what the other options are about. */
@@ -247,7 +253,7 @@ static int plan_sweeps(const cli_options *options, bench_plan *plan) {
         code = bench_parse_names(options, "cache", or_default(options->caches, "warm"),
                                  bench_cache_names, &plan->caches);
     if (code == CLI_OK)
-        code = parse_threads(options, options->thread_list, &plan->threads);
+        code = parse_threads(options, &plan->threads);
     if (code == CLI_OK)
         code = check_symgs(options, plan);
     if (code != CLI_OK)
@@ -278,12 +284,12 @@ static int parse_preconds(const cli_options *options, bench_plan *plan) {
 /* Options of multigrid ask for multigrid. */
 static int check_multigrid(const cli_options *options, const bench_plan *plan) {
     static const cli_option_id ids[] = {OPT_MG_CYCLE, OPT_MG_SMOOTHER, OPT_MG_THETA,
-                                        OPT_MG_PRECISION};
-    for (int i = 0; i < 4 && !bench_contains(&plan->preconds, CLI_PRECOND_MG); i++)
-        if (cli_given(options, ids[i]))
-            return cli_usage(options, "--%s is for multigrid: add mg to --precond",
-                             cli_option_get(ids[i])->name);
-    return CLI_OK;
+                                        OPT_MG_PRECISION, OPT_END};
+    const cli_option_id id = cli_first_given(options, ids);
+    return id == OPT_END || bench_contains(&plan->preconds, CLI_PRECOND_MG)
+               ? CLI_OK
+               : cli_usage(options, "--%s is for multigrid: add mg to --precond",
+                           cli_option_get(id)->name);
 }
 
 /* One case: the system of --problem. Its contestants differ in their preconditioner. */
@@ -306,9 +312,7 @@ static int plan_whole(const cli_options *options, bench_plan *plan) {
         return cli_usage(options, "--precision f32-factor is for a single process");
     if (code == CLI_OK)
         code = bench_find_rivals(options, true, &plan->rivals);
-    if (code == CLI_OK && options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
-        return cli_usage(options, "--threads takes one value with --whole-solve");
-    return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
+    return code == CLI_OK ? parse_one_thread_count(options, "--whole-solve", &plan->threads) : code;
 }
 
 /* Each grid of --size is a case. */
@@ -327,9 +331,7 @@ static int plan_hpcg(const cli_options *options, bench_plan *plan) {
             code = cli_usage(options, "--size: '%s': HPCG's grids have at least %d points per axis",
                              plan->size[i], HPCG_LEAST);
     }
-    if (code == CLI_OK && options->thread_list != NULL && strchr(options->thread_list, ',') != NULL)
-        code = cli_usage(options, "--threads takes one value with --hpcg");
-    return code == CLI_OK ? parse_threads(options, options->thread_list, &plan->threads) : code;
+    return code == CLI_OK ? parse_one_thread_count(options, "--hpcg", &plan->threads) : code;
 }
 
 /* What --hpcg prescribes itself. */
@@ -351,10 +353,9 @@ static int check_hpcg(const cli_options *options) {
                                                OPT_BOXES,
                                                OPT_WAIT_LIMIT,
                                                OPT_END};
-    for (const cli_option_id *id = prescribed; *id != OPT_END; id++)
-        if (cli_given(options, *id))
-            return cli_usage(options, "--%s is not for --hpcg", cli_option_get(*id)->name);
-    return CLI_OK;
+    const cli_option_id id = cli_first_given(options, prescribed);
+    return id == OPT_END ? CLI_OK
+                         : cli_usage(options, "--%s is not for --hpcg", cli_option_get(id)->name);
 }
 
 /* Refuses the options of sweeps in whole solves, and the other way round. */
@@ -369,15 +370,13 @@ static int check_options(const cli_options *options) {
                                               OPT_END};
     if (options->hpcg)
         return check_hpcg(options);
-    const cli_option_id *id = options->whole_solve ? of_sweeps : of_solves;
-    while (*id != OPT_END && !cli_given(options, *id))
-        id++;
-    if (*id == OPT_END && options->whole_solve && options->problem == NULL)
+    const cli_option_id id = cli_first_given(options, options->whole_solve ? of_sweeps : of_solves);
+    if (id == OPT_END && options->whole_solve && options->problem == NULL)
         return cli_usage(options, "--whole-solve needs --problem NAME:NXxNYxNZ");
-    if (*id == OPT_END)
+    if (id == OPT_END)
         return CLI_OK;
-    const bool limit = *id == OPT_RTOL || *id == OPT_MAX_ITER;
-    return cli_usage(options, "--%s is for %s", cli_option_get(*id)->name,
+    const bool limit = id == OPT_RTOL || id == OPT_MAX_ITER;
+    return cli_usage(options, "--%s is for %s", cli_option_get(id)->name,
                      options->whole_solve ? "sweeps, not for --whole-solve"
                      : limit              ? "--whole-solve and --hpcg"
                                           : "--whole-solve");

@@ -48,7 +48,7 @@ typedef struct bench_plan {
     bench_list threads;    /* 0: as many as there are */
     bench_list caches;     /* bench_cache */
     bench_list heights;    /* of stencil loops */
-    bench_list preconds;   /* of whole solves: as cli_precond() gives one; each once */
+    bench_list preconds; /* of whole solves: gsw_factor_kind, CLI_PRECOND_NONE or _MG; each once */
     bench_rivals rivals;
 } bench_plan;
 

@@ -51,7 +51,7 @@ typedef struct bench_rival_outcome {
 
 /* Why a rival cannot go on. */
 typedef struct bench_reason {
-    char text[256];
+    char text[512];
 } bench_reason;
 
 /* Finds what --compare and --ablation name: solvers of triangular systems, or with `whole` those of

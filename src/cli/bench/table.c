@@ -232,7 +232,6 @@ static const bench_table of_csr = {
 static const bench_table of_whole = {
     .names = 4,
     .count = 13,
-    .reason_width = 53,
     .column = {{"solver", "", 15, false, TEXT(result.algorithm)},
                {"precond", "", 7, false, TEXT(result.precond)},
                {"matrix", "", 7, false, TEXT(format)},
@@ -250,7 +249,6 @@ static const bench_table of_whole = {
 static const bench_table of_hpcg = {
     .names = 1,
     .count = 13,
-    .reason_width = 60,
     .column = {{"size", "", 11, false, .cell = cell_short_size},
                {"iter.", "", 5, false, .cell = cell_iterations},
                {"scaled", "residual", 8, false, .cell = cell_scaled_residual},
@@ -410,19 +408,19 @@ void bench_table_head(const cli_options *options, const bench_table *table) {
 }
 
 static void print_row(const cli_options *options, const bench_table *table, const bench_row *row) {
-    int columns = row->reason[0] == '\0' ? table->count : table->names;
-    int width = table->reason_width;
+    static const char before[] = " cannot run: ";
+    const bool skipped = row->reason[0] != '\0';
+    const int columns = skipped ? table->names : table->count;
+    const int column = total_width(table, columns) + (int)strlen(before);
     for (int i = 0; i < columns; i++) {
         char text[BENCH_CELL_SIZE];
         make_cell(table, row, &table->column[i], text);
         print_cell(options, table, i, text);
     }
-    if (width == 0)
-        width = TABLE_WIDTH - 13 - total_width(table, table->names);
-    if (row->reason[0] != '\0')
-        cli_print(options, " cannot run: %.*s", width, row->reason);
-    cli_print(options, "\n");
-    if (row->reason[0] == '\0' && row->settings[0] != '\0')
+    cli_print(options, "%s", skipped ? before : "\n");
+    if (skipped)
+        cli_print_wrapped(cli_human(options), row->reason, TABLE_WIDTH, column, column);
+    else if (row->settings[0] != '\0')
         cli_print(options, "  with %s\n", row->settings);
 }
 

@@ -22,7 +22,6 @@ struct bench_table {
     int names, count; /* columns of names, all columns */
     bench_column column[BENCH_COLUMNS_MAX];
     const char *gap;      /* between groups of columns */
-    int reason_width;     /* of a row that could not run; 0: what is left of the line */
     bool parted;          /* groups of rows have an empty line between them */
     const char *baseline; /* the algorithm that speeds are relative to, or NULL */
     bench_row reference;  /* of whole solves: the row that times are relative to */

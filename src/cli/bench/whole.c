@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <gridsweep/memory.h>
-#include "common/krylov.h"
 #include "common/multigrid.h"
 
 #define LONG_MS 5000.0 /* solvers on the CPU that take longer are not repeated */
@@ -135,6 +134,25 @@ static gsw_status factor(bench_worker *worker) {
                : gsw_factor_refactor(worker->context, worker->factor, matrix_of(worker), NULL);
 }
 
+/* With the factor or the hierarchy; without both, no preconditioner. */
+static gsw_status run_krylov(const bench_worker *worker, const gsw_krylov_options *wanted,
+                             gsw_krylov_result *ended) {
+    gsw_context *context = worker->context;
+    gsw_operator *op = NULL;
+    gsw_preconditioner *preconditioner = NULL;
+    gsw_status status = gsw_operator_from_matrix(context, matrix_of(worker), &op);
+    if (status == GSW_SUCCESS && worker->factor != NULL)
+        status = gsw_preconditioner_from_factor(context, worker->factor, &preconditioner);
+    if (status == GSW_SUCCESS && worker->multigrid != NULL)
+        status = gsw_preconditioner_from_multigrid(context, worker->multigrid, &preconditioner);
+    if (status == GSW_SUCCESS)
+        status = gsw_krylov(context, (gsw_method)worker->options->method, op, preconditioner,
+                            wanted, worker->b, worker->x, ended);
+    gsw_preconditioner_destroy(preconditioner);
+    gsw_operator_destroy(op);
+    return status;
+}
+
 /* To end without convergence is no failure. */
 static gsw_status solve(bench_worker *worker) {
     cli_result *result = &worker->row->result;
@@ -142,9 +160,7 @@ static gsw_status solve(bench_worker *worker) {
                                  .rtol = worker->options->rtol,
                                  .max_iterations = worker->options->max_iter};
     gsw_krylov_result ended = {.size = sizeof ended};
-    gsw_status status =
-        cli_krylov(worker->context, (gsw_method)worker->options->method, matrix_of(worker),
-                   worker->factor, worker->multigrid, &wanted, worker->b, worker->x, &ended);
+    gsw_status status = run_krylov(worker, &wanted, &ended);
     if (status != GSW_SUCCESS && status != GSW_ERROR_NOT_CONVERGED)
         return status;
     result->iterations = ended.iterations;

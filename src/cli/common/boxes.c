@@ -106,8 +106,7 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
         return cli_status(options, context, status, CLI_FROM_OPTION);
     status = gsw_distributed_matrix_scatter(boxes->partition, 0, whole, &boxes->matrix);
     if (status != GSW_SUCCESS)
-        return cli_status(options, context, status,
-                          options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION);
+        return cli_status(options, context, status, cli_source_of(options));
     return make_vectors(options, boxes);
 }
 

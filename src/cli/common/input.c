@@ -211,10 +211,6 @@ void cli_input_free(cli_input *input) {
     *input = (cli_input){0};
 }
 
-cli_source cli_input_source(const cli_input *input) {
-    return input->problem != NULL ? CLI_FROM_OPTION : CLI_FROM_FILE;
-}
-
 /* ---- What is in a matrix -------------------------------------------------------------------- */
 
 static int64_t index_at(const gsw_csr *csr, const void *indices, int64_t i) {
@@ -283,10 +279,6 @@ bool cli_is_symmetric(const cli_input *input) {
         }
     }
     return true;
-}
-
-int cli_precond(const cli_options *options) {
-    return options->precond < 0 ? (int)GSW_ILU0 : options->precond;
 }
 
 const char *cli_precond_name(int precond) {

@@ -29,7 +29,6 @@ void cli_row_text(const cli_options *options, const gsw_grid *grid, int64_t row,
 /* Reads or makes the matrix. Returns an exit code. */
 int cli_load(const cli_options *options, gsw_context *context, cli_input *input);
 void cli_input_free(cli_input *input);
-cli_source cli_input_source(const cli_input *input);
 
 /* Whether a value of --rhs (may be NULL) names a file. */
 bool cli_rhs_is_file(const char *rhs);
@@ -56,8 +55,7 @@ bool cli_is_symmetric(const cli_input *input);
  * gsw_factor_kind or CLI_PRECOND_NONE. */
 void cli_warn_if_not_symmetric(const cli_options *options, const cli_input *input, int precond);
 
-/* The preconditioner that the options ask for, ilu0 by default, and its name. */
-int cli_precond(const cli_options *options);
+/* The name of a gsw_factor_kind, or of CLI_PRECOND_NONE and those after it. */
 const char *cli_precond_name(int precond);
 
 #endif

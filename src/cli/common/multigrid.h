@@ -7,7 +7,7 @@
 #include "options.h"
 
 /* The precision of the cycle, and all that the options ask for. GMRES needs a preconditioner that
- * is linear to more than fp32's digits, and cycles of several processes are in fp64. */
+ * is linear to more than fp32's digits. On several CPUs, cycles are in fp64. */
 int cli_mg_precision(const cli_options *options);
 gsw_multigrid_options cli_multigrid_options(const cli_options *options);
 

@@ -291,6 +291,12 @@ bool cli_given(const cli_options *options, cli_option_id id) {
     return (options->given >> id & 1) != 0;
 }
 
+cli_option_id cli_first_given(const cli_options *options, const cli_option_id *list) {
+    while (*list != OPT_END && !cli_given(options, *list))
+        list++;
+    return *list;
+}
+
 /* ---- Errors --------------------------------------------------------------------------------- */
 
 static char last_error[512];
@@ -331,6 +337,10 @@ const char *cli_reason(int error) {
     if (strerror_r(error, text, sizeof text) != 0)
         (void)snprintf(text, sizeof text, "system error %d", error);
     return text;
+}
+
+cli_source cli_source_of(const cli_options *options) {
+    return options->file != NULL ? CLI_FROM_FILE : CLI_FROM_OPTION;
 }
 
 /* The one place where a status becomes an exit code. */

@@ -162,6 +162,10 @@ const cli_option *cli_option_get(cli_option_id id);
 /* Whether the option is on the command line. */
 bool cli_given(const cli_options *options, cli_option_id id);
 
+/* The first option of a list, which ends with OPT_END, that is on the command line; OPT_END where
+ * none is. */
+cli_option_id cli_first_given(const cli_options *options, const cli_option_id *list);
+
 /* Fills *options from the arguments (argv[0] is the subcommand). Returns CLI_OK, CLI_USAGE after a
  * message, or CLI_OK with *help set for --help and --help-all. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_options *options, bool *help);
@@ -179,6 +183,9 @@ int cli_usage(const cli_options *options, const char *format, ...)
 
 /* What an errno means; valid until the next call. */
 const char *cli_reason(int error);
+
+/* Where the matrix comes from. */
+cli_source cli_source_of(const cli_options *options);
 
 /* Reports a failed library call with the context's message and returns the exit code that belongs
  * to the status. */

@@ -48,6 +48,28 @@ void cli_field(const cli_options *options, const char *name, const char *format,
     va_end(arguments);
 }
 
+void cli_print_wrapped(FILE *stream, const char *text, int width, int column, int indent) {
+    bool first = true;
+    if (stream == NULL)
+        return;
+    while (*text != '\0') {
+        int length = (int)strcspn(text, " ");
+        if (!first && column + 1 + length > width) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', stream);
+            column++;
+        }
+        fprintf(stream, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+        first = false;
+    }
+    fputc('\n', stream);
+}
+
 void cli_print_matrix(const cli_options *options, const cli_input *input) {
     const gsw_grid *grid = &input->matrix.grid;
     cli_field(options, "matrix", "%s", options->file != NULL ? options->file : options->problem);
@@ -257,11 +279,11 @@ static int stage(const cli_options *options, cli_outputs *outputs, const char *p
     return code;
 }
 
-int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
-                   const cJSON *json) {
+/* cJSON may have had no memory for all of it: then json may even be NULL. */
+static int stage_json(const cli_options *options, cli_outputs *outputs, const cJSON *json) {
     if (!cli_json_is_whole())
-        return cli_write_error(options, path, ENOMEM);
-    return stage(options, outputs, path, &(content){.json = json});
+        return cli_write_error(options, options->json, ENOMEM);
+    return stage(options, outputs, options->json, &(content){.json = json});
 }
 
 int cli_stage_vector(const cli_options *options, gsw_context *context, cli_outputs *outputs,
@@ -307,7 +329,7 @@ static void remove_rest(cli_outputs *outputs) {
     outputs->count = 0;
 }
 
-int cli_commit(const cli_options *options, cli_outputs *outputs) {
+static int commit(const cli_options *options, cli_outputs *outputs) {
     const char *path = NULL; /* of the one that failed */
     int problem = 0;
     cli_signals_hold();
@@ -336,18 +358,24 @@ int cli_commit(const cli_options *options, cli_outputs *outputs) {
     return path == NULL ? CLI_OK : CLI_INPUT;
 }
 
-void cli_discard(cli_outputs *outputs) {
+static void discard(cli_outputs *outputs) {
     cli_signals_hold();
     remove_rest(outputs);
     cli_signals_release();
 }
 
-int cli_write_json(const cli_options *options, const cJSON *json) {
-    cli_outputs outputs = {0};
-    int code = cli_stage_json(options, &outputs, options->json, json);
+static int finish(const cli_options *options, cli_outputs *outputs, int code, const cJSON *json) {
+    if (code == CLI_OK && options->json != NULL)
+        code = stage_json(options, outputs, json);
     if (code == CLI_OK)
-        code = cli_commit(options, &outputs);
-    cli_discard(&outputs);
+        code = commit(options, outputs);
+    discard(outputs);
+    return code;
+}
+
+int cli_finish(const cli_options *options, cli_outputs *outputs, int code, cJSON *json) {
+    code = finish(options, outputs, code, json);
+    cJSON_Delete(json);
     return code;
 }
 
@@ -355,5 +383,5 @@ int cli_write_growing(const cli_options *options, const cJSON *json, bool last) 
     char *target = options->json != NULL ? cli_follow_links(options->json) : NULL;
     const bool now = options->json != NULL && (last || (target != NULL && !cli_is_special(target)));
     free(target);
-    return now ? cli_write_json(options, json) : CLI_OK;
+    return now ? finish(options, &(cli_outputs){0}, CLI_OK, json) : CLI_OK;
 }

@@ -19,12 +19,16 @@ void cli_print(const cli_options *options, const char *format, ...)
 void cli_field(const cli_options *options, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Words, in lines of at most `width` columns where they allow it; the first one begins at `column`,
+ * the others after `indent` spaces. Prints nothing where the stream is NULL. */
+void cli_print_wrapped(FILE *stream, const char *text, int width, int column, int indent);
+
 /* The lines about the matrix, about the backend, and about copies to and from a device. */
 void cli_print_matrix(const cli_options *options, const cli_input *input);
 void cli_print_backend(const cli_options *options, const cli_place *place);
 void cli_print_transfer(const cli_options *options, const cli_arrays *arrays);
 
-/* Files that are replaced all together or not at all: stage each, then commit. "-" and /dev/stdout
+/* Files that are replaced all together or not at all: stage each, then finish. "-" and /dev/stdout
  * are standard output, and devices are written in place, both when staged. Symbolic links are
  * followed, also to a file that does not exist yet. All return exit codes. */
 typedef struct cli_file {
@@ -41,22 +45,17 @@ typedef struct cli_outputs {
     int count;
 } cli_outputs;
 
-int cli_stage_json(const cli_options *options, cli_outputs *outputs, const char *path,
-                   const cJSON *json);
 int cli_stage_vector(const cli_options *options, gsw_context *context, cli_outputs *outputs,
                      const char *path, const double *values, int64_t count, const char *comment);
 int cli_stage_matrix(const cli_options *options, gsw_context *context, cli_outputs *outputs,
                      const char *path, const gsw_csr *csr, const char *comment);
-int cli_commit(const cli_options *options, cli_outputs *outputs);
 
-/* Removes what was staged and not committed. */
-void cli_discard(cli_outputs *outputs);
+/* `code` is how the stages before ended. If it is CLI_OK, stages the JSON where --json is given,
+ * and replaces all files; else removes what was staged. Deletes the JSON either way. */
+int cli_finish(const cli_options *options, cli_outputs *outputs, int code, cJSON *json);
 
-/* All of this for one file: writes the JSON to where --json says. Returns an exit code. */
-int cli_write_json(const cli_options *options, const cJSON *json);
-
-/* The same for an object that grows: the file is replaced whole each time, standard output and
- * devices get everything with the last. */
+/* For JSON that grows and stays: --json's file is replaced whole each time; standard output and
+ * devices get everything with the last. Returns an exit code. */
 int cli_write_growing(const cli_options *options, const cJSON *json, bool last);
 
 #endif
