@@ -646,9 +646,15 @@ typedef enum difference {
     IN_KIND,
     IN_SCOPE,
     IN_OMEGA,
-    IN_ROOT
+    IN_ROOT,
+    NO_PARTITION,
+    NO_MATRIX,
+    NO_FACTOR,
+    IN_RTOL,
+    IN_METHOD,
+    NO_B
 } difference;
-enum { DIFFERENCES = IN_ROOT + 1 };
+enum { DIFFERENCES = NO_B + 1 };
 
 typedef struct differing_calls {
     const oracle_matrix *matrix;
@@ -656,6 +662,32 @@ typedef struct differing_calls {
     gsw_status status[HUB_PROCESSES];
     char message[HUB_PROCESSES][512];
 } differing_calls;
+
+/* A solve that one process calls wrongly, and one that all call alike. */
+static gsw_status solve_differently(part_of_test *p, difference in, int other) {
+    enum { POINTS = 9 * 7 * 8 }; /* at least those of a box */
+    double b[POINTS], x[POINTS] = {0}, center[POINTS], others[POINTS];
+    gsw_stencil stencil;
+    TRY(gsw_stencil_named("D3N7", &stencil));
+    for (int i = 0; i < POINTS; i++) {
+        center[i] = 7;
+        others[i] = -1;
+    }
+    const void *values[7] = {others, others, others, center, others, others, others};
+    const gsw_stencil_array array = {.values = values, .value_type = GSW_F64};
+    TRY(gsw_distributed_matrix_from_stencil(p->partition, &stencil, &array, &p->matrix));
+    const gsw_operator *A = gsw_distributed_matrix_operator(p->matrix);
+    gsw_krylov_options options = {.size = sizeof options};
+    gsw_random_vector(7, POINTS, b);
+    options.rtol = other && in == IN_RTOL ? -1 : 1e-8;
+    const gsw_method method = other && in == IN_METHOD ? GSW_CG : GSW_BICGSTAB;
+    const gsw_status status =
+        gsw_krylov(p->context, method, A, NULL, &options, other && in == NO_B ? NULL : b, x, NULL);
+    char message[512];
+    snprintf(message, sizeof message, "%s", gsw_context_message(p->context));
+    TRY(gsw_bicgstab(p->context, A, NULL, NULL, b, x, NULL));
+    return gsw_context_fail(p->context, status, message);
+}
 
 static gsw_status call_differently(part_of_test *p, const differing_calls *d, int other,
                                    const gsw_transport *transport) {
@@ -666,7 +698,7 @@ static gsw_status call_differently(part_of_test *p, const differing_calls *d, in
     gsw_partition_options options = {.size = sizeof options, .wait_limit = 5};
     options.processes[1] = other && in == IN_CUTS ? 3 : 1;
     TRY(gsw_partition_create(p->context, transport, other && in == NO_GRID ? NULL : &g, &options,
-                             &p->partition));
+                             other && in == NO_PARTITION ? NULL : &p->partition));
     if (in == IN_ROOT)
         return gsw_distributed_matrix_scatter(p->partition, other ? 1 : 0, whole, &p->matrix);
     gsw_stencil stencil = whole->stencil;
@@ -674,7 +706,10 @@ static gsw_status call_differently(part_of_test *p, const differing_calls *d, in
         stencil.offsets[0].dz = -2;
     const gsw_stencil_array array = {.values = (const void *const *)d->matrix->arrays,
                                      .value_type = GSW_F64};
-    TRY(gsw_distributed_matrix_from_stencil(p->partition, &stencil, &array, &p->matrix));
+    if (in >= IN_RTOL)
+        return solve_differently(p, in, other);
+    TRY(gsw_distributed_matrix_from_stencil(p->partition, &stencil, &array,
+                                            other && in == NO_MATRIX ? NULL : &p->matrix));
     gsw_distributed_factor_options factor = {.size = sizeof factor,
                                              .kind = GSW_SSOR,
                                              .scope = GSW_SCOPE_GLOBAL,
@@ -683,7 +718,8 @@ static gsw_status call_differently(part_of_test *p, const differing_calls *d, in
         factor.kind = GSW_ILU0;
     if (other && in == IN_SCOPE)
         factor.scope = GSW_SCOPE_LOCAL;
-    return gsw_distributed_factor_create(p->matrix, &factor, &p->factor);
+    return gsw_distributed_factor_create(p->matrix, &factor,
+                                         other && in == NO_FACTOR ? NULL : &p->factor);
 }
 
 static void differing_body(hub_rank *rank, const gsw_transport *transport, void *user) {
@@ -705,7 +741,13 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
                                                       "options: process 1",
                                                       "options: process 1",
                                                       "options: process 1",
-                                                      "root: process 1"};
+                                                      "root: process 1",
+                                                      "partition is NULL",
+                                                      "matrix is NULL",
+                                                      "factor is NULL",
+                                                      "rtol is -1",
+                                                      "options: process 1",
+                                                      "b is NULL"};
         differing_calls d = {.matrix = matrix, .in = (difference)in};
         hub_run(3, 0, -1, differing_body, &d);
         for (int r = 0; r < 3; r++) {
@@ -726,18 +768,27 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
     const int64_t row = 3 + 9 * (2 + 7 * 5);
     for (int32_t e = 0; e < 7; e++)
         ((double *)matrix->arrays[e])[row] = 0;
-    for (int scope = 0; scope < 2; scope++) {
-        system_of_test s = {
-            .matrix = matrix,
-            .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = (gsw_scope)scope},
-            .wait_limit = 20,
-            .b = b,
-            .x = x};
+    static const gsw_distributed_factor_options options[] = {
+        {.kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
+        {.kind = GSW_ILU0, .scope = GSW_SCOPE_LOCAL},
+        {.kind = GSW_ILU0, .scope = GSW_SCOPE_LOCAL, .overlap = 1},
+        {.kind = GSW_JACOBI, .scope = GSW_SCOPE_GLOBAL}};
+    for (int i = 0; i < 8; i++) {
+        const int from_csr = i / 4; /* of base 1 */
+        system_of_test s = {.matrix = matrix,
+                            .factor = options[i % 4],
+                            .from_csr = from_csr,
+                            .wait_limit = 20,
+                            .b = b,
+                            .x = x};
+        s.factor.size = sizeof s.factor;
         hub_run(4, 0, -1, body, &s);
         for (int r = 0; r < 4; r++) {
             ck_assert_int_eq(s.status[r], GSW_ERROR_ZERO_PIVOT);
-            if (scope == GSW_SCOPE_GLOBAL)
-                ck_assert_msg(strstr(s.message[r], "(3, 2, 5)") != NULL, "%s", s.message[r]);
+            ck_assert_msg(
+                strstr(s.message[r], from_csr ? "row 337 (1-based), (x, y, z) = (3, 2, 5)"
+                                              : "row 336 (0-based), (x, y, z) = (3, 2, 5)") != NULL,
+                "%d, %d: %s", i, r, s.message[r]);
         }
     }
     oracle_free(matrix);

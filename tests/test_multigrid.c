@@ -848,6 +848,87 @@ END_TEST
 /* ---- Robustness ---- */
 
 /* A matrix for which ILU(0) meets a negative pivot on the finest level falls back to GS there. */
+/* A symmetric M-matrix of couplings between neighbours and of others that reach two points off the
+ * axes. Its coarse matrices are positive definite, too. */
+START_TEST(couplings_off_the_axes_reach_two_points) {
+    static const gsw_offset far[][2] = {{{1, 2, 0}, {-2, 1, 0}},
+                                        {{2, 2, 0}, {2, -2, 0}},
+                                        {{1, 2, 2}, {-2, 1, 1}},
+                                        {{2, 0, 1}, {0, 2, 2}}};
+    const gsw_offset near[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, far[_i][0], far[_i][1]};
+    const gsw_grid g = {20, 18, _i < 2 ? 1 : 15};
+    gsw_offset offsets[11] = {{0, 0, 0}};
+    for (int k = 0; k < 5; k++) {
+        offsets[1 + 2 * k] = near[k];
+        offsets[2 + 2 * k] = (gsw_offset){-near[k].dx, -near[k].dy, -near[k].dz};
+    }
+    gsw_stencil stencil;
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 11, &stencil), GSW_SUCCESS);
+    const int64_t n = oracle_points(&g);
+    double *values[11], *b = doubles(n), *x = doubles(n);
+    const void *arrays[11];
+    for (int32_t e = 0; e < 11; e++) {
+        const gsw_offset o = stencil.offsets[e];
+        const int is_far = abs(o.dx) + abs(o.dy) + abs(o.dz) > 1;
+        arrays[e] = values[e] = doubles(n);
+        for (int64_t row = 0; row < n; row++)
+            values[e][row] = e == stencil.center ? 0.01 : is_far ? -2 : -1;
+    }
+    for (int64_t row = 0; row < n; row++) {
+        const int64_t cx = row % g.nx, cy = row / g.nx % g.ny, cz = row / g.nx / g.ny;
+        for (int32_t e = 0; e < 11; e++) {
+            const int64_t tx = cx + stencil.offsets[e].dx, ty = cy + stencil.offsets[e].dy,
+                          tz = cz + stencil.offsets[e].dz;
+            if (e != stencil.center && tx >= 0 && tx < g.nx && ty >= 0 && ty < g.ny && tz >= 0 &&
+                tz < g.nz)
+                values[stencil.center][row] -= values[e][row];
+        }
+        b[row] = 1;
+    }
+    const gsw_stencil_array array = {.values = arrays, .value_type = GSW_F64};
+    gsw_matrix matrix;
+    gsw_operator *A;
+    gsw_preconditioner *M;
+    gsw_krylov_result result = {.size = sizeof result};
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &g, &stencil, &array, &matrix), GSW_SUCCESS);
+    gsw_multigrid *mg = make(context, &matrix, (gsw_multigrid_options){0});
+    ck_assert_int_eq(gsw_operator_from_matrix(context, &matrix, &A), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, mg, &M), GSW_SUCCESS);
+    ck_assert_msg(gsw_cg(context, A, M, NULL, b, x, &result) == GSW_SUCCESS, "%s",
+                  gsw_context_message(context));
+    ck_assert_int_le(result.iterations, 25);
+    gsw_preconditioner_destroy(M);
+    gsw_operator_destroy(A);
+    gsw_multigrid_destroy(mg);
+    for (int32_t e = 0; e < 11; e++)
+        free(values[e]);
+    free(b);
+    free(x);
+}
+END_TEST
+
+/* An array that is NULL counts as zeros, so its mirror image makes the matrix unsymmetric. */
+START_TEST(absent_arrays_are_not_symmetric) {
+    gsw_problem *problem = problem_of("poisson:11x9x7");
+    const gsw_matrix *poisson = gsw_problem_matrix(problem);
+    const void *arrays[7];
+    ck_assert_int_eq(poisson->stencil.count, 7);
+    for (int absent = -1; absent < 7; absent++) {
+        if (absent == 3) /* the diagonal */
+            continue;
+        memcpy(arrays, poisson->array.values, sizeof arrays);
+        if (absent >= 0)
+            arrays[absent] = NULL;
+        gsw_matrix matrix = *poisson;
+        matrix.array.values = arrays;
+        gsw_choice choice = {.size = sizeof choice};
+        ck_assert_int_eq(gsw_choose_method(context, &matrix, &choice), GSW_SUCCESS);
+        ck_assert_msg(choice.symmetric == (absent < 0), "%d", absent);
+    }
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
 START_TEST(bad_pivots_fall_back) {
     const gsw_grid grid = {12, 12, 1};
     gsw_stencil stencil;
@@ -1074,6 +1155,8 @@ int main(void) {
     tcase_add_loop_test(solving, iterations_are_few, 0, LENGTH(solves));
     suite_add_tcase(suite, solving);
     tcase_add_checked_fixture(robust, open_context, close_context);
+    tcase_add_loop_test(robust, couplings_off_the_axes_reach_two_points, 0, 4);
+    tcase_add_test(robust, absent_arrays_are_not_symmetric);
     tcase_add_test(robust, bad_pivots_fall_back);
     tcase_add_loop_test(robust, injection_takes_new_values, 0, 2);
     tcase_add_test(robust, better_values_end_a_fallback);

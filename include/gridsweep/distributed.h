@@ -32,9 +32,11 @@
  * made the factor.) Sums of the Krylov methods are added in the order of the
  * processes. So a solve with the same partition gives the same bits each time.
  *
- * All functions here that take a partition are collective: all processes call them in the same
- * order, with the same grid, stencil and options; others are refused with INVALID_ARGUMENT in all
- * processes. Each ends with the same status in all processes, unless a process cannot be reached.
+ * All functions here that take a partition are collective, and so are the Krylov methods of its
+ * context: all processes call them in the same order, with the same grid, stencil, method and
+ * options; others are refused with INVALID_ARGUMENT in all processes. Each ends with the same status
+ * in all processes, unless a process cannot be reached. Monitors and callbacks must return the same
+ * in all processes: a method does not ask the others in each iteration.
  * No wait is endless. If a process does not answer within the partition's limit, the others return
  * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
  * again with a new transport and partition.

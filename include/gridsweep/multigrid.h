@@ -19,7 +19,9 @@
  *
  * Each level coarsens the axes along which its matrix couples most strongly (semi-coarsening), so
  * anisotropic matrices need no special smoother. Grids of any extents work: n points along a
- * coarsened axis become (n + 1) / 2. Stencils may reach 2 points along each axis.
+ * coarsened axis become (n + 1) / 2. Stencils may reach 2 points along each axis. Then P, R and the
+ * coarse matrix come from the matrix whose far couplings are moved to neighbours, with the same row
+ * sums and second moments along the axes. Smoothers use the matrix itself.
  *
  *   smoother      one step before the coarse correction    one step after it
  *   GS            a Gauss-Seidel sweep upwards             a sweep downwards

@@ -23,6 +23,9 @@ struct gsw_context {
     /* The same for sums of three words, of which `rounded` gets the doubles; NULL: `sum` does. */
     gsw_status (*sum_threefold)(void *user, gsw_context *context, int count,
                                 const gsw_threefold *sums, double *rounded);
+    /* Before a solve: the same status in all processes, that of the first one that has failed, or
+     * INVALID_ARGUMENT where marks differ. NULL: nobody can be asked. */
+    gsw_status (*agree_to_solve)(void *user, gsw_status own, uint64_t mark);
     gsw_tuning tuning; /* the shapes of kernels */
     char *tuning_file; /* NULL: none */
     int row_base;      /* of messages: 1 + what gsw_context_set_row_base() was given; 0: not set */

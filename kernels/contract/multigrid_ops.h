@@ -12,6 +12,13 @@
 
 typedef struct gsw_transfer gsw_transfer; /* geometry/multigrid.h */
 
+/* The entry of stencil arrays that holds the mirror images of entry e; -1 where these are zeros. */
+static inline int32_t gsw_matrix_mirror(const gsw_matrix *matrix, int32_t e) {
+    const gsw_offset o = matrix->stencil.offsets[e], back = {-o.dx, -o.dy, -o.dz};
+    const int32_t mirror = gsw_stencil_find(&matrix->stencil, back);
+    return mirror >= 0 && matrix->array.values[mirror] != NULL ? mirror : -1;
+}
+
 /* Properties of a level's matrix, found before it is coarsened. */
 typedef struct gsw_survey {
     double coupling[3]; /* mean of max(0, -(couplings along the axis) / diagonal) */

@@ -74,10 +74,7 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
     factor->info.shifted_pivots = shifted;
     if (bad == INT64_MAX)
         return GSW_SUCCESS;
-    char text[GSW_ROW_TEXT];
-    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
-                    "jacobi: the diagonal of row %s is zero or not finite",
-                    gsw_row_text(context, factor->row_base, &factor->grid, bad, text));
+    return gsw_factor_refuse_pivot(context, GSW_JACOBI, factor->row_base, &factor->grid, bad);
 }
 
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,

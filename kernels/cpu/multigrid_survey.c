@@ -6,7 +6,7 @@
 #include "cpu/multigrid_blocks.h"
 #include "cpu/multigrid_kernels.h"
 
-enum { PARTS = 256 /* sums and extremes that are computed separately */ };
+enum { PARTS = 64 /* sums and extremes that are computed separately, on the stack */ };
 
 /* ---- Properties of a matrix ------------------------------------------------------------------ */
 
@@ -19,7 +19,7 @@ typedef struct tally {
     int symmetric, zero_sums, isolated;
 } tally;
 
-/* Compares entry e with its mirror image: entry `mirror` of the neighbouring rows (-1: none). */
+/* Compares entry e with its mirror image: entry `mirror` of the neighbouring rows (-1: zeros). */
 static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
                            const fine_block *block, const double value[LANES],
                            const double diagonal[LANES], tally *sums) {
@@ -117,9 +117,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
     const int64_t *n = own->n, *low = own->low;
     int32_t mirror[GSW_STENCIL_MAX];
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
-        const gsw_offset o = matrix->stencil.offsets[e];
-        mirror[e] =
-            mirrored ? gsw_stencil_find(&matrix->stencil, (gsw_offset){-o.dx, -o.dy, -o.dz}) : e;
+        mirror[e] = mirrored ? gsw_matrix_mirror(matrix, e) : e;
     }
     const int64_t lines = n[1] * n[2], length = (lines + PARTS - 1) / PARTS;
     tally part[PARTS];

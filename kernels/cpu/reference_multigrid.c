@@ -32,22 +32,19 @@ static double entry(const gsw_matrix *m, int32_t e, const point *p) {
                         gsw_grid_row(&m->grid, p->at[0], p->at[1], p->at[2]));
 }
 
-/* Adds c at offset o to a[27]: +-2 becomes 4 at +-1 and -3 at 0, axis by axis. */
+/* Adds c at offset o to a[27]: c at its direction; for each +-2 also 3 c at +-1 on that axis, and
+ * -3 c at 0. */
 static void add_lumped(const int o[3], double c, double a[27]) {
-    for (int stays = 0; stays < 8; stays++) { /* bit set of axes along which it goes to 0 */
-        double factor = c;
-        int at = 13;
-        for (int axis = 0, stride = 1; axis < 3; axis++, stride *= 3) {
-            const int here = stays >> axis & 1;
-            const int sign = o[axis] > 0 ? 1 : o[axis] < 0 ? -1 : 0;
-            if (o[axis] == 2 || o[axis] == -2)
-                factor *= here ? -3 : 4;
-            else if (here)
-                factor = 0;
-            at += here ? 0 : sign * stride;
+    int at = 13;
+    for (int axis = 0, stride = 1; axis < 3; axis++, stride *= 3) {
+        const int sign = o[axis] > 0 ? 1 : o[axis] < 0 ? -1 : 0;
+        at += sign * stride;
+        if (o[axis] != sign) {
+            a[13 + sign * stride] += 3 * c;
+            a[13] -= 3 * c;
         }
-        a[at] += factor;
     }
+    a[at] += c;
 }
 
 /* Whether a row has no entry except its diagonal. */

@@ -47,7 +47,7 @@ __device__ void join(tally &to, const tally &from) {
 
 /* Entries and their mirror images. A parameter of kernels. */
 struct mirrors {
-    int16_t of[ROW_ENTRIES]; /* -1: none */
+    int16_t of[ROW_ENTRIES]; /* -1: zeros */
     bool compare;
 };
 
@@ -283,10 +283,8 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
         (int)((rows - 1) / THREADS < BLOCKS_MAX ? (rows - 1) / THREADS + 1 : (int64_t)BLOCKS_MAX);
     mirrors image = {};
     image.compare = mirror != 0;
-    for (int32_t e = 0; e < matrix->stencil.count; e++) {
-        const gsw_offset o = matrix->stencil.offsets[e];
-        image.of[e] = (int16_t)gsw_stencil_find(&matrix->stencil, {-o.dx, -o.dy, -o.dz});
-    }
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        image.of[e] = (int16_t)gsw_matrix_mirror(matrix, e);
     tally *of_block = reinterpret_cast<tally *>(cuda->partial), found;
     const auto survey_all = holds_f32(matrix) ? survey_rows<float> : survey_rows<double>;
     survey_all<<<(unsigned)blocks, THREADS, 0, cuda->stream>>>(level_matrix_of(matrix), image,

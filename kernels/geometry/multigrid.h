@@ -16,8 +16,11 @@
  * the edge of the grid. Values beyond a line are multiplied by couplings that are zero.
  *
  * COUPLINGS. Interpolation and triple product use a stencil of radius 1: a *slot* is one of its 27
- * places, dx fastest. Couplings of radius 2 are lumped into slots: c at +-2 becomes 4 c at +-1 and
- * -3 c at 0, axis by axis. This keeps the row's sum and its second moments. If the matrix is
+ * places, dx fastest. Couplings of radius 2 are lumped into slots: c at (+-1 or +-2 or 0 along each
+ * axis) becomes c at (+-1 or 0), and for each axis with +-2 also 3 c at +-1 on that axis and -3 c
+ * at 0. This keeps the row's sum and its second moments along the axes, and no coupling changes its
+ * sign: an M-matrix stays one. (4 c at +-1 and -3 c at 0, axis by axis, keeps mixed moments as
+ * well, but off the axes the coarse matrix of an M-matrix is then indefinite.) If the matrix is
  * symmetric, each lump is the mean of its own value and that of its mirror image, and the diagonal
  * keeps the row's sum. Then the lumped matrix is symmetric, too.
  *
@@ -46,7 +49,7 @@ enum {
     GSW_WEIGHTS_MAX = 26,      /* 6 edges' + 12 faces' + 8 of the centre */
     GSW_WEIGHT_ONE = -1,       /* of a coarse point: no array */
     GSW_LUMPED_RADIUS = 2,     /* largest component of an offset */
-    GSW_LUMPS_MAX = 8,         /* slots of one coupling */
+    GSW_LUMPS_MAX = 5,         /* slots of one coupling */
     GSW_WEIGHT_TERMS_MAX = 98, /* of all classes */
     GSW_PRODUCT_TERMS_MAX = 2461
 };
@@ -233,22 +236,24 @@ static inline void gsw_transfer_lump(gsw_transfer *t) {
         if (d[0] >= t->fine.nx || -d[0] >= t->fine.nx || d[1] >= t->fine.ny ||
             -d[1] >= t->fine.ny || d[2] >= t->fine.nz || -d[2] >= t->fine.nz)
             continue; /* always outside the grid */
-        t->lump[e][0].slot = GSW_SLOT_CENTER;
-        t->lump[e][0].factor = 1;
+        gsw_lump near = {GSW_SLOT_CENTER, 1}, rest = {GSW_SLOT_CENTER, 0};
         t->lumps[e] = 1;
         for (int axis = 0, stride = 1; axis < 3; axis++, stride *= 3) {
             const int32_t sign = d[axis] > 0 ? 1 : d[axis] < 0 ? -1 : 0;
-            const int32_t count = t->lumps[e];
-            for (int32_t i = 0; i < count; i++) {
-                gsw_lump *lump = &t->lump[e][i];
-                if (d[axis] != sign) { /* +-2: 4 at +-1, -3 at 0 */
-                    t->lump[e][t->lumps[e]].slot = lump->slot;
-                    t->lump[e][t->lumps[e]++].factor = -3 * lump->factor;
-                    lump->factor *= 4;
-                }
-                lump->slot += sign * stride;
+            near.slot += sign * stride;
+            if (d[axis] != sign) {
+                const gsw_lump along = {GSW_SLOT_CENTER + sign * stride, 3};
+                t->lump[e][t->lumps[e]++] = along;
+                rest.factor -= 3;
             }
         }
+        t->lump[e][0] = near;
+        if (t->lumps[e] == 2 && t->lump[e][1].slot == near.slot) { /* on an axis */
+            t->lump[e][0].factor += t->lump[e][1].factor;
+            t->lumps[e] = 1;
+        }
+        if (rest.factor != 0)
+            t->lump[e][t->lumps[e]++] = rest;
         for (int32_t i = 0; i < t->lumps[e]; i++) {
             const uint32_t bit = 1U << t->lump[e][i].slot;
             t->plain = t->plain && t->lumps[e] == 1 && !(seen & bit);

@@ -179,6 +179,7 @@ gsw_status gsw_context_set_sum(gsw_context *context, gsw_sum_fn sum, void *user)
     context->sum = sum;
     context->sum_user = user;
     context->sum_threefold = NULL;
+    context->agree_to_solve = NULL;
     return GSW_SUCCESS;
 }
 

@@ -376,11 +376,14 @@ gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
                                             int64_t planes, gsw_dtype type,
                                             gsw_distributed_factor **factor) {
     gsw_distributed_factor *f;
-    if (!matrix || !factor)
+    if (!matrix)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *factor = NULL;
     gsw_partition *p = matrix->partition;
-    gsw_status status = gsw_alloc(p->context, 1, sizeof *f, "a factor", (void **)&f);
+    gsw_status status = gsw_distributed_result_check(p, factor, "factor");
+    if (status != GSW_SUCCESS)
+        return gsw_partition_agree(p, status);
+    *factor = NULL;
+    status = gsw_alloc(p->context, 1, sizeof *f, "a factor", (void **)&f);
     if (status != GSW_SUCCESS)
         return gsw_partition_agree(p, status);
     memset(f, 0, sizeof *f);

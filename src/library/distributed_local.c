@@ -1,7 +1,9 @@
 /* distributed_local.c: preconditioners of one box each: block Jacobi and, with an overlap,
  * restricted additive Schwarz. */
 #include <stdlib.h>
+#include <string.h>
 #include "contract/allocate.h"
+#include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
@@ -39,9 +41,11 @@ static gsw_status open_overlap(gsw_distributed_factor *f, gsw_distributed_rows *
                                             &f->preconditioner);
 }
 
-static gsw_status fill_overlapping(gsw_distributed_factor *f) {
+/* low: points of the frame before the own box. */
+static gsw_status fill_overlapping(gsw_distributed_factor *f, int64_t low[3]) {
     gsw_distributed_rows rows;
     gsw_status status = gsw_distributed_rows_open(f->matrix, f->options.overlap, 0, &rows);
+    memcpy(low, rows.ghosts.frame.low, sizeof rows.ghosts.frame.low);
     if (status == GSW_SUCCESS)
         status = f->local ? gsw_factor_refactor(f->partition->context, f->local, &rows.matrix, NULL)
                           : open_factor(f, &rows.matrix);
@@ -51,16 +55,33 @@ static gsw_status fill_overlapping(gsw_distributed_factor *f) {
     return status;
 }
 
-gsw_status gsw_local_fill(gsw_distributed_factor *f) {
+static gsw_status fill_own(gsw_distributed_factor *f) {
     gsw_context *context = f->partition->context;
-    if (f->options.overlap > 0 && f->partition->transport.processes > 1)
-        return fill_overlapping(f);
     if (f->local)
         return gsw_factor_refactor(context, f->local, &f->matrix->local, NULL);
     GSW_TRY(open_factor(f, &f->matrix->local));
     return f->type == GSW_F64
                ? gsw_preconditioner_from_factor(context, f->local, &f->preconditioner)
                : GSW_SUCCESS;
+}
+
+gsw_status gsw_local_fill(gsw_distributed_factor *f) {
+    const gsw_partition *p = f->partition;
+    int64_t low[3] = {0, 0, 0};
+    gsw_factor_info info = {.size = sizeof info};
+    const int overlaps = f->options.overlap > 0 && p->transport.processes > 1;
+    const gsw_status status = overlaps ? fill_overlapping(f, low) : fill_own(f);
+    if (status != GSW_ERROR_ZERO_PIVOT || !f->local)
+        return status;
+    /* The factor has named a row of its box, or of the frame around it. */
+    GSW_TRY(gsw_factor_get_info(f->local, &info));
+    const gsw_grid *g = &f->local->grid;
+    const int64_t row = info.first_bad_row;
+    const int64_t x = row % g->nx, y = row / g->nx % g->ny, z = row / g->nx / g->ny;
+    return gsw_factor_refuse_pivot(p->context, f->options.kind, f->matrix->row_base, &p->grid,
+                                   gsw_grid_row(&p->grid, p->own.begin[0] - low[0] + x,
+                                                p->own.begin[1] - low[1] + y,
+                                                p->own.begin[2] - low[2] + z));
 }
 
 void gsw_local_close(gsw_distributed_factor *f) {

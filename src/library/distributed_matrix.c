@@ -150,6 +150,12 @@ static uint64_t mark_of(const gsw_stencil *stencil) {
     return mark;
 }
 
+gsw_status gsw_distributed_result_check(const gsw_partition *p, const void *result,
+                                        const char *name) {
+    GSW_REQUIRE(p->context, result, "%s is NULL", name);
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
                                       gsw_distributed_matrix **matrix) {
     gsw_status status = own;
@@ -188,11 +194,16 @@ static gsw_status view_stencil(gsw_partition *p, const gsw_stencil *stencil,
 gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const gsw_stencil *stencil,
                                                const gsw_stencil_array *array,
                                                gsw_distributed_matrix **matrix) {
-    if (!partition || !matrix)
+    gsw_distributed_matrix *made = NULL;
+    if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *matrix = NULL;
-    return gsw_distributed_matrix_end(partition, view_stencil(partition, stencil, array, matrix),
-                                      matrix);
+    gsw_status status = gsw_distributed_result_check(partition, matrix, "matrix");
+    if (status == GSW_SUCCESS)
+        status = view_stencil(partition, stencil, array, &made);
+    status = gsw_distributed_matrix_end(partition, status, &made);
+    if (matrix)
+        *matrix = made;
+    return status;
 }
 
 void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
@@ -264,10 +275,16 @@ static gsw_status copy_csr(gsw_partition *p, const gsw_stencil *stencil, const g
 
 gsw_status gsw_distributed_matrix_from_csr(gsw_partition *partition, const gsw_stencil *stencil,
                                            const gsw_csr *csr, gsw_distributed_matrix **matrix) {
-    if (!partition || !matrix)
+    gsw_distributed_matrix *made = NULL;
+    if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *matrix = NULL;
-    return gsw_distributed_matrix_end(partition, copy_csr(partition, stencil, csr, matrix), matrix);
+    gsw_status status = gsw_distributed_result_check(partition, matrix, "matrix");
+    if (status == GSW_SUCCESS)
+        status = copy_csr(partition, stencil, csr, &made);
+    status = gsw_distributed_matrix_end(partition, status, &made);
+    if (matrix)
+        *matrix = made;
+    return status;
 }
 
 const gsw_operator *gsw_distributed_matrix_operator(const gsw_distributed_matrix *matrix) {

@@ -410,11 +410,14 @@ gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
                                             const gsw_distributed_multigrid_options *options,
                                             gsw_distributed_multigrid **multigrid) {
     gsw_distributed_multigrid *mg;
-    if (!matrix || !multigrid)
+    if (!matrix)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *multigrid = NULL;
     gsw_partition *p = matrix->partition;
-    gsw_status status = gsw_alloc(p->context, 1, sizeof *mg, "a hierarchy", (void **)&mg);
+    gsw_status status = gsw_distributed_result_check(p, multigrid, "multigrid");
+    if (status != GSW_SUCCESS)
+        return gsw_partition_agree(p, status);
+    *multigrid = NULL;
+    status = gsw_alloc(p->context, 1, sizeof *mg, "a hierarchy", (void **)&mg);
     if (status != GSW_SUCCESS)
         return gsw_partition_agree(p, status);
     memset(mg, 0, sizeof *mg);

@@ -6,6 +6,7 @@
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/row.h"
 #include "distributed_matrix.h"
 #include "stencil_facts.h"
 
@@ -156,13 +157,18 @@ static gsw_status check_whole(gsw_partition *p, int root, const gsw_matrix *whol
     return validate(p->context, whole);
 }
 
-/* The stencil of the root's matrix, in all processes. */
-static gsw_status share_stencil(gsw_partition *p, int root, gsw_stencil *stencil) {
+/* What all processes need of the root's matrix before its values. */
+typedef struct matrix_head {
+    gsw_stencil stencil;
+    int row_base;
+} matrix_head;
+
+static gsw_status share_head(gsw_partition *p, int root, matrix_head *head) {
     if (p->transport.rank != root)
-        return transfer(p, p->transport.rank, root, stencil, sizeof *stencil, GSW_TAG_MATRIX);
+        return transfer(p, p->transport.rank, root, head, sizeof *head, GSW_TAG_MATRIX);
     for (int process = 0; process < p->transport.processes; process++)
         if (process != root)
-            GSW_TRY(transfer(p, process, root, stencil, sizeof *stencil, GSW_TAG_MATRIX));
+            GSW_TRY(transfer(p, process, root, head, sizeof *head, GSW_TAG_MATRIX));
     return GSW_SUCCESS;
 }
 
@@ -184,28 +190,36 @@ static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *who
     return GSW_SUCCESS;
 }
 
-static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, void **room,
-                          gsw_distributed_matrix **matrix) {
-    gsw_stencil stencil;
-    GSW_TRY(gsw_partition_agree_on(p, check_whole(p, root, whole), "root", (uint64_t)root));
+/* `given`: INVALID_ARGUMENT where the address of the result is NULL. */
+static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, gsw_status given,
+                          void **room, gsw_distributed_matrix **matrix) {
+    matrix_head head;
+    if (given == GSW_SUCCESS)
+        given = check_whole(p, root, whole);
+    GSW_TRY(gsw_partition_agree_on(p, given, "root", (uint64_t)root));
     if (p->transport.rank == root)
-        stencil = whole->stencil;
-    GSW_TRY(share_stencil(p, root, &stencil));
-    gsw_status status = gsw_distributed_matrix_begin(p, &stencil, GSW_F64, NULL, matrix);
+        head = (matrix_head){whole->stencil, gsw_matrix_row_base(whole)};
+    GSW_TRY(share_head(p, root, &head));
+    gsw_status status = gsw_distributed_matrix_begin(p, &head.stencil, GSW_F64, NULL, matrix);
     if (status == GSW_SUCCESS)
-        status = make_room(p, root, (size_t)stencil.count, room);
+        status = make_room(p, root, (size_t)head.stencil.count, room);
     GSW_TRY(gsw_partition_agree(p, status));
+    (*matrix)->row_base = head.row_base;
     return share_values(p, root, whole, *room, *matrix);
 }
 
 gsw_status gsw_distributed_matrix_scatter(gsw_partition *partition, int root,
                                           const gsw_matrix *whole,
                                           gsw_distributed_matrix **matrix) {
+    gsw_distributed_matrix *made = NULL;
     void *room = NULL;
-    if (!partition || !matrix)
+    if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    *matrix = NULL;
-    const gsw_status status = scatter(partition, root, whole, &room, matrix);
+    gsw_status status = gsw_distributed_result_check(partition, matrix, "matrix");
+    status = scatter(partition, root, whole, status, &room, &made);
     gsw_partition_free(partition, room);
-    return gsw_distributed_matrix_end(partition, status, matrix);
+    status = gsw_distributed_matrix_end(partition, status, &made);
+    if (matrix)
+        *matrix = made;
+    return status;
 }

@@ -5,6 +5,7 @@
 #include "contract/check.h"
 #include "krylov_solve.h"
 #include "options.h"
+#include "partition.h"
 
 GSW_ENDS_WITH(gsw_krylov_options, eisenstat);
 GSW_ENDS_WITH(gsw_krylov_result, eisenstat);
@@ -113,6 +114,41 @@ static gsw_status check_results(gsw_context *context, const gsw_krylov_job *job)
     return GSW_SUCCESS;
 }
 
+/* Checks all arguments, and resolves the options into `common`. */
+static gsw_status check_arguments(gsw_krylov_run *common, const gsw_krylov_method *known,
+                                  gsw_method method, const gsw_krylov_options *options,
+                                  const gsw_krylov_job *job) {
+    gsw_context *context = common->context;
+    GSW_REQUIRE(context, known != NULL, "method %d is unknown", (int)method);
+    GSW_TRY(resolve_options(context, options, &common->options));
+    GSW_REQUIRE(context, !job->several || common->options.monitor == NULL,
+                "monitor is given; several systems need monitor_many");
+    if (job->several) /* they share what they read instead */
+        common->options.eisenstat = GSW_EISENSTAT_NEVER;
+    GSW_TRY(check_results(context, job));
+    GSW_TRY(gsw_operator_check(context, common->op));
+    GSW_TRY(check_preconditioner(context, common->preconditioner, common->n));
+    return job->count == 0 ? GSW_SUCCESS
+                           : check_vectors(context, common->n, job, common->options.null_vector);
+}
+
+/* What processes that solve together must pass alike. */
+static uint64_t mark_of(const gsw_krylov_run *common, gsw_method method,
+                        const gsw_krylov_job *job) {
+    const gsw_krylov_options *o = &common->options;
+    const int64_t numbers[] = {method,
+                               job->count,
+                               job->several,
+                               common->preconditioner != NULL,
+                               o->max_iterations,
+                               o->restart,
+                               o->norm,
+                               o->nullspace,
+                               o->eisenstat};
+    const uint64_t mark = gsw_mark(0, numbers, sizeof numbers / sizeof *numbers);
+    return gsw_mark_real(gsw_mark_real(mark, o->rtol), o->atol);
+}
+
 static gsw_status solve(gsw_context *context, gsw_method method, const gsw_operator *A,
                         gsw_preconditioner *M, const gsw_krylov_options *options,
                         const gsw_krylov_job *job) {
@@ -121,24 +157,17 @@ static gsw_status solve(gsw_context *context, gsw_method method, const gsw_opera
         .context = context, .op = A, .preconditioner = M, .n = gsw_operator_points(A)};
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
-    GSW_REQUIRE(context, known != NULL, "method %d is unknown", (int)method);
     GSW_REQUIRE(
         context, !context->solving,
         "context is inside a Krylov method; a solve in a callback needs a context of its own");
-    GSW_TRY(resolve_options(context, options, &common.options));
-    GSW_REQUIRE(context, !job->several || common.options.monitor == NULL,
-                "monitor is given; several systems need monitor_many");
-    if (job->several) /* they share what they read instead */
-        common.options.eisenstat = GSW_EISENSTAT_NEVER;
-    GSW_TRY(check_results(context, job));
-    GSW_TRY(gsw_operator_check(context, A));
-    GSW_TRY(check_preconditioner(context, M, common.n));
-    if (job->count == 0)
-        return GSW_SUCCESS;
-    GSW_TRY(check_vectors(context, common.n, job, common.options.null_vector));
+    gsw_status status = check_arguments(&common, known, method, options, job);
+    if (context->agree_to_solve != NULL)
+        status = context->agree_to_solve(context->sum_user, status, mark_of(&common, method, job));
+    if (status != GSW_SUCCESS || job->count == 0)
+        return status;
 
     context->solving = 1;
-    const gsw_status status = gsw_krylov_solve(&common, known, job);
+    status = gsw_krylov_solve(&common, known, job);
     context->solving = 0;
     return status;
 }

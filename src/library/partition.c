@@ -228,12 +228,12 @@ gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request) {
  * messages have the same size, so that MPI does not end the program then. The kind and the number
  * of bytes usually show it. */
 typedef struct wire {
-    int32_t kind; /* GATHER or AGREE */
+    int32_t kind; /* as below */
     int32_t bytes;
     char payload[GSW_ANSWER];
 } wire;
 
-enum { GATHER, AGREE };
+enum { GATHER, AGREE, AGREE_TO_SOLVE };
 
 static gsw_status gather_as(gsw_partition *p, int32_t kind, const void *own, size_t bytes) {
     void *request = NULL;
@@ -281,15 +281,15 @@ static answer answer_of(const gsw_partition *p, int process) {
     return a;
 }
 
-gsw_status gsw_partition_agree_on(gsw_partition *p, gsw_status own, const char *what,
-                                  uint64_t mark) {
+static gsw_status agree_as(gsw_partition *p, int32_t kind, gsw_status own, const char *what,
+                           uint64_t mark) {
     answer mine = {.status = (int32_t)own, .mark = mark};
     if (p->finest->broken)
         return own;
     if (own != GSW_SUCCESS)
         snprintf(mine.message, sizeof mine.message, "%.*s", (int)sizeof mine.message - 1,
                  p->context->message);
-    const gsw_status gathered = gather_as(p, AGREE, &mine, sizeof mine);
+    const gsw_status gathered = gather_as(p, kind, &mine, sizeof mine);
     if (gathered != GSW_SUCCESS)
         return own != GSW_SUCCESS ? own : gathered;
     for (int process = 0; process < p->transport.processes; process++) {
@@ -305,6 +305,11 @@ gsw_status gsw_partition_agree_on(gsw_partition *p, gsw_status own, const char *
         GSW_REQUIRE(p->context, answer_of(p, process).mark == mark,
                     "%s: process %d passes another one than process 0", what, process);
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_partition_agree_on(gsw_partition *p, gsw_status own, const char *what,
+                                  uint64_t mark) {
+    return agree_as(p, AGREE, own, what, mark);
 }
 
 gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own) {
@@ -372,9 +377,14 @@ static gsw_partition *newest_of(const gsw_context *context) {
     return context->sum == sum_all ? context->sum_user : NULL;
 }
 
+static gsw_status agree_to_solve(void *user, gsw_status own, uint64_t mark) {
+    return agree_as(user, AGREE_TO_SOLVE, own, "method, preconditioner or options", mark);
+}
+
 static void set_sums(gsw_context *context, gsw_partition *p) {
     (void)gsw_context_set_sum(context, p ? sum_all : NULL, p);
     context->sum_threefold = p ? sum_all_threefold : NULL;
+    context->agree_to_solve = p ? agree_to_solve : NULL;
 }
 
 static void leave_sums(const gsw_partition *p) {
@@ -496,9 +506,12 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
 }
 
 /* Cuts the grid, as all processes do. */
-static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *options) {
+static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *options,
+                            const void *result) {
     uint64_t mark = 0;
-    gsw_status status = check_sums(p);
+    gsw_status status = result
+                            ? check_sums(p)
+                            : gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT, "partition is NULL");
     if (status == GSW_SUCCESS)
         status = cut_grid(p, options);
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)
@@ -515,9 +528,10 @@ static gsw_status open_answers(gsw_partition *p) {
     return GSW_SUCCESS;
 }
 
-static gsw_status open_partition(gsw_partition *p, const gsw_partition_options *options) {
+static gsw_status open_partition(gsw_partition *p, const gsw_partition_options *options,
+                                 const void *result) {
     GSW_TRY(open_answers(p));
-    GSW_TRY(cut_alike(p, options));
+    GSW_TRY(cut_alike(p, options, result));
     p->own = gsw_partition_box(p, p->transport.rank);
     if (p->transport.processes > 1) {
         p->older = newest_of(p->context);
@@ -532,8 +546,8 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
     static const gsw_transport alone = {.size = sizeof alone, .processes = 1};
     gsw_partition *p;
     GSW_REQUIRE(context, context, "context is NULL");
-    GSW_REQUIRE(context, partition, "partition is NULL");
-    *partition = NULL;
+    if (partition)
+        *partition = NULL;
     if (!transport)
         transport = &alone;
     GSW_TRY(gsw_alloc(context, 1, sizeof *p, "a partition", (void **)&p));
@@ -550,7 +564,7 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
         status = gsw_fail(context, GSW_ERROR_INVALID_ARGUMENT, "transport: rank %d of %d processes",
                           p->transport.rank, p->transport.processes);
     if (status == GSW_SUCCESS)
-        status = open_partition(p, options);
+        status = open_partition(p, options, partition);
     if (status == GSW_SUCCESS)
         *partition = p;
     else
