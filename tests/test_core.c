@@ -71,6 +71,9 @@ START_TEST(context_refuses_bad_options) {
     ck_assert_int_eq(record.calls, 1);
     ck_assert_int_eq(record.status, GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(record.text, "threads"));
+    options.threads = 1025;
+    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(record.text, "threads: 1025 is not in 0..1024"));
 
     options.threads = 0;
     options.backend = (gsw_backend)9;

@@ -11,6 +11,7 @@ import inspect
 import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -824,6 +825,38 @@ def test_functions_see_the_librarys_memory(A):
 
 class Lost(BaseException):
     """Not even an Exception, as KeyboardInterrupt is not."""
+
+
+class Alarm(BaseException):
+    """Raised by the handler of a signal."""
+
+
+@pytest.mark.parametrize("kind", ["none", "callback", "operator", "preconditioner"])
+def test_what_signal_handlers_raise_comes_out(A, kind):
+    """Also where the signal arrives just before a function's first statement."""
+    def handler(number, frame):
+        raise Alarm
+
+    b, options, operator = vectors(60), {"maxiter": 1000, "rtol": 1e-300}, A
+    if kind == "callback":
+        options["callback"] = lambda iteration, residual: None
+    elif kind == "operator":
+        operator = lambda x: A @ x  # noqa: E731
+    elif kind == "preconditioner":
+        options["M"] = lambda r: r / 4
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with gs.Context() as context:
+            for trial in range(5):
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                with pytest.raises(Alarm):
+                    begin = time.monotonic()
+                    while time.monotonic() < begin + 20:
+                        gs.gmres(operator, b, context=context, **options)
+            assert gs.cg(lambda x: 4 * x, b, context=context)[1].converged
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])

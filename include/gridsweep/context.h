@@ -37,8 +37,8 @@ typedef void (*gsw_log_fn)(void *user, gsw_status status, const char *message);
 typedef struct gsw_context_options {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_backend backend;
-    int threads;  /* CPU threads; 0: as many as OpenMP offers, at most 8 per processor or 64,
-                     whichever is more */
+    int threads;  /* CPU threads, at most 1024; 0: as many as OpenMP offers, at most 8 per processor
+                     or 64, whichever is more */
     int device;   /* CUDA device number */
     void *stream; /* CUDA stream (a cudaStream_t); NULL: the default stream */
     gsw_log_fn log;

@@ -15,8 +15,11 @@ gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int
 gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, int base,
                                    const gsw_grid *grid, int64_t row) {
     char text[GSW_ROW_TEXT];
-    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT, "%s: the %s of row %s is zero%s or not finite",
-                    gsw_factor_kind_name(kind), kind == GSW_JACOBI ? "diagonal" : "pivot",
-                    gsw_row_text(context, base, grid, row, text),
-                    kind == GSW_IC0 ? ", negative" : "");
+    (void)gsw_row_text(context, base, grid, row, text);
+    if (kind == GSW_JACOBI)
+        return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                        "jacobi: the diagonal of row %s is zero or not finite", text);
+    return gsw_fail(context, GSW_ERROR_ZERO_PIVOT,
+                    "%s: the pivot of row %s is zero%s or not finite", gsw_factor_kind_name(kind),
+                    text, kind == GSW_IC0 ? ", negative" : "");
 }

@@ -129,13 +129,14 @@ ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, 
     if (begin < 0 || begin > end || end > csr->nonzeros)
         return false;
 
+    const int64_t own = row + csr->base; /* the column of the diagonal, as it is stored */
     int64_t p = step > 0 ? begin : end - 1;
     int64_t left = end - begin;
     for (int32_t q = 0; q < plan->count; q++) {
         position[q] = -1;
         if (left > 0 && line->stores[q] &&
             (uint64_t)(x + step * plan->dx[q]) < (uint64_t)plan->nx &&
-            gsw_index_at(csr->columns, type, p) - csr->base == row + step * plan->distance[q]) {
+            gsw_index_at(csr->columns, type, p) == own + step * plan->distance[q]) {
             position[q] = p;
             p += step;
             left--;
@@ -143,10 +144,10 @@ ALWAYS_INLINE bool locate_row(const struct plan *plan, const struct line *line, 
     }
     *diagonal = -1;
     if (left > 0) {
-        const int64_t after = step * (gsw_index_at(csr->columns, type, p) - csr->base - row);
-        if (after < 0)
+        const int64_t column = gsw_index_at(csr->columns, type, p);
+        if (step > 0 ? column < own : column > own)
             return false;
-        if (after == 0)
+        if (column == own)
             *diagonal = p;
     }
     return true;

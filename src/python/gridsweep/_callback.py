@@ -1,5 +1,7 @@
 """The user's own operators and preconditioners: Python functions that the library calls."""
 
+import sys
+import threading
 from contextlib import contextmanager, nullcontext
 from ctypes import byref, c_double, c_void_p
 
@@ -139,6 +141,31 @@ class Callback:
         except BaseException as error:  # raised again in the caller's frame
             self.raised.append(error)
             return Status.STOPPED
+
+
+@contextmanager
+def interruptible(raised):
+    """Adds exceptions of signal handlers, such as KeyboardInterrupt, to `raised` if Python raises them
+    just before the `try` of a function that the library calls. ctypes hands these to
+    sys.unraisablehook. Signals arrive in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = sys.unraisablehook
+
+    def keep(unraisable):
+        called = unraisable.object  # the function; None from Python 3.13 on
+        ours = called is None or str(getattr(called, "__module__", "")).startswith("gridsweep.")
+        if ours and "ctypes callback" in (unraisable.err_msg or ""):
+            raised.append(unraisable.exc_value)
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextmanager

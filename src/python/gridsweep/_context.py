@@ -22,9 +22,8 @@ class _Handle:
     keep it alive as long as one of them exists.
     """
 
-    def __init__(self, pointer, log):
+    def __init__(self, pointer):
         self.pointer = pointer
-        self.log = log  # the library keeps its address
         self.lock = threading.Lock()
         self.owner = None
         self.calling = 0     # number of the user's functions that the library is calling
@@ -63,6 +62,17 @@ class _Handle:
             library.gsw_context_destroy(pointer)
 
 
+def _reason(options, status):
+    """Why gsw_context_create() fails: there is no context to ask, but a log. A context that exists has
+    none: an interrupt that arrives in it would be lost."""
+    said: list[bytes] = []
+    options.log = LOG_FN(lambda user, status, text: said.__setitem__(slice(None), [text]))
+    pointer = c_void_p()
+    library.gsw_context_create(byref(options), byref(pointer))
+    library.gsw_context_destroy(pointer)
+    return said[0].decode(errors="replace") if said else text_of(status)
+
+
 class Context:
     """Where work runs: a backend and its threads, or its device and stream.
 
@@ -94,14 +104,11 @@ class Context:
             backend=choice("backend", backend, BACKENDS), threads=integer("threads", threads, 0),
             device=integer("device", device, 0),
             stream=integer("stream", stream, 0, 2**64 - 1) or None)
-        said: list[bytes] = []  # the error text of gsw_context_create(): there is no context to ask
-        options.log = LOG_FN(lambda user, status, text: said.__setitem__(slice(None), [text]))
         pointer = c_void_p()
         status = status_of(library.gsw_context_create(byref(options), byref(pointer)))
         if status:
-            text = said[0].decode(errors="replace") if said else text_of(status)
-            raise GridsweepError(status, text)
-        self._handle = _Handle(pointer, options.log)
+            raise GridsweepError(status, _reason(options, status))
+        self._handle = _Handle(pointer)
         self._close = weakref.finalize(self, _Handle.destroy, self._handle)
         self.backend = ("auto", "cpu", "cuda")[library.gsw_context_backend(pointer)]
         self.threads = library.gsw_context_threads(pointer)

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, adopt, source, target
-from ._callback import Callback, function_of, made
+from ._callback import Callback, function_of, interruptible, made
 from ._context import context_for
 from ._errors import choice, integer, known_options, real, status_of, text_of
 from ._library import library
@@ -185,13 +185,14 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None,
             for i in range(given.count):
                 context._check(library.gsw_memory_set(c, result.address + 8 * i * result.ld, 0,
                                                       8 * rows))
-        if several:
-            code = library.gsw_krylov_many(c, method, op, preconditioner, byref(options),
-                                           given.count, given.address, given.ld, result.address,
-                                           result.ld, reports)
-        else:
-            code = library.gsw_krylov(c, method, op, preconditioner, byref(options), given.address,
-                                      result.address, reports)
+        with interruptible(raised):
+            if several:
+                code = library.gsw_krylov_many(c, method, op, preconditioner, byref(options),
+                                               given.count, given.address, given.ld,
+                                               result.address, result.ld, reports)
+            else:
+                code = library.gsw_krylov(c, method, op, preconditioner, byref(options),
+                                          given.address, result.address, reports)
         if raised:
             raise raised[0]
         if status_of(code) not in _ENDED:
