@@ -24,19 +24,23 @@
 #include "cpu/kernels.h"
 #include "cpu/threads.h"
 
+#define PART_LANES GSW_LANES_F64
 #define VALUE      double
 #define SIMD(name) name##_f64
 #include "cpu/simd.h"
+#include "cpu/wide.inc"
 #undef VALUE
 #undef SIMD
 
-typedef vec_f64 vec;
-typedef __typeof__((vec){0} != (vec){0}) vec_mask;
+typedef wide_f64 wide;
 typedef int32_t vec_index
     __attribute__((vector_size(8 * sizeof(int32_t)), aligned(sizeof(int32_t)), may_alias));
-typedef float vec_narrow __attribute__((vector_size(8 * sizeof(float)), may_alias));
+typedef float narrow_part
+    __attribute__((vector_size(PART_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 enum { LANES = GSW_VECTOR_LANES };
+
+static const double zeros[LANES] = {0};
 
 /* Are all bits of all lanes clear? */
 static inline int none_set(vec_index v) {
@@ -46,22 +50,31 @@ static inline int none_set(vec_index v) {
 }
 
 /* Are all lanes of a comparison true? */
-static inline int all_true(vec_mask v) {
-    v &= __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
-    v &= __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
-    return (v[0] & v[1]) != 0;
+static inline int all_true(part_mask_f64 v) {
+    int64_t all = -1;
+    for (int l = 0; l < PART_LANES; l++)
+        all &= v[l];
+    return all != 0;
 }
+
+#if PART_LANES == 8
+#define REVERSE(v) __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0)
+#elif PART_LANES == 4
+#define REVERSE(v) __builtin_shufflevector(v, v, 3, 2, 1, 0)
+#else
+#define REVERSE(v) __builtin_shufflevector(v, v, 1, 0)
+#endif
 
 /* Stores a vector past the caches, for data that no thread reads soon. This needs an instruction
  * set that has such stores and a vector that fills a cache line. stream_end() orders such stores
  * before later ones. */
-static inline void stream_f64(double *to, vec v) {
+static inline void stream_part(double *to, part_f64 v) {
 #if defined(__AVX512F__) && defined(__clang__)
-    __builtin_nontemporal_store(v, (vec *)to);
+    __builtin_nontemporal_store(v, (part_f64 *)to);
 #elif defined(__AVX512F__)
     __builtin_ia32_movntpd512(to, (__attribute__((vector_size(64))) double)v);
 #else
-    store_f64(to, v);
+    *(loose_part_f64 *)to = v;
 #endif
 }
 
@@ -404,14 +417,14 @@ static void stage_square(const worker *w, const gsw_tap_set *set, const gsw_plac
         if (tap->slot < 0 || !values)
             continue;
         const int64_t shift = set->transposed ? tap->step : 0;
-        vec square[LANES];
+        const double *from[LANES];
+        double *rows[LANES];
         for (int l = 0; l < LANES; l++) {
-            square[l] = deep[l] ? load_f64(values + (row[l] + shift)) : (vec){0};
+            from[l] = deep[l] ? values + (row[l] + shift) : zeros;
+            rows[l] = to + l * pitch + tap->slot * LANES;
             __builtin_prefetch(values + (ahead[l] + shift));
         }
-        transpose_f64(square);
-        for (int s = 0; s < LANES; s++)
-            store_f64(to + s * pitch + tap->slot * LANES, square[s]);
+        transpose_f64(from, rows);
     }
 }
 
@@ -456,13 +469,15 @@ static uint8_t stage_csr_square(const worker *w, const gsw_tap_set *set, const g
     }
     for (int64_t s = 0; s < LANES && full; s++, to += (int64_t)w->slots * LANES) {
         for (int64_t t = 0; t < count; t += LANES) {
-            vec square[LANES];
-            for (int l = 0; l < LANES; l++)
-                square[l] = full >> l & 1 ? load_f64(values[l] + s * count + t) : (vec){0};
-            transpose_f64(square);
-            for (int64_t i = 0; i < LANES && t + i < count; i++)
-                if (set->tap[t + i].slot >= 0)
-                    store_f64(to + set->tap[t + i].slot * LANES, square[i]);
+            const double *from[LANES];
+            double *rows[LANES], unused[LANES];
+            for (int l = 0; l < LANES; l++) {
+                from[l] = full >> l & 1 ? values[l] + s * count + t : zeros;
+                rows[l] = t + l < count && set->tap[t + l].slot >= 0
+                              ? to + set->tap[t + l].slot * LANES
+                              : unused;
+            }
+            transpose_f64(from, rows);
         }
     }
     return full;
@@ -560,10 +575,10 @@ static inline const double *face_row(const worker *w, const pencil *p, int64_t s
 
 /* Row value `value` of the neighbours at chain distance dl, chain by chain. For distant chains, and
  * for pencils narrower than the halo. */
-static vec neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl, int64_t value) {
+static wide neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl, int64_t value) {
     const int64_t chains = w->g->chains, face_chains = w->face_chains;
     const double *own = w->ring + ((s & w->mask) * w->row_values + value) * LANES;
-    vec v = {0};
+    double v[LANES] = {0};
     for (int64_t l = 0; l < chains; l++) {
         if (l + dl >= 0) {
             v[l] = own[l + dl];
@@ -574,7 +589,7 @@ static vec neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl
             v[l] = face_row(w, &q, s)[value * face_chains + chain - (chains - face_chains)];
         }
     }
-    return v;
+    return load_wide_f64(v);
 }
 
 /* The scaled upper row of the neighbours that lower coefficient k points to. */
@@ -597,17 +612,17 @@ static inline neighbour neighbour_of(const worker *w, const pencil *p, int64_t s
     return n;
 }
 
-static inline __attribute__((always_inline)) vec neighbour_value(const neighbour *n,
-                                                                 int64_t value) {
+static inline __attribute__((always_inline)) wide neighbour_value(const neighbour *n,
+                                                                  int64_t value) {
     if (!n->simple)
         return neighbour_any(n->w, n->p, n->step, n->dl, value);
-    return from_lane_f64(n->face + value * n->w->face_chains, load_f64(n->own + value * LANES),
-                         n->dl);
+    return wide_from_lane_f64(n->face + value * n->w->face_chains, n->own + value * LANES, n->dl);
 }
 
-/* v where c is not zero, else 0. */
-static inline vec where_nonzero(vec c, vec v) {
-    return (vec)((vec_mask)v & (c != (vec){0}));
+static inline __attribute__((always_inline)) wide product(wide a, wide b) {
+    for (int p = 0; p < PARTS; p++)
+        a.part[p] *= b.part[p];
+    return a;
 }
 
 /* Performs the updates of one step. multipliers[k] receives a_ik / d_k; it is NULL for DILU. */
@@ -615,16 +630,35 @@ static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *
                            double *multipliers) {
     const gsw_updates *updates = w->job->updates;
     for (int32_t k = 0; k < w->g->part[0].count; k++) {
-        const vec a = load_f64(row + k * LANES);
+        const wide a = load_wide_f64(row + k * LANES);
         const neighbour n = neighbour_of(w, p, s, k);
         if (multipliers)
-            store_f64(multipliers + k * LANES, where_nonzero(a, a * neighbour_value(&n, 0)));
+            store_wide_f64(multipliers + k * LANES,
+                           where_nonzero_f64(a, product(a, neighbour_value(&n, 0))));
         for (int32_t i = updates->first[k]; i < updates->first[k + 1]; i++) {
             double *target = row + updates->update[i].target * LANES;
-            const vec u = neighbour_value(&n, 1 + updates->update[i].upper);
-            store_f64(target, load_f64(target) - a * where_nonzero(a, u));
+            const wide u = where_nonzero_f64(a, neighbour_value(&n, 1 + updates->update[i].upper));
+            wide to = load_wide_f64(target);
+            for (int q = 0; q < PARTS; q++)
+                to.part[q] -= a.part[q] * u.part[q];
+            store_wide_f64(target, to);
         }
     }
+}
+
+/* Whether all pivots are normal numbers, and positive where they must be. */
+static int pivots_are_good(const double *pivot, int positive) {
+    const wide d = load_wide_f64(pivot);
+    int good = 1;
+    for (int p = 0; p < PARTS; p++) {
+        const part_f64 value = d.part[p];
+        const part_f64 size = (part_f64)((part_mask_f64)value & INT64_MAX); /* without the sign */
+        part_mask_f64 fits = (size >= DBL_MIN) & (size <= DBL_MAX);
+        if (positive)
+            fits &= value > 0;
+        good &= all_true(fits);
+    }
+    return good;
 }
 
 /* Checks the pivots of a step, and shifts or reports the bad ones. */
@@ -633,12 +667,7 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
     const gsw_factor_kind kind = w->job->kind;
     if (kind == GSW_FACTOR_LOWER || kind == GSW_FACTOR_UPPER || kind == GSW_FACTOR_LU)
         return;
-    const vec d = load_f64(pivot);
-    const vec magnitude = (vec)((vec_mask)d & INT64_MAX); /* without the sign bit */
-    vec_mask good = (magnitude >= DBL_MIN) & (magnitude <= DBL_MAX);
-    if (kind == GSW_IC0)
-        good &= d > 0;
-    if (all_true(good))
+    if (pivots_are_good(pivot, kind == GSW_IC0))
         return;
     for (int l = 0; l < LANES; l++) {
         const double size = fabs(pivot[l]);
@@ -670,21 +699,18 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
                                                        const double *from, int reversed) {
     const int64_t chains = w->g->chains;
     const int f32 = w->job->factor_type == GSW_F32;
-    if (chains == LANES) {
-        vec v = load_f64(from);
-        if (f32) { /* convert first: AVX2 has such shuffles for eight floats, not for eight doubles
-                    */
-            vec_narrow n = __builtin_convertvector(v, vec_narrow);
-            if (reversed)
-                n = __builtin_shufflevector(n, n, 7, 6, 5, 4, 3, 2, 1, 0);
-            *(vec_narrow *)((float *)packed + index * LANES) = n;
-            return;
-        }
+    for (int p = 0; chains == LANES && p < PARTS; p++) {
+        const int64_t at = index * LANES + PART_LANES * p;
+        part_f64 v = load_part_f64(from + PART_LANES * (reversed ? PARTS - 1 - p : p));
         if (reversed)
-            v = __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
-        stream_f64((double *)packed + index * LANES, v);
-        return;
+            v = REVERSE(v);
+        if (f32)
+            *(narrow_part *)((float *)packed + at) = __builtin_convertvector(v, narrow_part);
+        else
+            stream_part((double *)packed + at, v);
     }
+    if (chains == LANES)
+        return;
     for (int64_t l = 0; l < chains; l++) {
         const double value = from[reversed ? chains - 1 - l : l];
         if (f32)
@@ -715,10 +741,10 @@ static void pack_step(const worker *w, int64_t record, const double *lower, cons
     }
 }
 
-static inline void scale_rows(double *values, int32_t count, vec scale) {
+static inline void scale_rows(double *values, int32_t count, wide scale) {
     for (int32_t j = 0; j < count; j++) {
-        const vec c = load_f64(values + j * LANES);
-        store_f64(values + j * LANES, where_nonzero(c, c * scale));
+        const wide c = load_wide_f64(values + j * LANES);
+        store_wide_f64(values + j * LANES, where_nonzero_f64(c, product(c, scale)));
     }
 }
 
@@ -726,13 +752,17 @@ static inline void scale_rows(double *values, int32_t count, vec scale) {
  * `multipliers` is the row of L where the elimination computes one, else NULL. */
 static void finish_step(worker *w, int64_t record, double *row, const double *multipliers) {
     const gsw_eliminate_job *job = w->job;
-    vec reciprocal = (vec){0} + 1;
-    if (!job->unit_diagonal)
-        reciprocal /= load_f64(row + w->center * LANES);
-    vec first = reciprocal, scale = reciprocal;
-    if (job->kind == GSW_SSOR) {
-        first = job->omega * (2 - job->omega) * reciprocal;
-        scale = job->omega * reciprocal;
+    const wide pivot = load_wide_f64(row + w->center * LANES);
+    wide reciprocal, first, scale;
+    for (int p = 0; p < PARTS; p++) {
+        reciprocal.part[p] = (part_f64){0} + 1;
+        if (!job->unit_diagonal)
+            reciprocal.part[p] /= pivot.part[p];
+        first.part[p] = scale.part[p] = reciprocal.part[p];
+        if (job->kind == GSW_SSOR) {
+            first.part[p] = job->omega * (2 - job->omega) * reciprocal.part[p];
+            scale.part[p] = job->omega * reciprocal.part[p];
+        }
     }
     if (job->part[0].scale)
         scale_rows(row, w->center, scale);
@@ -740,9 +770,9 @@ static void finish_step(worker *w, int64_t record, double *row, const double *mu
     if (job->part[1].scale)
         scale_rows(upper, w->slots - 1 - w->center, scale);
     double diagonal[2][LANES];
-    store_f64(diagonal[0], first);
-    store_f64(diagonal[1], reciprocal);
-    store_f64(row + w->center * LANES, reciprocal);
+    store_wide_f64(diagonal[0], first);
+    store_wide_f64(diagonal[1], reciprocal);
+    store_wide_f64(row + w->center * LANES, reciprocal);
     pack_step(w, record, multipliers ? multipliers : row, upper, diagonal);
 }
 
@@ -753,7 +783,7 @@ static void keep_row(const worker *w, const pencil *p, int64_t s, const double *
     double *ring = w->ring + (s & w->mask) * w->row_values * LANES;
     double *face = p->face + s * w->row_values * w->face_chains;
     for (int64_t v = 0; v < w->row_values; v++, values += LANES, ring += LANES) {
-        store_f64(ring, load_f64(values));
+        store_wide_f64(ring, load_wide_f64(values));
         for (int64_t l = 0; l < w->face_chains; l++)
             *face++ = values[first_chain + l];
     }

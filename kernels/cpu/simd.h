@@ -1,6 +1,19 @@
 /* simd.h: eight lanes as one vector, with the compiler's vector extension (gcc >= 12, clang). So
- * the same source serves every instruction set. It needs VALUE (double or float) and SIMD(name),
- * which gives names for that type. It is included once for each type. */
+ * the same source serves every instruction set. It needs VALUE (double or float), SIMD(name), which
+ * gives names for that type, and PART_LANES, the lanes that fit a register: GSW_LANES_F64 or
+ * GSW_LANES_F32. It is included once for each type. */
+#ifndef GSW_LANES_F64
+#if defined(__AVX512F__)
+#define GSW_LANES_F64 8
+#define GSW_LANES_F32 8
+#elif defined(__AVX__)
+#define GSW_LANES_F64 4
+#define GSW_LANES_F32 8
+#else
+#define GSW_LANES_F64 2
+#define GSW_LANES_F32 4
+#endif
+#endif
 
 typedef VALUE SIMD(vec) __attribute__((vector_size(8 * sizeof(VALUE)), may_alias));
 typedef VALUE SIMD(loose)
@@ -25,40 +38,50 @@ static inline __attribute__((always_inline)) SIMD(vec)
                     : __builtin_shufflevector(halo, own, 6, 7, 8, 9, 10, 11, 12, 13);
 }
 
-#if PARTS == 2
-/* Transposes an 8 x 8 square in 4 x 4 blocks, whose rows fit registers. */
+/* Transposes the 8 x 8 square whose rows are from[0..7] to the rows to[0..7], which are other
+ * memory, in blocks whose rows fit registers. */
+#if PART_LANES == 2
+typedef VALUE SIMD(pair)
+    __attribute__((vector_size(2 * sizeof(VALUE)), aligned(sizeof(VALUE)), may_alias));
+
+static inline __attribute__((always_inline)) void SIMD(transpose)(const VALUE *const from[8],
+                                                                  VALUE *const to[8]) {
+    for (int i = 0; i < 8; i += 2)
+        for (int j = 0; j < 8; j += 2) {
+            const SIMD(pair) a = *(const SIMD(pair) *)(from[i] + j);
+            const SIMD(pair) b = *(const SIMD(pair) *)(from[i + 1] + j);
+            *(SIMD(pair) *)(to[j] + i) = __builtin_shufflevector(a, b, 0, 2);
+            *(SIMD(pair) *)(to[j + 1] + i) = __builtin_shufflevector(a, b, 1, 3);
+        }
+}
+#elif PART_LANES == 4
 typedef VALUE SIMD(quad)
     __attribute__((vector_size(4 * sizeof(VALUE)), aligned(sizeof(VALUE)), may_alias));
 
-static inline __attribute__((always_inline)) void SIMD(transpose_block)(const SIMD(quad) r[4],
-                                                                        VALUE *to) {
-    const SIMD(quad) a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6);
-    const SIMD(quad) b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
-    const SIMD(quad) c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
-    const SIMD(quad) d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
-    *(SIMD(quad) *)to = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    *(SIMD(quad) *)(to + 8) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    *(SIMD(quad) *)(to + 16) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    *(SIMD(quad) *)(to + 24) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
-
-static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
-    VALUE *square = (VALUE *)r;
+static inline __attribute__((always_inline)) void SIMD(transpose)(const VALUE *const from[8],
+                                                                  VALUE *const to[8]) {
     for (int i = 0; i < 8; i += 4)
-        for (int j = i; j < 8; j += 4) {
-            SIMD(quad) here[4], there[4];
-            for (int k = 0; k < 4; k++) {
-                here[k] = *(const SIMD(quad) *)(square + 8 * (i + k) + j);
-                there[k] = *(const SIMD(quad) *)(square + 8 * (j + k) + i);
-            }
-            SIMD(transpose_block)(here, square + 8 * j + i);
-            if (i != j)
-                SIMD(transpose_block)(there, square + 8 * i + j);
+        for (int j = 0; j < 8; j += 4) {
+            SIMD(quad) r[4];
+            for (int k = 0; k < 4; k++)
+                r[k] = *(const SIMD(quad) *)(from[i + k] + j);
+            const SIMD(quad) a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6);
+            const SIMD(quad) b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7);
+            const SIMD(quad) c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6);
+            const SIMD(quad) d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+            *(SIMD(quad) *)(to[j] + i) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+            *(SIMD(quad) *)(to[j + 1] + i) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+            *(SIMD(quad) *)(to[j + 2] + i) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+            *(SIMD(quad) *)(to[j + 3] + i) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
         }
 }
 #else
-/* Transposes an 8 x 8 square in three rounds, which swap off-diagonal blocks of 4, 2 and 1. */
-static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]) {
+/* In three rounds, which swap off-diagonal blocks of 4, 2 and 1. */
+static inline __attribute__((always_inline)) void SIMD(transpose)(const VALUE *const from[8],
+                                                                  VALUE *const to[8]) {
+    SIMD(vec) r[8];
+    for (int i = 0; i < 8; i++)
+        r[i] = SIMD(load)(from[i]);
 #define SWAP(i, distance, ...)                                                                     \
     do {                                                                                           \
         const SIMD(vec) a = r[i], b = r[(i) + (distance)];                                         \
@@ -79,6 +102,8 @@ static inline __attribute__((always_inline)) void SIMD(transpose)(SIMD(vec) r[8]
     }
     for (int i = 0; i < 8; i += 2)
         SWAP(i, 1, LOW_1);
+    for (int i = 0; i < 8; i++)
+        SIMD(store)(to[i], r[i]);
 #undef SWAP
 #undef LOW_4
 #undef HIGH_4

@@ -85,17 +85,12 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 }
 
 /* The code for each vector type, and within it for each type of coefficient. */
-/* Registers that hold eight lanes. */
-#if defined(__AVX2__) && !defined(__AVX512F__)
-#define PARTS 2
-#else
-#define PARTS 1
-#endif
+#define PART_LANES GSW_LANES_F64
 #define VALUE      double
 #define SIMD(name) name##_f64
 #include "cpu/simd.h"
+#include "cpu/wide.inc"
 #include "cpu/sweep_stage.inc"
-#include "cpu/sweep_wide.inc"
 #define COEFFICIENT double
 #define TYPED(name) name##_f64_f64
 #include "cpu/sweep_steps.inc"
@@ -103,19 +98,21 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 #define TYPED(name) name##_f64_f32
 #include "cpu/sweep_steps.inc"
 #undef PARTS
+#undef PART_LANES
 #undef VALUE
 #undef SIMD
 
-#define PARTS      1
+#define PART_LANES GSW_LANES_F32
 #define VALUE      float
 #define SIMD(name) name##_f32
 #include "cpu/simd.h"
+#include "cpu/wide.inc"
 #include "cpu/sweep_stage.inc"
-#include "cpu/sweep_wide.inc"
 #define COEFFICIENT float
 #define TYPED(name) name##_f32_f32
 #include "cpu/sweep_steps.inc"
 #undef PARTS
+#undef PART_LANES
 #undef VALUE
 #undef SIMD
 

@@ -234,7 +234,7 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
     const int64_t global = gsw_partition_row(p, row, at);
     const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row);
     const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
-    if (begin < csr->base || end < begin || end > csr->nonzeros + csr->base)
+    if (!gsw_csr_pointers_fit(csr, row, begin, end))
         return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
                         "csr: the pointers of row %s of the box leave the arrays",
                         gsw_row_text(p->context, csr->base, NULL, row, text));
