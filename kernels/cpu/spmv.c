@@ -9,6 +9,7 @@
 #include "contract/csr.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
+#include "cpu/specialized.h"
 #include "cpu/strip.h"
 
 /* Smaller matrices are not worth waking the other threads. */

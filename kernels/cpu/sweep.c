@@ -28,6 +28,7 @@
 #include "geometry/named_shapes.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
+#include "cpu/specialized.h"
 #include "cpu/sweep.h"
 #include "cpu/threads.h"
 
