@@ -746,7 +746,7 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
                                                       "matrix is NULL",
                                                       "factor is NULL",
                                                       "rtol is -1",
-                                                      "options: process 1",
+                                                      "options or count: process 1",
                                                       "b is NULL"};
         differing_calls d = {.matrix = matrix, .in = (difference)in};
         hub_run(3, 0, -1, differing_body, &d);

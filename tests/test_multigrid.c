@@ -907,6 +907,43 @@ START_TEST(couplings_off_the_axes_reach_two_points) {
 }
 END_TEST
 
+/* Stencils that reach two points along x, on lines of which a strip covers all points but one. What
+ * x holds before a cycle, and what lies beside a line, does not reach the result. */
+START_TEST(ends_of_lines_with_far_couplings) {
+    static const int64_t extents[] = {4, 5, 7, 9, 10, 17, 18, 33, 65, 129, 257, 258, 513};
+    const int64_t nx = extents[_i];
+    for (int k = 0; k < 4; k++) {
+        gsw_offset offsets[25];
+        gsw_stencil stencil;
+        for (int e = 0; e < 25; e++)
+            offsets[e] = (gsw_offset){e % 5 - 2, e / 5 - 2, 0};
+        ck_assert_int_eq(k < 2 ? gsw_stencil_named(k == 0 ? "D3N13" : "D3N33", &stencil)
+                               : gsw_stencil_from_offsets(offsets, 25, &stencil),
+                         GSW_SUCCESS);
+        const gsw_grid g = {nx, k == 3 ? 40 : 7, k < 2 ? 5 : 1};
+        oracle_matrix *matrix = oracle_random(&g, &stencil, 5, ORACLE_POSITIVE);
+        const int64_t n = oracle_points(&g);
+        double *b = oracle_vector(GSW_F64, 3, n), *x = doubles(n), *again = doubles(n);
+        gsw_multigrid *mg =
+            make(context, &matrix->view,
+                 (gsw_multigrid_options){.cycle_type = GSW_F64, .smoother = GSW_SMOOTHER_SYMGS});
+        for (int64_t i = 0; i < n; i++)
+            again[i] = NAN;
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, x), GSW_SUCCESS);
+        ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, again), GSW_SUCCESS);
+        ck_assert_msg(memcmp(x, again, (size_t)n * sizeof *x) == 0, "stencil %d, %lld points", k,
+                      (long long)nx);
+        for (int64_t i = 0; i < n; i++)
+            ck_assert(isfinite(x[i]));
+        gsw_multigrid_destroy(mg);
+        oracle_free(matrix);
+        free(b);
+        free(x);
+        free(again);
+    }
+}
+END_TEST
+
 /* An array that is NULL counts as zeros, so its mirror image makes the matrix unsymmetric. */
 START_TEST(absent_arrays_are_not_symmetric) {
     gsw_problem *problem = problem_of("poisson:11x9x7");
@@ -1156,6 +1193,7 @@ int main(void) {
     suite_add_tcase(suite, solving);
     tcase_add_checked_fixture(robust, open_context, close_context);
     tcase_add_loop_test(robust, couplings_off_the_axes_reach_two_points, 0, 4);
+    tcase_add_loop_test(robust, ends_of_lines_with_far_couplings, 0, 13);
     tcase_add_test(robust, absent_arrays_are_not_symmetric);
     tcase_add_test(robust, bad_pivots_fall_back);
     tcase_add_loop_test(robust, injection_takes_new_values, 0, 2);

@@ -51,7 +51,7 @@ typedef struct gsw_context gsw_context;
 
 /* Creates a context in *context. `options` may be NULL for the defaults. On failure *context is
  * NULL, and gsw_context_message(NULL) says why.
- * Errors: INVALID_ARGUMENT (threads < 0, unknown backend, size), NO_BACKEND, OUT_OF_MEMORY. */
+ * Errors: INVALID_ARGUMENT (threads, unknown backend, size), NO_BACKEND, OUT_OF_MEMORY. */
 GSW_API
 gsw_status gsw_context_create(const gsw_context_options *options, gsw_context **context);
 

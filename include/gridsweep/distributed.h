@@ -34,12 +34,12 @@
  *
  * All functions here that take a partition are collective, and so are the Krylov methods of its
  * context: all processes call them in the same order, with the same grid, stencil, method and
- * options; others are refused with INVALID_ARGUMENT in all processes. Each ends with the same status
- * in all processes, unless a process cannot be reached. Monitors and callbacks must return the same
- * in all processes: a method does not ask the others in each iteration.
- * No wait is endless. If a process does not answer within the partition's limit, the others return
- * TIMEOUT with a message that names it. After that only the destroy functions may be called; begin
- * again with a new transport and partition.
+ * options; others are refused with INVALID_ARGUMENT in all processes. Each ends with the same
+ * status in all processes, unless a process cannot be reached. Monitors and callbacks must return
+ * the same in all processes: a method does not ask the others in each iteration. No wait is
+ * endless. If a process does not answer within the partition's limit, the others return TIMEOUT
+ * with a message that names it. After that only the destroy functions may be called; begin again
+ * with a new transport and partition.
  *
  * CUDA: one process per device. Arrays and vectors are in device memory, except those of
  * gsw_distributed_matrix_from_csr(), gsw_distributed_matrix_scatter(), gsw_partition_collect() and

@@ -118,9 +118,9 @@ typedef enum gsw_eisenstat {
 
 /* A solver calls the monitor with iteration 0 and after every iteration. `residual` is the current
  * norm divided by the reference. Return nonzero to stop: the solver then ends with
- * GSW_ERROR_STOPPED and the x of that iteration (GMRES: of the last restart or later), unless that x
- * has converged. Iterations ascend by one. When the true residual replaces the recurrence, the next norm can be larger than
- * the last. */
+ * GSW_ERROR_STOPPED and the x of that iteration (GMRES: of the last restart or later), unless that
+ * x has converged. Iterations ascend by one. When the true residual replaces the recurrence, the
+ * next norm can be larger than the last. */
 typedef int (*gsw_monitor_fn)(void *user, int64_t iteration, double residual);
 
 /* The same for several systems; `system` counts from 0. A nonzero value stops this

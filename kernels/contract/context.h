@@ -8,6 +8,9 @@
 
 struct gsw_backend_ops;
 
+/* Threads of a context at most: more end the OpenMP runtime, and with it the process. */
+enum { GSW_THREADS_MAX = 1024 };
+
 struct gsw_context {
     const struct gsw_backend_ops *ops;
     gsw_backend backend;

@@ -105,5 +105,6 @@ int gsw_thread_limit(void) {
     const long most =
         processors > THREADS_MIN / THREADS_EACH ? processors * THREADS_EACH : THREADS_MIN;
     const int offered = gsw_forked_from_threads() ? 1 : gsw_thread_offer();
-    return offered < most ? offered : (int)most;
+    const int limit = most < GSW_THREADS_MAX ? (int)most : GSW_THREADS_MAX;
+    return offered < limit ? offered : limit;
 }

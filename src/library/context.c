@@ -27,8 +27,6 @@
 #define GSW_COMPILER "unknown"
 #endif
 
-#define THREADS_MAX 1024 /* more end the OpenMP runtime, and with it the process */
-
 #define GSW_TO_STRING2(x) #x
 #define GSW_TO_STRING(x)  GSW_TO_STRING2(x)
 #ifdef _OPENMP
@@ -84,9 +82,9 @@ static gsw_status open_any(gsw_context *context, const gsw_context_options *opti
 }
 
 static gsw_status open_context(gsw_context *context, const gsw_context_options *options) {
-    GSW_REQUIRE(context, options->threads >= 0 && options->threads <= THREADS_MAX,
+    GSW_REQUIRE(context, options->threads >= 0 && options->threads <= GSW_THREADS_MAX,
                 "threads: %d is not in 0..%d; 0 means as many as OpenMP offers", options->threads,
-                THREADS_MAX);
+                GSW_THREADS_MAX);
     if (options->backend == GSW_BACKEND_AUTO)
         return open_any(context, options);
     const gsw_backend_row *row = find_backend(options->backend);

@@ -378,7 +378,7 @@ static gsw_partition *newest_of(const gsw_context *context) {
 }
 
 static gsw_status agree_to_solve(void *user, gsw_status own, uint64_t mark) {
-    return agree_as(user, AGREE_TO_SOLVE, own, "method, preconditioner or options", mark);
+    return agree_as(user, AGREE_TO_SOLVE, own, "method, preconditioner, options or count", mark);
 }
 
 static void set_sums(gsw_context *context, gsw_partition *p) {

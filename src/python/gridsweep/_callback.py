@@ -151,18 +151,19 @@ def interruptible(raised):
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = sys.unraisablehook
+    before, main = sys.unraisablehook, threading.get_ident()
 
     def keep(unraisable):
         called = unraisable.object  # the function; None from Python 3.13 on
         ours = called is None or str(getattr(called, "__module__", "")).startswith("gridsweep.")
-        if ours and "ctypes callback" in (unraisable.err_msg or ""):
+        if (ours and "ctypes callback" in (unraisable.err_msg or "")
+                and threading.get_ident() == main):
             raised.append(unraisable.exc_value)
         else:
             before(unraisable)
 
-    sys.unraisablehook = keep
     try:
+        sys.unraisablehook = keep
         yield
     finally:
         sys.unraisablehook = before
