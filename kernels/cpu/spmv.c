@@ -2,8 +2,9 @@
  *
  * A row's products are added in ascending order of the columns, starting from 0 or b. Each addition
  * is a fused multiply-add where the instruction set has one. Stencil arrays are processed line by
- * line. In each line, the points whose neighbours along x all exist are computed in vectors,
- * without checks of the boundary. The few points at the ends are computed one by one. */
+ * line, short lines several at a time. The points whose neighbours along x all exist are computed
+ * in vectors, without checks of the boundary; at the ends of short lines masks clear what belongs
+ * to another line. The few points that are left are computed one by one. */
 #include <stdint.h>
 
 #include "contract/csr.h"
