@@ -203,7 +203,9 @@ static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, g
     gsw_status status = gsw_distributed_matrix_begin(p, &head.stencil, GSW_F64, NULL, matrix);
     if (status == GSW_SUCCESS)
         status = make_room(p, root, (size_t)head.stencil.count, room);
-    GSW_TRY(gsw_partition_agree(p, status));
+    const gsw_status agreed = gsw_partition_agree(p, status);
+    if (agreed != GSW_SUCCESS || status != GSW_SUCCESS)
+        return agreed;
     (*matrix)->row_base = head.row_base;
     return share_values(p, root, whole, *room, *matrix);
 }

@@ -565,7 +565,7 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
                           p->transport.rank, p->transport.processes);
     if (status == GSW_SUCCESS)
         status = open_partition(p, options, partition);
-    if (status == GSW_SUCCESS)
+    if (status == GSW_SUCCESS && partition)
         *partition = p;
     else
         gsw_partition_destroy(p);
