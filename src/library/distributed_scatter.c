@@ -175,7 +175,7 @@ static gsw_status share_head(gsw_partition *p, int root, matrix_head *head) {
 static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *whole, double *room,
                                gsw_distributed_matrix *matrix) {
     const size_t count = (size_t)matrix->local.stencil.count;
-    if (p->transport.rank != root)
+    if (!room) /* only the root has some */
         return transfer(p, p->transport.rank, root, matrix->block,
                         count * (size_t)matrix->points * sizeof(double), GSW_TAG_MATRIX);
     for (int process = 0; process < p->transport.processes; process++) {
