@@ -117,7 +117,8 @@ END_TEST
 START_TEST(products_on_short_lines) {
     static const gsw_grid grids[] = {{3, 1500, 2}, {1, 5000, 2}, {64, 130, 2}, {65, 70, 3},
                                      {127, 40, 2}, {128, 70, 1}, {129, 33, 2}, {2, 3, 400},
-                                     {5, 2, 90},   {33, 1, 50},  {16, 257, 1}};
+                                     {5, 2, 90},   {33, 1, 50},  {16, 257, 1}, {28, 150, 2},
+                                     {29, 9, 3}};
     static const char *const names[] = {"D3N7", "D3N27", "D3N33"};
     for (int k = 0; k < 3; k++) {
         gsw_stencil stencil;
@@ -279,7 +280,7 @@ static Suite *spmv_suite(void) {
     tcase_add_checked_fixture(tc, open_context, close_context);
     tcase_add_loop_test(tc, products_on_every_grid_and_layout, 0, oracle_grid_count());
     tcase_add_test(tc, products_on_long_lines);
-    tcase_add_loop_test(tc, products_on_short_lines, 0, 11);
+    tcase_add_loop_test(tc, products_on_short_lines, 0, 13);
     tcase_add_loop_test(tc, ends_of_short_lines_are_apart, 0, 3);
     tcase_add_test(tc, null_arrays_are_zeros);
     tcase_add_test(tc, bad_arguments_are_refused);

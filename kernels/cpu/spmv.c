@@ -20,9 +20,14 @@
 #define SEGMENT 16384
 
 /* Lines of at most SHORT points are put together, GROUP points in a task. With more than TERMS
- * terms only half as long ones are: there the masks cost more than the ends of lines
- * (perf/NOTES.md). */
-#define SHORT       128
+ * terms the limit is SHORT_MANY: there the masks cost more than the ends of long lines, and the
+ * more so, the narrower the registers are (perf/NOTES.md). */
+#define SHORT 128
+#if defined(__AVX512F__)
+#define SHORT_MANY 64
+#else
+#define SHORT_MANY 28
+#endif
 #define GROUP       4096
 #define SHORT_REACH 2
 
