@@ -63,10 +63,7 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
                 bad = row;
             }
         }
-        if (factor->options.factor_type == GSW_F32)
-            ((float *)reciprocal)[row] = (float)(1 / d);
-        else
-            ((double *)reciprocal)[row] = 1 / d;
+        gsw_value_put(reciprocal, factor->options.factor_type, row, 1 / d);
     }
     if (broken != INT64_MAX)
         return refuse_row(context, &matrix->csr, broken);

@@ -118,7 +118,6 @@ void GSW_ISA_FN(gsw_eliminate)(struct gsw_eliminate_job *job);
 void GSW_ISA_FN(gsw_relax)(int threads, const struct gsw_relax_job *job);
 extern const struct gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
 extern const struct gsw_cpu_box GSW_ISA_FN(gsw_cpu_box);
-extern const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels);
 #endif
 
 #endif

@@ -71,7 +71,6 @@ static void widen(int threads, int64_t n, const float *from, double scale, doubl
         to[i] = scale * from[i];
 }
 
-extern const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid);
 const gsw_cpu_multigrid GSW_ISA_FN(gsw_cpu_multigrid) = {
     .survey = GSW_ISA_FN(gsw_multigrid_survey),
     .copy_lines = GSW_ISA_FN(gsw_multigrid_copy),

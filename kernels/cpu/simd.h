@@ -27,17 +27,6 @@ static inline __attribute__((always_inline)) void SIMD(store)(VALUE *to, SIMD(ve
     *(SIMD(loose) *)to = value;
 }
 
-/* Lane l receives lane l + dl of [halo, own], dl = 0, -1 or -2. `halo_end` points just after the
- * value of lane -1. */
-static inline __attribute__((always_inline)) SIMD(vec)
-    SIMD(from_lane)(const VALUE *halo_end, SIMD(vec) own, int dl) {
-    if (dl == 0)
-        return own;
-    const SIMD(vec) halo = SIMD(load)(halo_end - 8);
-    return dl == -1 ? __builtin_shufflevector(halo, own, 7, 8, 9, 10, 11, 12, 13, 14)
-                    : __builtin_shufflevector(halo, own, 6, 7, 8, 9, 10, 11, 12, 13);
-}
-
 /* Transposes the 8 x 8 square whose rows are from[0..7] to the rows to[0..7], which are other
  * memory, in blocks whose rows fit registers. */
 #if PART_LANES == 2

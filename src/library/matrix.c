@@ -144,10 +144,8 @@ static gsw_status count_stencil_part(gsw_context *context, const gsw_matrix *mat
 }
 
 static void put_value(const gsw_csr *to, int64_t k, const void *from, int64_t row) {
-    if (to->value_type == GSW_F64)
-        ((double *)to->values)[k] = from ? ((const double *)from)[row] : 0.0;
-    else
-        ((float *)to->values)[k] = from ? ((const float *)from)[row] : 0.0F;
+    gsw_value_put((void *)to->values, to->value_type, k,
+                  from ? gsw_value_at(from, to->value_type, row) : 0);
 }
 
 static void copy_stencil_part(const gsw_matrix *matrix, int first, int last, gsw_csr *to) {
