@@ -379,11 +379,11 @@ gsw_status gsw_distributed_factor_create_as(gsw_distributed_matrix *matrix,
     if (!matrix)
         return GSW_ERROR_INVALID_ARGUMENT;
     gsw_partition *p = matrix->partition;
-    gsw_status status = gsw_distributed_result_check(p, factor, "factor");
-    if (status != GSW_SUCCESS)
-        return gsw_partition_agree(p, status);
-    *factor = NULL;
-    status = gsw_alloc(p->context, 1, sizeof *f, "a factor", (void **)&f);
+    gsw_status status = gsw_partition_check_result(p, factor, "factor");
+    if (status == GSW_SUCCESS) {
+        *factor = NULL;
+        status = gsw_alloc(p->context, 1, sizeof *f, "a factor", (void **)&f);
+    }
     if (status != GSW_SUCCESS)
         return gsw_partition_agree(p, status);
     memset(f, 0, sizeof *f);

@@ -150,28 +150,26 @@ static uint64_t mark_of(const gsw_stencil *stencil) {
     return mark;
 }
 
-gsw_status gsw_distributed_result_check(const gsw_partition *p, const void *result,
-                                        const char *name) {
-    GSW_REQUIRE(p->context, result, "%s is NULL", name);
-    return GSW_SUCCESS;
-}
-
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
+                                      gsw_distributed_matrix *made,
                                       gsw_distributed_matrix **matrix) {
     gsw_status status = own;
     uint64_t mark = 0;
-    if (status == GSW_SUCCESS && *matrix)
-        status = move_block(*matrix);
-    if (status == GSW_SUCCESS && *matrix)
-        mark = mark_of(&(*matrix)->local.stencil);
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_check_result(p, matrix, "matrix");
+    if (status == GSW_SUCCESS && made)
+        status = move_block(made);
+    if (status == GSW_SUCCESS && made)
+        mark = mark_of(&made->local.stencil);
     status = gsw_partition_agree_on(p, status, "stencil", mark);
-    if (status == GSW_SUCCESS && *matrix)
-        status = gsw_partition_agree(
-            p, gsw_ghosts_open(p, &(*matrix)->local.stencil, &(*matrix)->ghosts));
+    if (status == GSW_SUCCESS && made)
+        status = gsw_partition_agree(p, gsw_ghosts_open(p, &made->local.stencil, &made->ghosts));
     if (status != GSW_SUCCESS) {
-        gsw_distributed_matrix_destroy(*matrix);
-        *matrix = NULL;
+        gsw_distributed_matrix_destroy(made);
+        made = NULL;
     }
+    if (matrix)
+        *matrix = made;
     return status;
 }
 
@@ -197,13 +195,8 @@ gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const g
     gsw_distributed_matrix *made = NULL;
     if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    gsw_status status = gsw_distributed_result_check(partition, matrix, "matrix");
-    if (status == GSW_SUCCESS)
-        status = view_stencil(partition, stencil, array, &made);
-    status = gsw_distributed_matrix_end(partition, status, &made);
-    if (matrix)
-        *matrix = made;
-    return status;
+    const gsw_status status = view_stencil(partition, stencil, array, &made);
+    return gsw_distributed_matrix_end(partition, status, made, matrix);
 }
 
 void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
@@ -278,13 +271,8 @@ gsw_status gsw_distributed_matrix_from_csr(gsw_partition *partition, const gsw_s
     gsw_distributed_matrix *made = NULL;
     if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    gsw_status status = gsw_distributed_result_check(partition, matrix, "matrix");
-    if (status == GSW_SUCCESS)
-        status = copy_csr(partition, stencil, csr, &made);
-    status = gsw_distributed_matrix_end(partition, status, &made);
-    if (matrix)
-        *matrix = made;
-    return status;
+    const gsw_status status = copy_csr(partition, stencil, csr, &made);
+    return gsw_distributed_matrix_end(partition, status, made, matrix);
 }
 
 const gsw_operator *gsw_distributed_matrix_operator(const gsw_distributed_matrix *matrix) {

@@ -35,12 +35,10 @@ void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int
 const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
                                              double *scratch);
 
-/* Refuses an address for the result that is NULL; the other processes then hear of it. */
-gsw_status gsw_distributed_result_check(const gsw_partition *p, const void *result,
-                                        const char *name);
-
-/* The end of a collective creation: all processes keep the matrix, or none. */
+/* The end of a collective creation: *matrix is what each process has made, or NULL in all of them.
+ */
 gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
+                                      gsw_distributed_matrix *made,
                                       gsw_distributed_matrix **matrix);
 
 #endif

@@ -413,11 +413,11 @@ gsw_status gsw_distributed_multigrid_create(gsw_distributed_matrix *matrix,
     if (!matrix)
         return GSW_ERROR_INVALID_ARGUMENT;
     gsw_partition *p = matrix->partition;
-    gsw_status status = gsw_distributed_result_check(p, multigrid, "multigrid");
-    if (status != GSW_SUCCESS)
-        return gsw_partition_agree(p, status);
-    *multigrid = NULL;
-    status = gsw_alloc(p->context, 1, sizeof *mg, "a hierarchy", (void **)&mg);
+    gsw_status status = gsw_partition_check_result(p, multigrid, "multigrid");
+    if (status == GSW_SUCCESS) {
+        *multigrid = NULL;
+        status = gsw_alloc(p->context, 1, sizeof *mg, "a hierarchy", (void **)&mg);
+    }
     if (status != GSW_SUCCESS)
         return gsw_partition_agree(p, status);
     memset(mg, 0, sizeof *mg);

@@ -190,13 +190,10 @@ static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *who
     return GSW_SUCCESS;
 }
 
-/* `given`: INVALID_ARGUMENT where the address of the result is NULL. */
-static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, gsw_status given,
-                          void **room, gsw_distributed_matrix **matrix) {
+static gsw_status scatter(gsw_partition *p, int root, const gsw_matrix *whole, void **room,
+                          gsw_distributed_matrix **matrix) {
     matrix_head head;
-    if (given == GSW_SUCCESS)
-        given = check_whole(p, root, whole);
-    GSW_TRY(gsw_partition_agree_on(p, given, "root", (uint64_t)root));
+    GSW_TRY(gsw_partition_agree_on(p, check_whole(p, root, whole), "root", (uint64_t)root));
     if (p->transport.rank == root)
         head = (matrix_head){whole->stencil, gsw_matrix_row_base(whole)};
     GSW_TRY(share_head(p, root, &head));
@@ -217,11 +214,7 @@ gsw_status gsw_distributed_matrix_scatter(gsw_partition *partition, int root,
     void *room = NULL;
     if (!partition)
         return GSW_ERROR_INVALID_ARGUMENT;
-    gsw_status status = gsw_distributed_result_check(partition, matrix, "matrix");
-    status = scatter(partition, root, whole, status, &room, &made);
+    const gsw_status status = scatter(partition, root, whole, &room, &made);
     gsw_partition_free(partition, room);
-    status = gsw_distributed_matrix_end(partition, status, &made);
-    if (matrix)
-        *matrix = made;
-    return status;
+    return gsw_distributed_matrix_end(partition, status, made, matrix);
 }

@@ -264,7 +264,7 @@ gsw_status gsw_distributed_transfer_open(const gsw_distributed_rows *rows, gsw_p
     find_low(rows, coarse, axes, low);
     if (status == GSW_SUCCESS)
         status = keep_rows(product, low, *matrix);
-    return gsw_distributed_matrix_end(coarse, status, matrix);
+    return gsw_distributed_matrix_end(coarse, status, *matrix, matrix);
 }
 
 void gsw_distributed_transfer_close(gsw_distributed_transfer *transfer) {

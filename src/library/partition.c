@@ -281,6 +281,12 @@ static answer answer_of(const gsw_partition *p, int process) {
     return a;
 }
 
+gsw_status gsw_partition_check_result(const gsw_partition *p, const void *result,
+                                      const char *name) {
+    GSW_REQUIRE(p->context, result, "%s is NULL", name);
+    return GSW_SUCCESS;
+}
+
 static gsw_status agree_as(gsw_partition *p, int32_t kind, gsw_status own, const char *what,
                            uint64_t mark) {
     answer mine = {.status = (int32_t)own, .mark = mark};
@@ -509,9 +515,9 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
 static gsw_status cut_alike(gsw_partition *p, const gsw_partition_options *options,
                             const void *result) {
     uint64_t mark = 0;
-    gsw_status status = result
-                            ? check_sums(p)
-                            : gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT, "partition is NULL");
+    gsw_status status = gsw_partition_check_result(p, result, "partition");
+    if (status == GSW_SUCCESS)
+        status = check_sums(p);
     if (status == GSW_SUCCESS)
         status = cut_grid(p, options);
     for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)

@@ -56,6 +56,9 @@ void gsw_partition_abandon(gsw_partition *p, void **request);
 enum { GSW_ANSWER = 512 };
 gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes);
 
+/* Refuses an address for a result that is NULL. The others hear of it when they agree. */
+gsw_status gsw_partition_check_result(const gsw_partition *p, const void *result, const char *name);
+
 /* The same status in all processes: that of the first one, by rank, that has failed, with its
  * message. */
 gsw_status gsw_partition_agree(gsw_partition *p, gsw_status own);
