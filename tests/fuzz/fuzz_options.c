@@ -62,7 +62,8 @@ static void check_value(const cli_options *options, const cli_option *option, co
         break;
     case CLI_REAL:
         check(*(const double *)field > option->minimum);
-        check(*(const double *)field < option->maximum);
+        check(*(const double *)field < option->maximum ||
+              (option->closed && *(const double *)field == option->maximum));
         break;
     case CLI_CHOICE:
         while (option->choices[choices] != NULL)
