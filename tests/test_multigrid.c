@@ -847,7 +847,6 @@ END_TEST
 
 /* ---- Robustness ---- */
 
-/* A matrix for which ILU(0) meets a negative pivot on the finest level falls back to GS there. */
 /* A symmetric M-matrix of couplings between neighbours and of others that reach two points off the
  * axes. Its coarse matrices are positive definite, too. */
 START_TEST(couplings_off_the_axes_reach_two_points) {
@@ -966,6 +965,7 @@ START_TEST(absent_arrays_are_not_symmetric) {
 }
 END_TEST
 
+/* A matrix for which ILU(0) meets a negative pivot on the finest level falls back to GS there. */
 START_TEST(bad_pivots_fall_back) {
     const gsw_grid grid = {12, 12, 1};
     gsw_stencil stencil;

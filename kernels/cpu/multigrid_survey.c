@@ -116,9 +116,8 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
                                       int mirrored, gsw_survey *result) {
     const int64_t *n = own->n, *low = own->low;
     int32_t mirror[GSW_STENCIL_MAX];
-    for (int32_t e = 0; e < matrix->stencil.count; e++) {
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
         mirror[e] = mirrored ? gsw_matrix_mirror(matrix, e) : e;
-    }
     const int64_t lines = n[1] * n[2], length = (lines + PARTS - 1) / PARTS;
     tally part[PARTS];
 #pragma omp parallel for schedule(static) num_threads(threads) if (n[0] * lines > SERIAL_LIMIT)

@@ -212,7 +212,7 @@ void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int
 
 const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
                                              double *scratch) {
-    if (a->values[e] && a->local.array.value_type == GSW_F64)
+    if (gsw_distributed_matrix_holds_f64(a, e))
         return a->values[e];
     gsw_distributed_matrix_copy(a, e, 0, a->points, scratch);
     return scratch;

@@ -26,6 +26,11 @@ gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *ste
 gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
                                           gsw_distributed_matrix **matrix);
 
+/* Whether the matrix has an array for offset e, and it is fp64. */
+static inline int gsw_distributed_matrix_holds_f64(const gsw_distributed_matrix *a, int32_t e) {
+    return a->values[e] && a->local.array.value_type == GSW_F64;
+}
+
 /* Copies `count` values of offset e from row `from` of the box on as fp64, zeros where there is no
  * array. Host memory. */
 void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,

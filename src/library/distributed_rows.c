@@ -60,18 +60,15 @@ gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes
 /* ---- Rows -------------------------------------------------------------------------------------
  */
 
-static int holds_f64(const gsw_distributed_matrix *a, int32_t e) {
-    return a->values[e] && a->local.array.value_type == GSW_F64;
-}
-
 /* The own values of offset e as fp64, if need be in rows->room. */
 static gsw_status own_values(const gsw_distributed_rows *rows, int32_t e, const double **values) {
     const gsw_distributed_matrix *a = rows->of;
     gsw_context *context = a->partition->context;
     const size_t bytes = (size_t)a->points * sizeof(double);
     const double one = 1;
-    *values = holds_f64(a, e) ? a->values[e] : rows->room;
-    if (holds_f64(a, e))
+    const int ready = gsw_distributed_matrix_holds_f64(a, e);
+    *values = ready ? a->values[e] : rows->room;
+    if (ready)
         return GSW_SUCCESS;
     if (!a->values[e])
         return context->ops->set(context, rows->room, 0, bytes);
@@ -98,7 +95,7 @@ static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *row
     GSW_TRY(context->ops->reserve(context, values, (void **)&rows->block));
     for (int32_t i = 0; i < stencil->count; i++) {
         rows->values[i] = rows->block + i * rows->points;
-        if (!rows->room && !holds_f64(a, i))
+        if (!rows->room && !gsw_distributed_matrix_holds_f64(a, i))
             GSW_TRY(context->ops->reserve(context, ((size_t)a->points + 1) * sizeof(double),
                                           &rows->room));
     }
