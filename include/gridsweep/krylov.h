@@ -218,7 +218,7 @@ gsw_status gsw_richardson(gsw_context *context, const gsw_operator *A, gsw_preco
  * Returns SUCCESS if all systems have converged. Else it returns the status of the first one, in
  * the order of b, that has not; the message names it. Other errors, such as a failed callback or a
  * refused null vector, end the whole call. Every system that has not ended by then gets this
- * status. Errors: as above. */
+ * status. Errors: as above, and OVERFLOW (the bytes of all b_i or all x_i do not fit 64 bits). */
 GSW_API
 gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_operator *A,
                            gsw_preconditioner *M, const gsw_krylov_options *options, int64_t count,
