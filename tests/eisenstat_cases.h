@@ -132,6 +132,12 @@ static inline int eisenstat_known(gsw_context *context, const gsw_matrix *host,
             name != SHAPE_D3N15Y && name != SHAPE_D3N15Z);
 }
 
+/* Whether a device certainly has room for the form. Its sweeps take more shared memory than others,
+ * and GSW_CUDA_SHARED_KIB leaves less (tests/gpu.sh). */
+static inline int eisenstat_has_room(const gsw_matrix *host) {
+    return getenv("GSW_CUDA_SHARED_KIB") == NULL || host->stencil.count <= 7;
+}
+
 /* t = U1^-1 v and y = B v of the backend fulfil U1 t = v and L1 y = S^-1 A T^-1 t. */
 static inline void eisenstat_check_operator(gsw_context *context, const gsw_matrix *host,
                                             const gsw_factor_options *options, int symmetric) {
@@ -154,7 +160,11 @@ static inline void eisenstat_check_operator(gsw_context *context, const gsw_matr
         scale[i] = symmetric ? 1 / sqrt(pivots[i]) : 1 / pivots[i];
     }
     ck_assert_int_eq(ops->split_fill(context, c.factor, &c.there, &split, &fits), GSW_SUCCESS);
-    ck_assert_int_eq(fits, eisenstat_known(context, host, options) && (positive || !symmetric));
+    const int expected = eisenstat_known(context, host, options) && (positive || !symmetric);
+    if (eisenstat_has_room(host))
+        ck_assert_int_eq(fits, expected);
+    else
+        ck_assert_int_le(fits, expected);
     if (fits) {
         const split_truth said = {host, symmetric ? scale : NULL, scale};
         double worst = 0, largest = 0;
