@@ -90,20 +90,27 @@ static gsw_box take_of(const request *q, int to, int from) {
     return gsw_box_intersection(&around, &theirs);
 }
 
+/* Memory for messages, where no windows serve. */
+static gsw_status open_messages(gsw_partition *p, gsw_ghost_peer *peer) {
+    void *memory;
+    GSW_TRY(gsw_partition_alloc(p, (size_t)gsw_box_points(&peer->take), sizeof(double), "ghosts",
+                                &memory));
+    peer->message = memory;
+    GSW_TRY(gsw_partition_alloc(p, (size_t)gsw_box_points(&peer->give), sizeof(double), "ghosts",
+                                &memory));
+    peer->out = memory;
+    return GSW_SUCCESS;
+}
+
 static gsw_status open_peer(gsw_ghosts *ghosts, int process, const gsw_box *take,
                             const gsw_box *give) {
     gsw_partition *p = ghosts->partition;
     gsw_ghost_peer *peer = &ghosts->peer[ghosts->peers++];
-    void *memory;
     *peer = (gsw_ghost_peer){.process = process, .take = *take, .give = *give};
     if (p->context->ops->slab)
         return GSW_SUCCESS; /* windows may serve */
-    GSW_TRY(
-        gsw_partition_alloc(p, (size_t)gsw_box_points(take), sizeof(double), "ghosts", &memory));
-    peer->in = memory;
-    GSW_TRY(
-        gsw_partition_alloc(p, (size_t)gsw_box_points(give), sizeof(double), "ghosts", &memory));
-    peer->out = memory;
+    GSW_TRY(open_messages(p, peer));
+    peer->in = peer->message;
     return GSW_SUCCESS;
 }
 
@@ -136,18 +143,6 @@ static int64_t set_of(const request *q, int of, int from, int64_t *place) {
         points += gsw_box_points(&take);
     }
     return points;
-}
-
-/* Memory for messages, where the windows do not serve. */
-static gsw_status open_messages(gsw_partition *p, gsw_ghost_peer *peer) {
-    void *memory;
-    GSW_TRY(gsw_partition_alloc(p, (size_t)gsw_box_points(&peer->take), sizeof(double), "ghosts",
-                                &memory));
-    peer->message = memory;
-    GSW_TRY(gsw_partition_alloc(p, (size_t)gsw_box_points(&peer->give), sizeof(double), "ghosts",
-                                &memory));
-    peer->out = memory;
-    return GSW_SUCCESS;
 }
 
 static gsw_status plan_windows(const request *q, gsw_ghosts *ghosts, unsigned char **wanted) {
@@ -213,7 +208,6 @@ void gsw_ghosts_close(gsw_ghosts *ghosts) {
     gsw_partition *p = ghosts->partition;
     for (int i = 0; i < ghosts->peers; i++) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
-        gsw_partition_free(p, p->context->ops->slab ? NULL : peer->in);
         gsw_partition_free(p, peer->message);
         gsw_partition_free(p, peer->out);
     }
@@ -280,8 +274,7 @@ gsw_status gsw_ghosts_begin(gsw_ghosts *ghosts, const void *x) {
         gsw_ghost_peer *peer = &ghosts->peer[i];
         const size_t bytes = (size_t)gsw_box_points(&peer->take) * ghosts->value;
         if (bytes > 0 && !peer->window)
-            GSW_TRY(gsw_partition_receive(p, peer->process, GSW_TAG_GHOSTS,
-                                          p->context->ops->slab ? peer->message : peer->in, bytes,
+            GSW_TRY(gsw_partition_receive(p, peer->process, GSW_TAG_GHOSTS, peer->message, bytes,
                                           &peer->receiving));
     }
     for (int i = 0; i < ghosts->peers; i++)
