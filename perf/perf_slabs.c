@@ -108,11 +108,15 @@ static void make_matrix(slab *s, const char *name) {
 
 static void fill(slab *s, double *device, uint64_t seed) {
     const size_t bytes = (size_t)s->points * sizeof(double);
-    for (int64_t i = 0; i < s->points; i++)
-        s->host[i] = 1;
     const int64_t plane = s->grid.nx * s->grid.ny;
-    for (int64_t z = 0; seed > 0 && z < s->points / plane; z++)
-        gsw_random_vector(seed + (uint64_t)(s->begin + z), plane, s->host + z * plane);
+#pragma omp parallel for
+    for (int64_t z = 0; z < s->points / plane; z++) {
+        double *host = s->host + z * plane;
+        if (seed > 0)
+            gsw_random_vector(seed + (uint64_t)(s->begin + z), plane, host);
+        for (int64_t i = 0; seed == 0 && i < plane; i++)
+            host[i] = 1;
+    }
     CHECK(gsw_memory_upload(context, device, s->host, bytes));
 }
 
@@ -171,6 +175,7 @@ static unsigned long long hash_of(slab *s) {
     const int64_t plane = s->grid.nx * s->grid.ny;
     unsigned long long own = 0, all;
     CHECK(gsw_memory_download(context, s->host, s->x, (size_t)s->points * sizeof(double)));
+#pragma omp parallel for reduction(+ : own)
     for (int64_t z = 0; z < s->points / plane; z++) {
         uint64_t hash = (uint64_t)(s->begin + z) + 1, bits;
         for (int64_t i = 0; i < plane; i++) {
@@ -185,25 +190,32 @@ static unsigned long long hash_of(slab *s) {
 }
 
 /* Inner products of the x that hash_of() has brought to the host with vectors of random signs, and
- * its norm. A bit of a number decides
- * each sign, and the number depends on the place in the grid alone. */
+ * its norm. A bit of a number decides each sign, and the number depends on the place in the grid
+ * alone. */
 static void sketch_of(slab *s, figures *f) {
-    const int64_t first = s->begin * s->grid.nx * s->grid.ny;
-    const int64_t plane = s->grid.nx * s->grid.ny;
+    const int64_t plane = s->grid.nx * s->grid.ny, planes = s->points / plane;
+    double(*of)[SKETCHES + 1] = calloc((size_t)planes, sizeof *of);
     double own[SKETCHES + 1] = {0}, all[SKETCHES + 1];
-    for (int64_t begin = 0; begin < s->points; begin += plane) {
+    if (of == NULL)
+        exit(EXIT_FAILURE);
+#pragma omp parallel for
+    for (int64_t z = 0; z < planes; z++) {
         double of_plane[SKETCHES + 1] = {0};
-        for (int64_t i = begin; i < begin + plane; i++) {
-            uint64_t bits = (uint64_t)(first + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        for (int64_t i = z * plane; i < (z + 1) * plane; i++) {
+            uint64_t bits = (uint64_t)(s->begin * plane + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
             bits = (bits ^ bits >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
             bits ^= bits >> 29;
             for (int k = 0; k < SKETCHES; k++)
                 of_plane[k] += bits >> (8 * k + 3) & 1 ? s->host[i] : -s->host[i];
             of_plane[SKETCHES] += s->host[i] * s->host[i];
         }
-        for (int k = 0; k <= SKETCHES; k++)
-            own[k] += of_plane[k];
+        memcpy(of[z], of_plane, sizeof of_plane);
     }
+    for (int64_t z = 0; z < planes; z++) {
+        for (int k = 0; k <= SKETCHES; k++)
+            own[k] += of[z][k];
+    }
+    free(of);
     MPI_Allreduce(own, all, SKETCHES + 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     memcpy(f->sketch, all, sizeof f->sketch);
     f->norm = sqrt(all[SKETCHES]);
