@@ -284,14 +284,14 @@ static void write_json(settings *set, const char *problem, const figures *f) {
     fprintf(set->json,
             "%s\n  {\"command\": \"perf_slabs\", \"version\": \"%s\", \"commit\": \"%s\", "
             "\"device\": \"%s\", \"processes\": %d, \"problem\": \"%s\", \"precond\": \"%s\", "
-            "\"cycle_type\": %s, \"factor_bytes\": %lld, "
+            "\"scope\": \"%s\", \"cycle_type\": %s, \"factor_bytes\": %lld, "
             "\"setup_ms\": %.3f, \"sweep_ms\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f, "
             "\"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": %.4f, \"method\": %s%s%s, "
             "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\", "
             "\"product_hash\": \"%016llx\", \"solution_hash\": \"%016llx\", "
             "\"norm\": %.17g, \"sketch\": [",
             set->written++ > 0 ? "," : "", gsw_version(), gsw_commit(), gsw_context_device(context),
-            processes, problem, kind_name(set),
+            processes, problem, kind_name(set), gsw_scope_name(set->scope),
             !set->multigrid             ? "null"
             : set->precision == GSW_F32 ? "\"f32\""
                                         : "\"f64\"",

@@ -347,17 +347,32 @@ def product_ms(stencil, grid, devices):
     return pass_ms(grid, devices, int(stencil[3:]) + 2 + again) + meeting
 
 
+def scope_of(r):
+    """Older results do not name it: their multigrid is local, and all else global."""
+    return r.get("scope", "local" if r["precond"] == "mg" else "global")
+
+
+def beyond_slab_ms(kernel, grid, devices):
+    """By how much a sweep across all devices takes longer than each device's sweep of its own slab."""
+    order = library_order(kernel.stencil, grid, (1, devices))
+    return (sweep_ms(kernel.stencil, grid, (1, devices), order, kernel)
+            - sweep_ms(kernel.stencil, (grid[0], grid[1], grid[2] // devices), kernel=kernel))
+
+
 def cycle_ms(r, alone, least):
-    """A cycle of several devices with the scope local, from those of one device, and from the cycle of a grid so
-    small that it has nothing but delays. The levels scale as sweeps of slabs do, and exchange ghosts. In fp32 all
-    values take half of the bytes, and hops as long as ever."""
+    """A cycle of several devices, from those of one device, and from the cycle of a grid so small that it has
+    nothing but delays. The levels scale as sweeps of slabs do, and exchange ghosts. In fp32 all values take half
+    of the bytes, and hops as long as ever. In the scope global the two sweeps of the finest level cross the
+    devices; those of the others never do, because the usual smoother sweeps four planes at a time there."""
     stencil, grid = parse_problem(r["problem"])
-    devices, one = r["processes"], alone.get(r["problem"])
-    if one is None or not {1, devices} <= set(least):
+    devices, scope = r["processes"], scope_of(r)
+    one, delays, delays_of_one = alone.get((r["problem"], scope)), least.get((devices, scope)), least.get((1, scope))
+    if None in (one, delays, delays_of_one):
         return None
     kernel = KERNELS[stencil]
     if r.get("cycle_type") == "f32":
         kernel = kernel._replace(bytes=kernel.bytes / 2)
+    crossing = 2 * beyond_slab_ms(kernel, grid, devices) if devices > 1 and scope == "global" else 0
     whole = slab = levels = 0
     while math.prod(grid) > LATENCY_ONLY:
         whole += sweep_ms(stencil, grid, kernel=kernel) - value("host") / 1e3
@@ -365,7 +380,7 @@ def cycle_ms(r, alone, least):
         levels += devices > 1
         grid = tuple(n // 2 for n in grid)
     share = slab / whole if whole else 0
-    return ((one["apply_alone_ms"] - least[1]) * share + least[devices]
+    return ((one["apply_alone_ms"] - delays_of_one) * share + delays + crossing
             + levels * EXCHANGES * value("meeting") / 1e3)
 
 
@@ -389,10 +404,10 @@ def predictions(r, alone, least):
         application = 2 * sweep
         yield "sweep", r["sweep_ms"]["median"], sweep
     yield "product", r["product_ms"], product
-    if r["iterations"] > 0 and application is not None:
+    if r["iterations"] > 0:
         applications, passes = METHODS[r["method"]]
-        step = applications * (application + product) + pass_ms(grid, devices, passes)
-        yield "solve", r["solve_ms"], r["iterations"] * step + 2 * product
+        step = applications * ((application or 0) + product) + pass_ms(grid, devices, passes)
+        yield "solve", r["solve_ms"], None if application is None else r["iterations"] * step + 2 * product
 
 
 def read_slabs(paths):
@@ -405,18 +420,19 @@ def read_slabs(paths):
 
 def same_bits(what, one, other):
     """Whether a sweep, or a solution and its iterations, are equal; None where no bits are known."""
-    hashes = {"sweep": "hash", "solve": "solution_hash"}.get(what)
+    hashes = {"sweep": "hash", "cycle": "hash", "product": "product_hash", "solve": "solution_hash"}.get(what)
     if hashes not in one or hashes not in other:
         return None
-    return one[hashes] == other[hashes] and (what == "sweep" or one["iterations"] == other["iterations"])
+    return one[hashes] == other[hashes] and (what != "solve" or one["iterations"] == other["iterations"])
 
 
 def slab_rows(results):
     """What was measured, with the model's time, and how it differs from the result of the fewest devices."""
-    least = {r["processes"]: r["apply_alone_ms"] for r in results
+    least = {(r["processes"], scope_of(r)): r["apply_alone_ms"] for r in results
              if r["precond"] == "mg" and math.prod(parse_problem(r["problem"])[1]) <= LATENCY_ONLY}
-    cycles = {r["problem"]: r for r in results if r["processes"] == 1 and r["precond"] == "mg"}
-    key = lambda r: (r["problem"], r["precond"], r["method"])
+    local = lambda r: r["precond"] == "mg" and scope_of(r) == "local"  # other bits on each number of devices
+    cycles = {(r["problem"], scope_of(r)): r for r in results if r["processes"] == 1 and r["precond"] == "mg"}
+    key = lambda r: (r["problem"], r["precond"], r["method"], scope_of(r))
     told = [(r, list(predictions(r, cycles, least))) for r in results]
     alone = {key(r): {what: ms for what, ms, _ in parts} for r, parts in told if r["processes"] == 1}
     first = {key(r): r for r in sorted(results, key=lambda r: -r["processes"])}
@@ -431,7 +447,7 @@ def slab_rows(results):
                          "devices": devices, "boxes": [1, 1, devices], "problem": r["problem"], "ms": round(ms, 4),
                          "model_ms": model and round(model, 4), "error": model and round(model / ms - 1, 3),
                          "speedup": round(other[what] / ms, 3) if what in other else None,
-                         "same_bits": same_bits(what, one, r) if several and r["precond"] != "mg" else None,
+                         "same_bits": same_bits(what, one, r) if several and not local(r) else None,
                          "distance": distance(one, r) if several and what == sketched and "sketch" in r else None,
                          "solution": r.get("solution_hash") if r["iterations"] else None,
                          "iterations": r["iterations"], "setup_ms": r["setup_ms"], "solve_ms": r["solve_ms"],
