@@ -145,9 +145,24 @@ def test_four_devices():
     assert max(r["devices"] for r in sweeps) == 4
     assert all(abs(r["error"]) <= 0.15 and r["same_bits"] in (None, True) for r in sweeps)
     solves = [r for r in rows if r["what"] == "solve" and r["same_bits"] is not None]
-    assert len(solves) == 8 and all(r["same_bits"] for r in solves)
+    assert len(solves) == 12 and all(r["same_bits"] for r in solves)
+    # Those of multigrid in the scope global are among them, and so are its cycles. The local one has other bits.
+    cycles = [r for r in rows if r["what"] == "cycle" and r["grid"][0] > 64 and r["error"] is not None]
+    assert sum(r["same_bits"] is True for r in cycles) == 2
+    assert all(abs(r["error"]) <= 0.09 for r in cycles)
     large = [r for r in sweeps if r["problem"] == "poisson:1024x1024x512" and r["devices"] == 4]
     assert large[0]["speedup"] >= 3
+
+
+def test_other_bits_of_multigrid_are_found():
+    """In the scope global; in the local one they differ anyway."""
+    results = [r for r in model.read_slabs([ROOT / "perf/results/h100-slabs-4.json"]) if r["precond"] == "mg"]
+    for r in results:
+        if r["processes"] == 4:
+            r["hash"] = r["product_hash"] = r["solution_hash"] = "0"
+    changed = [r for r in model.slab_rows(results) if r["same_bits"] is False]
+    assert {r["problem"] for r in changed} == {"poisson:64x64x64", "poisson:512x512x512"}
+    assert {r["what"] for r in changed} == {"cycle", "product", "solve"} and len(changed) == 6
 
 
 def test_other_iterations_are_found():
