@@ -5,13 +5,14 @@
  *                          [--cuts Z,Z...] [--iterations N] [--json FILE] PROBLEM...
  *
  * For each model problem with constant coefficients: milliseconds of a sweep (half an application
- * of the factor of the whole grid), of one application alone, of a product, of the set-up, and of a
- * whole solve of A x = 1 to 1e-8. With weights the sweeps are measured with each of them in place
- * of the library's (factor.cu). A sweep is the median over N samples (11) of BATCH applications
- * that are queued without a wait; an application alone is timed from a barrier to the end of the
- * slowest process. Each process makes its own slab, so the grid may be larger than one machine's
- * memory. --cuts: the planes at which the slabs after the first one begin. With multigrid (mg) the
- * column of sweeps has half a cycle, and --precision is that of cycles.
+ * of the factor of the whole grid), of one application alone, of a product, of the set-up, of the
+ * same with memory and windows that are there already (refactor), and of a whole solve of A x = 1
+ * to 1e-8. With weights the sweeps are measured with each of them in place of the library's
+ * (factor.cu). A sweep is the median over N samples (11) of BATCH applications that are queued
+ * without a wait; an application alone is timed from a barrier to the end of the slowest process.
+ * Each process makes its own slab, so the grid may be larger than one machine's memory. --cuts: the
+ * planes at which the slabs after the first one begin. With multigrid (mg) the column of sweeps has
+ * half a cycle, and --precision is that of cycles.
  *
  * `hash` depends on every bit of M^-1 b for a certain b: equal hashes mean equal bits. It is taken
  * before and after the applications that are timed; the run fails where these two differ. `sketch`
@@ -56,7 +57,8 @@ typedef struct slab {
 } slab;
 
 typedef struct figures {
-    double setup_ms, sweep_ms, sweep_least, sweep_largest, alone_ms, product_ms, solve_ms, residual;
+    double setup_ms, refactor_ms, sweep_ms, sweep_least, sweep_largest, alone_ms, product_ms,
+        solve_ms, residual;
     long long iterations;
     unsigned long long hash, product_hash, solution_hash;
     double sketch[SKETCHES], norm;
@@ -285,8 +287,9 @@ static void write_json(settings *set, const char *problem, const figures *f) {
             "%s\n  {\"command\": \"perf_slabs\", \"version\": \"%s\", \"commit\": \"%s\", "
             "\"device\": \"%s\", \"processes\": %d, \"problem\": \"%s\", \"precond\": \"%s\", "
             "\"scope\": \"%s\", \"cycle_type\": %s, \"factor_bytes\": %lld, "
-            "\"setup_ms\": %.3f, \"sweep_ms\": {\"median\": %.4f, \"min\": %.4f, \"max\": %.4f, "
-            "\"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": %.4f, \"method\": %s%s%s, "
+            "\"setup_ms\": %.3f, \"refactor_ms\": %.3f, \"sweep_ms\": {\"median\": %.4f, \"min\": "
+            "%.4f, \"max\": %.4f, \"repeats\": %d}, \"apply_alone_ms\": %.4f, \"product_ms\": "
+            "%.4f, \"method\": %s%s%s, "
             "\"iterations\": %lld, \"solve_ms\": %.3f, \"residual\": %.3e, \"hash\": \"%016llx\", "
             "\"product_hash\": \"%016llx\", \"solution_hash\": \"%016llx\", "
             "\"norm\": %.17g, \"sketch\": [",
@@ -295,8 +298,9 @@ static void write_json(settings *set, const char *problem, const figures *f) {
             !set->multigrid             ? "null"
             : set->precision == GSW_F32 ? "\"f32\""
                                         : "\"f64\"",
-            (long long)f->factor_bytes, f->setup_ms, f->sweep_ms, f->sweep_least, f->sweep_largest,
-            set->repeats, f->alone_ms, f->product_ms, set->method < 0 ? "null" : "\"",
+            (long long)f->factor_bytes, f->setup_ms, f->refactor_ms, f->sweep_ms, f->sweep_least,
+            f->sweep_largest, set->repeats, f->alone_ms, f->product_ms,
+            set->method < 0 ? "null" : "\"",
             set->method < 0 ? "" : gsw_method_name((gsw_method)set->method),
             set->method < 0 ? "" : "\"", f->iterations, f->solve_ms, f->residual, f->hash,
             f->product_hash, f->solution_hash, f->norm);
@@ -344,6 +348,16 @@ static double set_up(const settings *set, slab *s, const gsw_distributed_factor_
     return slowest(now_ms() - begin);
 }
 
+/* The same values once more; milliseconds. */
+static double refactor(const settings *set, const slab *s) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now_ms();
+    CHECK(set->multigrid ? gsw_distributed_multigrid_refactor(s->multigrid)
+                         : gsw_distributed_factor_refactor(s->factor));
+    CHECK(gsw_context_synchronize(context));
+    return slowest(now_ms() - begin);
+}
+
 static void measure(settings *set, const char *problem, const gsw_transport *transport) {
     char name[32];
     slab s = {.partition = NULL};
@@ -358,6 +372,7 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     const gsw_distributed_factor_options options = {
         .size = sizeof options, .kind = set->kind, .scope = set->scope};
     f.setup_ms = set_up(set, &s, &options);
+    f.refactor_ms = refactor(set, &s);
     if (!set->multigrid)
         gsw_distributed_factor_bytes(s.factor, &f.factor_bytes, &sent);
     fill(&s, s.b, 1);
@@ -382,11 +397,12 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
         sketch_of(&s, &f);
     }
     if (rank == 0) {
-        printf("%-24s %2d %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx %016llx "
+        printf("%-24s %2d %9.1f %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx "
+               "%016llx "
                "%016llx\n",
-               problem, processes, f.setup_ms, f.sweep_ms, f.sweep_least, f.sweep_largest,
-               f.alone_ms, f.product_ms, f.solve_ms, f.iterations, f.residual, f.hash,
-               f.product_hash, f.solution_hash);
+               problem, processes, f.setup_ms, f.refactor_ms, f.sweep_ms, f.sweep_least,
+               f.sweep_largest, f.alone_ms, f.product_ms, f.solve_ms, f.iterations, f.residual,
+               f.hash, f.product_hash, f.solution_hash);
         fflush(stdout);
         write_json(set, problem, &f);
     }
@@ -469,9 +485,10 @@ int main(int argc, char **argv) {
     CHECK(gsw_context_create(&options, &context));
     CHECK(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport));
     if (rank == 0)
-        printf("gridsweep %s, %s, %s\n%-24s %2s %9s %29s %8s %8s %9s %5s %9s %16s %16s\n",
+        printf("gridsweep %s, %s, %s\n%-24s %2s %9s %9s %29s %8s %8s %9s %5s %9s %16s %16s\n",
                gsw_commit(), gsw_context_device(context), kind_name(&set), "problem", "P", "set-up",
-               "sweep", "apply", "product", "solve", "it.", "residual", "hash", "of the solution");
+               "refactor", "sweep", "apply", "product", "solve", "it.", "residual", "hash",
+               "of the solution");
     if (set.json != NULL)
         fputs("{\"results\": [", set.json);
     for (; i < argc; i++)
