@@ -115,8 +115,8 @@ typedef struct gsw_slab_ops {
     void (*face_bytes)(const gsw_factor *factor, int which, size_t *inbox, size_t *outbox);
     void (*connect)(gsw_factor *factor, int which, void *inbox, void *outbox, double limit);
 
-    /* The border that a process gives to the one above it, and that it takes from the one below,
-     * in the host's memory. */
+    /* The border that a process gives to the one above it, and that it takes from the one below.
+     * `bytes`: of the host, or in a window. Both return when the bytes have been copied. */
     void (*border_bytes)(const gsw_factor *factor, size_t *given, size_t *taken);
     gsw_status (*border_give)(gsw_context *context, const gsw_factor *factor, void *bytes);
     gsw_status (*border_take)(gsw_context *context, gsw_factor *factor, const void *bytes);

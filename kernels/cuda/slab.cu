@@ -183,6 +183,13 @@ size_t border_of_pencil(const gsw_factor *factor) {
                : 0;
 }
 
+/* Queued. One of them may be in the host's memory, or in another device's. */
+gsw_status copy_border(gsw_context *context, void *to, const void *from, size_t bytes) {
+    return gsw_cuda_check(
+        context, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gsw_cuda_of(context)->stream),
+        "a factor's border");
+}
+
 } // namespace
 
 /* ---- Windows ----------------------------------------------------------------------------------
@@ -339,11 +346,11 @@ gsw_status gsw_cuda_border_give(gsw_context *context, const gsw_factor *factor, 
         for (size_t i = 0; i < count; i++) {
             if (pencil[i].k != row || pencil[i].j != j)
                 continue;
-            GSW_TRY_GOTO(context->ops->download(context, to, from + i * size, size), cleanup);
+            GSW_TRY_GOTO(copy_border(context, to, from + i * size, size), cleanup);
             to += size;
         }
     }
-    status = GSW_SUCCESS;
+    status = context->ops->synchronize(context);
 cleanup:
     free(table);
     return status;
@@ -352,7 +359,8 @@ cleanup:
 gsw_status gsw_cuda_border_take(gsw_context *context, gsw_factor *factor, const void *bytes) {
     const gsw_packed_view *view = factor->packed->view;
     const size_t size = border_of_pencil(factor);
-    return context->ops->upload(
-        context, static_cast<char *>(view[1].values) + (size_t)view[1].pencils * size, bytes,
-        (size_t)view[0].remote_before * size);
+    GSW_TRY(copy_border(context,
+                        static_cast<char *>(view[1].values) + (size_t)view[1].pencils * size, bytes,
+                        (size_t)view[0].remote_before * size));
+    return context->ops->synchronize(context);
 }

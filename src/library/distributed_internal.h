@@ -62,7 +62,7 @@ struct gsw_distributed_factor {
     gsw_slab_link link;
     gsw_slab_sweep slab[2]; /* upwards, downwards */
     int64_t sent;           /* bytes of faces in an application */
-    int64_t inbox_down;     /* where the inbox of the sweep downwards begins in the window */
+    int64_t inbox[2];       /* where the inbox of each sweep begins in the window */
     gsw_dealt *dealt;       /* sweeps in place of `packed`; NULL: `packed` sweeps */
     int ordered; /* with one sweep: neighbours exchange ghosts between two applications */
 };

@@ -4,8 +4,10 @@
  * keeps the couplings to other slabs. Each sweep begins as soon as the process before it has
  * published its first values (contract/slab_ops.h).
  *
- * FACTORISATION. A slab is eliminated when the slab below is: they follow one another. Its border
- * goes from process to process in a message.
+ * FACTORISATION. A slab is eliminated when the slab below is: they follow one another. A process
+ * writes its border into the window of the one above, and a message of one byte tells that it is
+ * there. Where there is no window, the message is the border. No process writes a border before its
+ * neighbour has used the last one: they agree at the end of each factorisation.
  *
  * INBOXES. A process writes the faces of its next sweep upwards into the inbox of the slab above
  * after its last sweep downwards has ended. That sweep read what the slab above had published in
@@ -79,18 +81,20 @@ static size_t aligned(size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-/* The inboxes of both sweeps are in one window. */
+/* The window holds the border of the slab below, and the inboxes of both sweeps. */
 static gsw_status open_faces(gsw_distributed_factor *f) {
-    size_t in[2] = {0, 0}, out[2] = {0, 0};
+    size_t in[2] = {0, 0}, out[2] = {0, 0}, given, taken;
     for (int down = 0; down < 2; down++) {
         if (gsw_distributed_sweeps(f, down))
             ops_of(f)->face_bytes(f->packed, gsw_distributed_part(f, down), &in[down], &out[down]);
     }
-    const int64_t place[2] = {0, (int64_t)aligned(in[0])};
-    GSW_TRY(gsw_slab_link_open(f->partition, aligned(in[0]) + aligned(in[1]) + 256, 0xff, place,
+    ops_of(f)->border_bytes(f->packed, &given, &taken);
+    int64_t *place = f->inbox;
+    place[0] = (int64_t)aligned(taken);
+    place[1] = place[0] + (int64_t)aligned(in[0]);
+    GSW_TRY(gsw_slab_link_open(f->partition, (size_t)place[1] + aligned(in[1]) + 256, 0xff, place,
                                &f->link));
-    f->inbox_down = place[1];
-    f->bytes += (int64_t)(in[0] + in[1]);
+    f->bytes += (int64_t)(taken + in[0] + in[1]);
     f->sent = (int64_t)(out[0] + out[1]);
     for (int down = 0; down < 2; down++) {
         if (!gsw_distributed_sweeps(f, down))
@@ -152,23 +156,25 @@ void gsw_slabs_close(gsw_distributed_factor *f) {
 /* ---- Factorisation ----------------------------------------------------------------------------
  */
 
-/* The border of the slab below, through `room`. */
+/* The border of the slab below. `room`: for messages. */
 static gsw_status take_border(gsw_distributed_factor *f, void *room, size_t bytes) {
     gsw_partition *p = f->partition;
+    const int direct = f->link.direct[GSW_BELOW], below = p->transport.rank - 1;
     void *request;
-    GSW_TRY(
-        gsw_partition_receive(p, p->transport.rank - 1, GSW_TAG_ELIMINATE, room, bytes, &request));
-    GSW_TRY(gsw_partition_wait(p, p->transport.rank - 1, &request));
-    return ops_of(f)->border_take(p->context, f->packed, room);
+    GSW_TRY(gsw_partition_receive(p, below, GSW_TAG_ELIMINATE, room, direct ? 1 : bytes, &request));
+    GSW_TRY(gsw_partition_wait(p, below, &request));
+    return ops_of(f)->border_take(p->context, f->packed, direct ? f->link.windows.own : room);
 }
 
 /* The border of this slab, also where its factorisation has failed. */
 static gsw_status give_border(gsw_distributed_factor *f, void *room, size_t bytes) {
     gsw_partition *p = f->partition;
+    void *const window = f->link.attached[GSW_ABOVE];
+    const int above = p->transport.rank + 1;
     void *request;
-    GSW_TRY(ops_of(f)->border_give(p->context, f->packed, room));
-    GSW_TRY(gsw_partition_send(p, p->transport.rank + 1, GSW_TAG_ELIMINATE, room, bytes, &request));
-    return gsw_partition_wait(p, p->transport.rank + 1, &request);
+    GSW_TRY(ops_of(f)->border_give(p->context, f->packed, window ? window : room));
+    GSW_TRY(gsw_partition_send(p, above, GSW_TAG_ELIMINATE, room, window ? 1 : bytes, &request));
+    return gsw_partition_wait(p, above, &request);
 }
 
 static gsw_status fill(gsw_distributed_factor *f, void *room, size_t given, size_t taken,
@@ -192,12 +198,15 @@ static gsw_status fill(gsw_distributed_factor *f, void *room, size_t given, size
 
 gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
-    size_t given, taken;
+    size_t given, taken, staged = 1;
     void *room = NULL;
     int64_t bad_row = INT64_MAX;
     ops_of(f)->border_bytes(f->packed, &given, &taken);
-    GSW_TRY(gsw_partition_agree(
-        p, gsw_partition_alloc(p, 1, given > taken ? given : taken, "a factor's border", &room)));
+    if (given > staged && !f->link.attached[GSW_ABOVE])
+        staged = given;
+    if (taken > staged && !f->link.direct[GSW_BELOW])
+        staged = taken;
+    GSW_TRY(gsw_partition_agree(p, gsw_partition_alloc(p, 1, staged, "a factor's border", &room)));
     const gsw_status status = gsw_partition_agree(p, fill(f, room, given, taken, &bad_row));
     gsw_partition_free(p, room);
     GSW_TRY(status);
@@ -216,13 +225,12 @@ static gsw_status sweep(gsw_distributed_factor *f, int down, const void *b, void
     const gsw_slab_sweep *s = &f->slab[down];
     const int before = f->link.process[side_before(down)];
     const int after = f->link.process[side_after(down)];
-    const int64_t place = down ? f->inbox_down : 0;
     void *request;
     if (s->in_bytes > 0) {
         GSW_TRY(gsw_partition_receive(p, before, GSW_TAG_SWEEP, s->in, s->in_bytes, &request));
         GSW_TRY(gsw_partition_wait(p, before, &request));
-        GSW_TRY(
-            context->ops->upload(context, (char *)f->link.windows.own + place, s->in, s->in_bytes));
+        GSW_TRY(context->ops->upload(context, (char *)f->link.windows.own + f->inbox[down], s->in,
+                                     s->in_bytes));
     }
     GSW_TRY(context->ops->factor_sweep(context, f->packed, gsw_distributed_part(f, down), 1, b, 0,
                                        x, 0));
