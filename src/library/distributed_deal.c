@@ -66,55 +66,50 @@ static gsw_status open_factor(gsw_distributed_factor *f, gsw_dealt *d) {
 /* Vectors of a slab for which the window leaves room: those of a Krylov method. */
 enum { SPARED = 12 };
 
-/* The own window. Its counters are 0, and its inboxes empty. */
-static gsw_status open_window(gsw_dealt *d, int64_t points) {
+/* Each process computes the places in the windows of others: all must have the same tiles. */
+static gsw_status compare_tiles(const gsw_dealt *d) {
     gsw_partition *p = d->partition;
-    gsw_context *context = p->context;
-    const int rank = d->deal.rank;
-    void *spared;
-    GSW_TRY(context->ops->alloc(context, SPARED * (size_t)points * sizeof(double), &spared));
-    const gsw_status status =
-        ops_of(d)->window_open(context, ops_of(d)->deal_bytes(d->factor, rank), 0xff,
-                               &d->deal.window[rank], &d->names[rank]);
-    context->ops->release(context, spared);
-    GSW_TRY(status);
-    GSW_TRY(context->ops->set(context, d->deal.window[rank], 0,
-                              (size_t)d->deal.processes * sizeof(uint64_t)));
-    return context->ops->synchronize(context);
-}
-
-typedef struct introduction {
-    gsw_window_name name;
-    uint64_t windows; /* mark of the sizes of all windows, as this process knows them */
-} introduction;
-
-static introduction introduce(const gsw_dealt *d) {
-    introduction own = {.name = d->names[d->deal.rank]};
+    uint64_t own = 0, theirs;
     for (int i = 0; i < d->deal.processes; i++) {
         const int64_t bytes = (int64_t)ops_of(d)->deal_bytes(d->factor, i);
-        own.windows = gsw_mark(own.windows, &bytes, 1);
+        own = gsw_mark(own, &bytes, 1);
     }
-    return own;
+    GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
+    for (int i = 0; i < d->deal.processes; i++) {
+        memcpy(&theirs, p->answers + (size_t)i * sizeof theirs, sizeof theirs);
+        if (theirs != own)
+            return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
+                            "process %d cuts the grid into other tiles than process %d", i,
+                            d->deal.rank);
+    }
+    return GSW_SUCCESS;
 }
 
-/* Each process computes the places in the windows of others: all must have the same tiles. */
-static gsw_status attach(gsw_dealt *d) {
+/* The windows of all. The counters of the own one are 0, and its inboxes empty. */
+static gsw_status open_windows(gsw_dealt *d, int64_t points) {
     gsw_partition *p = d->partition;
-    const introduction own = introduce(d);
-    gsw_status status = GSW_SUCCESS;
-    GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
-    for (int i = 0; status == GSW_SUCCESS && i < d->deal.processes; i++) {
-        introduction theirs;
-        memcpy(&theirs, p->answers + (size_t)i * sizeof theirs, sizeof theirs);
-        d->names[i] = theirs.name;
-        if (theirs.windows != own.windows)
-            status = gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
-                              "process %d cuts the grid into other tiles than process %d", i,
-                              d->deal.rank);
-        else if (i != d->deal.rank)
-            status = ops_of(d)->window_attach(p->context, &d->names[i], &d->deal.window[i]);
+    gsw_context *context = p->context;
+    const int rank = d->deal.rank, processes = d->deal.processes;
+    unsigned char wanted[GSW_DEAL_MAX];
+    void *spared = NULL;
+    memset(wanted, 1, sizeof wanted);
+    wanted[rank] = 0;
+    gsw_status status = gsw_partition_agree(
+        p, context->ops->alloc(context, SPARED * (size_t)points * sizeof(double), &spared));
+    if (status == GSW_SUCCESS)
+        status =
+            gsw_windows_open(p, ops_of(d)->deal_bytes(d->factor, rank), 0xff, wanted, &d->windows);
+    if (spared)
+        context->ops->release(context, spared);
+    GSW_TRY(status);
+    for (int i = 0; i < processes; i++) {
+        d->deal.window[i] = i == rank ? d->windows.own : d->windows.theirs[i];
+        if (!d->deal.window[i])
+            return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                            "process %d does not reach the window of process %d", rank, i);
     }
-    return gsw_partition_agree(p, status);
+    GSW_TRY(context->ops->set(context, d->windows.own, 0, (size_t)processes * sizeof(uint64_t)));
+    return context->ops->synchronize(context);
 }
 
 static gsw_status open_all(gsw_distributed_factor *f, gsw_dealt *d) {
@@ -124,8 +119,8 @@ static gsw_status open_all(gsw_distributed_factor *f, gsw_dealt *d) {
     d->deal.rank = p->transport.rank;
     memcpy(d->deal.begin, p->cuts[2], ((size_t)d->deal.processes + 1) * sizeof *d->deal.begin);
     GSW_TRY(gsw_partition_agree(p, open_factor(f, d)));
-    GSW_TRY(gsw_partition_agree(p, open_window(d, f->packed->points)));
-    GSW_TRY(attach(d));
+    GSW_TRY(gsw_partition_agree(p, compare_tiles(d)));
+    GSW_TRY(gsw_partition_agree(p, open_windows(d, f->packed->points)));
     ops_of(d)->deal_connect(d->factor, p->wait_limit);
     f->sent = ops_of(d)->deal_sent(d->factor);
     f->bytes +=
@@ -164,14 +159,8 @@ void gsw_dealt_close(gsw_dealt *d) {
     if (!d)
         return;
     gsw_partition *p = d->partition;
-    (void)p->context->ops->synchronize(p->context);
-    for (int i = 0; i < d->deal.processes; i++) {
-        if (i != d->deal.rank)
-            ops_of(d)->window_detach(p->context, &d->names[i], d->deal.window[i]);
-    }
-    /* Nobody writes the window any more once all have come here. */
-    if (!p->finest->broken && gsw_partition_agree(p, GSW_SUCCESS) == GSW_SUCCESS)
-        ops_of(d)->window_close(p->context, d->deal.window[d->deal.rank]);
+    if (d->windows.partition)
+        gsw_windows_close(&d->windows);
     if (d->factor)
         p->context->ops->factor_close(p->context, d->factor);
     free(d->factor);

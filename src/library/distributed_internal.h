@@ -27,7 +27,7 @@ typedef struct gsw_dealt {
     gsw_partition *partition;
     gsw_deal deal;
     gsw_factor *factor; /* of the whole grid; holds the pencils of this process */
-    gsw_window_name names[GSW_DEAL_MAX];
+    gsw_windows windows;
     uint64_t meetings; /* so far */
 } gsw_dealt;
 
