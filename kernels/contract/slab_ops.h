@@ -19,8 +19,14 @@
  * whose slab has the pencil's planes, or in the vectors of its own process. What passes from sweep
  * to sweep stays with the process.
  *
- * BORDERS. A factorisation reads the eliminated rows of the slab below. They are the border: bytes
- * that the process below has after its elimination, and that this one needs before its own. */
+ * STEPS. Some factors are made in steps, which all slabs make at the same time. One of them is a
+ * sweep upwards, with faces as usual. After GIVE and SWEEP a process has written into the window of
+ * the one above what the next step there needs. The steps may find that the factor cannot be made
+ * so.
+ *
+ * BORDERS. Other factorisations read the eliminated rows of the slab below. They are the border:
+ * bytes that the process below has after its elimination, and that this one needs before its own.
+ */
 #ifndef GSW_SLAB_OPS_H
 #define GSW_SLAB_OPS_H
 
@@ -36,6 +42,13 @@ typedef struct gsw_window_name {
 } gsw_window_name;
 
 enum { GSW_BELOW = 0, GSW_ABOVE = 1 };
+
+typedef enum gsw_slab_step {
+    GSW_STEP_GIVE,   /* the matrix's values for the process above */
+    GSW_STEP_BEFORE, /* takes those of the process below, and prepares the sweep */
+    GSW_STEP_SWEEP,  /* upwards; gives its results */
+    GSW_STEP_AFTER   /* takes those of the process below */
+} gsw_slab_step;
 
 /* How a dealt factor is dealt. */
 enum { GSW_DEAL_MAX = 64 };
@@ -114,6 +127,16 @@ typedef struct gsw_slab_ops {
      */
     void (*face_bytes)(const gsw_factor *factor, int which, size_t *inbox, size_t *outbox);
     void (*connect)(gsw_factor *factor, int which, void *inbox, void *outbox, double limit);
+
+    /* Whether the factor can be made in steps from this matrix; the bytes of the window for that;
+     * 0: there are none. A step is queued. `taken`: where the process below has written; NULL:
+     * there is none. `given`: the same in the window of the process above. After the last step
+     * steps_await says whether the factor has been made. */
+    int (*has_steps)(const gsw_factor *factor, const gsw_matrix *matrix);
+    size_t (*step_bytes)(const gsw_factor *factor);
+    gsw_status (*step)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       gsw_slab_step step, const void *taken, void *given);
+    gsw_status (*steps_await)(gsw_context *context, gsw_factor *factor, int *made);
 
     /* The border that a process gives to the one above it, and that it takes from the one below.
      * `bytes`: of the host, or in a window. Both return when the bytes have been copied. */

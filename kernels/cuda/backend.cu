@@ -8,6 +8,7 @@
 #include "cuda/backend.h"
 #include "cuda/context.cuh"
 #include "cuda/deal.cuh"
+#include "cuda/diagonal.cuh"
 #include "cuda/factor.cuh"
 #include "cuda/line.cuh"
 #include "cuda/multigrid.cuh"
@@ -452,6 +453,10 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .rest = entry<gsw_cuda_slab_rest>::call,
         .face_bytes = gsw_cuda_face_bytes,
         .connect = gsw_cuda_connect,
+        .has_steps = gsw_cuda_diagonal_suits,
+        .step_bytes = gsw_cuda_diagonal_step_bytes,
+        .step = entry<gsw_cuda_diagonal_step>::call,
+        .steps_await = entry<gsw_cuda_diagonal_await>::call,
         .border_bytes = gsw_cuda_border_bytes,
         .border_give = entry<gsw_cuda_border_give>::call,
         .border_take = entry<gsw_cuda_border_take>::call,

@@ -466,7 +466,7 @@ gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const 
     factor->packed->pivots_known = false;
     if (factor->options.kind == GSW_JACOBI)
         return gsw_cuda_jacobi_fill(context, factor, matrix);
-    if (gsw_cuda_diagonal_suits(factor, matrix)) {
+    if (gsw_cuda_diagonal_suits(factor, matrix) && !factor->as_slab) {
         factor->packed->unchecked = *matrix;
         factor->packed->pivots_known = true; /* unless they are unfit */
         return gsw_cuda_diagonal_fill(context, factor, matrix);

@@ -32,6 +32,10 @@ struct pack_origin {
     bool transposed; /* entries (row + step, row) */
 };
 
+bool is_slab_of_several(const gsw_factor *factor) {
+    return factor->ghosts[GSW_BELOW] + factor->ghosts[GSW_ABOVE] > 0;
+}
+
 /* A slab of several does not have the mirror image of its last rows, so it reads both parts. */
 pack_origin origin_of(const gsw_factor_options *options, bool of_slab, const gsw_matrix *matrix,
                       const gsw_matrix *upper, int part) {
@@ -146,17 +150,26 @@ int32_t entry_of(const gsw_factor *factor, const pack_plan *plan, const pack_ori
     return origin->transposed ? count - 1 - e : e; /* offsets ascend: the mirrored one */
 }
 
+/* values + rows, which need not lie in the array. NULL stays NULL. */
+template <typename Value> const Value *shifted(const void *values, int64_t rows) {
+    return values ? reinterpret_cast<const Value *>(reinterpret_cast<uintptr_t>(values) +
+                                                    (uintptr_t)rows * sizeof(Value))
+                  : NULL;
+}
+
+/* A plan counts rows from the first plane of ghosts, which vectors and arrays do not have. */
+int64_t ghosts_below(const gsw_factor *factor) {
+    return factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+}
+
 /* The user's array for the plan's coupling t, so that its value in a row is the row's coefficient.
- * NULL: zeros. Rows are counted from the first plane of ghosts, which the arrays do not have. */
+ * NULL: zeros. */
 template <typename Value>
 const Value *array_of(const gsw_factor *factor, const pack_plan *plan, const pack_origin *origin,
                       int32_t t) {
     const void *values = origin->matrix->array.values[entry_of(factor, plan, origin, t)];
-    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
-    const int64_t moved = (origin->transposed ? plan->tap[t].step : 0) - ghosts;
-    return values ? reinterpret_cast<const Value *>(reinterpret_cast<uintptr_t>(values) +
-                                                    (uintptr_t)moved * sizeof(Value))
-                  : NULL;
+    return shifted<Value>(values,
+                          (origin->transposed ? plan->tap[t].step : 0) - ghosts_below(factor));
 }
 
 /* Entries of a matrix that holds couplings first..last-1 wherever they stay in the grid. */
@@ -268,27 +281,43 @@ gsw_status launch_arrays(gsw_context *context, const gsw_factor *factor, pack_pl
     return launch(context, pack_gathered<Stored, pack_arrays<Value>>, plan, &arrays, bytes);
 }
 
-/* The lower part of products a_ij a_ji, or with `reciprocal` of a_ij / p_j, p_j the pivots. */
+/* The lower part of products a_ij a_ji, or with `reciprocal` of a_ij / p_j, p_j the pivots.
+ * `ghosts`: see gsw_cuda_pack_products(). */
 gsw_status launch_products(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
-                           const double *reciprocal) {
+                           const double *reciprocal, const double *ghosts) {
     const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, 0);
-    pack_products products = {};
+    const int64_t first_own = ghosts_below(factor);
+    const int64_t first_ghost = first_own - gsw_cuda_ghost_points(factor);
+    pack_products_of_slab products = {};
     pack_plan plan;
     plan_part(&plan, factor, 0);
     plan.diagonal = 0;
     for (int32_t t = 0; t < plan.taps; t++) {
+        const int64_t step = plan.tap[t].step;
         const double *own = array_of<double>(factor, &plan, &origin, t);
-        const double *back = array_of<double>(factor, &plan, &origin, plan.taps - 1 - t);
         products.first[t] = own;
         if (reciprocal)
-            products.second[t] = reciprocal + plan.tap[t].step;
+            products.second[t] = shifted<double>(reciprocal, step - first_own);
         else if (factor->options.kind == GSW_IC0)
             products.second[t] = own;
         else
-            products.second[t] = back ? back + plan.tap[t].step : NULL;
+            products.second[t] =
+                shifted<double>(array_of<double>(factor, &plan, &origin, plan.taps - 1 - t), step);
+    }
+    /* The last coupling of the lower part has the first mirror image. */
+    for (int32_t t = plan.center - 1; t >= 0 && ghosts && !reciprocal; t--) {
+        if (plan.tap[t].dz == 0)
+            continue;
+        products.border[t] = first_own - plan.tap[t].step;
+        products.ghost[t] = shifted<double>(ghosts, plan.tap[t].step - first_ghost);
+        ghosts += gsw_cuda_ghost_points(factor);
     }
     const size_t bytes = plan_runs<double>(&plan, false);
-    return launch(context, pack_gathered<double, pack_products>, &plan, &products, bytes);
+    if (ghosts && !reciprocal)
+        return launch(context, pack_gathered<double, pack_products_of_slab>, &plan, &products,
+                      bytes);
+    const pack_products *whole = &products;
+    return launch(context, pack_gathered<double, pack_products>, &plan, whole, bytes);
 }
 
 /* A part of a_ij left_i right_j; left NULL: 1. */
@@ -312,12 +341,13 @@ gsw_status launch_scaled(gsw_context *context, const gsw_factor *factor, const g
 /* A part that is scaled by the reciprocal pivots of its own rows. */
 gsw_status launch_pivoted(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
                           int part, const double *reciprocal) {
-    const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, part);
+    const pack_origin origin =
+        origin_of(&factor->options, is_slab_of_several(factor), matrix, NULL, part);
     pack_pivoted pivoted = {};
     pack_plan plan;
     plan_part(&plan, factor, part);
     plan.scale = plan.bounded = 1;
-    pivoted.reciprocal = reciprocal;
+    pivoted.reciprocal = shifted<double>(reciprocal, -ghosts_below(factor));
     for (int32_t t = 0; t < plan.taps; t++)
         pivoted.values[t] = array_of<double>(factor, &plan, &origin, t);
     const size_t bytes = plan_runs<double>(&plan, false);
@@ -400,8 +430,8 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
             continue;
         pack_plan plan;
         plan_part(&plan, factor, part);
-        const pack_origin origin = origin_of(
-            &factor->options, factor->ghosts[0] + factor->ghosts[1] > 0, matrix, upper, part);
+        const pack_origin origin =
+            origin_of(&factor->options, is_slab_of_several(factor), matrix, upper, part);
         if (factor->options.factor_type == GSW_F64)
             GSW_TRY(launch_part<double>(context, factor, &plan, &origin));
         else
@@ -410,9 +440,44 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
     return GSW_SUCCESS;
 }
 
+int64_t gsw_cuda_ghost_points(const gsw_factor *factor) {
+    return factor->packed->view[0].tiles.halo_z * factor->grid.nx * factor->grid.ny;
+}
+
+int32_t gsw_cuda_couplings_across(const gsw_factor *factor) {
+    const gsw_shape *lower = &factor->packed->view[0].tiles.part[0];
+    int32_t count = 0;
+    for (int32_t j = 0; j < lower->count && factor->options.kind != GSW_IC0; j++)
+        count += lower->offset[j].dz != 0;
+    return count;
+}
+
+gsw_status gsw_cuda_give_couplings(gsw_context *context, const gsw_factor *factor,
+                                   const gsw_matrix *matrix, double *to) {
+    const cudaStream_t stream = gsw_cuda_of(context)->stream;
+    const pack_origin origin = {matrix, false};
+    const int64_t points = gsw_cuda_ghost_points(factor);
+    const size_t bytes = (size_t)points * sizeof(double);
+    pack_plan plan;
+    plan_part(&plan, factor, 0);
+    for (int32_t t = plan.center + 1; t < plan.taps && factor->options.kind != GSW_IC0; t++) {
+        if (plan.tap[t].dz == 0)
+            continue;
+        const void *values = matrix->array.values[entry_of(factor, &plan, &origin, t)];
+        const double *from = shifted<double>(values, factor->points - points);
+        GSW_TRY(
+            gsw_cuda_check(context,
+                           from ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)
+                                : cudaMemsetAsync(to, 0, bytes, stream),
+                           "the couplings to another slab"));
+        to += points;
+    }
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor,
-                                  const gsw_matrix *matrix) {
-    return launch_products(context, factor, matrix, NULL);
+                                  const gsw_matrix *matrix, const double *ghosts) {
+    return launch_products(context, factor, matrix, NULL, ghosts);
 }
 
 gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
@@ -420,7 +485,7 @@ gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
     if (factor->packed->view[0].scale)
         GSW_TRY(launch_pivoted(context, factor, matrix, 0, reciprocal));
     else
-        GSW_TRY(launch_products(context, factor, matrix, reciprocal));
+        GSW_TRY(launch_products(context, factor, matrix, reciprocal, NULL));
     return launch_pivoted(context, factor, matrix, 1, reciprocal);
 }
 

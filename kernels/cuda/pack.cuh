@@ -14,13 +14,24 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
 
 /* Writes products of coefficients to the memory of the lower part, for gsw_cuda_sweep_pivots():
  * a_ij a_ji in place of a_ij. These records have no diagonal. The matrix is stencil arrays of fp64.
- * A product that overflows or underflows sets packed->pivots->unfit. Asynchronous. */
+ * A product that overflows or underflows sets packed->pivots->unfit. `ghosts`: what the slab below
+ * has given with gsw_cuda_give_couplings(); NULL: nothing. Asynchronous. */
 gsw_status gsw_cuda_pack_products(gsw_context *context, const gsw_factor *factor,
-                                  const gsw_matrix *matrix);
+                                  const gsw_matrix *matrix, const double *ghosts);
 
-/* Writes both parts of a factor whose reciprocal pivots are known (in natural order). A coefficient
- * that overflows, and one of L in ILU0 and IC0 that underflows, sets packed->pivots->unfit.
- * Asynchronous. */
+/* Copies the couplings a_ji of the slab's last planes to points of the next slab, in ascending
+ * order of offsets: gsw_cuda_couplings_across() times gsw_cuda_ghost_points() values; none for IC0,
+ * whose a_ji are a_ij. The matrix is stencil arrays of fp64. Asynchronous. */
+gsw_status gsw_cuda_give_couplings(gsw_context *context, const gsw_factor *factor,
+                                   const gsw_matrix *matrix, double *to);
+int32_t gsw_cuda_couplings_across(const gsw_factor *factor);
+
+/* Points of the planes of another slab that a slab's couplings reach. */
+int64_t gsw_cuda_ghost_points(const gsw_factor *factor);
+
+/* Writes both parts of a factor whose reciprocal pivots are known (in natural order; those of
+ * gsw_cuda_ghost_points() come before, if there is a slab below). A coefficient that overflows, and
+ * one of L in ILU0 and IC0 that underflows, sets packed->pivots->unfit. Asynchronous. */
 gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
                                  const gsw_matrix *matrix, const double *reciprocal);
 

@@ -265,6 +265,21 @@ struct pack_products {
     }
 };
 
+/* The same for a slab: second[t] lacks the rows before border[t], whose neighbours are ghosts. */
+struct pack_products_of_slab : pack_products {
+    const double *ghost[PACK_PRODUCTS_MAX]; /* for these rows; NULL: 0 */
+    int64_t border[PACK_PRODUCTS_MAX];
+
+    __device__ pack_started start(const pack_plan &plan, const pack_point &point, int32_t t,
+                                  bool there, double *to) const {
+        (void)plan, (void)to;
+        const double *factor = point.row < border[t] ? ghost[t] : second[t];
+        there = there && first[t] && factor;
+        return {there ? pack_load(first[t] + point.row) : 0,
+                there ? pack_load(factor + point.row) : 0};
+    }
+};
+
 /* For parts that are scaled by rows and columns (split.cu): `second` has the columns' factors, and
  * the "diagonal" the rows'. */
 struct pack_scaled : pack_products {

@@ -523,13 +523,14 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
                                  const double *diagonal, double *reciprocal) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const gsw_packed *packed = factor->packed;
-    const void *kernel = sweep_pivot_kernel(packed->shape);
+    const void *kernel = sweep_pivot_kernel(packed->shape, gsw_cuda_is_remote(factor));
     sweep_plan plan;
     int32_t shared;
     GSW_TRY(plan_launch(context, factor, 0, &packed->area[AREA_OF_1], SWEEP_FOR_PIVOTS, &plan,
                         &shared));
-    plan.b = diagonal;
-    plan.x = reciprocal;
+    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    plan.b = diagonal - ghosts;
+    plan.x = reciprocal - ghosts;
     plan.rhs = plan.groups = 1;
     plan.pivots = packed->pivots;
     plan.positive = factor->options.kind == GSW_IC0;

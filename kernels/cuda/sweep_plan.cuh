@@ -138,8 +138,9 @@ const sweep_kernels *sweep_kernels_f64(void);
 const sweep_kernels *sweep_kernels_mixed(void);
 const sweep_kernels *sweep_kernels_f32(void);
 
-/* The kernel that computes the reciprocal pivots of a shape; NULL: there is none. */
-const void *sweep_pivot_kernel(gsw_shape_name name);
+/* The kernel that computes the reciprocal pivots of a shape; NULL: there is none. `remote`: for
+ * factors of which other processes have a part. */
+const void *sweep_pivot_kernel(gsw_shape_name name, bool remote);
 
 /* The kernel that also adds, in fp64; all shapes have one. */
 const void *sweep_sum_kernel(gsw_shape_name name);

@@ -27,18 +27,11 @@ static const gsw_slab_ops *ops_of(const gsw_dealt *d) {
 /* ---- Opening ----------------------------------------------------------------------------------
  */
 
-/* Whether all processes deal; vectors of fp32 are not dealt. */
-static gsw_status decide(const gsw_distributed_factor *f, int *deals) {
-    gsw_partition *p = f->partition;
-    int32_t answer = p->transport.processes <= GSW_DEAL_MAX && f->type == GSW_F64 &&
-                     p->context->ops->slab->deals(f->packed);
-    GSW_TRY(gsw_partition_gather(p, &answer, sizeof answer));
-    *deals = 1;
-    for (int i = 0; i < p->transport.processes; i++) {
-        memcpy(&answer, p->answers + (size_t)i * sizeof answer, sizeof answer);
-        *deals = *deals && answer;
-    }
-    return GSW_SUCCESS;
+/* Vectors of fp32 are not dealt. */
+static int deals(const gsw_distributed_factor *f) {
+    const gsw_partition *p = f->partition;
+    return p->transport.processes <= GSW_DEAL_MAX && f->type == GSW_F64 &&
+           p->context->ops->slab->deals(f->packed);
 }
 
 /* The factor of the whole grid, without its values. */
@@ -131,10 +124,10 @@ static gsw_status open_all(gsw_distributed_factor *f, gsw_dealt *d) {
 gsw_status gsw_dealt_open(gsw_distributed_factor *f, gsw_dealt **dealt) {
     gsw_partition *p = f->partition;
     void *memory = NULL;
-    int deals;
+    int all_deal;
     *dealt = NULL;
-    GSW_TRY(decide(f, &deals));
-    if (!deals)
+    GSW_TRY(gsw_partition_all(p, deals(f), &all_deal));
+    if (!all_deal)
         return GSW_SUCCESS;
     gsw_status status =
         gsw_partition_agree(p, gsw_alloc(p->context, 1, sizeof(gsw_dealt), "a factor", &memory));

@@ -4,10 +4,12 @@
  * keeps the couplings to other slabs. Each sweep begins as soon as the process before it has
  * published its first values (contract/slab_ops.h).
  *
- * FACTORISATION. A slab is eliminated when the slab below is: they follow one another. A process
- * writes its border into the window of the one above, and a message of one byte tells that it is
- * there. Where there is no window, the message is the border. No process writes a border before its
- * neighbour has used the last one: they agree at the end of each factorisation.
+ * FACTORISATION. Where the backend can make the factor in steps, all slabs make them at the same
+ * time. Otherwise a slab is eliminated when the slab below is: they follow one another. A process
+ * writes its border into the window of the one above, and a message tells that it is there. Where
+ * there is no window, the message is the border. No process writes into a window before its
+ * neighbour has used what was there: all agree at the end of each factorisation. Then each has also
+ * waited for its stream, so the inboxes are empty that a sweep of a step has used.
  *
  * INBOXES. A process writes the faces of its next sweep upwards into the inbox of the slab above
  * after its last sweep downwards has ended. That sweep read what the slab above had published in
@@ -81,14 +83,17 @@ static size_t aligned(size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-/* The window holds the border of the slab below, and the inboxes of both sweeps. */
+/* The window holds what a factorisation takes from the slab below, and the inboxes of both sweeps.
+ */
 static gsw_status open_faces(gsw_distributed_factor *f) {
     size_t in[2] = {0, 0}, out[2] = {0, 0}, given, taken;
+    const size_t of_steps = f->partition->transport.rank > 0 ? ops_of(f)->step_bytes(f->packed) : 0;
     for (int down = 0; down < 2; down++) {
         if (gsw_distributed_sweeps(f, down))
             ops_of(f)->face_bytes(f->packed, gsw_distributed_part(f, down), &in[down], &out[down]);
     }
     ops_of(f)->border_bytes(f->packed, &given, &taken);
+    taken = of_steps > taken ? of_steps : taken;
     int64_t *place = f->inbox;
     place[0] = (int64_t)aligned(taken);
     place[1] = place[0] + (int64_t)aligned(in[0]);
@@ -153,6 +158,35 @@ void gsw_slabs_close(gsw_distributed_factor *f) {
     gsw_dealt_close(f->dealt);
 }
 
+/* ---- Faces ------------------------------------------------------------------------------------
+ */
+
+/* Where the neighbours have no windows: messages before and after a sweep. */
+static gsw_status take_faces(gsw_distributed_factor *f, int down) {
+    gsw_partition *p = f->partition;
+    const gsw_slab_sweep *s = &f->slab[down];
+    const int before = f->link.process[side_before(down)];
+    void *request;
+    if (s->in_bytes == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_partition_receive(p, before, GSW_TAG_SWEEP, s->in, s->in_bytes, &request));
+    GSW_TRY(gsw_partition_wait(p, before, &request));
+    return p->context->ops->upload(p->context, (char *)f->link.windows.own + f->inbox[down], s->in,
+                                   s->in_bytes);
+}
+
+static gsw_status give_faces(gsw_distributed_factor *f, int down) {
+    gsw_partition *p = f->partition;
+    const gsw_slab_sweep *s = &f->slab[down];
+    const int after = f->link.process[side_after(down)];
+    void *request;
+    if (s->out_bytes == 0)
+        return GSW_SUCCESS;
+    GSW_TRY(p->context->ops->download(p->context, s->out, s->outbox, s->out_bytes));
+    GSW_TRY(gsw_partition_send(p, after, GSW_TAG_SWEEP, s->out, s->out_bytes, &request));
+    return gsw_partition_wait(p, after, &request);
+}
+
 /* ---- Factorisation ----------------------------------------------------------------------------
  */
 
@@ -196,20 +230,131 @@ static gsw_status fill(gsw_distributed_factor *f, void *room, size_t given, size
     return status;
 }
 
-gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
+/* One slab after the other. */
+static gsw_status fill_in_turn(gsw_distributed_factor *f, int64_t *bad_row) {
     gsw_partition *p = f->partition;
     size_t given, taken, staged = 1;
     void *room = NULL;
-    int64_t bad_row = INT64_MAX;
     ops_of(f)->border_bytes(f->packed, &given, &taken);
     if (given > staged && !f->link.attached[GSW_ABOVE])
         staged = given;
     if (taken > staged && !f->link.direct[GSW_BELOW])
         staged = taken;
     GSW_TRY(gsw_partition_agree(p, gsw_partition_alloc(p, 1, staged, "a factor's border", &room)));
-    const gsw_status status = gsw_partition_agree(p, fill(f, room, given, taken, &bad_row));
+    const gsw_status status = gsw_partition_agree(p, fill(f, room, given, taken, bad_row));
     gsw_partition_free(p, room);
+    return status;
+}
+
+/* All slabs at the same time. */
+typedef struct stepper {
+    gsw_distributed_factor *f;
+    size_t bytes;      /* of the window */
+    const void *taken; /* see gsw_slab_ops.step */
+    void *given;       /* likewise */
+    char *in, *out;    /* where messages serve; else NULL */
+} stepper;
+
+static gsw_status open_stepper(stepper *s) {
+    gsw_distributed_factor *f = s->f;
+    gsw_partition *p = f->partition;
+    const int below = p->transport.rank > 0, above = p->transport.rank + 1 < p->transport.processes;
+    void *memory;
+    s->bytes = ops_of(f)->step_bytes(f->packed);
+    s->taken = below ? f->link.windows.own : NULL;
+    s->given = f->link.attached[GSW_ABOVE];
+    if (s->bytes == 0)
+        return GSW_SUCCESS;
+    if (below && !f->link.direct[GSW_BELOW]) {
+        GSW_TRY(gsw_partition_alloc(p, 1, s->bytes, "a factor's border", &memory));
+        s->in = memory;
+    }
+    if (!above || s->given)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_partition_alloc(p, 1, s->bytes, "a factor's border", &memory));
+    s->out = memory;
+    return p->context->ops->alloc(p->context, s->bytes, &s->given);
+}
+
+static void close_stepper(stepper *s) {
+    gsw_partition *p = s->f->partition;
+    if (s->out && s->given)
+        p->context->ops->release(p->context, s->given);
+    gsw_partition_free(p, s->out);
+    gsw_partition_free(p, s->in);
+}
+
+static gsw_status step(const stepper *s, gsw_slab_step number) {
+    gsw_context *context = s->f->partition->context;
+    return ops_of(s->f)->step(context, s->f->packed, &s->f->matrix->local, number, s->taken,
+                              s->given);
+}
+
+/* What each process has given comes to the one above, unless `status` of one says otherwise. */
+static gsw_status pass_on(const stepper *s, gsw_status status) {
+    gsw_partition *p = s->f->partition;
+    const gsw_backend_ops *ops = p->context->ops;
+    const int below = p->transport.rank - 1, above = p->transport.rank + 1;
+    void *sent = NULL, *received = NULL;
+    if (status == GSW_SUCCESS)
+        status = ops->synchronize(p->context);
+    GSW_TRY(gsw_partition_agree(p, status));
+    if (s->out) {
+        GSW_TRY(ops->download(p->context, s->out, s->given, s->bytes));
+        GSW_TRY(gsw_partition_send(p, above, GSW_TAG_ELIMINATE, s->out, s->bytes, &sent));
+    }
+    if (s->in) {
+        status = gsw_partition_receive(p, below, GSW_TAG_ELIMINATE, s->in, s->bytes, &received);
+        if (status == GSW_SUCCESS)
+            status = gsw_partition_wait(p, below, &received);
+        if (status == GSW_SUCCESS)
+            status = ops->upload(p->context, s->f->link.windows.own, s->in, s->bytes);
+    }
+    const gsw_status waited = gsw_partition_wait(p, above, &sent);
+    return status == GSW_SUCCESS ? waited : status;
+}
+
+static gsw_status make_sweep(const stepper *s) {
+    GSW_TRY(step(s, GSW_STEP_BEFORE));
+    GSW_TRY(take_faces(s->f, 0));
+    GSW_TRY(step(s, GSW_STEP_SWEEP));
+    return give_faces(s->f, 0);
+}
+
+/* Whatever fails, all processes agree as often. */
+static gsw_status make_steps(const stepper *s, int *made) {
+    gsw_partition *p = s->f->partition;
+    gsw_status status = pass_on(s, step(s, GSW_STEP_GIVE));
+    if (status == GSW_SUCCESS)
+        status = make_sweep(s);
+    status = pass_on(s, status);
+    if (status == GSW_SUCCESS)
+        status = step(s, GSW_STEP_AFTER);
+    if (status == GSW_SUCCESS)
+        status = ops_of(s->f)->steps_await(p->context, s->f->packed, made);
+    return gsw_partition_agree(p, status);
+}
+
+static gsw_status fill_in_steps(gsw_distributed_factor *f, int *made) {
+    stepper s = {.f = f};
+    int own = 0;
+    gsw_status status = gsw_partition_agree(f->partition, open_stepper(&s));
+    if (status == GSW_SUCCESS)
+        status = make_steps(&s, &own);
+    close_stepper(&s);
     GSW_TRY(status);
+    return gsw_partition_all(f->partition, own, made);
+}
+
+gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
+    int64_t bad_row = INT64_MAX;
+    int in_steps, made = 0;
+    GSW_TRY(gsw_partition_all(f->partition, ops_of(f)->has_steps(f->packed, &f->matrix->local),
+                              &in_steps));
+    if (in_steps)
+        GSW_TRY(fill_in_steps(f, &made));
+    if (!made)
+        GSW_TRY(fill_in_turn(f, &bad_row));
     if (f->dealt)
         GSW_TRY(gsw_dealt_fill(f->dealt, f->packed));
     return gsw_distributed_report_pivots(f, bad_row);
@@ -218,27 +363,12 @@ gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
 /* ---- Sweeps -----------------------------------------------------------------------------------
  */
 
-/* One sweep; where the neighbours have no windows, with messages before and after it. */
 static gsw_status sweep(gsw_distributed_factor *f, int down, const void *b, void *x) {
-    gsw_partition *p = f->partition;
-    gsw_context *context = p->context;
-    const gsw_slab_sweep *s = &f->slab[down];
-    const int before = f->link.process[side_before(down)];
-    const int after = f->link.process[side_after(down)];
-    void *request;
-    if (s->in_bytes > 0) {
-        GSW_TRY(gsw_partition_receive(p, before, GSW_TAG_SWEEP, s->in, s->in_bytes, &request));
-        GSW_TRY(gsw_partition_wait(p, before, &request));
-        GSW_TRY(context->ops->upload(context, (char *)f->link.windows.own + f->inbox[down], s->in,
-                                     s->in_bytes));
-    }
+    gsw_context *context = f->partition->context;
+    GSW_TRY(take_faces(f, down));
     GSW_TRY(context->ops->factor_sweep(context, f->packed, gsw_distributed_part(f, down), 1, b, 0,
                                        x, 0));
-    if (s->out_bytes == 0)
-        return GSW_SUCCESS;
-    GSW_TRY(context->ops->download(context, s->out, s->outbox, s->out_bytes));
-    GSW_TRY(gsw_partition_send(p, after, GSW_TAG_SWEEP, s->out, s->out_bytes, &request));
-    return gsw_partition_wait(p, after, &request);
+    return give_faces(f, down);
 }
 
 gsw_status gsw_slabs_solve(gsw_distributed_factor *f, const void *b, void *x) {

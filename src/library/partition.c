@@ -269,6 +269,13 @@ gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes)
     return gather_as(p, GATHER, own, bytes);
 }
 
+gsw_status gsw_partition_all(gsw_partition *p, int own, int *all) {
+    const unsigned char mine = own != 0;
+    GSW_TRY(gsw_partition_gather(p, &mine, 1));
+    *all = memchr(p->answers, 0, (size_t)p->transport.processes) == NULL;
+    return GSW_SUCCESS;
+}
+
 typedef struct answer {
     uint64_t mark;
     int32_t status;

@@ -56,6 +56,9 @@ void gsw_partition_abandon(gsw_partition *p, void **request);
 enum { GSW_ANSWER = 512 };
 gsw_status gsw_partition_gather(gsw_partition *p, const void *own, size_t bytes);
 
+/* Whether `own` is nonzero in all processes. Collective. */
+gsw_status gsw_partition_all(gsw_partition *p, int own, int *all);
+
 /* Refuses an address for a result that is NULL. The others hear of it when they agree. */
 gsw_status gsw_partition_check_result(const gsw_partition *p, const void *result, const char *name);
 
