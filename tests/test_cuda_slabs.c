@@ -245,6 +245,32 @@ static void sweeps_are_those_of_one_process(int share) {
     }
 }
 
+/* Products of two coefficients overflow in the last slab. So no slab is factorised by a sweep. */
+static void factors_that_need_rows(void) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU};
+    const gsw_grid g = {24, 20, 8 * processes};
+    for (int i = 0; i < 2; i++) {
+        oracle_matrix *matrix =
+            oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+        vectors v = make_vectors(oracle_points(&g));
+        slab mine = {.context = context}, whole = {.context = alone};
+        for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
+            double *values = (double *)(uintptr_t)matrix->view.array.values[e];
+            for (int64_t row = oracle_points(&g) - 3 * g.nx * g.ny; row < oracle_points(&g); row++)
+                values[row] *= 1e170;
+        }
+        const int right = open_slab(&mine, transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                          open_slab(&whole, NULL, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS;
+        check(right, "set-up", "overflow", &g, -1, 0);
+        if (right)
+            compare_kind("D3N7", matrix, kinds[i], &mine, &whole, &v);
+        close_slab(&mine);
+        close_slab(&whole);
+        free_vectors(&v);
+        oracle_free(matrix);
+    }
+}
+
 /* Slabs of one plane, or two: ghosts come from several processes. */
 static void products_of_thin_slabs(void) {
     static const gsw_offset far[] = {{0, 0, -2}, {0, 0, 0}, {0, 0, 2}};
@@ -624,6 +650,7 @@ int main(int argc, char **argv) {
     }
     double begin = seconds_now();
     sweeps_are_those_of_one_process(1);
+    factors_that_need_rows();
     products_of_thin_slabs();
     finish_with("sweeps", &begin);
     solves_take_the_iterations_of_one_process();
