@@ -134,10 +134,6 @@ void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
  * what this allows (perf/NOTES.md). For measuring, the environment variable GSW_CUDA_SLAB_WEIGHT
  * takes its place. */
 int64_t weight_of_slab(gsw_context *context, const gsw_tiles *t, int64_t rows, int64_t later_z) {
-    const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
-    const int given = text ? atoi(text) : 0;
-    if (given > 0)
-        return given;
     const int64_t hand_overs = UNDER_WAY * gsw_cuda_of(context)->multiprocessors * later_z;
     const int64_t weight = (3 * rows * t->steps + 2 * hand_overs) / (4 * hand_overs);
     return weight < SLAB_WEIGHT_MIN   ? SLAB_WEIGHT_MIN
@@ -152,7 +148,10 @@ int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_p
     const int64_t before = gsw_ghost_rows(factor, view, 0);
     const int64_t after = gsw_ghost_rows(factor, view, 1);
     const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
-    const int64_t weight = before > 0 || after > 0
+    const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
+    const int given = text && gsw_cuda_is_remote(factor) ? atoi(text) : 0;
+    const int64_t weight = given > 0 ? given
+                           : before > 0 || after > 0
                                ? weight_of_slab(context, t, t->tiles_z - before - after, later_z)
                                : 1;
     const int64_t later_y = weight * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
