@@ -127,18 +127,30 @@ void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
     view->remote_after = after > 0 ? place_in_row(view, t->tiles_y, t->tiles_z - after - 1) : 0;
 }
 
-/* Slabs of other processes wait for the last pencils along z. So pencils along z come earlier than
- * those along y': one later along y' counts as `weight` along z. Then rows / weight others have a
- * ticket between those of pencils (j, k - 1) and (j, k). While these are taken, the first one must
- * come a hand-over ahead, or too few pencils run at the same time. The weight is three quarters of
- * what this allows (perf/NOTES.md). For measuring, the environment variable GSW_CUDA_SLAB_WEIGHT
- * takes its place. */
-int64_t weight_of_slab(gsw_context *context, const gsw_tiles *t, int64_t rows, int64_t later_z) {
+/* One pencil later along y' counts as `weight` along z. More weight has pencils along z come
+ * earlier. That helps in two cases: the slab of the next process waits for the last ones; and where
+ * rows are dealt out, the pencils of a time lie in more slabs, so that more devices bring b and
+ * take x (two devices gain nothing by that). Then rows / weight others have a ticket between those
+ * of pencils (j, k - 1) and (j, k). While these are taken, the first one must come a hand-over
+ * ahead, or too few pencils run at the same time. The weight is three quarters of what this allows
+ * (perf/NOTES.md). For measuring, the environment variable GSW_CUDA_SLAB_WEIGHT takes its place. */
+int64_t weight_of(gsw_context *context, const gsw_factor *factor, const gsw_packed_view *view,
+                  int64_t later_z) {
+    const gsw_tiles *t = &view->tiles;
+    const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
     const int64_t hand_overs = UNDER_WAY * gsw_cuda_of(context)->multiprocessors * later_z;
+    const int64_t given = text ? atoi(text) : 0, least = factor->deal ? 1 : SLAB_WEIGHT_MIN;
+    int64_t rows = t->tiles_z - gsw_ghost_rows(factor, view, 0) - gsw_ghost_rows(factor, view, 1);
+    if (!gsw_cuda_is_remote(factor))
+        return 1;
+    if (given > 0)
+        return given;
+    if (factor->deal && factor->deal->processes <= 2)
+        return 1;
+    if (factor->deal)
+        rows /= factor->deal->processes;
     const int64_t weight = (3 * rows * t->steps + 2 * hand_overs) / (4 * hand_overs);
-    return weight < SLAB_WEIGHT_MIN   ? SLAB_WEIGHT_MIN
-           : weight > SLAB_WEIGHT_MAX ? SLAB_WEIGHT_MAX
-                                      : weight;
+    return weight < least ? least : weight > SLAB_WEIGHT_MAX ? SLAB_WEIGHT_MAX : weight;
 }
 
 /* Lists the used tiles of a part with the time at which they can start. */
@@ -148,13 +160,8 @@ int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_p
     const int64_t before = gsw_ghost_rows(factor, view, 0);
     const int64_t after = gsw_ghost_rows(factor, view, 1);
     const int64_t later_z = (int64_t)t->skew_z * t->tile_z + HAND_OVER;
-    const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
-    const int given = text && gsw_cuda_is_remote(factor) ? atoi(text) : 0;
-    const int64_t weight = given > 0 ? given
-                           : before > 0 || after > 0
-                               ? weight_of_slab(context, t, t->tiles_z - before - after, later_z)
-                               : 1;
-    const int64_t later_y = weight * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
+    const int64_t later_y =
+        weight_of(context, factor, view, later_z) * ((int64_t)t->skew_y * t->tile_y + HAND_OVER);
     int32_t count = 0;
     for (int64_t k = 0; k < t->tiles_z; k++) {
         const bool own = k >= before && k < t->tiles_z - after;
