@@ -18,7 +18,9 @@ pencil (J, K), number J along y and K along z, comes in the order of wj J + K. A
     through the link if the neighbour is on another device;
   - takes a step per point of its lines, or longer if memory is busy. Memory serves the pencils in the
     order of their tickets.
-Where the pencils have a shear (D3N27), rows K are dealt out to the devices instead: K mod P.
+Where the pencils have a shear (D3N27), rows K are dealt out to the devices instead: K mod P. The planes
+stay where they are, so other devices read b and write x in the memory of the device that has them. Its link
+serves the pencils in the order of their tickets.
 """
 import argparse
 import contextlib
@@ -52,6 +54,8 @@ CONSTANTS = {
     "D3N27 step": Constant(0.082, "us", H200, "a step of a pencil: 76 to 88 ns"),
     "D3N27 hand-over": Constant(0.93, "us", H200, "a hop beyond its steps"),
     "D3N27 rate": Constant(3980.0, "GB/s", H200, "512^3, moved bytes over the time of 4.316 ms"),
+    "D3N27 far step": Constant(0.12, "us", "two " + H200, "a step of a pencil whose planes another device has: 256^3 "
+                               "and 384^3 on two"),
     "D3N27 fixed": Constant(11.0, "us", H200, "10 to 12 us beyond the span of the pencils"),
     "CPU message": Constant(6.0, "us", "AMD EPYC, two cores of a virtual machine",
                             "poisson:64^3 and 128^3 on two processes: global less local less the fill, "
@@ -62,9 +66,7 @@ CONSTANTS = {
 OTHER_DEVICES = {
     "H100": {"copy": Constant(3000.0, "GB/s", "NVIDIA H100", "copy rate, bytes read and written"),
              "D3N7 rate": Constant(2750.0, "GB/s", "NVIDIA H100", "512^3, moved bytes over the time of 2.343 ms"),
-             "D3N27 rate": Constant(2749.0, "GB/s", "NVIDIA H100", "512^3, moved bytes over the time of 6.249 ms"),
-             "link rate": Constant(140.0, "GB/s", "two NVIDIA H100, NVLink", "each way, in pieces of 64 bytes: D3N27 "
-                                   "at 384^3, dealt, took 1.576 ms on two devices")}}
+             "D3N27 rate": Constant(2749.0, "GB/s", "NVIDIA H100", "512^3, moved bytes over the time of 6.249 ms")}}
 
 # tile: lines of a pencil along y and z. skew: steps of a hop along y and z. shear: by how many lines
 # pencils move along y from plane to plane. resident: pencils at once, small grids and others.
@@ -74,8 +76,9 @@ KERNELS = {"D3N7": Kernel("D3N7", 48, (8, 8), (8, 8), 0, (132, 264)),
 SMALL = 160 ** 3  # up to here the kernel for D3N7 has one pencil per multiprocessor
 
 HAND_OVER = 10  # in steps, as the library orders its pencils
+UNDER_WAY = 2 * 132  # pencils at once, for the rule of the order
 SLABS = 4  # the least wj of slabs
-DEALT = 0  # in place of wj: the rows of pencils are dealt out, as the library does where there is a shear
+DEALT = -1  # orders -wj: the rows of pencils are dealt out, as the library does where there is a shear
 ERROR = 0.15  # the largest error of a time on two devices, rounded up
 
 # (stencil, grid, devices) -> {wj: ms}: half of an application that is queued with others. The library's
@@ -108,18 +111,20 @@ def least_order(stencil, devices):
     return 1 if devices == 1 else DEALT if KERNELS[stencil].shear else SLABS
 
 
-def library_order(stencil, grid, boxes):
-    """wj that the library takes: weight_of_slab() in factor.cu."""
-    kernel, least = KERNELS[stencil], least_order(stencil, boxes[0] * boxes[1])
-    if least == DEALT or boxes[1] == 1:
-        return least
+def library_order(stencil, grid, boxes, dealt=True):
+    """wj that the library takes: weight_of() in factor.cu. Negative where rows are dealt out."""
+    kernel = KERNELS[stencil]
+    dealt = dealt and kernel.shear > 0
+    if boxes[1] == 1 or (dealt and boxes[1] == 2):
+        return DEALT if dealt and boxes[1] > 1 else 1
     rows, steps = math.ceil(grid[2] / boxes[1] / kernel.tile[1]), grid[0] + sum(kernel.skew)
-    hand_overs = kernel.resident[1] * (kernel.skew[1] + HAND_OVER)
-    return min(max((3 * rows * steps + 2 * hand_overs) // (4 * hand_overs), least), 10)
+    hand_overs = UNDER_WAY * (kernel.skew[1] + HAND_OVER)
+    weight = min(max((3 * rows * steps + 2 * hand_overs) // (4 * hand_overs), 1 if dealt else SLABS), 10)
+    return -weight if dealt else weight
 
 
 def name_of_order(wj):
-    return "dealt" if wj == DEALT else f"{wj}:1"
+    return f"{wj}:1" if wj > 0 else "dealt" if wj == DEALT else f"dealt, {-wj}:1"
 
 
 # ---- One sweep on GPUs ---------------------------------------------------------------------------
@@ -195,10 +200,10 @@ def sweep_box(kernel, grid, box, wj, faces):
     return last
 
 
-def deal_ms(stencil, grid, devices):
+def deal_ms(stencil, grid, devices, wj):
     """Milliseconds of a sweep whose rows of pencils are dealt out: row K is on device K mod P. It is half of
     an application, in which each device copies what others sweep of its slab, twice, and meets them
-    twice."""
+    twice. The link of the device that has a pencil's planes brings its b, or takes its x."""
     kernel = KERNELS[stencil]
     nx, ny, nz = grid
     step_bytes = kernel.tile[0] * kernel.tile[1] * kernel.bytes * ny / (ny + kernel.tile[1]) / (
@@ -207,19 +212,22 @@ def deal_ms(stencil, grid, devices):
     link, slab = [0.0] * devices, math.ceil(nz / kernel.tile[1] / devices)
     remote = nx * kernel.tile[0] * kernel.tile[1] * 8 * ny / (ny + kernel.tile[1]) / (value("link rate") * 1e3)
     resident = kernel.resident[1]
-    for _, j, k in tickets(kernel, ny, ((0, 0), (0, math.ceil(nz / kernel.tile[1]))), 1):
-        own = places[k % devices]
+    for _, j, k in tickets(kernel, ny, ((0, 0), (0, math.ceil(nz / kernel.tile[1]))), wj):
+        own, home = places[k % devices], k // slab
+        far = home != k % devices
         begin = heapq.heappop(own) if len(own) >= resident else 0.0
-        pace = max(value(stencil + " step"), min(len(own) + 1, resident) * step_bytes)
+        step = value(stencil + (" far step" if far else " step"))
+        pace = max(step, min(len(own) + 1, resident) * step_bytes)
         end = 0.0
         for began, ended, kind in before(kernel, ny, spans, j, k, ((0, 0), (0, 0)), Faces()):
             hop = value(stencil + " hand-over") + kernel.skew[kind & 1] * pace
             hop += value("link") - value("flag") if kind else 0
             begin, end = max(begin, began + hop), max(end, ended + hop)
         memory[k % devices] = max(memory[k % devices], begin) + nx * step_bytes
-        if k // slab != k % devices:  # another device has the planes
-            link[k % devices] = max(link[k % devices], begin) + remote
-        end = max(end, begin + nx * value(stencil + " step"), memory[k % devices], link[k % devices])
+        end = max(end, begin + nx * step, memory[k % devices])
+        if far:
+            link[home] = max(link[home], begin) + remote
+            end = max(end, link[home])
         spans[j, k] = (begin, end)
         heapq.heappush(own, end)
     others = nx * ny * nz / devices * (devices - 1) / devices
@@ -232,8 +240,8 @@ def sweep_ms(stencil, grid, boxes=(1, 1), wj=1, kernel=None):
     """Milliseconds of a sweep by the host's clock; None if a device would get no pencil. `kernel`: not the
     stencil's usual one."""
     kernel = kernel or KERNELS[stencil]
-    if kernel.shear and boxes[0] == 1 and boxes[1] > 1 and wj == DEALT:
-        return deal_ms(stencil, grid, boxes[1]) if boxes[1] * kernel.tile[1] <= grid[2] else None
+    if kernel.shear and boxes[0] == 1 and boxes[1] > 1 and wj < 0:
+        return deal_ms(stencil, grid, boxes[1], -wj) if boxes[1] * kernel.tile[1] <= grid[2] else None
     rows, planes = math.ceil(grid[1] / kernel.tile[0]), math.ceil(grid[2] / kernel.tile[1])
     if boxes[0] > rows or boxes[1] > planes or (kernel.shear and boxes[0] > 1):
         return None
@@ -253,7 +261,7 @@ def sweep_ms(stencil, grid, boxes=(1, 1), wj=1, kernel=None):
 def best_ms(stencil, grid, boxes=(1, 1), dealt=True):
     """(milliseconds, wj) in the library's order; None if a device would get no pencil. Not `dealt`: there is no
     memory for rows that are dealt out."""
-    wj = library_order(stencil, grid, boxes) or (DEALT if dealt else SLABS)
+    wj = library_order(stencil, grid, boxes, dealt)
     ms = sweep_ms(stencil, grid, boxes, wj)
     return None if ms is None else (ms, wj)
 
@@ -592,7 +600,7 @@ def show(output):
     for r in output["cpu"]:
         print(f"{r['problem']:24} {r['one_ms']:8.3f} {r['local_ms']:8.3f} {r['measured_ms']:9.3f} "
               f"{r['predicted_ms']:8.3f} {100 * (r['predicted_ms'] / r['measured_ms'] - 1):5.0f}%")
-    print("\npredictions; no run has confirmed them beyond two devices\n"
+    print("\npredictions; no run has confirmed them beyond four devices\n"
           f"{'scaling':8}{'stencil':8}{'grid':16} {'devices':>7} {'boxes':>7} {'order':>6} {'ms':>9} "
           f"{'speed':>7} {'effic.':>6}")
     for r in output["results"]:
@@ -614,7 +622,7 @@ def show(output):
 
 def predict(cpu):
     predicted = strong()
-    return {"note": "predictions of perf/scaling_model.py for H200s; no run has confirmed them beyond two devices",
+    return {"note": "predictions of perf/scaling_model.py for H200s; no run has confirmed them beyond four devices",
             "constants": {name: c._asdict() for name, c in CONSTANTS.items()},
             "results": predicted + weak() + measured_rows(), "validation": validation(),
             "ratios": ratios(), "cpu": cpu_rows(cpu), "stops": stops(predicted),

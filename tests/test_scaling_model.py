@@ -28,18 +28,26 @@ def test_one_device_takes_its_measured_time(stencil, n):
 
 @pytest.mark.parametrize("stencil, grid, devices", model.SWEEPS)
 def test_measured_sweeps(stencil, grid, devices):
-    """The library's order within 9%, except at 256^3 of D3N27; orders that nobody should take may be
-    farther away."""
+    """The library's order within 9%, and 14% at 256^3; orders that nobody should take may be farther
+    away."""
     host = model.value("host") / 1e3
     for wj, ms in model.SWEEPS[stencil, grid, devices].items():
         error = abs((model.sweep_ms(stencil, grid, (1, devices), wj) - host) / ms - 1)
-        assert error <= (0.09 if wj <= 4 and grid[1] > 256 else 0.24), wj
+        assert error <= (0.09 if wj <= 4 and grid[1] > 256 else 0.24 if wj > 4 else 0.14), wj
 
 
 def test_two_devices_over_one():
     """1.66, 1.76, 1.31 and 1.68 times as fast as one."""
     assert len(model.ratios()) == 4
-    assert all(abs(r["error"]) <= (0.11 if r["n"] > 256 else 0.18) for r in model.ratios())
+    assert all(abs(r["error"]) <= 0.11 for r in model.ratios())
+
+
+def test_dealt_rows_spread_over_more_slabs():
+    """The order that the library takes beats that of one device, as it was measured."""
+    for n, measured in ((512, 2.181 / 1.896), (768, 7.196 / 5.771)):
+        times = [model.sweep_ms("D3N27", (n, n, n), (1, 4), wj) for wj in
+                 (model.DEALT, model.library_order("D3N27", (n, n, n), (1, 4)))]
+        assert abs(times[0] / times[1] / measured - 1) <= 0.15
 
 
 def test_dealt_rows_are_shared_by_all():
@@ -114,7 +122,7 @@ def test_the_page_has_the_stored_predictions():
 
 
 def test_the_page_says_what_is_predicted():
-    assert "No run has confirmed a figure for more than two H200s, or for more than four devices." in PAGE
+    assert "No run has confirmed a figure for more than four devices." in PAGE
     for row in STORED["results"]:
         assert row["kind"] == ("measured" if "source" in row else "predicted")
         assert row["kind"] == "predicted" or row["devices"] <= 2
@@ -129,14 +137,14 @@ def test_runs_beside_the_model():
     results = model.read_slabs([ROOT / "perf/results/h200-slabs.json"])
     rows = sweeps_of(results)
     assert len(rows) == 10 and all(r["same_bits"] for r in rows if r["devices"] > 1 and r["speedup"])
-    assert all(abs(r["error"]) <= (0.095 if r["grid"][1] > 256 else 0.19) for r in rows)
+    assert all(abs(r["error"]) <= (0.095 if r["grid"][1] > 256 else 0.14) for r in rows)
     results[-1]["hash"] = "0"
     assert [r["same_bits"] for r in sweeps_of(results)].count(False) == 1
 
 
 def test_four_devices():
     """Sweeps within 15% of the model, and the same bits and iterations on one, two and four devices."""
-    results = model.read_slabs([ROOT / "perf/results/h100-slabs-4.json"])
+    results = model.read_slabs([ROOT / "perf/results/h200-slabs-4.json"])
     before = dict(model.CONSTANTS)
     with model.constants_of(results[0]["device"]):
         rows = model.slab_rows(results)
@@ -145,7 +153,7 @@ def test_four_devices():
     assert max(r["devices"] for r in sweeps) == 4
     assert all(abs(r["error"]) <= 0.15 and r["same_bits"] in (None, True) for r in sweeps)
     solves = [r for r in rows if r["what"] == "solve" and r["same_bits"] is not None]
-    assert len(solves) == 12 and all(r["same_bits"] for r in solves)
+    assert len(solves) == 14 and all(r["same_bits"] for r in solves)
     # Those of multigrid in the scope global are among them, and so are its cycles. The local one has other bits.
     cycles = [r for r in rows if r["what"] == "cycle" and r["grid"][0] > 64 and r["error"] is not None]
     assert sum(r["same_bits"] is True for r in cycles) == 2
@@ -156,7 +164,7 @@ def test_four_devices():
 
 def test_other_bits_of_multigrid_are_found():
     """In the scope global; in the local one they differ anyway."""
-    results = [r for r in model.read_slabs([ROOT / "perf/results/h100-slabs-4.json"]) if r["precond"] == "mg"]
+    results = [r for r in model.read_slabs([ROOT / "perf/results/h200-slabs-4.json"]) if r["precond"] == "mg"]
     for r in results:
         if r["processes"] == 4:
             r["hash"] = r["product_hash"] = r["solution_hash"] = "0"
@@ -167,9 +175,9 @@ def test_other_bits_of_multigrid_are_found():
 
 def test_other_iterations_are_found():
     """Also where one device does not hold the grid."""
-    results = model.read_slabs([ROOT / "perf/results/h100-slabs-4.json"])
-    one, other = [r for r in results if r["problem"] == "convection:1024x1024x512"]
-    assert other["processes"] > one["processes"] > 1
+    results = model.read_slabs([ROOT / "perf/results/h200-slabs-4.json"])
+    one, other = [r for r in results if r["problem"] == "convection:1024x1024x512" and r["processes"] > 1]
+    assert other["processes"] > one["processes"]
     other["iterations"] += 1
     assert [r["same_bits"] for r in model.slab_rows([one, other]) if r["what"] == "solve"] == [None, False]
 
