@@ -27,9 +27,9 @@
  * does. L needs x of these planes, which lies before the slab's own. So slabs have the bits of the
  * whole grid. */
 #include "cuda/diagonal.cuh"
-#include "cuda/factor.cuh"
 #include "cuda/pack.cuh"
 #include "cuda/pack_rows.cuh"
+#include "cuda/pivots.cuh"
 #include "cuda/slab.cuh"
 #include "cuda/sweep.cuh"
 #include "cuda/sweep_plan.cuh"

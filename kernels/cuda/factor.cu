@@ -8,6 +8,7 @@
 #include "cuda/factor.cuh"
 #include "cuda/jacobi.cuh"
 #include "cuda/pack.cuh"
+#include "cuda/pivots.cuh"
 #include "cuda/sweep.cuh"
 
 namespace {
@@ -458,14 +459,6 @@ void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor) {
     factor->packed = NULL;
 }
 
-gsw_status gsw_cuda_forget_pivots(gsw_context *context, const gsw_factor *factor) {
-    static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0, 0};
-    return gsw_cuda_check(context,
-                          cudaMemcpyAsync(factor->packed->pivots, &nothing, sizeof nothing,
-                                          cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),
-                          "the report on pivots");
-}
-
 gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                 const gsw_matrix *upper) {
     GSW_TRY(gsw_cuda_forget_pivots(context, factor));
@@ -479,17 +472,6 @@ gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const 
     }
     GSW_TRY(gsw_cuda_pack(context, factor, matrix, upper));
     return gsw_eliminates(factor->options.kind) ? gsw_cuda_eliminate(context, factor) : GSW_SUCCESS;
-}
-
-gsw_status gsw_cuda_await_pivots(gsw_context *context, const gsw_factor *factor,
-                                 gsw_cuda_pivots *found) {
-    cudaStream_t stream = gsw_cuda_of(context)->stream;
-    GSW_TRY(gsw_cuda_check(context,
-                           cudaMemcpyAsync(found, factor->packed->pivots, sizeof *found,
-                                           cudaMemcpyDeviceToHost, stream),
-                           "the report on pivots"));
-    GSW_TRY(gsw_cuda_check(context, cudaStreamSynchronize(stream), "the factorisation"));
-    return gsw_cuda_reported(context);
 }
 
 gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {

@@ -7,13 +7,6 @@
 gsw_status gsw_cuda_factor_open(gsw_context *context, gsw_factor *factor);
 gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                 const gsw_matrix *upper);
-
-/* Resets packed->pivots, asynchronously; and reads it. Reading waits for the stream. Sweeps need
- * that, because they read coefficients before the kernels queued before them have ended. */
-gsw_status gsw_cuda_forget_pivots(gsw_context *context, const gsw_factor *factor);
-gsw_status gsw_cuda_await_pivots(gsw_context *context, const gsw_factor *factor,
-                                 gsw_cuda_pivots *found);
-
 gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor);
 gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
                                  const void *b, int64_t ldb, void *x, int64_t ldx);

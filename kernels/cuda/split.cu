@@ -4,9 +4,9 @@
  * The storers copy what they add some chunks ahead. Bytes per point for D3N7: 24 + 32 (v twice,
  * once from the cache, K; t, w) and 24 + 24 (w, t; y), 104 in all. Two sweeps and a product with A
  * move 160. */
-#include "cuda/factor.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/pack.cuh"
+#include "cuda/pivots.cuh"
 #include "cuda/pack_rows.cuh"
 #include "cuda/split.cuh"
 #include "cuda/sweep.cuh"
