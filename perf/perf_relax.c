@@ -1,8 +1,8 @@
 /* perf_relax.c: passes of stencil loops with ghost zones, for all tiles: what the model's constants
  * come from (kernels/cpu/relax_ops.c, kernels/cuda/relax.cu).
  *
- *   perf_relax BACKEND STENCIL EXTENTS [LEAST [MOST [--all]]]     such as: cuda D3N7 256x256x256 1
- * 8
+ *   perf_relax [--f32] BACKEND STENCIL EXTENTS [LEAST [MOST [--all]]]
+ *   such as: perf_relax cuda D3N7 256x256x256 1 8
  *
  * For each height it prints the tile that the model takes and the one that is the fastest, with
  * measured and predicted milliseconds per sweep; with --all every tile. Coefficients vary. Times
@@ -22,15 +22,22 @@ typedef struct loop {
     gsw_context *context;
     gsw_matrix matrix;
     const void *arrays[GSW_STENCIL_MAX];
-    double *b, *x[2];
+    void *b, *x[2];
 } loop;
 
 static gsw_context *context; /* of CHECK */
+static gsw_dtype type = GSW_F64;
 
-static void *upload(const double *values, size_t bytes) {
+/* A copy in the context's memory, of the type to measure. */
+static void *upload(double *values, int64_t points) {
+    const size_t bytes = (size_t)points * gsw_dtype_size(type);
+    float *narrow = type == GSW_F32 ? malloc(bytes) : NULL;
     void *there;
+    for (int64_t i = 0; narrow && i < points; i++)
+        narrow[i] = (float)values[i];
     CHECK(gsw_memory_alloc(context, bytes, &there));
-    CHECK(gsw_memory_upload(context, there, values, bytes));
+    CHECK(gsw_memory_upload(context, there, narrow ? (void *)narrow : values, bytes));
+    free(narrow);
     return there;
 }
 
@@ -45,8 +52,7 @@ static void open_loop(loop *l, const char *stencil, const char *extents) {
     l->matrix.format = GSW_FORMAT_STENCIL;
     const int64_t points = n[0] * n[1] * n[2];
     const int32_t count = l->matrix.stencil.count;
-    const size_t bytes = (size_t)points * sizeof(double);
-    double *values = malloc(bytes);
+    double *values = malloc((size_t)points * sizeof *values);
     if (!values) {
         fprintf(stderr, PROGRAM ": no memory\n");
         exit(EXIT_FAILURE);
@@ -54,15 +60,15 @@ static void open_loop(loop *l, const char *stencil, const char *extents) {
     gsw_random_vector(1, points, values);
     for (int32_t e = 0; e < count; e++)
         if (e != l->matrix.stencil.center)
-            l->arrays[e] = upload(values, bytes);
-    l->b = upload(values, bytes);
-    l->x[0] = upload(values, bytes);
-    l->x[1] = upload(values, bytes);
+            l->arrays[e] = upload(values, points);
+    l->b = upload(values, points);
+    l->x[0] = upload(values, points);
+    l->x[1] = upload(values, points);
     for (int64_t i = 0; i < points; i++)
         values[i] = 2 * count + values[i];
-    l->arrays[l->matrix.stencil.center] = upload(values, bytes);
+    l->arrays[l->matrix.stencil.center] = upload(values, points);
     free(values);
-    l->matrix.array = (gsw_stencil_array){l->arrays, GSW_F64};
+    l->matrix.array = (gsw_stencil_array){l->arrays, type};
 }
 
 static double time_passes(const loop *l, const gsw_relax_tile *tile, void *work, int passes) {
@@ -107,8 +113,14 @@ static void print(const char *what, const gsw_relax_tile *t, const gsw_relax_cos
 }
 
 int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--f32") == 0) {
+        type = GSW_F32;
+        argc--;
+        argv++;
+    }
     if (argc < 4) {
-        fprintf(stderr, "usage: perf_relax BACKEND STENCIL EXTENTS [LEAST [MOST [--all]]]\n");
+        fprintf(stderr,
+                "usage: perf_relax [--f32] BACKEND STENCIL EXTENTS [LEAST [MOST [--all]]]\n");
         return EXIT_FAILURE;
     }
     gsw_context_options options = {.size = sizeof options,
@@ -122,7 +134,7 @@ int main(int argc, char **argv) {
     printf("# %s %s %s\n", context->device, argv[2], argv[3]);
     CHECK(context->ops->relax->prepare(context, &l.matrix));
     gsw_relax_machine machine;
-    context->ops->relax->machine(context, &machine);
+    context->ops->relax->machine(context, type, &machine);
     double best = INFINITY, chosen = 0, chosen_by = INFINITY, first = 0;
     for (int32_t h = least; h <= most; h++) {
         gsw_relax_tile tile, fastest = {0}, taken = {0};

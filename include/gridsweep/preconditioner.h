@@ -35,7 +35,7 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
  * rest. A Jacobi sweep computes all points independently. Each sweep reads the whole factor. The
  * result is exact after as many sweeps as the factor has levels. It is the same linear map in every
  * call, and symmetric with IC0, so that CG can use it. The kinds ILU0, IC0, DILU and LU are
- * allowed, not transposed. On CUDA the stencil must be a named one.
+ * allowed, not transposed.
  *
  * The call copies the values through the host, to fp64. You may destroy the factor afterwards. New
  * values need a new preconditioner. On failure *preconditioner is NULL.

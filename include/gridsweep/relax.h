@@ -62,11 +62,12 @@ typedef struct gsw_relax_info {
 /* Creates a loop for this matrix, in fp64 throughout. Of stencil arrays it keeps the pointers: the
  * arrays must stay where they are, and a later call uses the values that they hold then. It copies
  * a CSR, fp32 values, and arrays of which one is NULL; gsw_relax_refactor() copies them again.
- * `options` may be NULL. On CUDA the stencil must be a named one.
+ * `options` may be NULL. On CUDA height 1 takes any stencil. Greater heights take the named ones
+ * and their triangular parts.
  *
  * A diagonal that is zero or not finite ends in ZERO_PIVOT, with its row in the message. On failure
  * *relax is NULL. Bytes moved: the diagonal, and what is copied.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (the stencil, a height without a tile that fits), OVERFLOW,
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (options->height has no tile that fits), OVERFLOW,
  * OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE. */
 GSW_API
 gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,

@@ -51,27 +51,30 @@ typedef struct gsw_relax_machine {
 
 /* One pass: `tile.height` or fewer sweeps. */
 typedef struct gsw_relax_pass {
-    const gsw_matrix *matrix; /* stencil arrays in fp64; none is NULL */
+    const gsw_matrix *matrix; /* stencil arrays; none is NULL. Vectors and arithmetic are of its
+                                 type */
     const gsw_relax_tile *tile;
     int32_t sweeps; /* of this pass: 1..tile->height */
     int32_t zero;   /* x counts as zeros and is not read */
     double alpha[GSW_RELAX_HEIGHT_MAX], beta[GSW_RELAX_HEIGHT_MAX]; /* of each sweep */
-    const double *b, *x;
-    double *y;       /* x after the sweeps; overlaps nothing else */
-    const double *p; /* before the first sweep; read where beta[0] != 0 */
-    double *q;       /* p after the last sweep; NULL: not needed */
-    void *work;      /* tile->work_bytes bytes of host memory; NULL where that is 0 */
+    const void *b, *x;
+    void *y;       /* x after the sweeps; overlaps nothing else */
+    const void *p; /* before the first sweep; read where beta[0] != 0 */
+    void *q;       /* p after the last sweep; overlaps nothing else; NULL: not needed */
+    void *work;    /* tile->work_bytes bytes of host memory; NULL where that is 0 */
 } gsw_relax_pass;
 
 typedef struct gsw_relax_ops {
-    void (*machine)(gsw_context *context, gsw_relax_machine *machine);
+    /* For matrices of that type. */
+    void (*machine)(gsw_context *context, gsw_dtype type, gsw_relax_machine *machine);
 
     /* Tile number k = 0, 1, ... for that height. tile->height is 0 where there is no such tile;
-     * then all later ones do not exist either. Errors: DEVICE. */
+     * then all later ones do not exist either. Height 1 has one for every stencil. Errors: DEVICE.
+     */
     gsw_status (*tile)(gsw_context *context, const gsw_matrix *matrix, int32_t height, int32_t k,
                        gsw_relax_tile *tile);
 
-    /* What a pass needs once before the first one. Errors: UNSUPPORTED (the stencil), DEVICE. */
+    /* What a pass needs once before the first one. Errors: DEVICE. */
     gsw_status (*prepare)(gsw_context *context, const gsw_matrix *matrix);
 
     gsw_status (*pass)(gsw_context *context, const gsw_relax_pass *pass);

@@ -8,8 +8,8 @@ typedef struct gsw_relax_job {
     const gsw_relax_pass *pass;
     int64_t tile[3], tiles[3]; /* points of a tile, and tiles along each axis */
     int32_t reach[3];          /* of the stencil along each axis */
-    int64_t buffer;  /* values of one of a thread's four buffers; 0: one sweep needs none */
-    double *buffers; /* of all threads */
+    int64_t buffer; /* values of one of a thread's four buffers; 0: one sweep needs none */
+    void *buffers;  /* of all threads; values of the matrix's type */
 } gsw_relax_job;
 
 #endif

@@ -177,6 +177,46 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
     }
 }
 
+__device__ __forceinline__ bool is_within(int64_t i, int64_t extent) {
+    return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent);
+}
+
+/* x = i mod nx, returns i div nx; in 32 bits where the grid allows, which is much faster. */
+__device__ __forceinline__ int64_t split(int64_t i, int64_t nx, bool narrow, int64_t *x) {
+    int64_t rest = narrow ? static_cast<uint32_t>(i) / static_cast<uint32_t>(nx) : i / nx;
+    *x = i - rest * nx;
+    return rest;
+}
+
+/* Gives all products of a row to the sum, for any offsets. */
+template <typename Value, typename Coefficient, typename Sum>
+__device__ __forceinline__ void any_row(const stencil_terms<Coefficient> &terms, int64_t row,
+                                        const Value *x, Sum (&sum)[1]) {
+    const bool narrow = terms.points <= int64_t{UINT32_MAX};
+    int64_t px, py;
+    const int64_t line = split(row, terms.nx, narrow, &px);
+    const int64_t pz = split(line, terms.ny, narrow, &py) + terms.below;
+#pragma unroll 4
+    for (int32_t e = 0; e < terms.count; e++) {
+        const bool inside = is_within(px + terms.dx[e], terms.nx) &&
+                            is_within(py + terms.dy[e], terms.ny) &&
+                            is_within(pz + terms.dz[e], terms.nz);
+        const Value a = inside ? static_cast<Value>(terms.values[e][row]) : 0;
+        const Value neighbour = inside ? x[row + terms.distance[e]] : 0;
+        Sum next = sum[0];
+        next.take(a, neighbour, 0);
+        if (inside)
+            sum[0] = next;
+    }
+}
+
+/* The same where all are near. */
+template <typename Value, typename Coefficient, typename Sum>
+__device__ __forceinline__ void any_row(const near_terms<Coefficient> &terms, int64_t row,
+                                        const Value *x, Sum (&sum)[1]) {
+    near_row<BATCH>(terms, static_cast<uint32_t>(row), x, 0, sum);
+}
+
 /* A matrix with only those arrays that lie before the diagonal (side < 0) or after it: all of them,
  * or those that lead to another plane. */
 struct part_of_matrix {

@@ -1,6 +1,8 @@
 /* relax.cu: stencil loops with ghost zones (contract/relax_ops.h).
  *
- * One sweep alone: a thread takes a point.
+ * One sweep alone: a thread takes a point. The named stencils have kernels of their own, which load
+ * all entries of a row before the first product. Other stencils, fp32 parts of named ones, and
+ * grids beyond 32 bits share a kernel with offsets that are known at run time.
  *
  * Several sweeps: a block takes a tile and passes through it layer by layer along one axis, z in 3D
  * and y in 2D. A thread owns a column, the points of the tile with one place in every layer. At a
@@ -24,7 +26,7 @@
 #include <string.h>
 
 #include "cuda/launch.cuh"
-#include "cuda/near.cuh"
+#include "cuda/near_terms.cuh"
 #include "cuda/relax.cuh"
 #include "geometry/named_shapes.h"
 
@@ -87,40 +89,66 @@ template <int id> struct stencil_of {
 constexpr int HEIGHTS = GSW_RELAX_HEIGHT_MAX;
 constexpr int64_t BLOCKS_MOST = int64_t{1} << 30;
 
-template <int terms> struct relax_job {
-    const double *a[terms];
-    const double *b, *x, *p;
-    double *y, *q;
+template <typename Value, int terms> struct relax_job {
+    const Value *a[terms];
+    const Value *b, *x, *p;
+    Value *y, *q;
     int64_t stride_y, stride_z;     /* rows from one line, and from one layer, to the next */
     int32_t nx, ny, nz;             /* the grid, */
     int32_t tile_x, tile_y, tile_z; /* a tile, */
     int32_t tiles_x, tiles_y;       /* and the tiles */
     int32_t sweeps, zero;
-    double alpha[HEIGHTS], beta[HEIGHTS];
+    Value alpha[HEIGHTS], beta[HEIGHTS];
 };
+
+template <typename Value, int id> using job_of = relax_job<Value, stencil_of<id>::terms>;
 
 __device__ __forceinline__ bool within(int i, int extent) {
     return static_cast<unsigned>(i) < static_cast<unsigned>(extent);
 }
 
-/* p and x after a sweep at one point. */
-struct stepped {
-    double p, x;
-};
+__device__ __forceinline__ double product(double a, double b) {
+    return __dmul_rn(a, b);
+}
 
-__device__ __forceinline__ stepped step_of(double sum, double reciprocal, double alpha, double beta,
-                                           double p, double x, bool from_zero) {
-    const double t = __dmul_rn(sum, reciprocal);
-    const double next = beta != 0 ? fma(alpha, t, __dmul_rn(beta, p)) : __dmul_rn(alpha, t);
-    return {next, from_zero ? next : __dadd_rn(x, next)};
+__device__ __forceinline__ float product(float a, float b) {
+    return __fmul_rn(a, b);
+}
+
+__device__ __forceinline__ double total(double a, double b) {
+    return __dadd_rn(a, b);
+}
+
+__device__ __forceinline__ float total(float a, float b) {
+    return __fadd_rn(a, b);
+}
+
+__device__ __forceinline__ double inverse(double a) {
+    return __drcp_rn(a);
+}
+
+__device__ __forceinline__ float inverse(float a) {
+    return __frcp_rn(a);
+}
+
+/* p and x after a sweep at one point. */
+template <typename Value> struct stepped { Value p, x; };
+
+/* Products are rounded before they are added. */
+template <typename Value>
+__device__ __forceinline__ stepped<Value> step_of(Value sum, Value reciprocal, Value alpha,
+                                                  Value beta, Value p, Value x, bool from_zero) {
+    const Value t = product(sum, reciprocal);
+    const Value next = beta != 0 ? multiply_add(alpha, t, product(beta, p)) : product(alpha, t);
+    return {next, from_zero ? next : total(x, next)};
 }
 
 /* ---- one sweep ---- */
 
 enum { POINTS = 256 };
 
-template <int id>
-__global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<id>::terms> job) {
+template <typename Value, int id>
+__global__ void __launch_bounds__(POINTS) sweep_once(const job_of<Value, id> job) {
     using stencil = stencil_of<id>;
     take_turn();
     const int64_t points = int64_t{job.nx} * job.ny * job.nz;
@@ -137,11 +165,11 @@ __global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<
         const int near_axis = static_cast<int>(line - far * middle);
         const int py = y_first ? near_axis : static_cast<int>(far);
         const int pz = y_first ? static_cast<int>(far) : near_axis;
-        const double diagonal = job.a[stencil::center][row];
-        const double own = job.zero ? 0 : job.x[row];
-        double sum = job.b[row];
+        const Value diagonal = job.a[stencil::center][row];
+        const Value own = job.zero ? 0 : job.x[row];
+        Value sum = job.b[row];
         if (!job.zero) {
-            double a[stencil::terms], x[stencil::terms];
+            Value a[stencil::terms], x[stencil::terms];
 #pragma unroll
             for (int e = 0; e < stencil::terms; e++) {
                 const step_to o = stencil::at(e);
@@ -155,11 +183,36 @@ __global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<
             }
 #pragma unroll
             for (int e = 0; e < stencil::terms; e++)
-                sum = fma(-a[e], x[e], sum);
+                sum = multiply_add(-a[e], x[e], sum);
         }
-        const double before = job.beta[0] != 0 ? job.p[row] : 0;
-        const stepped after = step_of(sum, __drcp_rn(diagonal), job.alpha[0], job.beta[0], before,
-                                      own, job.zero != 0);
+        const Value before = job.beta[0] != 0 ? job.p[row] : 0;
+        const stepped<Value> after =
+            step_of(sum, inverse(diagonal), job.alpha[0], job.beta[0], before, own, job.zero != 0);
+        job.y[row] = after.x;
+        if (job.q)
+            job.q[row] = after.p;
+    }
+}
+
+/* What one sweep needs besides the terms of any stencil. */
+template <typename Value> struct any_job {
+    const Value *diagonal, *b, *x, *p;
+    Value *y, *q;
+    Value alpha, beta;
+    int32_t zero;
+};
+
+template <typename Value, typename Terms>
+__global__ void __launch_bounds__(POINTS) sweep_any(const Terms terms, const any_job<Value> job) {
+    take_turn();
+    for (int64_t row = int64_t{blockIdx.x} * POINTS + threadIdx.x; row < terms.points;
+         row += int64_t{gridDim.x} * POINTS) {
+        subtracted<Value> sum[1] = {{job.b[row]}};
+        if (!job.zero)
+            any_row(terms, row, job.x, sum);
+        const Value before = job.beta != 0 ? job.p[row] : 0, own = job.zero ? 0 : job.x[row];
+        const stepped<Value> after = step_of(sum[0].value, inverse(job.diagonal[row]), job.alpha,
+                                             job.beta, before, own, job.zero != 0);
         job.y[row] = after.x;
         if (job.q)
             job.q[row] = after.p;
@@ -169,7 +222,7 @@ __global__ void __launch_bounds__(POINTS) sweep_once(const relax_job<stencil_of<
 /* ---- several sweeps ---- */
 
 /* A pass of `height` sweeps as a wave. A record is what a sweep needs of a layer besides x. */
-template <int id, int height> struct wave_of {
+template <typename Value, int id, int height> struct wave_of {
     using stencil = stencil_of<id>;
     enum : int {
         reach = stencil::reach,
@@ -179,16 +232,20 @@ template <int id, int height> struct wave_of {
         /* layers of a ring in shared memory: a power of two */
         ring = reach == 1 ? 4 : 8,
         /* registers, roughly, and the threads that they leave room for */
-        registers = 2 * (records * (stencil::terms + 3) + height * window + 20),
+        registers = sizeof(Value) / 4 * (records * (stencil::terms + 3) + height * window) + 40,
+        /* multigrid's polynomials in fp32 have degree 2 */
+        most = sizeof(Value) == 4 ? 2
+               : stencil::flat    ? HEIGHTS
+                                  : 4,
         threads = stencil::flat      ? 256
                   : registers <= 124 ? 512
                   : registers <= 164 ? 384
                                      : 256,
-        fits = registers <= 250 && height <= (stencil::flat ? HEIGHTS : 4)
+        fits = registers <= 250 && height <= most
     };
 };
 
-template <int terms> struct record { double a[terms], b, reciprocal, p; };
+template <typename Value, int terms> struct record { Value a[terms], b, reciprocal, p; };
 
 /* A thread's column: the points of the tile with its x and y. */
 struct column {
@@ -200,10 +257,10 @@ struct column {
 };
 
 /* Loads what the first sweep needs of layer z of the grid, which is inside. */
-template <int id>
-__device__ __forceinline__ void load_record(const relax_job<stencil_of<id>::terms> &job,
-                                            const column &mine, int64_t row, int z,
-                                            record<stencil_of<id>::terms> &to) {
+template <typename Value, int id>
+__device__ __forceinline__ void load_record(const job_of<Value, id> &job, const column &mine,
+                                            int64_t row, int z,
+                                            record<Value, stencil_of<id>::terms> &to) {
     using stencil = stencil_of<id>;
     const uint32_t lacked =
         mine.lacked | lacks(static_cast<uint32_t>(z), static_cast<uint32_t>(job.nz)) << 8;
@@ -218,13 +275,14 @@ __device__ __forceinline__ void load_record(const relax_job<stencil_of<id>::term
         to.p = job.p[row];
 }
 
-template <int id, int height>
-__global__ void __launch_bounds__(wave_of<id, height>::threads)
-    sweep_wave(const relax_job<stencil_of<id>::terms> job, int wide) {
+template <typename Value, int id, int height>
+__global__ void __launch_bounds__(wave_of<Value, id, height>::threads)
+    sweep_wave(const job_of<Value, id> job, int wide) {
     using stencil = stencil_of<id>;
-    using wave = wave_of<id, height>;
+    using wave = wave_of<Value, id, height>;
     constexpr int reach = wave::reach, window = wave::window, records = wave::records;
-    extern __shared__ double shared[]; /* [height][ring][layer] */
+    extern __shared__ double memory[];
+    Value *shared = reinterpret_cast<Value *>(memory); /* [height][ring][layer] */
     const int area = static_cast<int>(blockDim.x), high = area / wide;
     const int lx = static_cast<int>(threadIdx.x) % wide, ly = static_cast<int>(threadIdx.x) / wide;
     const int number = static_cast<int>(blockIdx.x);
@@ -249,9 +307,9 @@ __global__ void __launch_bounds__(wave_of<id, height>::threads)
         shared[k * area + mine.at] = 0;
     take_turn();
 
-    record<stencil::terms> kept[records] = {};
-    double own[height][window] = {}; /* x before each sweep in this column */
-    double arriving = !job.zero && mine.inside && within(first, job.nz) ? job.x[mine.row] : 0;
+    record<Value, stencil::terms> kept[records] = {};
+    Value own[height][window] = {}; /* x before each sweep in this column */
+    Value arriving = !job.zero && mine.inside && within(first, job.nz) ? job.x[mine.row] : 0;
     for (int begin = 0; begin < layers; begin += records) {
 #pragma unroll
         for (int u = 0; u < records; u++) {
@@ -269,34 +327,34 @@ __global__ void __launch_bounds__(wave_of<id, height>::threads)
                 arriving = job.x[mine.row + next * job.stride_z];
             if (next_a >= reach && next_a < layers - reach && within(first + next_a, job.nz) &&
                 mine.sweeps > 0)
-                load_record<id>(job, mine, mine.row + next_a * job.stride_z, first + next_a,
-                                kept[(u + 1) % records]);
+                load_record<Value, id>(job, mine, mine.row + next_a * job.stride_z, first + next_a,
+                                       kept[(u + 1) % records]);
 #pragma unroll
             for (int s = 1; s <= height; s++) {
                 const int done = at - s * reach;
-                record<stencil::terms> &its =
+                record<Value, stencil::terms> &its =
                     kept[(u - (s - 1) * reach + height * records) % records];
-                const double *ring = shared + (s - 1) * wave::ring * area + mine.at;
-                double value = 0;
+                const Value *ring = shared + (s - 1) * wave::ring * area + mine.at;
+                Value value = 0;
                 __syncthreads();
                 const bool active = done >= s * reach && done < layers - s * reach &&
                                     within(first + done, job.nz) && mine.sweeps >= s;
                 if (active) {
-                    double sum = its.b;
+                    Value sum = its.b;
                     if (s > 1 || !job.zero) {
 #pragma unroll
                         for (int e = 0; e < stencil::terms; e++) {
                             const step_to o = stencil::at(e);
-                            const double x = o.dx == 0 && o.dy == 0
-                                                 ? own[s - 1][reach + o.dz]
-                                                 : ring[((done + o.dz) & (wave::ring - 1)) * area +
-                                                        o.dy * wide + o.dx];
-                            sum = fma(-its.a[e], x, sum);
+                            const Value x = o.dx == 0 && o.dy == 0
+                                                ? own[s - 1][reach + o.dz]
+                                                : ring[((done + o.dz) & (wave::ring - 1)) * area +
+                                                       o.dy * wide + o.dx];
+                            sum = multiply_add(-its.a[e], x, sum);
                         }
                     }
                     if (s == 1)
-                        its.reciprocal = __drcp_rn(its.a[stencil::center]);
-                    const stepped after =
+                        its.reciprocal = inverse(its.a[stencil::center]);
+                    const stepped<Value> after =
                         step_of(sum, its.reciprocal, job.alpha[s - 1], job.beta[s - 1], its.p,
                                 own[s - 1][reach], s == 1 && job.zero);
                     value = after.x;
@@ -347,40 +405,46 @@ int32_t tiles_along(int64_t extent, int64_t tile) {
     return static_cast<int32_t>(extent / tile + (extent % tile != 0));
 }
 
-template <int id, int height>
-cudaError_t launch_wave(const gsw_cuda *cuda, const relax_job<stencil_of<id>::terms> &job,
-                        unsigned blocks, int32_t wide, int32_t high) {
+unsigned blocks_for(const gsw_grid *g) {
+    const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
+    return static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+}
+
+template <typename Value, int id, int height>
+cudaError_t launch_wave(const gsw_cuda *cuda, const job_of<Value, id> &job, unsigned blocks,
+                        int32_t wide, int32_t high) {
     if constexpr (height > HEIGHTS) {
         return cudaErrorInvalidValue;
     } else {
         if (job.sweeps != height)
-            return launch_wave<id, height + 1>(cuda, job, blocks, wide, high);
-        if constexpr (wave_of<id, height>::fits) {
-            const size_t values = static_cast<size_t>(height) * wave_of<id, height>::ring * wide;
-            return launch_kernel(cuda, sweep_wave<id, height>, blocks,
-                                 static_cast<unsigned>(wide * high), values * high * sizeof(double),
-                                 job, wide);
+            return launch_wave<Value, id, height + 1>(cuda, job, blocks, wide, high);
+        using wave = wave_of<Value, id, height>;
+        if constexpr (wave::fits) {
+            const size_t values = static_cast<size_t>(height) * wave::ring * wide * high;
+            return launch_kernel(cuda, sweep_wave<Value, id, height>, blocks,
+                                 static_cast<unsigned>(wide * high), values * sizeof(Value), job,
+                                 wide);
         }
         return cudaErrorInvalidValue;
     }
 }
 
-template <int id>
+template <typename Value, int id>
 cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wide, int32_t high) {
     using stencil = stencil_of<id>;
     const gsw_grid *g = &pass->matrix->grid;
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
     int64_t n[3], tile[3];
-    relax_job<stencil::terms> job = {};
+    job_of<Value, id> job = {};
     turn(stencil::flat, extent, n);
     turn(stencil::flat, pass->tile->extent, tile);
     for (int e = 0; e < stencil::terms; e++)
-        job.a[e] = static_cast<const double *>(pass->matrix->array.values[e]);
-    job.b = pass->b;
-    job.x = pass->x;
-    job.p = pass->p;
-    job.y = pass->y;
-    job.q = pass->q;
+        job.a[e] = static_cast<const Value *>(pass->matrix->array.values[e]);
+    job.b = static_cast<const Value *>(pass->b);
+    job.x = static_cast<const Value *>(pass->x);
+    job.p = static_cast<const Value *>(pass->p);
+    job.y = static_cast<Value *>(pass->y);
+    job.q = static_cast<Value *>(pass->q);
     job.stride_y = stencil::flat ? g->nx * g->ny : g->nx;
     job.stride_z = stencil::flat ? g->nx : g->nx * g->ny;
     job.nx = static_cast<int32_t>(n[0]);
@@ -389,45 +453,63 @@ cudaError_t launch(const gsw_cuda *cuda, const gsw_relax_pass *pass, int32_t wid
     job.sweeps = pass->sweeps;
     job.zero = pass->zero;
     for (int s = 0; s < pass->sweeps; s++) {
-        job.alpha[s] = pass->alpha[s];
-        job.beta[s] = pass->beta[s];
+        job.alpha[s] = static_cast<Value>(pass->alpha[s]);
+        job.beta[s] = static_cast<Value>(pass->beta[s]);
     }
-    if (pass->sweeps == 1) {
-        const int64_t points = g->nx * g->ny * g->nz, blocks = (points + POINTS - 1) / POINTS;
-        return launch_kernel(cuda, sweep_once<id>,
-                             static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST),
-                             POINTS, 0, job);
-    }
+    if (pass->sweeps == 1)
+        return launch_kernel(cuda, sweep_once<Value, id>, blocks_for(g), POINTS, 0, job);
     job.tile_x = static_cast<int32_t>(tile[0]);
     job.tile_y = static_cast<int32_t>(tile[1]);
     job.tile_z = static_cast<int32_t>(tile[2]);
     job.tiles_x = tiles_along(n[0], tile[0]);
     job.tiles_y = tiles_along(n[1], tile[1]);
     const int64_t blocks = int64_t{job.tiles_x} * job.tiles_y * tiles_along(n[2], tile[2]);
-    return launch_wave<id, 2>(cuda, job, static_cast<unsigned>(blocks), wide, high);
+    return launch_wave<Value, id, 2>(cuda, job, static_cast<unsigned>(blocks), wide, high);
 }
 
-template <int id, int height> wave_kernel wave_kernel_of() {
-    if constexpr (wave_of<id, height>::fits)
-        return {(const void *)sweep_wave<id, height>, wave_of<id, height>::threads,
-                height * wave_of<id, height>::ring};
+template <typename Value, int id, int height> wave_kernel wave_kernel_of() {
+    using wave = wave_of<Value, id, height>;
+    if constexpr (wave::fits)
+        return {(const void *)sweep_wave<Value, id, height>, wave::threads, height * wave::ring};
     return {nullptr, 0, 0};
 }
 
-template <int id> stencil_kernels kernels_of() {
+template <typename Value, int id> stencil_kernels kernels_of() {
     using stencil = stencil_of<id>;
     return {{stencil::reach_x, stencil::reach_y, stencil::reach},
             stencil::flat,
             {{nullptr, 0, 0},
              {nullptr, 0, 0},
-             wave_kernel_of<id, 2>(),
-             wave_kernel_of<id, 3>(),
-             wave_kernel_of<id, 4>(),
-             wave_kernel_of<id, 5>(),
-             wave_kernel_of<id, 6>(),
-             wave_kernel_of<id, 7>(),
-             wave_kernel_of<id, 8>()},
-            launch<id>};
+             wave_kernel_of<Value, id, 2>(),
+             wave_kernel_of<Value, id, 3>(),
+             wave_kernel_of<Value, id, 4>(),
+             wave_kernel_of<Value, id, 5>(),
+             wave_kernel_of<Value, id, 6>(),
+             wave_kernel_of<Value, id, 7>(),
+             wave_kernel_of<Value, id, 8>()},
+            launch<Value, id>};
+}
+
+/* One sweep of a stencil without kernels of its own. */
+template <typename Value> cudaError_t launch_any(const gsw_cuda *cuda, const gsw_relax_pass *pass) {
+    const gsw_matrix *matrix = pass->matrix;
+    const stencil_terms<Value> terms = gather_terms<Value>(matrix);
+    const any_job<Value> job = {
+        static_cast<const Value *>(matrix->array.values[matrix->stencil.center]),
+        static_cast<const Value *>(pass->b),
+        static_cast<const Value *>(pass->x),
+        static_cast<const Value *>(pass->p),
+        static_cast<Value *>(pass->y),
+        static_cast<Value *>(pass->q),
+        static_cast<Value>(pass->alpha[0]),
+        static_cast<Value>(pass->beta[0]),
+        pass->zero};
+    const unsigned blocks = blocks_for(&matrix->grid);
+    if (all_near(terms))
+        return launch_kernel(cuda, sweep_any<Value, near_terms<Value>>, blocks, POINTS, 0,
+                             narrow_terms<BATCH>(terms), job);
+    return launch_kernel(cuda, sweep_any<Value, stencil_terms<Value>>, blocks, POINTS, 0, terms,
+                         job);
 }
 
 bool same_offset(gsw_offset a, gsw_offset b) {
@@ -448,17 +530,25 @@ int part_of(const gsw_stencil *stencil, const gsw_named_stencil *known) {
     return below && above ? WHOLE : below ? LOWER_PART : above ? UPPER_PART : PARTS;
 }
 
-/* NULL: the stencil is no named one, and no triangular part of one. */
-const stencil_kernels *find_kernels(const gsw_stencil *stencil) {
+/* NULL: the matrix has no kernels of its own (see above). Triangular parts in fp32 are of no use.
+ */
+const stencil_kernels *find_kernels(const gsw_matrix *matrix) {
 #define KERNELS_OF(name, lower)                                                                    \
-    {kernels_of<SHAPE_##name * PARTS + WHOLE>(), kernels_of<SHAPE_##name * PARTS + LOWER_PART>(),  \
-     kernels_of<SHAPE_##name * PARTS + UPPER_PART>()},
+    {kernels_of<double, SHAPE_##name * PARTS + WHOLE>(),                                           \
+     kernels_of<double, SHAPE_##name * PARTS + LOWER_PART>(),                                      \
+     kernels_of<double, SHAPE_##name * PARTS + UPPER_PART>()},
+#define NARROW_KERNELS_OF(name, lower) kernels_of<float, SHAPE_##name * PARTS + WHOLE>(),
     static const stencil_kernels all[][PARTS] = {GSW_NAMED_STENCILS(KERNELS_OF, GSW_NO_OFFSET)};
+    static const stencil_kernels narrow[] = {GSW_NAMED_STENCILS(NARROW_KERNELS_OF, GSW_NO_OFFSET)};
+#undef NARROW_KERNELS_OF
 #undef KERNELS_OF
+    const gsw_grid *g = &matrix->grid;
+    if (g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
+        return nullptr;
     for (int32_t k = 0; k < GSW_NAMED_COUNT; k++) {
-        const int part = part_of(stencil, &gsw_named_stencils[k]);
-        if (part != PARTS)
-            return &all[k][part];
+        const int part = part_of(&matrix->stencil, &gsw_named_stencils[k]);
+        if (matrix->array.value_type == GSW_F32 ? part == WHOLE : part != PARTS)
+            return matrix->array.value_type == GSW_F32 ? &narrow[k] : &all[k][part];
     }
     return nullptr;
 }
@@ -506,13 +596,11 @@ gsw_status fit(gsw_context *context, const void *kernel, int32_t threads, size_t
 gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
                                int32_t k, gsw_relax_tile *tile) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    const stencil_kernels *kernels = find_kernels(&matrix->stencil);
+    const stencil_kernels *kernels = find_kernels(matrix);
     const gsw_grid *g = &matrix->grid;
     const int64_t extent[3] = {g->nx, g->ny, g->nz};
     int64_t n[3], own[3];
     *tile = {};
-    if (!kernels || g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
-        return GSW_SUCCESS;
     if (height == 1) {
         tile->height = k == 0;
         tile->stream = -1;
@@ -520,6 +608,8 @@ gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, i
         turn(false, extent, tile->extent);
         return GSW_SUCCESS;
     }
+    if (!kernels)
+        return GSW_SUCCESS;
     const wave_kernel *wave = &kernels->wave[height];
     const layer_shape *shapes = kernels->flat ? FLAT_LAYERS : LAYERS;
     const int32_t count = kernels->flat ? length_of(FLAT_LAYERS) : length_of(LAYERS);
@@ -527,7 +617,8 @@ gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, i
     for (int32_t shape = 0, first = 0; wave->kernel && shape < count; shape++) {
         const layer_shape layer = shapes[shape];
         const int32_t threads = layer.wide * layer.high;
-        const size_t bytes = sizeof(double) * static_cast<size_t>(wave->layers) * threads;
+        const size_t bytes =
+            gsw_dtype_size(matrix->array.value_type) * static_cast<size_t>(wave->layers) * threads;
         own[0] = layer.wide - 2 * height * kernels->reach[0];
         own[1] = layer.high - 2 * height * kernels->reach[1];
         if (threads > wave->threads || own[0] < 1 || own[1] < 1 ||
@@ -550,12 +641,9 @@ gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, i
 }
 
 gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix) {
-    const stencil_kernels *kernels = find_kernels(&matrix->stencil);
+    const stencil_kernels *kernels = find_kernels(matrix);
     if (!kernels)
-        return gsw_fail(
-            context, GSW_ERROR_UNSUPPORTED,
-            "relax: stencils that are not named ones, or triangular parts of them, need "
-            "the CPU backend");
+        return GSW_SUCCESS;
     for (const wave_kernel &wave : kernels->wave)
         if (wave.kernel)
             GSW_TRY(gsw_cuda_allow_shared(context, wave.kernel, "a pass of sweeps"));
@@ -563,22 +651,30 @@ gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix
 }
 
 gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass) {
-    const stencil_kernels *kernels = find_kernels(&pass->matrix->stencil);
+    const stencil_kernels *kernels = find_kernels(pass->matrix);
+    const gsw_cuda *cuda = gsw_cuda_of(context);
     int64_t tile[3];
+    if (!kernels)
+        return gsw_cuda_check(context,
+                              pass->matrix->array.value_type == GSW_F32
+                                  ? launch_any<float>(cuda, pass)
+                                  : launch_any<double>(cuda, pass),
+                              "a pass of sweeps");
     turn(kernels->flat, pass->tile->extent, tile);
     const layer_shape layer = layer_of(kernels, pass->sweeps, tile);
-    return gsw_cuda_check(context,
-                          kernels->launch(gsw_cuda_of(context), pass, layer.wide, layer.high),
+    return gsw_cuda_check(context, kernels->launch(cuda, pass, layer.wide, layer.high),
                           "a pass of sweeps");
 }
 
 /* Constants of the model, fitted to the times of 700 tiles on an H100 (perf/NOTES.md). A unit of
- * load is a warp of a multiprocessor. Of other devices only the memory's peak is known. */
-void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine) {
+ * load is a warp of a multiprocessor. Of other devices only the memory's peak is known. Those of
+ * fp64 serve fp32, too: there only the bytes are half as many. */
+void gsw_cuda_relax_machine(gsw_context *context, gsw_dtype type, gsw_relax_machine *machine) {
     const double peak_share = 0.928; /* that sweeps move */
     const double stream_share = 1.22;
     const double copy_share = 0.88; /* and a copy; it counts where the peak is not known */
     const double copy = 1e6 * (double)context->tuning.copy_mb_s;
+    (void)type;
     const int device = gsw_cuda_of(context)->device;
     int clock_khz = 0, width_bits = 0, l2 = 0;
     double peak = copy > 0 ? copy / copy_share : 1e12;

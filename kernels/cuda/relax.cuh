@@ -8,7 +8,7 @@ extern "C" {
 #include "contract/relax_ops.h"
 }
 
-void gsw_cuda_relax_machine(gsw_context *context, gsw_relax_machine *machine);
+void gsw_cuda_relax_machine(gsw_context *context, gsw_dtype type, gsw_relax_machine *machine);
 gsw_status gsw_cuda_relax_tile(gsw_context *context, const gsw_matrix *matrix, int32_t height,
                                int32_t k, gsw_relax_tile *tile);
 gsw_status gsw_cuda_relax_prepare(gsw_context *context, const gsw_matrix *matrix);

@@ -134,40 +134,23 @@ cudaError_t launch_csr(const gsw_cuda *cuda, const gsw_csr *csr, const void *b, 
 
 enum { POINTS = 256 }; /* of a block, one per thread */
 
-__device__ bool within(int64_t i, int64_t extent) {
-    return static_cast<uint64_t>(i) < static_cast<uint64_t>(extent);
-}
-
-/* x = i mod nx, returns i div nx; in 32 bits where the grid allows, which is much faster. */
-__device__ int64_t split(int64_t i, int64_t nx, bool narrow, int64_t *x) {
-    int64_t rest = narrow ? static_cast<uint32_t>(i) / static_cast<uint32_t>(nx) : i / nx;
-    *x = i - rest * nx;
-    return rest;
-}
-
 /* A thread takes a point: neighbouring threads read neighbouring values of every array and of x.
  * For any offsets and any number of points. */
 template <typename Value, typename Coefficient, bool residual>
 __global__ void __launch_bounds__(POINTS)
     stencil_rows(const stencil_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
     take_turn();
-    const bool narrow = terms.points <= int64_t{UINT32_MAX};
     for (int64_t row = int64_t{blockIdx.x} * POINTS + threadIdx.x; row < terms.points;
          row += int64_t{gridDim.x} * POINTS) {
-        int64_t px, py;
-        int64_t line = split(row, terms.nx, narrow, &px);
-        int64_t pz = split(line, terms.ny, narrow, &py) + terms.below;
-        Value sum = residual && b ? b[row] : 0;
-#pragma unroll 4
-        for (int32_t e = 0; e < terms.count; e++) {
-            bool inside = within(px + terms.dx[e], terms.nx) &&
-                          within(py + terms.dy[e], terms.ny) && within(pz + terms.dz[e], terms.nz);
-            Value a = inside ? static_cast<Value>(terms.values[e][row]) : 0;
-            Value neighbour = inside ? x[row + terms.distance[e]] : 0;
-            Value next = multiply_add(residual ? -a : a, neighbour, sum);
-            sum = inside ? next : sum;
+        if constexpr (residual) {
+            subtracted<Value> sum[1] = {{b ? b[row] : 0}};
+            any_row(terms, row, x, sum);
+            y[row] = sum[0].value;
+        } else {
+            added<Value> sum[1] = {};
+            any_row(terms, row, x, sum);
+            y[row] = sum[0].value;
         }
-        y[row] = sum;
     }
 }
 

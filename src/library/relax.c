@@ -1,4 +1,4 @@
-/* relax.c: stencil loops with ghost zones: arguments, passes, and the methods' factors. */
+/* relax.c: the public interface of stencil loops with ghost zones: arguments, values, vectors. */
 #include <gridsweep/relax.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "contract/error.h"
 #include "contract/relax_ops.h"
 #include "options.h"
-#include "relax_model.h"
+#include "relax_loop.h"
 #include "reserve.h"
 #include "stencil_facts.h"
 
@@ -21,19 +21,17 @@ GSW_ENDS_WITH(gsw_relax_info, work_bytes);
 
 struct gsw_relax {
     gsw_context *context; /* its creator */
-    gsw_relax_options options;
-    gsw_matrix matrix; /* stencil arrays in fp64, all there */
-    gsw_format format; /* of the matrix that was given, */
-    gsw_dtype type;    /* and its values' type */
+    gsw_matrix matrix;    /* stencil arrays in fp64, all there */
+    gsw_format format;    /* of the matrix that was given, */
+    gsw_dtype type;       /* and its values' type */
     const void *arrays[GSW_STENCIL_MAX];
     void *copies; /* what the arrays point to; NULL: the user's arrays */
     int usable;
     int64_t points;
-    gsw_relax_tile tile;
-    gsw_relax_cost cost;
-    double *other;        /* x of every second pass */
-    double *direction[2]; /* Chebyshev's p, likewise; else NULL */
-    void *work;           /* the passes'; NULL: they need none */
+    gsw_relax_loop loop;
+    double *other;      /* x of every second pass */
+    void *direction[2]; /* Chebyshev's p, likewise; else NULL */
+    void *work;         /* the passes'; NULL: they need none */
     int64_t bytes;
 };
 
@@ -109,15 +107,14 @@ static gsw_status open_copies(gsw_relax *relax) {
 static gsw_status open_vectors(gsw_relax *relax) {
     gsw_context *context = relax->context;
     const size_t points = (size_t)relax->points, size = sizeof(double);
-    const int vectors = relax->options.method == GSW_RELAX_CHEBYSHEV ? 2 : 0;
+    const int vectors = relax->loop.options.method == GSW_RELAX_CHEBYSHEV ? 2 : 0;
     GSW_TRY(gsw_reserve_counted(context, points, size, &relax->bytes, (void **)&relax->other));
     for (int k = 0; k < vectors; k++)
-        GSW_TRY(gsw_reserve_counted(context, points, size, &relax->bytes,
-                                    (void **)&relax->direction[k]));
-    if (relax->tile.work_bytes == 0)
+        GSW_TRY(gsw_reserve_counted(context, points, size, &relax->bytes, &relax->direction[k]));
+    if (relax->loop.tile.work_bytes == 0)
         return GSW_SUCCESS;
-    relax->bytes += (int64_t)relax->tile.work_bytes;
-    return gsw_alloc(context, relax->tile.work_bytes, 1, "the tiles of a stencil loop",
+    relax->bytes += (int64_t)relax->loop.tile.work_bytes;
+    return gsw_alloc(context, relax->loop.tile.work_bytes, 1, "the tiles of a stencil loop",
                      &relax->work);
 }
 
@@ -135,11 +132,9 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
     GSW_TRY(gsw_grid_points(&matrix->grid, &points));
-    GSW_TRY(context->ops->relax->prepare(context, matrix));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a stencil loop", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;
-    made->options = resolved;
     made->points = points;
     made->format = matrix->format;
     made->type = gsw_matrix_value_type(matrix);
@@ -147,9 +142,9 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     made->matrix.stencil = matrix->stencil;
     made->matrix.format = GSW_FORMAT_STENCIL;
     made->matrix.array = (gsw_stencil_array){made->arrays, GSW_F64};
-    GSW_TRY_GOTO(gsw_relax_choose(context, &made->matrix, resolved.method == GSW_RELAX_CHEBYSHEV,
-                                  resolved.height, &made->tile, &made->cost),
-                 fail);
+    GSW_TRY_GOTO(
+        gsw_relax_loop_open(context, &made->matrix, &resolved, GSW_RELAX_HEIGHT_MAX, &made->loop),
+        fail);
     if (!gsw_matrix_has_f64_arrays(matrix))
         GSW_TRY_GOTO(open_copies(made), fail);
     GSW_TRY_GOTO(open_vectors(made), fail);
@@ -199,46 +194,23 @@ gsw_status gsw_relax_get_info(const gsw_relax *relax, gsw_relax_info *info) {
     GSW_REQUIRE(NULL, relax != NULL, "relax is NULL");
     GSW_REQUIRE(relax->context, info != NULL, "info is NULL");
     GSW_TRY(gsw_result_check(relax->context, "gsw_relax_info", info));
-    const double h = relax->tile.height, points = (double)relax->points;
-    const gsw_relax_info made = {
-        .size = sizeof made,
-        .method = relax->options.method,
-        .height = relax->tile.height,
-        .tile = {relax->tile.extent[0], relax->tile.extent[1], relax->tile.extent[2]},
-        .predicted_ms = 1e3 * relax->cost.seconds / h,
-        .moved_bytes = relax->cost.moved / h,
-        .redundant = relax->cost.computed / (h * points),
-        .work_bytes = relax->bytes};
+    const gsw_relax_tile *tile = &relax->loop.tile;
+    const gsw_relax_cost *cost = &relax->loop.cost;
+    const double h = tile->height, points = (double)relax->points;
+    const gsw_relax_info made = {.size = sizeof made,
+                                 .method = relax->loop.options.method,
+                                 .height = tile->height,
+                                 .tile = {tile->extent[0], tile->extent[1], tile->extent[2]},
+                                 .predicted_ms = 1e3 * cost->seconds / h,
+                                 .moved_bytes = cost->moved / h,
+                                 .redundant = cost->computed / (h * points),
+                                 .work_bytes = relax->bytes};
     gsw_result_give(info, &made, sizeof made);
     return GSW_SUCCESS;
 }
 
 /* ---- Running ----------------------------------------------------------------------------------
  */
-
-/* The factors of the next sweep. Chebyshev's recurrence is Saad's algorithm 12.1. */
-typedef struct recurrence {
-    double center, half, rho;
-    int32_t sweep;
-} recurrence;
-
-static void next_factors(const gsw_relax_options *options, recurrence *at, double *alpha,
-                         double *beta) {
-    *alpha = options->weight;
-    *beta = 0;
-    if (options->method == GSW_RELAX_JACOBI)
-        return;
-    const double sigma = at->center / at->half;
-    if (at->sweep++ == 0) {
-        at->rho = 1 / sigma;
-        *alpha = 1 / at->center;
-        return;
-    }
-    const double next = 1 / (2 * sigma - at->rho);
-    *alpha = 2 * next / at->half;
-    *beta = next * at->rho;
-    at->rho = next;
-}
 
 gsw_status gsw_relax_run(gsw_context *context, gsw_relax *relax, int32_t sweeps, int zero_guess,
                          const double *b, double *x) {
@@ -253,30 +225,11 @@ gsw_status gsw_relax_run(gsw_context *context, gsw_relax *relax, int32_t sweeps,
     if (sweeps == 0)
         return zero_guess ? ops->fill(context, relax->points, 0, x) : GSW_SUCCESS;
 
-    const gsw_relax_options *options = &relax->options;
-    recurrence at = {.center = (options->highest + options->lowest) / 2,
-                     .half = (options->highest - options->lowest) / 2};
-    const int32_t height = relax->tile.height, passes = (sweeps - 1) / height + 1;
-    /* x and the other vector by turns, so that the last pass writes x */
-    double *turns[2] = {x, relax->other};
-    if (passes % 2 == 1 && !zero_guess)
+    /* a pass goes from one vector to the other, and the last one writes x */
+    const int odd = gsw_relax_loop_passes(&relax->loop, sweeps) % 2;
+    void *const turns[2] = {odd ? relax->other : x, odd ? x : relax->other};
+    if (odd && !zero_guess)
         GSW_TRY(ops->copy(context, relax->points, x, relax->other));
-    for (int32_t pass = 0; pass < passes; pass++) {
-        const int32_t left = passes - pass, count = (sweeps - 1) / left + 1;
-        gsw_relax_pass job = {.matrix = &relax->matrix,
-                              .tile = &relax->tile,
-                              .sweeps = count,
-                              .zero = zero_guess && pass == 0,
-                              .b = b,
-                              .x = turns[left % 2],
-                              .y = turns[(left - 1) % 2],
-                              .p = relax->direction[left % 2],
-                              .q = left > 1 ? relax->direction[(left - 1) % 2] : NULL,
-                              .work = relax->work};
-        for (int32_t s = 0; s < count; s++)
-            next_factors(options, &at, &job.alpha[s], &job.beta[s]);
-        GSW_TRY(ops->relax->pass(context, &job));
-        sweeps -= count;
-    }
-    return GSW_SUCCESS;
+    return gsw_relax_loop_run(&relax->loop, sweeps, zero_guess, b, turns, relax->direction,
+                              relax->work);
 }

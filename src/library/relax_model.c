@@ -4,7 +4,7 @@
  * halos where the grid goes on; V(0) is the grid. A pass then
  *
  *   reads x        8 V(h) bytes, and coefficients, b and p: 8 (terms + 1, or + 2) V(h - 1)
- *   writes x, p    8 or 16 V(0)
+ *   writes x, p    8 or 16 V(0); in fp32 all these are half as many
  *   computes       V(0) + ... + V(h - 1) points
  *
  * Bytes that only a ghost zone reads may come from a cache, so they cost a share of others. Tiles
@@ -54,6 +54,7 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
     geometry g = {.extent = {grid->nx, grid->ny, grid->nz}, .tile = tile->extent};
     gsw_relax_cost cost = {0};
     const double terms = matrix->stencil.count, h = tile->height;
+    const double size = (double)gsw_dtype_size(matrix->array.value_type);
     double tiles = 1;
     gsw_stencil_reach(&matrix->stencil, grid, g.reach);
     for (int a = 0; a < 3; a++) {
@@ -61,16 +62,16 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
         tiles *= (double)along;
     }
     const double points = volume(&g, 0), ghosts = volume(&g, tile->height - 1);
-    const double record = 8 * (terms + (directed ? 2 : 1)), written = directed ? 16 : 8;
+    const double record = size * (terms + (directed ? 2 : 1)), written = size * (directed ? 2 : 1);
     const double workers = (double)tile->workers;
     const double rounds = (double)(int64_t)((tiles + workers - 1) / workers);
 
-    cost.moved = (record + 8 + written) * points;
+    cost.moved = (record + size + written) * points;
     double bytes = cost.moved + machine->ghost * (record * (ghosts - points) +
-                                                  8 * (volume(&g, tile->height) - points));
+                                                  size * (volume(&g, tile->height) - points));
     if (machine->cache_bytes > 0 && tile->height > 1 &&
-        (record + 32) * ghosts > machine->cache_bytes * tiles)
-        bytes = (record + 8 + written) * h * ghosts;
+        (record + 4 * size) * ghosts > machine->cache_bytes * tiles)
+        bytes = (record + size + written) * h * ghosts;
     for (int32_t s = 0; s < tile->height; s++)
         cost.computed += volume(&g, s);
 
@@ -95,12 +96,13 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
 }
 
 gsw_status gsw_relax_choose(gsw_context *context, const gsw_matrix *matrix, int directed,
-                            int32_t height, gsw_relax_tile *tile, gsw_relax_cost *cost) {
+                            int32_t height, int32_t most, gsw_relax_tile *tile,
+                            gsw_relax_cost *cost) {
     const gsw_relax_ops *ops = context->ops->relax;
     gsw_relax_machine machine;
     int found = 0;
-    ops->machine(context, &machine);
-    for (int32_t h = 1; h <= GSW_RELAX_HEIGHT_MAX; h++) {
+    ops->machine(context, matrix->array.value_type, &machine);
+    for (int32_t h = 1; h <= (height == 0 ? most : height); h++) {
         for (int32_t k = 0; height == 0 || h == height; k++) {
             gsw_relax_tile one;
             GSW_TRY(ops->tile(context, matrix, h, k, &one));

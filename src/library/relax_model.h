@@ -17,9 +17,10 @@ typedef struct gsw_relax_cost {
 gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_matrix *matrix,
                                  int directed, const gsw_relax_tile *tile);
 
-/* The tile with the least predicted time per sweep, of that height or, for 0, of any. Errors:
- * UNSUPPORTED (there is none). */
+/* The tile with the least predicted time per sweep, of that height or, for 0, of any up to `most`.
+ * Errors: UNSUPPORTED (there is none). */
 gsw_status gsw_relax_choose(gsw_context *context, const gsw_matrix *matrix, int directed,
-                            int32_t height, gsw_relax_tile *tile, gsw_relax_cost *cost);
+                            int32_t height, int32_t most, gsw_relax_tile *tile,
+                            gsw_relax_cost *cost);
 
 #endif
