@@ -6,6 +6,7 @@
 #include "contract/context.h"
 #include "device_stream.h"
 #include "multigrid_dense.h"
+#include "multigrid_loops.h"
 
 /* A problem on the host, its matrix on the device, and vectors. */
 typedef struct problem_pair {
@@ -44,6 +45,20 @@ START_TEST(coarse_matrices_are_products) {
 }
 END_TEST
 
+START_TEST(loops_smooth_problems) {
+    gsw_context *cuda = open_cuda(NULL);
+    loops_check_problem(cuda, _i);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
+START_TEST(loops_smooth_any_stencil) {
+    gsw_context *cuda = open_cuda(NULL);
+    loops_check_stencil(cuda, _i);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
 /* ---- Graphs -----------------------------------------------------------------------------------
  */
 
@@ -57,6 +72,12 @@ static const struct {
     {"convection:20x21x22", {.cycle_type = GSW_F32, .smoother = GSW_SMOOTHER_SYMGS}},
     {"hpcg:20x21x22", {.cycle_type = GSW_F64, .smoother = GSW_SMOOTHER_MULTICOLOR}},
     {"hpcg:20x21x22", {.cycle_type = GSW_F32, .smoother = GSW_SMOOTHER_ILU0}},
+    {"poisson:24x23x22", {.cycle_type = GSW_F32, .smoother = GSW_SMOOTHER_JACOBI}},
+    {"hpcg:20x21x22",
+     {.cycle_type = GSW_F64, .smoother = GSW_SMOOTHER_JACOBI, .pre_sweeps = 2, .post_sweeps = 2}},
+    {"lognormal:61x53",
+     {.cycle_type = GSW_F32, .smoother = GSW_SMOOTHER_CHEBYSHEV, .cycle = GSW_CYCLE_W}},
+    {"convection:20x21x22", {.cycle_type = GSW_F64, .smoother = GSW_SMOOTHER_CHEBYSHEV}},
 };
 #define CAPTURED ((int)(sizeof captured / sizeof captured[0]))
 
@@ -304,6 +325,8 @@ int main(void) {
     Suite *suite = suite_create("cuda_multigrid");
     TCase *tc = tcase_create("multigrid");
     tcase_add_loop_test(tc, coarse_matrices_are_products, 0, DENSE_PROBLEMS);
+    tcase_add_loop_test(tc, loops_smooth_problems, 0, LOOPS_PROBLEMS);
+    tcase_add_loop_test(tc, loops_smooth_any_stencil, 0, oracle_stencil_count());
     tcase_add_loop_test(tc, cycles_are_captured_in_a_graph, 0, CAPTURED);
     tcase_add_test(tc, slabs_are_swept_by_themselves);
     tcase_add_test(tc, host_arrays_are_seen);

@@ -11,6 +11,7 @@
 /* before the fixture: their functions have a context each */
 #include "multigrid_cases.h"
 #include "multigrid_dense.h"
+#include "multigrid_loops.h"
 
 #include "context_fixture.h"
 #include "cpu/multigrid.h"
@@ -426,6 +427,18 @@ START_TEST(colours_precondition_what_is_not_symmetric) {
 }
 END_TEST
 
+START_TEST(loops_smooth_problems) {
+    gsw_context *with = oracle_context(1 + _i % 3);
+    loops_check_problem(with, _i);
+    gsw_context_destroy(with);
+}
+END_TEST
+
+START_TEST(loops_smooth_any_stencil) {
+    loops_check_stencil(context, _i);
+}
+END_TEST
+
 /* x' M y = y' M x, and M is positive. */
 START_TEST(cycles_are_symmetric) {
     static const char *const names[] = {"poisson:19x14x11", "lognormal:23x9x12",
@@ -481,18 +494,22 @@ START_TEST(any_number_of_threads) {
     const int64_t n = oracle_points(&m->grid);
     double *b = doubles(n), *expected = doubles(n), *x = doubles(n);
     gsw_random_vector(7, n, b);
-    for (int type = GSW_F64; type <= GSW_F32; type++)
+    static const gsw_smoother kinds[] = {GSW_SMOOTHER_AUTO, GSW_SMOOTHER_JACOBI,
+                                         GSW_SMOOTHER_CHEBYSHEV};
+    for (int kind = 0; kind < 2 * LENGTH(kinds); kind++)
         for (int threads = 1; threads <= 5; threads += 2) {
             gsw_context *with = oracle_context(threads);
-            const gsw_multigrid_options options = {.cycle_type = (gsw_dtype)type,
-                                                   .cycle = GSW_CYCLE_W};
+            const gsw_multigrid_options options = {.smoother = kinds[kind / 2],
+                                                   .cycle_type = (gsw_dtype)(kind % 2),
+                                                   .cycle = GSW_CYCLE_W,
+                                                   .post_sweeps = 1 + kind / 2};
             gsw_multigrid *mg = make(with, m, options);
             oracle_fill(GSW_F64, x, n, NAN);
             ck_assert_int_eq(gsw_multigrid_apply(with, mg, b, x), GSW_SUCCESS);
             if (threads == 1)
                 memcpy(expected, x, (size_t)n * sizeof *x);
-            ck_assert_msg(memcmp(x, expected, (size_t)n * sizeof *x) == 0, "%s: %d threads",
-                          names[_i], threads);
+            ck_assert_msg(memcmp(x, expected, (size_t)n * sizeof *x) == 0, "%s, %s: %d threads",
+                          names[_i], gsw_smoother_name(options.smoother), threads);
             gsw_multigrid_destroy(mg);
             gsw_context_destroy(with);
         }
@@ -630,8 +647,11 @@ START_TEST(layouts_and_refactor) {
     const int64_t n = oracle_points(&grid);
     double *b = doubles(n), *expected = doubles(n), *x = doubles(n);
     gsw_random_vector(7, n, b);
-    for (int type = GSW_F64; type <= GSW_F32; type++) {
-        const gsw_multigrid_options options = {.cycle_type = (gsw_dtype)type};
+    for (int kind = 0; kind < 6; kind++) {
+        const gsw_multigrid_options options = {
+            .smoother = (const gsw_smoother[]){GSW_SMOOTHER_AUTO, GSW_SMOOTHER_JACOBI,
+                                               GSW_SMOOTHER_CHEBYSHEV}[kind / 2],
+            .cycle_type = (gsw_dtype)(kind % 2)};
         gsw_multigrid *mg = make(context, &m->view, options);
         ck_assert_int_eq(gsw_multigrid_apply(context, mg, b, expected), GSW_SUCCESS);
         ck_assert_int_eq(gsw_multigrid_refactor(context, mg, &other->view), GSW_SUCCESS);
@@ -1032,9 +1052,28 @@ static void check_as_fresh(gsw_multigrid *mg, const gsw_matrix *m,
     free(b);
 }
 
+/* The interval of Chebyshev's polynomials follows the values. */
+START_TEST(loops_take_new_values) {
+    const gsw_grid grid = {13, 12, 11};
+    const gsw_multigrid_options options = {.smoother = _i / 2 ? GSW_SMOOTHER_CHEBYSHEV
+                                                              : GSW_SMOOTHER_JACOBI,
+                                           .cycle_type = (gsw_dtype)(_i % 2),
+                                           .coarsest_points = 8};
+    const gsw_stencil *stencil = oracle_stencil_named("D3N7");
+    oracle_matrix *first = oracle_random(&grid, stencil, 5, ORACLE_POSITIVE),
+                  *second = oracle_random(&grid, stencil, 6, ORACLE_POSITIVE);
+    gsw_multigrid *mg = make(context, &first->view, options);
+    check_as_fresh(mg, &second->view, &options);
+    gsw_multigrid_destroy(mg);
+    oracle_free(second);
+    oracle_free(first);
+}
+END_TEST
+
 /* With injection the coarse matrices of constant coefficients are symmetric, later ones not. */
 START_TEST(injection_takes_new_values) {
-    const gsw_multigrid_options options = {.cycle_type = _i == 0 ? GSW_F32 : GSW_F64,
+    const gsw_multigrid_options options = {.smoother = smoothers[_i / 2],
+                                           .cycle_type = _i % 2 == 0 ? GSW_F32 : GSW_F64,
                                            .interpolation = GSW_INTERPOLATION_INJECTION,
                                            .coarsest_points = 8};
     gsw_problem *first = problem_of("poisson:13x13x13"), *second = problem_of("lognormal:13x13x13");
@@ -1180,6 +1219,8 @@ int main(void) {
     tcase_set_timeout(cycles, 300);
     tcase_add_test(cycles, colours_precondition_what_is_not_symmetric);
     tcase_add_loop_test(cycles, cycles_are_symmetric, 0, LENGTH(smoothers));
+    tcase_add_loop_test(cycles, loops_smooth_problems, 0, LOOPS_PROBLEMS);
+    tcase_add_loop_test(cycles, loops_smooth_any_stencil, 0, oracle_stencil_count());
     tcase_add_loop_test(cycles, any_number_of_threads, 0, 6);
     tcase_add_loop_test(cycles, sweeps_are_gauss_seidel, 0, oracle_stencil_count());
     tcase_add_loop_test(cycles, constants_in_the_null_space, 0, 4);
@@ -1196,7 +1237,8 @@ int main(void) {
     tcase_add_loop_test(robust, ends_of_lines_with_far_couplings, 0, 13);
     tcase_add_test(robust, absent_arrays_are_not_symmetric);
     tcase_add_test(robust, bad_pivots_fall_back);
-    tcase_add_loop_test(robust, injection_takes_new_values, 0, 2);
+    tcase_add_loop_test(robust, injection_takes_new_values, 0, 2 * LENGTH(smoothers));
+    tcase_add_loop_test(robust, loops_take_new_values, 0, 4);
     tcase_add_test(robust, better_values_end_a_fallback);
     tcase_add_loop_test(robust, pivots_of_rounding_fall_back, 0, 16);
     tcase_add_test(robust, bad_options_are_refused);

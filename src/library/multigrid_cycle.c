@@ -2,9 +2,6 @@
  * and nothing waits. */
 #include "multigrid_internal.h"
 
-#define CHEBYSHEV_DEGREE 2
-#define CHEBYSHEV_SHARE  0.25 /* of the spectrum's upper bound: the polynomial damps above it */
-
 typedef gsw_multigrid hierarchy;
 
 static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const void *b,
@@ -63,49 +60,22 @@ static gsw_status symmetric_gauss_seidel(const hierarchy *mg, const gsw_level *l
     return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
 }
 
-/* The residual, or the right-hand side itself where x is zero. */
-static gsw_status residual_of(const hierarchy *mg, const gsw_level *l, int zero,
-                              const void **residual) {
-    *residual = zero ? l->b : l->residual;
-    return zero ? GSW_SUCCESS : multiply(mg, &l->product, l->b, l->x, l->residual);
-}
-
 static gsw_status ilu_step(const hierarchy *mg, const gsw_level *l, int zero) {
-    const void *from;
     void *to = zero ? l->x : l->residual;
-    GSW_TRY(residual_of(mg, l, zero, &from));
-    GSW_TRY(sweep(mg, l->first, 0, from, to));
+    if (!zero)
+        GSW_TRY(multiply(mg, &l->product, l->b, l->x, to));
+    GSW_TRY(sweep(mg, l->first, 0, zero ? l->b : to, to));
     GSW_TRY(sweep(mg, l->first, 1, to, to));
     return zero ? GSW_SUCCESS : combine(mg, l, 1, to, 1, l->x);
 }
 
-static gsw_status jacobi_step(const hierarchy *mg, const gsw_level *l, int zero) {
-    const void *from;
-    void *to = zero ? l->x : l->residual;
-    GSW_TRY(residual_of(mg, l, zero, &from));
-    GSW_TRY(sweep(mg, l->first, 0, from, to));
-    return combine(mg, l, GSW_JACOBI_WEIGHT, to, zero ? 0 : 1, l->x);
-}
-
-/* Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 12.1, on D^-1 A; the
- * largest sum of |a| over the diagonal bounds the spectrum. */
-static gsw_status chebyshev_step(const hierarchy *mg, const gsw_level *l, int zero) {
-    const double high = l->survey.row_ratio, low = CHEBYSHEV_SHARE * high;
-    const double center = (high + low) / 2, half = (high - low) / 2, sigma = center / half;
-    double rho = 1 / sigma;
-    for (int k = 0; k < CHEBYSHEV_DEGREE; k++) {
-        const void *from;
-        GSW_TRY(residual_of(mg, l, zero && k == 0, &from));
-        GSW_TRY(sweep(mg, l->first, 0, from, l->residual));
-        if (k == 0) {
-            GSW_TRY(combine(mg, l, 1 / center, l->residual, 0, l->direction));
-        } else {
-            const double next = 1 / (2 * sigma - rho);
-            GSW_TRY(combine(mg, l, 2 * next / half, l->residual, next * rho, l->direction));
-            rho = next;
-        }
-        GSW_TRY(combine(mg, l, 1, l->direction, zero && k == 0 ? 0 : 1, l->x));
-    }
+/* Sweeps of the level's loop. Each pass exchanges x and residual. */
+static gsw_status run_loop(const hierarchy *mg, gsw_level *l, int32_t sweeps, int zero) {
+    void *const x[2] = {l->x, l->residual}, *const p[2] = {NULL, l->direction};
+    const int odd = gsw_relax_loop_passes(&l->loop, sweeps) % 2;
+    GSW_TRY(gsw_relax_loop_run(&l->loop, sweeps, zero, l->b, x, p, mg->tiles));
+    l->x = x[odd];
+    l->residual = x[!odd];
     return GSW_SUCCESS;
 }
 
@@ -120,7 +90,9 @@ static gsw_status multicolor_step(const hierarchy *mg, const gsw_level *l, int d
 }
 
 /* Smoothing steps on A x = b. With `zero`, x counts as 0 and its contents are not read. */
-static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int down, int zero) {
+static gsw_status smooth(const hierarchy *mg, gsw_level *l, int steps, int down, int zero) {
+    if (l->smoother == GSW_SMOOTHER_JACOBI)
+        return run_loop(mg, l, steps, zero);
     for (int step = 0; step < steps; step++) {
         const int first = zero && step == 0;
         switch (l->smoother) {
@@ -130,14 +102,11 @@ static gsw_status smooth(const hierarchy *mg, const gsw_level *l, int steps, int
         case GSW_SMOOTHER_ILU0:
             GSW_TRY(ilu_step(mg, l, first));
             break;
-        case GSW_SMOOTHER_JACOBI:
-            GSW_TRY(jacobi_step(mg, l, first));
-            break;
         case GSW_SMOOTHER_MULTICOLOR:
             GSW_TRY(multicolor_step(mg, l, down, first));
             break;
         case GSW_SMOOTHER_CHEBYSHEV:
-            GSW_TRY(chebyshev_step(mg, l, first));
+            GSW_TRY(run_loop(mg, l, GSW_CHEBYSHEV_DEGREE, first));
             break;
         default:
             GSW_TRY(gauss_seidel(mg, l, down, first));
@@ -155,8 +124,7 @@ static int sweeps_once(const gsw_level *l, int sweeps) {
 /* Smooths, and computes b of the next level. After one sweep upwards from zero (D + L) x = b, so
  * the residual is -U x and needs only half the matrix. With slabs, it also needs the couplings
  * between slabs. */
-static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_level *next,
-                          int zero) {
+static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *next, int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS &&
                      !l->reciprocal && !l->transfer->injection;
@@ -172,7 +140,7 @@ static gsw_status descend(const hierarchy *mg, const gsw_level *l, const gsw_lev
 }
 
 /* Adds the correction of the next level, and smooths. */
-static gsw_status ascend(const hierarchy *mg, const gsw_level *l, const gsw_level *next) {
+static gsw_status ascend(const hierarchy *mg, gsw_level *l, const gsw_level *next) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     if (sweeps_once(l, mg->options.post_sweeps))
         return ops->prolong_smooth(mg->context, l->transfer, &l->product, mg->options.cycle_type,
@@ -204,19 +172,19 @@ static int visit_next(const hierarchy *mg, int number, visit *at) {
 }
 
 /* The coarsest level: solved directly, or smoothed once. */
-static gsw_status solve_coarsest(const hierarchy *mg, const gsw_level *l) {
+static gsw_status solve_coarsest(const hierarchy *mg, gsw_level *l) {
     if (!l->inverse)
         return smooth(mg, l, 1, 0, 1);
     return mg->context->ops->multigrid->dense_apply(mg->context, l->points, l->inverse,
                                                     mg->options.cycle_type, l->b, l->x);
 }
 
-gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
+static gsw_status run_cycle(const hierarchy *mg) {
     visit at[GSW_LEVELS_MAX] = {{.kind = mg->options.cycle, .zero = 1}};
     const int last = mg->levels - 1;
     int number = 0;
     for (;;) {
-        const gsw_level *l = mg->level[number];
+        gsw_level *l = mg->level[number];
         if (number == last) {
             GSW_TRY(solve_coarsest(mg, l));
         } else if (at[number].calls == 0) {
@@ -234,4 +202,29 @@ gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
             return GSW_SUCCESS;
         number--;
     }
+}
+
+/* How often smooth() exchanges the level's x and residual. */
+static int exchanges(const gsw_level *l, int steps) {
+    if (l->smoother == GSW_SMOOTHER_CHEBYSHEV)
+        return steps * gsw_relax_loop_passes(&l->loop, GSW_CHEBYSHEV_DEGREE);
+    return l->smoother == GSW_SMOOTHER_JACOBI ? gsw_relax_loop_passes(&l->loop, steps) : 0;
+}
+
+/* The solution must end in the x that the finest level was given. After a failure, too, the level
+ * gets its own vector back. */
+gsw_status gsw_multigrid_cycle(gsw_multigrid *mg) {
+    gsw_level *finest = mg->level[0];
+    void *const x = finest->x, *const residual = finest->residual;
+    const int all = mg->levels == 1 ? exchanges(finest, 1)
+                                    : exchanges(finest, mg->options.pre_sweeps) +
+                                          exchanges(finest, mg->options.post_sweeps);
+    if (all % 2 == 1) { /* the first smoothing begins with zeros and reads neither */
+        finest->x = residual;
+        finest->residual = x;
+    }
+    const gsw_status status = run_cycle(mg);
+    finest->x = x;
+    finest->residual = residual;
+    return status;
 }

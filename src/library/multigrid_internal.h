@@ -10,10 +10,13 @@
 #include "contract/error.h"
 #include "geometry/multigrid.h"
 #include "geometry/squeeze.h"
+#include "relax_loop.h"
 
 enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer than 62 times */
 
 #define GSW_JACOBI_WEIGHT (2.0 / 3)
+
+enum { GSW_CHEBYSHEV_DEGREE = 2 };
 
 /* Arrays of one block of backend memory, as a matrix. */
 typedef struct gsw_level_arrays {
@@ -31,9 +34,10 @@ typedef struct gsw_level {
     int coarsest;
     gsw_smoother smoother;
     int fell_back;              /* its ILU(0) is no usable smoother */
-    gsw_factor *first, *second; /* GS: D + L and D + U; SYMGS: SSOR's; else the factor alone */
+    gsw_factor *first, *second; /* GS: D + L and D + U; SYMGS: SSOR's; ILU0: the factor alone */
     int64_t slab;               /* GS: planes of the slabs of these factors, or 0 */
-    void *reciprocal; /* GS, SYMGS on the level's own arrays: reciprocal of the diagonal */
+    void *reciprocal;    /* GS, SYMGS on the level's own arrays: reciprocal of the diagonal */
+    gsw_relax_loop loop; /* JACOBI, CHEBYSHEV */
 
     /* To the next level; NULL on the coarsest. */
     gsw_transfer *transfer;
@@ -43,10 +47,11 @@ typedef struct gsw_level {
     /* The coarsest, where it is solved directly; else NULL. */
     double *inverse, *dense_work;
 
-    /* Vectors of the cycle's type. Those of the finest level are set by each application. */
+    /* Vectors of the cycle's type. b and x of the finest level are set by each application. A loop
+     * exchanges x and residual. */
     void *b, *x;
     void *residual;
-    void *direction; /* Chebyshev */
+    void *direction; /* Chebyshev's p where a polynomial takes several passes */
     double *probe;   /* ILU(0) in fp32: the vector that gsw_smoother_probe() measures */
     int64_t bytes;
 } gsw_level;
@@ -64,7 +69,9 @@ struct gsw_multigrid {
     gsw_squeezed finest; /* the user's matrix; valid during set-up only, but for the axes */
     void *own_b, *own_x; /* vectors of the finest level, where the user's cannot be used */
     double *scale;       /* fp32: factor of the solution */
-    int64_t bytes;       /* of own_b, own_x and scale */
+    void *tiles;         /* host memory of the loops' passes; NULL: they need none, */
+    size_t tiles_bytes;  /* and its size */
+    int64_t bytes;       /* of own_b, own_x, scale and tiles */
 };
 
 /* Checks options that hierarchies on one process and on several have, and resolves their defaults.
@@ -98,6 +105,10 @@ void gsw_multigrid_clear(gsw_multigrid *multigrid);
 
 /* The smoother of a level whose grid and stencil are known. */
 gsw_smoother gsw_smoother_choose(const gsw_multigrid *multigrid, int number);
+
+/* Opens the loop of a smoother JACOBI or CHEBYSHEV, whose matrix may be still without values, and
+ * the vector that only it needs. */
+gsw_status gsw_smoother_open_loop(gsw_multigrid *multigrid, gsw_level *level);
 
 /* Opens what a level's smoother needs and does not have yet. The matrix may be still without
  * values. */

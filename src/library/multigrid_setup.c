@@ -143,9 +143,8 @@ static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     if (!smooths_in_place(mg, level))
         GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->residual));
-    if (level->smoother == GSW_SMOOTHER_CHEBYSHEV)
-        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
-                                    &level->direction));
+    if (level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV)
+        GSW_TRY(gsw_smoother_open_loop(mg, level));
     if (level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32)
         GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
                                     &level->bytes, (void **)&level->probe));
@@ -467,6 +466,7 @@ void gsw_multigrid_clear(gsw_multigrid *mg) {
         free(level);
     }
     mg->levels = 0;
+    free(mg->tiles);
     gsw_unreserve(context, mg->scale);
     gsw_unreserve(context, mg->own_x);
     gsw_unreserve(context, mg->own_b);

@@ -1,9 +1,13 @@
 /* multigrid_smoother.c: the smoother of a level: which one it is, and its factors. */
+#include <stdlib.h>
+#include "contract/allocate.h"
 #include "factor.h"
 #include "multigrid_internal.h"
 #include "quiet.h"
 #include "reserve.h"
 #include "stencil_facts.h"
+
+#define CHEBYSHEV_SHARE 0.25 /* of the spectrum's upper bound: the polynomial damps above it */
 
 /* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
 static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
@@ -61,6 +65,36 @@ static gsw_status open_reciprocal(gsw_multigrid *mg, gsw_level *level) {
                                                    &level->bytes, &level->reciprocal);
 }
 
+gsw_status gsw_smoother_open_loop(gsw_multigrid *mg, gsw_level *level) {
+    gsw_context *context = mg->context;
+    gsw_relax_loop *loop = &level->loop;
+    const int chebyshev = level->smoother == GSW_SMOOTHER_CHEBYSHEV;
+    const int most = mg->options.pre_sweeps > mg->options.post_sweeps ? mg->options.pre_sweeps
+                                                                      : mg->options.post_sweeps;
+    const gsw_relax_options options = {.method = chebyshev ? GSW_RELAX_CHEBYSHEV : GSW_RELAX_JACOBI,
+                                       .weight = GSW_JACOBI_WEIGHT};
+    GSW_TRY(gsw_relax_loop_open(context, &level->product, &options,
+                                chebyshev                     ? GSW_CHEBYSHEV_DEGREE
+                                : most > GSW_RELAX_HEIGHT_MAX ? GSW_RELAX_HEIGHT_MAX
+                                                              : most,
+                                loop));
+    if (loop->tile.work_bytes > mg->tiles_bytes) { /* one level at a time uses it */
+        free(mg->tiles);
+        mg->tiles = NULL;
+        mg->bytes -= (int64_t)mg->tiles_bytes;
+        mg->tiles_bytes = 0;
+        GSW_TRY(
+            gsw_alloc(context, loop->tile.work_bytes, 1, "the tiles of a smoother", &mg->tiles));
+        mg->tiles_bytes = loop->tile.work_bytes;
+        mg->bytes += (int64_t)mg->tiles_bytes;
+    }
+    return chebyshev && gsw_relax_loop_passes(loop, GSW_CHEBYSHEV_DEGREE) > 1
+               ? gsw_reserve_counted(context, (size_t)level->points,
+                                     gsw_dtype_size(mg->options.cycle_type), &level->bytes,
+                                     &level->direction)
+               : GSW_SUCCESS;
+}
+
 gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     const int in_place = mg->context->ops->multigrid->smooth != NULL;
     const int mirrored = mg->symmetric &&
@@ -68,13 +102,12 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
                          gsw_stencil_is_symmetric(&level->matrix.stencil);
     const int64_t slab = slab_of(mg, level);
     switch (level->smoother) {
+    case GSW_SMOOTHER_JACOBI:
+    case GSW_SMOOTHER_CHEBYSHEV:
     case GSW_SMOOTHER_MULTICOLOR:
         return GSW_SUCCESS;
     case GSW_SMOOTHER_ILU0:
         return open_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
-    case GSW_SMOOTHER_JACOBI:
-    case GSW_SMOOTHER_CHEBYSHEV:
-        return open_factor(mg, level, GSW_JACOBI, 0, &level->first);
     case GSW_SMOOTHER_SYMGS:
         return in_place ? open_reciprocal(mg, level)
                         : open_factor(mg, level, GSW_SSOR, 0, &level->first);
@@ -111,6 +144,9 @@ static void drop_factors(gsw_level *level) {
 }
 
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
+    /* the largest sum of |a| over the diagonal bounds the spectrum of D^-1 A */
+    level->loop.options.highest = level->survey.row_ratio;
+    level->loop.options.lowest = CHEBYSHEV_SHARE * level->survey.row_ratio;
     if (level->fell_back) { /* these values may serve */
         drop_factors(level);
         level->fell_back = 0;
