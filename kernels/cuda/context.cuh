@@ -37,7 +37,8 @@ struct gsw_cuda {
     int shared_per_multiprocessor; /* bytes */
     int capability;                /* 10 * major + minor: of the device or, if that is less, of the
                                       architecture that the code is for */
-    bool overlaps;                 /* a kernel may begin while the one before it ends: launch.cuh */
+    double peak;   /* of the memory, bytes per second; 0: not asked yet; negative: not known */
+    bool overlaps; /* a kernel may begin while the one before it ends: launch.cuh */
 
     gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */
     int64_t timeouts;        /* that it has reported */

@@ -666,6 +666,21 @@ gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass)
                           "a pass of sweeps");
 }
 
+/* What the device's memory could move per second at most. The driver takes long to
+ * tell its clock, so it is asked once. */
+static double peak_of(gsw_cuda *cuda) {
+    int clock_khz = 0, width_bits = 0;
+    if (cuda->peak != 0)
+        return cuda->peak;
+    const bool known = cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate,
+                                              cuda->device) == cudaSuccess &&
+                       cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth,
+                                              cuda->device) == cudaSuccess &&
+                       clock_khz > 0 && width_bits > 0;
+    cuda->peak = known ? 2e3 * clock_khz * width_bits / 8 : -1; /* two transfers per clock */
+    return cuda->peak;
+}
+
 /* Constants of the model, fitted to the times of 700 tiles on an H100 (perf/NOTES.md). A unit of
  * load is a warp of a multiprocessor. Of other devices only the memory's peak is known. Those of
  * fp64 serve fp32, too: there only the bytes are half as many. */
@@ -674,17 +689,13 @@ void gsw_cuda_relax_machine(gsw_context *context, gsw_dtype type, gsw_relax_mach
     const double stream_share = 1.22;
     const double copy_share = 0.88; /* and a copy; it counts where the peak is not known */
     const double copy = 1e6 * (double)context->tuning.copy_mb_s;
+    const double known = peak_of(gsw_cuda_of(context));
+    const double peak = known > 0 ? known : copy > 0 ? copy / copy_share : 1e12;
+    int l2 = 0;
     (void)type;
-    const int device = gsw_cuda_of(context)->device;
-    int clock_khz = 0, width_bits = 0, l2 = 0;
-    double peak = copy > 0 ? copy / copy_share : 1e12;
-    if (cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, device) == cudaSuccess &&
-        cudaDeviceGetAttribute(&width_bits, cudaDevAttrGlobalMemoryBusWidth, device) ==
-            cudaSuccess &&
-        clock_khz > 0 && width_bits > 0)
-        peak = 2e3 * clock_khz * width_bits / 8; /* two transfers per clock */
     *machine = {};
-    if (cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device) == cudaSuccess)
+    if (cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gsw_cuda_of(context)->device) ==
+        cudaSuccess)
         machine->near_bytes = 0.5 * l2;
     machine->bandwidth = peak_share * peak;
     machine->stream_bandwidth = stream_share * peak;
