@@ -398,8 +398,7 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
     }
     if (rank == 0) {
         printf("%-24s %2d %9.1f %9.1f %8.4f (%.4f to %.4f) %8.4f %8.4f %9.1f %5lld %9.2e %016llx "
-               "%016llx "
-               "%016llx\n",
+               "%016llx %016llx\n",
                problem, processes, f.setup_ms, f.refactor_ms, f.sweep_ms, f.sweep_least,
                f.sweep_largest, f.alone_ms, f.product_ms, f.solve_ms, f.iterations, f.residual,
                f.hash, f.product_hash, f.solution_hash);

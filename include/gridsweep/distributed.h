@@ -49,8 +49,10 @@
  * before it, and the context's log gives the reason once for each neighbour. GLOBAL needs slabs
  * that begin at a multiple of 8 planes (of 32 for stencils without a name), which is the default,
  * and more than one point along x and y; IC0 reads both parts of the matrix. LOCAL has no overlap.
- * Slabs are factorised one after the other. The destroy functions of matrices, factors and
- * multigrid are collective. An error of a kernel, such as TIMEOUT, shows in the next call.
+ * In fp64, slabs are factorised at the same time for DILU, and where ILU0 or IC0 changes the
+ * diagonal alone, as with D3N7; others one after the other. The destroy functions of matrices,
+ * factors and multigrid are collective. An error of a kernel, such as TIMEOUT, shows in the next
+ * call.
  *
  * Several processes on one device work if the driver lets them take turns, as it does by default.
  *

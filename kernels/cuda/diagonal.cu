@@ -22,7 +22,7 @@
  * and mends bad pivots. So whether a factor is made here depends on the
  * values alone, and repetitions give the same bits.
  *
- * SLABS make their passes at the same time, in three steps (contract/slab_ops.h). Products need
+ * SLABS make their passes at the same time, in steps (contract/slab_ops.h). Products need
  * a_ji of the last planes of the slab below. The sweep crosses from slab to slab as each sweep
  * does. L needs x of these planes, which lies before the slab's own. So slabs have the bits of the
  * whole grid. */
@@ -38,7 +38,7 @@ bool gsw_cuda_diagonal_alone(const gsw_factor *factor) {
     const gsw_packed *packed = factor->packed;
     const gsw_factor_options *options = &factor->options;
     const int32_t couplings = packed->view[0].terms;
-    if (!gsw_eliminates(options->kind) || options->factor_type != GSW_F64 ||
+    if (!gsw_eliminates(options->kind) || factor->deal || options->factor_type != GSW_F64 ||
         options->vector_type != GSW_F64 ||
         couplings + 1 + packed->view[1].terms > PACK_PRODUCTS_MAX ||
         !sweep_pivot_kernel(packed->shape, false))

@@ -491,7 +491,7 @@ gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
         GSW_TRY(gsw_cuda_eliminate(context, factor));
         GSW_TRY(gsw_cuda_await_pivots(context, factor, &found));
     }
-    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    const int64_t ghosts = gsw_points_below(factor);
     factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad - ghosts;
     factor->info.shifted_pivots = found.shifted;
     return gsw_factor_report(context, factor,

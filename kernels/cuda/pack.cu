@@ -32,10 +32,6 @@ struct pack_origin {
     bool transposed; /* entries (row + step, row) */
 };
 
-bool is_slab_of_several(const gsw_factor *factor) {
-    return factor->ghosts[GSW_BELOW] + factor->ghosts[GSW_ABOVE] > 0;
-}
-
 /* A slab of several does not have the mirror image of its last rows, so it reads both parts. */
 pack_origin origin_of(const gsw_factor_options *options, bool of_slab, const gsw_matrix *matrix,
                       const gsw_matrix *upper, int part) {
@@ -157,11 +153,6 @@ template <typename Value> const Value *shifted(const void *values, int64_t rows)
                   : NULL;
 }
 
-/* A plan counts rows from the first plane of ghosts, which vectors and arrays do not have. */
-int64_t ghosts_below(const gsw_factor *factor) {
-    return factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
-}
-
 /* The user's array for the plan's coupling t, so that its value in a row is the row's coefficient.
  * NULL: zeros. */
 template <typename Value>
@@ -169,7 +160,7 @@ const Value *array_of(const gsw_factor *factor, const pack_plan *plan, const pac
                       int32_t t) {
     const void *values = origin->matrix->array.values[entry_of(factor, plan, origin, t)];
     return shifted<Value>(values,
-                          (origin->transposed ? plan->tap[t].step : 0) - ghosts_below(factor));
+                          (origin->transposed ? plan->tap[t].step : 0) - gsw_points_below(factor));
 }
 
 /* Entries of a matrix that holds couplings first..last-1 wherever they stay in the grid. */
@@ -286,7 +277,7 @@ gsw_status launch_arrays(gsw_context *context, const gsw_factor *factor, pack_pl
 gsw_status launch_products(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
                            const double *reciprocal, const double *ghosts) {
     const pack_origin origin = origin_of(&factor->options, false, matrix, NULL, 0);
-    const int64_t first_own = ghosts_below(factor);
+    const int64_t first_own = gsw_points_below(factor);
     const int64_t first_ghost = first_own - gsw_cuda_ghost_points(factor);
     pack_products_of_slab products = {};
     pack_plan plan;
@@ -342,12 +333,12 @@ gsw_status launch_scaled(gsw_context *context, const gsw_factor *factor, const g
 gsw_status launch_pivoted(gsw_context *context, const gsw_factor *factor, const gsw_matrix *matrix,
                           int part, const double *reciprocal) {
     const pack_origin origin =
-        origin_of(&factor->options, is_slab_of_several(factor), matrix, NULL, part);
+        origin_of(&factor->options, gsw_cuda_is_remote(factor), matrix, NULL, part);
     pack_pivoted pivoted = {};
     pack_plan plan;
     plan_part(&plan, factor, part);
     plan.scale = plan.bounded = 1;
-    pivoted.reciprocal = shifted<double>(reciprocal, -ghosts_below(factor));
+    pivoted.reciprocal = shifted<double>(reciprocal, -gsw_points_below(factor));
     for (int32_t t = 0; t < plan.taps; t++)
         pivoted.values[t] = array_of<double>(factor, &plan, &origin, t);
     const size_t bytes = plan_runs<double>(&plan, false);
@@ -431,7 +422,7 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
         pack_plan plan;
         plan_part(&plan, factor, part);
         const pack_origin origin =
-            origin_of(&factor->options, is_slab_of_several(factor), matrix, upper, part);
+            origin_of(&factor->options, gsw_cuda_is_remote(factor), matrix, upper, part);
         if (factor->options.factor_type == GSW_F64)
             GSW_TRY(launch_part<double>(context, factor, &plan, &origin));
         else

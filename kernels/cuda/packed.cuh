@@ -109,6 +109,17 @@ GSW_HD int64_t gsw_pencil_values(const gsw_packed_view *view) {
     return view->tiles.records * gsw_record_values(view);
 }
 
+/* Have other processes a part of the factor? */
+static inline bool gsw_cuda_is_remote(const gsw_factor *factor) {
+    return factor->deal || factor->ghosts[GSW_BELOW] + factor->ghosts[GSW_ABOVE] > 0;
+}
+
+/* Points of the planes of ghosts below. Kernels count rows from the first one, which vectors and
+ * the user's arrays do not have. */
+static inline int64_t gsw_points_below(const gsw_factor *factor) {
+    return factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+}
+
 /* Rows of tiles whose planes are ghosts, before and after a part's own ones. */
 static inline int64_t gsw_ghost_rows(const gsw_factor *factor, const gsw_packed_view *view,
                                      int after) {

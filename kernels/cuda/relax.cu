@@ -666,8 +666,8 @@ gsw_status gsw_cuda_relax_pass(gsw_context *context, const gsw_relax_pass *pass)
                           "a pass of sweeps");
 }
 
-/* What the device's memory could move per second at most. The driver takes long to
- * tell its clock, so it is asked once. */
+/* What the device's memory could move per second at most. The driver takes long to tell its clock,
+ * so it is asked once. */
 static double peak_of(gsw_cuda *cuda) {
     int clock_khz = 0, width_bits = 0;
     if (cuda->peak != 0)

@@ -470,7 +470,7 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     plan.ldb = ldb;
     plan.ldx = ldx;
     /* The grid begins with the ghosts below, which the vectors do not have. */
-    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    const int64_t ghosts = gsw_points_below(factor);
     const int64_t last = (view->upper ? view->tiles.points - 1 : 0) - ghosts;
     const int64_t at_once = area->rhs * area->groups;
     for (int64_t r = 0; r < count; r += at_once) {
@@ -528,7 +528,7 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
     int32_t shared;
     GSW_TRY(plan_launch(context, factor, 0, &packed->area[AREA_OF_1], SWEEP_FOR_PIVOTS, &plan,
                         &shared));
-    const int64_t ghosts = factor->ghosts[GSW_BELOW] * factor->grid.nx * factor->grid.ny;
+    const int64_t ghosts = gsw_points_below(factor);
     plan.b = diagonal - ghosts;
     plan.x = reciprocal - ghosts;
     plan.rhs = plan.groups = 1;

@@ -24,11 +24,6 @@ gsw_tile_shape gsw_cuda_tile_shape(gsw_context *context, gsw_shape_name name,
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
                           const void *b, int64_t ldb, void *x, int64_t ldx);
 
-/* Have other processes a part of the factor? */
-inline bool gsw_cuda_is_remote(const gsw_factor *factor) {
-    return factor->deal || factor->ghosts[0] + factor->ghosts[1] > 0;
-}
-
 /* The vectors of a sweep that also adds: x solves with right-hand side b, and z = add + factor x.
  * All are device vectors of all points in natural order. `factor` NULL: 1; x NULL: it is not
  * stored. z may be b or add, and nothing else overlaps what is written. */

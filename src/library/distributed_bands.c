@@ -83,7 +83,6 @@ gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band) {
     gsw_partition *p = f->partition;
     const gsw_factor_options options = {
         .size = sizeof options, .kind = f->options.kind, .omega = f->options.omega};
-    gsw_factor_info info = {.size = sizeof info};
     int64_t mine[2] = {0, gsw_context_threads(p->context)}, theirs[2];
     *band = 0;
     if (p->shape[0] > 1 || p->shape[1] > 1 || p->grid.nz == 1)
@@ -110,8 +109,6 @@ gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band) {
     if (p->transport.processes == 1)
         f->bands_per_block = bands.count; /* nobody waits */
     *band = bands.lines * f->bands_per_block;
-    GSW_TRY(gsw_factor_get_info(f->packed, &info));
-    f->bytes += info.packed_bytes + info.work_bytes;
     GSW_TRY(open_edge(f, 0));
     return open_edge(f, 1);
 }

@@ -152,8 +152,7 @@ void gsw_dealt_close(gsw_dealt *d) {
     if (!d)
         return;
     gsw_partition *p = d->partition;
-    if (d->windows.partition)
-        gsw_windows_close(&d->windows);
+    gsw_windows_close(&d->windows);
     if (d->factor)
         p->context->ops->factor_close(p->context, d->factor);
     free(d->factor);

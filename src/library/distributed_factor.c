@@ -435,10 +435,16 @@ gsw_preconditioner *gsw_distributed_factor_preconditioner(gsw_distributed_factor
 
 void gsw_distributed_factor_bytes(const gsw_distributed_factor *factor, int64_t *held,
                                   int64_t *sent) {
-    const int64_t values =
-        factor ? gsw_schedule_sent(&factor->up) + gsw_schedule_sent(&factor->down) : 0;
-    *held = factor ? factor->bytes : 0;
-    *sent = values * (int64_t)sizeof(double) + (factor ? factor->sent : 0);
+    *held = *sent = 0;
+    if (!factor)
+        return;
+    const gsw_factor *own = factor->packed ? factor->packed : factor->local;
+    gsw_factor_info info = {.size = sizeof info};
+    if (own)
+        (void)gsw_factor_get_info(own, &info);
+    const int64_t values = gsw_schedule_sent(&factor->up) + gsw_schedule_sent(&factor->down);
+    *held = factor->bytes + info.packed_bytes + info.work_bytes;
+    *sent = values * (int64_t)sizeof(double) + factor->sent;
 }
 
 void gsw_distributed_factor_destroy(gsw_distributed_factor *f) {

@@ -21,12 +21,8 @@ static gsw_status apply_overlapping(void *user, gsw_context *context, const doub
 static gsw_status open_factor(gsw_distributed_factor *f, const gsw_matrix *matrix) {
     gsw_context *context = f->partition->context;
     const gsw_factor_options options = gsw_distributed_part_options(f);
-    gsw_factor_info info = {.size = sizeof info};
     GSW_TRY(gsw_factor_open(context, matrix, &options, f->planes, &f->local));
-    GSW_TRY(gsw_factor_refactor(context, f->local, matrix, NULL));
-    GSW_TRY(gsw_factor_get_info(f->local, &info));
-    f->bytes = info.packed_bytes + info.work_bytes;
-    return GSW_SUCCESS;
+    return gsw_factor_refactor(context, f->local, matrix, NULL);
 }
 
 /* The vector of the frame, which takes the ghosts over from the rows. */

@@ -13,16 +13,6 @@
 /* ---- Vectors ----------------------------------------------------------------------------------
  */
 
-static gsw_status transfer(gsw_partition *p, int to, int from, void *data, size_t bytes, int tag) {
-    void *request;
-    const int rank = p->transport.rank;
-    if (rank == to)
-        GSW_TRY(gsw_partition_receive(p, from, tag, data, bytes, &request));
-    else
-        GSW_TRY(gsw_partition_send(p, to, tag, data, bytes, &request));
-    return gsw_partition_wait(p, rank == to ? from : to, &request);
-}
-
 static gsw_status check_root(const gsw_partition *p, int root, int is_given) {
     GSW_REQUIRE(p->context, root >= 0 && root < p->transport.processes,
                 "root is %d, but there are %d processes", root, p->transport.processes);
@@ -52,8 +42,8 @@ static gsw_status exchange(gsw_partition *p, int root, double *own, double *all,
     const int64_t origin[3] = {0, 0, 0}, extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
     const size_t own_bytes = (size_t)gsw_box_points(&p->own) * sizeof *own;
     if (rank != root)
-        return transfer(p, collects ? root : rank, collects ? rank : root, own, own_bytes,
-                        GSW_TAG_VECTOR);
+        return gsw_partition_transfer(p, collects ? root : rank, collects ? rank : root,
+                                      GSW_TAG_VECTOR, own, own_bytes);
     for (int process = 0; process < p->transport.processes; process++) {
         const gsw_box box = gsw_partition_box(p, process);
         const size_t bytes = (size_t)gsw_box_points(&box) * sizeof *own;
@@ -61,8 +51,8 @@ static gsw_status exchange(gsw_partition *p, int root, double *own, double *all,
         if (!collects)
             gsw_box_copy(&box, origin, extent, all, values, 1);
         if (process != root)
-            GSW_TRY(transfer(p, collects ? root : process, collects ? process : root, values, bytes,
-                             GSW_TAG_VECTOR));
+            GSW_TRY(gsw_partition_transfer(p, collects ? root : process, collects ? process : root,
+                                           GSW_TAG_VECTOR, values, bytes));
         if (collects)
             gsw_box_copy(&box, origin, extent, all, values, 0);
     }
@@ -165,10 +155,11 @@ typedef struct matrix_head {
 
 static gsw_status share_head(gsw_partition *p, int root, matrix_head *head) {
     if (p->transport.rank != root)
-        return transfer(p, p->transport.rank, root, head, sizeof *head, GSW_TAG_MATRIX);
+        return gsw_partition_transfer(p, p->transport.rank, root, GSW_TAG_MATRIX, head,
+                                      sizeof *head);
     for (int process = 0; process < p->transport.processes; process++)
         if (process != root)
-            GSW_TRY(transfer(p, process, root, head, sizeof *head, GSW_TAG_MATRIX));
+            GSW_TRY(gsw_partition_transfer(p, process, root, GSW_TAG_MATRIX, head, sizeof *head));
     return GSW_SUCCESS;
 }
 
@@ -176,16 +167,15 @@ static gsw_status share_values(gsw_partition *p, int root, const gsw_matrix *who
                                gsw_distributed_matrix *matrix) {
     const size_t count = (size_t)matrix->local.stencil.count;
     if (!room) /* only the root has some */
-        return transfer(p, p->transport.rank, root, matrix->block,
-                        count * (size_t)matrix->points * sizeof(double), GSW_TAG_MATRIX);
+        return gsw_partition_transfer(p, p->transport.rank, root, GSW_TAG_MATRIX, matrix->block,
+                                      count * (size_t)matrix->points * sizeof(double));
     for (int process = 0; process < p->transport.processes; process++) {
         const gsw_box box = gsw_partition_box(p, process);
         double *values = process == root ? matrix->block : room;
         read_box(whole, &box, values);
         if (process != root)
-            GSW_TRY(transfer(p, process, root, values,
-                             count * (size_t)gsw_box_points(&box) * sizeof(double),
-                             GSW_TAG_MATRIX));
+            GSW_TRY(gsw_partition_transfer(p, process, root, GSW_TAG_MATRIX, values,
+                                           count * (size_t)gsw_box_points(&box) * sizeof(double)));
     }
     return GSW_SUCCESS;
 }

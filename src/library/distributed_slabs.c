@@ -124,7 +124,6 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
     gsw_partition *p = f->partition;
     const gsw_matrix *local = &f->matrix->local;
     const gsw_factor_options options = gsw_distributed_part_options(f);
-    gsw_factor_info info = {.size = sizeof info};
     const int64_t unit = ops_of(f)->unit(p->context, &p->grid, &local->stencil);
     int64_t ghosts[2] = {0, 0};
     if (p->transport.processes > 1 && unit != 1) {
@@ -134,8 +133,6 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
     }
     GSW_TRY(gsw_partition_agree(
         p, gsw_factor_open_ghosts(p->context, local, &options, ghosts, &f->packed)));
-    GSW_TRY(gsw_factor_get_info(f->packed, &info));
-    f->bytes += info.packed_bytes + info.work_bytes;
     if (p->transport.processes > 1 && unit != 1) {
         GSW_TRY(gsw_partition_agree(p, open_faces(f)));
         GSW_TRY(gsw_dealt_open(f, &f->dealt));
@@ -166,11 +163,10 @@ static gsw_status take_faces(gsw_distributed_factor *f, int down) {
     gsw_partition *p = f->partition;
     const gsw_slab_sweep *s = &f->slab[down];
     const int before = f->link.process[side_before(down)];
-    void *request;
     if (s->in_bytes == 0)
         return GSW_SUCCESS;
-    GSW_TRY(gsw_partition_receive(p, before, GSW_TAG_SWEEP, s->in, s->in_bytes, &request));
-    GSW_TRY(gsw_partition_wait(p, before, &request));
+    GSW_TRY(
+        gsw_partition_transfer(p, p->transport.rank, before, GSW_TAG_SWEEP, s->in, s->in_bytes));
     return p->context->ops->upload(p->context, (char *)f->link.windows.own + f->inbox[down], s->in,
                                    s->in_bytes);
 }
@@ -179,12 +175,10 @@ static gsw_status give_faces(gsw_distributed_factor *f, int down) {
     gsw_partition *p = f->partition;
     const gsw_slab_sweep *s = &f->slab[down];
     const int after = f->link.process[side_after(down)];
-    void *request;
     if (s->out_bytes == 0)
         return GSW_SUCCESS;
     GSW_TRY(p->context->ops->download(p->context, s->out, s->outbox, s->out_bytes));
-    GSW_TRY(gsw_partition_send(p, after, GSW_TAG_SWEEP, s->out, s->out_bytes, &request));
-    return gsw_partition_wait(p, after, &request);
+    return gsw_partition_transfer(p, after, p->transport.rank, GSW_TAG_SWEEP, s->out, s->out_bytes);
 }
 
 /* ---- Factorisation ----------------------------------------------------------------------------
@@ -193,10 +187,8 @@ static gsw_status give_faces(gsw_distributed_factor *f, int down) {
 /* The border of the slab below. `room`: for messages. */
 static gsw_status take_border(gsw_distributed_factor *f, void *room, size_t bytes) {
     gsw_partition *p = f->partition;
-    const int direct = f->link.direct[GSW_BELOW], below = p->transport.rank - 1;
-    void *request;
-    GSW_TRY(gsw_partition_receive(p, below, GSW_TAG_ELIMINATE, room, direct ? 1 : bytes, &request));
-    GSW_TRY(gsw_partition_wait(p, below, &request));
+    const int direct = f->link.direct[GSW_BELOW], rank = p->transport.rank;
+    GSW_TRY(gsw_partition_transfer(p, rank, rank - 1, GSW_TAG_ELIMINATE, room, direct ? 1 : bytes));
     return ops_of(f)->border_take(p->context, f->packed, direct ? f->link.windows.own : room);
 }
 
@@ -204,11 +196,9 @@ static gsw_status take_border(gsw_distributed_factor *f, void *room, size_t byte
 static gsw_status give_border(gsw_distributed_factor *f, void *room, size_t bytes) {
     gsw_partition *p = f->partition;
     void *const window = f->link.attached[GSW_ABOVE];
-    const int above = p->transport.rank + 1;
-    void *request;
+    const int rank = p->transport.rank;
     GSW_TRY(ops_of(f)->border_give(p->context, f->packed, window ? window : room));
-    GSW_TRY(gsw_partition_send(p, above, GSW_TAG_ELIMINATE, room, window ? 1 : bytes, &request));
-    return gsw_partition_wait(p, above, &request);
+    return gsw_partition_transfer(p, rank + 1, rank, GSW_TAG_ELIMINATE, room, window ? 1 : bytes);
 }
 
 static gsw_status fill(gsw_distributed_factor *f, void *room, size_t given, size_t taken,
@@ -294,8 +284,8 @@ static gsw_status step(const stepper *s, gsw_slab_step number) {
 static gsw_status pass_on(const stepper *s, gsw_status status) {
     gsw_partition *p = s->f->partition;
     const gsw_backend_ops *ops = p->context->ops;
-    const int below = p->transport.rank - 1, above = p->transport.rank + 1;
-    void *sent = NULL, *received = NULL;
+    const int rank = p->transport.rank, above = rank + 1;
+    void *sent = NULL;
     if (status == GSW_SUCCESS)
         status = ops->synchronize(p->context);
     GSW_TRY(gsw_partition_agree(p, status));
@@ -304,9 +294,7 @@ static gsw_status pass_on(const stepper *s, gsw_status status) {
         GSW_TRY(gsw_partition_send(p, above, GSW_TAG_ELIMINATE, s->out, s->bytes, &sent));
     }
     if (s->in) {
-        status = gsw_partition_receive(p, below, GSW_TAG_ELIMINATE, s->in, s->bytes, &received);
-        if (status == GSW_SUCCESS)
-            status = gsw_partition_wait(p, below, &received);
+        status = gsw_partition_transfer(p, rank, rank - 1, GSW_TAG_ELIMINATE, s->in, s->bytes);
         if (status == GSW_SUCCESS)
             status = ops->upload(p->context, s->f->link.windows.own, s->in, s->bytes);
     }

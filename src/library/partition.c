@@ -224,6 +224,17 @@ gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request) {
     return wait_for(p, other, request);
 }
 
+gsw_status gsw_partition_transfer(gsw_partition *p, int to, int from, int tag, void *data,
+                                  size_t bytes) {
+    void *request;
+    const int rank = p->transport.rank;
+    if (rank == to)
+        GSW_TRY(gsw_partition_receive(p, from, tag, data, bytes, &request));
+    else
+        GSW_TRY(gsw_partition_send(p, to, tag, data, bytes, &request));
+    return gsw_partition_wait(p, rank == to ? from : to, &request);
+}
+
 /* What a gather brings of each process. After a failure processes may call different functions. All
  * messages have the same size, so that MPI does not end the program then. The kind and the number
  * of bytes usually show it. */

@@ -45,6 +45,11 @@ gsw_status gsw_partition_poke(gsw_partition *p, void **request);
  * then broken. A NULL request has ended. */
 gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request);
 
+/* A transfer between this process and another one: begins it and waits. The process `from` passes
+ * what it sends, the process `to` gets it in `data`. */
+gsw_status gsw_partition_transfer(gsw_partition *p, int to, int from, int tag, void *data,
+                                  size_t bytes);
+
 /* Refuses a partition of which a wait has ended without an answer, on the host or on a device. */
 gsw_status gsw_partition_usable(gsw_partition *p);
 
