@@ -337,6 +337,8 @@ static gsw_status fill_in_steps(gsw_distributed_factor *f, int *made) {
 gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
     int64_t bad_row = INT64_MAX;
     int in_steps, made = 0;
+    /* After a failed wait the inbox may hold faces of a sweep before. */
+    GSW_TRY(gsw_partition_usable(f->partition));
     GSW_TRY(gsw_partition_all(f->partition, ops_of(f)->has_steps(f->packed, &f->matrix->local),
                               &in_steps));
     if (in_steps)
