@@ -6,6 +6,7 @@
  * All processes run all checks, each on its own slab. Every process also computes what it expects
  * by itself: on the CPU, and with CUDA on a partition of its own. Exit code: 77 where no device
  * answers. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,13 @@ static void check(int right, const char *what, const char *name, const gsw_grid 
             gsw_context_message(context));
 }
 
+/* Whether all processes are right. */
+static int everywhere(int right) {
+    int all = right;
+    MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all;
+}
+
 /* ---- A slab -----------------------------------------------------------------------------------
  */
 
@@ -42,6 +50,7 @@ typedef struct slab {
     gsw_distributed_factor *factor;
     gsw_distributed_multigrid *multigrid;
     int64_t first, points;
+    int absent[GSW_STENCIL_MAX]; /* offsets whose arrays are NULL */
     void *arrays[GSW_STENCIL_MAX];
     double *b, *x; /* on the device */
 } slab;
@@ -62,6 +71,19 @@ static void cuts_of_devices(const gsw_grid *g, int64_t *cuts) {
     for (int i = 0; i < processes; i++)
         cuts[i + 1] = gsw_partition_box(p, i).end[2];
     gsw_partition_destroy(p);
+}
+
+/* Replaces the values of a slab's arrays. */
+static gsw_status upload_values(slab *s, const oracle_matrix *matrix) {
+    const gsw_stencil_array *array = &matrix->view.array;
+    const size_t size = gsw_dtype_size(array->value_type);
+    for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
+        if (!s->absent[e])
+            TRY(gsw_memory_upload(s->context, s->arrays[e],
+                                  (const char *)array->values[e] + (size_t)s->first * size,
+                                  (size_t)s->points * size));
+    }
+    return GSW_SUCCESS;
 }
 
 static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matrix *matrix,
@@ -92,12 +114,14 @@ static gsw_status open_slab(slab *s, const gsw_transport *by, const oracle_matri
         return gsw_distributed_matrix_scatter(
             s->partition, 0, gsw_partition_rank(s->partition) == 0 ? whole : NULL, &s->matrix);
     for (int32_t e = 0; e < whole->stencil.count; e++) {
-        TRY(gsw_memory_alloc(s->context, bytes, &s->arrays[e]));
-        TRY(gsw_memory_upload(s->context, s->arrays[e],
-                              (const double *)whole->array.values[e] + s->first, bytes));
+        if (!s->absent[e])
+            TRY(gsw_memory_alloc(s->context,
+                                 (size_t)s->points * gsw_dtype_size(whole->array.value_type),
+                                 &s->arrays[e]));
     }
+    TRY(upload_values(s, matrix));
     const gsw_stencil_array array = {.values = (const void *const *)s->arrays,
-                                     .value_type = GSW_F64};
+                                     .value_type = whole->array.value_type};
     return gsw_distributed_matrix_from_stencil(s->partition, &whole->stencil, &array, &s->matrix);
 }
 
@@ -158,32 +182,45 @@ typedef struct vectors {
     double *b, *x, *again, *expected, *alone;
 } vectors;
 
-static void compare_kind(const char *name, const oracle_matrix *matrix, gsw_factor_kind kind,
-                         slab *mine, slab *whole, vectors *v) {
-    const gsw_grid *g = &matrix->view.grid;
-    const size_t bytes = (size_t)mine->points * sizeof(double);
-    gsw_stencil known;
-    gsw_status status = make_factor(whole, kind, GSW_SCOPE_GLOBAL);
-    if (status == GSW_ERROR_UNSUPPORTED && gsw_stencil_named(name, &known) != GSW_SUCCESS)
-        return; /* in all processes: the custom stencil reaches too far */
-    int right = status == GSW_SUCCESS && apply(whole, v->alone) == GSW_SUCCESS &&
-                apply_whole(matrix, kind, v->b, v->expected) == GSW_SUCCESS;
-    check(right, "alone", name, g, (int)kind, status);
-    status = make_factor(mine, kind, GSW_SCOPE_GLOBAL);
-    check(status == GSW_SUCCESS, "creation", name, g, (int)kind, status);
-    if (status != GSW_SUCCESS)
-        return;
+/* What one process computes with a new factor, and what the CPU does. */
+static gsw_status expect(const oracle_matrix *matrix, gsw_factor_kind kind, slab *whole,
+                         vectors *v) {
+    TRY(make_factor(whole, kind, GSW_SCOPE_GLOBAL));
+    TRY(apply(whole, v->alone));
+    return apply_whole(matrix, kind, v->b, v->expected);
+}
+
+static void compare_application(const char *name, const gsw_grid *g, gsw_factor_kind kind,
+                                slab *mine, vectors *v) {
     check(apply(mine, v->x) == GSW_SUCCESS, "application", name, g, (int)kind, 0);
     const double error = oracle_error(GSW_F64, mine->points, v->x, v->expected + mine->first);
     check(error <= 1e-13, "error", name, g, (int)kind, error);
     /* On one process the lines of some stencils run along the longest axis. Then the order of sums
      * is another. */
     const int same_order = g->nx >= g->ny && g->nx >= g->nz;
-    right = !same_order || memcmp(v->x, v->alone + mine->first, bytes) == 0;
+    const int right = !same_order || memcmp(v->x, v->alone + mine->first,
+                                            (size_t)mine->points * sizeof(double)) == 0;
     check(right, "other bits than alone", name, g, (int)kind, 0);
+}
+
+static void compare_kind(const char *name, const oracle_matrix *matrix, gsw_factor_kind kind,
+                         slab *mine, slab *whole, vectors *v) {
+    const gsw_grid *g = &matrix->view.grid;
+    const size_t bytes = (size_t)mine->points * sizeof(double);
+    gsw_stencil known;
+    gsw_status status = expect(matrix, kind, whole, v);
+    if (status == GSW_ERROR_UNSUPPORTED && gsw_stencil_named(name, &known) != GSW_SUCCESS)
+        return; /* in all processes: the custom stencil reaches too far */
+    check(status == GSW_SUCCESS, "alone", name, g, (int)kind, status);
+    status = make_factor(mine, kind, GSW_SCOPE_GLOBAL);
+    check(status == GSW_SUCCESS, "creation", name, g, (int)kind, status);
+    if (status != GSW_SUCCESS)
+        return;
+    compare_application(name, g, kind, mine, v);
     for (int i = 0; i < 3; i++) {
-        right = (i < 2 || gsw_distributed_factor_refactor(mine->factor) == GSW_SUCCESS) &&
-                apply(mine, v->again) == GSW_SUCCESS && memcmp(v->x, v->again, bytes) == 0;
+        const int right = (i < 2 || gsw_distributed_factor_refactor(mine->factor) == GSW_SUCCESS) &&
+                          apply(mine, v->again) == GSW_SUCCESS &&
+                          memcmp(v->x, v->again, bytes) == 0;
         check(right, "other bits than before", name, g, (int)kind, i);
     }
 }
@@ -245,28 +282,237 @@ static void sweeps_are_those_of_one_process(int share) {
     }
 }
 
-/* Products of two coefficients overflow in the last slab. So no slab is factorised by a sweep. */
+/* ---- How factors of slabs are made ------------------------------------------------------------
+ */
+
+/* Slabs of 8 planes. The longest axis is x, so all bits are those of one process. */
+enum { PLANES = 8 };
+static gsw_grid small_grid(void) {
+    const int64_t nz = (int64_t)PLANES * processes;
+    return (gsw_grid){nz + 16, 20, nz};
+}
+
+/* The process of a row of that grid. */
+static int process_of(const gsw_grid *g, int64_t row) {
+    return (int)(row / (g->nx * g->ny * PLANES));
+}
+
+/* Compares how many factors have been made in steps since the count was `before`. A factor is made
+ * in steps only if the steps of all processes have succeeded. */
+static void check_steps(const char *name, const gsw_grid *g, gsw_factor_kind kind, int64_t before,
+                        int64_t expected) {
+    int64_t own = gsw_cuda_made_in_steps(context) - before, least = own;
+    MPI_Allreduce(&own, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    check(expected > 0 ? own == expected : least == 0, "factors made in steps", name, g, (int)kind,
+          (double)own);
+}
+
+/* Both factorisations of compare_kind() take steps, or neither does. */
+static void compare_making(const char *name, const oracle_matrix *matrix, gsw_factor_kind kind,
+                           slab *mine, slab *whole, vectors *v, int in_steps) {
+    const int64_t before = gsw_cuda_made_in_steps(context);
+    compare_kind(name, matrix, kind, mine, whole, v);
+    check_steps(name, &matrix->view.grid, kind, before, in_steps ? 2 : 0);
+}
+
+/* Makes products of two coefficients overflow in the last planes of a slab. The rows of these
+ * planes get another scale; in a symmetric matrix their columns do as well. */
+static void let_products_overflow(oracle_matrix *matrix, int process, int symmetric) {
+    const gsw_grid *g = &matrix->view.grid;
+    const int64_t end = (int64_t)PLANES * (process + 1), begin = end - 3;
+    for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
+        double *values = matrix->arrays[e];
+        for (int64_t row = 0; row < oracle_points(g); row++) {
+            const int64_t z = row / (g->nx * g->ny), of = z + matrix->view.stencil.offsets[e].dz;
+            const int of_row = z >= begin && z < end, of_column = of >= begin && of < end;
+            if (symmetric)
+                values[row] *= (of_row ? 1e85 : 1) * (of_column ? 1e85 : 1);
+            else if (of_row)
+                values[row] *= 1e170;
+        }
+    }
+}
+
+/* Gives the upper part the values of the lower part. */
+static void make_symmetric(oracle_matrix *matrix) {
+    const gsw_grid *g = &matrix->view.grid;
+    const gsw_stencil *stencil = &matrix->view.stencil;
+    for (int32_t e = stencil->center + 1; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t step = o.dx + g->nx * (o.dy + g->ny * o.dz);
+        const double *lower = matrix->arrays[stencil->count - 1 - e];
+        double *upper = matrix->arrays[e];
+        for (int64_t row = 0; row < oracle_points(g); row++) {
+            if (!isnan(upper[row])) /* the coupling stays in the grid */
+                upper[row] = lower[row + step];
+        }
+    }
+}
+
+typedef struct making {
+    const char *name;
+    gsw_factor_kind kind;
+    int in_steps, turns;
+} making;
+
+/* A factor takes new values in each turn: the first ones, others, values whose products overflow,
+ * and the first ones again after each. A new factor of one process has the same bits. */
+static void a_factor_follows_values(const making *c, int turns) {
+    enum { FIRST, OTHER, OVERFLOWS, MATRICES };
+    static const int order[] = {FIRST, OTHER, FIRST, OVERFLOWS, FIRST};
+    const gsw_grid g = small_grid();
+    const int symmetric = c->kind == GSW_IC0;
+    oracle_matrix *matrices[MATRICES];
+    for (int i = 0; i < MATRICES; i++) {
+        matrices[i] =
+            oracle_random(&g, oracle_stencil_named(c->name), i == OTHER ? 12 : 11, ORACLE_POSITIVE);
+        if (symmetric)
+            make_symmetric(matrices[i]);
+    }
+    let_products_overflow(matrices[OVERFLOWS], processes / 2, symmetric);
+    vectors v = make_vectors(oracle_points(&g));
+    slab mine = {.context = context}, whole = {.context = alone};
+    int right = open_slab(&mine, transport, matrices[FIRST], v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                open_slab(&whole, NULL, matrices[FIRST], v.b, NULL, 20, 0) == GSW_SUCCESS;
+    check(right, "set-up", c->name, &g, (int)c->kind, 0);
+    right = everywhere(right);
+    for (int turn = 0; right && turn < turns; turn++) {
+        const oracle_matrix *now = matrices[order[turn]];
+        const int64_t before = gsw_cuda_made_in_steps(context);
+        right = everywhere(upload_values(&whole, now) == GSW_SUCCESS &&
+                           expect(now, c->kind, &whole, &v) == GSW_SUCCESS &&
+                           upload_values(&mine, now) == GSW_SUCCESS);
+        check(right, "alone", c->name, &g, (int)c->kind, turn);
+        if (!right)
+            break;
+        const gsw_status status = turn == 0 ? make_factor(&mine, c->kind, GSW_SCOPE_GLOBAL)
+                                            : gsw_distributed_factor_refactor(mine.factor);
+        check(status == GSW_SUCCESS, "a factor of other values", c->name, &g, (int)c->kind, turn);
+        right = everywhere(status == GSW_SUCCESS);
+        check_steps(c->name, &g, c->kind, before, c->in_steps && order[turn] != OVERFLOWS);
+        if (right)
+            compare_application(c->name, &g, c->kind, &mine, &v);
+    }
+    close_slab(&mine);
+    close_slab(&whole);
+    free_vectors(&v);
+    for (int i = 0; i < MATRICES; i++)
+        oracle_free(matrices[i]);
+}
+
+/* At most `most` factors, each in at most `turns` turns. */
+static void factors_follow_values(int most, int turns) {
+    static const making cases[] = {{"D3N7", GSW_ILU0, 1, 5},  {"D3N27", GSW_ILU0, 0, 5},
+                                   {"D3N7", GSW_IC0, 1, 5},   {"D3N7", GSW_DILU, 1, 5},
+                                   {"D3N13", GSW_DILU, 1, 2}, {"D3N13", GSW_ILU0, 0, 2},
+                                   {"D3N27", GSW_IC0, 0, 2}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    for (int i = 0; i < CASES && i < most; i++)
+        a_factor_follows_values(&cases[i], cases[i].turns < turns ? cases[i].turns : turns);
+}
+
+/* Products of two coefficients overflow in one slab. So no slab is factorised by a sweep. */
 static void factors_that_need_rows(void) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU};
-    const gsw_grid g = {24, 20, 8 * processes};
-    for (int i = 0; i < 2; i++) {
+    const int places[] = {0, processes / 2, processes - 1};
+    const gsw_grid g = small_grid();
+    for (int i = 0; i < 6; i++) {
+        const int place = places[i / 2];
+        if (i >= 2 && place == places[i / 2 - 1])
+            continue;
         oracle_matrix *matrix =
             oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
         vectors v = make_vectors(oracle_points(&g));
         slab mine = {.context = context}, whole = {.context = alone};
-        for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
-            double *values = (double *)(uintptr_t)matrix->view.array.values[e];
-            for (int64_t row = oracle_points(&g) - 3 * g.nx * g.ny; row < oracle_points(&g); row++)
-                values[row] *= 1e170;
-        }
+        let_products_overflow(matrix, place, 0);
         const int right = open_slab(&mine, transport, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS &&
                           open_slab(&whole, NULL, matrix, v.b, NULL, 20, 0) == GSW_SUCCESS;
-        check(right, "set-up", "overflow", &g, -1, 0);
-        if (right)
-            compare_kind("D3N7", matrix, kinds[i], &mine, &whole, &v);
+        check(right, "set-up", "overflow", &g, -1, place);
+        if (everywhere(right))
+            compare_making("D3N7", matrix, kinds[i % 2], &mine, &whole, &v, 0);
         close_slab(&mine);
         close_slab(&whole);
         free_vectors(&v);
+        oracle_free(matrix);
+    }
+}
+
+/* Compares slabs of `own` with one process that has `one`, and with the CPU, which has `matrix`.
+ * All three have the same values. `mine` already knows its absent arrays. */
+static void compare_slabs(const char *name, const oracle_matrix *own, const oracle_matrix *one,
+                          const oracle_matrix *matrix, gsw_factor_kind kind, slab *mine,
+                          int in_steps) {
+    const gsw_grid *g = &matrix->view.grid;
+    vectors v = make_vectors(oracle_points(g));
+    slab whole = {.context = alone};
+    const int right = open_slab(mine, transport, own, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                      open_slab(&whole, NULL, one, v.b, NULL, 20, 0) == GSW_SUCCESS &&
+                      multiply(mine, v.x) == GSW_SUCCESS &&
+                      gsw_spmv(host, &matrix->view, GSW_F64, v.b, v.expected) == GSW_SUCCESS;
+    check(right, "set-up", name, g, (int)kind, 0);
+    if (everywhere(right)) {
+        const double error = oracle_error(GSW_F64, mine->points, v.x, v.expected + mine->first);
+        check(error <= 1e-14, "product: error", name, g, (int)kind, error);
+        compare_making(name, matrix, kind, mine, &whole, &v, in_steps);
+    }
+    close_slab(mine);
+    close_slab(&whole);
+    free_vectors(&v);
+}
+
+/* Processes of one parity have no array for a coupling to another slab. One process has zeros. */
+static void arrays_that_some_lack(void) {
+    static const struct {
+        const char *name;
+        gsw_factor_kind kind;
+        int32_t dz;
+        int parity, in_steps;
+    } cases[] = {{"D3N7", GSW_ILU0, -1, 1, 1},
+                 {"D3N7", GSW_ILU0, 1, 0, 1},
+                 {"D3N7", GSW_DILU, 1, 0, 1},
+                 {"D3N27", GSW_ILU0, -1, 1, 0},
+                 {"D3N27", GSW_ILU0, 1, 0, 0}};
+    const gsw_grid g = small_grid();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        oracle_matrix *matrix =
+            oracle_random(&g, oracle_stencil_named(cases[i].name), 13, ORACLE_POSITIVE);
+        slab mine = {.context = context};
+        int32_t e = 0;
+        for (; e < matrix->view.stencil.count; e++) {
+            const gsw_offset o = matrix->view.stencil.offsets[e];
+            if (o.dx == 0 && o.dy == 0 && o.dz == cases[i].dz)
+                break;
+        }
+        double *values = matrix->arrays[e];
+        for (int64_t row = 0; row < oracle_points(&g); row++) {
+            if (process_of(&g, row) % 2 == cases[i].parity)
+                values[row] = 0;
+        }
+        mine.absent[e] = rank % 2 == cases[i].parity;
+        compare_slabs(cases[i].name, matrix, matrix, matrix, cases[i].kind, &mine,
+                      cases[i].in_steps);
+        oracle_free(matrix);
+    }
+}
+
+/* Matrices of fp32 in all processes, or in every other one: then no process takes steps. */
+static void matrices_of_fp32(void) {
+    static const char *const names[] = {"D3N7", "D3N27"};
+    static const oracle_layout layout = {.format = GSW_FORMAT_STENCIL, .value_type = GSW_F32};
+    const gsw_grid g = small_grid();
+    for (int i = 0; i < (processes > 1 ? 4 : 2); i++) {
+        oracle_matrix *matrix =
+            oracle_random(&g, oracle_stencil_named(names[i % 2]), 14, ORACLE_POSITIVE);
+        for (int32_t e = 0; e < matrix->view.stencil.count; e++) {
+            double *values = matrix->arrays[e];
+            for (int64_t row = 0; row < oracle_points(&g); row++)
+                values[row] = (double)(float)values[row];
+        }
+        oracle_matrix *narrow = oracle_convert(matrix, &layout);
+        slab mine = {.context = context};
+        compare_slabs(names[i % 2], i < 2 || rank % 2 == 1 ? narrow : matrix, narrow, matrix,
+                      GSW_ILU0, &mine, 0);
+        oracle_free(narrow);
         oracle_free(matrix);
     }
 }
@@ -576,6 +822,41 @@ static void a_silent_pencil_ends_all(const char *name) {
     oracle_free(matrix);
 }
 
+/* A pencil of the first process publishes nothing while a factor is made in steps: all processes
+ * end in time, with a status. With a new transport the next factor is right. */
+static void a_silent_pencil_ends_a_factorisation(void) {
+    const gsw_grid g = small_grid();
+    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 7, ORACLE_POSITIVE);
+    vectors v = make_vectors(oracle_points(&g));
+    slab s = {.context = context}, again = {.context = context};
+    MPI_Barrier(MPI_COMM_WORLD); /* the limit is short */
+    const int64_t before = gsw_cuda_made_in_steps(context);
+    const int right = open_slab(&s, transport, matrix, v.b, NULL, 1, 0) == GSW_SUCCESS &&
+                      make_factor(&s, GSW_ILU0, GSW_SCOPE_GLOBAL) == GSW_SUCCESS;
+    check(right, "set-up", "a silent pencil", &g, GSW_ILU0, 0);
+    check_steps("a silent pencil", &g, GSW_ILU0, before, 1);
+    if (rank == 0)
+        gsw_cuda_test_hooks(context, INT64_C(10000000000), 0, 0);
+    const double begin = seconds_now();
+    const gsw_status status = gsw_distributed_factor_refactor(s.factor);
+    const double seconds = seconds_now() - begin;
+    gsw_cuda_test_hooks(context, INT64_C(10000000000), -1, 0);
+    check(status == GSW_ERROR_TIMEOUT || status == GSW_ERROR_COMMUNICATION,
+          "the end of a factorisation", "a silent pencil", &g, GSW_ILU0, status);
+    check(seconds < 8, "seconds", "a silent pencil", &g, GSW_ILU0, seconds);
+    check(gsw_distributed_factor_refactor(s.factor) != GSW_SUCCESS, "a factorisation after that",
+          "a silent pencil", &g, GSW_ILU0, 0);
+    check(apply(&s, v.x) != GSW_SUCCESS, "an application after that", "a silent pencil", &g,
+          GSW_ILU0, 0);
+    close_slab(&s);
+    gsw_mpi_transport_destroy(transport);
+    check(gsw_mpi_transport_create(context, MPI_COMM_WORLD, &transport) == GSW_SUCCESS,
+          "a new transport", "a silent pencil", &g, GSW_ILU0, 0);
+    compare_slabs("D3N7", matrix, matrix, matrix, GSW_ILU0, &again, 1);
+    free_vectors(&v);
+    oracle_free(matrix);
+}
+
 static void what_cannot_be_cut_is_refused(void) {
     const gsw_grid g = {20, 12, 7 * processes};
     const int32_t across[3] = {1, processes, 1};
@@ -631,10 +912,13 @@ static void finish_with(const char *what, double *begin) {
     *begin = seconds_now();
 }
 
-/* The same sweeps with a choice that the environment makes. */
-static void sweeps_with(const char *variable, const char *value) {
-    setenv(variable, value, 1);
+/* Sweeps and two factors with a choice that the environment makes. Processes may choose
+ * differently. */
+static void sweeps_with(const char *variable, const char *value, int here) {
+    if (here)
+        setenv(variable, value, 1);
     sweeps_are_those_of_one_process(4);
+    factors_follow_values(2, 2);
     unsetenv(variable);
 }
 
@@ -650,9 +934,13 @@ int main(int argc, char **argv) {
     }
     double begin = seconds_now();
     sweeps_are_those_of_one_process(1);
-    factors_that_need_rows();
     products_of_thin_slabs();
     finish_with("sweeps", &begin);
+    factors_follow_values(INT32_MAX, INT32_MAX);
+    factors_that_need_rows();
+    arrays_that_some_lack();
+    matrices_of_fp32();
+    finish_with("factors", &begin);
     solves_take_the_iterations_of_one_process();
     finish_with("solves", &begin);
     /* Processes of one device take turns of milliseconds: each hand-over may wait for one. */
@@ -667,14 +955,22 @@ int main(int argc, char **argv) {
     setenv("GSW_CUDA_STAGED", "1", 1);
     cycles_are_those_of_the_cpu();
     unsetenv("GSW_CUDA_STAGED");
-    sweeps_with("GSW_CUDA_STAGED", "1");
+    sweeps_with("GSW_CUDA_STAGED", "1", 1);
+    if (processes > 1)
+        sweeps_with("GSW_CUDA_STAGED", "1", rank % 2);
     finish_with("staged", &begin);
-    sweeps_with("GSW_CUDA_DEAL", "0");
-    sweeps_with("GSW_CUDA_DEAL", "1");
+    sweeps_with("GSW_CUDA_DEAL", "0", 1);
+    sweeps_with("GSW_CUDA_DEAL", "1", 1);
+    if (processes > 1) { /* pencils in different orders: they are not dealt */
+        setenv("GSW_CUDA_DEAL", "1", 1);
+        sweeps_with("GSW_CUDA_SLAB_WEIGHT", "5", rank % 2);
+        unsetenv("GSW_CUDA_DEAL");
+    }
     finish_with("slabs, and all dealt", &begin);
     if (processes > 1) {
         a_silent_pencil_ends_all("D3N7");
         a_silent_pencil_ends_all("D3N27");
+        a_silent_pencil_ends_a_factorisation();
     }
     finish_with("faults", &begin);
     int all[2] = {checks, failures}, sum[2];

@@ -145,9 +145,11 @@ typedef struct gsw_slab_ops {
     gsw_status (*border_take)(gsw_context *context, gsw_factor *factor, const void *bytes);
 
     /* Dealt factors: factor->deal is set before factor_open. Whether dealing pays for the factor of
-     * a slab; the bytes of a process's window, whose first ones are a counter for each process. */
+     * a slab; the bytes of a process's window, whose first ones are a counter for each process; a
+     * number for the order of all pencils: another order has another number. */
     int (*deals)(const gsw_factor *slab);
     size_t (*deal_bytes)(const gsw_factor *dealt, int process);
+    uint64_t (*deal_order)(const gsw_factor *dealt);
 
     /* Bytes that this process writes to the memory of others, or reads there, in an application, at
      * most. */

@@ -462,6 +462,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .border_take = entry<gsw_cuda_border_take>::call,
         .deals = gsw_cuda_deals,
         .deal_bytes = gsw_cuda_deal_bytes,
+        .deal_order = gsw_cuda_deal_order,
         .deal_sent = gsw_cuda_deal_sent,
         .deal_connect = gsw_cuda_deal_connect,
         .deal_fill = entry<gsw_cuda_deal_fill>::call,

@@ -42,6 +42,7 @@ struct gsw_cuda {
 
     gsw_cuda_report *report; /* pinned, mapped; the same address on host and device */
     int64_t timeouts;        /* that it has reported */
+    int64_t made_in_steps;   /* factors of slabs; for tests */
 
     cudaMemPool_t pool; /* of what is reserved; NULL: the device has no pools */
 

@@ -200,6 +200,18 @@ size_t gsw_cuda_deal_bytes(const gsw_factor *dealt, int process) {
     return layout_of(dealt, process).bytes;
 }
 
+/* FNV-1a, ticket by ticket. */
+uint64_t gsw_cuda_deal_order(const gsw_factor *dealt) {
+    uint64_t mark = UINT64_C(14695981039346656037);
+    for (int part = 0; part < 2; part++) {
+        const gsw_packed_view *view = &dealt->packed->view[part];
+        const int64_t tiles = view->tickets ? view->tiles.tiles_y * view->tiles.tiles_z : 0;
+        for (int64_t i = 0; i < tiles; i++)
+            mark = (mark ^ (uint32_t)view->tickets[i]) * UINT64_C(1099511628211);
+    }
+    return mark;
+}
+
 int64_t gsw_cuda_deal_sent(const gsw_factor *dealt) {
     const gsw_packed *packed = dealt->packed;
     const gsw_deal *deal = dealt->deal;

@@ -7,6 +7,7 @@
 
 int gsw_cuda_deals(const gsw_factor *slab);
 size_t gsw_cuda_deal_bytes(const gsw_factor *dealt, int process);
+uint64_t gsw_cuda_deal_order(const gsw_factor *dealt);
 int64_t gsw_cuda_deal_sent(const gsw_factor *dealt);
 void gsw_cuda_deal_connect(gsw_factor *dealt, double limit);
 gsw_status gsw_cuda_deal_fill(gsw_context *context, const gsw_factor *slab, gsw_factor *dealt);

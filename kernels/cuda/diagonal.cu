@@ -126,5 +126,6 @@ gsw_status gsw_cuda_diagonal_await(gsw_context *context, gsw_factor *factor, int
     factor->info.first_bad_row = -1;
     factor->info.shifted_pivots = 0;
     *fits = found.unfit == 0;
+    gsw_cuda_of(context)->made_in_steps += *fits;
     return GSW_SUCCESS;
 }

@@ -503,3 +503,7 @@ void gsw_cuda_line_shape(gsw_context *context, const int shape[5]) {
 size_t gsw_cuda_line_workspace(const gsw_context *context) {
     return static_cast<const gsw_cuda *>(context->backend_data)->line_workspace_bytes;
 }
+
+int64_t gsw_cuda_made_in_steps(const gsw_context *context) {
+    return static_cast<const gsw_cuda *>(context->backend_data)->made_in_steps;
+}

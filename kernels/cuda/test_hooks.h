@@ -25,6 +25,9 @@ void gsw_cuda_line_shape(gsw_context *context, const int shape[5]);
 /* Bytes of device memory that direct sweeps keep in the context. */
 size_t gsw_cuda_line_workspace(const gsw_context *context);
 
+/* Factors of slabs that were made in steps (contract/slab_ops.h), so far. */
+int64_t gsw_cuda_made_in_steps(const gsw_context *context);
+
 #ifdef __cplusplus
 }
 #endif

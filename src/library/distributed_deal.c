@@ -59,10 +59,10 @@ static gsw_status open_factor(gsw_distributed_factor *f, gsw_dealt *d) {
 /* Vectors of a slab for which the window leaves room: those of a Krylov method. */
 enum { SPARED = 12 };
 
-/* Each process computes the places in the windows of others: all must have the same tiles. */
+/* Each process computes the places in the windows of others, and numbers their pencils. */
 static gsw_status compare_tiles(const gsw_dealt *d) {
     gsw_partition *p = d->partition;
-    uint64_t own = 0, theirs;
+    uint64_t own = ops_of(d)->deal_order(d->factor), theirs;
     for (int i = 0; i < d->deal.processes; i++) {
         const int64_t bytes = (int64_t)ops_of(d)->deal_bytes(d->factor, i);
         own = gsw_mark(own, &bytes, 1);
@@ -72,8 +72,8 @@ static gsw_status compare_tiles(const gsw_dealt *d) {
         memcpy(&theirs, p->answers + (size_t)i * sizeof theirs, sizeof theirs);
         if (theirs != own)
             return gsw_fail(p->context, GSW_ERROR_UNSUPPORTED,
-                            "process %d cuts the grid into other tiles than process %d", i,
-                            d->deal.rank);
+                            "process %d has other tiles, or another order of them, than process %d",
+                            i, d->deal.rank);
     }
     return GSW_SUCCESS;
 }

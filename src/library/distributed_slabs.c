@@ -197,6 +197,7 @@ static gsw_status give_border(gsw_distributed_factor *f, void *room, size_t byte
     gsw_partition *p = f->partition;
     void *const window = f->link.attached[GSW_ABOVE];
     const int rank = p->transport.rank;
+    *(char *)room = 0; /* the message, where the border itself needs none */
     GSW_TRY(ops_of(f)->border_give(p->context, f->packed, window ? window : room));
     return gsw_partition_transfer(p, rank + 1, rank, GSW_TAG_ELIMINATE, room, window ? 1 : bytes);
 }
@@ -312,7 +313,7 @@ static gsw_status make_sweep(const stepper *s) {
 /* Whatever fails, all processes agree as often. */
 static gsw_status make_steps(const stepper *s, int *made) {
     gsw_partition *p = s->f->partition;
-    gsw_status status = pass_on(s, step(s, GSW_STEP_GIVE));
+    gsw_status status = pass_on(s, GSW_SUCCESS);
     if (status == GSW_SUCCESS)
         status = make_sweep(s);
     status = pass_on(s, status);
@@ -326,10 +327,16 @@ static gsw_status make_steps(const stepper *s, int *made) {
 static gsw_status fill_in_steps(gsw_distributed_factor *f, int *made) {
     stepper s = {.f = f};
     int own = 0;
-    gsw_status status = gsw_partition_agree(f->partition, open_stepper(&s));
+    gsw_status status = open_stepper(&s);
     if (status == GSW_SUCCESS)
+        status = step(&s, GSW_STEP_GIVE);
+    status = gsw_partition_agree(f->partition, status);
+    const int began = status == GSW_SUCCESS;
+    if (began)
         status = make_steps(&s, &own);
     close_stepper(&s);
+    if (began && status != GSW_SUCCESS)
+        f->partition->finest->broken = 1; /* inboxes may hold faces that nobody has read */
     GSW_TRY(status);
     return gsw_partition_all(f->partition, own, made);
 }
@@ -337,7 +344,6 @@ static gsw_status fill_in_steps(gsw_distributed_factor *f, int *made) {
 gsw_status gsw_slabs_fill(gsw_distributed_factor *f) {
     int64_t bad_row = INT64_MAX;
     int in_steps, made = 0;
-    /* After a failed wait the inbox may hold faces of a sweep before. */
     GSW_TRY(gsw_partition_usable(f->partition));
     GSW_TRY(gsw_partition_all(f->partition, ops_of(f)->has_steps(f->packed, &f->matrix->local),
                               &in_steps));

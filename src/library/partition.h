@@ -13,7 +13,8 @@ struct gsw_partition {
     gsw_box own;
     double wait_limit;     /* seconds */
     int64_t timeouts;      /* of the backend (slab_ops.h), before the partition was made */
-    int broken;            /* a wait has ended without an answer: no more messages */
+    int broken;            /* a wait has ended without an answer, or a factorisation has failed
+                              between two processes: no more messages */
     char *answers;         /* of all processes: room for gathers */
     gsw_partition *finest; /* itself, or the partition that it is a coarser level of */
     gsw_partition *older;  /* that set the context's sums before it; NULL: none */
