@@ -12,7 +12,7 @@ enum {
     SWEEP_STAGES_FIRST = 3, /* of these, so many are loaded before the block waits for the first */
     SWEEP_SLICE = 2,        /* steps of a stage without bulk copies, */
     SWEEP_LOADERS = 4,      /* and warps that fill such stages in turns */
-    SWEEP_POLLED_ROWS = 3,  /* rows at most that a receiver's lane polls at once */
+    SWEEP_POLLED_ROWS = 6,  /* rows at most that a receiver's lane polls at once */
     SWEEP_SUM_AHEAD = 4,    /* chunks on their way of what a sweep also adds, */
     SWEEP_SUM_STORERS = 2   /* and its storers: one alone takes longer for a chunk than compute */
 };
