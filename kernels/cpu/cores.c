@@ -74,6 +74,8 @@ int64_t gsw_team_begins(void) {
 }
 
 void gsw_thread_begins(int64_t team_began) {
+    if (team_began == 0)
+        return;
     const int64_t now = clock_ns();
     if (now - team_began >= LONG_WAIT)
         lose_core(now);

@@ -38,7 +38,8 @@ int64_t gsw_team_begins(void);
 
 /* Each thread of the kernel calls this first. It counts a core as lost if the thread begins long
  * after `team_began`. The other threads may have done all of its work by then, but they wait for it
- * at the end of the kernel. */
+ * at the end of the kernel. With `team_began` 0 the function does nothing: a kernel with one thread
+ * need not read the clock. */
 void gsw_thread_begins(int64_t team_began);
 
 /* Yields the core to any other thread that is ready. Counts a core as lost once the wait is long.

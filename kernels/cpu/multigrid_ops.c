@@ -335,21 +335,32 @@ static void relax_line(const gsw_matrix *matrix, const gsw_line_stencil *line, g
     }
 }
 
-static gsw_status cpu_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                                  int down, int zero, const void *b, void *x) {
+/* The points of one colour. */
+static void relax_color(int threads, const gsw_matrix *matrix, gsw_dtype type, int color, int zero,
+                        const void *b, void *x) {
     const gsw_grid *g = &matrix->grid;
-    const int threads = gsw_useful_threads(context, points_of(g), TRANSFER_GRAIN);
-    for (int k = 0; k < 8; k++) {
-        const int color = down ? 7 - k : k;
-        const int64_t first_y = color >> 1 & 1, first_z = color >> 2 & 1;
-        const int64_t lines_y = (g->ny + 1 - first_y) / 2, lines_z = (g->nz + 1 - first_z) / 2;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    const int64_t first_y = color >> 1 & 1, first_z = color >> 2 & 1;
+    const int64_t lines_y = (g->ny + 1 - first_y) / 2, lines_z = (g->nz + 1 - first_z) / 2;
+    const int64_t began = threads > 1 ? gsw_team_begins() : 0;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        gsw_thread_begins(began);
+#pragma omp for schedule(static) nowait
         for (int64_t l = 0; l < lines_y * lines_z; l++) {
             const int64_t y = first_y + 2 * (l % lines_y), z = first_z + 2 * (l / lines_y);
             gsw_line_stencil line;
             gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, y, z, &line);
             relax_line(matrix, &line, type, color, zero, y, z, b, x);
         }
+    }
+}
+
+static gsw_status cpu_color_sweep(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
+                                  int down, int zero, const void *b, void *x) {
+    const gsw_grid *g = &matrix->grid;
+    for (int k = 0; k < 8; k++) {
+        const int threads = gsw_useful_threads(context, points_of(g), TRANSFER_GRAIN);
+        relax_color(threads, matrix, type, down ? 7 - k : k, zero, b, x);
     }
     return GSW_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "contract/relax_ops.h"
+#include "cpu/cores.h"
 #include "cpu/kernels.h"
 #include "cpu/multiply_add.h"
 #include "cpu/relax_job.h"
@@ -49,19 +50,25 @@ void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job) {
     const gsw_grid *g = &job->pass->matrix->grid;
     const int64_t *tile = job->tile, *tiles = job->tiles;
     const int64_t extent[3] = {g->nx, g->ny, g->nz}, all = tiles[0] * tiles[1] * tiles[2];
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-    for (int64_t number = 0; number < all; number++) {
-        const int64_t place[3] = {number % tiles[0], number / tiles[0] % tiles[1],
-                                  number / tiles[0] / tiles[1]};
-        box own;
-        for (int a = 0; a < 3; a++) {
-            own.begin[a] = place[a] * tile[a];
-            own.end[a] = own.begin[a] + tile[a] < extent[a] ? own.begin[a] + tile[a] : extent[a];
+    const int64_t began = threads > 1 ? gsw_team_begins() : 0;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        gsw_thread_begins(began);
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t number = 0; number < all; number++) {
+            const int64_t place[3] = {number % tiles[0], number / tiles[0] % tiles[1],
+                                      number / tiles[0] / tiles[1]};
+            box own;
+            for (int a = 0; a < 3; a++) {
+                own.begin[a] = place[a] * tile[a];
+                own.end[a] =
+                    own.begin[a] + tile[a] < extent[a] ? own.begin[a] + tile[a] : extent[a];
+            }
+            const int64_t mine = gsw_thread_index() * 4 * job->buffer;
+            if (job->pass->matrix->array.value_type == GSW_F32)
+                sweep_tile_f32(job, &own, job->buffers ? (float *)job->buffers + mine : NULL);
+            else
+                sweep_tile_f64(job, &own, job->buffers ? (double *)job->buffers + mine : NULL);
         }
-        const int64_t mine = gsw_thread_index() * 4 * job->buffer;
-        if (job->pass->matrix->array.value_type == GSW_F32)
-            sweep_tile_f32(job, &own, job->buffers ? (float *)job->buffers + mine : NULL);
-        else
-            sweep_tile_f64(job, &own, job->buffers ? (double *)job->buffers + mine : NULL);
     }
 }
