@@ -235,6 +235,11 @@ expect 0 "tune replaces it" tune --backend cpu --threads 1
 expect 0 "no warning any more" generate --problem poisson:5x4x3 --out tuned.mtx
 check "no warning any more" test ! -s err
 
+rm -r cache
+mkdir -p "$tuning"
+expect 0 "a folder in its place" generate --problem poisson:5x4x3 --out tuned.mtx
+says err 'it is not a regular file; the program takes the built-in table$'
+
 # What was measured is printed also where it cannot be written.
 rm -r cache
 echo file >cache
@@ -307,6 +312,8 @@ misuse solve poisson.mtx --frobnicate
 misuse solve poisson.mtx -x
 misuse solve poisson.mtx --rtol
 misuse solve poisson.mtx --rtol=
+misuse detect ''
+says err '^gridsweep detect: FILE.mtx must not be empty$'
 for value in abc 1e-8x nan inf -1 0; do
     misuse solve poisson.mtx --rtol "$value"
 done
@@ -859,8 +866,17 @@ expect 1 "a tolerance that fp64 does not attain" solve --problem poisson:12x9x7 
     --max-iter 500 --json r.json
 says err 'stagnated after'
 says r.json '"stagnated":[[:space:]]*true'
-expect 3 "not a null vector" solve poisson.mtx --nullspace constant
-says err 'the constant vector is not in the null space'
+for input in poisson.mtx '--problem poisson:12x9x7'; do
+    # shellcheck disable=SC2086
+    expect 3 "not a null vector" solve $input --nullspace constant
+    says err 'the constant vector is not in the null space'
+    refuse "no hint then" grep -q '^Try' err
+done
+expect 1 "one iteration" solve poisson.mtx --max-iter 1
+says err 'not converged: after 1 iteration the recurrence gives '
+printf '%%%%MatrixMarket matrix coordinate real general\n4 4 8\n1 1 0\n2 2 0\n3 3 0\n4 4 0\n1 2 1\n2 1 1\n3 4 1\n4 3 1\n' >zeros.mtx
+expect 4 "a diagonal of zeros" solve zeros.mtx
+says err 'is zero or not finite; --precond none needs no pivots$'
 expect 0 "f32 factor" solve --problem convection:12x9x7 --factor-precision f32 --json r.json
 says r.json '"factor_dtype":[[:space:]]*"f32"'
 expect 0 "relaxation" solve --problem poisson:12x9x7 --precond ssor --omega 1.4 --method cg
@@ -885,9 +901,13 @@ for kind in ilu0 ic0 dilu; do
 done
 expect 0 "exact solves" solve poisson.mtx --precond ilu0 --solve exact --json r.json
 says r.json '"precond":[[:space:]]*"ilu0"'
-for text in approx approx:0 approx:x fish; do
+for text in approx fish; do
     misuse solve poisson.mtx --precond ilu0 --solve $text
     says err "^gridsweep solve: --solve: '$text' is neither exact nor approx:K"
+done
+for text in 0 1000001 x; do
+    misuse solve poisson.mtx --precond ilu0 --solve approx:$text
+    says err "^gridsweep solve: --solve approx:K takes an integer K from 1 to 1000000, not '$text'$"
 done
 misuse solve poisson.mtx --precond mg --solve approx:2
 says err '^gridsweep solve: --solve approx is for --precond ilu0, ic0 or dilu'

@@ -449,7 +449,12 @@ START_TEST(cg_vanishing_curvature) {
     double x[2] = {0, 0};
     ck_assert_int_eq(solve_cg(context, &s.matrix, NULL, NULL, b, x, NULL), GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "p'Ap is 0"));
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "indefinite"));
     ck_assert_double_eq(x[0], 0);
+    /* The squares of A p underflow. */
+    make_small(2, (const double[]){1e-200, 0, 0, -1e-200}, &s);
+    ck_assert_int_eq(solve_cg(context, &s.matrix, NULL, NULL, b, x, NULL), GSW_ERROR_BREAKDOWN);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "leave the range of fp64"));
 }
 END_TEST
 
@@ -465,6 +470,7 @@ START_TEST(cg_indefinite_preconditioner) {
     ck_assert_int_eq(solve_cg(context, &definite.matrix, factor, NULL, b, x, NULL),
                      GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "r'z"));
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), ", of the other sign than before"));
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "preconditioner"));
     gsw_factor_destroy(factor);
 }
@@ -630,6 +636,8 @@ START_TEST(bad_arguments_are_refused) {
     o = (gsw_krylov_options){
         .size = sizeof o, .nullspace = GSW_NULLSPACE_VECTOR, .null_vector = zero};
     REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "null_vector has the length");
+    zero[0] = 1e-300;
+    REFUSED(solve_cg(context, s.matrix, NULL, &o, s.b, s.x, NULL), "must not underflow");
     free(zero);
 #undef REFUSED
     for (int64_t i = 0; i < s.n; i++)

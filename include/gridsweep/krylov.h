@@ -139,7 +139,8 @@ typedef struct gsw_krylov_options {
     void *monitor_user;
     gsw_nullspace nullspace;
     const void *null_vector;          /* for GSW_NULLSPACE_VECTOR: fp64, one value per point, in the
-                                         context's memory, of any length but 0; it must not overlap x */
+                                         context's memory, of any length whose square is not 0 in
+                                         fp64; it must not overlap x */
     gsw_monitor_many_fn monitor_many; /* in place of `monitor`, with monitor_user */
     int64_t eisenstat;                /* a gsw_eisenstat */
 } gsw_krylov_options;

@@ -49,9 +49,12 @@ static int parse_triangular(const cli_options *options, int64_t *sweeps) {
     *sweeps = 0;
     if (text == NULL || strcmp(text, "exact") == 0)
         return CLI_OK;
-    if (strncmp(text, approximate, strlen(approximate)) != 0 ||
-        !cli_parse_integer(text + strlen(approximate), 1, 1000000, sweeps))
+    if (strncmp(text, approximate, strlen(approximate)) != 0)
         return cli_usage(options, "--solve: '%s' is neither exact nor approx:K", text);
+    text += strlen(approximate);
+    if (!cli_parse_integer(text, 1, 1000000, sweeps))
+        return cli_usage(options, "--solve approx:K takes an integer K from 1 to 1000000, not '%s'",
+                         text);
     if (kind != (int)GSW_ILU0 && kind != (int)GSW_IC0 && kind != (int)GSW_DILU)
         return cli_usage(options, "--solve approx is for --precond ilu0, ic0 or dilu");
     if (cli_processes() > 1)
@@ -137,6 +140,10 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
     job->factor_ms = cli_now_ms() - start;
     if (status == GSW_SUCCESS)
         status = gsw_operator_from_matrix(context, &job->arrays.matrix, &job->op);
+    if (status == GSW_ERROR_ZERO_PIVOT && automatic->precond) {
+        cli_error(options, "%s; --precond none needs no pivots", gsw_context_message(context));
+        return CLI_BREAKDOWN;
+    }
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_source_of(options));
     if (automatic->precond || automatic->method)

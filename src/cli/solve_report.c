@@ -16,7 +16,8 @@ int cli_solve_conclude(const cli_options *options, const gsw_context *context,
     if (attempts->status == GSW_SUCCESS)
         return CLI_OK;
     if (attempts->status != GSW_ERROR_NOT_CONVERGED)
-        return cli_status(options, context, attempts->status, cli_source_of(options));
+        /* The options are checked: what a method refuses is the data, of a problem as well. */
+        return cli_status(options, context, attempts->status, CLI_FROM_FILE);
     cli_error(options, "not converged: %s; the solution is the last iterate", attempts->message);
     return CLI_NOT_CONVERGED;
 }

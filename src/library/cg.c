@@ -72,18 +72,36 @@ static int negligible(double product, double length, double other) {
     return fabs(product) <= 64 * DBL_EPSILON * length * other;
 }
 
+/* Whether squares of v, whose norm is given, over- or underflow. Norms then explain nothing. */
+static gsw_status out_of_range(gsw_krylov_run *run, const double *v, double norm, double *scratch,
+                               int *out) {
+    *out = 1;
+    return isfinite(norm) ? gsw_krylov_underflows(run, v, scratch, out) : GSW_SUCCESS;
+}
+
+static const char range[] = "squares of these numbers leave the range of fp64; scale the system";
+
+static const char *changed(double product) {
+    return product != 0 ? ", of the other sign than before" : "";
+}
+
 /* The sign of r'M^-1 r has changed, or it is 0. */
 static gsw_status explain_rz(gsw_krylov_run *run, double rz) {
     double *at_r = gsw_krylov_vector(run, R), *at_z = gsw_krylov_vector(run, z_of(run)), r, z;
+    int r_out, z_out;
     GSW_TRY(gsw_krylov_precondition(run, at_r, at_z));
     GSW_TRY(gsw_krylov_norm(run, at_r, &r));
     GSW_TRY(gsw_krylov_norm(run, at_z, &z));
+    GSW_TRY(out_of_range(run, at_r, r, gsw_krylov_vector(run, P), &r_out));
+    GSW_TRY(out_of_range(run, at_z, z, gsw_krylov_vector(run, P), &z_out));
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                    "iteration %lld: r'z is %g (|r| = %.3g, |z| = %.3g): the preconditioner is %s",
-                    (long long)run->iterations + 1, rz, r, z,
-                    z == 0                 ? "singular"
-                    : negligible(rz, r, z) ? "singular, indefinite or not symmetric"
-                                           : "indefinite");
+                    "iteration %lld: r'z is %g%s (|r| = %.3g, |z| = %.3g): %s",
+                    (long long)run->iterations + 1, rz, changed(rz), r, z,
+                    r_out || z_out ? range
+                    : z == 0       ? "the preconditioner is singular"
+                    : negligible(rz, r, z)
+                        ? "the preconditioner is singular, indefinite or not symmetric"
+                        : "the preconditioner is indefinite");
 }
 
 /* The sign of p'Ap has changed, or it is 0. For a semidefinite A of norm |A|, |Ap|^2 <= |A| p'Ap.
@@ -95,18 +113,22 @@ static gsw_status explain_pw(gsw_krylov_run *run, double pw) {
     const double *at_p = gsw_krylov_vector(run, P);
     const char *meaning = "the matrix is indefinite or not symmetric";
     double p, w, size, b, rounding;
+    int p_out, terms_out;
     GSW_TRY(gsw_krylov_norm(run, at_p, &p));
     GSW_TRY(gsw_krylov_cancellation(run, at_p, at_r, at_w, &w, &size));
+    GSW_TRY(out_of_range(run, at_w, size, at_r, &terms_out));
+    GSW_TRY(out_of_range(run, at_p, p, at_r, &p_out));
     GSW_TRY(gsw_krylov_rounding(run, at_r, at_w, &rounding));
     GSW_TRY(gsw_krylov_norm(run, run->b, &b));
-    if (negligible(pw, p, size) && w * w <= 64 * DBL_EPSILON * size * size)
+    if (p_out || terms_out || !isfinite(w))
+        meaning = range;
+    else if (negligible(pw, p, size) && w * w <= 64 * DBL_EPSILON * size * size)
         meaning = "the matrix is singular (semidefinite): it maps p to 0";
     else if (rounding > GSW_SINGULAR_ROUNDING * b)
         meaning = "the matrix is singular or nearly so: x is huge, and A x is rounding error";
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
                     "iteration %lld: p'Ap is %g%s (|p| = %.3g, |Ap| = %.3g, terms of Ap %.3g): %s",
-                    (long long)run->iterations + 1, pw,
-                    pw != 0 ? ", of the other sign than before" : "", p, w, size, meaning);
+                    (long long)run->iterations + 1, pw, changed(pw), p, w, size, meaning);
 }
 
 static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {

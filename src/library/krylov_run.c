@@ -251,6 +251,19 @@ gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm) {
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double *scratch,
+                                 int *underflows) {
+    double norm, scaled;
+    GSW_TRY(gsw_krylov_norm(run, v, &norm));
+    *underflows = 0;
+    if (norm * norm >= DBL_MIN || isnan(norm))
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_krylov_axpby(run, 0x1p600, v, 0, scratch));
+    GSW_TRY(gsw_krylov_norm(run, scratch, &scaled));
+    *underflows = scaled != 0;
+    return GSW_SUCCESS;
+}
+
 gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value) {
     if (isfinite(value))
         return GSW_SUCCESS;
@@ -292,8 +305,8 @@ gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
                         (long long)run->iterations);
     if (end == GSW_END_LIMIT)
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
-                        "after %lld iterations the residual norm is %.3g times the reference",
-                        (long long)run->iterations, relative);
+                        "after %lld iteration%s the recurrence gives %.3g times the reference",
+                        (long long)run->iterations, gsw_krylov_plural(run), relative);
     return GSW_SUCCESS;
 }
 

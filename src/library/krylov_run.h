@@ -66,6 +66,11 @@ gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm);
 /* The same for a norm that has been judged already. */
 gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end);
 
+/* What follows "iteration" after the number of iterations. */
+static inline const char *gsw_krylov_plural(const gsw_krylov_run *run) {
+    return run->iterations == 1 ? "" : "s";
+}
+
 /* Refuses NaN and infinity in a scalar of the method. The message contains `name`. */
 gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value);
 
@@ -151,6 +156,10 @@ gsw_status gsw_krylov_subtract(gsw_krylov_run *run, int64_t count, const double 
                                double *y, double *square);
 
 gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm);
+
+/* Whether squares of v underflow, so that its norm is wrong, although v is not 0. */
+gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double *scratch,
+                                 int *underflows);
 
 /* 1 where a method ended for a numerical reason, so that its vectors remain usable. */
 int gsw_krylov_ended(gsw_status status);

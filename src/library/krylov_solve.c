@@ -86,7 +86,9 @@ static gsw_status make_null_vector(gsw_krylov_run *run, double *v) {
         return run->context->ops->fill(run->context, run->n, 1 / sqrt(points), v);
     GSW_TRY(gsw_krylov_norm(run, given, &length));
     GSW_REQUIRE(run->context, isfinite(length) && length > 0,
-                "null_vector has the length %g; it must be finite and not zero", length);
+                "null_vector has the length %g; it must be finite and not zero, and its square "
+                "must not underflow",
+                length);
     return gsw_krylov_axpby(run, 1 / length, given, 0, v);
 }
 
@@ -124,14 +126,12 @@ static gsw_status underflows(gsw_krylov_run *run, gsw_norm norm) {
                     norm == GSW_NORM_TRUE ? "b" : "the preconditioned b");
 }
 
-/* b has norm 0. Either b is zero, or its squares have underflowed, which scaling by a power of two
- * shows. */
+/* b has norm 0: it is zero, or its squares have underflowed. */
 static gsw_status solve_zero(gsw_krylov_run *run) {
-    double *scaled = gsw_krylov_vector(run, 0), norm;
-    GSW_TRY(gsw_krylov_axpby(run, 0x1p600, run->b, 0, scaled));
-    GSW_TRY(gsw_krylov_norm(run, scaled, &norm));
-    return norm != 0 ? underflows(run, GSW_NORM_TRUE)
-                     : run->context->ops->fill(run->context, run->n, 0.0, run->x);
+    int small;
+    GSW_TRY(gsw_krylov_underflows(run, run->b, gsw_krylov_vector(run, 0), &small));
+    return small ? underflows(run, GSW_NORM_TRUE)
+                 : run->context->ops->fill(run->context, run->n, 0.0, run->x);
 }
 
 /* Sets the norm that rtol refers to. */
@@ -183,14 +183,15 @@ static gsw_status stagnated(gsw_krylov_run *run, const gsw_krylov_truth *t,
     const double known = t->rounding / run->reference;
     if (t->checked > run->tolerance && t->rounding <= run->tolerance)
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
-                        "stagnated after %lld iterations: the recurrence gives %.3g times the "
+                        "stagnated after %lld iteration%s: the recurrence gives %.3g times the "
                         "reference, but b - A x does not follow, after %lld replacements",
-                        (long long)run->iterations, run->norm / run->reference,
-                        (long long)result->replacements);
+                        (long long)run->iterations, gsw_krylov_plural(run),
+                        run->norm / run->reference, (long long)result->replacements);
     return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
-                    "stagnated after %lld iterations: the recurrence gives %.3g times the "
+                    "stagnated after %lld iteration%s: the recurrence gives %.3g times the "
                     "reference, but rounding leaves b - A x unknown to %.1g times: %s",
-                    (long long)run->iterations, run->norm / run->reference, known,
+                    (long long)run->iterations, gsw_krylov_plural(run), run->norm / run->reference,
+                    known,
                     known > GSW_SINGULAR_ROUNDING ? "the matrix is singular or nearly so"
                                                   : "the tolerance is less than fp64 attains here");
 }
@@ -262,8 +263,8 @@ static gsw_status judge_round(member *m, gsw_status status, int known, int *agai
         return status;
     if (!isfinite(t->checked))
         return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
-                        "after %lld iterations the norm of b - A x is not finite",
-                        (long long)run->iterations);
+                        "after %lld iteration%s the norm of b - A x is not finite",
+                        (long long)run->iterations, gsw_krylov_plural(run));
     if (run->stopped)
         return gsw_fail(run->context, GSW_ERROR_STOPPED, "the monitor stopped iteration %lld",
                         (long long)run->iterations);

@@ -23,8 +23,9 @@ typedef struct history {
 static gsw_status hopeless(gsw_krylov_run *run, const char *how, const char *meaning) {
     run->hopeless = 1;
     return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
-                    "%s after %lld iterations: the residual norm is %.3g times the reference%s",
-                    how, (long long)run->iterations, run->norm / run->reference, meaning);
+                    "%s after %lld iteration%s: the residual norm is %.3g times the reference%s",
+                    how, (long long)run->iterations, gsw_krylov_plural(run),
+                    run->norm / run->reference, meaning);
 }
 
 /* Ends an iteration that does not converge. */

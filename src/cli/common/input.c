@@ -29,7 +29,12 @@ static void pass_warning(const cli_options *options) {
     if (options->quiet || warning[0] == '\0' || strcmp(warning, passed) == 0)
         return;
     memcpy(passed, warning, sizeof passed);
-    cli_error(options, "warning: %s; 'gridsweep tune' writes it anew", warning);
+    /* gsw_tune() cannot replace a folder. */
+    if (strcmp(options->command->name, "tune") == 0 ||
+        strstr(warning, "not a regular file") != NULL)
+        cli_error(options, "warning: %s; the program takes the built-in table", warning);
+    else
+        cli_error(options, "warning: %s; 'gridsweep tune' writes it anew", warning);
 }
 
 /* The rows of a file are counted from 1 by its format. */

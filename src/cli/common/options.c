@@ -117,7 +117,7 @@ static const cli_option table[OPT_COUNT] = {
                          CHOICE(precond, factor_choices)},
     [OPT_TRIANGULAR] = {"solve", "exact|approx:K",
                         "how ilu0, ic0 and dilu are solved with: by exact sweeps, or by K Jacobi "
-                        "sweeps for each triangular factor (default: exact)",
+                        "sweeps for each triangular factor, K from 1 to 1000000 (default: exact)",
                         TEXT(triangular)},
     [OPT_OMEGA] = {"omega", "W", "SSOR: relaxation factor, 0 < W < 2 (default: 1)",
                    REAL(omega, 0, 2)},
@@ -550,6 +550,8 @@ static int take_operand(cli_options *options, int argc, char **argv) {
     const char *operand = options->command->operand;
     if (optind < argc && operand != NULL)
         options->file = argv[optind++];
+    if (options->file != NULL && options->file[0] == '\0')
+        return cli_usage(options, "%s must not be empty", operand);
     if (optind < argc)
         return cli_usage(options, "unexpected argument '%s'", argv[optind]);
     return CLI_OK;
