@@ -12,12 +12,14 @@
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "factor.h"
 #include "preconditioner.h"
 #include "reserve.h"
 
 typedef struct approximate {
     gsw_context *context;
-    gsw_relax *part[2]; /* L, U */
+    gsw_matrix matrix[2]; /* L, U */
+    gsw_relax *part[2];
     int32_t sweeps;
     double *between;
     char name[32];
@@ -36,24 +38,36 @@ static const char *name_of(const void *self) {
 static void destroy(void *self) {
     approximate *a = self;
     gsw_unreserve(a->context, a->between);
-    gsw_relax_destroy(a->part[1]);
-    gsw_relax_destroy(a->part[0]);
+    for (int k = 1; k >= 0; k--) {
+        gsw_relax_destroy(a->part[k]);
+        gsw_matrix_release(a->context, &a->matrix[k]);
+    }
     free(a);
 }
 
-/* A loop for a triangular part of the factor's stencil; `csr` is on the host. */
-static gsw_status open_part(gsw_context *context, const gsw_factor *factor, const gsw_csr *csr,
-                            int upper, gsw_relax **loop) {
+/* Loops for the triangular parts of the factor's stencil. They keep pointers to the matrices. */
+static gsw_status open_parts(approximate *a, const gsw_factor *factor) {
     const gsw_stencil *whole = &factor->stencil;
-    const int32_t first = upper ? whole->center : 0;
-    const int32_t count = upper ? whole->count - first : whole->center + 1;
-    gsw_matrix host, there = {0};
-    gsw_stencil part;
-    GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, count, &part));
-    GSW_TRY(gsw_matrix_from_csr(context, &factor->grid, &part, csr, &host));
-    GSW_TRY(gsw_matrix_upload(context, &host, &there));
-    const gsw_status status = gsw_relax_create(context, &there, NULL, loop);
-    gsw_matrix_release(context, &there);
+    const int32_t first[2] = {0, whole->center};
+    const int32_t count[2] = {whole->center + 1, whole->count - whole->center};
+    gsw_factor_arrays part[2];
+    gsw_status status = gsw_factor_unpack(a->context, factor, part);
+    GSW_TRY(status);
+    for (int k = 0; k < 2 && status == GSW_SUCCESS; k++) {
+        const gsw_stencil_array array = {.values = (const void *const *)part[k].values + first[k],
+                                         .value_type = GSW_F64};
+        gsw_matrix host;
+        gsw_stencil stencil;
+        status = gsw_stencil_from_offsets(whole->offsets + first[k], count[k], &stencil);
+        if (status == GSW_SUCCESS)
+            status = gsw_matrix_from_stencil(a->context, &factor->grid, &stencil, &array, &host);
+        if (status == GSW_SUCCESS)
+            status = gsw_matrix_upload(a->context, &host, &a->matrix[k]);
+        if (status == GSW_SUCCESS)
+            status = gsw_relax_create(a->context, &a->matrix[k], NULL, &a->part[k]);
+    }
+    free(part[1].block);
+    free(part[0].block);
     return status;
 }
 
@@ -61,7 +75,6 @@ gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,
                                                       const gsw_factor *factor, int32_t sweeps,
                                                       gsw_preconditioner **preconditioner) {
     static const gsw_preconditioner_ops ops = {.apply = apply, .name = name_of, .destroy = destroy};
-    gsw_csr part[2] = {{0}, {0}};
     approximate *made;
     gsw_status status;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
@@ -82,19 +95,13 @@ gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,
     *made = (approximate){.context = context, .sweeps = sweeps};
     (void)snprintf(made->name, sizeof made->name, "%s approx:%d", gsw_factor_kind_name(kind),
                    (int)sweeps);
-    GSW_TRY_GOTO(gsw_factor_extract(context, factor, GSW_I64, &part[0], &part[1]), fail);
-    for (int k = 0; k < 2; k++)
-        GSW_TRY_GOTO(open_part(context, factor, &part[k], k, &made->part[k]), fail);
+    GSW_TRY_GOTO(open_parts(made, factor), fail);
     GSW_TRY_GOTO(gsw_reserve_vector(context, factor->points, &made->between), fail);
     GSW_TRY_GOTO(gsw_preconditioner_make(context, factor->points, &ops, made, preconditioner),
                  fail);
-    gsw_csr_free(&part[1]);
-    gsw_csr_free(&part[0]);
     return GSW_SUCCESS;
 
 fail:
     destroy(made);
-    gsw_csr_free(&part[1]);
-    gsw_csr_free(&part[0]);
     return status;
 }

@@ -244,13 +244,9 @@ gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
 /* ---- Extraction -------------------------------------------------------------------------------
  */
 
-/* Natural-order arrays of one sweep's coefficients: values[e], allocated as one block. */
-typedef struct unpacked {
-    double *block;
-    double *values[GSW_STENCIL_MAX];
-} unpacked;
-
-static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int which, unpacked *out) {
+/* The coefficients of one sweep. */
+static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int which,
+                         gsw_factor_arrays *out) {
     const int32_t count = factor->stencil.count;
     size_t values;
     if (!gsw_mul_size((size_t)count, (size_t)factor->points, &values))
@@ -263,7 +259,7 @@ static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int whi
 }
 
 /* Gives rows that were scaled by the reciprocal diagonal their diagonal back. */
-static void unscale(const gsw_factor *factor, unpacked *part) {
+static void unscale(const gsw_factor *factor, gsw_factor_arrays *part) {
     const int32_t center = factor->stencil.center;
     if (!part->block)
         return; /* a kind without this part */
@@ -276,7 +272,7 @@ static void unscale(const gsw_factor *factor, unpacked *part) {
 }
 
 /* IC0: turns L1 (unit) and D L1^T into L = L1 sqrt(D) and L^T. */
-static void balance(const gsw_factor *factor, unpacked *lower, unpacked *upper) {
+static void balance(const gsw_factor *factor, gsw_factor_arrays *lower, gsw_factor_arrays *upper) {
     const gsw_grid *g = &factor->grid;
     const int32_t center = factor->stencil.center;
     double *const root = lower->values[center];
@@ -294,8 +290,30 @@ static void balance(const gsw_factor *factor, unpacked *lower, unpacked *upper) 
     }
 }
 
-static gsw_status to_csr(gsw_context *context, const gsw_factor *factor, const unpacked *part,
-                         gsw_part which, gsw_itype index_type, gsw_csr *csr) {
+gsw_status gsw_factor_unpack(gsw_context *context, const gsw_factor *factor,
+                             gsw_factor_arrays part[2]) {
+    const gsw_factor_kind kind = factor->options.kind;
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
+    part[0].block = part[1].block = NULL;
+    gsw_status status = GSW_SUCCESS;
+    if (kind != GSW_FACTOR_UPPER)
+        status = unpack(context, factor, 0, &part[0]);
+    if (kind != GSW_FACTOR_LOWER && status == GSW_SUCCESS)
+        status = unpack(context, factor, kind == GSW_FACTOR_UPPER ? 0 : 1, &part[1]);
+    if (status != GSW_SUCCESS) {
+        free(part[1].block);
+        free(part[0].block);
+        return status;
+    }
+    unscale(factor, &part[kind == GSW_FACTOR_LOWER || kind == GSW_DILU ? 0 : 1]);
+    if (kind == GSW_IC0)
+        balance(factor, &part[0], &part[1]);
+    return GSW_SUCCESS;
+}
+
+static gsw_status to_csr(gsw_context *context, const gsw_factor *factor,
+                         const gsw_factor_arrays *part, gsw_part which, gsw_itype index_type,
+                         gsw_csr *csr) {
     gsw_matrix matrix;
     const gsw_stencil_array array = {.values = (const void *const *)part->values,
                                      .value_type = GSW_F64};
@@ -306,11 +324,10 @@ static gsw_status to_csr(gsw_context *context, const gsw_factor *factor, const u
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
                               gsw_csr *lower, gsw_csr *upper) {
     gsw_status status;
-    unpacked part[2] = {{0}, {0}};
+    gsw_factor_arrays part[2];
     gsw_csr made[2] = {{0}, {0}};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
-    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
     const gsw_factor_kind kind = factor->options.kind;
     if (kind == GSW_JACOBI || kind == GSW_SSOR || factor->options.transpose)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
@@ -319,16 +336,7 @@ gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gs
     GSW_REQUIRE(context, kind != GSW_FACTOR_UPPER || !lower, "kind upper has no L");
     GSW_REQUIRE(context, kind != GSW_FACTOR_LOWER || !upper, "kind lower has no U");
 
-    if (kind != GSW_FACTOR_UPPER)
-        GSW_TRY_GOTO(unpack(context, factor, 0, &part[0]), cleanup);
-    if (kind != GSW_FACTOR_LOWER)
-        GSW_TRY_GOTO(unpack(context, factor, kind == GSW_FACTOR_UPPER ? 0 : 1, &part[1]), cleanup);
-    if (kind == GSW_FACTOR_LOWER || kind == GSW_DILU)
-        unscale(factor, &part[0]);
-    else
-        unscale(factor, &part[1]);
-    if (kind == GSW_IC0)
-        balance(factor, &part[0], &part[1]);
+    GSW_TRY(gsw_factor_unpack(context, factor, part));
     if (lower)
         GSW_TRY_GOTO(to_csr(context, factor, &part[0], GSW_LOWER, index_type, &made[0]), cleanup);
     if (upper)

@@ -3,6 +3,7 @@
 #define GSW_LIBRARY_FACTOR_H
 
 #include <gridsweep/factor.h>
+#include <gridsweep/matrix.h>
 
 /* gsw_factor_create() in three steps. Opening needs the matrix's grid, stencil and format; values
  * it does not read. `slab` > 0 asks for slabs of that many planes (struct gsw_factor), for kinds
@@ -17,5 +18,17 @@ gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix
                                   gsw_factor **factor);
 gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
 gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor);
+
+/* L or U as arrays of the host in natural order, one for each offset of the factor's stencil. Where
+ * the part has no entry they hold 0. */
+typedef struct gsw_factor_arrays {
+    double *block; /* NULL: the kind has no such part */
+    double *values[GSW_STENCIL_MAX];
+} gsw_factor_arrays;
+
+/* What gsw_factor_extract() returns, as arrays. part[0] is L and part[1] is U; free their blocks.
+ */
+gsw_status gsw_factor_unpack(gsw_context *context, const gsw_factor *factor,
+                             gsw_factor_arrays part[2]);
 
 #endif
