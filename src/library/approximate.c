@@ -51,8 +51,8 @@ static gsw_status open_parts(approximate *a, const gsw_factor *factor) {
     const int32_t first[2] = {0, whole->center};
     const int32_t count[2] = {whole->center + 1, whole->count - whole->center};
     gsw_factor_arrays part[2];
-    gsw_status status = gsw_factor_unpack(a->context, factor, part);
-    GSW_TRY(status);
+    gsw_status status = GSW_SUCCESS;
+    GSW_TRY(gsw_factor_unpack(a->context, factor, part));
     for (int k = 0; k < 2 && status == GSW_SUCCESS; k++) {
         const gsw_stencil_array array = {.values = (const void *const *)part[k].values + first[k],
                                          .value_type = GSW_F64};

@@ -293,9 +293,9 @@ static void balance(const gsw_factor *factor, gsw_factor_arrays *lower, gsw_fact
 gsw_status gsw_factor_unpack(gsw_context *context, const gsw_factor *factor,
                              gsw_factor_arrays part[2]) {
     const gsw_factor_kind kind = factor->options.kind;
-    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
-    part[0].block = part[1].block = NULL;
     gsw_status status = GSW_SUCCESS;
+    part[0].block = part[1].block = NULL;
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
     if (kind != GSW_FACTOR_UPPER)
         status = unpack(context, factor, 0, &part[0]);
     if (kind != GSW_FACTOR_LOWER && status == GSW_SUCCESS)
