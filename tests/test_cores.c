@@ -67,13 +67,13 @@ END_TEST
 
 /* The other threads have done its work and wait for it: no wait inside the kernel shows that. */
 START_TEST(a_late_thread_counts_as_a_lost_core) {
-    const int64_t team_began = gsw_team_begins();
+    const int64_t team_began = gsw_team_begins(2);
     gsw_thread_begins(team_began);
-    if (gsw_team_begins() - team_began < 2000000) /* this thread has kept its own core */
+    if (gsw_team_begins(2) - team_began < 2000000) /* this thread has kept its own core */
         ck_assert_int_eq(threads_now(), CONTEXT_THREADS);
     int fewer = CONTEXT_THREADS;
     for (int attempt = 0; attempt < 20 && fewer == CONTEXT_THREADS; attempt++) {
-        gsw_thread_begins(gsw_team_begins() - 3000000);
+        gsw_thread_begins(gsw_team_begins(2) - 3000000);
         fewer = threads_now();
     }
     ck_assert_int_eq(fewer, CONTEXT_THREADS - 1);

@@ -33,13 +33,13 @@ typedef struct gsw_wait {
 
 enum { GSW_WAIT_PAUSES = 1024 }; /* turns between two readings of the clock: some 10 us */
 
-/* The time at which a kernel calls its threads. */
-int64_t gsw_team_begins(void);
+/* The time at which a kernel calls its threads. With one thread it is 0, and the clock is not read.
+ */
+int64_t gsw_team_begins(int threads);
 
 /* Each thread of the kernel calls this first. It counts a core as lost if the thread begins long
  * after `team_began`. The other threads may have done all of its work by then, but they wait for it
- * at the end of the kernel. With `team_began` 0 the function does nothing: a kernel with one thread
- * need not read the clock. */
+ * at the end of the kernel. */
 void gsw_thread_begins(int64_t team_began);
 
 /* Yields the core to any other thread that is ready. Counts a core as lost once the wait is long.

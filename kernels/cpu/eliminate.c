@@ -861,7 +861,7 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
 }
 
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
-    gsw_progress_reset(job->progress, job->begin);
+    gsw_progress_reset(job->progress, job->begin, job->threads);
     int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;
 #pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit)                  \
     reduction(+ : shifted)

@@ -347,7 +347,7 @@ static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype ve
     atomic_init(&plan->stop, false);
 
     bool fits = true;
-    const int64_t began = gsw_team_begins();
+    const int64_t began = gsw_team_begins(threads);
 #pragma omp parallel num_threads(threads) reduction(&& : fits)
     {
         gsw_thread_begins(began);

@@ -341,7 +341,7 @@ static void relax_color(int threads, const gsw_matrix *matrix, gsw_dtype type, i
     const gsw_grid *g = &matrix->grid;
     const int64_t first_y = color >> 1 & 1, first_z = color >> 2 & 1;
     const int64_t lines_y = (g->ny + 1 - first_y) / 2, lines_z = (g->nz + 1 - first_z) / 2;
-    const int64_t began = threads > 1 ? gsw_team_begins() : 0;
+    const int64_t began = gsw_team_begins(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         gsw_thread_begins(began);

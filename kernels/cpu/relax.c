@@ -50,7 +50,7 @@ void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job) {
     const gsw_grid *g = &job->pass->matrix->grid;
     const int64_t *tile = job->tile, *tiles = job->tiles;
     const int64_t extent[3] = {g->nx, g->ny, g->nz}, all = tiles[0] * tiles[1] * tiles[2];
-    const int64_t began = threads > 1 ? gsw_team_begins() : 0;
+    const int64_t began = gsw_team_begins(threads);
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         gsw_thread_begins(began);

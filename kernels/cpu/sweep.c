@@ -118,7 +118,7 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 #undef SIMD
 
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
-    gsw_progress_reset(job->progress, job->begin);
+    gsw_progress_reset(job->progress, job->begin, job->threads);
 #pragma omp parallel num_threads(job->threads)
     {
         void *work = (char *)job->work + (size_t)gsw_thread_index() * job->work_bytes;

@@ -33,12 +33,12 @@ typedef struct gsw_progress {
 } gsw_progress;
 
 /* Called by one thread before the others start. Pencils before `begin` count as finished. */
-static inline void gsw_progress_reset(gsw_progress *progress, int64_t begin) {
+static inline void gsw_progress_reset(gsw_progress *progress, int64_t begin, int threads) {
     atomic_store_explicit(&progress->ticket, begin, memory_order_relaxed);
     for (int64_t i = 0; i < progress->slots; i++)
         atomic_store_explicit(&progress->slot[i].value, begin * progress->span,
                               memory_order_relaxed);
-    progress->began = gsw_team_begins();
+    progress->began = gsw_team_begins(threads);
 }
 
 /* Each thread calls this before it takes a pencil. */

@@ -169,7 +169,7 @@ void GSW_ISA_FN(gsw_pass)(int threads, int64_t n, const gsw_vector_pass *pass, d
     int64_t length = blocks_per_part * BLOCK;
     int64_t parts = n > 0 ? (n + length - 1) / length : 0;
     double partial[PARTS_MAX][GSW_VECTOR_PASS_MAX];
-    const int64_t began = gsw_team_begins();
+    const int64_t began = gsw_team_begins(threads);
 #pragma omp parallel num_threads(threads) if (n > SERIAL_LIMIT)
     {
         gsw_thread_begins(began);
