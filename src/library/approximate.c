@@ -45,29 +45,30 @@ static void destroy(void *self) {
     free(a);
 }
 
-/* Loops for the triangular parts of the factor's stencil. They keep pointers to the matrices. */
-static gsw_status open_parts(approximate *a, const gsw_factor *factor) {
+/* A loop for a triangular part of the factor's stencil. It keeps pointers to the matrix. */
+static gsw_status open_part(approximate *a, const gsw_factor *factor, int upper,
+                            const gsw_factor_arrays *arrays) {
     const gsw_stencil *whole = &factor->stencil;
-    const int32_t first[2] = {0, whole->center};
-    const int32_t count[2] = {whole->center + 1, whole->count - whole->center};
-    gsw_factor_arrays part[2];
+    const int32_t first = upper ? whole->center : 0;
+    const int32_t count = upper ? whole->count - first : whole->center + 1;
+    const gsw_stencil_array array = {.values = (const void *const *)arrays->values + first,
+                                     .value_type = GSW_F64};
+    gsw_matrix host;
+    gsw_stencil stencil;
+    GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, count, &stencil));
+    GSW_TRY(gsw_matrix_from_stencil(a->context, &factor->grid, &stencil, &array, &host));
+    GSW_TRY(gsw_matrix_upload(a->context, &host, &a->matrix[upper]));
+    return gsw_relax_create(a->context, &a->matrix[upper], NULL, &a->part[upper]);
+}
+
+static gsw_status open_parts(approximate *a, const gsw_factor *factor) {
+    gsw_factor_arrays arrays[2];
     gsw_status status = GSW_SUCCESS;
-    GSW_TRY(gsw_factor_unpack(a->context, factor, part));
-    for (int k = 0; k < 2 && status == GSW_SUCCESS; k++) {
-        const gsw_stencil_array array = {.values = (const void *const *)part[k].values + first[k],
-                                         .value_type = GSW_F64};
-        gsw_matrix host;
-        gsw_stencil stencil;
-        status = gsw_stencil_from_offsets(whole->offsets + first[k], count[k], &stencil);
-        if (status == GSW_SUCCESS)
-            status = gsw_matrix_from_stencil(a->context, &factor->grid, &stencil, &array, &host);
-        if (status == GSW_SUCCESS)
-            status = gsw_matrix_upload(a->context, &host, &a->matrix[k]);
-        if (status == GSW_SUCCESS)
-            status = gsw_relax_create(a->context, &a->matrix[k], NULL, &a->part[k]);
-    }
-    free(part[1].block);
-    free(part[0].block);
+    GSW_TRY(gsw_factor_unpack(a->context, factor, arrays));
+    for (int upper = 0; upper < 2 && status == GSW_SUCCESS; upper++)
+        status = open_part(a, factor, upper, &arrays[upper]);
+    free(arrays[1].block);
+    free(arrays[0].block);
     return status;
 }
 

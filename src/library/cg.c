@@ -76,7 +76,7 @@ static int negligible(double product, double length, double other) {
 static gsw_status out_of_range(gsw_krylov_run *run, const double *v, double norm, double *scratch,
                                int *out) {
     *out = 1;
-    return isfinite(norm) ? gsw_krylov_underflows(run, v, scratch, out) : GSW_SUCCESS;
+    return isfinite(norm) ? gsw_krylov_underflows(run, v, norm, scratch, out) : GSW_SUCCESS;
 }
 
 static const char range[] = "squares of these numbers leave the range of fp64; scale the system";

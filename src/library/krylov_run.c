@@ -251,10 +251,9 @@ gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm) {
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double *scratch,
+gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double norm, double *scratch,
                                  int *underflows) {
-    double norm, scaled;
-    GSW_TRY(gsw_krylov_norm(run, v, &norm));
+    double scaled;
     *underflows = 0;
     if (norm * norm >= DBL_MIN || isnan(norm))
         return GSW_SUCCESS;

@@ -157,8 +157,9 @@ gsw_status gsw_krylov_subtract(gsw_krylov_run *run, int64_t count, const double 
 
 gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm);
 
-/* Whether squares of v underflow, so that its norm is wrong, although v is not 0. */
-gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double *scratch,
+/* Whether squares of v underflow, so that its norm, which is given, is wrong, although v is not 0.
+ */
+gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double norm, double *scratch,
                                  int *underflows);
 
 /* 1 where a method ended for a numerical reason, so that its vectors remain usable. */

@@ -129,7 +129,7 @@ static gsw_status underflows(gsw_krylov_run *run, gsw_norm norm) {
 /* b has norm 0: it is zero, or its squares have underflowed. */
 static gsw_status solve_zero(gsw_krylov_run *run) {
     int small;
-    GSW_TRY(gsw_krylov_underflows(run, run->b, gsw_krylov_vector(run, 0), &small));
+    GSW_TRY(gsw_krylov_underflows(run, run->b, 0, gsw_krylov_vector(run, 0), &small));
     return small ? underflows(run, GSW_NORM_TRUE)
                  : run->context->ops->fill(run->context, run->n, 0.0, run->x);
 }
