@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "cuda/deal.cuh"
+#include "contract/hash.h"
 #include "cuda/launch.cuh"
 #include "cuda/sweep.cuh"
 
@@ -200,14 +201,12 @@ size_t gsw_cuda_deal_bytes(const gsw_factor *dealt, int process) {
     return layout_of(dealt, process).bytes;
 }
 
-/* FNV-1a, ticket by ticket. */
 uint64_t gsw_cuda_deal_order(const gsw_factor *dealt) {
-    uint64_t mark = UINT64_C(14695981039346656037);
+    uint64_t mark = GSW_HASH_BEGIN;
     for (int part = 0; part < 2; part++) {
         const gsw_packed_view *view = &dealt->packed->view[part];
         const int64_t tiles = view->tickets ? view->tiles.tiles_y * view->tiles.tiles_z : 0;
-        for (int64_t i = 0; i < tiles; i++)
-            mark = (mark ^ (uint32_t)view->tickets[i]) * UINT64_C(1099511628211);
+        mark = gsw_hash(mark, view->tickets, (size_t)tiles * sizeof *view->tickets);
     }
     return mark;
 }

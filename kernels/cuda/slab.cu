@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "contract/hash.h"
 #include "cuda/handover.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/slab.cuh"
@@ -39,11 +40,8 @@ static_assert(sizeof(window_name) <= GSW_WINDOW_NAME, "a name fits");
 
 uint64_t this_machine(void) {
     char name[256] = "";
-    uint64_t hash = 14695981039346656037ull;
     (void)gethostname(name, sizeof name - 1);
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (uint64_t)(unsigned char)*c) * 1099511628211ull;
-    return hash;
+    return gsw_hash(GSW_HASH_BEGIN, name, strlen(name));
 }
 
 window_name read_name(const gsw_window_name *name) {

@@ -106,15 +106,16 @@ bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
 /* Cuts the rings of a sweep, and chooses how its receivers poll. False where they do not fit.
  *
  * Receivers whose lanes poll one row at a time bring eight rows per poll. That is usually enough
- * and causes less traffic. Two kinds of pencils need more rows at once: those with many chunks,
- * which run at the speed of memory, and those with two lines per lane in two blocks per
- * multiprocessor. */
+ * and causes less traffic. Two kinds of pencils need more rows at once. In some, lanes hold two
+ * lines, and a multiprocessor two blocks. Others have many chunks, and there are so many pencils
+ * that they run at the speed of memory. */
 bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, sweep_purpose purpose,
                sweep_plan *plan, int32_t *shared) {
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
     const bool pivots = purpose == SWEEP_FOR_PIVOTS;
     const int32_t sums = purpose == SWEEP_FOR_SUMS ? bytes_of_sums(cuda, factor) : 0;
-    const bool many = plan->chunks > factor->context->tuning.polled_chunks;
+    const bool many = plan->chunks > factor->context->tuning.polled_chunks &&
+                      factor->packed->view[0].pencils > cuda->multiprocessors;
     plan->polled_rows = many ? SWEEP_POLLED_ROWS : 1;
     if (rhs == 1 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,

@@ -1,7 +1,7 @@
 /* tuning.c: see tuning.h.
  *
  * The file is text: a line for the format, the version of the library and the device, one for each
- * number, and at last a hash of all that comes before (FNV-1a). It is replaced as a whole. A file
+ * number, and at last a hash of all that comes before (hash.h). It is replaced as a whole. A file
  * that differs from that in any way is ignored: measuring once more is cheaper than to guess. */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include <gridsweep/version.h>
 
 #include "contract/error.h"
+#include "contract/hash.h"
 #include "file.h"
 #include "options.h"
 #include "tuning.h"
@@ -54,13 +55,6 @@ static int64_t *number_of(gsw_tuning *tuning, int k) {
     return (int64_t *)(void *)((char *)tuning + numbers[k].offset);
 }
 
-static uint64_t hash_of(const char *text, size_t length) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 /* ---- the text ---- */
 
 /* The lines that say for what a file is good. */
@@ -76,7 +70,7 @@ static size_t print_file(gsw_context *context, char text[FILE_MAX]) {
         used += (size_t)snprintf(text + used, FILE_MAX - used, "%s %" PRId64 "\n", numbers[k].name,
                                  *number_of(&context->tuning, k));
     used += (size_t)snprintf(text + used, FILE_MAX - used, "hash %016" PRIx64 "\n",
-                             hash_of(text, used));
+                             gsw_hash(GSW_HASH_BEGIN, text, used));
     return used;
 }
 
@@ -88,7 +82,8 @@ static const char *read_text(const gsw_context *context, const char *text, size_
     const size_t last_length = strlen("hash 0123456789abcdef\n");
     if (length <= last_length || strlen(text) != length)
         return "it is damaged";
-    (void)snprintf(last, sizeof last, "hash %016" PRIx64 "\n", hash_of(text, length - last_length));
+    (void)snprintf(last, sizeof last, "hash %016" PRIx64 "\n",
+                   gsw_hash(GSW_HASH_BEGIN, text, length - last_length));
     if (strcmp(text + length - last_length, last) != 0)
         return "it is damaged";
     if (strncmp(text, head, head_length) != 0)
@@ -153,7 +148,7 @@ static char *users_file(const gsw_context *context, int *none) {
     if (path != NULL)
         (void)snprintf(path, size, "%s%s/gridsweep/tuning-%s-%016" PRIx64 ".txt", cache, below,
                        context->backend == GSW_BACKEND_CUDA ? "cuda" : "cpu",
-                       hash_of(context->device, strlen(context->device)));
+                       gsw_hash(GSW_HASH_BEGIN, context->device, strlen(context->device)));
     return path;
 }
 
