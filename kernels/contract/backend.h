@@ -169,8 +169,9 @@ typedef struct gsw_backend_ops {
      * factor_fill (re)computes the values (`upper` for kind LU only), or queues that. factor_await
      * (NULL: nothing is queued) waits for it before the first sweep and returns its error.
      * factor_sweep runs sweep 0 or 1 (for JACOBI: the scaling). factor_unpack writes the
-     * coefficients of sweep 0 or 1 as stencil arrays in natural order: row-scaled ones in
-     * arrays[e], and the reciprocal diagonal in arrays[center] (1 where the sweep stores none). */
+     * triangle of sweep 0 or 1 to fp64 arrays in natural order in the backend's memory: arrays[e]
+     * for each offset of the stencil that the triangle has. Rows that are stored with their
+     * reciprocal diagonal are no longer scaled by it; else the diagonal is 1. May be queued. */
     gsw_status (*factor_open)(gsw_context *context, gsw_factor *factor);
     gsw_status (*factor_fill)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                               const gsw_matrix *upper);

@@ -157,7 +157,8 @@ typedef struct gsw_box_ops {
     /* Of a packed factor that has been opened. eliminate_bands returns the lowest row with a bad
      * pivot, or -1. take_diagonal moves the reciprocal diagonal of sweep `which` in the planes
      * first <= z < end to `out`, and leaves 1 behind. pack writes the values of sweep `which` from
-     * arrays in natural order, as factor_unpack returns them. */
+     * arrays in natural order: row-scaled coefficients in arrays[e], and the reciprocal diagonal in
+     * arrays[center], where the sweep stores it. */
     void (*bands)(const gsw_factor *factor, gsw_bands *bands);
     int64_t (*eliminate_bands)(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                const gsw_band_eliminate *bands);

@@ -1,4 +1,6 @@
 /* packed.c: sweeps of packed factors, and their values from and to arrays in natural order. */
+#include <string.h>
+
 #include "cpu/packed.h"
 #include "contract/context.h"
 #include "contract/csr.h"
@@ -109,31 +111,42 @@ static int find_values(const gsw_factor *factor, int upper, int64_t pencil, int6
     return place.inside;
 }
 
-gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                                 double *const *arrays) {
-    (void)context;
+static void unpack_pencil(const gsw_factor *factor, int upper, int64_t pencil,
+                          double *const *arrays) {
     const struct gsw_packed *packed = factor->packed;
     const gsw_chains *g = &packed->chains;
-    const int upper = packed->upper[which];
     const gsw_packed_part *part = &packed->part[upper];
     const gsw_shape *shape = &g->part[upper];
-    for (int64_t q = 0; q < g->pencils; q++) {
-        const int64_t steps = gsw_pencil_steps(g, upper, q);
-        for (int64_t i = 0; i < steps * g->chains; i++) {
-            int64_t index, row;
-            if (!find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row))
-                continue;
-            arrays[factor->stencil.center][row] = 1;
-            if (part->diagonal) {
-                arrays[factor->stencil.center][row] =
-                    gsw_value_at(part->packed, factor->options.factor_type, index);
-                index += g->chains;
-            }
-            for (int32_t j = 0; j < shape->count; j++, index += g->chains)
-                arrays[shape->source[j]][row] =
-                    gsw_value_at(part->packed, factor->options.factor_type, index);
+    const gsw_dtype type = factor->options.factor_type;
+    const int64_t steps = gsw_pencil_steps(g, upper, pencil);
+    for (int64_t i = 0; i < steps * g->chains; i++) {
+        int64_t index, row;
+        double diagonal = 1;
+        if (!find_values(factor, upper, pencil, i / g->chains, i % g->chains, &index, &row))
+            continue;
+        if (part->diagonal) {
+            diagonal = 1 / gsw_value_at(part->packed, type, index);
+            index += g->chains;
         }
+        arrays[factor->stencil.center][row] = diagonal;
+        for (int32_t j = 0; j < shape->count; j++, index += g->chains)
+            arrays[shape->source[j]][row] = gsw_value_at(part->packed, type, index) * diagonal;
     }
+}
+
+gsw_status gsw_cpu_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
+                                 double *const *arrays) {
+    const gsw_chains *g = &factor->packed->chains;
+    const int upper = factor->packed->upper[which], threads = sweep_threads(context, g);
+    const int32_t center = factor->stencil.center;
+    const int32_t first = upper ? center + 1 : 0, end = upper ? factor->stencil.count : center;
+    for (int32_t e = first; e < end; e++) {
+        if (gsw_shape_coupling(&g->part[upper], e) < 0)
+            memset(arrays[e], 0, (size_t)factor->points * sizeof(double));
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+    for (int64_t q = 0; q < g->pencils; q++)
+        unpack_pencil(factor, upper, q, arrays);
     return GSW_SUCCESS;
 }
 

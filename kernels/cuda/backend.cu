@@ -12,6 +12,7 @@
 #include "cuda/factor.cuh"
 #include "cuda/line.cuh"
 #include "cuda/multigrid.cuh"
+#include "cuda/pack.cuh"
 #include "cuda/slab.cuh"
 #include "cuda/relax.cuh"
 #include "cuda/split.cuh"
@@ -506,7 +507,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .factor_fill = entry<gsw_cuda_factor_fill>::call,
         .factor_await = entry<gsw_cuda_factor_await>::call,
         .factor_sweep = entry<gsw_cuda_factor_sweep>::call,
-        .factor_unpack = entry<gsw_cuda_factor_unpack>::call,
+        .factor_unpack = entry<gsw_cuda_unpack>::call,
         .factor_close = close_factor,
         .split_fill = entry<gsw_cuda_split_fill>::call,
         .split_apply = entry<gsw_cuda_split_apply>::call,

@@ -505,8 +505,3 @@ gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int w
     return gsw_cuda_sweep(context, factor, factor->packed->layout.upper[which], count, b, ldb, x,
                           ldx);
 }
-
-gsw_status gsw_cuda_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                                  double *const *arrays) {
-    return gsw_cuda_unpack(context, factor, which, arrays);
-}

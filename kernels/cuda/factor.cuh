@@ -10,8 +10,6 @@ gsw_status gsw_cuda_factor_fill(gsw_context *context, gsw_factor *factor, const 
 gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor);
 gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,
                                  const void *b, int64_t ldb, void *x, int64_t ldx);
-gsw_status gsw_cuda_factor_unpack(gsw_context *context, const gsw_factor *factor, int which,
-                                  double *const *arrays);
 void gsw_cuda_factor_close(gsw_context *context, gsw_factor *factor);
 
 #endif

@@ -378,37 +378,31 @@ gsw_status launch_part(gsw_context *context, const gsw_factor *factor, pack_plan
 /* ---- Unpacking --------------------------------------------------------------------------------
  */
 
-constexpr int64_t PIECE_BYTES = int64_t{16} << 20;
-
-double value_at(const gsw_factor *factor, const void *values, int64_t i) {
-    return factor->options.factor_type == GSW_F32 ? (double)static_cast<const float *>(values)[i]
-                                                  : static_cast<const double *>(values)[i];
-}
-
-/* Scatters one record: `values` is its first value. */
-void unpack_record(const gsw_factor *factor, const gsw_packed_view *view, const gsw_pencil *pencil,
-                   int64_t record, const void *values, int64_t first, double *const *arrays) {
-    const gsw_tiles *t = &view->tiles;
-    const gsw_shape *shape = &t->part[view->upper];
-    for (int32_t line = 0; line < gsw_tile_lines(t); line++) {
-        const int32_t ly = line % t->tile_y, lz = line / t->tile_y;
-        const gsw_tile_line at =
-            gsw_tile_line_of(t, (int)view->upper, pencil->j, pencil->k, ly, lz);
-        const int64_t shift = ((int64_t)t->skew_y * ly + (int64_t)t->skew_z * lz) % t->records;
-        const int64_t x = (record - shift + t->records) % t->records;
-        if (!at.inside || x >= t->nx)
+/* Writes coefficient `term` of all points (plan.terms: the diagonal) in natural order. A block has
+ * 32 points of each line of a pencil, and each of its warps those of one line after the other. */
+template <typename Stored>
+__global__ void __launch_bounds__(THREADS)
+    unpack_term(const __grid_constant__ pack_plan plan, int32_t term, double *to) {
+    const int64_t ticket = blockIdx.x / plan.runs;
+    const int32_t warp = (int32_t)threadIdx.x / GSW_TILE_LANES;
+    const int32_t x =
+        (int32_t)(blockIdx.x % plan.runs * GSW_TILE_LANES + threadIdx.x % GSW_TILE_LANES);
+    const gsw_pencil pencil = plan.table[ticket];
+    const int64_t record_values = (plan.terms + plan.diagonal) * lines_of(plan);
+    for (int32_t i = warp; i < lines_of(plan); i += WARPS) {
+        const int32_t lane = i % GSW_TILE_LANES, member = i / GSW_TILE_LANES;
+        const pack_line line = line_of(plan, pencil, lane, member);
+        if (!line.inside || x >= plan.nx)
             continue;
-        const int64_t mirrored = at.row + x * t->stride[0];
-        const int64_t row = view->upper ? t->points - 1 - mirrored : mirrored;
-        const int32_t member = gsw_tile_member(t, ly, lz), lane = gsw_tile_lane(t, ly, lz);
-        double *diagonal = &arrays[factor->stencil.center][row];
-        *diagonal = 1;
-        for (int32_t term = 0; term < view->terms + view->diagonal; term++) {
-            double *to = term < view->terms ? &arrays[shape->source[term]][row] : diagonal;
-            *to = value_at(factor, values,
-                           first + gsw_packed_value(view->terms, view->members, view->vector, term,
-                                                    member, lane));
-        }
+        const int64_t record = ticket * plan.records + (x + line.shift) % plan.records;
+        const Stored *values = static_cast<const Stored *>(plan.values) + record * record_values;
+        const auto value = [&](int32_t t) {
+            return (double)
+                values[gsw_packed_value(plan.terms, plan.members, plan.vector, t, member, lane)];
+        };
+        const double diagonal = plan.diagonal ? 1 / value(plan.terms) : 1;
+        to[line.row + (plan.upper ? plan.nx - 1 - x : x) * plan.stride[0]] =
+            term == plan.terms ? diagonal : value(term) * diagonal;
     }
 }
 
@@ -488,36 +482,26 @@ gsw_status gsw_cuda_pack_scaled(gsw_context *context, const gsw_factor *factor,
 
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,
                            double *const *arrays) {
-    const gsw_packed_view *view = &factor->packed->view[factor->packed->layout.upper[which]];
-    const int64_t values = gsw_record_values(view), records = view->tiles.records;
-    const int64_t bytes = values * (int64_t)gsw_dtype_size(factor->options.factor_type);
-    const int64_t total = view->pencils * records;
-    int64_t piece = bytes > 0 ? PIECE_BYTES / bytes : total;
-    piece = piece < 1 ? 1 : piece > total ? total : piece;
-    void *table = NULL, *buffer = NULL;
-    gsw_status status;
-    GSW_TRY_GOTO(gsw_alloc(context, (size_t)view->pencils, sizeof(gsw_pencil),
-                           "the table of pencils", &table),
-                 cleanup);
-    GSW_TRY_GOTO(gsw_alloc(context, (size_t)piece, (size_t)bytes, "packed records", &buffer),
-                 cleanup);
-    GSW_TRY_GOTO(context->ops->download(context, table, view->table,
-                                        (size_t)view->pencils * sizeof(gsw_pencil)),
-                 cleanup);
-    for (int64_t first = 0; first < total; first += piece) {
-        const int64_t count = total - first < piece ? total - first : piece;
-        GSW_TRY_GOTO(context->ops->download(context, buffer,
-                                            static_cast<const char *>(view->values) + first * bytes,
-                                            (size_t)(count * bytes)),
-                     cleanup);
-        for (int64_t i = 0; i < count; i++)
-            unpack_record(factor, view,
-                          static_cast<const gsw_pencil *>(table) + (first + i) / records,
-                          (first + i) % records, buffer, i * values, arrays);
+    const cudaStream_t stream = gsw_cuda_of(context)->stream;
+    const int part = factor->packed->layout.upper[which];
+    const gsw_shape *shape = &factor->packed->view[part].tiles.part[part];
+    const int32_t center = factor->stencil.center;
+    const int32_t first = part ? center : 0, end = part ? factor->stencil.count : center + 1;
+    pack_plan plan;
+    plan_part(&plan, factor, part);
+    plan.runs = (uint32_t)gsw_ceil_div(plan.nx, GSW_TILE_LANES);
+    const unsigned blocks = plan.runs * (unsigned)plan.pencils;
+    const auto kernel =
+        factor->options.factor_type == GSW_F64 ? unpack_term<double> : unpack_term<float>;
+    for (int32_t e = first; e < end; e++) {
+        const int32_t term = e == center ? plan.terms : gsw_shape_coupling(shape, e);
+        if (term < 0)
+            GSW_TRY(gsw_cuda_check(
+                context,
+                cudaMemsetAsync(arrays[e], 0, (size_t)factor->points * sizeof(double), stream),
+                "a coefficient that no point has"));
+        else
+            kernel<<<blocks, THREADS, 0, stream>>>(plan, term, arrays[e]);
     }
-    status = GSW_SUCCESS;
-cleanup:
-    free(buffer);
-    free(table);
-    return status;
+    return gsw_cuda_check_launch(context, "unpacking");
 }

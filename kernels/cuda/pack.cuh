@@ -1,4 +1,4 @@
-/* pack.cuh: packing of factors, and their extraction. */
+/* pack.cuh: packing of factors, and the way back. */
 #ifndef GSW_CUDA_PACK_CUH
 #define GSW_CUDA_PACK_CUH
 
@@ -42,8 +42,7 @@ gsw_status gsw_cuda_pack_pivoted(gsw_context *context, const gsw_factor *factor,
 gsw_status gsw_cuda_pack_scaled(gsw_context *context, const gsw_factor *factor,
                                 const gsw_matrix *matrix, const double *left, const double *right);
 
-/* As gsw_backend_ops.factor_unpack: `arrays` are host arrays of all points. Waits for the stream.
- */
+/* As gsw_backend_ops.factor_unpack. Asynchronous. */
 gsw_status gsw_cuda_unpack(gsw_context *context, const gsw_factor *factor, int which,
                            double *const *arrays);
 

@@ -92,26 +92,32 @@ GSW_HD pack_block<Value> block_of(const pack_plan &plan, void *shared, bool csr_
     return block;
 }
 
+/* A line of a pencil, except `turn`. */
+GSW_HD pack_line line_of(const pack_plan &plan, const gsw_pencil &pencil, int32_t lane,
+                         int32_t member) {
+    const int32_t ly = (lane & (plan.lanes_y - 1)) * plan.lines_y + (plan.lines_y - 1) * member;
+    const int32_t lz = (lane >> plan.lanes_bits) * plan.lines_z + (plan.lines_z - 1) * member;
+    const int64_t z = (int64_t)pencil.k * plan.tile_z - plan.pad_z + lz;
+    const int64_t y = (int64_t)pencil.j * plan.tile_y - plan.pad_y + ly - plan.shear * z;
+    pack_line line;
+    line.inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
+    line.y = (int32_t)(plan.upper ? plan.ny - 1 - y : y);
+    line.z = (int32_t)(plan.upper ? plan.nz - 1 - z : z);
+    line.row = line.y * plan.stride[1] + line.z * plan.stride[2];
+    line.deep = pack_is_deep_along(plan, 1, line.y, plan.ny) &&
+                pack_is_deep_along(plan, 2, line.z, plan.nz);
+    line.shift = (plan.skew_y * ly + plan.skew_z * lz) % plan.records;
+    line.turn = 0;
+    return line;
+}
+
 /* The lines of the pencil: for thread `thread` of the block. */
 template <typename Value>
 GSW_HD void place_lines(const pack_plan &plan, const pack_block<Value> &block, int32_t thread) {
     const gsw_pencil pencil = plan.table[block.ticket];
     for (int32_t i = thread; i < lines_of(plan); i += THREADS) {
-        const int32_t lane = i % GSW_TILE_LANES, member = i / GSW_TILE_LANES;
-        const int32_t ly = (lane & (plan.lanes_y - 1)) * plan.lines_y + (plan.lines_y - 1) * member;
-        const int32_t lz = (lane >> plan.lanes_bits) * plan.lines_z + (plan.lines_z - 1) * member;
-        const int64_t z = (int64_t)pencil.k * plan.tile_z - plan.pad_z + lz;
-        const int64_t y = (int64_t)pencil.j * plan.tile_y - plan.pad_y + ly - plan.shear * z;
-        pack_line line;
-        line.inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
-        line.y = (int32_t)(plan.upper ? plan.ny - 1 - y : y);
-        line.z = (int32_t)(plan.upper ? plan.nz - 1 - z : z);
-        line.row = line.y * plan.stride[1] + line.z * plan.stride[2];
-        line.deep = pack_is_deep_along(plan, 1, line.y, plan.ny) &&
-                    pack_is_deep_along(plan, 2, line.z, plan.nz);
-        line.shift = (plan.skew_y * ly + plan.skew_z * lz) % plan.records;
-        line.turn = line.shift % block.count;
-        block.line[i] = line;
+        block.line[i] = line_of(plan, pencil, i % GSW_TILE_LANES, i / GSW_TILE_LANES);
+        block.line[i].turn = block.line[i].shift % block.count;
     }
 }
 

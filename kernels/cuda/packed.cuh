@@ -127,17 +127,6 @@ static inline int64_t gsw_ghost_rows(const gsw_factor *factor, const gsw_packed_
            view->tiles.tile_z;
 }
 
-/* Index, in values from view->values, of coefficient `term` (the reciprocal diagonal: term ==
- * terms) of the point that line (ly, lz) of a pencil has at step s. */
-GSW_HD int64_t gsw_packed_index(const gsw_packed_view *view, int64_t ticket, int32_t ly, int32_t lz,
-                                int64_t s, int32_t term) {
-    const gsw_tiles *t = &view->tiles;
-    const int64_t record = ticket * t->records + s % t->records;
-    return record * gsw_record_values(view) +
-           gsw_packed_value(view->terms, view->members, view->vector, term,
-                            gsw_tile_member(t, ly, lz), gsw_tile_lane(t, ly, lz));
-}
-
 /* The result of a factorisation in packed->pivots. Row numbers are those of the user, 0-based;
  * INT64_MAX: none. */
 struct gsw_cuda_pivots {

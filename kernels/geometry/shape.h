@@ -39,6 +39,15 @@ typedef struct gsw_sheared {
     gsw_shape part[2]; /* lower, upper; reach and back are not set */
 } gsw_sheared;
 
+/* The coupling of a part that is the stencil's offset e; -1: it can never stay inside the grid, or
+ * the part does not have it. */
+GSW_HD int32_t gsw_shape_coupling(const gsw_shape *shape, int32_t e) {
+    int32_t j = shape->count - 1;
+    while (j >= 0 && shape->source[j] != e)
+        j--;
+    return j;
+}
+
 GSW_HD int64_t gsw_floor_div(int64_t a, int64_t b) {
     return a >= 0 ? a / b : -((b - 1 - a) / b);
 }

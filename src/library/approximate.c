@@ -2,7 +2,8 @@
  *
  * T x = b with T = D + N is solved by x = D^-1 (b - N x) from x = 0. N is strictly triangular, so
  * the sweeps are exact after as many as T has levels. They are sweeps of a stencil loop with T's
- * own stencil, which is a triangular part of the factor's. */
+ * own stencil, which is a triangular part of the factor's. A row or a column of T that is scaled
+ * changes nothing but rounding, so the parts of IC0 need not be each other's transposes. */
 #include <gridsweep/memory.h>
 #include <gridsweep/relax.h>
 #include <stdio.h>
@@ -45,31 +46,13 @@ static void destroy(void *self) {
     free(a);
 }
 
-/* A loop for a triangular part of the factor's stencil. It keeps pointers to the matrix. */
-static gsw_status open_part(approximate *a, const gsw_factor *factor, int upper,
-                            const gsw_factor_arrays *arrays) {
-    const gsw_stencil *whole = &factor->stencil;
-    const int32_t first = upper ? whole->center : 0;
-    const int32_t count = upper ? whole->count - first : whole->center + 1;
-    const gsw_stencil_array array = {.values = (const void *const *)arrays->values + first,
-                                     .value_type = GSW_F64};
-    gsw_matrix host;
-    gsw_stencil stencil;
-    GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, count, &stencil));
-    GSW_TRY(gsw_matrix_from_stencil(a->context, &factor->grid, &stencil, &array, &host));
-    GSW_TRY(gsw_matrix_upload(a->context, &host, &a->matrix[upper]));
-    return gsw_relax_create(a->context, &a->matrix[upper], NULL, &a->part[upper]);
-}
-
+/* The triangles, and a loop for each; the loops keep pointers to them. */
 static gsw_status open_parts(approximate *a, const gsw_factor *factor) {
-    gsw_factor_arrays arrays[2];
-    gsw_status status = GSW_SUCCESS;
-    GSW_TRY(gsw_factor_unpack(a->context, factor, arrays));
-    for (int upper = 0; upper < 2 && status == GSW_SUCCESS; upper++)
-        status = open_part(a, factor, upper, &arrays[upper]);
-    free(arrays[1].block);
-    free(arrays[0].block);
-    return status;
+    for (int upper = 0; upper < 2; upper++) {
+        GSW_TRY(gsw_factor_triangle(a->context, factor, upper, &a->matrix[upper]));
+        GSW_TRY(gsw_relax_create(a->context, &a->matrix[upper], NULL, &a->part[upper]));
+    }
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,

@@ -1,6 +1,7 @@
 /* factor.c: packed factors: validation, life cycle, solves and extraction. The backend does the
  * work. */
 #include <gridsweep/factor.h>
+#include <gridsweep/memory.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "contract/row.h"
 #include "factor.h"
 #include "options.h"
+#include "reserve.h"
 #include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_factor_options, pivot_shift);
@@ -244,87 +246,92 @@ gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
 /* ---- Extraction -------------------------------------------------------------------------------
  */
 
-/* The coefficients of one sweep. */
-static gsw_status unpack(gsw_context *context, const gsw_factor *factor, int which,
-                         gsw_factor_arrays *out) {
-    const int32_t count = factor->stencil.count;
-    size_t values;
-    if (!gsw_mul_size((size_t)count, (size_t)factor->points, &values))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW, "the factor's entries exceed 64 bits");
-    GSW_TRY(gsw_alloc(context, values, sizeof(double), "extracted factors", (void **)&out->block));
-    memset(out->block, 0, values * sizeof(double));
-    for (int32_t e = 0; e < count; e++)
-        out->values[e] = out->block + e * factor->points;
-    return context->ops->factor_unpack(context, factor, which, out->values);
-}
-
-/* Gives rows that were scaled by the reciprocal diagonal their diagonal back. */
-static void unscale(const gsw_factor *factor, gsw_factor_arrays *part) {
-    const int32_t center = factor->stencil.center;
-    if (!part->block)
-        return; /* a kind without this part */
-    for (int64_t row = 0; row < factor->points; row++) {
-        const double diagonal = 1 / part->values[center][row];
-        for (int32_t e = 0; e < factor->stencil.count; e++)
-            part->values[e][row] *= diagonal;
-        part->values[center][row] = diagonal;
-    }
-}
-
-/* IC0: turns L1 (unit) and D L1^T into L = L1 sqrt(D) and L^T. */
-static void balance(const gsw_factor *factor, gsw_factor_arrays *lower, gsw_factor_arrays *upper) {
-    const gsw_grid *g = &factor->grid;
-    const int32_t center = factor->stencil.center;
-    double *const root = lower->values[center];
-    for (int64_t row = 0; row < factor->points; row++)
-        root[row] = sqrt(upper->values[center][row]);
-    for (int32_t e = 0; e < factor->stencil.count; e++) {
-        const gsw_offset o = factor->stencil.offsets[e];
-        const int64_t step = gsw_grid_row(g, o.dx, o.dy, o.dz);
-        for (int64_t row = 0; row < factor->points; row++) {
-            if (e < center && lower->values[e][row] != 0)
-                lower->values[e][row] *= root[row + step];
-            if (e >= center)
-                upper->values[e][row] /= root[row];
-        }
-    }
-}
-
-gsw_status gsw_factor_unpack(gsw_context *context, const gsw_factor *factor,
-                             gsw_factor_arrays part[2]) {
-    const gsw_factor_kind kind = factor->options.kind;
-    gsw_status status = GSW_SUCCESS;
-    part[0].block = part[1].block = NULL;
+gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, int upper,
+                               gsw_matrix *triangle) {
+    const gsw_stencil *whole = &factor->stencil;
+    const int32_t first = upper ? whole->center : 0;
+    const int32_t end = upper ? whole->count : whole->center + 1;
+    const int which = factor->options.kind == GSW_FACTOR_UPPER ? 0 : upper;
+    double *values[GSW_STENCIL_MAX];
+    const void **arrays;
+    gsw_status status;
+    *triangle = (gsw_matrix){.grid = factor->grid, .format = GSW_FORMAT_STENCIL};
     GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
-    if (kind != GSW_FACTOR_UPPER)
-        status = unpack(context, factor, 0, &part[0]);
-    if (kind != GSW_FACTOR_LOWER && status == GSW_SUCCESS)
-        status = unpack(context, factor, kind == GSW_FACTOR_UPPER ? 0 : 1, &part[1]);
-    if (status != GSW_SUCCESS) {
-        free(part[1].block);
-        free(part[0].block);
-        return status;
+    GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, end - first, &triangle->stencil));
+    GSW_TRY(gsw_alloc(context, (size_t)(end - first), sizeof *arrays,
+                      "the pointers to stencil arrays", (void **)&arrays));
+    for (int32_t e = first; e < end; e++)
+        arrays[e - first] = NULL;
+    triangle->array = (gsw_stencil_array){.values = arrays, .value_type = GSW_F64};
+    for (int32_t e = first; e < end; e++) {
+        GSW_TRY_GOTO(gsw_reserve_vector(context, factor->points, &values[e]), fail);
+        arrays[e - first] = values[e];
     }
-    unscale(factor, &part[kind == GSW_FACTOR_LOWER || kind == GSW_DILU ? 0 : 1]);
-    if (kind == GSW_IC0)
-        balance(factor, &part[0], &part[1]);
+    GSW_TRY_GOTO(context->ops->factor_unpack(context, factor, which, values), fail);
+    return GSW_SUCCESS;
+
+fail:
+    gsw_matrix_release(context, triangle);
+    return status;
+}
+
+/* L or U on the host. */
+typedef struct host_triangle {
+    double *values;    /* [offset of the triangle][row]; NULL: none */
+    gsw_matrix matrix; /* of these */
+    const void *arrays[GSW_STENCIL_MAX];
+} host_triangle;
+
+static gsw_status download(gsw_context *context, const gsw_matrix *triangle, int64_t points,
+                           host_triangle *host) {
+    const int32_t count = triangle->stencil.count;
+    GSW_TRY(gsw_alloc(context, (size_t)points, (size_t)count * sizeof(double), "extracted factors",
+                      (void **)&host->values));
+    host->matrix = *triangle;
+    host->matrix.array.values = host->arrays;
+    for (int32_t e = 0; e < count; e++) {
+        host->arrays[e] = host->values + e * points;
+        GSW_TRY(context->ops->download(context, host->values + e * points,
+                                       triangle->array.values[e], (size_t)points * sizeof(double)));
+    }
     return GSW_SUCCESS;
 }
 
-static gsw_status to_csr(gsw_context *context, const gsw_factor *factor,
-                         const gsw_factor_arrays *part, gsw_part which, gsw_itype index_type,
-                         gsw_csr *csr) {
-    gsw_matrix matrix;
-    const gsw_stencil_array array = {.values = (const void *const *)part->values,
-                                     .value_type = GSW_F64};
-    GSW_TRY(gsw_matrix_from_stencil(context, &factor->grid, &factor->stencil, &array, &matrix));
-    return gsw_matrix_to_csr(context, &matrix, which, index_type, csr);
+static gsw_status take_triangle(gsw_context *context, const gsw_factor *factor, int upper,
+                                host_triangle *host) {
+    gsw_matrix triangle;
+    GSW_TRY(gsw_factor_triangle(context, factor, upper, &triangle));
+    const gsw_status status = download(context, &triangle, factor->points, host);
+    gsw_matrix_release(context, &triangle);
+    return status;
+}
+
+/* IC0: turns L1 (unit) and D L1^T into L = L1 sqrt(D) and L^T. */
+static void balance(const gsw_factor *factor, host_triangle *lower, host_triangle *upper) {
+    const gsw_stencil *stencil = &lower->matrix.stencil;
+    const int64_t points = factor->points;
+    double *const root = lower->values + stencil->center * points;
+    for (int64_t row = 0; row < points; row++)
+        root[row] = sqrt(upper->values[row]);
+    for (int32_t e = 0; e < stencil->center; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t step = gsw_grid_row(&factor->grid, o.dx, o.dy, o.dz);
+        double *const values = lower->values + e * points;
+        for (int64_t row = 0; row < points; row++) {
+            if (values[row] != 0)
+                values[row] *= root[row + step];
+        }
+    }
+    for (int32_t e = 0; e < upper->matrix.stencil.count; e++) {
+        for (int64_t row = 0; row < points; row++)
+            upper->values[e * points + row] /= root[row];
+    }
 }
 
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
                               gsw_csr *lower, gsw_csr *upper) {
     gsw_status status;
-    gsw_factor_arrays part[2];
+    host_triangle part[2] = {{NULL}, {NULL}};
     gsw_csr made[2] = {{0}, {0}};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
@@ -336,23 +343,31 @@ gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gs
     GSW_REQUIRE(context, kind != GSW_FACTOR_UPPER || !lower, "kind upper has no L");
     GSW_REQUIRE(context, kind != GSW_FACTOR_LOWER || !upper, "kind lower has no U");
 
-    GSW_TRY(gsw_factor_unpack(context, factor, part));
-    if (lower)
-        GSW_TRY_GOTO(to_csr(context, factor, &part[0], GSW_LOWER, index_type, &made[0]), cleanup);
-    if (upper)
-        GSW_TRY_GOTO(to_csr(context, factor, &part[1], GSW_UPPER, index_type, &made[1]), cleanup);
-    if (lower)
-        *lower = made[0];
-    if (upper)
-        *upper = made[1];
+    gsw_csr *const wanted[2] = {lower, upper};
+    for (int k = 0; k < 2; k++) {
+        if (wanted[k] || kind == GSW_IC0)
+            GSW_TRY_GOTO(take_triangle(context, factor, k, &part[k]), cleanup);
+    }
+    if (kind == GSW_IC0)
+        balance(factor, &part[0], &part[1]);
+    for (int k = 0; k < 2; k++) {
+        if (wanted[k])
+            GSW_TRY_GOTO(
+                gsw_matrix_to_csr(context, &part[k].matrix, GSW_FULL, index_type, &made[k]),
+                cleanup);
+    }
+    for (int k = 0; k < 2; k++) {
+        if (wanted[k])
+            *wanted[k] = made[k];
+    }
     memset(made, 0, sizeof made);
     status = GSW_SUCCESS;
 
 cleanup:
     gsw_csr_free(&made[1]);
     gsw_csr_free(&made[0]);
-    free(part[1].block);
-    free(part[0].block);
+    free(part[1].values);
+    free(part[0].values);
     return status;
 }
 

@@ -19,16 +19,10 @@ gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix
 gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
 gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor);
 
-/* L or U as arrays of the host in natural order, one for each offset of the factor's stencil. Where
- * the part has no entry they hold 0. */
-typedef struct gsw_factor_arrays {
-    double *block; /* NULL: the kind has no such part */
-    double *values[GSW_STENCIL_MAX];
-} gsw_factor_arrays;
-
-/* What gsw_factor_extract() returns, as arrays. part[0] is L and part[1] is U; free their blocks.
- */
-gsw_status gsw_factor_unpack(gsw_context *context, const gsw_factor *factor,
-                             gsw_factor_arrays part[2]);
+/* L or U as stencil arrays in the context's memory, as gsw_factor_extract() returns them, but L1
+ * and D L1^T for IC0. The stencil has the offsets of the triangle alone. Free the matrix with
+ * gsw_matrix_release(). */
+gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, int upper,
+                               gsw_matrix *triangle);
 
 #endif
