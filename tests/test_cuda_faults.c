@@ -266,6 +266,30 @@ static void scene_factor(outcome *o, int variant) {
 end:;
 }
 
+/* A factor's triangles: extracted, and solved with approximately. */
+static void scene_triangles(outcome *o, int variant) {
+    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU};
+    const gsw_matrix *m = &world.small[variant & 1];
+    const gsw_factor_options options = {.size = sizeof options, .kind = kinds[variant / 2]};
+    gsw_factor *factor = NULL;
+    gsw_preconditioner *M = untouched;
+    gsw_csr lower = {0}, upper = {0};
+    STEP(o, gsw_factor_create(world.context, m, &options, &factor));
+    o->status = gsw_factor_extract(world.context, factor, GSW_I32, &lower, &upper);
+    o->left += o->status != GSW_SUCCESS && (lower.values != NULL || upper.values != NULL);
+    STEP(o, o->status);
+    note(o, lower.values, (size_t)lower.nonzeros * sizeof(double));
+    note(o, upper.values, (size_t)upper.nonzeros * sizeof(double));
+    MAKE(o, M, gsw_preconditioner_from_factor_approximate(world.context, factor, 3, &M));
+    STEP(o, gsw_preconditioner_apply(world.context, M, world.b_there, world.x_there));
+    note_x(o, FAULT_SMALL * sizeof(double));
+end:
+    gsw_preconditioner_destroy((void *)M == untouched ? NULL : M);
+    gsw_csr_free(&upper);
+    gsw_csr_free(&lower);
+    gsw_factor_destroy(factor);
+}
+
 static gsw_multigrid_options hierarchy_options(int variant) {
     return (gsw_multigrid_options){.size = sizeof(gsw_multigrid_options),
                                    .smoother = (gsw_smoother)(variant / 2 % 8),
@@ -332,6 +356,7 @@ static const scene scenes[] = {
     {"direct sweep", scene_direct, 24, 5, 0},
     {"first direct sweep", scene_first_direct, 2, 0, 0},
     {"factor", scene_factor, 2 * TYPES *OPTIONS, 7, 0},
+    {"triangles", scene_triangles, 6, 0, 0},
     {"multigrid", scene_multigrid, 32, 9, 0},
     {"Krylov method", scene_krylov, 16, 3, 0},
 };

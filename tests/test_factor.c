@@ -412,6 +412,7 @@ START_TEST(a_failed_refactor_leaves_nothing_usable) {
     ck_assert_int_ne(gsw_factor_solve(context, factor, 1, b, 0, x, 0), GSW_SUCCESS);
     ck_assert_int_ne(gsw_factor_sweep(context, factor, 0, 1, b, 0, x, 0), GSW_SUCCESS);
     ck_assert_int_ne(gsw_factor_extract(context, factor, GSW_I32, &l, &u), GSW_SUCCESS);
+    ck_assert_int_ne(gsw_factor_extract(context, factor, GSW_I32, NULL, NULL), GSW_SUCCESS);
     ck_assert_int_eq(gsw_factor_refactor(context, factor, &wrong.matrix->view, NULL),
                      GSW_ERROR_INVALID_ARGUMENT);
     diagonal[0] = kept;

@@ -37,8 +37,8 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
  * call, and symmetric with IC0, so that CG can use it. The kinds ILU0, IC0, DILU and LU are
  * allowed, not transposed.
  *
- * The call copies the values through the host, to fp64. You may destroy the factor afterwards. New
- * values need a new preconditioner. On failure *preconditioner is NULL.
+ * The call copies the values, to fp64, in the context's memory. You may destroy the factor
+ * afterwards. New values need a new preconditioner. On failure *preconditioner is NULL.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT, DEVICE.
  * Source: Anzt, Chow and Dongarra, Iterative sparse triangular solves for preconditioning, Euro-Par
  * 2015. */

@@ -2,8 +2,8 @@
  *
  * T x = b with T = D + N is solved by x = D^-1 (b - N x) from x = 0. N is strictly triangular, so
  * the sweeps are exact after as many as T has levels. They are sweeps of a stencil loop with T's
- * own stencil, which is a triangular part of the factor's. A row or a column of T that is scaled
- * changes nothing but rounding, so the parts of IC0 need not be each other's transposes. */
+ * own stencil, which is a triangular part of the factor's. For IC0 they are L1 and D L1^T: a
+ * diagonal that moves from one triangle to the other changes nothing but rounding. */
 #include <gridsweep/memory.h>
 #include <gridsweep/relax.h>
 #include <stdio.h>

@@ -254,9 +254,11 @@ gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, i
     const int which = factor->options.kind == GSW_FACTOR_UPPER ? 0 : upper;
     double *values[GSW_STENCIL_MAX];
     const void **arrays;
+    size_t bytes;
     gsw_status status;
     *triangle = (gsw_matrix){.grid = factor->grid, .format = GSW_FORMAT_STENCIL};
     GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
+    GSW_TRY(gsw_vector_bytes(context, factor->points, &bytes));
     GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, end - first, &triangle->stencil));
     GSW_TRY(gsw_alloc(context, (size_t)(end - first), sizeof *arrays,
                       "the pointers to stencil arrays", (void **)&arrays));
@@ -264,7 +266,7 @@ gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, i
         arrays[e - first] = NULL;
     triangle->array = (gsw_stencil_array){.values = arrays, .value_type = GSW_F64};
     for (int32_t e = first; e < end; e++) {
-        GSW_TRY_GOTO(gsw_reserve_vector(context, factor->points, &values[e]), fail);
+        GSW_TRY_GOTO(gsw_memory_alloc(context, bytes, (void **)&values[e]), fail);
         arrays[e - first] = values[e];
     }
     GSW_TRY_GOTO(context->ops->factor_unpack(context, factor, which, values), fail);
@@ -342,6 +344,7 @@ gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gs
                         factor->options.transpose ? "transposed " : "", gsw_factor_kind_name(kind));
     GSW_REQUIRE(context, kind != GSW_FACTOR_UPPER || !lower, "kind upper has no L");
     GSW_REQUIRE(context, kind != GSW_FACTOR_LOWER || !upper, "kind lower has no U");
+    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
 
     gsw_csr *const wanted[2] = {lower, upper};
     for (int k = 0; k < 2; k++) {

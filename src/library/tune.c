@@ -275,9 +275,12 @@ static gsw_status measure_steps(const tuner *tune, gsw_tuning *found) {
 }
 
 static gsw_status tune_cuda(const tuner *tune, gsw_tuning *found) {
-    static const trial_grid grids[] = {{"D3N7", 64, 64, 64},     {"D3N7", 128, 128, 128},
-                                       {"D3N7", 192, 192, 192},  {"D3N27", 64, 64, 64},
-                                       {"D3N27", 128, 128, 128}, {"D2N5", 1024, 1024, 1}};
+    /* Grids of more pencils than a device has multiprocessors, usually: the others ignore it. */
+    static const trial_grid grids[] = {{"D3N7", 128, 128, 128},
+                                       {"D3N7", 192, 192, 192},
+                                       {"D3N7", 512, 100, 100},
+                                       {"D3N27", 128, 128, 128},
+                                       {"D3N27", 300, 100, 60}};
     static const int64_t shapes[] = {40, 0, 20, INT32_MAX};
     enum { SHAPES = sizeof shapes / sizeof *shapes };
     gsw_tuning candidate[SHAPES];
