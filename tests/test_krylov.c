@@ -523,6 +523,25 @@ START_TEST(bicgstab_omega_zero) {
 END_TEST
 
 /* A solution that the first half of a step reaches exactly. */
+/* Squares underflow, or products with the first residual, so nothing is known of the matrix. */
+START_TEST(bicgstab_out_of_range) {
+    static const struct {
+        double second;
+        const char *scalar;
+    } cases[] = {{-1e-200, "the product of v and the first residual is 0"}, {2e-200, "t't is 0"}};
+    const double b[2] = {1, 1};
+    for (int k = 0; k < 2; k++) {
+        small s;
+        double x[2] = {0, 0};
+        make_small(2, (const double[]){1e-200, 0, 0, cases[k].second}, &s);
+        ck_assert_int_eq(solve_bicgstab(context, &s.matrix, NULL, NULL, b, x, NULL),
+                         GSW_ERROR_BREAKDOWN);
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(context), cases[k].scalar));
+        ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "leave the range of fp64"));
+    }
+}
+END_TEST
+
 START_TEST(bicgstab_exact_half_step) {
     small s;
     make_small(2, (const double[]){2, 0, 0, 2}, &s);
@@ -892,6 +911,7 @@ static void add_tests(TCase *tc) {
     tcase_add_test(tc, cg_takes_a_negative_definite_matrix);
     tcase_add_test(tc, bicgstab_breaks_down_on_a_skew_matrix);
     tcase_add_test(tc, bicgstab_omega_zero);
+    tcase_add_test(tc, bicgstab_out_of_range);
     tcase_add_test(tc, bicgstab_exact_half_step);
     tcase_add_test(tc, non_finite_data_is_reported);
     tcase_add_test(tc, small_norms_are_refused);

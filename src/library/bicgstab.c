@@ -45,21 +45,23 @@ static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
 /* Checks whether the product of a vanished scalar is 0. If so, A is singular. */
 static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value) {
     double *v = gsw_krylov_vector(run, V), *t = gsw_krylov_vector(run, T);
-    const long long iteration = (long long)run->iterations + 1;
     const int first_half = scalar == GSW_SCALAR_V_SHADOW || scalar == GSW_SCALAR_ALPHA;
     const double *at_hat = gsw_krylov_vector(run, first_half ? p_hat_of(run) : s_hat_of(run));
+    double *scratch = first_half ? t : v, *terms = first_half ? v : t;
     double product, size, hat;
+    int hat_out, terms_out;
     if (scalar == GSW_SCALAR_RHO)
-        return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                        "iteration %lld: rho is %g: the residual is orthogonal to the first one",
-                        iteration, value);
-    GSW_TRY(gsw_krylov_cancellation(run, at_hat, first_half ? t : v, first_half ? v : t, &product,
-                                    &size));
+        return gsw_krylov_breakdown(run, "rho", value,
+                                    "the residual is orthogonal to the first one");
+    GSW_TRY(gsw_krylov_cancellation(run, at_hat, scratch, terms, &product, &size));
     GSW_TRY(gsw_krylov_norm(run, at_hat, &hat));
+    GSW_TRY(gsw_krylov_out_of_range(run, terms, size, scratch, &terms_out));
+    GSW_TRY(gsw_krylov_out_of_range(run, at_hat, hat, scratch, &hat_out));
     const char *name = first_half                ? "the product of v and the first residual"
                        : scalar == GSW_SCALAR_TT ? "t't"
                                                  : "omega";
-    const char *meaning = hat == 0 && gsw_krylov_right(run)
+    const char *meaning = hat_out || terms_out ? GSW_OUT_OF_RANGE
+                          : hat == 0 && gsw_krylov_right(run)
                               ? "the preconditioner is singular: it maps the direction to 0"
                           : gsw_krylov_vanishes(product, size)
                               ? "the matrix is singular: it maps the direction to 0"
@@ -67,8 +69,9 @@ static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double 
                                        : "the next direction does not exist";
     const char vector = first_half ? 'p' : 's';
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
-                    "iteration %lld: %s is %g (|A%c| = %.3g, terms of A%c %.3g): %s", iteration,
-                    name, value, vector, product, vector, size, meaning);
+                    "iteration %lld: %s is %g (|A%c| = %.3g, terms of A%c %.3g): %s",
+                    (long long)run->iterations + 1, name, value, vector, product, vector, size,
+                    meaning);
 }
 
 /* With a preconditioner from the right, M^-1 p and M^-1 s have vectors of their own. */

@@ -72,15 +72,6 @@ static int negligible(double product, double length, double other) {
     return fabs(product) <= 64 * DBL_EPSILON * length * other;
 }
 
-/* Whether squares of v, whose norm is given, over- or underflow. Norms then explain nothing. */
-static gsw_status out_of_range(gsw_krylov_run *run, const double *v, double norm, double *scratch,
-                               int *out) {
-    *out = 1;
-    return isfinite(norm) ? gsw_krylov_underflows(run, v, norm, scratch, out) : GSW_SUCCESS;
-}
-
-static const char range[] = "squares of these numbers leave the range of fp64; scale the system";
-
 static const char *changed(double product) {
     return product != 0 ? ", of the other sign than before" : "";
 }
@@ -92,12 +83,12 @@ static gsw_status explain_rz(gsw_krylov_run *run, double rz) {
     GSW_TRY(gsw_krylov_precondition(run, at_r, at_z));
     GSW_TRY(gsw_krylov_norm(run, at_r, &r));
     GSW_TRY(gsw_krylov_norm(run, at_z, &z));
-    GSW_TRY(out_of_range(run, at_r, r, gsw_krylov_vector(run, P), &r_out));
-    GSW_TRY(out_of_range(run, at_z, z, gsw_krylov_vector(run, P), &z_out));
+    GSW_TRY(gsw_krylov_out_of_range(run, at_r, r, gsw_krylov_vector(run, P), &r_out));
+    GSW_TRY(gsw_krylov_out_of_range(run, at_z, z, gsw_krylov_vector(run, P), &z_out));
     return gsw_fail(run->context, GSW_ERROR_BREAKDOWN,
                     "iteration %lld: r'z is %g%s (|r| = %.3g, |z| = %.3g): %s",
                     (long long)run->iterations + 1, rz, changed(rz), r, z,
-                    r_out || z_out ? range
+                    r_out || z_out ? GSW_OUT_OF_RANGE
                     : z == 0       ? "the preconditioner is singular"
                     : negligible(rz, r, z)
                         ? "the preconditioner is singular, indefinite or not symmetric"
@@ -116,12 +107,12 @@ static gsw_status explain_pw(gsw_krylov_run *run, double pw) {
     int p_out, terms_out;
     GSW_TRY(gsw_krylov_norm(run, at_p, &p));
     GSW_TRY(gsw_krylov_cancellation(run, at_p, at_r, at_w, &w, &size));
-    GSW_TRY(out_of_range(run, at_w, size, at_r, &terms_out));
-    GSW_TRY(out_of_range(run, at_p, p, at_r, &p_out));
+    GSW_TRY(gsw_krylov_out_of_range(run, at_w, size, at_r, &terms_out));
+    GSW_TRY(gsw_krylov_out_of_range(run, at_p, p, at_r, &p_out));
     GSW_TRY(gsw_krylov_rounding(run, at_r, at_w, &rounding));
     GSW_TRY(gsw_krylov_norm(run, run->b, &b));
     if (p_out || terms_out || !isfinite(w))
-        meaning = range;
+        meaning = GSW_OUT_OF_RANGE;
     else if (negligible(pw, p, size) && w * w <= 64 * DBL_EPSILON * size * size)
         meaning = "the matrix is singular (semidefinite): it maps p to 0";
     else if (rounding > GSW_SINGULAR_ROUNDING * b)

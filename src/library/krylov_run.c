@@ -263,6 +263,12 @@ gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double no
     return GSW_SUCCESS;
 }
 
+gsw_status gsw_krylov_out_of_range(gsw_krylov_run *run, const double *v, double norm,
+                                   double *scratch, int *out) {
+    *out = 1;
+    return isfinite(norm) ? gsw_krylov_underflows(run, v, norm, scratch, out) : GSW_SUCCESS;
+}
+
 gsw_status gsw_krylov_finite(gsw_krylov_run *run, const char *name, double value) {
     if (isfinite(value))
         return GSW_SUCCESS;

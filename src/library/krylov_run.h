@@ -162,6 +162,11 @@ gsw_status gsw_krylov_norm(gsw_krylov_run *run, const double *x, double *norm);
 gsw_status gsw_krylov_underflows(gsw_krylov_run *run, const double *v, double norm, double *scratch,
                                  int *underflows);
 
+/* Whether squares of v, whose norm is given, over- or underflow. Norms then explain nothing. */
+gsw_status gsw_krylov_out_of_range(gsw_krylov_run *run, const double *v, double norm,
+                                   double *scratch, int *out);
+#define GSW_OUT_OF_RANGE "squares of these numbers leave the range of fp64; scale the system"
+
 /* 1 where a method ended for a numerical reason, so that its vectors remain usable. */
 int gsw_krylov_ended(gsw_status status);
 
