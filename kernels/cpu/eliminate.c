@@ -573,35 +573,46 @@ static inline const double *face_row(const worker *w, const pencil *p, int64_t s
     return p->before + step * w->row_values * w->face_chains;
 }
 
-/* Row value `value` of the neighbours at chain distance dl, chain by chain. For distant chains, and
- * for pencils narrower than the halo. */
-static wide neighbour_any(const worker *w, const pencil *p, int64_t s, int32_t dl, int64_t value) {
-    const int64_t chains = w->g->chains, face_chains = w->face_chains;
-    const double *own = w->ring + ((s & w->mask) * w->row_values + value) * LANES;
-    double v[LANES] = {0};
-    for (int64_t l = 0; l < chains; l++) {
-        if (l + dl >= 0) {
-            v[l] = own[l + dl];
-        } else {
-            const int64_t back = (-(l + dl) - 1) / chains + 1; /* pencils */
-            const int64_t chain = back * chains + l + dl;
-            const pencil q = pencil_of(w->job, p->index, back);
-            v[l] = face_row(w, &q, s)[value * face_chains + chain - (chains - face_chains)];
-        }
-    }
-    return load_wide_f64(v);
-}
-
 /* The scaled upper row of the neighbours that lower coefficient k points to. */
 typedef struct neighbour {
     const worker *w;
     const pencil *p;
     int64_t step;
     int32_t dl;
-    int simple;         /* dl is 0, -1 or -2 and the halo lies in one pencil */
-    const double *own;  /* [value][LANES] */
-    const double *face; /* end of the first value's face chains */
+    int simple;                /* dl is 0, -1 or -2 and the halo lies in one pencil */
+    const double *own;         /* [value][LANES] */
+    const double *face;        /* end of the first value's face chains */
+    const double *lane[LANES]; /* where not simple: the first value of each chain, */
+    int64_t pitch[LANES];      /* and from one value to the next */
 } neighbour;
+
+/* Finds the neighbours at chain distance dl, chain by chain. For distant chains, and for pencils
+ * narrower than the halo. */
+static void find_lanes(neighbour *n) {
+    const worker *w = n->w;
+    const int64_t chains = w->g->chains, face_chains = w->face_chains;
+    for (int64_t l = 0; l < LANES; l++) {
+        n->lane[l] = zeros;
+        n->pitch[l] = 0;
+        if (l < chains && l + n->dl >= 0) {
+            n->lane[l] = n->own + l + n->dl;
+            n->pitch[l] = LANES;
+        } else if (l < chains) {
+            const int64_t back = (-(l + n->dl) - 1) / chains + 1; /* pencils */
+            const int64_t chain = back * chains + l + n->dl;
+            const pencil q = pencil_of(w->job, n->p->index, back);
+            n->lane[l] = face_row(w, &q, n->step) + chain - (chains - face_chains);
+            n->pitch[l] = face_chains;
+        }
+    }
+}
+
+static wide neighbour_any(const neighbour *n, int64_t value) {
+    double v[LANES];
+    for (int64_t l = 0; l < LANES; l++)
+        v[l] = n->lane[l][value * n->pitch[l]];
+    return load_wide_f64(v);
+}
 
 static inline neighbour neighbour_of(const worker *w, const pencil *p, int64_t s, int32_t k) {
     const gsw_shape *shape = &w->g->part[0];
@@ -609,13 +620,15 @@ static inline neighbour neighbour_of(const worker *w, const pencil *p, int64_t s
     n.simple = n.dl >= -2 && shape->halo <= w->g->chains;
     n.own = w->ring + (n.step & w->mask) * w->row_values * LANES;
     n.face = n.dl < 0 && n.simple ? face_row(w, p, n.step) + w->face_chains : n.own;
+    if (!n.simple)
+        find_lanes(&n);
     return n;
 }
 
 static inline __attribute__((always_inline)) wide neighbour_value(const neighbour *n,
                                                                   int64_t value) {
     if (!n->simple)
-        return neighbour_any(n->w, n->p, n->step, n->dl, value);
+        return neighbour_any(n, value);
     return wide_from_lane_f64(n->face + value * n->w->face_chains, n->own + value * LANES, n->dl);
 }
 
