@@ -336,7 +336,7 @@ static gsw_status fill_in_steps(gsw_distributed_factor *f, int *made) {
         status = make_steps(&s, &own);
     close_stepper(&s);
     if (began && status != GSW_SUCCESS)
-        f->partition->finest->broken = 1; /* inboxes may hold faces that nobody has read */
+        gsw_partition_break(f->partition); /* inboxes may hold faces that nobody has read */
     GSW_TRY(status);
     return gsw_partition_all(f->partition, own, made);
 }

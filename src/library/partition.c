@@ -132,8 +132,12 @@ void gsw_partition_free(gsw_partition *p, void *memory) {
         keep(memory);
 }
 
-static gsw_status fail_transfer(gsw_partition *p, int other) {
+void gsw_partition_break(gsw_partition *p) {
     p->finest->broken = 1;
+}
+
+static gsw_status fail_transfer(gsw_partition *p, int other) {
+    gsw_partition_break(p);
     return gsw_fail(p->context, GSW_ERROR_COMMUNICATION, "a message of process %d %s %d failed",
                     p->transport.rank, "and process", other);
 }
@@ -151,7 +155,7 @@ static int64_t timeouts_of(const gsw_partition *p) {
 
 gsw_status gsw_partition_usable(gsw_partition *p) {
     if (timeouts_of(p) != p->timeouts)
-        p->finest->broken = 1;
+        gsw_partition_break(p);
     return p->finest->broken ? refuse_broken(p) : GSW_SUCCESS;
 }
 
@@ -182,7 +186,7 @@ gsw_status gsw_partition_poke(gsw_partition *p, void **request) {
 }
 
 void gsw_partition_abandon(gsw_partition *p, void **request) {
-    p->finest->broken = 1;
+    gsw_partition_break(p);
     if (*request)
         p->transport.abandon(p->transport.user, request);
     *request = NULL;
@@ -265,7 +269,7 @@ static gsw_status gather_as(gsw_partition *p, int32_t kind, const void *own, siz
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&mine, p->answers + (size_t)process * sizeof mine, sizeof mine);
         if (mine.kind != kind || mine.bytes != (int32_t)bytes) {
-            p->finest->broken = 1;
+            gsw_partition_break(p);
             return gsw_fail(p->context, GSW_ERROR_COMMUNICATION,
                             "process %d calls another function than process %d, perhaps after an "
                             "error",

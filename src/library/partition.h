@@ -51,8 +51,12 @@ gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request);
 gsw_status gsw_partition_transfer(gsw_partition *p, int to, int from, int tag, void *data,
                                   size_t bytes);
 
-/* Refuses a partition of which a wait has ended without an answer, on the host or on a device. */
+/* Refuses a broken partition; one also breaks where a wait has ended without an answer on a device.
+ */
 gsw_status gsw_partition_usable(gsw_partition *p);
+
+/* Breaks a partition after an error that leaves processes with different state. */
+void gsw_partition_break(gsw_partition *p);
 
 /* Gives up a transfer, after an error. */
 void gsw_partition_abandon(gsw_partition *p, void **request);
