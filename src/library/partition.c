@@ -138,8 +138,8 @@ void gsw_partition_break(gsw_partition *p) {
 
 static gsw_status fail_transfer(gsw_partition *p, int other) {
     gsw_partition_break(p);
-    return gsw_fail(p->context, GSW_ERROR_COMMUNICATION, "a message of process %d %s %d failed",
-                    p->transport.rank, "and process", other);
+    return gsw_fail(p->context, GSW_ERROR_COMMUNICATION,
+                    "a message of process %d and process %d failed", p->transport.rank, other);
 }
 
 static gsw_status refuse_broken(const gsw_partition *p) {
@@ -192,8 +192,7 @@ void gsw_partition_abandon(gsw_partition *p, void **request) {
     *request = NULL;
 }
 
-/* `other` < 0: all processes. */
-static gsw_status wait_for(gsw_partition *p, int other, void **request) {
+gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request) {
     enum { SPINS = 256, TURNS = 64 };
     double began = 0;
     for (int64_t turn = 0; *request; turn++) {
@@ -222,10 +221,6 @@ static gsw_status wait_for(gsw_partition *p, int other, void **request) {
     }
     *request = NULL;
     return GSW_SUCCESS;
-}
-
-gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request) {
-    return wait_for(p, other, request);
 }
 
 gsw_status gsw_partition_transfer(gsw_partition *p, int to, int from, int tag, void *data,
@@ -265,7 +260,7 @@ static gsw_status gather_as(gsw_partition *p, int32_t kind, const void *own, siz
     memcpy(sent, &mine, sizeof mine);
     if (p->transport.gather(p->transport.user, sent, sizeof mine, p->answers, &request) != 0)
         return fail_transfer(p, p->transport.rank);
-    GSW_TRY(wait_for(p, -1, &request));
+    GSW_TRY(gsw_partition_wait(p, -1, &request));
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&mine, p->answers + (size_t)process * sizeof mine, sizeof mine);
         if (mine.kind != kind || mine.bytes != (int32_t)bytes) {

@@ -42,8 +42,8 @@ gsw_status gsw_partition_receive(gsw_partition *p, int from, int tag, void *data
 /* Lets transfers proceed, without a wait. */
 gsw_status gsw_partition_poke(gsw_partition *p, void **request);
 
-/* Waits for a transfer with process `other`. Errors: TIMEOUT and COMMUNICATION; the partition is
- * then broken. A NULL request has ended. */
+/* Waits for a transfer with process `other`; < 0: with all. Errors: TIMEOUT and COMMUNICATION; the
+ * partition is then broken. A NULL request has ended. */
 gsw_status gsw_partition_wait(gsw_partition *p, int other, void **request);
 
 /* A transfer between this process and another one: begins it and waits. The process `from` passes
