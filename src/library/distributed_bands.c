@@ -21,7 +21,7 @@ int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down) {
 }
 
 /* Whether a sweep scales b: one of the two does. */
-int gsw_distributed_scales(const gsw_distributed_factor *f, int down) {
+static int scales(const gsw_distributed_factor *f, int down) {
     const gsw_factor_kind kind = f->options.kind;
     return down != (kind == GSW_DILU || kind == GSW_SSOR || kind == GSW_FACTOR_LOWER);
 }
@@ -35,7 +35,7 @@ void gsw_distributed_terms(const gsw_distributed_factor *f, int down, double *co
     const gsw_stencil *stencil = &f->matrix->local.stencil;
     job->down = down;
     job->count = down ? stencil->count - 1 - stencil->center : stencil->center;
-    job->scale = gsw_distributed_scales(f, down) ? value[stencil->center] : NULL;
+    job->scale = scales(f, down) ? value[stencil->center] : NULL;
     for (int32_t k = 0; k < job->count; k++) {
         const int32_t e = down ? stencil->count - 1 - k : k;
         job->offset[k] = stencil->offsets[e];
@@ -133,7 +133,7 @@ void gsw_bands_take_scales(gsw_distributed_factor *f) {
     const int64_t nz = f->matrix->ghosts.frame.n[2];
     for (int down = 0; down < 2; down++) {
         const gsw_edge *edge = &f->edge[down];
-        if (gsw_distributed_sweeps(f, down) && gsw_distributed_scales(f, down) && edge->planes > 0)
+        if (gsw_distributed_sweeps(f, down) && scales(f, down) && edge->planes > 0)
             ops->take_diagonal(f->packed, gsw_distributed_part(f, down),
                                down ? nz - edge->planes : 0, down ? nz : edge->planes,
                                edge->value[f->matrix->local.stencil.center]);
@@ -151,7 +151,7 @@ void gsw_bands_pack(gsw_distributed_factor *f) {
         const int64_t origin = edge_origin(f, down);
         for (int32_t e = 0; e < stencil->count; e++)
             memcpy(edge->value[e], f->value[e] + origin, (size_t)points * sizeof(double));
-        for (int64_t i = 0; i < points && gsw_distributed_scales(f, down); i++)
+        for (int64_t i = 0; i < points && scales(f, down); i++)
             f->value[stencil->center][origin + i] = 1;
         f->partition->context->ops->box->pack(f->packed, gsw_distributed_part(f, down), f->value);
     }

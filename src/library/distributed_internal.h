@@ -102,8 +102,7 @@ gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row)
 /* Refuses a factor without values, in all processes alike. */
 gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context);
 
-/* Whether a sweep scales b, and its terms, farthest first, from arrays per offset. */
-int gsw_distributed_scales(const gsw_distributed_factor *f, int down);
+/* The terms of a sweep, farthest first, from arrays per offset; and its scale, if it scales b. */
 void gsw_distributed_terms(const gsw_distributed_factor *f, int down, double *const *value,
                            gsw_box_sweep *job);
 
