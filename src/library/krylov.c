@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "contract/check.h"
+#include "clock.h"
 #include "krylov_solve.h"
 #include "options.h"
 #include "partition.h"
@@ -176,7 +177,7 @@ gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operato
                       gsw_preconditioner *M, const gsw_krylov_options *options, const void *b,
                       void *x, gsw_krylov_result *result) {
     const gsw_krylov_job job = {
-        .count = 1, .b = b, .x = x, .results = result, .begin_ms = gsw_krylov_now_ms()};
+        .count = 1, .b = b, .x = x, .results = result, .begin = gsw_seconds_now()};
     return solve(context, method, A, M, options, &job);
 }
 
@@ -190,7 +191,7 @@ gsw_status gsw_krylov_many(gsw_context *context, gsw_method method, const gsw_op
                                 .x = x,
                                 .ldx = ldx,
                                 .results = results,
-                                .begin_ms = gsw_krylov_now_ms(),
+                                .begin = gsw_seconds_now(),
                                 .several = 1};
     return solve(context, method, A, M, options, &job);
 }

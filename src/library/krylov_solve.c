@@ -293,7 +293,7 @@ static void finish(solver *s, member *m, gsw_status status) {
     /* An operator can fail while the reason for a stagnation is sought. */
     result->stagnated = result->stagnated && status == GSW_ERROR_NOT_CONVERGED;
     result->status = status;
-    result->solve_ms = gsw_krylov_now_ms() - job->begin_ms;
+    result->solve_ms = 1e3 * (gsw_seconds_now() - job->begin);
     gsw_result_give(gsw_krylov_result_of(job, m->run.number), result, sizeof *result);
     if (status != GSW_SUCCESS && (s->status == GSW_SUCCESS || m->run.number < s->first)) {
         s->status = status;
@@ -461,10 +461,6 @@ cleanup:
     if (!job->several)
         return s.status;
     return gsw_fail(context, s.status, "system %lld: %s", (long long)s.first, s.message);
-}
-
-double gsw_krylov_now_ms(void) {
-    return 1e3 * gsw_seconds_now();
 }
 
 gsw_krylov_result *gsw_krylov_result_of(const gsw_krylov_job *job, int64_t i) {

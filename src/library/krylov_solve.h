@@ -14,11 +14,9 @@ typedef struct gsw_krylov_job {
     double *x;
     int64_t ldx;
     gsw_krylov_result *results;
-    double begin_ms; /* when the call began, by gsw_krylov_now_ms() */
-    int several;     /* messages name the system */
+    double begin; /* when the call began, by gsw_seconds_now() */
+    int several;  /* messages name the system */
 } gsw_krylov_job;
-
-double gsw_krylov_now_ms(void);
 
 /* The result of system i, in the caller's array; NULL if there is none. */
 gsw_krylov_result *gsw_krylov_result_of(const gsw_krylov_job *job, int64_t i);
