@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "gzip.h"
 #include "input.h"
 #include "processes.h"
@@ -22,16 +23,20 @@ static void hear(void *user, gsw_status status, const char *message) {
     (void)snprintf(status == GSW_SUCCESS ? warning : reason, REASON_SIZE, "%s", message);
 }
 
-/* Says what the log has warned of. Contexts that follow each other say the same: it is said once.
- */
-static void pass_warning(const cli_options *options) {
+/* Whether gsw_tune() could write the context's tuning file anew: it cannot replace a folder. */
+static bool is_replaceable(const gsw_context *context) {
+    struct stat info;
+    return stat(gsw_context_tuning_file(context), &info) != 0 || S_ISREG(info.st_mode);
+}
+
+/* Says what the log of a new context has warned of: its tuning file. Contexts that follow each
+ * other say the same: it is said once. */
+static void pass_warning(const cli_options *options, const gsw_context *context) {
     static char passed[REASON_SIZE];
     if (options->quiet || warning[0] == '\0' || strcmp(warning, passed) == 0)
         return;
     memcpy(passed, warning, sizeof passed);
-    /* gsw_tune() cannot replace a folder. */
-    if (strcmp(options->command->name, "tune") == 0 ||
-        strstr(warning, "not a regular file") != NULL)
+    if (strcmp(options->command->name, "tune") == 0 || !is_replaceable(context))
         cli_error(options, "warning: %s; the program takes the built-in table", warning);
     else
         cli_error(options, "warning: %s; 'gridsweep tune' writes it anew", warning);
@@ -62,7 +67,7 @@ gsw_status cli_create_context(const cli_options *options, gsw_backend backend, v
                                         .log = hear};
     reason[0] = warning[0] = '\0';
     const gsw_status status = gsw_context_create(&wanted, context);
-    pass_warning(options);
+    pass_warning(options, *context);
     if (status == GSW_SUCCESS)
         (void)gsw_context_set_row_base(*context, row_base(options));
     return status;
