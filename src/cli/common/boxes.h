@@ -1,5 +1,5 @@
 /* boxes.h: a system on several processes. The first process has it whole; each process has the part
- * of one box of the grid. All functions but the first are collective. */
+ * of one box of the grid. Opening, refactoring, closing and meeting are collective. */
 #ifndef GSW_CLI_BOXES_H
 #define GSW_CLI_BOXES_H
 
