@@ -84,14 +84,16 @@ typedef struct gsw_schedule_run {
     /* Where array `value` holds row `row` of the frame and those after it on its line that are
      * ghosts too, or not either. */
     double *(*place)(void *user, int32_t value, int64_t row);
-    void (*sweep)(void *user, const gsw_box_lines *lines, int64_t block); /* the number of it */
+    void (*sweep)(void *user, const gsw_box_lines *lines, int64_t block); /* block: its number */
     void *user;
 } gsw_schedule_run;
 
-/* Runs through all blocks. Errors: TIMEOUT, COMMUNICATION, OUT_OF_MEMORY. */
+/* Memory for the messages of a run. *mailbox can be closed on failure, too. */
 typedef struct gsw_mailbox gsw_mailbox;
 gsw_status gsw_mailbox_open(const gsw_schedule *schedule, int32_t values, gsw_mailbox **mailbox);
 void gsw_mailbox_close(gsw_mailbox *mailbox);
+
+/* Runs through all blocks. Errors: TIMEOUT, COMMUNICATION, OUT_OF_MEMORY. */
 gsw_status gsw_schedule_go(const gsw_schedule *schedule, gsw_mailbox *mailbox,
                            const gsw_schedule_run *run);
 
