@@ -35,6 +35,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "contract/stencils.h"
+#include "geometry/shape.h"
 #include "row_lengths.h"
 
 /* The longest component of an offset that counts as a neighbour when the grid is inferred: that of
@@ -161,10 +162,6 @@ static inline gsw_status collect(search *s, gsw_itype type) {
     return GSW_SUCCESS;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-    return a / b - (a % b < 0);
-}
-
 static inline int64_t variant_x(const reading *r, int i, int v) {
     return r->shift_x[i] - ((v & 1) ? r->grid.nx : 0);
 }
@@ -210,10 +207,10 @@ static void make_reading(const distance_set *set, const gsw_grid *grid, int64_t 
     for (int d = 0; d < 3; d++)
         r->reach[d] = 0;
     for (int i = 0; i < set->count; i++) {
-        int64_t q = floor_div(set->distance[i], grid->nx);
+        int64_t q = gsw_floor_div(set->distance[i], grid->nx);
         r->shift_x[i] = set->distance[i] - q * grid->nx;
         for (int carry = 0; carry < 2; carry++) {
-            r->layer[i][carry] = floor_div(q + carry, grid->ny);
+            r->layer[i][carry] = gsw_floor_div(q + carry, grid->ny);
             r->shift_y[i][carry] = q + carry - r->layer[i][carry] * grid->ny;
         }
         r->allowed[i] = 0;
