@@ -24,12 +24,17 @@ static void close_context(void) {
     gsw_context_destroy(context);
 }
 
-/* The call has ended with that status, and the context's message contains the word. */
-static inline void expect_refusal(gsw_status status, gsw_status expected, const char *word) {
-    ck_assert_msg(status == expected, "%s: %s, not %s", word, gsw_status_name(status),
+/* The context's message contains the words. */
+static inline void assert_message(const char *words) {
+    ck_assert_msg(strstr(gsw_context_message(context), words) != NULL, "'%s' does not say '%s'",
+                  gsw_context_message(context), words);
+}
+
+/* The call has ended with that status, and the context's message contains the words. */
+static inline void expect_refusal(gsw_status status, gsw_status expected, const char *words) {
+    ck_assert_msg(status == expected, "%s: %s, not %s", words, gsw_status_name(status),
                   gsw_status_name(expected));
-    ck_assert_msg(strstr(gsw_context_message(context), word) != NULL, "'%s' does not say '%s'",
-                  gsw_context_message(context), word);
+    assert_message(words);
 }
 
 #endif

@@ -3,25 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "context_fixture.h"
 #include "grid_csr.h"
-
-static gsw_context *context;
-
-static void setup(void) {
-    ck_assert_int_eq(gsw_context_create(&(gsw_context_options){.size = sizeof(gsw_context_options),
-                                                               .backend = GSW_BACKEND_CPU},
-                                        &context),
-                     GSW_SUCCESS);
-}
-
-static void teardown(void) {
-    gsw_context_destroy(context);
-}
-
-static void assert_message(const char *part) {
-    ck_assert_msg(strstr(gsw_context_message(context), part) != NULL, "'%s' is not in '%s'", part,
-                  gsw_context_message(context));
-}
 
 /* Detects and compares; `name` is the stencil's. */
 static void assert_found(const gsw_csr *csr, int64_t nx, int64_t ny, int64_t nz, const char *name) {
@@ -755,7 +738,7 @@ int main(void) {
     Suite *suite = suite_create("detect");
     TCase *tests = tcase_create("detect");
     tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, open_context, close_context);
     tcase_add_test(tests, named_stencils_in_space);
     tcase_add_test(tests, named_stencils_in_the_plane);
     tcase_add_test(tests, flat_grids_have_plane_stencils);

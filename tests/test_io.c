@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "context_fixture.h"
 #include "grid_csr.h"
 
 #define REAL      "%%MatrixMarket matrix coordinate real general\n"
@@ -20,14 +21,10 @@
 #define INTEGER   "%%MatrixMarket matrix coordinate integer general\n"
 #define ARRAY     "%%MatrixMarket matrix array real general\n"
 
-static gsw_context *context;
 static char folder[64];
 
 static void setup(void) {
-    ck_assert_int_eq(gsw_context_create(&(gsw_context_options){.size = sizeof(gsw_context_options),
-                                                               .backend = GSW_BACKEND_CPU},
-                                        &context),
-                     GSW_SUCCESS);
+    open_context();
     strcpy(folder, "/tmp/gridsweep-io-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
@@ -58,7 +55,7 @@ static void teardown(void) {
             unlink(path_of(entry->d_name));
     closedir(directory);
     ck_assert_int_eq(rmdir(folder), 0);
-    gsw_context_destroy(context);
+    close_context();
 }
 
 static void put_file(const char *path, const char *text, size_t size) {
@@ -76,11 +73,6 @@ static void assert_file_is(const char *path, const char *text) {
     found[size] = '\0';
     fclose(file);
     ck_assert_str_eq(found, text);
-}
-
-static void assert_message(const char *part) {
-    ck_assert_msg(strstr(gsw_context_message(context), part) != NULL, "'%s' is not in '%s'", part,
-                  gsw_context_message(context));
 }
 
 /* The text is copied to a block of its exact size, so that the address sanitizer finds reads beyond

@@ -2,25 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "context_fixture.h"
 #include "grid_csr.h"
-
-static gsw_context *context;
-
-static void setup(void) {
-    ck_assert_int_eq(gsw_context_create(&(gsw_context_options){.size = sizeof(gsw_context_options),
-                                                               .backend = GSW_BACKEND_CPU},
-                                        &context),
-                     GSW_SUCCESS);
-}
-
-static void teardown(void) {
-    gsw_context_destroy(context);
-}
-
-static void assert_message(const char *part) {
-    ck_assert_msg(strstr(gsw_context_message(context), part) != NULL, "'%s' is not in '%s'", part,
-                  gsw_context_message(context));
-}
 
 static const gsw_grid grids[] = {{1, 1, 1}, {2, 1, 1}, {1, 5, 1}, {1, 1, 4}, {2, 2, 2},
                                  {2, 3, 4}, {3, 3, 3}, {5, 4, 1}, {7, 1, 5}, {1, 6, 5},
@@ -450,7 +433,7 @@ int main(void) {
     Suite *suite = suite_create("matrix");
     TCase *tests = tcase_create("matrix");
     tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, open_context, close_context);
     tcase_add_test(tests, sizes_of_types);
     tcase_add_test(tests, csr_view_holds_what_it_was_given);
     tcase_add_test(tests, bad_csr_views_are_refused);
