@@ -69,10 +69,7 @@ static inline int64_t index_at(const oracle_matrix *m, const void *array, int64_
 }
 
 static inline void set_index(const oracle_matrix *m, void *array, int64_t k, int64_t value) {
-    if (m->view.csr.index_type == GSW_I32)
-        ((int32_t *)array)[k] = (int32_t)value;
-    else
-        ((int64_t *)array)[k] = value;
+    gsw_index_put(array, m->view.csr.index_type, k, value);
 }
 
 /* The entry of a random row: on its diagonal, or anywhere. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <check.h>
 #include <gridsweep/gridsweep.h>
+#include "contract/csr.h"
 
 typedef struct csr_recipe {
     gsw_grid grid;
@@ -31,20 +32,12 @@ static inline gsw_stencil named_stencil(const char *name) {
     return stencil;
 }
 
-static inline int64_t index_of(const void *array, gsw_itype type, int64_t i) {
-    return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
-}
-
 static inline void set_index(const void *array, gsw_itype type, int64_t i, int64_t value) {
-    if (type == GSW_I32)
-        ((int32_t *)array)[i] = (int32_t)value;
-    else
-        ((int64_t *)array)[i] = value;
+    gsw_index_put((void *)(uintptr_t)array, type, i, value);
 }
 
 static inline double value_of(const gsw_csr *csr, int64_t k) {
-    return csr->value_type == GSW_F64 ? ((const double *)csr->values)[k]
-                                      : (double)((const float *)csr->values)[k];
+    return gsw_value_at(csr->values, csr->value_type, k);
 }
 
 /* A value that identifies row and offset and is exact in both precisions. */
@@ -84,7 +77,8 @@ static inline gsw_csr make_csr(const csr_recipe *r, uint64_t seed) {
             if (missing || !in_part || !is_inside(g, x + d.dx, y + d.dy, z + d.dz))
                 continue;
             int64_t k = next++;
-            ck_assert(k == begin || index_of(csr.columns, r->index_type, k - 1) < column + r->base);
+            ck_assert(k == begin ||
+                      gsw_index_at(csr.columns, r->index_type, k - 1) < column + r->base);
             set_index(csr.columns, r->index_type, k, column + r->base);
             if (r->value_type == GSW_F64)
                 ((double *)csr.values)[k] = value_for(row, e);

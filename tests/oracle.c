@@ -100,10 +100,7 @@ double oracle_get(gsw_dtype type, const void *values, int64_t i) {
 }
 
 void oracle_set(gsw_dtype type, void *values, int64_t i, double value) {
-    if (type == GSW_F64)
-        ((double *)values)[i] = value;
-    else
-        ((float *)values)[i] = (float)value;
+    gsw_value_put(values, type, i, value);
 }
 
 void oracle_fill(gsw_dtype type, void *values, int64_t count, double value) {

@@ -4,6 +4,7 @@
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
 #include <time.h>
 
+#include "contract/csr.h"
 #include "device_stream.h"
 #include "occupy.h"
 
@@ -794,17 +795,6 @@ END_TEST
 
 /* ---- validation on the device ---- */
 
-static int64_t index_get(const void *array, gsw_itype type, int64_t i) {
-    return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
-}
-
-static void index_set(void *array, gsw_itype type, int64_t i, int64_t value) {
-    if (type == GSW_I32)
-        ((int32_t *)array)[i] = (int32_t)value;
-    else
-        ((int64_t *)array)[i] = value;
-}
-
 #define DAMAGES 12
 
 /* One way of many to spoil a CSR. */
@@ -812,47 +802,47 @@ static void damage(oracle_matrix *csr, int way, int64_t row) {
     const gsw_itype type = csr->view.csr.index_type;
     const int base = csr->view.csr.base;
     const int64_t rows = csr->view.csr.rows, nonzeros = csr->view.csr.nonzeros;
-    const int64_t begin = index_get(csr->row_ptr, type, row) - base,
-                  end = index_get(csr->row_ptr, type, row + 1) - base;
-    const int64_t first = index_get(csr->columns, type, begin),
-                  last = index_get(csr->columns, type, end - 1);
+    const int64_t begin = gsw_index_at(csr->row_ptr, type, row) - base,
+                  end = gsw_index_at(csr->row_ptr, type, row + 1) - base;
+    const int64_t first = gsw_index_at(csr->columns, type, begin),
+                  last = gsw_index_at(csr->columns, type, end - 1);
     void *const pointers = csr->row_ptr, *const columns = csr->columns;
     switch (way) {
     case 0: /* outside the stencil, before and after */
-        index_set(columns, type, begin, first - 1);
+        gsw_index_put(columns, type, begin, first - 1);
         break;
     case 1:
-        index_set(columns, type, end - 1, last + 1);
+        gsw_index_put(columns, type, end - 1, last + 1);
         break;
     case 2: /* repeated */
-        index_set(columns, type, begin + 1, first);
+        gsw_index_put(columns, type, begin + 1, first);
         break;
     case 3: /* descending */
-        index_set(columns, type, end - 1, first);
+        gsw_index_put(columns, type, end - 1, first);
         break;
     case 4: /* out of range */
-        index_set(columns, type, begin, base - 1);
+        gsw_index_put(columns, type, begin, base - 1);
         break;
     case 5:
-        index_set(columns, type, end - 1, rows + base);
+        gsw_index_put(columns, type, end - 1, rows + base);
         break;
     case 6:
-        index_set(columns, type, end - 1, INT32_MAX);
+        gsw_index_put(columns, type, end - 1, INT32_MAX);
         break;
     case 7: /* pointers */
-        index_set(pointers, type, row, -7);
+        gsw_index_put(pointers, type, row, -7);
         break;
     case 8:
-        index_set(pointers, type, row, 100000);
+        gsw_index_put(pointers, type, row, 100000);
         break;
     case 9:
-        index_set(pointers, type, row, index_get(pointers, type, row) - 1);
+        gsw_index_put(pointers, type, row, gsw_index_at(pointers, type, row) - 1);
         break;
     case 10:
-        index_set(pointers, type, 0, base + 1);
+        gsw_index_put(pointers, type, 0, base + 1);
         break;
     default: /* entries after the last row */
-        index_set(pointers, type, rows, nonzeros + base - 1);
+        gsw_index_put(pointers, type, rows, nonzeros + base - 1);
         break;
     }
 }

@@ -269,7 +269,7 @@ static void assert_refused(const gsw_csr *csr, gsw_status expected, const char *
 
 /* Moves the last entry of a row to another column after the others. */
 static void move_last(const gsw_csr *csr, int64_t row, int64_t column) {
-    int64_t k = index_of(csr->row_ptr, csr->index_type, row + 1) - csr->base - 1;
+    int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base - 1;
     set_index(csr->columns, csr->index_type, k, column + csr->base);
 }
 
@@ -336,9 +336,10 @@ static gsw_csr make_wrapped(const csr_recipe *r, int periodic, const int64_t *or
             if ((r->part == GSW_UPPER && column < row) || (r->part == GSW_LOWER && column > row))
                 continue;
             int64_t k = next++;
-            for (; k > begin && index_of(csr.columns, r->index_type, k - 1) > column + r->base; k--)
+            for (; k > begin && gsw_index_at(csr.columns, r->index_type, k - 1) > column + r->base;
+                 k--)
                 set_index(csr.columns, r->index_type, k,
-                          index_of(csr.columns, r->index_type, k - 1));
+                          gsw_index_at(csr.columns, r->index_type, k - 1));
             set_index(csr.columns, r->index_type, k, column + r->base);
         }
         set_index(csr.row_ptr, r->index_type, row + 1, next + r->base);
@@ -593,8 +594,8 @@ START_TEST(other_orders_that_cannot_be_told) {
     /* Rows as long as those of a grid, but not symmetric: one entry is elsewhere. */
     recipe.part = GSW_FULL;
     csr = make_wrapped(&recipe, 0, order);
-    const int64_t last = index_of(csr.row_ptr, GSW_I32, 7) - 1;
-    set_index(csr.columns, GSW_I32, last, index_of(csr.columns, GSW_I32, last) + 1);
+    const int64_t last = gsw_index_at(csr.row_ptr, GSW_I32, 7) - 1;
+    set_index(csr.columns, GSW_I32, last, gsw_index_at(csr.columns, GSW_I32, last) + 1);
     assert_refused(&csr, GSW_ERROR_NOT_A_GRID, "or its rows are not in natural order");
     gsw_csr_free(&csr);
     free(order);

@@ -459,11 +459,11 @@ START_TEST(matrices_come_back) {
         ck_assert_int_eq(back.rows, csr.rows);
         ck_assert_int_eq(back.nonzeros, csr.nonzeros);
         for (int64_t i = 0; i <= csr.rows; i++)
-            ck_assert_int_eq(index_of(back.row_ptr, GSW_I32, i),
-                             index_of(csr.row_ptr, csr.index_type, i) - csr.base);
+            ck_assert_int_eq(gsw_index_at(back.row_ptr, GSW_I32, i),
+                             gsw_index_at(csr.row_ptr, csr.index_type, i) - csr.base);
         for (int64_t k = 0; k < csr.nonzeros; k++) {
-            ck_assert_int_eq(index_of(back.columns, GSW_I32, k),
-                             index_of(csr.columns, csr.index_type, k) - csr.base);
+            ck_assert_int_eq(gsw_index_at(back.columns, GSW_I32, k),
+                             gsw_index_at(csr.columns, csr.index_type, k) - csr.base);
             ck_assert_double_eq(value_of(&back, k), value_of(&csr, k));
         }
         gsw_csr_free(&back);

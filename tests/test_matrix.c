@@ -297,11 +297,11 @@ static void assert_same_csr(const gsw_csr *a, const gsw_csr *b) {
     ck_assert_int_eq(a->nonzeros, b->nonzeros);
     ck_assert_int_eq(a->value_type, b->value_type);
     for (int64_t i = 0; i <= a->rows; i++)
-        ck_assert_int_eq(index_of(a->row_ptr, a->index_type, i) - a->base,
-                         index_of(b->row_ptr, b->index_type, i) - b->base);
+        ck_assert_int_eq(gsw_index_at(a->row_ptr, a->index_type, i) - a->base,
+                         gsw_index_at(b->row_ptr, b->index_type, i) - b->base);
     for (int64_t k = 0; k < a->nonzeros; k++) {
-        ck_assert_int_eq(index_of(a->columns, a->index_type, k) - a->base,
-                         index_of(b->columns, b->index_type, k) - b->base);
+        ck_assert_int_eq(gsw_index_at(a->columns, a->index_type, k) - a->base,
+                         gsw_index_at(b->columns, b->index_type, k) - b->base);
         ck_assert_double_eq(value_of(a, k), value_of(b, k));
     }
 }

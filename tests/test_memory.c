@@ -9,6 +9,7 @@
 #include <gridsweep/gridsweep.h>
 #include "contract/backend.h"
 #include "contract/context.h"
+#include "contract/csr.h"
 #include "krylov_solve.h"
 #include "oracle.h"
 
@@ -287,17 +288,6 @@ static void compare_refusals(const gsw_matrix *host, gsw_status expected) {
     gsw_matrix_release(context, &there);
 }
 
-static void put_index(void *array, gsw_itype type, int64_t i, int64_t value) {
-    if (type == GSW_I32)
-        ((int32_t *)array)[i] = (int32_t)value;
-    else
-        ((int64_t *)array)[i] = value;
-}
-
-static int64_t index_of(const void *array, gsw_itype type, int64_t i) {
-    return type == GSW_I32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
-}
-
 START_TEST(uploaded_matrices_are_validated) {
     oracle_matrix *host = make_matrix((gsw_grid){7, 6, 5}, "D3N27", &layouts[_i]);
     compare_refusals(&host->view, GSW_SUCCESS);
@@ -305,31 +295,32 @@ START_TEST(uploaded_matrices_are_validated) {
     if (host->view.format == GSW_FORMAT_CSR) {
         const gsw_itype type = csr->index_type;
         int64_t row = csr->rows / 2; /* a row of two entries or more, and its second entry */
-        while (index_of(host->row_ptr, type, row + 1) - index_of(host->row_ptr, type, row) < 2)
+        while (gsw_index_at(host->row_ptr, type, row + 1) - gsw_index_at(host->row_ptr, type, row) <
+               2)
             row++;
-        const int64_t k = index_of(host->row_ptr, type, row) - csr->base + 1;
-        const int64_t was = index_of(host->columns, type, k);
-        const int64_t bad[] = {-1, csr->rows + csr->base, index_of(host->columns, type, k - 1)};
+        const int64_t k = gsw_index_at(host->row_ptr, type, row) - csr->base + 1;
+        const int64_t was = gsw_index_at(host->columns, type, k);
+        const int64_t bad[] = {-1, csr->rows + csr->base, gsw_index_at(host->columns, type, k - 1)};
         for (int i = 0; i < 3; i++) {
-            put_index(host->columns, type, k, bad[i]);
+            gsw_index_put(host->columns, type, k, bad[i]);
             compare_refusals(&host->view, GSW_ERROR_INVALID_ARGUMENT);
         }
-        put_index(host->columns, type, k, was);
+        gsw_index_put(host->columns, type, k, was);
 
         const int64_t places[] = {0, 1, 100, csr->rows - 1, csr->rows};
         for (int i = 0; i < 5; i++) {
-            const int64_t pointer = index_of(host->row_ptr, type, places[i]);
+            const int64_t pointer = gsw_index_at(host->row_ptr, type, places[i]);
             const int64_t wrong[] = {csr->base - 1, csr->nonzeros + csr->base + 1, 2000000000};
             for (int w = 0; w < 3; w++) {
-                put_index(host->row_ptr, type, places[i], wrong[w]);
+                gsw_index_put(host->row_ptr, type, places[i], wrong[w]);
                 compare_refusals(&host->view, GSW_ERROR_INVALID_ARGUMENT);
             }
-            put_index(host->row_ptr, type, places[i], pointer);
+            gsw_index_put(host->row_ptr, type, places[i], pointer);
         }
 
         /* Two rows are wrong: the lower one is named. */
-        put_index(host->row_ptr, type, 150, -7);
-        put_index(host->columns, type, 3, csr->rows + 5);
+        gsw_index_put(host->row_ptr, type, 150, -7);
+        gsw_index_put(host->columns, type, 3, csr->rows + 5);
         compare_refusals(&host->view, GSW_ERROR_INVALID_ARGUMENT);
     }
     oracle_free(host);
