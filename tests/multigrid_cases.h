@@ -12,6 +12,7 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 
+#include "cpu/reference.h"
 #include "oracle.h"
 
 static inline double *hard_doubles(int64_t n) {
@@ -28,12 +29,7 @@ static inline void hard_place(const gsw_grid *g, int64_t row, int64_t at[3]) {
 
 /* The neighbour of a row at an offset, or -1 where it lies outside the grid. */
 static inline int64_t hard_neighbour(const gsw_grid *g, int64_t row, gsw_offset o) {
-    int64_t at[3];
-    hard_place(g, row, at);
-    const int64_t x = at[0] + o.dx, y = at[1] + o.dy, z = at[2] + o.dz;
-    return x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz
-               ? -1
-               : gsw_grid_row(g, x, y, z);
+    return gsw_reference_neighbour(g, row, o, 1);
 }
 
 /* Uniform in [0, 1), from a hash of three indices (the finaliser of SplitMix64). */

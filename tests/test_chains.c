@@ -4,6 +4,7 @@
  * that the hand-over waits for. */
 #include <check.h>
 #include <stdlib.h>
+#include "cpu/reference.h"
 #include "geometry/chains.h"
 #include "oracle.h"
 
@@ -50,21 +51,13 @@ static visit *walk(const gsw_chains *g, int mirrored) {
     return visits;
 }
 
-/* The neighbour of a row at an offset of the part, or -1, directly by definition. */
-static int64_t neighbour_row(const gsw_chains *g, int64_t row, gsw_offset o) {
-    const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
-                  z = row / g->nx / g->ny + o.dz;
-    if (x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz)
-        return -1;
-    return x + g->nx * (y + g->ny * z);
-}
-
 static void check_dependences(const gsw_chains *g, int mirrored, const visit *visits) {
     const gsw_shape *shape = &g->part[mirrored];
+    const gsw_grid grid = {g->nx, g->ny, g->nz};
     for (int64_t row = 0; row < g->points; row++) {
         const visit *own = &visits[row];
         for (int32_t j = 0; j < shape->count; j++) {
-            const int64_t other = neighbour_row(g, row, shape->offset[j]);
+            const int64_t other = gsw_reference_neighbour(&grid, row, shape->offset[j], 1);
             if (other < 0)
                 continue;
             const visit *v = &visits[other];

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cpu/reference.h"
 #include "geometry/tiles.h"
 #include "geometry/named_shapes.h"
 #include "oracle.h"
@@ -75,12 +76,6 @@ static gsw_stencil stencil_at(int i, const char **name) {
     ck_assert_int_eq(
         gsw_stencil_from_offsets(more_stencils[i].offsets, more_stencils[i].count, &stencil),
         GSW_SUCCESS);
-    return stencil;
-}
-
-static gsw_stencil stencil_named(const char *name) {
-    gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_named(name, &stencil), GSW_SUCCESS);
     return stencil;
 }
 
@@ -222,15 +217,6 @@ static visit *walk(const tiling *c, int mirrored) {
 
 /* ---- dependences ---- */
 
-/* The row at an offset of the stencil, or -1, directly by definition. */
-static int64_t neighbour_row(const gsw_grid *g, int64_t row, gsw_offset o) {
-    const int64_t x = row % g->nx + o.dx, y = row / g->nx % g->ny + o.dy,
-                  z = row / g->nx / g->ny + o.dz;
-    if (x < 0 || x >= g->nx || y < 0 || y >= g->ny || z < 0 || z >= g->nz)
-        return -1;
-    return x + g->nx * (y + g->ny * z);
-}
-
 /* The part's coupling that stands for offset e of the stencil, or -1. */
 static int32_t find_coupling(const gsw_shape *shape, int32_t e) {
     int32_t found = -1;
@@ -272,7 +258,7 @@ static void check_dependences(const tiling *c, int mirrored, const visit *visits
         const int32_t j = find_coupling(shape, e);
         present += j >= 0;
         for (int64_t row = 0; row < c->tiles.points; row++) {
-            const int64_t other = neighbour_row(&c->grid, row, c->stencil.offsets[e]);
+            const int64_t other = gsw_reference_neighbour(&c->grid, row, c->stencil.offsets[e], 1);
             if (other < 0)
                 continue;
             MUST(j >= 0); /* dropped are only couplings that always leave the grid */
@@ -450,7 +436,7 @@ START_TEST(known_skews) {
     ck_assert_int_eq(LENGTH(known), GSW_NAMED_COUNT);
     for (int i = 0; i < LENGTH(known); i++) {
         const gsw_grid grid = {30, 20, known[i].name[1] == '2' ? 1 : 10};
-        const gsw_stencil stencil = stencil_named(known[i].name);
+        const gsw_stencil stencil = *oracle_stencil_named(known[i].name);
         gsw_tiles t;
         gsw_tiles_derive(&t, &grid, &stencil, 1);
         ck_assert_msg(t.shear == known[i].shear && t.skew_y == known[i].skew_y &&
@@ -465,7 +451,7 @@ END_TEST
 /* Values kept for each point of a cube, one coefficient each. */
 static double padding(const char *name, int64_t size, gsw_tile_shape shape) {
     const gsw_grid grid = {size, size, size};
-    const gsw_stencil stencil = stencil_named(name);
+    const gsw_stencil stencil = *oracle_stencil_named(name);
     gsw_tiles t;
     int64_t pencils = 0;
     gsw_tiles_derive(&t, &grid, &stencil, 1);
@@ -509,7 +495,7 @@ START_TEST(large_grids_do_not_overflow) {
     static const char *const names[] = {"D3N7", "D3N27"};
     for (int g = 0; g < LENGTH(grids); g++) {
         for (int i = 0; i < LENGTH(names); i++) {
-            const gsw_stencil stencil = stencil_named(names[i]);
+            const gsw_stencil stencil = *oracle_stencil_named(names[i]);
             tiling *c = tiling_make(&grids[g], &stencil, names[i], 1, (gsw_tile_shape){8, 1, 1});
             const gsw_tiles *t = &c->tiles;
             check_sizes(c);
@@ -531,7 +517,7 @@ END_TEST
 
 /* Kernels are compiled for the named stencils, and are found by the shape of the parts. */
 static void check_named(const gsw_grid *grid, const char *name, gsw_shape_name shape, int turn) {
-    const gsw_stencil stencil = stencil_named(name);
+    const gsw_stencil stencil = *oracle_stencil_named(name);
     const gsw_grid flat = {grid->nx, grid->ny, name[1] == '2' ? 1 : grid->nz};
     gsw_tiles t;
     gsw_tiles_derive(&t, &flat, &stencil, turn);
