@@ -20,12 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 
+#include "../src/library/clock.h"
 #include "factor_truth.h"
 #include "fault_memory.h"
 #include "oracle.h"
@@ -65,15 +65,9 @@ static struct {
 
 static double started;
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int is_over(void) {
     return wanted.solves > 0 ? atomic_load(&total.solves) >= atomic_load(&total.target)
-                             : now() - started >= 60 * wanted.minutes;
+                             : gsw_seconds_now() - started >= 60 * wanted.minutes;
 }
 
 /* ---- A case ---------------------------------------------------------------------------------- */
@@ -614,7 +608,7 @@ static void *work(void *argument) {
 static int run_until(int64_t target) {
     pthread_t threads[MOST_CONTEXTS];
     long seen = -1;
-    double moved = now();
+    double moved = gsw_seconds_now();
     atomic_store(&total.target, target);
     atomic_store(&total.running, wanted.contexts);
     for (int i = 0; i < wanted.contexts; i++)
@@ -624,8 +618,8 @@ static int run_until(int64_t target) {
         const long batches = atomic_load(&total.batches) + atomic_load(&total.cases);
         if (batches != seen) {
             seen = batches;
-            moved = now();
-        } else if (now() - moved > HANG_SECONDS) {
+            moved = gsw_seconds_now();
+        } else if (gsw_seconds_now() - moved > HANG_SECONDS) {
             return 0;
         }
         soak_pause(20000);
@@ -669,7 +663,7 @@ static int report(const memory *before, const memory *after, const occupier *oth
     for (int k = 0; k < 6 && others->runs[5] > 0; k++)
         printf("occupied to %3.0f %%: times %8s %12ld\n", 100 * occupied_fractions[k], "",
                others->runs[k]);
-    printf("%-32s %12.1f\n", "seconds", now() - started);
+    printf("%-32s %12.1f\n", "seconds", gsw_seconds_now() - started);
     row("hangs", &total.hangs);
     row("differing results", &total.different);
     row("wrong first results", &total.wrong);
@@ -813,7 +807,7 @@ int main(int count, char **arguments) {
     for (int i = 0; i < oracle_stencil_count(); i++)
         (void)oracle_stencil(i, NULL); /* makes them before there are threads */
     occupier others = {0};
-    started = now();
+    started = gsw_seconds_now();
     if (wanted.only >= 0) {
         const memory before = measure();
         wanted.solves = 1;

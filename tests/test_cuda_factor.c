@@ -4,8 +4,8 @@
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). GSW_TEST_REPEATS=10000
  * repeats the checks for the same bits that often. */
 #include <float.h>
-#include <time.h>
 
+#include "../src/library/clock.h"
 #include "cpu/reference.h"
 #include "device_stream.h"
 #include "factor_cases.h"
@@ -14,12 +14,6 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- contexts and streams ---- */
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* A context of each backend. The CPU gives the same bits with any number of threads. */
 typedef struct contexts {
@@ -1651,7 +1645,7 @@ END_TEST
 /* One sweep while a pencil is withheld: TIMEOUT, soon, and reported once. */
 static void check_timeout(block *v, int which, int64_t withheld, int by_download) {
     gsw_context *cuda = v->p->q->c.cuda;
-    const double begin = seconds();
+    const double begin = gsw_seconds_now();
     gsw_cuda_test_hooks(cuda, INT64_C(50000000), withheld, 0);
     device_poison(cuda, &v->device_x);
     must(v->p, cuda,
@@ -1661,7 +1655,7 @@ static void check_timeout(block *v, int which, int64_t withheld, int by_download
     const gsw_status status =
         by_download ? gsw_memory_download(cuda, v->x, v->device_x.values, bytes_of(v, v->n))
                     : gsw_context_synchronize(cuda);
-    const double elapsed = seconds() - begin;
+    const double elapsed = gsw_seconds_now() - begin;
     gsw_cuda_test_hooks(cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
     ck_assert_msg(status == GSW_ERROR_TIMEOUT, "%s: sweep %d, ticket %d withheld: %s", v->p->text,
                   which, (int)withheld, gsw_status_name(status));
@@ -1700,12 +1694,13 @@ START_TEST(a_factorisation_that_waits_in_vain_times_out) {
         cube_open(&u, _i, 24, 1, NULL, &options);
         block_check_all(&u.v);
         gsw_cuda_test_hooks(u.c.cuda, INT64_C(50000000), withheld[i / 2], 0);
-        const double begin = seconds();
+        const double begin = gsw_seconds_now();
         const gsw_status status = gsw_factor_refactor(u.c.cuda, u.p.cuda, &u.q.device_lower, NULL);
         gsw_cuda_test_hooks(u.c.cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
         ck_assert_msg(status == GSW_ERROR_TIMEOUT, "%s: ticket %d withheld: %s", u.p.text,
                       (int)withheld[i / 2], gsw_status_name(status));
-        ck_assert_msg(seconds() - begin < 5, "timed out after %g s only", seconds() - begin);
+        ck_assert_msg(gsw_seconds_now() - begin < 5, "timed out after %g s only",
+                      gsw_seconds_now() - begin);
         ck_assert_int_eq(
             gsw_factor_solve(u.c.cuda, u.p.cuda, 1, u.v.device_b.values, 0, u.v.device_x.values, 0),
             GSW_ERROR_INVALID_ARGUMENT);
@@ -1723,7 +1718,7 @@ START_TEST(a_solve_that_times_out_is_given_up) {
     cube_open(&u, _i, 24, 1, NULL, &options);
     block_check_all(&u.v);
     for (int run = 0; run < 3; run++) {
-        const double begin = seconds();
+        const double begin = gsw_seconds_now();
         gsw_cuda_test_hooks(u.c.cuda, INT64_C(50000000), 0, 0);
         device_poison(u.c.cuda, &u.v.device_x);
         const gsw_status queued =
@@ -1733,7 +1728,8 @@ START_TEST(a_solve_that_times_out_is_given_up) {
         /* The second sweep may be queued after the first one's end, and report it. */
         ck_assert_msg(queued == GSW_ERROR_TIMEOUT || waited == GSW_ERROR_TIMEOUT, "%s, %s",
                       gsw_status_name(queued), gsw_status_name(waited));
-        ck_assert_msg(seconds() - begin < 5, "timed out after %g s only", seconds() - begin);
+        ck_assert_msg(gsw_seconds_now() - begin < 5, "timed out after %g s only",
+                      gsw_seconds_now() - begin);
         ck_assert_int_eq(gsw_context_synchronize(u.c.cuda), GSW_SUCCESS);
         block_check_repeat(&u.v, "after a timeout", run);
     }

@@ -14,6 +14,7 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 #include <gridsweep/mpi.h>
+#include "../src/library/clock.h"
 #include "cuda/test_hooks.h"
 #include "oracle.h"
 
@@ -795,12 +796,6 @@ static void multigrid_takes_the_iterations_of_one_process(void) {
 /* ---- Faults -----------------------------------------------------------------------------------
  */
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Pencils of the first process publish nothing: all solves end in time, with a status; the next
  * ones are right. */
 static void a_silent_pencil_ends_all(const char *name) {
@@ -815,12 +810,12 @@ static void a_silent_pencil_ends_all(const char *name) {
         check(right, "set-up", name, &g, GSW_ILU0, silent);
         if (silent && rank == 0)
             gsw_cuda_test_hooks(context, INT64_C(10000000000), 0, 0);
-        const double begin = seconds_now();
+        const double begin = gsw_seconds_now();
         const int64_t iterations = right ? iterations_of(&s, GSW_BICGSTAB) : 0;
         check(silent ? iterations == -1 : iterations > 0, "the end of a solve", name, &g, GSW_ILU0,
               (double)iterations);
-        check(!silent || seconds_now() - begin < 30, "seconds", name, &g, GSW_ILU0,
-              seconds_now() - begin);
+        check(!silent || gsw_seconds_now() - begin < 30, "seconds", name, &g, GSW_ILU0,
+              gsw_seconds_now() - begin);
         gsw_cuda_test_hooks(context, INT64_C(10000000000), -1, 0);
         close_slab(&s);
         /* After a failure all begin again with a new transport. */
@@ -847,9 +842,9 @@ static void a_silent_pencil_ends_a_factorisation(void) {
     check_steps("a silent pencil", &g, GSW_ILU0, before, 1);
     if (rank == 0)
         gsw_cuda_test_hooks(context, INT64_C(10000000000), 0, 0);
-    const double begin = seconds_now();
+    const double begin = gsw_seconds_now();
     const gsw_status status = gsw_distributed_factor_refactor(s.factor);
-    const double seconds = seconds_now() - begin;
+    const double seconds = gsw_seconds_now() - begin;
     gsw_cuda_test_hooks(context, INT64_C(10000000000), -1, 0);
     check(status == GSW_ERROR_TIMEOUT || status == GSW_ERROR_COMMUNICATION,
           "the end of a factorisation", "a silent pencil", &g, GSW_ILU0, status);
@@ -918,8 +913,8 @@ static int open_contexts(void) {
 static void finish_with(const char *what, double *begin) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%s: %.1f s\n", what, seconds_now() - *begin);
-    *begin = seconds_now();
+        printf("%s: %.1f s\n", what, gsw_seconds_now() - *begin);
+    *begin = gsw_seconds_now();
 }
 
 /* Sweeps and two factors with a choice that the environment makes. Processes may choose
@@ -942,7 +937,7 @@ int main(int argc, char **argv) {
         MPI_Finalize();
         return 77;
     }
-    double begin = seconds_now();
+    double begin = gsw_seconds_now();
     sweeps_are_those_of_one_process(1);
     products_of_thin_slabs();
     finish_with("sweeps", &begin);

@@ -2,8 +2,7 @@
  * the CPU, and properties that must hold whatever the device is busy with.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
-#include <time.h>
-
+#include "../src/library/clock.h"
 #include "contract/csr.h"
 #include "device_stream.h"
 #include "occupy.h"
@@ -904,12 +903,6 @@ END_TEST
 
 /* ---- waiting ---- */
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* A line whose progress is never published ends in TIMEOUT, soon, and the next solve is right. */
 START_TEST(a_withheld_line_times_out) {
     gsw_context *cpu = oracle_context(1), *cuda = open_cuda(NULL);
@@ -919,7 +912,7 @@ START_TEST(a_withheld_line_times_out) {
     for (int s = 0; s < SOLVES; s++) {
         for (int by_download = 0; by_download <= 1; by_download++) {
             gsw_sptrsv_options options = solve_options(s, GSW_F64, GSW_ALGORITHM_LINE);
-            const double begin = seconds();
+            const double begin = gsw_seconds_now();
             gsw_status status;
             gsw_cuda_test_hooks(cuda, INT64_C(50000000), 24 * 24 / 2 + 7 * s, 0);
             pair_solve(&p, &options);
@@ -927,7 +920,7 @@ START_TEST(a_withheld_line_times_out) {
                 status = gsw_memory_download(cuda, p.x, p.device_x.values, p.bytes);
             else
                 status = gsw_context_synchronize(cuda);
-            const double elapsed = seconds() - begin;
+            const double elapsed = gsw_seconds_now() - begin;
             gsw_cuda_test_hooks(cuda, PATIENT_NS, NOTHING_WITHHELD, 0);
             ck_assert_msg(status == GSW_ERROR_TIMEOUT, "solve %d: %s", s, gsw_status_name(status));
             ck_assert_msg(elapsed < 5, "solve %d: timed out after %g s only", s, elapsed);
