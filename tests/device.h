@@ -117,6 +117,50 @@ static inline void device_get(gsw_context *context, const device_vector *v, void
     ck_assert_msg(wrong == 0, "%zu bytes beside the vector were written", wrong);
 }
 
+/* ---- matrices and messages ---- */
+
+/* Arrays of a matrix at most. */
+#define DEVICE_ARRAYS (GSW_STENCIL_MAX + 3)
+
+/* Copies `count` values of `size` bytes to one value after an aligned address. */
+static inline const void *device_upload_shifted(gsw_context *cuda, const void *host, int64_t count,
+                                                size_t size, void **memory) {
+    device_try(cuda, gsw_memory_alloc(cuda, (size_t)(count + 1) * size, memory));
+    device_try(cuda, gsw_memory_upload(cuda, (char *)*memory + size, host, (size_t)count * size));
+    return (char *)*memory + size;
+}
+
+/* A view of the matrix whose arrays have only the alignment of their type. `values` receives the
+ * addresses of stencil arrays, `memory` the blocks to free. */
+static inline gsw_matrix device_shifted_view(gsw_context *cuda, const oracle_matrix *host,
+                                             const void *values[GSW_STENCIL_MAX],
+                                             void *memory[DEVICE_ARRAYS]) {
+    gsw_matrix view = host->view;
+    const gsw_csr *csr = &host->view.csr;
+    if (view.format == GSW_FORMAT_CSR) {
+        const size_t index = gsw_itype_size(csr->index_type);
+        view.csr.row_ptr =
+            device_upload_shifted(cuda, csr->row_ptr, csr->rows + 1, index, &memory[0]);
+        view.csr.columns =
+            device_upload_shifted(cuda, csr->columns, csr->nonzeros, index, &memory[1]);
+        view.csr.values = device_upload_shifted(cuda, csr->values, csr->nonzeros,
+                                                gsw_dtype_size(csr->value_type), &memory[2]);
+        return view;
+    }
+    for (int32_t e = 0; e < view.stencil.count; e++)
+        values[e] = device_upload_shifted(cuda, host->arrays[e], oracle_points(&view.grid),
+                                          gsw_dtype_size(view.array.value_type), &memory[3 + e]);
+    view.array.values = values;
+    return view;
+}
+
+/* "row 17" of a message, without the rest. */
+static inline void device_row_of(const char *message, char *text, size_t size) {
+    const char *begin = strstr(message, "row ");
+    ck_assert_msg(begin != NULL, "\"%s\" names no row", message);
+    snprintf(text, size, "row %lld", strtoll(begin + 4, NULL, 10));
+}
+
 /* ---- the suite ---- */
 
 /* Whether a device answers; prints the reason where none does. Any other error is a failure. */

@@ -662,37 +662,6 @@ START_TEST(arrays_may_be_null) {
 }
 END_TEST
 
-/* Copies `count` values of `size` bytes to one value after an aligned address. */
-static const void *upload_shifted(gsw_context *cuda, const void *host, int64_t count, size_t size,
-                                  void **memory) {
-    device_try(cuda, gsw_memory_alloc(cuda, (size_t)(count + 1) * size, memory));
-    device_try(cuda, gsw_memory_upload(cuda, (char *)*memory + size, host, (size_t)count * size));
-    return (char *)*memory + size;
-}
-
-#define MOST_ARRAYS (GSW_STENCIL_MAX + 3)
-
-/* A view of the matrix whose arrays have only the alignment of their type. `values` receives the
- * addresses of stencil arrays, `memory` the blocks to free. */
-static gsw_matrix shifted_view(gsw_context *cuda, const oracle_matrix *host,
-                               const void *values[GSW_STENCIL_MAX], void *memory[MOST_ARRAYS]) {
-    gsw_matrix view = host->view;
-    const gsw_csr *csr = &host->view.csr;
-    if (view.format == GSW_FORMAT_CSR) {
-        const size_t index = gsw_itype_size(csr->index_type);
-        view.csr.row_ptr = upload_shifted(cuda, csr->row_ptr, csr->rows + 1, index, &memory[0]);
-        view.csr.columns = upload_shifted(cuda, csr->columns, csr->nonzeros, index, &memory[1]);
-        view.csr.values = upload_shifted(cuda, csr->values, csr->nonzeros,
-                                         gsw_dtype_size(csr->value_type), &memory[2]);
-        return view;
-    }
-    for (int32_t e = 0; e < view.stencil.count; e++)
-        values[e] = upload_shifted(cuda, host->arrays[e], oracle_points(&view.grid),
-                                   gsw_dtype_size(view.array.value_type), &memory[3 + e]);
-    view.array.values = values;
-    return view;
-}
-
 START_TEST(arrays_may_be_unaligned) {
     contexts c = contexts_open(1, NULL);
     for (int i = 0; i < oracle_stencil_count(); i += device_stride()) {
@@ -705,11 +674,11 @@ START_TEST(arrays_may_be_unaligned) {
                               .diagonal = ORACLE_ANY_SIGN,
                               .seed = 3};
             const void *values[GSW_STENCIL_MAX];
-            void *memory[MOST_ARRAYS] = {NULL};
+            void *memory[DEVICE_ARRAYS] = {NULL};
             problem q;
             problem_open(&q, &c, &r);
             const gsw_matrix aligned = q.device_lower;
-            q.device_lower = shifted_view(c.cuda, q.lower, values, memory);
+            q.device_lower = device_shifted_view(c.cuda, q.lower, values, memory);
             for (int kind = GSW_ILU0; kind <= GSW_FACTOR_LU; kind++) {
                 const gsw_factor_options options = {.size = sizeof options,
                                                     .kind = (gsw_factor_kind)kind,
@@ -722,7 +691,7 @@ START_TEST(arrays_may_be_unaligned) {
             }
             q.device_lower = aligned;
             problem_close(&q);
-            for (int m = 0; m < MOST_ARRAYS; m++)
+            for (int m = 0; m < DEVICE_ARRAYS; m++)
                 gsw_memory_free(c.cuda, memory[m]);
         }
     }
@@ -1007,13 +976,6 @@ static void spoil(problem *q, double *b, int trial) {
     }
 }
 
-/* "row 17" of a message, without the rest. */
-static void row_of(const char *message, char *text, size_t size) {
-    const char *begin = strstr(message, "row ");
-    ck_assert_msg(begin != NULL, "\"%s\" names no row", message);
-    snprintf(text, size, "row %lld", strtoll(begin + 4, NULL, 10));
-}
-
 /* Creates on both sides: the same status, and after ZERO_PIVOT or NOT_A_GRID the same row in the
  * message. Returns the status. */
 static gsw_status same_outcome(pair *p) {
@@ -1023,8 +985,8 @@ static gsw_status same_outcome(pair *p) {
                   gsw_status_name(expected), gsw_context_message(p->q->c.cpu));
     if (status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_NOT_A_GRID) {
         char row[40], wanted[40];
-        row_of(gsw_context_message(p->q->c.cpu), wanted, sizeof wanted);
-        row_of(gsw_context_message(p->q->c.cuda), row, sizeof row);
+        device_row_of(gsw_context_message(p->q->c.cpu), wanted, sizeof wanted);
+        device_row_of(gsw_context_message(p->q->c.cuda), row, sizeof row);
         ck_assert_msg(strcmp(row, wanted) == 0, "%s: \"%s\", but \"%s\" on the CPU", p->text,
                       gsw_context_message(p->q->c.cuda), gsw_context_message(p->q->c.cpu));
     }

@@ -293,44 +293,22 @@ START_TEST(arrays_may_be_null) {
 }
 END_TEST
 
-/* Copies `count` values of `size` bytes to one value after an aligned address. */
-static const void *upload_shifted(gsw_context *cuda, const void *host, int64_t count, size_t size,
-                                  void **memory) {
-    device_try(cuda, gsw_memory_alloc(cuda, (size_t)(count + 1) * size, memory));
-    device_try(cuda, gsw_memory_upload(cuda, (char *)*memory + size, host, (size_t)count * size));
-    return (char *)*memory + size;
-}
-
 /* Arrays need no more than their type's alignment. */
 START_TEST(arrays_may_be_unaligned) {
     gsw_context *cpu = oracle_context(1), *cuda = open_cuda(NULL);
     const gsw_grid grid = {37, 11, 6};
-    const int64_t n = oracle_points(&grid);
     for (int k = 0; k < oracle_stencil_count(); k += device_stride()) {
         oracle_matrix *matrix = oracle_random(&grid, oracle_stencil(k, NULL), 3, ORACLE_ANY_SIGN);
         for (int t = 0; t < 9; t++) {
             oracle_layout layout = layouts[t % 3];
             layout.value_type = types[t / 3].values;
             oracle_matrix *stored = oracle_convert(matrix, &layout);
-            const size_t value = gsw_dtype_size(layout.value_type);
             const void *values[GSW_STENCIL_MAX];
-            void *memory[GSW_STENCIL_MAX + 3] = {NULL};
+            void *memory[DEVICE_ARRAYS] = {NULL};
             pair p;
             pair_open(&p, cpu, cuda, &stored->view, types[t / 3].vectors, 6);
             const gsw_matrix aligned = p.device;
-            const gsw_csr *csr = &stored->view.csr;
-            if (layout.format == GSW_FORMAT_CSR) {
-                const size_t index = gsw_itype_size(layout.index_type);
-                p.device.csr.row_ptr = upload_shifted(cuda, csr->row_ptr, n + 1, index, &memory[0]);
-                p.device.csr.columns =
-                    upload_shifted(cuda, csr->columns, csr->nonzeros, index, &memory[1]);
-                p.device.csr.values =
-                    upload_shifted(cuda, csr->values, csr->nonzeros, value, &memory[2]);
-            } else {
-                for (int32_t e = 0; e < aligned.stencil.count; e++)
-                    values[e] = upload_shifted(cuda, stored->arrays[e], n, value, &memory[3 + e]);
-                p.device.array.values = values;
-            }
+            p.device = device_shifted_view(cuda, stored, values, memory);
             for (int s = 0; s < SOLVES; s++) {
                 gsw_sptrsv_options options = solve_options(s, p.type, GSW_ALGORITHM_LINE);
                 reference(cpu, p.host, options, p.b, p.expected);
@@ -338,7 +316,7 @@ START_TEST(arrays_may_be_unaligned) {
             }
             p.device = aligned;
             pair_close(&p);
-            for (int i = 0; i < GSW_STENCIL_MAX + 3; i++)
+            for (int i = 0; i < DEVICE_ARRAYS; i++)
                 gsw_memory_free(cuda, memory[i]);
             oracle_free(stored);
         }
@@ -846,13 +824,6 @@ static void damage(oracle_matrix *csr, int way, int64_t row) {
     }
 }
 
-/* "row 17" of a message, without the rest. */
-static void row_of(const char *message, char *text, size_t size) {
-    const char *begin = strstr(message, "row ");
-    ck_assert_msg(begin != NULL, "\"%s\" names no row", message);
-    snprintf(text, size, "row %lld", strtoll(begin + 4, NULL, 10));
-}
-
 /* Validates on both sides: the same status, and the same row in the message. */
 static void compare_validation(gsw_context *cpu, gsw_context *cuda, const oracle_matrix *csr) {
     gsw_matrix device;
@@ -862,8 +833,8 @@ static void compare_validation(gsw_context *cpu, gsw_context *cuda, const oracle
                   gsw_context_message(cuda), gsw_context_message(cpu));
     if (expected != GSW_SUCCESS) {
         char row[40], wanted[40];
-        row_of(gsw_context_message(cpu), wanted, sizeof wanted);
-        row_of(gsw_context_message(cuda), row, sizeof row);
+        device_row_of(gsw_context_message(cpu), wanted, sizeof wanted);
+        device_row_of(gsw_context_message(cuda), row, sizeof row);
         ck_assert_msg(strcmp(row, wanted) == 0, "\"%s\", but expected \"%s\"",
                       gsw_context_message(cuda), gsw_context_message(cpu));
     }
