@@ -4,6 +4,8 @@
 
 #include <gridsweep/gridsweep.h>
 
+#include "oracle.h"
+
 #define OMEGA 1.3
 
 /* Types of factor and vectors. */
@@ -38,6 +40,11 @@ static inline int options_at(int i, int type, const gsw_stencil *stencil,
     if (options->kind == GSW_IC0 && !is_symmetric(stencil))
         return 0;
     return options->kind >= GSW_FACTOR_LOWER || !options->unit_diagonal;
+}
+
+/* The error that a solve may have: that of the coarser type. */
+static inline double tolerance_of(const gsw_factor_options *options) {
+    return oracle_tolerance(options->factor_type == GSW_F32 ? GSW_F32 : options->vector_type);
 }
 
 #endif

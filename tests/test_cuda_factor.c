@@ -176,10 +176,6 @@ static void pair_refactor(pair *p, const problem *q) {
          "refactoring");
 }
 
-static double tolerance_of(const gsw_factor_options *options) {
-    return options->factor_type == GSW_F32 ? 1e-5 : oracle_tolerance(options->vector_type);
-}
-
 /* The report is that of the CPU; memory is at least what the coefficients need. */
 static void check_info(const pair *p) {
     gsw_factor_info cpu = {.size = sizeof cpu}, cuda = {.size = sizeof cuda};

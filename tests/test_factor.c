@@ -73,10 +73,6 @@ static expected *trial_expect(const trial *t) {
     return expect(&t->options, &t->matrix->view, t->upper != NULL ? &t->upper->view : NULL);
 }
 
-static double tolerance_of(const gsw_factor_options *options) {
-    return options->factor_type == GSW_F32 ? 1e-5 : oracle_tolerance(options->vector_type);
-}
-
 static void open_contexts(gsw_context **contexts) {
     for (int threads = 1; threads <= MOST_THREADS; threads++)
         contexts[threads - 1] = oracle_context(threads);
