@@ -4,7 +4,6 @@
 #define GSW_TESTS_MULTIGRID_LOOPS_H
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

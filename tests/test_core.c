@@ -1,5 +1,4 @@
 /* test_core.c: statuses, contexts, grids and stencils. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,6 @@
  * GSW_FAULTS=10000 in the environment injects at least so many faults of data. */
 #define _GNU_SOURCE /* fopencookie */
 #include <dirent.h>
-#include <inttypes.h>
-#include <sys/stat.h>
 
 #include <check.h>
 

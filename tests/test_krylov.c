@@ -1,7 +1,6 @@
 /* test_krylov.c: the Krylov solvers: the systems that they solve, when they stop, and how they
  * fail. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

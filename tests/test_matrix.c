@@ -1,7 +1,4 @@
 /* test_matrix.c: matrix views, validation, CSR copies. */
-#include <stdio.h>
-#include <string.h>
-
 #include "context_fixture.h"
 #include "grid_csr.h"
 

@@ -15,7 +15,6 @@
 #include "cpu/eliminate.h"
 #include "cpu/fill.h"
 #include "cpu/isa.h"
-#include "cpu/jacobi.h"
 #include "cpu/kernels.h"
 #include "cpu/multigrid.h"
 #include "cpu/packed.h"

@@ -6,7 +6,6 @@
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
-#include "contract/row.h"
 #include "cpu/cores.h"
 #include "cpu/jacobi.h"
 

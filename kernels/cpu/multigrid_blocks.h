@@ -4,7 +4,6 @@
 #ifndef GSW_CPU_MULTIGRID_BLOCKS_H
 #define GSW_CPU_MULTIGRID_BLOCKS_H
 
-#include <stdlib.h>
 #include <string.h>
 #include "cpu/multigrid.h"
 #include "cpu/multiply_add.h"

@@ -5,7 +5,6 @@
  * (incomplete Cholesky); Pommerell and Fichtner (1991) for DILU. */
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "cpu/reference.h"
 

@@ -1,5 +1,4 @@
 /* relax_ops.c: tiles of stencil loops for a CPU's caches, and their model's constants. */
-#include <stdlib.h>
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "cpu/cores.h"

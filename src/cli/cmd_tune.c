@@ -1,7 +1,6 @@
 /* cmd_tune.c: `gridsweep tune`: what gsw_tune() measures, beside what is built in. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include "cmd_tune.h"
 #include "common/output.h"
 #include "common/place.h"

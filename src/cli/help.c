@@ -1,6 +1,5 @@
 /* help.c: what --help and the manual page make of the tables of subcommands and options. */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include "common/output.h"
 #include "help.h"

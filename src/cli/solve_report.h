@@ -4,7 +4,6 @@
 
 #include <gridsweep/distributed.h>
 #include "common/input.h"
-#include "common/place.h"
 #include "solve_auto.h"
 
 /* A solve that has ended. */

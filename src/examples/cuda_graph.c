@@ -9,7 +9,6 @@
  *
  * The exit code is 77 if no GPU answers. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <cuda_runtime_api.h>
 #include <gridsweep/gridsweep.h>
 

@@ -6,7 +6,6 @@
  * the rings open, so they are tridiagonal, and solves them with a factor of the library.
  *
  *   cc matrix_free.c $(pkg-config --cflags --libs gridsweep) -lm && ./a.out */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <gridsweep/gridsweep.h>

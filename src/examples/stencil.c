@@ -5,7 +5,6 @@
  * grids have such arrays. No index is stored.
  *
  *   cc stencil.c $(pkg-config --cflags --libs gridsweep) -lm && ./a.out */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <gridsweep/gridsweep.h>

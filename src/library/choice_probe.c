@@ -1,7 +1,6 @@
 /* choice_probe.c: see choice_probe.h. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "choice_probe.h"
 #include "contract/allocate.h"

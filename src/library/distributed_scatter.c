@@ -1,7 +1,5 @@
 /* distributed_scatter.c: between one process that holds everything and all that hold their boxes.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/csr.h"

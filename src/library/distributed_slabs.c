@@ -19,8 +19,6 @@
  * orders them as well.
  *
  * DEALING. distributed_deal.c has sweeps that share each slab among all processes. */
-#include <stdlib.h>
-#include <string.h>
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "contract/error.h"

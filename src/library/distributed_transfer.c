@@ -1,6 +1,5 @@
 /* distributed_transfer.c: see distributed_transfer.h. */
 #include "distributed_transfer.h"
-#include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/backend.h"

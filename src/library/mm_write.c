@@ -6,7 +6,6 @@
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <gridsweep/io.h>
 #include "contract/check.h"

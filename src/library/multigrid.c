@@ -1,7 +1,6 @@
 /* multigrid.c: the public interface of hierarchies: arguments, creation and destruction,
  * application, reports. */
 #include <gridsweep/multigrid.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"

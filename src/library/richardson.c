@@ -1,8 +1,6 @@
 /* richardson.c: the stationary iteration x += M^-1 (b - A x). Saad, Iterative Methods for Sparse
  * Linear Systems, 2nd ed., section 4.2. Each iteration computes the residual anew, so the norms are
  * the true ones. The host waits for each norm. */
-#include <math.h>
-
 #include "krylov_methods.h"
 
 /* When the norm has grown by this factor, the iteration diverges. */

@@ -1,6 +1,5 @@
 /* petsc_multigrid.c: multigrid as a preconditioner of PETSc's: options, hierarchy, report. */
 #include "petsc_multigrid.h"
-#include <stdio.h>
 #include <string.h>
 
 typedef struct multigrid_data {

@@ -3,7 +3,6 @@
  * command except `help`. The input is the arguments after the program's name, each ended by a line
  * feed or by a zero byte. */
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "bench/plan.h"

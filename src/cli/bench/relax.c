@@ -8,7 +8,6 @@
 #include "relax.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <gridsweep/memory.h>
 #include <gridsweep/relax.h>
 #include "plain_row.h"

@@ -2,7 +2,6 @@
 #include "site.h"
 #include <math.h>
 #include <gridsweep/memory.h>
-#include "common/input.h"
 #include "common/measure.h"
 #include "common/multigrid.h"
 #include "show.h"

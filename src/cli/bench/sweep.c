@@ -3,7 +3,6 @@
  * Without packing an apply is one sweep with each factor, extracted as a CSR. */
 #include "sweep.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- Making --------------------------------------------------------------------------------- */
 

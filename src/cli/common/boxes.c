@@ -3,9 +3,7 @@
 #include "multigrid.h"
 #include <gridsweep/memory.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include "input.h"
 #include "measure.h"
 #include "output.h"
 #include "processes.h"

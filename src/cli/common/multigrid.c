@@ -2,7 +2,6 @@
  * hierarchy as JSON. */
 #include "multigrid.h"
 #include <string.h>
-#include "input.h"
 #include "output.h"
 #include "processes.h"
 #include "result.h"

@@ -6,7 +6,6 @@
 #include "place.h"
 #include "input.h"
 #include "measure.h"
-#include "processes.h"
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
