@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from . import _types as t
 from ._arrays import Matrix, source, target
 from ._errors import integer
 from ._factor import Factor
