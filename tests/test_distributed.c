@@ -229,6 +229,13 @@ static void body(hub_rank *rank, const gsw_transport *transport, void *user) {
     close_part(&p);
 }
 
+/* Runs `body` in so many threads; all succeed. */
+static void run_all(int processes, int jitter, system_of_test *s) {
+    hub_run(processes, jitter, -1, body, s);
+    for (int r = 0; r < processes; r++)
+        ck_assert_msg(s->status[r] == GSW_SUCCESS, "process %d: %s", r, s->message[r]);
+}
+
 /* The same preconditioner on one process, as the packed kernels compute it. */
 static gsw_status apply_whole(const system_of_test *s, double *x) {
     gsw_context *context = oracle_context(2);
@@ -363,9 +370,7 @@ START_TEST(shifts_and_fp32_are_those_of_one_process) {
                                 .f32 = f32,
                                 .b = b,
                                 .x = x};
-            hub_run(several[j][0], 0, -1, body, &s);
-            for (int r = 0; r < several[j][0]; r++)
-                ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+            run_all(several[j][0], 0, &s);
             if (j == 0 && f32)
                 memcpy(alone, x, (size_t)points * sizeof *x);
             else if (j == 0)
@@ -400,11 +405,9 @@ static int64_t iterations_of(const char *problem, gsw_method method, gsw_factor_
                         .method = method,
                         .b = b,
                         .x = x};
-    hub_run(shape[0], 0, -1, body, &s);
-    for (int r = 0; r < shape[0]; r++) {
-        ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+    run_all(shape[0], 0, &s);
+    for (int r = 0; r < shape[0]; r++)
         ck_assert_int_eq(s.iterations[r], s.iterations[0]);
-    }
     ck_assert(!s.differs);
     free(b);
     free(x);
@@ -455,9 +458,7 @@ START_TEST(repeated_solves_have_the_same_bits) {
             .b = b,
             .x = x};
         for (int repeat = 0; repeat < 3; repeat++) {
-            hub_run(several[j][0], repeat % 2 ? 40 : 0, -1, body, &s);
-            for (int r = 0; r < several[j][0]; r++)
-                ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+            run_all(several[j][0], repeat % 2 ? 40 : 0, &s);
             if (repeat == 0)
                 memcpy(first, x, (size_t)points * sizeof *x);
             ck_assert_mem_eq(x, first, (size_t)points * sizeof *x);
@@ -488,9 +489,7 @@ START_TEST(overlaps_reach_across_boxes) {
                             .b = b,
                             .x = x};
         ck_assert_int_eq(apply_whole(&s, expected), GSW_SUCCESS);
-        hub_run(several[j][0], 0, -1, body, &s);
-        for (int r = 0; r < several[j][0]; r++)
-            ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+        run_all(several[j][0], 0, &s);
         ck_assert_int_eq(s.differs, 0);
         ck_assert_double_le(oracle_error(GSW_F64, points, x, expected), 1e-14);
         s.factor.overlap = 2; /* less: another solution */
@@ -526,9 +525,7 @@ START_TEST(late_messages_change_nothing) {
         .repeats = 250,
         .b = b,
         .x = x};
-    hub_run(4, 40, -1, body, &s);
-    for (int r = 0; r < 4; r++)
-        ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s", s.message[r]);
+    run_all(4, 40, &s);
     ck_assert_int_eq(s.differs, 0);
     oracle_free(matrix);
     free(b);
@@ -536,80 +533,78 @@ START_TEST(late_messages_change_nothing) {
 }
 END_TEST
 
-START_TEST(a_silent_process_ends_the_others) {
+/* A small system; each test that has it as a fixture gets its own. */
+static struct {
+    oracle_matrix *matrix;
+    double *b, *x;
+} small;
+
+static void open_small(void) {
     const gsw_grid g = {9, 7, 8};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
+    small.matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
+    small.b = oracle_vector(GSW_F64, 5, oracle_points(&g));
+    small.x = oracle_vector(GSW_F64, 6, oracle_points(&g));
+}
+
+static void close_small(void) {
+    oracle_free(small.matrix);
+    free(small.b);
+    free(small.x);
+}
+
+START_TEST(a_silent_process_ends_the_others) {
     system_of_test s = {
-        .matrix = matrix,
+        .matrix = small.matrix,
         .factor = {.size = sizeof s.factor, .kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
         .wait_limit = 0.2,
-        .b = b,
-        .x = x};
+        .b = small.b,
+        .x = small.x};
     const time_t began = time(NULL);
     hub_run(4, 0, 2, body, &s);
     ck_assert_int_le(time(NULL) - began, 5);
     for (int r = 0; r < 4; r++)
         ck_assert_msg(s.status[r] == GSW_ERROR_TIMEOUT, "%d: %s", r, s.message[r]);
     s.wait_limit = 20;
-    hub_run(4, 0, -1, body, &s);
-    for (int r = 0; r < 4; r++)
-        ck_assert_int_eq(s.status[r], GSW_SUCCESS);
-    oracle_free(matrix);
-    free(b);
-    free(x);
+    run_all(4, 0, &s);
 }
 END_TEST
 
 /* As after an error that one process alone has seen. */
 START_TEST(a_process_that_calls_another_function_ends_all) {
-    const gsw_grid g = {9, 7, 8};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
-    system_of_test s = {.matrix = matrix,
+    system_of_test s = {.matrix = small.matrix,
                         .factor = {.size = sizeof s.factor, .kind = GSW_JACOBI},
                         .method = GSW_BICGSTAB,
                         .solve = 1,
                         .strays = 1,
                         .wait_limit = 5,
-                        .b = b,
-                        .x = x};
+                        .b = small.b,
+                        .x = small.x};
     hub_run(3, 0, -1, body, &s);
     for (int r = 0; r < 3; r++) {
         ck_assert_msg(s.status[r] == GSW_ERROR_COMMUNICATION, "%d: %s", r, s.message[r]);
         ck_assert_ptr_nonnull(strstr(s.message[r], "another function"));
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
 }
 END_TEST
 
 START_TEST(a_partition_leaves_the_sums_of_others) {
-    const gsw_grid g = {9, 7, 8};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
     int64_t alone = 0;
     for (int others = 0; others < 3; others++) {
-        system_of_test s = {.matrix = matrix,
+        system_of_test s = {.matrix = small.matrix,
                             .factor = {.size = sizeof s.factor, .kind = GSW_JACOBI},
                             .shape = {1, 3, 1},
                             .method = GSW_BICGSTAB,
                             .solve = 1,
                             .others = others,
                             .wait_limit = 5,
-                            .b = b,
-                            .x = x};
-        hub_run(3, 0, -1, body, &s);
+                            .b = small.b,
+                            .x = small.x};
+        run_all(3, 0, &s);
         for (int r = 0; r < 3; r++) {
-            ck_assert_msg(s.status[r] == GSW_SUCCESS, "%d: %s", r, s.message[r]);
             alone = others == 0 ? s.iterations[r] : alone;
             ck_assert_int_eq(s.iterations[r], alone);
         }
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
 }
 END_TEST
 
@@ -762,12 +757,9 @@ START_TEST(calls_that_differ_between_processes_are_refused_by_all) {
 END_TEST
 
 START_TEST(a_bad_pivot_is_reported_by_all) {
-    const gsw_grid g = {9, 7, 8};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
     const int64_t row = 3 + 9 * (2 + 7 * 5);
     for (int32_t e = 0; e < 7; e++)
-        ((double *)matrix->arrays[e])[row] = 0;
+        ((double *)small.matrix->arrays[e])[row] = 0;
     static const gsw_distributed_factor_options options[] = {
         {.kind = GSW_ILU0, .scope = GSW_SCOPE_GLOBAL},
         {.kind = GSW_ILU0, .scope = GSW_SCOPE_LOCAL},
@@ -775,12 +767,12 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
         {.kind = GSW_JACOBI, .scope = GSW_SCOPE_GLOBAL}};
     for (int i = 0; i < 8; i++) {
         const int from_csr = i / 4; /* of base 1 */
-        system_of_test s = {.matrix = matrix,
+        system_of_test s = {.matrix = small.matrix,
                             .factor = options[i % 4],
                             .from_csr = from_csr,
                             .wait_limit = 20,
-                            .b = b,
-                            .x = x};
+                            .b = small.b,
+                            .x = small.x};
         s.factor.size = sizeof s.factor;
         hub_run(4, 0, -1, body, &s);
         for (int r = 0; r < 4; r++) {
@@ -791,59 +783,51 @@ START_TEST(a_bad_pivot_is_reported_by_all) {
                 "%d, %d: %s", i, r, s.message[r]);
         }
     }
-    oracle_free(matrix);
-    free(b);
-    free(x);
 }
 END_TEST
 
 START_TEST(a_failed_factorisation_is_refused_by_all) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_SSOR, GSW_JACOBI};
-    const gsw_grid g = {9, 7, 8};
-    oracle_matrix *matrix = oracle_random(&g, oracle_stencil_named("D3N7"), 11, ORACLE_POSITIVE);
-    double *b = oracle_vector(GSW_F64, 5, 9 * 7 * 8), *x = oracle_vector(GSW_F64, 6, 9 * 7 * 8);
     for (int kind = 0; kind < 3; kind++)
         for (int scope = 0; scope < 2; scope++)
             for (int overlap = 0; overlap < 2 - scope; overlap++) {
-                system_of_test s = {.matrix = matrix,
+                system_of_test s = {.matrix = small.matrix,
                                     .factor = {.size = sizeof s.factor,
                                                .kind = kinds[kind],
                                                .scope = (gsw_scope)scope,
                                                .overlap = overlap},
                                     .spoils = 2,
                                     .wait_limit = 20,
-                                    .b = b,
-                                    .x = x};
-                hub_run(3, 0, -1, body, &s);
-                for (int r = 0; r < 3; r++)
-                    ck_assert_msg(s.status[r] == GSW_SUCCESS, "%d: %s", r, s.message[r]);
+                                    .b = small.b,
+                                    .x = small.x};
+                run_all(3, 0, &s);
                 ck_assert_msg(!s.differs, "%s, %s, overlap %d", gsw_factor_kind_name(kinds[kind]),
                               gsw_scope_name(s.factor.scope), overlap);
             }
-    oracle_free(matrix);
-    free(b);
-    free(x);
 }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("distributed");
-    TCase *tc = tcase_create("distributed");
+    TCase *tc = tcase_create("distributed"), *with_small = tcase_create("a small system");
     tcase_set_timeout(tc, 300);
+    tcase_set_timeout(with_small, 300);
+    tcase_add_checked_fixture(with_small, open_small, close_small);
     tcase_add_loop_test(tc, global_sweeps_are_those_of_one_process, 0, oracle_stencil_count());
     tcase_add_loop_test(tc, shifts_and_fp32_are_those_of_one_process, 0, 8);
     tcase_add_loop_test(tc, global_solves_take_the_iterations_of_one_process, 0, 6);
     tcase_add_loop_test(tc, repeated_solves_have_the_same_bits, 0, 4);
     tcase_add_loop_test(tc, overlaps_reach_across_boxes, 0, 2);
     tcase_add_loop_test(tc, late_messages_change_nothing, 0, 6);
-    tcase_add_test(tc, a_silent_process_ends_the_others);
-    tcase_add_test(tc, a_process_that_calls_another_function_ends_all);
-    tcase_add_test(tc, a_partition_leaves_the_sums_of_others);
     tcase_add_test(tc, partitions_of_a_context_have_the_same_processes);
     tcase_add_test(tc, calls_that_differ_between_processes_are_refused_by_all);
-    tcase_add_test(tc, a_bad_pivot_is_reported_by_all);
-    tcase_add_test(tc, a_failed_factorisation_is_refused_by_all);
+    tcase_add_test(with_small, a_silent_process_ends_the_others);
+    tcase_add_test(with_small, a_process_that_calls_another_function_ends_all);
+    tcase_add_test(with_small, a_partition_leaves_the_sums_of_others);
+    tcase_add_test(with_small, a_bad_pivot_is_reported_by_all);
+    tcase_add_test(with_small, a_failed_factorisation_is_refused_by_all);
     suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, with_small);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     const int failed = srunner_ntests_failed(runner);
