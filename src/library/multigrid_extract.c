@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
+#include "contract/csr.h"
 #include "multigrid_internal.h"
 
 /* Arrays of backend memory, copied to the host. */
@@ -23,10 +24,7 @@ static gsw_status bring(gsw_context *context, const gsw_level_arrays *arrays, in
 }
 
 static double value_of(const host_arrays *host, gsw_dtype type, int32_t array, int64_t i) {
-    if (array == GSW_WEIGHT_ONE)
-        return 1;
-    return type == GSW_F64 ? ((const double *)host->values[array])[i]
-                           : (double)((const float *)host->values[array])[i];
+    return array == GSW_WEIGHT_ONE ? 1 : gsw_value_at(host->values[array], type, i);
 }
 
 /* One row of P or of R: up to 8 or 27 entries, columns ascending. */
