@@ -31,7 +31,7 @@ static inline int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts the values. */
+/* The median; sorts the values. */
 static inline double median(double *values, int count) {
     qsort(values, (size_t)count, sizeof *values, by_size);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;

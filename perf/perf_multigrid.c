@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
         first++;
     }
     if (first >= argc) {
-        fprintf(stderr, "perf_multigrid: name a problem; see the head of perf_multigrid.c\n");
+        fprintf(stderr, PROGRAM ": name a problem; see the head of perf_multigrid.c\n");
         return 2;
     }
     CHECK(gsw_context_create(&where, &context));

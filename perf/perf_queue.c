@@ -48,7 +48,7 @@ static double now_us(void) {
 static void *allocate(size_t bytes) {
     void *memory = malloc(bytes);
     if (memory == NULL) {
-        fprintf(stderr, "perf_queue: no memory\n");
+        fprintf(stderr, PROGRAM ": no memory\n");
         exit(EXIT_FAILURE);
     }
     return memory;
@@ -127,7 +127,7 @@ static void measure(trial *t, const char *what, call_fn call, const double *righ
     const double error = right != NULL ? error_of(t, right) : -1;
     print(t, what, us, repeats, error);
     if (right != NULL && !(error < 1e-12)) {
-        fprintf(stderr, "perf_queue: %s %s: wrong result\n", t->name, what);
+        fprintf(stderr, PROGRAM ": %s %s: wrong result\n", t->name, what);
         exit(EXIT_FAILURE);
     }
     free(poison);
@@ -226,7 +226,7 @@ static double solve_us(const iteration *i, gsw_operator *matrix, gsw_preconditio
     if (status != GSW_ERROR_NOT_CONVERGED)
         CHECK(status);
     if ((result.eisenstat > 0) != (i->form == GSW_EISENSTAT_ALWAYS)) {
-        fprintf(stderr, "perf_queue: %s did not use its form\n", i->call);
+        fprintf(stderr, PROGRAM ": %s did not use its form\n", i->call);
         exit(EXIT_FAILURE);
     }
     return end - begin;
@@ -294,8 +294,7 @@ int main(int argc, char **argv) {
         else if (count < SIZES_MAX && name_size(argv[k], sizes[count]))
             count++;
         else {
-            fprintf(stderr, "perf_queue: bad argument '%s'; see the head of perf_queue.c\n",
-                    argv[k]);
+            fprintf(stderr, PROGRAM ": bad argument '%s'; see the head of perf_queue.c\n", argv[k]);
             return 2;
         }
     }
