@@ -20,6 +20,16 @@
         }                                                                                          \
     } while (0)
 
+/* New memory, all zeros; ends the program where there is none. */
+static inline void *allocate(size_t bytes) {
+    void *memory = calloc(1, bytes);
+    if (memory == NULL) {
+        fprintf(stderr, PROGRAM ": out of memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
 static inline double now_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

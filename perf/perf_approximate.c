@@ -50,11 +50,7 @@ static void open_trial(trial *t, const char *name) {
     const size_t bytes = (size_t)t->n * sizeof(double);
     CHECK(gsw_memory_alloc(context, bytes, (void **)&t->b));
     CHECK(gsw_memory_alloc(context, bytes, (void **)&t->x));
-    double *ones = malloc(bytes);
-    if (ones == NULL) {
-        fprintf(stderr, PROGRAM ": out of memory\n");
-        exit(EXIT_FAILURE);
-    }
+    double *ones = allocate(bytes);
     for (int64_t i = 0; i < t->n; i++)
         ones[i] = 1;
     CHECK(gsw_memory_upload(context, t->b, ones, bytes));

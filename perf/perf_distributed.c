@@ -77,8 +77,8 @@ static void write_result(const char *problem, const gsw_grid *grid, gsw_factor_k
 }
 
 static double *vector(int64_t points) {
-    double *x = malloc((size_t)points * sizeof *x);
-    for (int64_t i = 0; x && i < points; i++)
+    double *x = allocate((size_t)points * sizeof *x);
+    for (int64_t i = 0; i < points; i++)
         x[i] = 1;
     return x;
 }

@@ -35,15 +35,6 @@ static size_t bytes_of(const trial *t) {
     return (size_t)(t->n * t->count) * sizeof(double);
 }
 
-static double *host_vectors(const trial *t) {
-    double *v = calloc((size_t)(t->n * t->count), sizeof *v);
-    if (v == NULL) {
-        fprintf(stderr, PROGRAM ": out of memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return v;
-}
-
 /* The matrix of a problem, as it comes or as CSR, in the context's memory. */
 static void open_matrix(trial *t, const char *name, int csr) {
     gsw_context *host = NULL;
@@ -75,9 +66,9 @@ static void open_trial(trial *t, const char *name, const char *precond, int csr)
         CHECK(gsw_factor_create(context, &t->matrix, &options, &t->factor));
         CHECK(gsw_preconditioner_from_factor(context, t->factor, &t->M));
     }
-    t->zero = host_vectors(t);
-    t->found = host_vectors(t);
-    t->own = host_vectors(t);
+    t->zero = allocate(bytes_of(t));
+    t->found = allocate(bytes_of(t));
+    t->own = allocate(bytes_of(t));
     CHECK(gsw_memory_alloc(context, bytes_of(t), (void **)&t->b));
     CHECK(gsw_memory_alloc(context, bytes_of(t), (void **)&t->x));
     gsw_random_vector(1, t->n * t->count, t->found);

@@ -54,7 +54,7 @@ static double product_ms(trial *t) {
 }
 
 static void zero_x(trial *t) {
-    double *zero = calloc((size_t)t->points, sizeof *zero);
+    double *zero = allocate((size_t)t->points * sizeof *zero);
     CHECK(gsw_memory_upload(context, t->x, zero, (size_t)t->points * sizeof *zero));
     free(zero);
 }
@@ -75,8 +75,8 @@ static void measure(const char *name, const gsw_multigrid_options *options, int 
     const size_t bytes = (size_t)t.points * sizeof(double);
     CHECK(gsw_memory_alloc(context, bytes, (void **)&t.b));
     CHECK(gsw_memory_alloc(context, bytes, (void **)&t.x));
-    t.ones = malloc(bytes);
-    for (int64_t i = 0; t.ones && i < t.points; i++)
+    t.ones = allocate(bytes);
+    for (int64_t i = 0; i < t.points; i++)
         t.ones[i] = 1;
     CHECK(gsw_memory_upload(context, t.b, t.ones, bytes));
     CHECK(gsw_operator_from_matrix(context, &t.matrix, &matrix));

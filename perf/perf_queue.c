@@ -45,15 +45,6 @@ static double now_us(void) {
     return 1e3 * now_ms();
 }
 
-static void *allocate(size_t bytes) {
-    void *memory = malloc(bytes);
-    if (memory == NULL) {
-        fprintf(stderr, PROGRAM ": no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return memory;
-}
-
 static void print(const trial *t, const char *what, double *us, int count, double error) {
     const double middle = median(us, count); /* sorts */
     printf("%-24s %-13s %12.3f %12.3f %12.3f", t->name, what, middle, us[0], us[count - 1]);

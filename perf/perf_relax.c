@@ -31,7 +31,7 @@ static gsw_dtype type = GSW_F64;
 /* A copy in the context's memory, of the type to measure. */
 static void *upload(double *values, int64_t points) {
     const size_t bytes = (size_t)points * gsw_dtype_size(type);
-    float *narrow = type == GSW_F32 ? malloc(bytes) : NULL;
+    float *narrow = type == GSW_F32 ? allocate(bytes) : NULL;
     void *there;
     for (int64_t i = 0; narrow && i < points; i++)
         narrow[i] = (float)values[i];
@@ -52,11 +52,7 @@ static void open_loop(loop *l, const char *stencil, const char *extents) {
     l->matrix.format = GSW_FORMAT_STENCIL;
     const int64_t points = n[0] * n[1] * n[2];
     const int32_t count = l->matrix.stencil.count;
-    double *values = malloc((size_t)points * sizeof *values);
-    if (!values) {
-        fprintf(stderr, PROGRAM ": no memory\n");
-        exit(EXIT_FAILURE);
-    }
+    double *values = allocate((size_t)points * sizeof *values);
     gsw_random_vector(1, points, values);
     for (int32_t e = 0; e < count; e++)
         if (e != l->matrix.stencil.center)

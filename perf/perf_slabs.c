@@ -144,9 +144,7 @@ static void open_slab(slab *s, const char *name, const char *cuts, const gsw_tra
     s->points = s->grid.nx * s->grid.ny * (box.end[2] - box.begin[2]);
     make_matrix(s, name);
     const size_t bytes = (size_t)s->points * sizeof(double);
-    s->host = malloc(bytes);
-    if (s->host == NULL)
-        exit(EXIT_FAILURE);
+    s->host = allocate(bytes);
     CHECK(gsw_memory_alloc(context, bytes, (void **)&s->b));
     CHECK(gsw_memory_alloc(context, bytes, (void **)&s->x));
 }
@@ -196,10 +194,8 @@ static unsigned long long hash_of(slab *s) {
  * alone. */
 static void sketch_of(slab *s, figures *f) {
     const int64_t plane = s->grid.nx * s->grid.ny, planes = s->points / plane;
-    double(*of)[SKETCHES + 1] = calloc((size_t)planes, sizeof *of);
+    double(*of)[SKETCHES + 1] = allocate((size_t)planes * sizeof *of);
     double own[SKETCHES + 1] = {0}, all[SKETCHES + 1];
-    if (of == NULL)
-        exit(EXIT_FAILURE);
 #pragma omp parallel for
     for (int64_t z = 0; z < planes; z++) {
         double of_plane[SKETCHES + 1] = {0};

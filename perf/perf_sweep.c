@@ -27,12 +27,7 @@ typedef struct trial {
 } trial;
 
 static double *new_vector(int64_t n) {
-    double *v = malloc((size_t)n * sizeof *v);
-    if (!v) {
-        fprintf(stderr, "perf_sweep: no memory\n");
-        exit(EXIT_FAILURE);
-    }
-    return v;
+    return allocate((size_t)n * sizeof(double));
 }
 
 static double time_apply(gsw_context *context, gsw_factor *factor, const trial *t, int repeats,
