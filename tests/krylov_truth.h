@@ -48,6 +48,13 @@ static inline long double truth_row(const gsw_matrix *matrix, int64_t row, const
     return sum;
 }
 
+static inline double vector_norm(int64_t n, const double *v) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += v[i] * v[i];
+    return sqrt(sum);
+}
+
 /* Whether ||b - A x|| <= rtol ||b||. */
 static inline int truth_converged(const gsw_matrix *matrix, const double *b, const double *x,
                                   double rtol) {

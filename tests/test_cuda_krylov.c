@@ -16,13 +16,6 @@ static const struct {
 };
 #define PROBLEMS ((int)(sizeof problems / sizeof problems[0]))
 
-static double norm(int64_t n, const double *v) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
 typedef struct system_pair {
     gsw_context *cpu, *cuda;
     gsw_problem *problem;
@@ -107,7 +100,7 @@ static void check_solves(system_pair *s, const factor_pair *f, const char *what,
                   (long long)on_cpu.iterations);
     ck_assert_int_eq(on_cuda.converged, 1);
     device_try(s->cpu, gsw_residual(s->cpu, s->host, GSW_F64, s->b, s->x, s->r));
-    const double residual = norm(s->n, s->r) / norm(s->n, s->b);
+    const double residual = vector_norm(s->n, s->r) / vector_norm(s->n, s->b);
     ck_assert_double_le(residual, 1e-7);
     ck_assert_double_eq_tol(residual, on_cuda.residual, 1e-3 * residual + 1e-15);
 }

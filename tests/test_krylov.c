@@ -51,19 +51,12 @@ static void free_system(model *s) {
     free(s->x);
 }
 
-static double norm(int64_t n, const double *v) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
 /* ||b - A x|| / ||b||, computed without the solver. */
 static double true_residual(const gsw_matrix *matrix, int64_t n, const double *b, const double *x) {
     double *r = malloc((size_t)n * sizeof *r);
     ck_assert_ptr_nonnull(r);
     ck_assert_int_eq(gsw_residual(context, matrix, GSW_F64, b, x, r), GSW_SUCCESS);
-    double value = norm(n, r) / norm(n, b);
+    double value = vector_norm(n, r) / vector_norm(n, b);
     free(r);
     return value;
 }
@@ -241,7 +234,7 @@ END_TEST
 
 START_TEST(atol_alone_is_absolute) {
     model s = make_system("poisson:8x7x6");
-    double b_norm = norm(s.n, s.b);
+    double b_norm = vector_norm(s.n, s.b);
     gsw_krylov_options options = {.size = sizeof options, .atol = 1e-3 * b_norm};
     gsw_krylov_result loose = {.size = sizeof loose}, tight = {.size = sizeof tight};
     ck_assert_int_eq(solve_cg(context, s.matrix, NULL, &options, s.b, s.x, &loose), GSW_SUCCESS);
@@ -570,7 +563,7 @@ START_TEST(non_finite_data_is_reported) {
                                               s.b, s.x, &result),
                                  GSW_ERROR_NON_FINITE);
                 ck_assert_int_eq(result.converged, 0);
-                ck_assert_double_eq(norm(s.n, s.x), 0);
+                ck_assert_double_eq(vector_norm(s.n, s.x), 0);
                 s.b[17] = kept;
 
                 s.x[4] = bad[k];

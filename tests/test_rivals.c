@@ -424,16 +424,9 @@ static void free_whole(whole_trial *t) {
     free(t->r);
 }
 
-static double norm(int64_t n, const double *v) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
 static double whole_residual(whole_trial *t) {
     ck_assert_int_eq(gsw_residual(host, &t->matrix, GSW_F64, t->b, t->x, t->r), GSW_SUCCESS);
-    return norm(t->points, t->r) / norm(t->points, t->b);
+    return vector_norm(t->points, t->r) / vector_norm(t->points, t->b);
 }
 
 static void solve_whole_here(whole_trial *t) {
@@ -723,7 +716,7 @@ START_TEST(whole_solves_tell_how_they_end) {
             memset(t.b, 0, (size_t)t.points * sizeof *t.b);
             outcome = solve_whole(&t, &rivals[i], state);
             ck_assert_msg(outcome.converged == 1, "%s with b = 0", rivals[i].name);
-            ck_assert_msg(norm(t.points, t.x) == 0, "%s with b = 0", rivals[i].name);
+            ck_assert_msg(vector_norm(t.points, t.x) == 0, "%s with b = 0", rivals[i].name);
         }
         if (rivals[i].close != NULL)
             rivals[i].close(state);
