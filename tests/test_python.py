@@ -1044,7 +1044,7 @@ REFUSED = [
     (TypeError, "M", lambda A, b: gs.cg(A, b, M=A)),
     (ValueError, "M", lambda A, b: gs.cg(
         A, b, M=gs.ilu0(A, factor_type="float32", vector_type="float32"))),
-    (ValueError, "grid", lambda A, b: gs.cg(A, b, M=gs.ilu0(matrix_of("D3N7", (3, 3, 3))))),
+    (ValueError, "M", lambda A, b: gs.cg(A, b, M=gs.ilu0(matrix_of("D3N7", (3, 3, 3))))),
     (ValueError, "context, threads", lambda A, b: gs.cg(A, b, M=gs.ilu0(A), threads=1)),
     (ValueError, "rtol", lambda A, b: gs.cg(A, b, rtol=NAN)),
     (ValueError, "rtol, atol", lambda A, b: gs.cg(A, b, rtol=0)),
@@ -1745,7 +1745,7 @@ MULTIGRID_REFUSED = [
     (ValueError, "level", lambda A: gs.multigrid(A, coarsest_points=5).extract("P", 9)),
     (TypeError, "level", lambda A: gs.multigrid(A, coarsest_points=5).extract("R", "0")),
     (ValueError, "M: has 60 points", lambda A: gs.cg(lambda x: x, np.ones(64), M=gs.multigrid(A))),
-    (ValueError, "grid: 5x4x3 has 60 points; A has 64 rows", lambda A: gs.cg(
+    (ValueError, "M: has 60 points; A has 64 rows", lambda A: gs.cg(
         poisson(4, 4, 4), np.ones(64), M=gs.multigrid(A))),
     (ValueError, "context, threads", lambda A: gs.cg(A, np.ones(60), M=gs.multigrid(A), threads=2)),
     (TypeError, "M: must be a gridsweep.Factor", lambda A: gs.smooth(A, gs.multigrid(A),

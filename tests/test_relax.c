@@ -308,6 +308,11 @@ START_TEST(other_factors_are_not_approximated) {
     ck_assert_str_eq(gsw_preconditioner_name(made), "ilu0 approx:2");
     gsw_preconditioner_destroy(made);
     gsw_factor_destroy(other);
+    ((double *)matrix->arrays[matrix->view.stencil.center])[33] = 0; /* LU takes it */
+    relax_try(context, gsw_factor_create_lu(context, &matrix->view, &matrix->view, NULL, &other));
+    expect_refusal(gsw_preconditioner_from_factor_approximate(context, other, 1, &made),
+                   GSW_ERROR_ZERO_PIVOT, "a diagonal of U is zero");
+    gsw_factor_destroy(other);
     gsw_factor_destroy(factor);
     oracle_free(matrix);
 }

@@ -445,6 +445,7 @@ END_TEST
 
 /* With one thread only the copy is measured, so that takes a moment. */
 START_TEST(one_thread_keeps_the_table) {
+    char text[TEXT];
     put(path, "damaged", 7);
     gsw_context *context = open_with(path, 1, NULL);
     ck_assert_int_eq(gsw_tune(context, NULL), GSW_SUCCESS);
@@ -461,6 +462,14 @@ START_TEST(one_thread_keeps_the_table) {
     expect_numbers(&used, &expected);
     ck_assert_int_eq(said.lines, 0);
     ck_assert_int_eq(entries_of(folder), 1);
+
+    expected.value[5] = 1234; /* so that it cannot be what is measured now */
+    compose(text, gsw_version(), device_name(), &expected);
+    put(path, text, strlen(text));
+    context = open_with(path, 1, NULL);
+    ck_assert_int_eq(gsw_tune(context, &used), GSW_SUCCESS);
+    expect_numbers(&used, &expected);
+    gsw_context_destroy(context);
 
     context = open_with("", 1, NULL);
     ck_assert_int_eq(gsw_tune(context, NULL), GSW_SUCCESS);
@@ -514,6 +523,13 @@ START_TEST(a_file_that_cannot_be_written_is_an_error) {
         gsw_context_destroy(context);
     }
     ck_assert_int_eq(entries_of(folder), 2);
+
+    ck_assert_int_eq(unlink(path), 0); /* nor may a pipe, which could block */
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    gsw_context *context = open_with(path, 1, NULL);
+    ck_assert_int_eq(gsw_tune(context, NULL), GSW_ERROR_IO);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "it is not a regular file"));
+    gsw_context_destroy(context);
 }
 END_TEST
 

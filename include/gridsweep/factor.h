@@ -105,8 +105,8 @@ typedef struct gsw_factor_info {
  * reads only the lower part, diagonal included, and needs a stencil that has -o for each offset o.
  *
  * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 the call then ends
- * in ZERO_PIVOT, the message names the lowest such row, and *factor is NULL. LOWER and UPPER accept
- * any diagonal; a solve divides by a zero.
+ * in ZERO_PIVOT, the message names the lowest such row, and *factor is NULL. LOWER, UPPER and LU
+ * accept any diagonal, and pivot_shift does not change it; a solve divides by a zero.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE,
  * TIMEOUT (CUDA). */
 GSW_API
@@ -158,11 +158,11 @@ int gsw_factor_sweeps(const gsw_factor *factor);
 /* Copies the unscaled factors to host CSR in fp64, to look at them: `lower` receives L and `upper`
  * U, with M = L U. ILU0 and LU: L has unit diagonal. IC0: U = L^T. DILU: L = E + L_A,
  * U = I + E^-1 U_A. LOWER has L only, UPPER has U only, and the other pointer must be NULL. Either
- * pointer may always be NULL. The pattern is the whole stencil inside the grid. A row of LOWER or
- * UPPER whose diagonal has no finite reciprocal comes out as NaN. With CUDA the call takes device
+ * pointer may always be NULL. The pattern is the whole stencil inside the grid. A row of LOWER,
+ * UPPER or LU whose diagonal has no finite reciprocal comes out as NaN. With CUDA the call takes device
  * memory for the arrays of one triangle at a time. Free both with gsw_csr_free(). JACOBI, SSOR and
  * transposed factors are not supported. Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW,
- * OUT_OF_MEMORY. */
+ * OUT_OF_MEMORY, DEVICE. */
 GSW_API
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
                               gsw_csr *lower, gsw_csr *upper);

@@ -33,9 +33,10 @@ gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *fact
 /* Creates a preconditioner that solves with the factors L and U approximately, each by `sweeps`
  * Jacobi sweeps x = D^-1 (b - N x) from x = 0 (relax.h). D is the diagonal of L or U, and N the
  * rest. A Jacobi sweep computes all points independently. Each sweep reads the whole factor. The
- * result is exact after as many sweeps as the factor has levels. It is the same linear map in every
- * call, and symmetric with IC0, so that CG can use it. The kinds ILU0, IC0, DILU and LU are
- * allowed, not transposed.
+ * result is exact, up to rounding, after as many sweeps as the factor has levels. A sweep computes
+ * x + D^-1 (b - L x), so where values on the way are much larger than the result, it takes a sweep
+ * or two more, and an overflow remains. It is the same linear map in every call, and symmetric with
+ * IC0, so that CG can use it. The kinds ILU0, IC0, DILU and LU are allowed, not transposed.
  *
  * The call copies the values, to fp64, in the context's memory. You may destroy the factor
  * afterwards. New values need a new preconditioner. On failure *preconditioner is NULL.
@@ -69,8 +70,9 @@ gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *pr
 GSW_API
 int64_t gsw_preconditioner_points(const gsw_preconditioner *preconditioner);
 
-/* The name of the preconditioner, for reports: that of the factor's kind, such as "ilu0";
- * "callback"; "none" for NULL. It is never NULL, and lives as long as the preconditioner. */
+/* The name of the preconditioner, for reports: that of the factor's kind, such as "ilu0",
+ * or "ilu0 approx:4"; "callback"; "none" for NULL. It is never NULL, and lives as long as the
+ * preconditioner. */
 GSW_API
 const char *gsw_preconditioner_name(const gsw_preconditioner *preconditioner);
 

@@ -16,8 +16,8 @@
  * Arithmetic: b - A x subtracts the products of a row in ascending order of columns, each with one
  * fused multiply-add if the processor has it. It is multiplied with 1 / a_ii. So the bits do not
  * depend on the height, the tile or the number of threads. With weight 1 they are those of
- * gsw_smooth() with a JACOBI factor, except for the sign of zeros. The loop multiplies entries that
- * are not stored as zeros. So a NaN or infinity in x also spreads through them.
+ * gsw_smooth() with a JACOBI factor, except for the sign of zeros. Entries that are not stored
+ * count as zeros and are multiplied, too. So a NaN or infinity in x also spreads through them.
  *
  * A gsw_relax belongs to the context that it was created with, and makes one call at a time.
  *

@@ -37,9 +37,10 @@ typedef struct gsw_tuning {
     int64_t sweep_grain_flat; /* and in 2D */
     int64_t polled_chunks;    /* CUDA: pencils of more chunks (8 steps) ask for several rows of a
                                  face at a time, where there are more than multiprocessors */
-    int64_t copy_mb_s;        /* MB that a copy of a long vector reads and writes per second */
-    int64_t hand_over_ns;     /* CUDA: from pencil to pencil of D3N7 */
-    int64_t step_ps;          /* CUDA: of a pencil of D3N7 */
+    int64_t copy_mb_s;    /* MB that a copy of a long vector reads and writes per second; with one
+                             thread gsw_tune() keeps an earlier value */
+    int64_t hand_over_ns; /* CUDA: from pencil to pencil of D3N7 */
+    int64_t step_ps;      /* CUDA: of a pencil of D3N7 */
 } gsw_tuning;
 
 /* Measures the shapes with this context, for up to 20 s, and uses them from now on. Writes them to

@@ -52,13 +52,16 @@ static void print_shape(const cli_options *options, const struct shape *shape,
 }
 
 static void print_found(const cli_options *options, const gsw_context *context,
-                        const gsw_tuning *found, const gsw_tuning *table) {
+                        const gsw_tuning *before, const gsw_tuning *found,
+                        const gsw_tuning *table) {
     const gsw_backend backend = gsw_context_backend(context);
-    cli_print(options, "%-17s %.1f GB/s\n", "copy", 1e-3 * (double)found->copy_mb_s);
+    const bool alone = backend == GSW_BACKEND_CPU && gsw_context_threads(context) == 1;
+    cli_print(options, "%-17s %.1f GB/s%s\n", "copy", 1e-3 * (double)found->copy_mb_s,
+              alone && before->copy_mb_s > 0 ? ", as it was: more threads copy faster" : "");
     if (backend == GSW_BACKEND_CUDA) {
         cli_print(options, "%-17s %.2f ns\n", "step", 1e-3 * (double)found->step_ps);
         cli_print(options, "%-17s %.2f us\n", "hand-over", 1e-3 * (double)found->hand_over_ns);
-    } else if (gsw_context_threads(context) == 1) {
+    } else if (alone) {
         cli_print(options, "%-17s as they were: sweeps with one thread do not depend on them\n",
                   "shapes");
         return;
@@ -112,6 +115,7 @@ static int read_table(const cli_options *options, gsw_tuning *table) {
 /* Prints what was found also where it cannot be written. */
 static int tune(const cli_options *options, gsw_context *context) {
     gsw_tuning table = {.size = sizeof table}, found = {.size = sizeof found};
+    gsw_tuning before = {.size = sizeof before};
     int code = read_table(options, &table);
     if (code != CLI_OK)
         return code;
@@ -122,9 +126,10 @@ static int tune(const cli_options *options, gsw_context *context) {
     }
     cli_print(options, "measuring, for up to 20 s\n");
     (void)fflush(cli_human(options));
+    (void)gsw_context_tuning(context, &before); /* it cannot fail with a context */
     const gsw_status status = gsw_tune(context, &found);
     if (status == GSW_SUCCESS || status == GSW_ERROR_IO)
-        print_found(options, context, &found, &table);
+        print_found(options, context, &before, &found, &table);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_OPTION);
     cli_print(options, "%-17s %s\n", "file", gsw_context_tuning_file(context));

@@ -46,11 +46,18 @@ static void destroy(void *self) {
     free(a);
 }
 
-/* The triangles, and a loop for each; the loops keep pointers to them. */
+/* The triangles, and a loop for each; the loops keep pointers to them. Factors of kind LU may have
+ * any diagonal. */
 static gsw_status open_parts(approximate *a, const gsw_factor *factor) {
     for (int upper = 0; upper < 2; upper++) {
         GSW_TRY(gsw_factor_triangle(a->context, factor, upper, &a->matrix[upper]));
-        GSW_TRY(gsw_relax_create(a->context, &a->matrix[upper], NULL, &a->part[upper]));
+        const gsw_status status =
+            gsw_relax_create(a->context, &a->matrix[upper], NULL, &a->part[upper]);
+        if (status == GSW_ERROR_ZERO_PIVOT)
+            return gsw_fail(a->context, status,
+                            "factor: a diagonal of %c is zero or has no finite reciprocal",
+                            upper ? 'U' : 'L');
+        GSW_TRY(status);
     }
     return GSW_SUCCESS;
 }

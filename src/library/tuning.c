@@ -106,6 +106,8 @@ static const char *read_text(const gsw_context *context, const char *text, size_
 
 /* ---- the file ---- */
 
+static const char not_regular[] = "it is not a regular file";
+
 /* Reads the context's file. What is wrong with it; NULL: nothing, or it does not exist. */
 static const char *read_file(gsw_context *context) {
     char text[FILE_MAX + 1];
@@ -114,7 +116,7 @@ static const char *read_file(gsw_context *context) {
     if (stat(context->tuning_file, &info) != 0)
         return errno == ENOENT || errno == ENOTDIR ? NULL : "it cannot be opened";
     if (!S_ISREG(info.st_mode)) /* a pipe could block */
-        return "it is not a regular file";
+        return not_regular;
     FILE *file = fopen(context->tuning_file, "rb");
     if (file == NULL)
         return "it cannot be opened";
@@ -197,8 +199,11 @@ gsw_status gsw_tuning_save(gsw_context *context) {
     const char *path = context->tuning_file;
     char text[FILE_MAX];
     gsw_file file;
+    struct stat info;
     if (path == NULL)
         return GSW_SUCCESS;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) /* a pipe could block */
+        return gsw_fail(context, GSW_ERROR_IO, "cannot %s %.160s: %s", verb, path, not_regular);
     make_folders(context->tuning_file);
     GSW_TRY(gsw_file_open(context, verb, path, 0600, &file));
     const int reason = gsw_file_write(&file, text, print_file(context, text));

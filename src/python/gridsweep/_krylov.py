@@ -68,6 +68,11 @@ def _rows(context, A, b):
     return int(shape[0])
 
 
+def _check_size(M, rows):
+    if M.shape[0] != rows:
+        raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
+
+
 def _guess(context, x0, out, result):
     """x0 as a view to copy into `result`, or None if nothing is to be copied."""
     if x0 is None or x0 is out:
@@ -145,12 +150,14 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None,
     matrix, rows = None, _rows(context, A, b)
     if rows is None:
         known = (M.grid, M.stencil) if isinstance(M, Preconditioner) else (None, None)
+        if known[0] is not None and grid is None:
+            _check_size(M, A.shape[0] if hasattr(A, "shape") else M.shape[0])
         matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1])
         rows = matrix.rows
     elif grid is not None or stencil is not None:
         raise ValueError("grid, stencil: A is a function, which has none")
-    if isinstance(M, Preconditioner) and M.shape[0] != rows:
-        raise ValueError(f"M: has {M.shape[0]} points; A has {rows} rows")
+    if isinstance(M, Preconditioner):
+        _check_size(M, rows)
     given = source(context, "b", b, rows, np.float64)
     result = target(context, "out", out, given.shape, np.float64)
     if given.count == 0:
