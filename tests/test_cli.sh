@@ -215,6 +215,7 @@ expect 0 "info finds the file" info --json info.json
 says out "^tuning  *$tuning (copy [0-9.]* GB/s)$"
 says info.json '"source":[[:space:]]*"file"'
 expect 0 "tune with one thread" tune --backend cpu --threads 1 --json -
+says err '^copy  *[0-9.]* GB/s, as it was: more threads copy faster$'
 says err '^shapes  *as they were: sweeps with one thread do not depend on them$'
 refuse "no shapes then" grep -q '^sweep' err
 stamped out

@@ -159,9 +159,9 @@ int gsw_factor_sweeps(const gsw_factor *factor);
  * U, with M = L U. ILU0 and LU: L has unit diagonal. IC0: U = L^T. DILU: L = E + L_A,
  * U = I + E^-1 U_A. LOWER has L only, UPPER has U only, and the other pointer must be NULL. Either
  * pointer may always be NULL. The pattern is the whole stencil inside the grid. A row of LOWER,
- * UPPER or LU whose diagonal has no finite reciprocal comes out as NaN. With CUDA the call takes device
- * memory for the arrays of one triangle at a time. Free both with gsw_csr_free(). JACOBI, SSOR and
- * transposed factors are not supported. Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW,
+ * UPPER or LU whose diagonal has no finite reciprocal comes out as NaN. With CUDA the call takes
+ * device memory for the arrays of one triangle at a time. Free both with gsw_csr_free(). JACOBI,
+ * SSOR and transposed factors are not supported. Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW,
  * OUT_OF_MEMORY, DEVICE. */
 GSW_API
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,

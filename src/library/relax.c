@@ -11,6 +11,7 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/relax_ops.h"
+#include "geometry/squeeze.h"
 #include "options.h"
 #include "relax_loop.h"
 #include "reserve.h"
@@ -28,6 +29,7 @@ struct gsw_relax {
     void *copies; /* what the arrays point to; NULL: the user's arrays */
     int usable;
     int64_t points;
+    gsw_squeezed squeezed; /* the matrix as the loop has it */
     gsw_relax_loop loop;
     double *other;      /* x of every second pass */
     void *direction[2]; /* Chebyshev's p, likewise; else NULL */
@@ -68,6 +70,14 @@ static gsw_status resolve(gsw_context *context, const gsw_relax_options *given,
 /* ---- Values -----------------------------------------------------------------------------------
  */
 
+/* The loop works along x, so a grid that is 1 wide there is seen as one of two dimensions. */
+static void squeeze(gsw_relax *relax) {
+    if (relax->matrix.grid.nx == 1)
+        gsw_squeeze(&relax->matrix, &relax->squeezed);
+    else
+        relax->squeezed = (gsw_squeezed){.matrix = relax->matrix, .axis = {0, 1, 2}};
+}
+
 /* A factor of kind JACOBI refuses bad diagonals, and rows that do not fit. */
 static gsw_status check_diagonal(gsw_context *context, const gsw_matrix *matrix) {
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_JACOBI};
@@ -89,6 +99,7 @@ static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
                                                     (void *const *)(uintptr_t)relax->arrays);
     memcpy(relax->arrays, matrix->array.values,
            (size_t)matrix->stencil.count * sizeof relax->arrays[0]);
+    squeeze(relax); /* that has pointers of its own */
     return GSW_SUCCESS;
 }
 
@@ -98,6 +109,7 @@ static gsw_status open_copies(gsw_relax *relax) {
                                 (size_t)count * sizeof(double), &relax->bytes, &relax->copies));
     for (int32_t e = 0; e < count; e++)
         relax->arrays[e] = (double *)relax->copies + e * relax->points;
+    squeeze(relax);
     return GSW_SUCCESS;
 }
 
@@ -142,9 +154,10 @@ gsw_status gsw_relax_create(gsw_context *context, const gsw_matrix *matrix,
     made->matrix.stencil = matrix->stencil;
     made->matrix.format = GSW_FORMAT_STENCIL;
     made->matrix.array = (gsw_stencil_array){made->arrays, GSW_F64};
-    GSW_TRY_GOTO(
-        gsw_relax_loop_open(context, &made->matrix, &resolved, GSW_RELAX_HEIGHT_MAX, &made->loop),
-        fail);
+    squeeze(made);
+    GSW_TRY_GOTO(gsw_relax_loop_open(context, &made->squeezed.matrix, &resolved,
+                                     GSW_RELAX_HEIGHT_MAX, &made->loop),
+                 fail);
     if (!gsw_matrix_has_f64_arrays(matrix))
         GSW_TRY_GOTO(open_copies(made), fail);
     GSW_TRY_GOTO(open_vectors(made), fail);
@@ -197,14 +210,15 @@ gsw_status gsw_relax_get_info(const gsw_relax *relax, gsw_relax_info *info) {
     const gsw_relax_tile *tile = &relax->loop.tile;
     const gsw_relax_cost *cost = &relax->loop.cost;
     const double h = tile->height, points = (double)relax->points;
-    const gsw_relax_info made = {.size = sizeof made,
-                                 .method = relax->loop.options.method,
-                                 .height = tile->height,
-                                 .tile = {tile->extent[0], tile->extent[1], tile->extent[2]},
-                                 .predicted_ms = 1e3 * cost->seconds / h,
-                                 .moved_bytes = cost->moved / h,
-                                 .redundant = cost->computed / (h * points),
-                                 .work_bytes = relax->bytes};
+    gsw_relax_info made = {.size = sizeof made,
+                           .method = relax->loop.options.method,
+                           .height = tile->height,
+                           .predicted_ms = 1e3 * cost->seconds / h,
+                           .moved_bytes = cost->moved / h,
+                           .redundant = cost->computed / (h * points),
+                           .work_bytes = relax->bytes};
+    for (int a = 0; a < 3; a++)
+        made.tile[relax->squeezed.axis[a]] = tile->extent[a];
     gsw_result_give(info, &made, sizeof made);
     return GSW_SUCCESS;
 }
