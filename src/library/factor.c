@@ -333,7 +333,7 @@ static void balance(const gsw_factor *factor, host_triangle *lower, host_triangl
 gsw_status gsw_factor_extract(gsw_context *context, const gsw_factor *factor, gsw_itype index_type,
                               gsw_csr *lower, gsw_csr *upper) {
     gsw_status status;
-    host_triangle part[2] = {{NULL}, {NULL}};
+    host_triangle part[2] = {{.values = NULL}, {.values = NULL}};
     gsw_csr made[2] = {{0}, {0}};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
