@@ -26,7 +26,7 @@ typedef struct campaign {
 } campaign;
 
 static inline outcome play(const campaign *c, const scene *s, int variant) {
-    outcome o = {.hash = 14695981039346656037u, .had_message = -1};
+    outcome o = {.hash = GSW_HASH_BEGIN, .had_message = -1};
     (void)gsw_context_fail(c->context, GSW_SUCCESS, "");
     s->run(&o, variant);
     if (o.had_message < 0)

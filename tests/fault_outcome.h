@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <gridsweep/gridsweep.h>
 
+#include "contract/hash.h"
+
 /* About so many faults are to be injected: GSW_FAULTS in the environment; 0: a short run. */
 static inline long wanted_faults(void) {
     const char *text = getenv("GSW_FAULTS");
@@ -26,9 +28,7 @@ typedef struct outcome {
 } outcome;
 
 static inline void note(outcome *o, const void *bytes, size_t size) {
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < size; i++)
-        o->hash = (o->hash ^ at[i]) * 1099511628211u;
+    o->hash = gsw_hash(o->hash, bytes, size);
 }
 
 static inline void note_number(outcome *o, int64_t number) {
