@@ -95,11 +95,12 @@ static gsw_status take_values(gsw_relax *relax, const gsw_matrix *matrix) {
     GSW_TRY(status);
     relax->usable = 0;
     if (relax->copies)
-        return context->ops->multigrid->copy_arrays(context, matrix, GSW_F64,
-                                                    (void *const *)(uintptr_t)relax->arrays);
-    memcpy(relax->arrays, matrix->array.values,
-           (size_t)matrix->stencil.count * sizeof relax->arrays[0]);
-    squeeze(relax); /* that has pointers of its own */
+        GSW_TRY(context->ops->multigrid->copy_arrays(context, matrix, GSW_F64,
+                                                     (void *const *)(uintptr_t)relax->arrays));
+    else
+        memcpy(relax->arrays, matrix->array.values,
+               (size_t)matrix->stencil.count * sizeof relax->arrays[0]);
+    squeeze(relax); /* it copies pointers */
     return GSW_SUCCESS;
 }
 
@@ -109,7 +110,6 @@ static gsw_status open_copies(gsw_relax *relax) {
                                 (size_t)count * sizeof(double), &relax->bytes, &relax->copies));
     for (int32_t e = 0; e < count; e++)
         relax->arrays[e] = (double *)relax->copies + e * relax->points;
-    squeeze(relax);
     return GSW_SUCCESS;
 }
 

@@ -150,8 +150,8 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None,
     matrix, rows = None, _rows(context, A, b)
     if rows is None:
         known = (M.grid, M.stencil) if isinstance(M, Preconditioner) else (None, None)
-        if known[0] is not None and grid is None:
-            _check_size(M, A.shape[0] if hasattr(A, "shape") else M.shape[0])
+        if isinstance(M, Preconditioner) and grid is None and hasattr(A, "shape"):
+            _check_size(M, A.shape[0])
         matrix = Matrix(context, "A", A, grid or known[0], stencil or known[1])
         rows = matrix.rows
     elif grid is not None or stencil is not None:
