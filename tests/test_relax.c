@@ -18,13 +18,17 @@ START_TEST(sweeps_equal_the_reference) {
 }
 END_TEST
 
-/* Grids of several tiles along each axis, and lines longer than a tile; several threads. */
+/* Grids of several tiles along each axis, lines longer than a tile, and short lines, of which
+ * several are computed as one; several threads. */
 START_TEST(tiles_do_not_show) {
     static const struct {
         const char *stencil;
         gsw_grid grid;
     } large[] = {{"D2N5", {2100, 70, 1}},  {"D2N9", {601, 267, 1}},   {"D3N7", {67, 65, 70}},
-                 {"D3N27", {130, 37, 41}}, {"D3N13", {1031, 17, 18}}, {"D2N5", {97, 101, 3}}};
+                 {"D3N27", {130, 37, 41}}, {"D3N13", {1031, 17, 18}}, {"D2N5", {97, 101, 3}},
+                 {"D3N7", {2, 150, 70}},   {"D3N27", {3, 90, 35}},    {"D3N13", {5, 140, 20}},
+                 {"D2N9", {7, 400, 1}},    {"D3N33", {2, 70, 40}},    {"D3N19", {32, 37, 36}},
+                 {"D3N27", {33, 35, 18}}};
     for (int k = 0; k < LENGTH(large); k++) {
         gsw_context *several = oracle_context(1 + 2 * (k % 3));
         oracle_matrix *matrix = oracle_random(

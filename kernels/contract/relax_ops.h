@@ -43,7 +43,8 @@ typedef struct gsw_relax_machine {
         synchronise; /* of each sweep of a layer: its barrier, and what does not depend on load */
     double point, term; /* of a unit of load: a point in a sweep, and a product there; where workers
                            proceed by layers, those of all the unit's threads */
-    double line;        /* the same: a line of points in a sweep */
+    double line;        /* the same: a line of points in a sweep, */
+    int64_t short_line; /* unless it has at most so many, and a tile has all of them */
     double cache_bytes; /* of a worker: a tile that needs more reads memory in each sweep; 0: no
                            such limit */
     double overlap;     /* the share that is hidden of the shorter one of memory and arithmetic */

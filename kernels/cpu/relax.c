@@ -5,8 +5,9 @@
  * first sweep computes, and p. The arrays of the matrix are not copied: a tile is so small that its
  * part of them stays in the cache from one sweep to the next.
  *
- * Lines are computed in strips, as products are (spmv_rows.inc); the points at their ends whose
- * neighbours lie outside the grid are computed one by one. */
+ * Lines are computed in strips, as products are (spmv_rows.inc), short lines several at a time.
+ * Masks clear what lies beyond the end of a line. Where that may not even be read, points are
+ * computed one by one. */
 #include <stdint.h>
 #include <string.h>
 
@@ -20,6 +21,12 @@
 
 #define STRIP STRIP_VALUES(VALUE)
 enum { STRIPS = 4, PREFETCH = 512 };
+
+/* Lines are short where couplings reach no farther along them. */
+enum { SHORT = GSW_RELAX_SHORT, SHORT_REACH = 2 };
+
+/* Whether points of a block may lack neighbours along x. */
+typedef enum line_ends { NO_ENDS, END_OF_LINE, ENDS_OF_SHORT_LINES } line_ends;
 
 /* Points begin..end-1 along each axis. */
 typedef struct box {
@@ -38,37 +45,41 @@ static box grown(const gsw_grid *grid, const gsw_relax_job *job, const box *tile
     return b;
 }
 
+/* Tile number `number`. */
+static box tile_number(const gsw_grid *grid, const gsw_relax_job *job, int64_t number) {
+    const int64_t extent[3] = {grid->nx, grid->ny, grid->nz}, *tiles = job->tiles;
+    const int64_t place[3] = {number % tiles[0], number / tiles[0] % tiles[1],
+                              number / tiles[0] / tiles[1]};
+    box b;
+    for (int a = 0; a < 3; a++) {
+        b.begin[a] = place[a] * job->tile[a];
+        b.end[a] = b.begin[a] + job->tile[a] < extent[a] ? b.begin[a] + job->tile[a] : extent[a];
+    }
+    return b;
+}
+
+/* The lines of `now` from y on in a plane that all have neighbours on the same sides: one, where
+ * couplings along y leave the grid. */
+static int64_t lines_alike(const gsw_relax_job *job, const box *now, int64_t y) {
+    const int64_t first = job->reach[1], last = job->pass->matrix->grid.ny - first;
+    if (y < first || y >= last)
+        return 1;
+    return (now->end[1] < last ? now->end[1] : last) - y;
+}
+
 #define VALUE      double
 #define SIMD(name) name##_f64
+#include "cpu/short_lines.inc"
 #include "cpu/relax_tile.inc"
 
 #define VALUE      float
 #define SIMD(name) name##_f32
+#include "cpu/short_lines.inc"
 #include "cpu/relax_tile.inc"
 
 void GSW_ISA_FN(gsw_relax)(int threads, const gsw_relax_job *job) {
-    const gsw_grid *g = &job->pass->matrix->grid;
-    const int64_t *tile = job->tile, *tiles = job->tiles;
-    const int64_t extent[3] = {g->nx, g->ny, g->nz}, all = tiles[0] * tiles[1] * tiles[2];
-    const int64_t began = gsw_team_begins(threads);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        gsw_thread_begins(began);
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t number = 0; number < all; number++) {
-            const int64_t place[3] = {number % tiles[0], number / tiles[0] % tiles[1],
-                                      number / tiles[0] / tiles[1]};
-            box own;
-            for (int a = 0; a < 3; a++) {
-                own.begin[a] = place[a] * tile[a];
-                own.end[a] =
-                    own.begin[a] + tile[a] < extent[a] ? own.begin[a] + tile[a] : extent[a];
-            }
-            const int64_t mine = gsw_thread_index() * 4 * job->buffer;
-            if (job->pass->matrix->array.value_type == GSW_F32)
-                sweep_tile_f32(job, &own, job->buffers ? (float *)job->buffers + mine : NULL);
-            else
-                sweep_tile_f64(job, &own, job->buffers ? (double *)job->buffers + mine : NULL);
-        }
-    }
+    if (job->pass->matrix->array.value_type == GSW_F32)
+        sweep_tiles_f32(threads, job);
+    else
+        sweep_tiles_f64(threads, job);
 }

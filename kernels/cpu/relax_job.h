@@ -4,6 +4,9 @@
 
 #include "contract/relax_ops.h"
 
+/* Lines of at most so many points are short: several are computed as one. */
+enum { GSW_RELAX_SHORT = 32 };
+
 typedef struct gsw_relax_job {
     const gsw_relax_pass *pass;
     int64_t tile[3], tiles[3]; /* points of a tile, and tiles along each axis */

@@ -91,6 +91,7 @@ static void cpu_machine(gsw_context *context, gsw_dtype type, gsw_relax_machine 
                                    .point = 1.2e-11 * share,
                                    .term = 2.8e-10 * share,
                                    .line = 5.8e-8,
+                                   .short_line = GSW_RELAX_SHORT,
                                    .cache_bytes = 8 << 20,
                                    .overlap = 0};
 }

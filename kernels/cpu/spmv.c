@@ -48,6 +48,7 @@ enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #define VALUE      double
 #define SIMD(name) name##_f64
 #include "cpu/simd.h"
+#include "cpu/short_lines.inc"
 #define COEFFICIENT double
 #define TYPED(name) name##_f64_f64
 #include "cpu/spmv_rows.inc"
@@ -60,6 +61,7 @@ enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
 #define VALUE      float
 #define SIMD(name) name##_f32
 #include "cpu/simd.h"
+#include "cpu/short_lines.inc"
 #define COEFFICIENT float
 #define TYPED(name) name##_f32_f32
 #include "cpu/spmv_rows.inc"

@@ -86,7 +86,8 @@ gsw_relax_cost gsw_relax_predict(const gsw_relax_machine *machine, const gsw_mat
         cost.arithmetic = steps * h * (machine->synchronise + tile->load * each) * tile->effort;
     } else {
         const double grown = (double)tile->extent[0] + 2 * h * g.reach[0];
-        const double lines = cost.computed / smaller(grown, (double)grid->nx);
+        const int together = grid->nx <= machine->short_line && tile->extent[0] == grid->nx;
+        const double lines = together ? 0 : cost.computed / smaller(grown, (double)grid->nx);
         cost.arithmetic =
             (cost.computed * each + lines * machine->line) * tile->load * rounds / tiles;
     }
