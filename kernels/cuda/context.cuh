@@ -64,11 +64,16 @@ struct gsw_cuda {
     int64_t wait_limit_ns;
     int64_t withheld_line;
     int blocks;
-    int line_shape[5]; /* tile_y, tile_z, rows, workers, receivers; 0: those of the table */
 };
 
 static inline gsw_cuda *gsw_cuda_of(gsw_context *context) {
     return static_cast<gsw_cuda *>(context->backend_data);
+}
+
+/* Blocks for n threads' work: at least one, and not more than a launch can have. */
+static inline unsigned blocks_for(int64_t n, int threads) {
+    const int64_t blocks = (n + threads - 1) / threads;
+    return (unsigned)(blocks < 1 ? 1 : blocks < (1 << 30) ? blocks : 1 << 30);
 }
 
 /* GSW_SUCCESS for cudaSuccess; else keeps "<what>: <CUDA's text>" in the context, clears the

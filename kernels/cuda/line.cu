@@ -334,20 +334,17 @@ static size_t shared_bytes(const line_tiling *tiling, size_t real) {
            (size_t)(own * tiling->workers) * (size_t)tiling->worker_bytes;
 }
 
-static launch_shape choose_shape(const gsw_cuda *cuda, int32_t terms) {
+static const launch_shape *choose_shape(const gsw_cuda *cuda, int32_t terms) {
     const launch_shape *shape = shapes;
-    const int *given = cuda->line_shape;
     while (cuda->capability < shape->capability || terms > shape->terms)
         shape++;
-    if (given[0] == 0)
-        return *shape;
-    return launch_shape{0, terms, given[0], given[1], given[2], given[3], given[4]};
+    return shape;
 }
 
 /* Cuts the grid into tiles that fit in a block's shared memory. False: none does. */
 static bool make_tiling(const gsw_cuda *cuda, const line_plan *plan, size_t value, size_t real,
                         line_tiling *tiling) {
-    const launch_shape shape = choose_shape(cuda, plan->terms);
+    const launch_shape &shape = *choose_shape(cuda, plan->terms);
     tiling->rows = shape.rows;
     tiling->workers = plan->marked ? shape.workers : 1; /* counters need it: line_kernel.cuh */
     /* Padded entries of the subtask's rows; or what recur() needs. In units of 16 bytes. */
@@ -493,11 +490,6 @@ void gsw_cuda_test_hooks(gsw_context *context, int64_t wait_limit_ns, int64_t wi
     cuda->wait_limit_ns = wait_limit_ns;
     cuda->withheld_line = withheld_line;
     cuda->blocks = blocks;
-}
-
-void gsw_cuda_line_shape(gsw_context *context, const int shape[5]) {
-    for (int i = 0; i < 5; i++)
-        gsw_cuda_of(context)->line_shape[i] = shape[i];
 }
 
 size_t gsw_cuda_line_workspace(const gsw_context *context) {

@@ -3,7 +3,6 @@
 #define GSW_CUDA_MULTIGRID_ROWS_CUH
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cuda/multigrid.cuh"
 #include "cuda/near.cuh"

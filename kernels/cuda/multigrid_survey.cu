@@ -242,11 +242,6 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-unsigned blocks_for(int64_t rows) {
-    const int64_t blocks = (rows + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < (1 << 30) ? blocks : 1 << 30);
-}
-
 template <typename Value>
 gsw_status copy_from_csr(gsw_context *context, const gsw_matrix *matrix, int64_t rows,
                          void *const *arrays) {
@@ -262,7 +257,7 @@ gsw_status copy_from_csr(gsw_context *context, const gsw_matrix *matrix, int64_t
     unsigned long long *found = reinterpret_cast<unsigned long long *>(cuda->partial), misfit;
     GSW_TRY(gsw_cuda_check(context, cudaMemsetAsync(found, 0xff, sizeof *found, cuda->stream),
                            "reading a matrix"));
-    copy_csr<Value><<<blocks_for(rows), THREADS, 0, cuda->stream>>>(
+    copy_csr<Value><<<blocks_for(rows, THREADS), THREADS, 0, cuda->stream>>>(
         level_matrix_of(matrix), csr, targets_of<Value>(matrix, arrays), rows, found);
     GSW_TRY(gsw_cuda_check_launch(context, "reading a matrix"));
     GSW_TRY(context->ops->download(context, &misfit, found, sizeof misfit));
@@ -320,13 +315,13 @@ gsw_status gsw_cuda_copy_arrays(gsw_context *context, const gsw_matrix *matrix, 
     if (type == GSW_F64) {
         const auto copy =
             holds_f32(matrix) ? copy_stencil<double, float> : copy_stencil<double, double>;
-        copy<<<blocks_for(rows), THREADS, 0, stream>>>(from, targets_of<double>(matrix, arrays),
-                                                       rows);
+        copy<<<blocks_for(rows, THREADS), THREADS, 0, stream>>>(
+            from, targets_of<double>(matrix, arrays), rows);
     } else {
         const auto copy =
             holds_f32(matrix) ? copy_stencil<float, float> : copy_stencil<float, double>;
-        copy<<<blocks_for(rows), THREADS, 0, stream>>>(from, targets_of<float>(matrix, arrays),
-                                                       rows);
+        copy<<<blocks_for(rows, THREADS), THREADS, 0, stream>>>(
+            from, targets_of<float>(matrix, arrays), rows);
     }
     return gsw_cuda_check_launch(context, "copying a matrix");
 }
@@ -339,7 +334,7 @@ gsw_status gsw_cuda_inject(gsw_context *context, const gsw_transfer *transfer,
     for (int32_t e = 0; e < matrix->stencil.count; e++)
         targets.values[e] = coarse[e];
     const auto copy = holds_f32(matrix) ? copy_injected<float> : copy_injected<double>;
-    copy<<<blocks_for(rows), THREADS, 0, gsw_cuda_of(context)->stream>>>(
+    copy<<<blocks_for(rows, THREADS), THREADS, 0, gsw_cuda_of(context)->stream>>>(
         level_matrix_of(matrix), transfer->axes, level_grid_of(g), targets, rows);
     return gsw_cuda_check_launch(context, "injecting a matrix");
 }
@@ -349,7 +344,7 @@ gsw_status gsw_cuda_mend_diagonal(gsw_context *context, const gsw_transfer *tran
     const gsw_grid *g = &transfer->coarse;
     const int64_t rows = g->nx * g->ny * g->nz;
     const auto mend_with = holds_f32(matrix) ? mend<float> : mend<double>;
-    mend_with<<<blocks_for(rows), THREADS, 0, gsw_cuda_of(context)->stream>>>(
+    mend_with<<<blocks_for(rows, THREADS), THREADS, 0, gsw_cuda_of(context)->stream>>>(
         level_matrix_of(matrix), transfer->axes, level_grid_of(g), rows, diagonal);
     return gsw_cuda_check_launch(context, "mending a diagonal");
 }

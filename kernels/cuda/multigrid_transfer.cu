@@ -8,11 +8,6 @@ namespace {
 
 enum { THREADS = 256 };
 
-unsigned blocks_for(int64_t n) {
-    const int64_t blocks = (n + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < 1 ? 1 : blocks < (1 << 30) ? blocks : 1 << 30);
-}
-
 /* A thread serves one coarse point: in the prolongation the fine points of its cell, in the
  * restriction the fine points around it. `axes` is a constant, so the compiler unrolls all loops.
  */
@@ -191,24 +186,25 @@ cudaError_t launch_transfer(const gsw_cuda *cuda, const gsw_transfer *t, bool up
     const transfer_kernels<Value> kernels = kernels_for<Value>(t->axes);
     const int64_t points = t->coarse.nx * t->coarse.ny * t->coarse.nz;
     if (t->injection) /* upwards */
-        return launch_kernel(cuda, prolong_injected<Value>, blocks_for(points), THREADS, 0,
+        return launch_kernel(cuda, prolong_injected<Value>, blocks_for(points, THREADS), THREADS, 0,
                              grids_of(t), t->axes, static_cast<const Value *>(from),
                              static_cast<Value *>(to));
     weight_arrays<const Value> arrays = {};
     for (int32_t i = 0; i < t->weights; i++)
         arrays.values[i] = static_cast<const Value *>(weights[i]);
-    return launch_kernel(cuda, up ? kernels.prolong_ : kernels.restrict_, blocks_for(points),
-                         THREADS, 0, grids_of(t), arrays, scale, static_cast<const Value *>(from),
-                         static_cast<Value *>(to));
+    return launch_kernel(cuda, up ? kernels.prolong_ : kernels.restrict_,
+                         blocks_for(points, THREADS), THREADS, 0, grids_of(t), arrays, scale,
+                         static_cast<const Value *>(from), static_cast<Value *>(to));
 }
 
 template <typename Value>
 cudaError_t launch_injected(const gsw_cuda *cuda, const gsw_transfer *t, const gsw_matrix *matrix,
                             const void *b, const void *x, void *to) {
-    return launch_kernel(
-        cuda, restrict_injected<Value>, blocks_for(t->coarse.nx * t->coarse.ny * t->coarse.nz),
-        THREADS, 0, grids_of(t), t->axes, level_matrix_of(matrix), static_cast<const Value *>(b),
-        static_cast<const Value *>(x), static_cast<Value *>(to));
+    return launch_kernel(cuda, restrict_injected<Value>,
+                         blocks_for(t->coarse.nx * t->coarse.ny * t->coarse.nz, THREADS), THREADS,
+                         0, grids_of(t), t->axes, level_matrix_of(matrix),
+                         static_cast<const Value *>(b), static_cast<const Value *>(x),
+                         static_cast<Value *>(to));
 }
 
 gsw_status restrict_scaled(gsw_context *context, const gsw_transfer *transfer, gsw_dtype type,

@@ -8,11 +8,6 @@ namespace {
 
 enum { THREADS = 256, BLOCKS_MAX = GSW_CUDA_PARTIALS };
 
-unsigned blocks_for(int64_t n) {
-    const int64_t blocks = (n + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < 1 ? 1 : blocks < (1 << 30) ? blocks : 1 << 30);
-}
-
 /* ---- Changes of type --------------------------------------------------------------------------
  */
 
@@ -97,7 +92,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 unsigned blocks_of_sum(int64_t n) {
-    const unsigned blocks = blocks_for((n + 3) / 4);
+    const unsigned blocks = blocks_for((n + 3) / 4, THREADS);
     return blocks < BLOCKS_MAX ? blocks : (unsigned)BLOCKS_MAX;
 }
 
@@ -119,10 +114,10 @@ gsw_status gsw_cuda_narrow(gsw_context *context, int64_t n, const double *from, 
 gsw_status gsw_cuda_widen(gsw_context *context, int64_t n, const float *from, const double *scale,
                           double *to) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    return gsw_cuda_check(
-        context,
-        launch_kernel(cuda, widen_to, blocks_for((n + 3) / 4), THREADS, 0, n, from, scale, to),
-        "scaling back");
+    return gsw_cuda_check(context,
+                          launch_kernel(cuda, widen_to, blocks_for((n + 3) / 4, THREADS), THREADS,
+                                        0, n, from, scale, to),
+                          "scaling back");
 }
 
 gsw_status gsw_cuda_combine(gsw_context *context, gsw_dtype type, int64_t n, double a,
@@ -130,9 +125,9 @@ gsw_status gsw_cuda_combine(gsw_context *context, gsw_dtype type, int64_t n, dou
     const gsw_cuda *cuda = gsw_cuda_of(context);
     const cudaError_t error =
         type == GSW_F64
-            ? launch_kernel(cuda, combine<double>, blocks_for(n), THREADS, 0, n, a,
+            ? launch_kernel(cuda, combine<double>, blocks_for(n, THREADS), THREADS, 0, n, a,
                             static_cast<const double *>(x), b, static_cast<double *>(y))
-            : launch_kernel(cuda, combine<float>, blocks_for(n), THREADS, 0, n, (float)a,
+            : launch_kernel(cuda, combine<float>, blocks_for(n, THREADS), THREADS, 0, n, (float)a,
                             static_cast<const float *>(x), (float)b, static_cast<float *>(y));
     return gsw_cuda_check(context, error, "a sum of vectors");
 }
