@@ -151,6 +151,10 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
     if (job->levels != NULL)
         cli_print_multigrid(options, job->levels);
     print_pivots(options, job);
+    if (job->approximate > 0) { /* the preconditioner has copied the factor */
+        gsw_factor_destroy(job->factor);
+        job->sweeps = job->factor = NULL;
+    }
     return CLI_OK;
 }
 
