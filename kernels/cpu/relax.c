@@ -22,7 +22,8 @@
 #define STRIP STRIP_VALUES(VALUE)
 enum { STRIPS = 4, PREFETCH = 512 };
 
-/* Lines are short where couplings reach no farther along them. */
+/* Lines of at most SHORT points are computed together, if couplings reach at most SHORT_REACH
+ * points along them. */
 enum { SHORT = GSW_RELAX_SHORT, SHORT_REACH = 2 };
 
 /* Whether points of a block may lack neighbours along x. */
