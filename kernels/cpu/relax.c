@@ -9,7 +9,6 @@
  * Masks clear what lies beyond the end of a line. Where that may not even be read, points are
  * computed one by one. */
 #include <stdint.h>
-#include <string.h>
 
 #include "contract/relax_ops.h"
 #include "cpu/cores.h"

@@ -23,7 +23,6 @@
  * count as 0. A product of two zeros, subtracted, does not change any sum, not even -0. A column of
  * the ghost zone is exact for fewer sweeps the nearer it lies to the edge; then it holds 0, which
  * nobody reads who is exact longer. */
-
 #include "cuda/launch.cuh"
 #include "cuda/near_terms.cuh"
 #include "cuda/relax.cuh"
