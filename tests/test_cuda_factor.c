@@ -879,6 +879,33 @@ START_TEST(lines_along_x_equal_the_cpu) {
 }
 END_TEST
 
+/* So many pencils with so short lines that two blocks share a multiprocessor. */
+static const char *const boxes[] = {"D3N15", "D3N19", "D3N27", "D3N33"};
+
+START_TEST(short_lines_equal_the_cpu) {
+    static const gsw_grid grids[] = {{16, 150, 140}, {5, 150, 140}};
+    static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
+    contexts c = contexts_open(4, NULL);
+    for (int g = 0; g < LENGTH(grids); g++) {
+        const recipe r = {.grid = grids[g],
+                          .stencil = oracle_stencil_named(boxes[_i]),
+                          .values = GSW_F64,
+                          .diagonal = ORACLE_POSITIVE,
+                          .seed = 4,
+                          .alone = 1};
+        problem q;
+        problem_open(&q, &c, &r);
+        for (int k = 0; k < LENGTH(kinds); k++) {
+            const gsw_factor_options options = {
+                .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
+            check_options(&q, &options, 1 + 2 * k, k);
+        }
+        problem_close(&q);
+    }
+    contexts_close(&c);
+}
+END_TEST
+
 static const char *const cubes[] = {"D3N7", "D3N27"};
 #define CUBES LENGTH(cubes)
 
@@ -1854,6 +1881,7 @@ int main(void) {
     tc = add_case(suite, "large");
     tcase_add_loop_test(tc, large_grids_equal_the_cpu, 0, stencils);
     tcase_add_loop_test(tc, lines_along_x_equal_the_cpu, 0, 2);
+    tcase_add_loop_test(tc, short_lines_equal_the_cpu, 0, LENGTH(boxes));
     tcase_add_loop_test(tc, cube_of_128_equals_the_cpu, 0, CUBES);
     tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
     tc = add_case(suite, "values");

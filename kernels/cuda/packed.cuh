@@ -47,7 +47,7 @@ static constexpr __host__ __device__ gsw_tile_shape tile_of_shape(int name, bool
 
 /* One pencil of a part. Pencils are stored, and blocks take them, in an order in which each one
  * comes after those it depends on. Its place in that order is its ticket. */
-struct gsw_pencil {
+struct alignas(16) gsw_pencil {
     int32_t j, k; /* its tile */
     /* Tickets of the pencils one tile before it in y', in z, in both, and of those after it; -1:
      * none. Pencils of other processes (slab_ops.h) have other numbers: before it, remote_before();

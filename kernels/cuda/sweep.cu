@@ -23,12 +23,17 @@ constexpr int32_t RESERVED_SHARED = 2048;
 constexpr int32_t STAGES_FOR_TWO = 3;
 constexpr int32_t PENCILS_FOR_TWO = 4;
 
+/* Pencils with lines of so many points, or fewer, spend most of their time beginning. So two blocks
+ * share a multiprocessor for them, too (sweep_brief.cu). */
+constexpr int32_t SHORT_LINE = 16;
+
 /* Chunks in flight that a block with several right-hand sides needs at least. Its chunks take
  * longer, so fewer of them cover the latency of memory. */
 constexpr int32_t FEWEST_STAGES = 2;
 
-/* Pencils per multiprocessor that are few, or less: see area_for(). */
-constexpr int32_t FEW_PENCILS = 8;
+/* Pencils times right-hand sides, per multiprocessor, that are few, or fewer: see area_for(). For
+ * blocks of 2 and of 4. */
+constexpr int64_t FEW_FOR_2 = 4, FEW_FOR_4 = 32;
 
 /* Stages at least and at most in slices, without bulk copies: one that compute loads, and some on
  * their way. */
@@ -41,6 +46,11 @@ template <int Rhs> int32_t chunks_of_b(int capability, bool tight) {
     /* Without asynchronous copies one chunk is on its way, in registers. */
     const bool queued = capability < ASYNC_COPIES_SINCE;
     return (queued ? 1 : warps::ahead) + (tight ? 1 : queued ? 2 : warps::slack);
+}
+int32_t chunks_of_b(int capability, int32_t rhs, bool tight) {
+    return rhs == 1   ? chunks_of_b<1>(capability, tight)
+           : rhs == 2 ? chunks_of_b<2>(capability, tight)
+                      : chunks_of_b<SWEEP_RHS_MAX>(capability, tight);
 }
 
 /* Cuts the rings of a block with `rhs` right-hand sides and `most` bytes. False where not even the
@@ -62,8 +72,7 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
     plan->b_stride = sweep_row_stride(values, real);
     plan->x_pitch = sweep_row_pitch(of_row, real, rhs);
     plan->b_pitch = sweep_row_pitch(values, real, rhs);
-    plan->staged = lag + (rhs > 1 ? chunks_of_b<SWEEP_RHS>(capability, tight)
-                                  : chunks_of_b<1>(capability, tight));
+    plan->staged = lag + chunks_of_b(capability, rhs, tight);
     for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
@@ -73,7 +82,13 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
         plan->stages = most_stages;
         if (rings + most_stages * stage > most)
             plan->stages = (most - rings) / stage;
-        if (plan->stages >= fewest_stages && (plan->stages >= 4 || spare == 2)) {
+        /* A record serves several steps where lines are shorter than a pencil's delay. */
+        const int32_t kept = plan->records / SWEEP_CHUNK;
+        const bool once = !slices && kept <= plan->stages;
+        plan->loads = once ? kept : plan->chunks;
+        if (once)
+            plan->stages = kept;
+        if (once || (plan->stages >= fewest_stages && (plan->stages >= 4 || spare == 2))) {
             plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
             plan->x_offset = plan->b_offset + SWEEP_CHUNK * plan->staged * plan->b_pitch;
             *shared = plan->x_offset + SWEEP_CHUNK * plan->ring * plan->x_pitch;
@@ -93,14 +108,25 @@ int32_t bytes_of_sums(const gsw_cuda *cuda, const gsw_factor *factor) {
     return ahead * 2 * values * (int32_t)sizeof(double);
 }
 
+bool allows_two_blocks(const gsw_cuda *cuda, const gsw_factor *factor) {
+    return cuda->capability >= BULK_COPIES_SINCE &&
+           factor->packed->view[0].pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
+}
+
+/* Do sweeps of one right-hand side take the kernel for short lines? */
+bool is_brief(const gsw_cuda *cuda, const gsw_factor *factor) {
+    return allows_two_blocks(cuda, factor) && factor->options.factor_type == GSW_F64 &&
+           !gsw_cuda_is_remote(factor) && factor->packed->view[0].tiles.records <= SHORT_LINE &&
+           sweep_brief_kernel(factor->packed->shape);
+}
+
 /* With one line a lane and fp32 throughout, one block is faster. `pivots`: see sweep_compute.cuh.
  */
 bool two_blocks(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
-    const gsw_packed_view *view = &factor->packed->view[0];
-    const bool quick = factor->options.factor_type == GSW_F32 &&
-                       (view->members > 1 || factor->options.vector_type == GSW_F64);
-    return (quick || pivots) && cuda->capability >= BULK_COPIES_SINCE &&
-           view->pencils >= PENCILS_FOR_TWO * cuda->multiprocessors;
+    const bool quick =
+        factor->options.factor_type == GSW_F32 &&
+        (factor->packed->view[0].members > 1 || factor->options.vector_type == GSW_F64);
+    return ((quick || pivots) && allows_two_blocks(cuda, factor)) || is_brief(cuda, factor);
 }
 
 /* Cuts the rings of a sweep, and chooses how its receivers poll. False where they do not fit.
@@ -117,11 +143,11 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
     const bool many = plan->chunks > factor->context->tuning.polled_chunks &&
                       factor->packed->view[0].pencils > cuda->multiprocessors;
     plan->polled_rows = many ? SWEEP_POLLED_ROWS : 1;
-    if (rhs == 1 && two_blocks(cuda, factor, pivots) &&
+    if (rhs == 1 && sums == 0 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
                      cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,
                      shared) &&
-        plan->stages >= STAGES_FOR_TWO) {
+        (plan->stages >= STAGES_FOR_TWO || plan->loads < plan->chunks)) {
         if (factor->packed->view[0].members > 1)
             plan->polled_rows = SWEEP_POLLED_ROWS;
         return true;
@@ -351,11 +377,12 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, bool *open) {
     *open = capture == cudaStreamCaptureStatusNone;
     if (!*open)
         return GSW_SUCCESS;
-    if (kernel && !blocks->state && rings_fit(cuda, factor, SWEEP_RHS, SWEEP_ALONE)) {
+    const int32_t rhs = rhs_of_blocks(factor->packed->shape);
+    if (kernel && !blocks->state && rings_fit(cuda, factor, rhs, SWEEP_ALONE)) {
         GSW_TRY(gsw_cuda_allow_shared(context, kernel, "the sweep"));
-        GSW_TRY(open_area(context, factor, SWEEP_RHS, SWEEP_GROUPS, blocks));
+        GSW_TRY(open_area(context, factor, rhs, SWEEP_RHS_OF_ALL / rhs, blocks));
     }
-    const int32_t groups = blocks->state ? (int32_t)SWEEP_RHS : (int32_t)SWEEP_GROUPS_OF_1;
+    const int32_t groups = blocks->state ? (int32_t)SWEEP_RHS_MAX : (int32_t)SWEEP_RHS_OF_ALL;
     GSW_TRY(open_area(context, factor, 1, groups, singles));
     /* The kernel takes its tickets without waiting for what was queued before it. */
     return gsw_cuda_check(context, cudaStreamSynchronize(cuda->stream), "the sweep's state");
@@ -365,9 +392,11 @@ gsw_status open_several(gsw_context *context, gsw_factor *factor, bool *open) {
  * few, or pencils are, blocks with one each are faster: the L2 cache shares the coefficients. */
 gsw_sweep_area_name area_for(const gsw_cuda *cuda, const gsw_factor *factor, int64_t count) {
     const gsw_packed *packed = factor->packed;
-    const bool few = packed->view[0].pencils <= FEW_PENCILS * cuda->multiprocessors;
-    const bool single = count < SWEEP_RHS || (count == SWEEP_RHS && few);
-    return single || !packed->area[AREA_OF_BLOCKS].state ? AREA_OF_SINGLES : AREA_OF_BLOCKS;
+    const gsw_sweep_area *blocks = &packed->area[AREA_OF_BLOCKS];
+    const int64_t few = (blocks->rhs == 2 ? FEW_FOR_2 : FEW_FOR_4) * (int64_t)cuda->multiprocessors;
+    const bool single =
+        count < blocks->rhs || (count <= SWEEP_RHS_MAX && count * packed->view[0].pencils <= few);
+    return single || !blocks->state ? AREA_OF_SINGLES : AREA_OF_BLOCKS;
 }
 
 } // namespace
@@ -391,12 +420,14 @@ int64_t gsw_cuda_slot_values(const gsw_factor *factor) {
     return plan.slot_values;
 }
 
-static unsigned threads_of(const gsw_cuda *cuda, bool several) {
-    using single = sweep_warps<1>;
-    using many = sweep_warps<SWEEP_RHS>;
-    if (cuda->capability >= BULK_COPIES_SINCE)
-        return several ? many::threads : single::threads;
-    return several ? many::threads_of_slices : single::threads_of_slices;
+template <int Rhs> static unsigned threads_of_blocks(const gsw_cuda *cuda) {
+    return cuda->capability >= BULK_COPIES_SINCE ? sweep_warps<Rhs>::threads
+                                                 : sweep_warps<Rhs>::threads_of_slices;
+}
+static unsigned threads_of(const gsw_cuda *cuda, int32_t rhs) {
+    return rhs == 1   ? threads_of_blocks<1>(cuda)
+           : rhs == 2 ? threads_of_blocks<2>(cuda)
+                      : threads_of_blocks<SWEEP_RHS_MAX>(cuda);
 }
 
 bool gsw_cuda_sweep_fits(gsw_context *context, const gsw_factor *factor) {
@@ -420,6 +451,8 @@ gsw_status gsw_cuda_sweep_open(gsw_context *context, gsw_factor *factor) {
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "factors on CUDA cannot hold lines of %lld points", (long long)t->nx);
     GSW_TRY(gsw_cuda_allow_shared(context, kernel_of(factor, false), "the sweep"));
+    if (is_brief(cuda, factor))
+        GSW_TRY(gsw_cuda_allow_shared(context, sweep_brief_kernel(packed->shape), "the sweep"));
     return open_area(context, factor, 1, 1, &packed->area[AREA_OF_1]);
 }
 
@@ -462,9 +495,10 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
         GSW_TRY(open_several(context, factor, &together));
     const gsw_sweep_area *area =
         &packed->area[together ? area_for(cuda, factor, count) : AREA_OF_1];
-    const bool several = area->rhs > 1;
-    const void *kernel = kernel_of(factor, several);
-    const unsigned threads = threads_of(cuda, several);
+    const bool brief = area->rhs == 1 && is_brief(cuda, factor);
+    const void *kernel =
+        brief ? sweep_brief_kernel(packed->shape) : kernel_of(factor, area->rhs > 1);
+    const unsigned threads = threads_of(cuda, area->rhs);
     sweep_plan plan;
     int32_t shared;
     GSW_TRY(plan_launch(context, factor, part, area, SWEEP_ALONE, &plan, &shared));
@@ -515,7 +549,7 @@ gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, in
     return gsw_cuda_check(context,
                           launch_kernel_of(cuda, sweep_sum_kernel(factor->packed->shape),
                                            (unsigned)plan.pencils,
-                                           threads_of(cuda, false) + 32 * (SWEEP_SUM_STORERS - 1),
+                                           threads_of(cuda, 1) + 32 * (SWEEP_SUM_STORERS - 1),
                                            (size_t)shared, arguments),
                           "the sweep");
 }
@@ -540,7 +574,7 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
     /* It reads records that the kernel before it writes: it must not begin before that one ends. */
     return gsw_cuda_check(context,
                           cudaLaunchKernel(kernel, dim3((unsigned)plan.pencils),
-                                           dim3(threads_of(cuda, false)), arguments, (size_t)shared,
+                                           dim3(threads_of(cuda, 1)), arguments, (size_t)shared,
                                            cuda->stream),
                           "the sweep");
 }

@@ -5,6 +5,7 @@
 #define GSW_CUDA_SWEEP_BLOCK_CUH
 
 #include "cuda/handover.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/movers.cuh"
 #include "cuda/shape.cuh"
 #include "cuda/sweep_plan.cuh"
@@ -72,20 +73,20 @@ struct sweep_control {
         uint64_t full[SWEEP_STAGES_MAX]; /* loader: the stage's records are there */
         struct {                         /* the same without bulk copies: counts of slices */
             int32_t slices_filled[SWEEP_LOADERS]; /* loaders, each of its own */
-            int32_t slices_read[SWEEP_RHS];       /* compute, by right-hand side */
+            int32_t slices_read[SWEEP_RHS_MAX];   /* compute, by right-hand side */
         };
     };
     uint64_t completed[SWEEP_BARRIERS]; /* compute, all of its warps: the chunk is completed */
     uint64_t stored[SWEEP_BARRIERS];    /* storer: the chunk's rows are free */
     int32_t ready[2];                   /* stagers: chunks whose records, b and room are there */
-    int32_t steps_completed[SWEEP_RHS]; /* compute, by right-hand side: whole chunks */
+    int32_t steps_completed[SWEEP_RHS_MAX]; /* compute, by right-hand side: whole chunks */
     uint32_t epoch;
     int32_t group; /* of right-hand sides */
     int32_t ticket;
     int32_t faces_clean; /* opener: no face is dirty */
     int32_t faces_open;  /* opener: this pencil's faces may be written */
     int32_t face_users;  /* roles that still use other pencils' faces */
-    int32_t maybe_dirty; /* an abandoned solve may have left values in faces */
+    uint64_t abandoned;  /* what state->abandon held when the block began */
     gsw_pencil pencil;
     uint64_t last; /* nobody reads it: see begin_next_epoch() */
 };
@@ -102,6 +103,26 @@ struct sweep_block {
     void *faces;
     bool remote; /* a constant: some faces or vectors may be those of other processes */
 };
+
+/* Waits until the block's pencil is known and its memory is prepared; all warps call it once. */
+template <typename Real, int Rhs>
+__device__ __forceinline__ sweep_block await_pencil(const sweep_plan &plan, sweep_control *control,
+                                                    const char *memory, bool remote) {
+    asm volatile("barrier.sync 0;" ::: "memory");
+    let_next_kernel_start();
+    return {&plan,
+            control,
+            shared_address(memory),
+            shared_address(memory + plan.b_offset),
+            shared_address(memory + plan.x_offset),
+            control->pencil.j * plan.tile_y - plan.pad_y,
+            control->pencil.k * plan.tile_z - plan.pad_z,
+            (int32_t)threadIdx.x & 31,
+            control->group * Rhs,
+            plan.done + (int64_t)control->group * plan.pencils,
+            (Real *)plan.faces + (int64_t)control->group * plan.slots * plan.slot_values,
+            remote};
+}
 
 /* The pencil's records in device memory. */
 __device__ __forceinline__ const char *records_of(const sweep_block &block) {

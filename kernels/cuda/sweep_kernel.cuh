@@ -50,7 +50,9 @@
  * empties the cell of its next row, `span` rows later. It does so only when compute has completed
  * the steps that read the old value. Compute reads a cell only after the cell `span` rows before
  * it. The lane filled that one after it had emptied the later one. At first all cells are empty.
- * mbarriers count chunks (arriving releases, waiting acquires) and also order bulk copies.
+ * Where no pencil stands before this one, its receiver fills the halo of all rows with zeros and
+ * ends; they stay. mbarriers count chunks (arriving releases, waiting acquires) and also order bulk
+ * copies.
  *
  * MEMORY ORDER BETWEEN BLOCKS. Face values: relaxed loads, and relaxed or volatile stores.
  * done[ticket] is a counter: a fence and a release after the roles concerned, an acquire by the
@@ -88,11 +90,12 @@
  * Inside a block every wait leads to an earlier chunk. Loader, stager and receivers wait for room
  * that compute makes by completing an earlier chunk. The storer waits for compute. Compute waits
  * for what stager and receivers bring for the next chunk. The stager publishes chunk c when three
- * things have happened. Its records have come; the loader asked for them when compute had completed
- * c - stages < c - 1. The stager has asked for b up to chunk a = c + ahead - 1, for which compute
- * must have completed a + lag - staged < c - 1. The storer has read chunk c - ring, for which
- * compute must have completed c - ring + lag < c - 1. Rings are long enough for that, and for a
- * receiver's lanes to bring a whole chunk while compute has completed the one before (sweep.cu).
+ * things have happened. Its records have come; the loader asked for them at the beginning, or when
+ * compute had completed c - stages < c - 1. The stager has asked for b up to chunk a = c + ahead -
+ * 1, for which compute must have completed a + lag - staged < c - 1. The storer has read chunk c -
+ * ring, for which compute must have completed c - ring + lag < c - 1. Rings are long enough for
+ * that, and for a receiver's lanes to bring a whole chunk while compute has completed the one
+ * before (sweep.cu).
  *
  * FAULTS. Only receivers and opener wait for other blocks. When the solve is abandoned
  * (handover.cuh), a receiver takes 0 for each value that has not arrived, and the opener lets
@@ -117,7 +120,7 @@
  * gsw_cuda_factor_await(), which waits for the stream. (A sweep that computes pivots reads records
  * of the kernel before it, so it is launched to start after its end.) All other roles wait for it
  * before they read b or touch faces or x. The mark of an abandoned solve may be read too early: see
- * maybe_dirty. */
+ * maybe_dirty(). */
 #ifndef GSW_CUDA_SWEEP_KERNEL_CUH
 #define GSW_CUDA_SWEEP_KERNEL_CUH
 
@@ -129,30 +132,62 @@
 
 namespace {
 
-template <int Rhs> constexpr __host__ __device__ int sweep_threads(void) {
-    return BULK_COPIES ? sweep_warps<Rhs>::threads : sweep_warps<Rhs>::threads_of_slices;
+/* The warps of a block, in this order: compute, loaders, stagers, storers, opener, receivers. */
+template <int Rhs, bool sums> struct sweep_roles {
+    static constexpr int movers = sweep_warps<Rhs>::movers;
+    static constexpr int storers = sums ? (int)SWEEP_SUM_STORERS : movers;
+    static constexpr int loader = Rhs, stager = loader + (BULK_COPIES ? 1 : (int)SWEEP_LOADERS);
+    static constexpr int storer = stager + movers, behind = storer + storers;
+    static constexpr int opener = Rhs == 1 ? behind : 0;
+    static constexpr int receiver = behind + (Rhs == 1), warps = receiver + 3;
+};
+
+/* ---- Registers ----------------------------------------------------------------------------------
+ *
+ * Two blocks a multiprocessor leave a thread 128 registers. Compute for boxes needs more. So the
+ * warps that wait for other blocks give theirs up, and the others take them. The instruction
+ * concerns groups of four warps, and the first four are those up to `behind`. Only code for 9.0
+ * itself has it (sweep_brief.cu). */
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool CAN_MOVE_REGISTERS = true;
+#else
+constexpr bool CAN_MOVE_REGISTERS = false;
+#endif
+
+enum { TAKEN_REGISTERS = 168, KEPT_REGISTERS = 2 * 128 - TAKEN_REGISTERS };
+
+/* Waits until the block's other group has given up as many. */
+__device__ __forceinline__ void take_registers(void) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"((int)TAKEN_REGISTERS));
+#endif
 }
 
-template <int Rhs> constexpr __host__ __device__ int sweep_storers(bool sums) {
-    return sums ? (int)SWEEP_SUM_STORERS : sweep_warps<Rhs>::movers;
+__device__ __forceinline__ void give_up_registers(void) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"((int)KEPT_REGISTERS));
+#endif
 }
+
+/* ---- The beginning of a block -------------------------------------------------------------------
+ */
 
 /* One thread takes a ticket. */
 __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_control *control) {
-    const int32_t expected = (int32_t)blockIdx.x / plan.groups;
-    const gsw_pencil guess = plan.table[expected]; /* usually right */
     const epoch_ticket taken = take_epoch_ticket(&plan.state->next);
-    /* An acquire: where the first block has removed the mark, its resets come before our polls. */
-    const uint64_t abandoned = load_acquire<scope::device>(&plan.state->abandon);
+    const int32_t expected = (int32_t)blockIdx.x / plan.groups;
+    const gsw_pencil guess = plan.table[expected]; /* usually right, and here with the ticket */
     const int32_t ticket = (int32_t)taken.ticket / plan.groups;
+    const gsw_pencil pencil = ticket == expected ? guess : plan.table[ticket];
     control->group = (int32_t)taken.ticket % plan.groups;
     control->epoch = taken.epoch;
-    control->pencil = ticket == expected ? guess : plan.table[ticket];
+    control->pencil = pencil;
     control->ticket = ticket;
-    /* The first blocks may start before the previous solve has ended. Each later block starts when
-     * a block of this launch has ended; by then the previous solve has ended too. */
-    control->maybe_dirty = (int32_t)taken.ticket < plan.resident ||
-                           (abandoned != 0 && abandoned != (SWEEP_ABANDONED | taken.epoch));
+    int32_t users = 1; /* the opener, and each receiver of values of other pencils */
+    for (int side = 0; side < 3; side++)
+        users += pencil.before[side] != -1 && plan.face[side].values > 0;
+    control->face_users = users;
     const int32_t blocks = plan.pencils * plan.groups;
     /* The next kernel may start as soon as this block lets it: the volatile store waits until the
      * counter is ready for that. */
@@ -160,73 +195,61 @@ __device__ __forceinline__ void take_pencil(const sweep_plan &plan, sweep_contro
         *(volatile uint64_t *)&control->last = begin_next_epoch(&plan.state->next, blocks);
 }
 
-/* Fills the halo of every row: 0 where no pencil stands before, else the sentinel. */
+/* One thread of a warp prepares barriers and counters, where `turn` is its place among so many. */
+template <int Rhs, bool sums>
+__device__ __forceinline__ void prepare_counters(const sweep_plan &plan, sweep_control *control,
+                                                 int turn, int warps) {
+    for (int i = turn; i < SWEEP_BARRIERS; i += warps) {
+        barrier_init(shared_address(control->completed + i), Rhs);
+        barrier_init(shared_address(control->stored + i), sweep_roles<Rhs, sums>::storers);
+        if (BULK_COPIES && i < SWEEP_STAGES_MAX)
+            barrier_init(shared_address(control->full + i), 1);
+    }
+    fence_bulk();
+    if (turn != 0)
+        return;
+    for (int i = 0; i < Rhs; i++)
+        control->steps_completed[i] = 0;
+    if constexpr (!BULK_COPIES) {
+        for (int i = 0; i < Rhs; i++)
+            control->slices_read[i] = 0;
+        for (int i = 0; i < SWEEP_LOADERS; i++)
+            control->slices_filled[i] = 0;
+    }
+    control->ready[0] = control->ready[1] = 0;
+    control->faces_clean = control->faces_open = 0;
+    /* An acquire: where the first block has removed the mark, its resets come before our polls. */
+    control->abandoned = load_acquire<scope::device>(&plan.state->abandon);
+}
+
+/* Empties the halo of every row. The rows before the first step hold zeros, so that the pencil's
+ * own values are there. Rows are dealt out to the warps. */
 template <typename Real, int Rhs>
-__device__ __forceinline__ void empty_halos(const sweep_plan &plan, sweep_control *control,
-                                            char *x_ring) {
-    constexpr int THREADS = sweep_threads<Rhs>();
-    const int thread = (int)threadIdx.x;
-    const int32_t rows = plan.ring * SWEEP_CHUNK;
-    for (int side = 0; side < 3; side++) {
-        const int32_t values = plan.face[side].values;
-        const bool received = control->pencil.before[side] != -1;
-        if (received && values > 0 && thread == 0)
-            control->face_users++;
-        int32_t shift = 0; /* 2^shift threads per row */
-        while (1 << shift < values)
-            shift++;
-        const int32_t entry = thread & ((1 << shift) - 1);
-        const Real content = received ? empty_value<Real>() : (Real)0;
-        for (int32_t i = thread >> shift; i < Rhs * rows; i += THREADS >> shift) {
-            Real *face = (Real *)(x_ring + i / Rhs * plan.x_pitch + i % Rhs * plan.x_stride) +
-                         plan.face[side].cell;
-            if (entry < values)
-                face[entry] = content;
-        }
+__device__ __forceinline__ void prepare_ring(const sweep_plan &plan, char *x_ring, int turn,
+                                             int warps) {
+    const int32_t lane = (int)threadIdx.x & 31, rows = plan.ring * SWEEP_CHUNK;
+    const int32_t own = plan.face[0].cell, all = plan.face[2].cell + plan.face[2].values;
+    for (int32_t i = turn; i < rows * Rhs; i += warps) {
+        const int32_t row = i / Rhs;
+        Real *cells = (Real *)(x_ring + row * plan.x_pitch + i % Rhs * plan.x_stride);
+        for (int32_t c = lane + (row < rows - plan.lead ? own : 0); c < all; c += 32)
+            cells[c] = c < own ? (Real)0 : empty_value<Real>();
     }
 }
 
-/* Takes a pencil and prepares the block's memory. */
-template <typename Real, typename Value, int Rhs, bool sums>
+/* Takes a pencil. The ticket takes some 1000 cycles, in which the other warps prepare the block's
+ * memory. Nothing of that depends on the pencil. */
+template <typename Real, int Rhs, bool sums>
 __device__ __forceinline__ void begin_block(const sweep_plan &plan, sweep_control *control,
-                                            char *x_ring) {
-    constexpr int THREADS = sweep_threads<Rhs>();
-    const int thread = (int)threadIdx.x;
-    if (thread == 0)
+                                            char *x_ring, int warp) {
+    constexpr int others = sweep_roles<Rhs, sums>::warps - 1;
+    if (warp > 0) {
+        if ((threadIdx.x & 31) == 0)
+            prepare_counters<Rhs, sums>(plan, control, warp - 1, others);
+        prepare_ring<Real, Rhs>(plan, x_ring, warp - 1, others);
+    } else if (threadIdx.x == 0) {
         take_pencil(plan, control);
-    if (BULK_COPIES && thread >= 32 && thread < 32 + SWEEP_STAGES_MAX)
-        barrier_init(shared_address(control->full + thread - 32), 1);
-    if (thread >= 64 && thread < 64 + SWEEP_BARRIERS) {
-        barrier_init(shared_address(control->completed + thread - 64), Rhs);
-        barrier_init(shared_address(control->stored + thread - 64), sweep_storers<Rhs>(sums));
     }
-    if (thread >= 32 && thread < 96)
-        fence_bulk();
-    if (thread == 96) {
-        for (int i = 0; i < Rhs; i++)
-            control->steps_completed[i] = 0;
-        if constexpr (!BULK_COPIES) {
-            for (int i = 0; i < Rhs; i++)
-                control->slices_read[i] = 0;
-            for (int i = 0; i < SWEEP_LOADERS; i++)
-                control->slices_filled[i] = 0;
-        }
-        control->ready[0] = control->ready[1] = 0;
-        control->faces_clean = control->faces_open = 0;
-        control->face_users = 1;
-    }
-    /* The rows before the first step hold zeros. */
-    const int32_t rows = plan.ring * SWEEP_CHUNK;
-    const int32_t words = plan.lead * plan.x_pitch / 16;
-    int4 *before = reinterpret_cast<int4 *>(x_ring + (rows - plan.lead) * plan.x_pitch);
-    for (int32_t i = thread - 32; i < words; i += THREADS - 32) {
-        if (i >= 0)
-            before[i] = make_int4(0, 0, 0, 0);
-    }
-    __syncthreads();
-    empty_halos<Real, Rhs>(plan, control, x_ring);
-    __syncthreads();
-    let_next_kernel_start();
 }
 
 /* Compute, by right-hand side; the first warp is the opener too where `opens`. */
@@ -268,56 +291,65 @@ __device__ __forceinline__ void load(const sweep_block &block, int turn) {
 #endif
 }
 
-/* `remote`: for factors of which other processes have a part. What only they need makes the others'
- * sweeps 2 us longer, so it is left out there. `pivots`: see sweep_compute.cuh. `sums`: the storer
- * also adds (sweep_plan). */
-template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots,
-          bool sums = false>
-__global__ void __launch_bounds__(sweep_threads<Rhs>() + (sums ? 32 * (SWEEP_SUM_STORERS - 1) : 0),
-                                  BULK_COPIES && (sizeof(Value) == 4 || pivots) && Rhs == 1 ? 2 : 1)
-    sweep_pencils(const __grid_constant__ sweep_plan plan) {
-    extern __shared__ __align__(128) char memory[];
-    __shared__ sweep_control control;
-    begin_block<Real, Value, Rhs, sums>(plan, &control, memory + plan.x_offset);
-    const sweep_block block = {&plan,
-                               &control,
-                               shared_address(memory),
-                               shared_address(memory + plan.b_offset),
-                               shared_address(memory + plan.x_offset),
-                               control.pencil.j * plan.tile_y - plan.pad_y,
-                               control.pencil.k * plan.tile_z - plan.pad_z,
-                               (int32_t)threadIdx.x & 31,
-                               control.group * Rhs,
-                               plan.done + (int64_t)control.group * plan.pencils,
-                               (Real *)plan.faces +
-                                   (int64_t)control.group * plan.slots * plan.slot_values,
-                               remote};
-    /* The compiler sees that `warp` is uniform, so a role's branches are uniform too. */
-    const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
+/* The roles of the warps that compute and move data. */
+template <int name, typename Real, typename Value, int Rhs, bool pivots, bool sums>
+__device__ __forceinline__ void sweep(const sweep_block &block, int warp) {
+    using roles = sweep_roles<Rhs, sums>;
     constexpr int members = lines_of_a_lane(name, BULK_COPIES);
-    constexpr int movers = sweep_warps<Rhs>::movers;
-    constexpr int loader = Rhs, stager = loader + (BULK_COPIES ? 1 : (int)SWEEP_LOADERS);
-    constexpr int storer = stager + movers, storers = sweep_storers<Rhs>(sums);
-    constexpr int opener = Rhs == 1 ? storer + storers : 0;
-    constexpr int first_receiver = storer + storers + (Rhs == 1);
-    const bool loads = BULK_COPIES ? warp == loader : warp >= loader && warp < stager;
+    const bool loads = warp >= roles::loader && warp < roles::stager;
     if (!loads)
         await_kernels_before();
     if (warp < Rhs) {
-        compute<name, Real, Value, Rhs, pivots>(block, warp, warp == opener);
+        compute<name, Real, Value, Rhs, pivots>(block, warp, warp == roles::opener);
     } else if (loads) {
-        load<name, Value, Rhs>(block, warp - loader);
-    } else if (warp < storer) {
-        stage_b<name, Real, members, Rhs>(block, warp - stager);
-    } else if (warp < storer + storers) {
-        if constexpr (sums)
-            store_sum<name, members>(block, warp - storer);
-        else
-            store_x<name, Real, members, Rhs>(block, warp - storer);
-    } else if (warp == opener) {
-        open_faces<Real>(block);
+        load<name, Value, Rhs>(block, warp - roles::loader);
+    } else if (warp < roles::storer) {
+        stage_b<name, Real, members, Rhs>(block, warp - roles::stager);
     } else {
-        receive<name, Real, Rhs>(block, warp - first_receiver);
+        if constexpr (sums)
+            store_sum<name, members>(block, warp - roles::storer);
+        else
+            store_x<name, Real, members, Rhs>(block, warp - roles::storer);
+    }
+}
+
+/* The roles of the warps that wait for other blocks. */
+template <int name, typename Real, int Rhs, bool sums>
+__device__ __forceinline__ void hand_over(const sweep_block &block, int warp) {
+    using roles = sweep_roles<Rhs, sums>;
+    if (warp >= roles::receiver) {
+        receive<name, Real, Rhs>(block, warp - roles::receiver);
+        return;
+    }
+    await_kernels_before();
+    open_faces<Real>(block);
+}
+
+/* `remote`: for factors of which other processes have a part. What only they need makes the others'
+ * sweeps 2 us longer, so it is left out there. `pivots`: see sweep_compute.cuh. `sums`: the storer
+ * also adds (sweep_plan). `brief`: see sweep_brief.cu. */
+template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots,
+          bool sums = false, bool brief = false>
+__global__ void __launch_bounds__(32 * sweep_roles<Rhs, sums>::warps,
+                                  BULK_COPIES && (sizeof(Value) == 4 || pivots || brief) && Rhs == 1
+                                      ? 2
+                                      : 1) sweep_pencils(const __grid_constant__ sweep_plan plan) {
+    extern __shared__ __align__(128) char memory[];
+    __shared__ sweep_control control;
+    /* The compiler sees that `warp` is uniform, so a role's branches are uniform too. */
+    const int warp = __shfl_sync(~0u, (int)threadIdx.x >> 5, 0);
+    begin_block<Real, Rhs, sums>(plan, &control, memory + plan.x_offset, warp);
+    constexpr bool moves = brief && CAN_MOVE_REGISTERS;
+    if (warp < sweep_roles<Rhs, sums>::behind) {
+        if constexpr (moves)
+            take_registers();
+        sweep<name, Real, Value, Rhs, pivots, sums>(
+            await_pencil<Real, Rhs>(plan, &control, memory, remote), warp);
+    } else {
+        if constexpr (moves)
+            give_up_registers();
+        hand_over<name, Real, Rhs, sums>(await_pencil<Real, Rhs>(plan, &control, memory, remote),
+                                         warp);
     }
 }
 

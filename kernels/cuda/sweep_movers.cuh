@@ -21,7 +21,7 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
                        (int64_t)control->ticket * plan.records * (int64_t)plan.record_bytes;
     const uint64_t policy = evict_first();
     int32_t stage = 0, from_chunk = 0;
-    for (int32_t c = 0; c < plan.chunks; c++) {
+    for (int32_t c = 0; c < plan.loads; c++) {
         /* First come the chunks that compute needs first. */
         if (c == SWEEP_STAGES_FIRST && plan.stages > SWEEP_STAGES_FIRST)
             await_chunk(control->full, plan.stages, 0);
@@ -158,37 +158,65 @@ template <int values> struct movements {
 };
 
 /* `ring`: shared address of the rows, `pitch` bytes apart. `first`: where a lane's values begin
- * among all of a chunk, of which there are 8 for each of its lines. */
+ * among all of a chunk, of which there are 8 for each of its lines. All lines are taken to be in
+ * the grid; find_inside() corrects that. */
 template <typename Real, int unit, int values>
 __device__ __forceinline__ void
-plan_movements_along(const sweep_block &block, const pencil_tile &tile, uint32_t ring,
-                     int32_t pitch, int32_t first, movements<values> &m) {
-    const sweep_plan &plan = *block.plan;
-    const int32_t last = (plan.nx - 1) % SWEEP_CHUNK;
+plan_movements_along(const sweep_plan &plan, const pencil_tile &tile, uint32_t ring, int32_t pitch,
+                     int32_t first, movements<values> &m) {
+    const int32_t lane = (int)threadIdx.x & 31, last = (plan.nx - 1) % SWEEP_CHUNK;
     m.inside = m.ends = 0;
 #pragma unroll
     for (int i = 0; i < m.count; i++) {
-        const moved v = moved_value<unit>(tile, first + i, block.lane);
-        const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
-        const bool inside = (uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz;
-        m.inside |= (uint32_t)inside << i;
-        m.ends |= (uint32_t)(inside && v.x <= last) << i;
-        m.value[i] = (block.y0 + v.ly) * plan.stride[1] + z * plan.stride[2] + v.x * plan.stride[0];
+        const moved v = moved_value<unit>(tile, first + i, lane);
+        m.inside |= 1u << i;
+        m.ends |= (uint32_t)(v.x <= last) << i;
+        m.value[i] = v.ly * plan.stride[1] + v.lz * plan.stride[2] + v.x * plan.stride[0];
         m.cell[i] = ring + (uint32_t)(own_cell(tile, v.ly, v.lz) * (int32_t)sizeof(Real)) +
                     (uint32_t)((v.x + tile.skew_y * v.ly + tile.skew_z * v.lz) * pitch);
     }
 }
 
+/* Leaves the lines out that are not in the grid. Most pencils have none. */
+template <int values>
+__device__ __forceinline__ void find_inside(const sweep_block &block, const pencil_tile &tile,
+                                            int32_t first, movements<values> &m) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t least = block.y0 - plan.shear * (block.z0 + tile.tile_z - 1);
+    const int32_t most = block.y0 - plan.shear * block.z0 + tile.tile_y - 1;
+    if (block.z0 >= 0 && block.z0 + tile.tile_z <= plan.nz && least >= 0 && most < plan.ny)
+        return;
+    uint32_t inside = 0;
+#pragma unroll 1
+    for (int i = 0; i < m.count; i++) {
+        const moved v = plan.unit == 0   ? moved_value<0>(tile, first + i, block.lane)
+                        : plan.unit == 1 ? moved_value<1>(tile, first + i, block.lane)
+                                         : moved_value<2>(tile, first + i, block.lane);
+        const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
+        inside |= (uint32_t)((uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz)
+                  << i;
+    }
+    m.inside &= inside;
+    m.ends &= inside;
+}
+
 template <int name, typename Real, int values>
 __device__ __forceinline__ void plan_movements(const sweep_block &block, uint32_t ring,
                                                int32_t pitch, int32_t first, movements<values> &m) {
-    const pencil_tile tile = tile_of<name>(*block.plan);
-    if (block.plan->unit == 0)
-        plan_movements_along<Real, 0>(block, tile, ring, pitch, first, m);
-    else if (block.plan->unit == 1)
-        plan_movements_along<Real, 1>(block, tile, ring, pitch, first, m);
+    const sweep_plan &plan = *block.plan;
+    const pencil_tile tile = tile_of<name>(plan);
+    if (plan.unit == 0)
+        plan_movements_along<Real, 0>(plan, tile, ring, pitch, first, m);
+    else if (plan.unit == 1)
+        plan_movements_along<Real, 1>(plan, tile, ring, pitch, first, m);
     else
-        plan_movements_along<Real, 2>(block, tile, ring, pitch, first, m);
+        plan_movements_along<Real, 2>(plan, tile, ring, pitch, first, m);
+    find_inside(block, tile, first, m);
+}
+
+/* Where the pencil's first line begins in b or x, in values. */
+__device__ __forceinline__ int64_t first_line(const sweep_block &block) {
+    return block.y0 * block.plan->stride[1] + block.z0 * block.plan->stride[2];
 }
 
 /* The cell of value i in this chunk. Advances to the next chunk. */
@@ -246,14 +274,15 @@ __device__ __forceinline__ void stage_b(const sweep_block &block, int mover) {
     const Real *b[COUNT];
 #pragma unroll
     for (int k = 0; k < COUNT; k++)
-        b[k] = b_of_block<Real>(block) + rhs_of_block(block, first + k) * plan.ldb;
+        b[k] =
+            b_of_block<Real>(block) + first_line(block) + rhs_of_block(block, first + k) * plan.ldb;
     int32_t stage = 0;
     uint32_t phase = 0;
     for (int32_t c = 0; c < plan.chunks + AHEAD; c++) {
         const int32_t ready = c - AHEAD;
         if (ready >= 0) {
             copies.await_group();
-            if constexpr (BULK_COPIES) {
+            if (BULK_COPIES && ready < plan.loads) {
                 await_phase(shared_address(control->full + stage), phase);
                 if (++stage == plan.stages) {
                     stage = 0;
@@ -313,7 +342,7 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
     const uint32_t ring = block.x + (uint32_t)(first * plan.x_stride), ring_end = ring + ring_bytes;
     movements<8 * members> m;
     plan_movements<name, Real>(block, ring, plan.x_pitch, 0, m);
-    Real *x = x_of_block<Real>(block) + (block.rhs + first) * plan.ldx;
+    Real *x = x_of_block<Real>(block) + first_line(block) + (block.rhs + first) * plan.ldx;
     const int32_t present = plan.rhs - block.rhs - first;
     for (int32_t c = 0; c < line_chunks; c++) {
         await_chunk(control->completed, SWEEP_BARRIERS, min(c + lag, plan.chunks - 1));
@@ -363,7 +392,11 @@ __device__ __forceinline__ void store_sum(const sweep_block &block, int mover) {
                            (uint32_t)mover * (AHEAD * OF_CHUNK) +
                            (uint32_t)block.lane * sizeof(double);
     const int64_t advance = SWEEP_CHUNK * plan.stride[0];
-    double *const x = static_cast<double *>(plan.x);
+    const int64_t from = first_line(block);
+    double *const x = plan.x ? static_cast<double *>(plan.x) + from : NULL;
+    double *const z = plan.z + from;
+    const double *const add = plan.add + from;
+    const double *const factors = plan.factor ? plan.factor + from : NULL;
     movements<COUNT> m;
     queue copies;
     plan_movements<name, double>(block, block.x, plan.x_pitch, mover * COUNT, m);
@@ -386,12 +419,12 @@ __device__ __forceinline__ void store_sum(const sweep_block &block, int mover) {
             for (int i = 0; i < COUNT; i++) {
                 double sum, factor = 1;
                 load_shared<1>(&sum, own + i * OF_CELL);
-                if (plan.factor)
+                if (factors)
                     load_shared<1>(&factor, own + (COUNT + i) * OF_CELL);
                 if (wanted >> i & 1u) {
                     if (x)
                         __stcs(x + chunk + m.value[i], v[i]);
-                    __stcs(plan.z + chunk + m.value[i], fma(factor, v[i], sum));
+                    __stcs(z + chunk + m.value[i], fma(factor, v[i], sum));
                 }
             }
         }
@@ -401,10 +434,10 @@ __device__ __forceinline__ void store_sum(const sweep_block &block, int mover) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 if (wanted >> i & 1u) {
-                    copies.start(i, own + i * OF_CELL, plan.add + chunk + m.value[i]);
-                    if (plan.factor)
+                    copies.start(i, own + i * OF_CELL, add + chunk + m.value[i]);
+                    if (factors)
                         copies.start(COUNT + i, own + (COUNT + i) * OF_CELL,
-                                     plan.factor + chunk + m.value[i]);
+                                     factors + chunk + m.value[i]);
                 }
             }
         }

@@ -3,6 +3,7 @@
 #ifndef GSW_CUDA_SWEEP_PLAN_CUH
 #define GSW_CUDA_SWEEP_PLAN_CUH
 
+#include "cuda/movers.cuh"
 #include "cuda/packed.cuh"
 
 enum {
@@ -25,16 +26,22 @@ template <int Rhs> struct sweep_warps {
     /* Compute, loader, stagers, storers, receivers; and an opener, where compute is not it. */
     static constexpr int threads = 32 * (Rhs + 1 + 2 * movers + 3 + (Rhs == 1));
     static constexpr int threads_of_slices = threads + 32 * (SWEEP_LOADERS - 1);
-    static constexpr int ahead = Rhs > 1 ? 1 : 4; /* chunks of b on their way from memory */
-    static constexpr int slack = Rhs > 1 ? 2 : 3; /* chunks of b's ring beyond these */
+    /* Chunks of b on their way from memory, and chunks of its ring beyond these. */
+    static constexpr int ahead = Rhs == 1 ? 4 : Rhs == 2 ? 3 : 2;
+    static constexpr int slack = Rhs == 1 ? 3 : 1;
     static constexpr int polled_rows = Rhs > 1 ? 4 : (int)SWEEP_POLLED_ROWS;
 };
 
 enum {
-    SWEEP_RHS = 4,        /* right-hand sides per block, where there are several */
-    SWEEP_GROUPS = 2,     /* groups of SWEEP_RHS per launch */
-    SWEEP_GROUPS_OF_1 = 8 /* groups per launch where a block has one right-hand side */
+    SWEEP_RHS_MAX = 4,   /* right-hand sides of a block */
+    SWEEP_RHS_OF_ALL = 8 /* of all groups of a launch */
 };
+
+/* The right-hand sides of a block where there are several. Where a lane has two lines, steps are
+ * short of time in the pipe to shared memory; else coefficients are most of what memory moves. */
+constexpr __host__ __device__ int rhs_of_blocks(int name) {
+    return lines_of_a_lane(name, BULK_COPIES) == 2 ? 2 : (int)SWEEP_RHS_MAX;
+}
 
 /* Counters of a factor's sweeps, in device memory. They need no reset between solves. */
 struct gsw_sweep_state {
@@ -66,7 +73,7 @@ struct sweep_plan {
     int64_t ldb, ldx; /* from right-hand side to right-hand side, in values */
     int32_t rhs;      /* right-hand sides of this launch, */
     int32_t groups;   /* in so many groups; each group sweeps each pencil once */
-    int32_t resident; /* blocks that the device holds at a time, or more: see maybe_dirty */
+    int32_t resident; /* blocks that the device holds at a time, or more: see maybe_dirty() */
     /* Coefficients. */
     const void *values;
     int32_t records; /* per pencil */
@@ -94,6 +101,8 @@ struct sweep_plan {
     int64_t row_values;          /* of a row of tiles */
     /* Shared memory. */
     int32_t stages;             /* of coefficients */
+    int32_t loads;              /* chunks of records that are loaded: those of a pencil, each once,
+                                   where all fit in the stages; else those of all steps */
     int32_t ring;               /* chunks of x and halos */
     int32_t staged;             /* chunks of b */
     int32_t b_offset, x_offset; /* bytes */
@@ -129,7 +138,7 @@ constexpr __host__ __device__ int32_t sweep_row_pitch(int32_t values, int32_t si
 }
 
 /* Kernels of one pair of types, by gsw_shape_name: for one right-hand side; the same for factors of
- * which other processes have a part; and for SWEEP_RHS (NULL: there is none). */
+ * which other processes have a part; and for rhs_of_blocks() (NULL: there is none). */
 struct sweep_kernels {
     const void *single[SHAPE_COUNT], *remote[SHAPE_COUNT], *several[SHAPE_COUNT];
 };
@@ -137,6 +146,9 @@ struct sweep_kernels {
 const sweep_kernels *sweep_kernels_f64(void);
 const sweep_kernels *sweep_kernels_mixed(void);
 const sweep_kernels *sweep_kernels_f32(void);
+
+/* The kernel for short lines of a shape, in fp64; NULL: there is none. */
+const void *sweep_brief_kernel(gsw_shape_name name);
 
 /* The kernel that computes the reciprocal pivots of a shape; NULL: there is none. `remote`: for
  * factors of which other processes have a part. */

@@ -64,6 +64,15 @@ __device__ __forceinline__ void release_faces(const sweep_block &block) {
 /* ---- Opener -------------------------------------------------------------------------------------
  */
 
+/* Whether an abandoned solve may have left values in faces. The first blocks may start before the
+ * previous solve has ended. Each later block starts when a block of this launch has ended; by then
+ * the previous solve has ended too. */
+__device__ __forceinline__ bool maybe_dirty(const sweep_block &block) {
+    const sweep_control *control = block.control;
+    return control->ticket * block.plan->groups + control->group < block.plan->resident ||
+           (control->abandoned != 0 && control->abandoned != (SWEEP_ABANDONED | control->epoch));
+}
+
 /* Whether faces hold values of an abandoned solve, whose mark *left receives. An acquire: when the
  * mark is gone, the faces are clean. */
 __device__ __forceinline__ bool are_faces_dirty(const sweep_block &block, uint64_t *left) {
@@ -101,7 +110,7 @@ template <typename Real> __device__ __forceinline__ void clean_faces(const sweep
 /* Lets compute begin once this pencil's faces may be written. Receivers that have found dirty faces
  * may then begin, too. */
 template <typename Real> __device__ __forceinline__ void open_faces(const sweep_block &block) {
-    if (*(volatile int32_t *)&block.control->maybe_dirty)
+    if (maybe_dirty(block))
         clean_faces<Real>(block);
     (void)await_slot(block, block.control->ticket, min(block.lane, 2));
     __syncwarp();
@@ -176,7 +185,7 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         room = slack;
         policy = evict_last();
         uint64_t left;
-        if (*(volatile int32_t *)&block.control->maybe_dirty && are_faces_dirty(block, &left))
+        if (maybe_dirty(block) && are_faces_dirty(block, &left))
             await_counter(&block.control->faces_clean, 1);
         abandoned = !remote && !await_slot(block, before, side);
     }
@@ -257,13 +266,36 @@ template <typename Real, int known_values, int Rhs> struct receiver {
     }
 };
 
+/* Fills the halo of every row with zeros: no pencil stands before this one. The rows before the
+ * first step come first. */
+template <typename Real, int known_values, int Rhs>
+__device__ __forceinline__ void fill_halo(const sweep_block &block, const sweep_face &face) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t values = known_values > 0 ? known_values : face.values;
+    const int32_t rows = plan.ring * SWEEP_CHUNK;
+    const Real zero = 0;
+#pragma unroll 4
+    for (int32_t i = block.lane; i < rows * Rhs * values; i += 32) {
+        const int32_t row = i / values / Rhs - plan.lead, rhs = i / values % Rhs;
+        store_shared<1>(block.x + (uint32_t)((row < 0 ? row + rows : row) * plan.x_pitch) +
+                            (uint32_t)(rhs * plan.x_stride) +
+                            (uint32_t)((face.cell + i % values) * (int32_t)sizeof(Real)),
+                        &zero);
+    }
+}
+
 /* Direction `side`: 0 from y', 1 from z, 2 from both. */
 template <typename Real, int known_values, int Rhs>
 __device__ __forceinline__ void receive_halo(const sweep_block &block, int side) {
     using role = receiver<Real, known_values, Rhs>;
-    if (block.control->pencil.before[side] == -1 ||
-        role::values_per_rhs(block.plan->face[side]) == 0)
+    const sweep_face &face = block.plan->face[side];
+    if (role::values_per_rhs(face) == 0)
         return;
+    if (block.control->pencil.before[side] == -1) {
+        fill_halo<Real, known_values, Rhs>(block, face);
+        return;
+    }
+    await_kernels_before();
     role warp(block, side);
     if (Rhs > 1 || block.plan->polled_rows > 1)
         warp.template run<sweep_warps<Rhs>::polled_rows>();

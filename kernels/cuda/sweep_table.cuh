@@ -16,7 +16,7 @@ template <int name, class Real, class Value> constexpr const void *several_kerne
     if constexpr (is_flat(name) || is_coarse(name))
         return NULL;
     else
-        return (const void *)sweep_pencils<name, Real, Value, SWEEP_RHS, false, false>;
+        return (const void *)sweep_pencils<name, Real, Value, rhs_of_blocks(name), false, false>;
 }
 
 template <class Real, class Value> const sweep_kernels *sweep_kernels_of() {
