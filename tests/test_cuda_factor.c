@@ -850,6 +850,22 @@ START_TEST(large_grids_equal_the_cpu) {
 }
 END_TEST
 
+/* A factor that eliminates nothing, and a triangular one, which has `more` right-hand sides beside
+ * the first. */
+static void check_sweeps(const recipe *r, int more) {
+    static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
+    contexts c = contexts_open(4, NULL);
+    problem q;
+    problem_open(&q, &c, r);
+    for (int k = 0; k < LENGTH(kinds); k++) {
+        const gsw_factor_options options = {
+            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
+        check_options(&q, &options, 1 + more * k, k);
+    }
+    problem_close(&q);
+    contexts_close(&c);
+}
+
 /* Grids so large that lines along another axis than x do not pay where it is hardly longer. Stars
  * that reach far along that axis have lines there all the same, because a tile cannot hold them. */
 START_TEST(lines_along_x_equal_the_cpu) {
@@ -857,9 +873,7 @@ START_TEST(lines_along_x_equal_the_cpu) {
         .count = 5,
         .center = 2,
         .offsets = {{0, 0, -9}, {0, -4, 0}, {0, 0, 0}, {0, 4, 0}, {0, 0, 9}}};
-    static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
     gsw_stencil near;
-    contexts c = contexts_open(4, NULL);
     ck_assert_int_eq(gsw_stencil_named("D3N7", &near), GSW_SUCCESS);
     const recipe r = {.grid = {160, 161, 170},
                       .stencil = _i > 0 ? &far : &near,
@@ -867,15 +881,7 @@ START_TEST(lines_along_x_equal_the_cpu) {
                       .diagonal = ORACLE_POSITIVE,
                       .seed = 3,
                       .alone = 1};
-    problem q;
-    problem_open(&q, &c, &r);
-    for (int k = 0; k < LENGTH(kinds); k++) {
-        const gsw_factor_options options = {
-            .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
-        check_options(&q, &options, 1, k);
-    }
-    problem_close(&q);
-    contexts_close(&c);
+    check_sweeps(&r, 0);
 }
 END_TEST
 
@@ -884,8 +890,6 @@ static const char *const boxes[] = {"D3N15", "D3N19", "D3N27", "D3N33"};
 
 START_TEST(short_lines_equal_the_cpu) {
     static const gsw_grid grids[] = {{16, 150, 140}, {5, 150, 140}};
-    static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
-    contexts c = contexts_open(4, NULL);
     for (int g = 0; g < LENGTH(grids); g++) {
         const recipe r = {.grid = grids[g],
                           .stencil = oracle_stencil_named(boxes[_i]),
@@ -893,16 +897,8 @@ START_TEST(short_lines_equal_the_cpu) {
                           .diagonal = ORACLE_POSITIVE,
                           .seed = 4,
                           .alone = 1};
-        problem q;
-        problem_open(&q, &c, &r);
-        for (int k = 0; k < LENGTH(kinds); k++) {
-            const gsw_factor_options options = {
-                .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
-            check_options(&q, &options, 1 + 2 * k, k);
-        }
-        problem_close(&q);
+        check_sweeps(&r, 2);
     }
-    contexts_close(&c);
 }
 END_TEST
 
