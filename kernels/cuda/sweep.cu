@@ -420,9 +420,9 @@ int64_t gsw_cuda_slot_values(const gsw_factor *factor) {
     return plan.slot_values;
 }
 
-template <int Rhs> static unsigned threads_of_blocks(const gsw_cuda *cuda) {
-    return cuda->capability >= BULK_COPIES_SINCE ? sweep_warps<Rhs>::threads
-                                                 : sweep_warps<Rhs>::threads_of_slices;
+template <int Rhs, bool sums = false> static unsigned threads_of_blocks(const gsw_cuda *cuda) {
+    return cuda->capability >= BULK_COPIES_SINCE ? sweep_roles<Rhs, sums, true>::threads
+                                                 : sweep_roles<Rhs, sums, false>::threads;
 }
 static unsigned threads_of(const gsw_cuda *cuda, int32_t rhs) {
     return rhs == 1   ? threads_of_blocks<1>(cuda)
@@ -548,8 +548,7 @@ gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, in
     void *arguments[] = {&plan};
     return gsw_cuda_check(context,
                           launch_kernel_of(cuda, sweep_sum_kernel(factor->packed->shape),
-                                           (unsigned)plan.pencils,
-                                           threads_of(cuda, 1) + 32 * (SWEEP_SUM_STORERS - 1),
+                                           (unsigned)plan.pencils, threads_of_blocks<1, true>(cuda),
                                            (size_t)shared, arguments),
                           "the sweep");
 }
@@ -574,7 +573,7 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
     /* It reads records that the kernel before it writes: it must not begin before that one ends. */
     return gsw_cuda_check(context,
                           cudaLaunchKernel(kernel, dim3((unsigned)plan.pencils),
-                                           dim3(threads_of(cuda, 1)), arguments, (size_t)shared,
-                                           cuda->stream),
+                                           dim3(threads_of_blocks<1>(cuda)), arguments,
+                                           (size_t)shared, cuda->stream),
                           "the sweep");
 }

@@ -132,16 +132,6 @@
 
 namespace {
 
-/* The warps of a block, in this order: compute, loaders, stagers, storers, opener, receivers. */
-template <int Rhs, bool sums> struct sweep_roles {
-    static constexpr int movers = sweep_warps<Rhs>::movers;
-    static constexpr int storers = sums ? (int)SWEEP_SUM_STORERS : movers;
-    static constexpr int loader = Rhs, stager = loader + (BULK_COPIES ? 1 : (int)SWEEP_LOADERS);
-    static constexpr int storer = stager + movers, behind = storer + storers;
-    static constexpr int opener = Rhs == 1 ? behind : 0;
-    static constexpr int receiver = behind + (Rhs == 1), warps = receiver + 3;
-};
-
 /* ---- Registers ----------------------------------------------------------------------------------
  *
  * Two blocks a multiprocessor leave a thread 128 registers. Compute for boxes needs more. So the
@@ -330,7 +320,7 @@ __device__ __forceinline__ void hand_over(const sweep_block &block, int warp) {
  * also adds (sweep_plan). `brief`: see sweep_brief.cu. */
 template <int name, typename Real, typename Value, int Rhs, bool remote, bool pivots,
           bool sums = false, bool brief = false>
-__global__ void __launch_bounds__(32 * sweep_roles<Rhs, sums>::warps,
+__global__ void __launch_bounds__(sweep_roles<Rhs, sums>::threads,
                                   BULK_COPIES && (sizeof(Value) == 4 || pivots || brief) && Rhs == 1
                                       ? 2
                                       : 1) sweep_pencils(const __grid_constant__ sweep_plan plan) {

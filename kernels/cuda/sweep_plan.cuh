@@ -23,13 +23,22 @@ enum {
 template <int Rhs> struct sweep_warps {
     static constexpr int movers = Rhs > 1 ? 2 : 1; /* stagers; and as many storers */
     static constexpr int rhs_per_mover = Rhs / movers;
-    /* Compute, loader, stagers, storers, receivers; and an opener, where compute is not it. */
-    static constexpr int threads = 32 * (Rhs + 1 + 2 * movers + 3 + (Rhs == 1));
-    static constexpr int threads_of_slices = threads + 32 * (SWEEP_LOADERS - 1);
     /* Chunks of b on their way from memory, and chunks of its ring beyond these. */
     static constexpr int ahead = Rhs == 1 ? 4 : Rhs == 2 ? 3 : 2;
     static constexpr int slack = Rhs == 1 ? 3 : 1;
     static constexpr int polled_rows = Rhs > 1 ? 4 : (int)SWEEP_POLLED_ROWS;
+};
+
+/* Their order: compute, loaders, stagers, storers, opener (where compute is not it), receivers.
+ * `sums`: the storers also add. `bulk`: the device has bulk copies. */
+template <int Rhs, bool sums = false, bool bulk = BULK_COPIES> struct sweep_roles {
+    static constexpr int movers = sweep_warps<Rhs>::movers;
+    static constexpr int storers = sums ? (int)SWEEP_SUM_STORERS : movers;
+    static constexpr int loader = Rhs, stager = loader + (bulk ? 1 : (int)SWEEP_LOADERS);
+    static constexpr int storer = stager + movers, behind = storer + storers;
+    static constexpr int opener = Rhs == 1 ? behind : 0;
+    static constexpr int receiver = behind + (Rhs == 1), warps = receiver + 3;
+    static constexpr unsigned threads = 32 * warps;
 };
 
 enum {
