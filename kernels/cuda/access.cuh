@@ -172,6 +172,7 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
  * load_shared, store_shared   volatile accesses to shared memory, which take effect in the order of
  *                             the thread's program
  * load_kept, store_kept       relaxed accesses to global memory with a cache policy
+ * store_kept_if               the same, where `wanted`, in the scope of the device
  * load_global                 loads from global memory, in the order of the thread's program
  * store_now_if                volatile stores to global memory, which the compiler does not put
  *                             off; `wanted` is a predicate, not a branch */
@@ -225,6 +226,17 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
                      letter(v[0]), "l"(policy)                                                     \
                      : "memory");
 
+#define ACCESS_STORE_IF(instruction, type, letter, policy_of_2, policy_of_1, ...)                  \
+    if constexpr (n == 2)                                                                          \
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"                             \
+                     "@p " instruction ".v2." type " [%0], {%1, %2}" policy_of_2                   \
+                     ";\n\t}" ::"l"(to),                                                           \
+                     letter(v[0]), letter(v[1]), "r"((uint32_t)wanted)__VA_OPT__(, ) __VA_ARGS__); \
+    else                                                                                           \
+        asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"                             \
+                     "@p " instruction "." type " [%0], %1" policy_of_1 ";\n\t}" ::"l"(to),        \
+                     letter(v[0]), "r"((uint32_t)wanted)__VA_OPT__(, ) __VA_ARGS__);
+
 #define ACCESS_GLOBAL(Real, type, letter)                                                          \
     ACCESS_LOADS(load_global, const Real *, "ld.global", "l", Real, type, letter)                  \
     template <scope at, int n>                                                                     \
@@ -247,14 +259,13 @@ __device__ __forceinline__ void prefetch_to_l2(const void *global) {
     }                                                                                              \
     template <int n>                                                                               \
     __device__ __forceinline__ void store_now_if(bool wanted, Real *to, const Real *v) {           \
-        if constexpr (n == 2)                                                                      \
-            asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %3, 0;\n\t"                         \
-                         "@p st.volatile.global.v2." type " [%0], {%1, %2};\n\t}" ::"l"(to),       \
-                         letter(v[0]), letter(v[1]), "r"((uint32_t)wanted));                       \
-        else                                                                                       \
-            asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %2, 0;\n\t"                         \
-                         "@p st.volatile.global." type " [%0], %1;\n\t}" ::"l"(to),                \
-                         letter(v[0]), "r"((uint32_t)wanted));                                     \
+        ACCESS_STORE_IF("st.volatile.global", type, letter, "", "")                                \
+    }                                                                                              \
+    template <int n>                                                                               \
+    __device__ __forceinline__ void store_kept_if(bool wanted, Real *to, const Real *v,            \
+                                                  uint64_t policy) {                               \
+        ACCESS_STORE_IF("st.relaxed.gpu.global" ACCESS_HINT, type, letter, ACCESS_POLICY("%4"),    \
+                        ACCESS_POLICY("%3"), "l"(policy))                                          \
     }
 
 ACCESS_SHARED(double, "f64", "d")
@@ -263,6 +274,7 @@ ACCESS_GLOBAL(double, "f64", "d")
 ACCESS_GLOBAL(float, "f32", "f")
 
 #undef ACCESS_GLOBAL
+#undef ACCESS_STORE_IF
 #undef ACCESS_KEPT_STORE
 #undef ACCESS_KEPT_LOAD
 #undef ACCESS_SHARED

@@ -11,7 +11,8 @@ namespace {
 /* How the rings of a pencil are cut. The figures were measured on an H200 (perf/NOTES.md). They are
  * safe on other devices, because rings that do not fit are cut smaller. */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
-constexpr int32_t MOST_SPARE = 4;  /* chunks of the ring beyond what a pencil's delay needs */
+/* Chunks of the ring beyond what a pencil's delay needs. */
+constexpr int32_t MOST_SPARE = 4, FEWEST_SPARE = 2;
 
 /* Static shared memory of the kernels, plus the part of a block's share that the device reserves.
  */
@@ -73,7 +74,10 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
     plan->x_pitch = sweep_row_pitch(of_row, real, rhs);
     plan->b_pitch = sweep_row_pitch(values, real, rhs);
     plan->staged = lag + chunks_of_b(capability, rhs, tight);
-    for (int32_t spare = MOST_SPARE; spare >= 2; spare--) {
+    /* Pairs of chunks stay one chunk longer, until both are stored. */
+    const int32_t pair = stores_pairs(rhs, plan->unit);
+    const int32_t fewest_spare = FEWEST_SPARE + pair;
+    for (int32_t spare = MOST_SPARE + pair; spare >= fewest_spare; spare--) {
         plan->ring = (lag > reach ? lag : reach) + spare;
         const int32_t rings =
             SWEEP_CHUNK * (plan->ring * plan->x_pitch + plan->staged * plan->b_pitch);
@@ -88,7 +92,8 @@ bool cut_rings_to(int capability, gsw_shape_name shape, int32_t most, int32_t re
         plan->loads = once ? kept : plan->chunks;
         if (once)
             plan->stages = kept;
-        if (once || (plan->stages >= fewest_stages && (plan->stages >= 4 || spare == 2))) {
+        if (once ||
+            (plan->stages >= fewest_stages && (plan->stages >= 4 || spare == fewest_spare))) {
             plan->b_offset = (plan->stages * stage + 127) / 128 * 128;
             plan->x_offset = plan->b_offset + SWEEP_CHUNK * plan->staged * plan->b_pitch;
             *shared = plan->x_offset + SWEEP_CHUNK * plan->ring * plan->x_pitch;
@@ -302,14 +307,15 @@ void plan_dealt(const gsw_factor *factor, int part, sweep_plan *plan) {
 /* ---- State ------------------------------------------------------------------------------------
  */
 
-/* Slots of faces: as many as resident blocks can use, plus more than a reader's distance in
- * tickets; at most one per pencil. Sweeps that compute pivots have more. */
-int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots) {
+/* Slots of faces for each of `groups` groups: as many as its share of the resident blocks can use,
+ * plus more than a reader's distance in tickets; at most one per pencil. Sweeps that compute pivots
+ * have more. More slots would keep less of the faces in the cache. */
+int32_t count_slots(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots, int32_t groups) {
     const gsw_packed *packed = factor->packed;
     const int32_t lower = packed->view[0].distance, upper = packed->view[1].distance;
     const int64_t blocks =
         (int64_t)cuda->multiprocessors * (two_blocks(cuda, factor, pivots) ? 2 : 1);
-    const int64_t wanted = blocks + (lower > upper ? lower : upper) + 8;
+    const int64_t wanted = gsw_ceil_div(blocks, groups) + (lower > upper ? lower : upper) + 8;
     return wanted < packed->view[0].pencils ? (int32_t)wanted : packed->view[0].pencils;
 }
 
@@ -328,7 +334,7 @@ gsw_status open_area(gsw_context *context, gsw_factor *factor, int32_t rhs, int3
     sweep_plan plan;
     plan_faces(&factor->packed->view[0].tiles, rhs, &plan);
     *area = {NULL, rhs, groups,
-             count_slots(cuda, factor, rhs == 1 && factor->packed->diagonal_alone)};
+             count_slots(cuda, factor, rhs == 1 && factor->packed->diagonal_alone, groups)};
     const size_t counters = face_offset(area, pencils);
     const size_t faces = (size_t)groups * (size_t)area->slots * (size_t)plan.slot_values *
                          gsw_dtype_size(factor->options.vector_type);
@@ -478,10 +484,18 @@ static gsw_status plan_launch(gsw_context *context, const gsw_factor *factor, in
     plan->state = area->state;
     plan->done = (uint32_t *)(area->state + 1);
     plan->faces = (char *)area->state + face_offset(area, factor->packed->view[part].pencils);
-    plan->slots = count_slots(cuda, factor, pivots);
     plan->all_values = area->groups * area->slots * plan->slot_values;
     plan->resident = cuda->multiprocessors * (cuda->shared_per_multiprocessor / *shared);
     return GSW_SUCCESS;
+}
+
+/* `rhs` right-hand sides in blocks of `of_block`. No value is in a face between launches, so each
+ * may have other slots. */
+static void plan_columns(const gsw_cuda *cuda, const gsw_factor *factor, bool pivots,
+                         int32_t of_block, int64_t rhs, sweep_plan *plan) {
+    plan->rhs = (int32_t)rhs;
+    plan->groups = (int32_t)gsw_ceil_div(rhs, of_block);
+    plan->slots = count_slots(cuda, factor, pivots, plan->groups);
 }
 
 gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, int64_t count,
@@ -511,8 +525,8 @@ gsw_status gsw_cuda_sweep(gsw_context *context, gsw_factor *factor, int part, in
     for (int64_t r = 0; r < count; r += at_once) {
         plan.b = (const char *)b + (r * ldb + last) * (int64_t)real;
         plan.x = (char *)x + (r * ldx + last) * (int64_t)real;
-        plan.rhs = (int32_t)(count - r < at_once ? count - r : at_once);
-        plan.groups = (int32_t)gsw_ceil_div(plan.rhs, area->rhs);
+        plan_columns(cuda, factor, false, area->rhs, count - r < at_once ? count - r : at_once,
+                     &plan);
         if (factor->deal)
             plan_dealt(factor, part, &plan);
         void *arguments[] = {&plan};
@@ -539,7 +553,7 @@ gsw_status gsw_cuda_sweep_sum(gsw_context *context, const gsw_factor *factor, in
     int32_t shared;
     GSW_TRY(plan_launch(context, factor, part, &factor->packed->area[AREA_OF_1], SWEEP_FOR_SUMS,
                         &plan, &shared));
-    plan.rhs = plan.groups = 1;
+    plan_columns(cuda, factor, false, 1, 1, &plan);
     plan.b = sum->b + last;
     plan.x = sum->x ? sum->x + last : NULL;
     plan.add = sum->add + last;
@@ -565,7 +579,7 @@ gsw_status gsw_cuda_sweep_pivots(gsw_context *context, const gsw_factor *factor,
     const int64_t ghosts = gsw_points_below(factor);
     plan.b = diagonal - ghosts;
     plan.x = reciprocal - ghosts;
-    plan.rhs = plan.groups = 1;
+    plan_columns(cuda, factor, true, 1, 1, &plan);
     plan.pivots = packed->pivots;
     plan.positive = factor->options.kind == GSW_IC0;
     void *arguments[] = {&plan};

@@ -65,6 +65,7 @@ struct compute_warp {
     /* Where the values of step 0 of this chunk go in the faces, and whether they are published. */
     Real *face_y[M], *face_z[M], *face_c[M];
     bool publishes_y[M], publishes_z[M], publishes_c[M];
+    const uint64_t kept = Rhs > 1 ? evict_last() : 0; /* cache policy */
 
     uint32_t cell[NEIGHBOURS]; /* of the neighbours, in bytes from the beginning of a row */
     uint32_t cell_before[NEIGHBOURS], cell_here[NEIGHBOURS];
@@ -345,24 +346,35 @@ struct compute_warp {
 
     /* ---- Steps */
 
+    /* With several right-hand sides fewer pencils are swept at a time, so a face's reader comes
+     * long after its writer. With one, keeping the face in the cache would only make steps longer.
+     */
+    template <int n>
+    __device__ __forceinline__ void store_in_face(bool wanted, Real *to, const Real *v) const {
+        if constexpr (Rhs > 1)
+            store_kept_if<n>(wanted, to, v, kept);
+        else
+            store_now_if<n>(wanted, to, v);
+    }
+
     /* Publishes the values of step u. A quiet NaN does not count as published; run() has the chunk
      * computed again. */
     __device__ __forceinline__ void publish(int u, const Real *r) const {
         if constexpr (M == 2 && S::lines_z == 2) {
-            store_now_if<2>(publishes_y[0], face_y[0] + u * Rhs * S::face_y, r);
+            store_in_face<2>(publishes_y[0], face_y[0] + u * Rhs * S::face_y, r);
             if constexpr (S::halo_z >= 2)
-                store_now_if<2>(publishes_z[0], face_z[0] + u * Rhs * S::face_z, r);
+                store_in_face<2>(publishes_z[0], face_z[0] + u * Rhs * S::face_z, r);
             else
-                store_now_if<1>(publishes_z[1], face_z[1] + u * Rhs * S::face_z, r + 1);
+                store_in_face<1>(publishes_z[1], face_z[1] + u * Rhs * S::face_z, r + 1);
         } else {
             repeat<M>([&](auto member) {
                 constexpr int m = decltype(member)::v;
                 if constexpr (m >= M - S::halo_y || S::lines_y == 1)
-                    store_now_if<1>(publishes_y[m], face_y[m] + u * Rhs * S::face_y, r + m);
+                    store_in_face<1>(publishes_y[m], face_y[m] + u * Rhs * S::face_y, r + m);
                 if constexpr (S::face_z > 0)
-                    store_now_if<1>(publishes_z[m], face_z[m] + u * Rhs * S::face_z, r + m);
+                    store_in_face<1>(publishes_z[m], face_z[m] + u * Rhs * S::face_z, r + m);
                 if constexpr (S::corner)
-                    store_now_if<1>(publishes_c[m], face_c[m] + u * Rhs * S::face_c, r + m);
+                    store_in_face<1>(publishes_c[m], face_c[m] + u * Rhs * S::face_c, r + m);
             });
         }
     }

@@ -33,7 +33,8 @@
  * value has one reader. Values are flags (handover.cuh): a quiet NaN means "not published", and the
  * reader puts one back. In the ring the sentinel is a signalling NaN, which arithmetic never
  * yields. Between solves every face value that has a reader is a quiet NaN. The reader asks the L2
- * cache to keep a face longer than the streams.
+ * cache to keep a face longer than the streams; with several right-hand sides the writer does so,
+ * too.
  *
  * NaN AND INFINITY. A zero coefficient must not be multiplied by them: 0 * infinity and 0 * NaN are
  * NaN. A result that is a number, or infinite, contains no such product and is right. A quiet NaN
@@ -93,9 +94,9 @@
  * things have happened. Its records have come; the loader asked for them at the beginning, or when
  * compute had completed c - stages < c - 1. The stager has asked for b up to chunk a = c + ahead -
  * 1, for which compute must have completed a + lag - staged < c - 1. The storer has read chunk c -
- * ring, for which compute must have completed c - ring + lag < c - 1. Rings are long enough for
- * that, and for a receiver's lanes to bring a whole chunk while compute has completed the one
- * before (sweep.cu).
+ * ring, for which compute must have completed c - ring + lag < c - 1, or one more where x is stored
+ * in pairs of chunks. Rings are long enough for that, and for a receiver's lanes to bring a whole
+ * chunk while compute has completed the one before (sweep.cu).
  *
  * FAULTS. Only receivers and opener wait for other blocks. When the solve is abandoned
  * (handover.cuh), a receiver takes 0 for each value that has not arrived, and the opener lets
@@ -281,6 +282,20 @@ __device__ __forceinline__ void load(const sweep_block &block, int turn) {
 #endif
 }
 
+template <int name, typename Real, int members, int Rhs, bool sums>
+__device__ __forceinline__ void store(const sweep_block &block, int mover) {
+    if constexpr (sums) {
+        store_sum<name, members>(block, mover);
+        return;
+    } else if constexpr (stores_pairs(Rhs, 0)) {
+        if (stores_pairs(Rhs, block.plan->unit)) {
+            store_pairs<name, Real, Rhs>(block, mover);
+            return;
+        }
+    }
+    store_x<name, Real, members, Rhs>(block, mover);
+}
+
 /* The roles of the warps that compute and move data. */
 template <int name, typename Real, typename Value, int Rhs, bool pivots, bool sums>
 __device__ __forceinline__ void sweep(const sweep_block &block, int warp) {
@@ -296,10 +311,7 @@ __device__ __forceinline__ void sweep(const sweep_block &block, int warp) {
     } else if (warp < roles::storer) {
         stage_b<name, Real, members, Rhs>(block, warp - roles::stager);
     } else {
-        if constexpr (sums)
-            store_sum<name, members>(block, warp - roles::storer);
-        else
-            store_x<name, Real, members, Rhs>(block, warp - roles::storer);
+        store<name, Real, members, Rhs, sums>(block, warp - roles::storer);
     }
 }
 

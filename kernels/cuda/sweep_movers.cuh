@@ -372,8 +372,67 @@ __device__ __forceinline__ void store_x(const sweep_block &block, int mover) {
     }
 }
 
-/* The same for sweeps that also add: SWEEP_SUM_STORERS warps share the values of a chunk. Each lane
- * copies what it adds into cells of its own, some chunks before it reads them: `add` and then
+/* The same, two chunks at a time: memory takes 128 bytes of a line sooner than twice 64. For lines
+ * along x, two to a lane. A warp stores both lines of one lane at a time. A half of it loads the
+ * first chunk of one line and the second chunk of the other, which fall on different banks. */
+template <int name, typename Real, int Rhs>
+__device__ __forceinline__ void store_pairs(const sweep_block &block, int mover) {
+    using S = shape_of<name>;
+    static_assert(S::members == 2 && sweep_warps<Rhs>::rhs_per_mover == 1);
+    constexpr uint32_t PITCH = (uint32_t)sweep_row_pitch(S::row_values, sizeof(Real), Rhs);
+    constexpr int32_t PAIR = 2 * SWEEP_CHUNK;
+    const sweep_plan &plan = *block.plan;
+    sweep_control *control = block.control;
+    const int32_t lag = (plan.delay + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t line_chunks = (plan.nx + SWEEP_CHUNK - 1) / SWEEP_CHUNK;
+    const int32_t quarter = block.lane / SWEEP_CHUNK;
+    const int32_t member = quarter == 1 || quarter == 2;
+    const int32_t point = block.lane % SWEEP_CHUNK + SWEEP_CHUNK * (quarter & 1);
+    const int32_t my = S::lines_y == 2 ? member : 0, mz = S::lines_z == 2 ? member : 0;
+    const int64_t next_y = S::lines_y * plan.stride[1], next_z = S::lines_z * plan.stride[2];
+    const uint32_t ring = block.x + (uint32_t)(mover * plan.x_stride);
+    const uint32_t ring_bytes = (uint32_t)(plan.ring * SWEEP_CHUNK) * PITCH;
+    uint32_t row = ring + (uint32_t)member * (uint32_t)sizeof(Real) +
+                   (uint32_t)(point + S::skew_y * my + S::skew_z * mz) * PITCH;
+    Real *x = x_of_block<Real>(block) + first_line(block) + (block.rhs + mover) * plan.ldx +
+              my * plan.stride[1] + mz * plan.stride[2] + point * plan.stride[0];
+    uint32_t inside = 0; /* bits: the line of lane i is in the grid */
+    for (int32_t i = 0; i < 32 && block.rhs + mover < plan.rhs; i++) {
+        const int32_t z = block.z0 + i / S::lanes_y * S::lines_z + mz;
+        const int32_t y = block.y0 + i % S::lanes_y * S::lines_y + my - plan.shear * z;
+        inside |= (uint32_t)((uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz)
+                  << i;
+    }
+    for (int32_t c = 0; c < line_chunks; c += 2) {
+        await_chunk(control->completed, SWEEP_BARRIERS, min(c + 1 + lag, plan.chunks - 1));
+        const uint32_t wanted = point < plan.nx - c * SWEEP_CHUNK ? inside : 0;
+        Real v[32];
+        repeat<32>([&](auto lane) {
+            constexpr int i = decltype(lane)::v;
+            constexpr int later = S::skew_y * (i % S::lanes_y * S::lines_y) +
+                                  S::skew_z * (i / S::lanes_y * S::lines_z);
+            uint32_t cell = row + (uint32_t)later * PITCH + (uint32_t)(i * 2 * (int)sizeof(Real));
+            cell -= cell >= ring + ring_bytes ? ring_bytes : 0;
+            load_shared<1>(v + i, cell);
+        });
+        __syncwarp();
+        if (block.lane == 0) {
+            barrier_arrive(shared_address(control->stored + c % SWEEP_BARRIERS));
+            barrier_arrive(shared_address(control->stored + (c + 1) % SWEEP_BARRIERS));
+        }
+        repeat<32>([&](auto lane) {
+            constexpr int i = decltype(lane)::v;
+            if (wanted >> i & 1u)
+                __stcs(x + i % S::lanes_y * next_y + i / S::lanes_y * next_z, v[i]);
+        });
+        x += PAIR * plan.stride[0];
+        row += PAIR * PITCH;
+        row -= row >= ring + ring_bytes ? ring_bytes : 0;
+    }
+}
+
+/* store_x() for sweeps that also add: SWEEP_SUM_STORERS warps share the values of a chunk. Each
+ * lane copies what it adds into cells of its own, some chunks before it reads them: `add` and then
  * `factor`, value by value. */
 template <int name, int members>
 __device__ __forceinline__ void store_sum(const sweep_block &block, int mover) {

@@ -52,6 +52,12 @@ constexpr __host__ __device__ int rhs_of_blocks(int name) {
     return lines_of_a_lane(name, BULK_COPIES) == 2 ? 2 : (int)SWEEP_RHS_MAX;
 }
 
+/* Whether x is stored two chunks at a time: where lines lie along x. Blocks of two right-hand sides
+ * have the room for that. */
+constexpr __host__ __device__ bool stores_pairs(int32_t rhs, int32_t unit) {
+    return rhs == 2 && unit == 0;
+}
+
 /* Counters of a factor's sweeps, in device memory. They need no reset between solves. */
 struct gsw_sweep_state {
     uint64_t next;    /* solves begun << 32 | the next ticket */

@@ -197,10 +197,12 @@ template <typename Real, int known_values, int Rhs> struct receiver {
             load_kept<at, 1>(v, at_row, policy);
     }
 
-    /* Polls the values of row r, which are 0 where the face has none; returns whether it has. */
+    /* Polls the values of row `row` + i `span`, which are 0 where the face has none; returns
+     * whether it has. */
     __device__ __forceinline__ bool poll(Real *v, int32_t i) const {
         const int32_t r = row + i * span;
-        const bool polled = r < end && r >= first && r < last && !abandoned;
+        const bool polled =
+            r < end && (Rhs == 1 || r < room) && r >= first && r < last && !abandoned;
         v[0] = v[1] = 0;
         if (polled && remote)
             load<scope::system>(v, from + i * span * values);
@@ -229,17 +231,27 @@ template <typename Real, int known_values, int Rhs> struct receiver {
         return next;
     }
 
+    /* Looks for more room, if the lane's next rows need it. With one right-hand side that is after
+     * a poll, which has taken long. With several, most values are there long before there is room,
+     * so those without room are not polled. */
+    template <int Rows> __device__ __forceinline__ void find_room() {
+        if (row + (Rows - 1) * span >= room)
+            room = *(const volatile int32_t *)steps_completed + slack;
+    }
+
     /* `Rows`: the rows that a lane polls at once. */
     template <int Rows> __device__ __forceinline__ void run() {
         int32_t seen = row;
         while (__any_sync(~0u, row < end)) {
             Real v[Rows][2];
             bool polled[Rows];
+            if constexpr (Rhs > 1)
+                find_room<Rows>();
 #pragma unroll
             for (int i = 0; i < Rows; i++)
                 polled[i] = poll(v[i], i);
-            if (row + (Rows - 1) * span >= room)
-                room = *(const volatile int32_t *)steps_completed + slack;
+            if constexpr (Rhs == 1)
+                find_room<Rows>();
             bool there = true;
 #pragma unroll
             for (int i = 0; i < Rows; i++) {
