@@ -905,6 +905,18 @@ END_TEST
 static const char *const cubes[] = {"D3N7", "D3N27"};
 #define CUBES LENGTH(cubes)
 
+/* Eight right-hand sides, and more pencils than any of their groups has slots of faces. */
+START_TEST(many_pencils_equal_the_cpu) {
+    const recipe r = {.grid = {120, 150, 140},
+                      .stencil = oracle_stencil_named(cubes[_i]),
+                      .values = GSW_F64,
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = 5,
+                      .alone = 1};
+    check_sweeps(&r, 7);
+}
+END_TEST
+
 static recipe cube_recipe(int which, int64_t size) {
     static gsw_stencil stencils[CUBES];
     ck_assert_int_eq(gsw_stencil_named(cubes[which], &stencils[which]), GSW_SUCCESS);
@@ -1878,6 +1890,7 @@ int main(void) {
     tcase_add_loop_test(tc, large_grids_equal_the_cpu, 0, stencils);
     tcase_add_loop_test(tc, lines_along_x_equal_the_cpu, 0, 2);
     tcase_add_loop_test(tc, short_lines_equal_the_cpu, 0, LENGTH(boxes));
+    tcase_add_loop_test(tc, many_pencils_equal_the_cpu, 0, CUBES);
     tcase_add_loop_test(tc, cube_of_128_equals_the_cpu, 0, CUBES);
     tcase_add_loop_test(tc, repetitions_give_the_same_bits, 0, CUBES);
     tc = add_case(suite, "values");
