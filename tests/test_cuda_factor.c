@@ -852,11 +852,17 @@ END_TEST
 
 /* A factor that eliminates nothing, and a triangular one, which has `more` right-hand sides beside
  * the first. */
-static void check_sweeps(const recipe *r, int more) {
+static void check_sweeps(gsw_grid grid, const gsw_stencil *stencil, uint64_t seed, int more) {
     static const gsw_factor_kind kinds[] = {GSW_SSOR, GSW_FACTOR_LOWER};
+    const recipe r = {.grid = grid,
+                      .stencil = stencil,
+                      .values = GSW_F64,
+                      .diagonal = ORACLE_POSITIVE,
+                      .seed = seed,
+                      .alone = 1};
     contexts c = contexts_open(4, NULL);
     problem q;
-    problem_open(&q, &c, r);
+    problem_open(&q, &c, &r);
     for (int k = 0; k < LENGTH(kinds); k++) {
         const gsw_factor_options options = {
             .size = sizeof options, .kind = kinds[k], .omega = OMEGA};
@@ -875,13 +881,7 @@ START_TEST(lines_along_x_equal_the_cpu) {
         .offsets = {{0, 0, -9}, {0, -4, 0}, {0, 0, 0}, {0, 4, 0}, {0, 0, 9}}};
     gsw_stencil near;
     ck_assert_int_eq(gsw_stencil_named("D3N7", &near), GSW_SUCCESS);
-    const recipe r = {.grid = {160, 161, 170},
-                      .stencil = _i > 0 ? &far : &near,
-                      .values = GSW_F64,
-                      .diagonal = ORACLE_POSITIVE,
-                      .seed = 3,
-                      .alone = 1};
-    check_sweeps(&r, 0);
+    check_sweeps((gsw_grid){160, 161, 170}, _i > 0 ? &far : &near, 3, 0);
 }
 END_TEST
 
@@ -890,15 +890,8 @@ static const char *const boxes[] = {"D3N15", "D3N19", "D3N27", "D3N33"};
 
 START_TEST(short_lines_equal_the_cpu) {
     static const gsw_grid grids[] = {{16, 150, 140}, {5, 150, 140}};
-    for (int g = 0; g < LENGTH(grids); g++) {
-        const recipe r = {.grid = grids[g],
-                          .stencil = oracle_stencil_named(boxes[_i]),
-                          .values = GSW_F64,
-                          .diagonal = ORACLE_POSITIVE,
-                          .seed = 4,
-                          .alone = 1};
-        check_sweeps(&r, 2);
-    }
+    for (int g = 0; g < LENGTH(grids); g++)
+        check_sweeps(grids[g], oracle_stencil_named(boxes[_i]), 4, 2);
 }
 END_TEST
 
@@ -907,13 +900,7 @@ static const char *const cubes[] = {"D3N7", "D3N27"};
 
 /* Eight right-hand sides, and more pencils than any of their groups has slots of faces. */
 START_TEST(many_pencils_equal_the_cpu) {
-    const recipe r = {.grid = {120, 150, 140},
-                      .stencil = oracle_stencil_named(cubes[_i]),
-                      .values = GSW_F64,
-                      .diagonal = ORACLE_POSITIVE,
-                      .seed = 5,
-                      .alone = 1};
-    check_sweeps(&r, 7);
+    check_sweeps((gsw_grid){120, 150, 140}, oracle_stencil_named(cubes[_i]), 5, 7);
 }
 END_TEST
 
