@@ -141,7 +141,7 @@ typedef struct gsw_sweep_area {
     struct gsw_sweep_state *state; /* sweep_plan.cuh; NULL: none yet. Counters, then faces */
     int32_t rhs;                   /* right-hand sides per block */
     int32_t groups;                /* groups of so many, at most, per launch */
-    int32_t slots;                 /* of faces, for each group */
+    int32_t slots;                 /* of faces, for each group of a launch that has all groups */
 } gsw_sweep_area;
 
 /* The areas of a factor: for one right-hand side; for several, with a block for each; for several,

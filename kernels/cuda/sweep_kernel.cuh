@@ -286,14 +286,15 @@ template <int name, typename Real, int members, int Rhs, bool sums>
 __device__ __forceinline__ void store(const sweep_block &block, int mover) {
     if constexpr (sums) {
         store_sum<name, members>(block, mover);
-        return;
-    } else if constexpr (stores_pairs(Rhs, 0)) {
-        if (stores_pairs(Rhs, block.plan->unit)) {
-            store_pairs<name, Real, Rhs>(block, mover);
-            return;
+    } else {
+        if constexpr (stores_pairs(Rhs, 0)) {
+            if (stores_pairs(Rhs, block.plan->unit)) {
+                store_pairs<name, Real, Rhs>(block, mover);
+                return;
+            }
         }
+        store_x<name, Real, members, Rhs>(block, mover);
     }
-    store_x<name, Real, members, Rhs>(block, mover);
 }
 
 /* The roles of the warps that compute and move data. */
