@@ -147,14 +147,14 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
     const int32_t sums = purpose == SWEEP_FOR_SUMS ? bytes_of_sums(cuda, factor) : 0;
     const bool many = plan->chunks > factor->context->tuning.polled_chunks &&
                       factor->packed->view[0].pencils > cuda->multiprocessors;
-    plan->polled_rows = many ? SWEEP_POLLED_ROWS : 1;
+    plan->polls_several = many;
     if (rhs == 1 && sums == 0 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
                      cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,
                      shared) &&
         (plan->stages >= STAGES_FOR_TWO || plan->loads < plan->chunks)) {
         if (factor->packed->view[0].members > 1)
-            plan->polled_rows = SWEEP_POLLED_ROWS;
+            plan->polls_several = true;
         return true;
     }
     bool fits = false;

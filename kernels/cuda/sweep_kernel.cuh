@@ -256,18 +256,18 @@ __device__ __forceinline__ void compute(const sweep_block &block, int rhs, bool 
         make_careful_steps<Real, Value, Rhs>(block, rhs, first, published);
 }
 
-template <int name, typename Real, int Rhs>
+template <int name, typename Real, int Rhs, int Rows>
 __device__ __forceinline__ void receive(const sweep_block &block, int side) {
     if constexpr (name == SHAPE_OTHER) {
-        receive_halo<Real, 0, Rhs>(block, side);
+        receive_halo<Real, 0, Rhs, Rows>(block, side);
     } else {
         using S = shape_of<name>;
         if (side == 0)
-            receive_halo<Real, S::face_y, Rhs>(block, 0);
+            receive_halo<Real, S::face_y, Rhs, Rows>(block, 0);
         else if (side == 1)
-            receive_halo<Real, S::face_z, Rhs>(block, 1);
+            receive_halo<Real, S::face_z, Rhs, Rows>(block, 1);
         else if constexpr (S::face_c > 0)
-            receive_halo<Real, S::face_c, Rhs>(block, 2);
+            receive_halo<Real, S::face_c, Rhs, Rows>(block, 2);
     }
 }
 
@@ -317,11 +317,11 @@ __device__ __forceinline__ void sweep(const sweep_block &block, int warp) {
 }
 
 /* The roles of the warps that wait for other blocks. */
-template <int name, typename Real, int Rhs, bool sums>
+template <int name, typename Real, int Rhs, bool pivots, bool sums>
 __device__ __forceinline__ void hand_over(const sweep_block &block, int warp) {
     using roles = sweep_roles<Rhs, sums>;
     if (warp >= roles::receiver) {
-        receive<name, Real, Rhs>(block, warp - roles::receiver);
+        receive<name, Real, Rhs, polled_rows<Rhs, pivots>>(block, warp - roles::receiver);
         return;
     }
     await_kernels_before();
@@ -351,8 +351,8 @@ __global__ void __launch_bounds__(sweep_roles<Rhs, sums>::threads,
     } else {
         if constexpr (moves)
             give_up_registers();
-        hand_over<name, Real, Rhs, sums>(await_pencil<Real, Rhs>(plan, &control, memory, remote),
-                                         warp);
+        hand_over<name, Real, Rhs, pivots, sums>(
+            await_pencil<Real, Rhs>(plan, &control, memory, remote), warp);
     }
 }
 

@@ -13,7 +13,6 @@ enum {
     SWEEP_STAGES_FIRST = 3, /* of these, so many are loaded before the block waits for the first */
     SWEEP_SLICE = 2,        /* steps of a stage without bulk copies, */
     SWEEP_LOADERS = 4,      /* and warps that fill such stages in turns */
-    SWEEP_POLLED_ROWS = 6,  /* rows at most that a receiver's lane polls at once */
     SWEEP_SUM_AHEAD = 4,    /* chunks on their way of what a sweep also adds, */
     SWEEP_SUM_STORERS = 2   /* and its storers: one alone takes longer for a chunk than compute */
 };
@@ -26,8 +25,11 @@ template <int Rhs> struct sweep_warps {
     /* Chunks of b on their way from memory, and chunks of its ring beyond these. */
     static constexpr int ahead = Rhs == 1 ? 4 : Rhs == 2 ? 3 : 2;
     static constexpr int slack = Rhs == 1 ? 3 : 1;
-    static constexpr int polled_rows = Rhs > 1 ? 4 : (int)SWEEP_POLLED_ROWS;
 };
+
+/* The rows that a receiver's lane polls at once, where it polls several. In sweeps that compute
+ * pivots, which take longer for a step, more than 3 only disturb. */
+template <int Rhs, bool pivots> constexpr int polled_rows = Rhs > 1 ? 4 : pivots ? 3 : 6;
 
 /* Their order: compute, loaders, stagers, storers, opener (where compute is not it), receivers.
  * `sums`: the storers also add. `bulk`: the device has bulk copies. */
@@ -122,7 +124,7 @@ struct sweep_plan {
     int32_t staged;             /* chunks of b */
     int32_t b_offset, x_offset; /* bytes */
     int32_t sum_offset;         /* of what the storer adds */
-    int32_t polled_rows;        /* 1 or SWEEP_POLLED_ROWS: see sweep.cu */
+    bool polls_several;         /* a receiver polls several rows at once: see sweep.cu */
     int32_t x_pitch, b_pitch;   /* bytes from row to row, */
     int32_t x_stride, b_stride; /* from right-hand side to right-hand side of a row */
     /* The couplings, for shapes without a kernel of their own, and for careful steps. */

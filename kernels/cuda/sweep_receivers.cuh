@@ -296,8 +296,8 @@ __device__ __forceinline__ void fill_halo(const sweep_block &block, const sweep_
     }
 }
 
-/* Direction `side`: 0 from y', 1 from z, 2 from both. */
-template <typename Real, int known_values, int Rhs>
+/* Direction `side`: 0 from y', 1 from z, 2 from both. `Rows`: polled at once, or one. */
+template <typename Real, int known_values, int Rhs, int Rows>
 __device__ __forceinline__ void receive_halo(const sweep_block &block, int side) {
     using role = receiver<Real, known_values, Rhs>;
     const sweep_face &face = block.plan->face[side];
@@ -309,8 +309,8 @@ __device__ __forceinline__ void receive_halo(const sweep_block &block, int side)
     }
     await_kernels_before();
     role warp(block, side);
-    if (Rhs > 1 || block.plan->polled_rows > 1)
-        warp.template run<sweep_warps<Rhs>::polled_rows>();
+    if (Rhs > 1 || block.plan->polls_several)
+        warp.template run<Rows>();
     else
         warp.template run<1>();
     release_faces(block);
