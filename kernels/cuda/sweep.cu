@@ -145,9 +145,8 @@ bool cut_rings(const gsw_cuda *cuda, const gsw_factor *factor, int32_t rhs, swee
     const int32_t real = (int32_t)gsw_dtype_size(factor->options.vector_type);
     const bool pivots = purpose == SWEEP_FOR_PIVOTS;
     const int32_t sums = purpose == SWEEP_FOR_SUMS ? bytes_of_sums(cuda, factor) : 0;
-    const bool many = plan->chunks > factor->context->tuning.polled_chunks &&
-                      factor->packed->view[0].pencils > cuda->multiprocessors;
-    plan->polls_several = many;
+    plan->polls_several = plan->chunks > factor->context->tuning.polled_chunks &&
+                          factor->packed->view[0].pencils > cuda->multiprocessors;
     if (rhs == 1 && sums == 0 && two_blocks(cuda, factor, pivots) &&
         cut_rings_to(cuda->capability, factor->packed->shape,
                      cuda->shared_per_multiprocessor / 2 - RESERVED_SHARED, real, rhs, false, plan,

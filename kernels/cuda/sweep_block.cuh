@@ -130,6 +130,24 @@ __device__ __forceinline__ const char *records_of(const sweep_block &block) {
            (int64_t)block.control->ticket * block.plan->records * (int64_t)block.plan->record_bytes;
 }
 
+/* ---- Lines --------------------------------------------------------------------------------------
+ */
+
+/* Whether line (ly, lz) of the pencil is in the grid. */
+__device__ __forceinline__ bool has_line(const sweep_block &block, int32_t ly, int32_t lz) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t z = block.z0 + lz, y = block.y0 + ly - plan.shear * z;
+    return (uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz;
+}
+
+/* Whether all its lines are, as in most pencils. */
+__device__ __forceinline__ bool has_all_lines(const sweep_block &block, const pencil_tile &tile) {
+    const sweep_plan &plan = *block.plan;
+    const int32_t least = block.y0 - plan.shear * (block.z0 + tile.tile_z - 1);
+    const int32_t most = block.y0 - plan.shear * block.z0 + tile.tile_y - 1;
+    return block.z0 >= 0 && block.z0 + tile.tile_z <= plan.nz && least >= 0 && most < plan.ny;
+}
+
 /* ---- Vectors ------------------------------------------------------------------------------------
  */
 

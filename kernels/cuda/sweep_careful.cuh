@@ -104,10 +104,8 @@ __device__ __forceinline__ void make_careful_steps(const sweep_block &block, int
                 block.lane % plan.lanes_y * plan.lines_y + (plan.lines_y == 2 ? m : 0);
             const int32_t lz =
                 block.lane / plan.lanes_y * plan.lines_z + (plan.lines_z == 2 ? m : 0);
-            const int32_t z = block.z0 + lz, y = block.y0 + ly - plan.shear * z;
             const int32_t x = s - plan.skew_y * ly - plan.skew_z * lz;
-            const bool inside =
-                y >= 0 && y < plan.ny && z >= 0 && z < plan.nz && x >= 0 && x < plan.nx;
+            const bool inside = has_line(block, ly, lz) && x >= 0 && x < plan.nx;
             const uint32_t cell = (uint32_t)(block.lane * members * (int)sizeof(Real));
             const Real made = careful_row<Real, Value>(
                 &block, s % rows, record,

@@ -111,8 +111,7 @@ struct compute_warp {
 #pragma unroll
         for (int m = 0; m < M; m++) {
             const int32_t my = ly + member_y(m), mz = lz + member_z(m);
-            const int32_t z = block.z0 + mz, y = block.y0 + my - plan.shear * z;
-            const bool inside = y >= 0 && y < plan.ny && z >= 0 && z < plan.nz;
+            const bool inside = has_line(block, my, mz);
             delay[m] = inside ? S::skew_y * my + S::skew_z * mz : INT32_MIN / 2;
             ragged = ragged || !inside;
         }

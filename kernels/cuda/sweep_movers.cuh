@@ -177,20 +177,12 @@ plan_movements_along(const sweep_plan &plan, const pencil_tile &tile, uint32_t r
     }
 }
 
-/* Whether all lines of the pencil are in the grid, as they are in most pencils. */
-__device__ __forceinline__ bool is_inside(const sweep_block &block, const pencil_tile &tile) {
-    const sweep_plan &plan = *block.plan;
-    const int32_t least = block.y0 - plan.shear * (block.z0 + tile.tile_z - 1);
-    const int32_t most = block.y0 - plan.shear * block.z0 + tile.tile_y - 1;
-    return block.z0 >= 0 && block.z0 + tile.tile_z <= plan.nz && least >= 0 && most < plan.ny;
-}
-
 /* Leaves the lines out that are not in the grid. */
 template <int values>
 __device__ __forceinline__ void find_inside(const sweep_block &block, const pencil_tile &tile,
                                             int32_t first, movements<values> &m) {
     const sweep_plan &plan = *block.plan;
-    if (is_inside(block, tile))
+    if (has_all_lines(block, tile))
         return;
     uint32_t inside = 0;
 #pragma unroll 1
@@ -198,9 +190,7 @@ __device__ __forceinline__ void find_inside(const sweep_block &block, const penc
         const moved v = plan.unit == 0   ? moved_value<0>(tile, first + i, block.lane)
                         : plan.unit == 1 ? moved_value<1>(tile, first + i, block.lane)
                                          : moved_value<2>(tile, first + i, block.lane);
-        const int32_t z = block.z0 + v.lz, y = block.y0 + v.ly - plan.shear * z;
-        inside |= (uint32_t)((uint32_t)y < (uint32_t)plan.ny && (uint32_t)z < (uint32_t)plan.nz)
-                  << i;
+        inside |= (uint32_t)has_line(block, v.ly, v.lz) << i;
     }
     m.inside &= inside;
     m.ends &= inside;
@@ -402,12 +392,10 @@ __device__ __forceinline__ void store_pairs(const sweep_block &block, int mover)
                    (uint32_t)(point + S::skew_y * my + S::skew_z * mz) * PITCH;
     Real *x = x_of_block<Real>(block) + first_line(block) + (block.rhs + mover) * plan.ldx +
               my * plan.stride[1] + mz * plan.stride[2] + point * plan.stride[0];
-    const bool any = block.rhs + mover < plan.rhs, all = is_inside(block, tile_of<name>(plan));
-    uint32_t inside = any ? ~0u : 0; /* bits: the line of lane i is in the grid */
-    for (int32_t i = 0; i < 32 && any && !all; i++) {
-        const int32_t z = block.z0 + i / S::lanes_y * S::lines_z + mz;
-        const int32_t y = block.y0 + i % S::lanes_y * S::lines_y + my - plan.shear * z;
-        if ((uint32_t)y >= (uint32_t)plan.ny || (uint32_t)z >= (uint32_t)plan.nz)
+    const bool all = has_all_lines(block, tile_of<name>(plan));
+    uint32_t inside = block.rhs + mover < plan.rhs ? ~0u : 0; /* bits: lane i's line is there */
+    for (int32_t i = 0; i < 32 && !all; i++) {
+        if (!has_line(block, i % S::lanes_y * S::lines_y + my, i / S::lanes_y * S::lines_z + mz))
             inside &= ~(1u << i);
     }
     for (int32_t c = 0; c < line_chunks; c += 2) {

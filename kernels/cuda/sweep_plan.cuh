@@ -27,8 +27,8 @@ template <int Rhs> struct sweep_warps {
     static constexpr int slack = Rhs == 1 ? 3 : 1;
 };
 
-/* The rows that a receiver's lane polls at once, where it polls several. In sweeps that compute
- * pivots, which take longer for a step, more than 3 only disturb. */
+/* The rows that a receiver's lane polls at once, where it polls several. They were measured
+ * (perf/NOTES.md). */
 template <int Rhs, bool pivots> constexpr int polled_rows = Rhs > 1 ? 4 : pivots ? 3 : 6;
 
 /* Their order: compute, loaders, stagers, storers, opener (where compute is not it), receivers.
