@@ -4,11 +4,13 @@
  *             PROBLEM ...
  *
  * Default: CUDA, 10 repeats, 8 systems, ic0. For each problem: CG (BiCGSTAB, except with ic0) to
- * 1e-8 from zero with random right-hand sides, alone one after the other and then all in one call,
- * in turn in each repeat. Prints medians of the wall time with the smallest and largest, in
- * milliseconds, the median of the ratios, and the sum of the iterations. Then the same for a solve
- * of all right-hand sides with the preconditioner, inside a queue of 10. The first repeat is not
- * counted. Both ways must end with the same bits. With --csr the matrix is a CSR. */
+ * 1e-8 from zero with random right-hand sides, in three ways in turn in each repeat: one call after
+ * the other; the same without Eisenstat's form; and all in one call, which never uses the form.
+ * Prints medians of the wall time with the smallest and largest, in milliseconds, the median of the
+ * ratios to the last way, and the sum of the iterations: `solve` for the first way, `formless` for
+ * the second. Then `apply`: a solve of all right-hand sides with the preconditioner, inside a queue
+ * of 10. The first repeat is not counted. The last two ways must end with the same bits. With --csr
+ * the matrix is a CSR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,20 +89,25 @@ static void close_trial(trial *t) {
     gsw_matrix_release(context, &t->matrix);
 }
 
+typedef enum way { ALONE, FORMLESS, TOGETHER, WAYS } way;
+
 /* All systems from zero; the solutions end in *to. Returns the wall time. */
-static double solve(trial *t, int together, double *to, int64_t *iterations) {
+static double solve(trial *t, way how, double *to, int64_t *iterations) {
+    const gsw_krylov_options options = {.size = sizeof options,
+                                        .eisenstat = how == ALONE ? GSW_EISENSTAT_AUTO
+                                                                  : GSW_EISENSTAT_NEVER};
     gsw_krylov_result results[COUNT_MAX];
     CHECK(gsw_memory_upload(context, t->x, t->zero, bytes_of(t)));
     CHECK(gsw_context_synchronize(context));
     for (int64_t i = 0; i < t->count; i++)
         results[i].size = sizeof results[i];
     const double begin = now_ms();
-    if (together)
-        CHECK(gsw_krylov_many(context, t->method, t->op, t->M, NULL, t->count, t->b, t->n, t->x,
+    if (how == TOGETHER)
+        CHECK(gsw_krylov_many(context, t->method, t->op, t->M, &options, t->count, t->b, t->n, t->x,
                               t->n, results));
     else
         for (int64_t i = 0; i < t->count; i++)
-            CHECK(gsw_krylov(context, t->method, t->op, t->M, NULL, t->b + i * t->n,
+            CHECK(gsw_krylov(context, t->method, t->op, t->M, &options, t->b + i * t->n,
                              t->x + i * t->n, &results[i]));
     const double ms = now_ms() - begin;
     CHECK(gsw_memory_download(context, to, t->x, bytes_of(t)));
@@ -110,12 +117,18 @@ static double solve(trial *t, int together, double *to, int64_t *iterations) {
     return ms;
 }
 
-static void print(const char *what, int64_t number, double *alone, double *together, double *ratio,
+static void print(const char *what, int64_t number, const double *alone, const double *together,
                   int repeats) {
-    const double a = median(alone, repeats), b = median(together, repeats);
+    double a[REPEATS_MAX], b[REPEATS_MAX], ratio[REPEATS_MAX];
+    for (int r = 0; r < repeats; r++) {
+        a[r] = alone[r];
+        b[r] = together[r];
+        ratio[r] = alone[r] / together[r];
+    }
+    const double of_a = median(a, repeats), of_b = median(b, repeats);
     printf("  %-10s %6lld %10.3f (%.3f to %.3f) %10.3f (%.3f to %.3f) %6.2f\n", what,
-           (long long)number, a, alone[0], alone[repeats - 1], b, together[0],
-           together[repeats - 1], median(ratio, repeats));
+           (long long)number, of_a, a[0], a[repeats - 1], of_b, b[0], b[repeats - 1],
+           median(ratio, repeats));
     fflush(stdout);
 }
 
@@ -131,36 +144,32 @@ static double apply(trial *t, int together) {
 }
 
 static void measure(const char *name, const char *precond, int csr, int64_t count, int repeats) {
-    double alone[REPEATS_MAX], together[REPEATS_MAX], ratio[REPEATS_MAX];
-    int64_t iterations = 0, of_all = 0;
+    double ms[WAYS][REPEATS_MAX] = {0};
+    int64_t iterations[WAYS] = {0};
     trial t = {.count = count};
     open_trial(&t, name, precond, csr);
     printf("%s%s, %s, %s, %lld systems\n", name, csr ? " as CSR" : "", gsw_method_name(t.method),
            precond, (long long)count);
     for (int r = -1; r < repeats; r++) {
-        const double one = solve(&t, 0, t.own, &iterations);
-        const double all = solve(&t, 1, t.found, &of_all);
-        if (of_all != iterations || memcmp(t.own, t.found, bytes_of(&t)) != 0) {
+        const int at = r < 0 ? 0 : r;
+        ms[ALONE][at] = solve(&t, ALONE, t.own, &iterations[ALONE]);
+        ms[FORMLESS][at] = solve(&t, FORMLESS, t.own, &iterations[FORMLESS]);
+        ms[TOGETHER][at] = solve(&t, TOGETHER, t.found, &iterations[TOGETHER]);
+        if (iterations[TOGETHER] != iterations[FORMLESS] ||
+            memcmp(t.own, t.found, bytes_of(&t)) != 0) {
             fprintf(stderr, PROGRAM ": %s: the solutions differ\n", name);
             exit(EXIT_FAILURE);
         }
-        if (r >= 0) {
-            alone[r] = one;
-            together[r] = all;
-            ratio[r] = one / all;
-        }
     }
-    print("solve", iterations, alone, together, ratio, repeats);
+    print("solve", iterations[ALONE], ms[ALONE], ms[TOGETHER], repeats);
+    print("formless", iterations[FORMLESS], ms[FORMLESS], ms[TOGETHER], repeats);
     for (int r = -1; r < repeats && t.factor != NULL; r++) {
-        const double one = apply(&t, 0), all = apply(&t, 1);
-        if (r >= 0) {
-            alone[r] = one;
-            together[r] = all;
-            ratio[r] = one / all;
-        }
+        const int at = r < 0 ? 0 : r;
+        ms[ALONE][at] = apply(&t, 0);
+        ms[TOGETHER][at] = apply(&t, 1);
     }
     if (t.factor != NULL)
-        print("apply", count, alone, together, ratio, repeats);
+        print("apply", count, ms[ALONE], ms[TOGETHER], repeats);
     close_trial(&t);
 }
 

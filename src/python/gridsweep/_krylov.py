@@ -226,8 +226,8 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
         For cg() A and M are symmetric and positive definite.
     b   shape (points,), or (points, count) for several systems at once. With a Factor as M, and with
         a matrix without M, cg() and bicgstab() share reading them among systems. Then x has the same
-        shape, and info is a list with a KrylovResult for each. Each system has the bits that it
-        has alone, and its own end.
+        shape, and info is a list with a KrylovResult for each. Each system has its own end, and
+        the bits that it has alone without Eisenstat's form.
     x0  the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
 
     Options, by keyword:
