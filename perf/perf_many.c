@@ -151,7 +151,7 @@ static void measure(const char *name, const char *precond, int csr, int64_t coun
     printf("%s%s, %s, %s, %lld systems\n", name, csr ? " as CSR" : "", gsw_method_name(t.method),
            precond, (long long)count);
     for (int r = -1; r < repeats; r++) {
-        const int at = r < 0 ? 0 : r;
+        const int at = r < 0 ? 0 : r; /* the next repeat replaces the first one's times */
         ms[ALONE][at] = solve(&t, ALONE, t.own, &iterations[ALONE]);
         ms[FORMLESS][at] = solve(&t, FORMLESS, t.own, &iterations[FORMLESS]);
         ms[TOGETHER][at] = solve(&t, TOGETHER, t.found, &iterations[TOGETHER]);
