@@ -435,10 +435,14 @@ static inline ending solve_ahead(gsw_context *context, int ahead, gsw_method met
     return e;
 }
 
-/* However far a method is queued ahead, its end and x have the same bits. */
-static inline ending check_queues(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
-                                  gsw_factor *factor, const gsw_krylov_options *options, int64_t n,
-                                  const double *b) {
+/* More starts and copies of x than BiCGSTAB makes. */
+enum { STARTS_MAX = 30 };
+
+/* However far a method is queued ahead, its end and x have the same bits. `starts`: how often it
+ * may begin again, or stop to copy x, at the most. */
+static inline ending check_starts(int starts, gsw_context *context, gsw_method method,
+                                  const gsw_matrix *matrix, gsw_factor *factor,
+                                  const gsw_krylov_options *options, int64_t n, const double *b) {
     const size_t bytes = (size_t)n * sizeof(double);
     const int64_t limit = options->max_iterations;
     double *x = malloc(bytes), *expected_x = malloc(bytes);
@@ -455,16 +459,22 @@ static inline ending check_queues(gsw_context *context, gsw_method method, const
         ck_assert_mem_eq(&e.result.residual, &expected.result.residual, sizeof(double));
         ck_assert_mem_eq(x, expected_x, bytes);
         /* The queue did run ahead, but not beyond the limit, nor where it saw the end come. */
-        const int64_t queued = expected.posts + (expected.posts > 0 ? ahead : 0);
+        const int64_t queued = expected.posts + (expected.posts > 0 ? starts * ahead : 0);
         const int64_t most = queued < limit + 1 ? queued : limit + 1;
         ck_assert_int_le(e.posts, most);
-        ck_assert_int_ge(e.posts, e.status == GSW_SUCCESS ? expected.posts : most);
+        ck_assert_int_ge(e.posts, e.status == GSW_SUCCESS || starts > 1 ? expected.posts : most);
     }
     for (int64_t i = 0; i < n; i++)
         ck_assert(isfinite(expected_x[i]));
     free(expected_x);
     free(x);
     return expected;
+}
+
+static inline ending check_queues(gsw_context *context, gsw_method method, const gsw_matrix *matrix,
+                                  gsw_factor *factor, const gsw_krylov_options *options, int64_t n,
+                                  const double *b) {
+    return check_starts(1, context, method, matrix, factor, options, n, b);
 }
 
 /* ---- faults ---- */
@@ -504,6 +514,9 @@ static inline void krylov_make_small(gsw_context *context, int n, const double *
     ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &s->matrix), GSW_SUCCESS);
 }
 
+/* Iterations of a method that has begun again several times. */
+enum { SEVERAL = -1 };
+
 /* Faults in the middle of a queue and before it: systems of three points, some with a diagonal
  * preconditioner. */
 static const struct {
@@ -526,14 +539,14 @@ static const struct {
      {0},
      {1, 1, 0},
      GSW_ERROR_BREAKDOWN,
-     0,
-     "alpha does not exist"},
+     SEVERAL,
+     "omega is 0"},
     {GSW_BICGSTAB,
      {1, 0, 0, 0, 0, 1, 1, -1, 0},
      {0},
      {1, 0, 0},
      GSW_ERROR_BREAKDOWN,
-     1,
+     SEVERAL,
      "omega is 0"},
     {GSW_BICGSTAB, {1, 0, 0, 1, 0, 0, 0, 0, 0}, {0}, {1, 0, 0}, GSW_ERROR_BREAKDOWN, 0, "t't is 0"},
     {GSW_CG, {2, 1, 0, 1, NAN, 1, 0, 1, 2}, {0}, {1, 2, 3}, GSW_ERROR_NON_FINITE, 0, "p'Ap is not"},
@@ -579,13 +592,15 @@ static inline void check_faults(gsw_context *context) {
                              GSW_SUCCESS);
             gsw_matrix_release(context, &other_there);
         }
-        const ending e = check_queues(context, krylov_faults[f].method, &there, factor, &options, 3,
-                                      krylov_faults[f].b);
+        const ending e =
+            check_starts(krylov_faults[f].iterations == SEVERAL ? STARTS_MAX : 1, context,
+                         krylov_faults[f].method, &there, factor, &options, 3, krylov_faults[f].b);
         ck_assert_msg(e.status == krylov_faults[f].status, "fault %zu: %s: %s", f,
                       gsw_status_name(e.status), e.message);
         ck_assert_msg(strstr(e.message, krylov_faults[f].word) != NULL, "fault %zu: %s", f,
                       e.message);
-        ck_assert_int_eq(e.result.iterations, krylov_faults[f].iterations);
+        if (krylov_faults[f].iterations != SEVERAL)
+            ck_assert_int_eq(e.result.iterations, krylov_faults[f].iterations);
         gsw_factor_destroy(factor);
         gsw_matrix_release(context, &there);
     }

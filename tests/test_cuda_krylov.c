@@ -5,6 +5,7 @@
 #include "hard_systems.h"
 #include "krylov_cases.h"
 #include "krylov_many_cases.h"
+#include "rescue_cases.h"
 
 static const struct {
     const char *text;
@@ -216,6 +217,20 @@ START_TEST(queues_end_with_the_same_bits) {
         }
     factors_close(&f);
     system_close(&s);
+}
+END_TEST
+
+START_TEST(few_entries_of_b_are_not_zero) {
+    gsw_context *cuda = device_context(NULL);
+    rescue_check_sparse(cuda);
+    gsw_context_destroy(cuda);
+}
+END_TEST
+
+START_TEST(singular_systems_end_early) {
+    gsw_context *cuda = device_context(NULL);
+    rescue_check_singular(cuda);
+    gsw_context_destroy(cuda);
 }
 END_TEST
 
@@ -509,6 +524,8 @@ int main(void) {
     tcase_add_test(tc, products_end_in_passes);
     tcase_add_loop_test(tc, queues_end_with_the_same_bits, 0, PROBLEMS);
     tcase_add_test(tc, faults_are_those_of_the_cpu);
+    tcase_add_test(tc, few_entries_of_b_are_not_zero);
+    tcase_add_test(tc, singular_systems_end_early);
     tcase_add_test(tc, monitors_see_every_iteration_and_stop);
     tcase_add_test(tc, hard_systems_end_as_they_must);
     tcase_add_test(tc, contexts_survive_faults);

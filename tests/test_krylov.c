@@ -9,6 +9,7 @@
 
 #include "hard_systems.h" /* before the fixture: its functions have a context each */
 #include "krylov_cases.h"
+#include "rescue_cases.h"
 
 #include "context_fixture.h"
 
@@ -486,7 +487,7 @@ START_TEST(cg_takes_a_negative_definite_matrix) {
 }
 END_TEST
 
-/* r and A r are orthogonal for every r where A is skew-symmetric. */
+/* t and s are orthogonal for every s where A is skew-symmetric, so no other start helps. */
 START_TEST(bicgstab_breaks_down_on_a_skew_matrix) {
     small s;
     make_small(2, (const double[]){0, 1, -1, 0}, &s);
@@ -495,8 +496,7 @@ START_TEST(bicgstab_breaks_down_on_a_skew_matrix) {
     gsw_krylov_result result = {.size = sizeof result};
     ck_assert_int_eq(solve_bicgstab(context, &s.matrix, NULL, NULL, b, x, &result),
                      GSW_ERROR_BREAKDOWN);
-    ck_assert_int_eq(result.iterations, 0);
-    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "alpha"));
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "omega is 0"));
 }
 END_TEST
 
@@ -520,7 +520,7 @@ START_TEST(bicgstab_out_of_range) {
     static const struct {
         double second;
         const char *scalar;
-    } cases[] = {{-1e-200, "the product of v and the first residual is 0"}, {2e-200, "t't is 0"}};
+    } cases[] = {{-1e-200, "t't is 0"}, {2e-200, "t't is 0"}};
     const double b[2] = {1, 1};
     for (int k = 0; k < 2; k++) {
         small s;
@@ -873,6 +873,16 @@ START_TEST(queues_end_in_the_same_faults) {
 }
 END_TEST
 
+START_TEST(few_entries_of_b_are_not_zero) {
+    rescue_check_sparse(context);
+}
+END_TEST
+
+START_TEST(singular_systems_end_early) {
+    rescue_check_singular(context);
+}
+END_TEST
+
 START_TEST(monitors_are_not_queued_ahead_of) {
     model s = make_system("poisson:12x11x10");
     check_monitors(context, s.matrix, s.n, s.b);
@@ -927,6 +937,8 @@ static Suite *krylov_suite(void) {
     tcase_add_test(tc, queues_end_with_the_same_bits);
     tcase_add_test(tc, queues_end_in_the_same_faults);
     tcase_add_test(tc, monitors_are_not_queued_ahead_of);
+    tcase_add_test(tc, few_entries_of_b_are_not_zero);
+    tcase_add_test(tc, singular_systems_end_early);
     suite_add_tcase(suite, tc);
     tcase_set_timeout(queued, 120);
     tcase_add_checked_fixture(queued, open_queue, close_queue);

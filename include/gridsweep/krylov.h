@@ -7,8 +7,9 @@
  *   gsw_bicgstab()    any other regular A; few vectors; two products with A and two with M^-1 per
  *                     iteration
  *   gsw_gmres()       any other regular A; one product with A and one with M^-1 per iteration, but
- *                     it keeps restart + 2 vectors. Use it if BiCGSTAB breaks down. Between
- *                     restarts its residual norm never grows
+ *                     it keeps restart + 2 vectors. Use it if BiCGSTAB breaks down, as it does
+ *                     where A is nearly skew-symmetric. Between restarts its residual norm never
+ *                     grows
  *   gsw_richardson()  M is nearly A, such as a multigrid cycle; also to study what M does alone
  *   gsw_krylov()      the method is a variable, such as the one that gsw_choose() returns
  *   gsw_krylov_many() several right-hand sides
@@ -35,10 +36,24 @@
  *   eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. The estimate
  *   detects an x that has grown huge, as with a singular matrix.
  *
+ * A method that grows ends early. From a norm above max(tolerance, 1e-8 of the round's first norm) /
+ * eps a recurrence cannot reach the tolerance. Smaller peaks are usual. Beyond it the method begins
+ * again once, from the best x that it knows: the one from before the norm grew to 100 times its
+ * least value, or 0. The second time the solve ends with that x, as NOT_CONVERGED with `stagnated`
+ * set, or as NON_FINITE if a value overflowed. The message names the likely cause, as far as
+ * products with A show one: a singular A, or an indefinite one.
+ *
+ * BiCGSTAB breaks down where the residual becomes orthogonal to a fixed vector, the shadow, or where
+ * A s is orthogonal to s. A b with few entries that are not 0 often leads there. At 1e-12 of the
+ * vectors' lengths the method begins again from x: with the residual as the shadow, and if that
+ * gains nothing, with the residual plus signs at random. It ends in BREAKDOWN after eight such
+ * starts in succession that have not halved the residual.
+ *
  * Each round ends with two products with A: one for the true residual, one for the estimate. GMRES
  * takes one more product per solve, and with a preconditioner one more M^-1, to check whether its
  * first product vanishes. A null vector takes two products at the start. A solve that fails takes
- * up to five more products to find the reason.
+ * up to seven more products to find the reason. Where the norm grows, x is copied once per growth,
+ * into a vector that the solve allocates then.
  *
  * Singular matrices: with a null vector v, A v = 0, the methods solve P A x = P b with
  * P = I - v v' / v'v. The solution x is orthogonal to v. For a symmetric A this is the
@@ -164,8 +179,8 @@ typedef struct gsw_krylov_result {
 /* Solves A x = b with `method`. `M` is the preconditioner, or NULL for none. b and x hold one fp64
  * value per point, in the context's memory, and must not overlap. `options` and `result` may be
  * NULL. The call fills *result on every return, unless an argument is refused. x then holds the
- * last iterate, which need not be the best one. A method may diverge, such as CG with a matrix that
- * is not symmetric; max_iterations limits this. b = 0 gives x = 0 at once.
+ * last iterate, which need not be the best one, or the best known one if the method has grown (see
+ * above). b = 0 gives x = 0 at once.
  *
  * The call allocates work vectors and frees them at the end. CG needs 3, BiCGSTAB 5 (7 with a
  * preconditioner from the right), GMRES restart + 2, Richardson 3. A null vector needs two more.
@@ -173,7 +188,7 @@ typedef struct gsw_krylov_result {
  * The results have the same bits for any number of threads. Errors: INVALID_ARGUMENT, UNSUPPORTED,
  * OUT_OF_MEMORY; what a callback returns; NOT_CONVERGED (the limit of iterations, or `stagnated`);
  * BREAKDOWN (the message names the scalar that vanished, and distinguishes a singular matrix from
- * an indefinite one: CG with p'Ap or r'z of both signs or 0, BiCGSTAB with rho, omega or A p zero,
+ * an indefinite one: CG with p'Ap or r'z of both signs or 0, BiCGSTAB with rho, omega or A s zero,
  * GMRES with a singular projected matrix or A r zero); NON_FINITE; STOPPED. */
 GSW_API
 gsw_status gsw_krylov(gsw_context *context, gsw_method method, const gsw_operator *A,

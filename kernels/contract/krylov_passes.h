@@ -17,6 +17,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include "contract/host_device.h"
 #include "contract/threefold.h"
 
@@ -40,6 +41,8 @@ typedef enum gsw_krylov_end {
     GSW_END_NOT = 0,
     GSW_END_CONVERGED,
     GSW_END_LIMIT,      /* of the iterations */
+    GSW_END_KEEP,       /* for a moment: the host is to copy x before the norm grows further */
+    GSW_END_GROWN,      /* the residual norm is beyond `limit` */
     GSW_END_NORM,       /* the residual norm is not finite */
     GSW_END_NON_FINITE, /* `scalar` is not finite */
     GSW_END_BREAKDOWN   /* `scalar` makes the next step impossible */
@@ -65,9 +68,13 @@ typedef struct gsw_krylov_state {
     int64_t max_iterations;
     int64_t iterations; /* complete ones: those whose norm has been checked */
     double norm;        /* the last one that was checked */
+    double limit;       /* of the norms, from the first one; 0 before it */
+    double least;       /* the least norm; 0 before the first */
+    int32_t kept;       /* x has been copied since */
     double coefficient[GSW_COEFFICIENTS];
     double rz, pw; /* CG: r'M^-1 r and p'Ap; 0 before the first */
-    double rho;    /* BiCGSTAB: the residual's product with the first one */
+    double rho;    /* BiCGSTAB: the residual's product with the shadow */
+    double shadow; /* the shadow's norm */
     gsw_krylov_end ended;
     gsw_krylov_scalar scalar; /* that has ended it, */
     double offender;          /* and its value */
@@ -83,8 +90,12 @@ typedef struct gsw_krylov_state {
  * the last one if a method begins again from its x. */
 GSW_HD gsw_krylov_state gsw_krylov_begin(double tolerance, int64_t iterations,
                                          int64_t max_iterations, int32_t deferred) {
-    gsw_krylov_state s = {tolerance, max_iterations, iterations - 1, 0, {0},      0,   0,
-                          0,         GSW_END_NOT,    GSW_SCALAR_RZ,  0, deferred, {0}, {{0, 0, 0}}};
+    gsw_krylov_state s;
+    memset(&s, 0, sizeof s);
+    s.tolerance = tolerance;
+    s.max_iterations = max_iterations;
+    s.iterations = iterations - 1;
+    s.deferred = deferred;
     s.coefficient[GSW_ONE] = s.coefficient[GSW_NARROW] = s.coefficient[GSW_WIDEN] = 1;
     return s;
 }
@@ -110,7 +121,7 @@ typedef enum gsw_pass {
     GSW_CG_DIRECTION_WIDEN, /* p, z_:          p = widen z_ + beta p */
     GSW_CG_UPDATE_NARROW,   /* x, p, r, w, r_: x += alpha p, r -= alpha w, r_ = narrow r, r'r */
 
-    GSW_BICGSTAB_START,     /* r:                     r'r */
+    GSW_BICGSTAB_START,     /* r, shadow:             r'r, r'shadow, shadow'shadow */
     GSW_BICGSTAB_ALPHA,     /* v, shadow:             v'shadow */
     GSW_BICGSTAB_HALF,      /* r, v:                  r -= alpha v: from now on r holds s */
     GSW_BICGSTAB_OMEGA,     /* t, s:                  t's, t't, s's */
@@ -177,7 +188,7 @@ static const
           {4, 2, GSW_NARROW, GSW_ZERO}},
          {{2, 2}}},
         /* GSW_BICGSTAB_START */
-        {1, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 0}}},
+        {2, 0, 0, 3, {{0, 0, 0, 0}}, {{0, 0}, {0, 1}, {1, 1}}},
         /* GSW_BICGSTAB_ALPHA */
         {2, 0, 0, 1, {{0, 0, 0, 0}}, {{0, 1}}},
         /* GSW_BICGSTAB_HALF */
@@ -201,21 +212,49 @@ GSW_HD int gsw_is_finite(double value) {
     return value - value == 0; /* NaN for NaN and both infinities */
 }
 
+/* The largest norm from which a round with this first norm can still meet the tolerance: rounding
+ * errors of eps times the largest norm stay in the residual. BiCGSTAB and CG reach peaks far above
+ * the first norm and converge, so a factor alone says nothing. */
+GSW_HD double gsw_krylov_limit(double first, double tolerance) {
+    const double eps = 2.220446049250313e-16, least = 1e-8 * first;
+    return (tolerance > least ? tolerance : least) / eps;
+}
+
 /* Whether and how a norm after so many iterations ends a method. */
-GSW_HD gsw_krylov_end gsw_krylov_judge(double norm, double tolerance, int64_t iterations,
-                                       int64_t max_iterations) {
+GSW_HD gsw_krylov_end gsw_krylov_judge(double norm, double tolerance, double limit,
+                                       int64_t iterations, int64_t max_iterations) {
     if (!gsw_is_finite(norm))
         return GSW_END_NORM;
     if (norm <= tolerance)
         return GSW_END_CONVERGED;
+    if (norm > limit)
+        return GSW_END_GROWN;
     return iterations >= max_iterations ? GSW_END_LIMIT : GSW_END_NOT;
+}
+
+/* Whether x is to be copied, because the norm has grown to 100 times its least value: the method
+ * may never come back to it. *least and *kept are brought up to date. */
+GSW_HD int gsw_krylov_should_keep(double norm, double *least, int32_t *kept) {
+    if (*least == 0 || norm < *least) {
+        *least = norm;
+        *kept = 0;
+    }
+    if (*kept || norm <= 100 * *least)
+        return 0;
+    *kept = 1;
+    return 1;
 }
 
 /* Completes an iteration. Returns whether the method goes on; the next two functions do so, too. */
 GSW_HD int gsw_krylov_complete(gsw_krylov_state *s, double square) {
     s->iterations++;
+    const int first = s->limit == 0; /* of the round: its x need not be copied */
     s->norm = sqrt(square);
-    s->ended = gsw_krylov_judge(s->norm, s->tolerance, s->iterations, s->max_iterations);
+    if (first)
+        s->limit = gsw_krylov_limit(s->norm, s->tolerance);
+    s->ended = gsw_krylov_judge(s->norm, s->tolerance, s->limit, s->iterations, s->max_iterations);
+    if (s->ended == GSW_END_NOT && !first && gsw_krylov_should_keep(s->norm, &s->least, &s->kept))
+        s->ended = GSW_END_KEEP;
     return s->ended == GSW_END_NOT;
 }
 
@@ -273,9 +312,14 @@ GSW_HD void gsw_bicgstab_find_alpha(gsw_krylov_state *s, double v_shadow) {
         gsw_krylov_set_alpha(s, s->rho / v_shadow);
 }
 
+/* A product of vectors of BiCGSTAB that is smaller than this share of their lengths makes the next
+ * iterations rounding errors. */
+#define GSW_BICGSTAB_SMALL 1e-12
+
 /* omega = t's / t't, the factor that makes s - omega t shortest. t = 0 is allowed where s is 0. */
 GSW_HD void gsw_bicgstab_find_omega(gsw_krylov_state *s, double ts, double tt, double ss) {
-    const double omega = tt > 0 ? ts / tt : 0;
+    const int small = fabs(ts) <= GSW_BICGSTAB_SMALL * sqrt(tt) * sqrt(ss);
+    const double omega = tt > 0 && !small ? ts / tt : 0;
     if (gsw_krylov_accept(s, GSW_SCALAR_TT, tt, tt == 0 && ss != 0) &&
         gsw_krylov_accept(s, GSW_SCALAR_OMEGA, omega, 0)) {
         s->coefficient[GSW_OMEGA] = omega;
@@ -283,12 +327,17 @@ GSW_HD void gsw_bicgstab_find_omega(gsw_krylov_state *s, double ts, double tt, d
     }
 }
 
+GSW_HD int gsw_bicgstab_accept_rho(gsw_krylov_state *s, double rho) {
+    s->rho = rho;
+    return gsw_krylov_accept(s, GSW_SCALAR_RHO, rho,
+                             fabs(rho) <= GSW_BICGSTAB_SMALL * s->norm * s->shadow);
+}
+
 GSW_HD void gsw_bicgstab_find_beta(gsw_krylov_state *s, double rho) {
     const double alpha = s->coefficient[GSW_ALPHA], omega = s->coefficient[GSW_OMEGA];
     const double before = s->rho;
-    s->rho = rho;
     if (gsw_krylov_accept(s, GSW_SCALAR_OMEGA, omega, omega == 0) &&
-        gsw_krylov_accept(s, GSW_SCALAR_RHO, rho, rho == 0))
+        gsw_bicgstab_accept_rho(s, rho))
         s->coefficient[GSW_BETA] = (rho / before) * (alpha / omega);
 }
 
@@ -330,10 +379,10 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     case GSW_CG_PW:
         gsw_cg_find_alpha(s, sum[0]);
         break;
-    case GSW_BICGSTAB_START: /* the shadow is the residual itself */
-        s->rho = sum[0];
+    case GSW_BICGSTAB_START:
+        s->shadow = sqrt(sum[2]);
         if (gsw_krylov_complete(s, sum[0]))
-            (void)gsw_krylov_accept(s, GSW_SCALAR_RHO, sum[0], sum[0] == 0);
+            (void)gsw_bicgstab_accept_rho(s, sum[1]);
         break;
     case GSW_BICGSTAB_ALPHA:
         gsw_bicgstab_find_alpha(s, sum[0]);
@@ -356,7 +405,8 @@ GSW_HD void gsw_krylov_step(gsw_krylov_state *s, gsw_pass pass, const double *su
     }
 }
 
-/* Takes back that `pass` has found a norm small enough: it was not by this tolerance. */
+/* Takes back that `pass` has ended the method: its norm is not small enough by this tolerance, or x
+ * has been copied. */
 GSW_HD void gsw_krylov_resume(gsw_krylov_state *s, gsw_pass pass, double tolerance) {
     s->ended = GSW_END_NOT;
     s->tolerance = tolerance;

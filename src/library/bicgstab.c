@@ -1,7 +1,11 @@
 /* bicgstab.c: the stabilised bi-conjugate gradient method. Van der Vorst (1992); Saad, Iterative
  * Methods for Sparse Linear Systems, 2nd ed., algorithm 7.7. With the true norm it preconditions
- * from the right and adds M^-1 p and M^-1 s to x directly, so that x is an iterate at any time. */
-#include "krylov_methods.h"
+ * from the right and adds M^-1 p and M^-1 s to x directly, so that x is an iterate at any time.
+ *
+ * The method fails where the residual has become orthogonal to the shadow, or t to s. A b with few
+ * entries that are not 0 often causes it. The method then begins again from x with another shadow
+ * (krylov_rescue.h). */
+#include "krylov_rescue.h"
 
 /* Work vectors. */
 enum {
@@ -25,10 +29,11 @@ static int s_hat_of(const gsw_krylov_run *run) {
 
 static gsw_status start(gsw_krylov_run *run) {
     double *r = gsw_krylov_vector(run, R);
+    double *shadow = gsw_krylov_vector(run, SHADOW);
     GSW_TRY(gsw_krylov_side_residual(run, r));
-    GSW_TRY(gsw_krylov_copy(run, r, gsw_krylov_vector(run, SHADOW)));
+    GSW_TRY(gsw_krylov_make_shadow(run, r, shadow));
     GSW_TRY(gsw_krylov_copy(run, r, gsw_krylov_vector(run, P)));
-    return gsw_krylov_pass(run, GSW_BICGSTAB_START, (void *[]){r});
+    return gsw_krylov_pass(run, GSW_BICGSTAB_START, (void *[]){r, shadow});
 }
 
 static void plan(const gsw_krylov_run *run, gsw_krylov_plan *to) {
@@ -52,7 +57,8 @@ static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double 
     int hat_out, terms_out;
     if (scalar == GSW_SCALAR_RHO)
         return gsw_krylov_breakdown(run, "rho", value,
-                                    "the residual is orthogonal to the first one");
+                                    "the residual is orthogonal to the shadow, and new shadows "
+                                    "have not helped");
     GSW_TRY(gsw_krylov_cancellation(run, at_hat, scratch, terms, &product, &size));
     GSW_TRY(gsw_krylov_norm(run, at_hat, &hat));
     GSW_TRY(gsw_krylov_out_of_range(run, terms, size, scratch, &terms_out));
@@ -74,10 +80,19 @@ static gsw_status explain(gsw_krylov_run *run, gsw_krylov_scalar scalar, double 
                     meaning);
 }
 
+/* A product that is 0 although neither of its vectors is. t = 0 is the matrix's fault. */
+static int renews(gsw_krylov_scalar scalar) {
+    return scalar == GSW_SCALAR_RHO || scalar == GSW_SCALAR_V_SHADOW || scalar == GSW_SCALAR_OMEGA;
+}
+
 /* With a preconditioner from the right, M^-1 p and M^-1 s have vectors of their own. */
 static int64_t vectors(const gsw_krylov_run *run) {
     return gsw_krylov_right(run) ? 7 : 5;
 }
 
-const gsw_krylov_method gsw_bicgstab_method = {
-    .name = "bicgstab", .vectors = vectors, .start = start, .plan = plan, .explain = explain};
+const gsw_krylov_method gsw_bicgstab_method = {.name = "bicgstab",
+                                               .vectors = vectors,
+                                               .start = start,
+                                               .plan = plan,
+                                               .explain = explain,
+                                               .renews = renews};

@@ -6,6 +6,7 @@
 #include "eisenstat.h"
 #include "factor.h"
 #include "krylov_queue.h"
+#include "krylov_rescue.h"
 #include "quiet.h"
 #include "reserve.h"
 #include "stencil_facts.h"
@@ -275,7 +276,8 @@ static gsw_status advance(split_run *s, int *more) {
     run->failed = inner->failed;
     if (inner->failed || (status != GSW_SUCCESS && !gsw_krylov_ended(status)))
         return status;
-    *more = status != GSW_ERROR_BREAKDOWN && status != GSW_ERROR_NON_FINITE;
+    run->rescued.grown = inner->rescued.grown > 0;
+    *more = status != GSW_ERROR_BREAKDOWN && status != GSW_ERROR_NON_FINITE && !inner->hopeless;
     if (!*more)
         return recover(s);
     s->reached += status == GSW_SUCCESS;
@@ -370,5 +372,6 @@ gsw_status gsw_split_form_iterate(gsw_split_form *form, gsw_krylov_run *run, int
     const gsw_quiet quiet = gsw_quiet_begin(context);
     const gsw_status status = iterate(&s);
     gsw_krylov_queue_close(&s.queue);
+    gsw_krylov_forget(&s.inner);
     return gsw_quiet_settle(context, &quiet, status, 0);
 }

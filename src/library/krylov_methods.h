@@ -25,6 +25,8 @@ typedef struct gsw_krylov_method {
     gsw_status (*start)(gsw_krylov_run *run);
     void (*plan)(const gsw_krylov_run *run, gsw_krylov_plan *plan);
     gsw_status (*explain)(gsw_krylov_run *run, gsw_krylov_scalar scalar, double value);
+    /* Whether another start from x may cure a breakdown; NULL: it never does. */
+    int (*renews)(gsw_krylov_scalar scalar);
 
     gsw_status (*run)(gsw_krylov_run *run); /* the others */
 } gsw_krylov_method;

@@ -2,34 +2,24 @@
 #include <math.h>
 
 #include "krylov_queue.h"
+#include "krylov_rescue.h"
 #include "reserve.h"
 
 /* Iterations before the end in which the host waits for each one. Norms do not fall evenly. */
 #define SOON 3
 
-/* The scalars that can end a method. */
-static const char *const scalar_names[GSW_KRYLOV_SCALARS] = {
-    [GSW_SCALAR_RZ] = "r'z",
-    [GSW_SCALAR_PW] = "p'Ap",
-    [GSW_SCALAR_RZ_PW] = "r'z / p'Ap",
-    [GSW_SCALAR_RHO] = "rho",
-    [GSW_SCALAR_V_SHADOW] = "the product of v and the first residual",
-    [GSW_SCALAR_ALPHA] = "alpha",
-    [GSW_SCALAR_TT] = "t't",
-    [GSW_SCALAR_OMEGA] = "omega",
-};
-
 /* Copies the contents of a state. */
-static gsw_status look(gsw_krylov_run *run, const gsw_krylov_method *method,
-                       const gsw_krylov_state *state) {
+static gsw_status look(gsw_krylov_run *run, const gsw_krylov_state *state) {
     run->iterations = state->iterations;
     run->norm = state->norm;
+    run->rescued.scalar = state->scalar;
+    run->rescued.offender = state->offender;
+    run->rescued.least = state->least;
+    run->rescued.kept = state->kept;
     GSW_TRY(gsw_krylov_settle(run, state->ended));
-    if (state->ended == GSW_END_NON_FINITE)
-        return gsw_krylov_finite(run, scalar_names[state->scalar], state->offender);
-    if (state->ended == GSW_END_BREAKDOWN)
-        return method->explain(run, state->scalar, state->offender);
-    return GSW_SUCCESS;
+    return state->ended == GSW_END_NON_FINITE  ? GSW_ERROR_NON_FINITE
+           : state->ended == GSW_END_BREAKDOWN ? GSW_ERROR_BREAKDOWN
+                                               : GSW_SUCCESS;
 }
 
 /* Whether a round may end within so few iterations, as it has gone so far. */
@@ -72,11 +62,13 @@ static gsw_status examine(gsw_krylov_queue *queue, int *place) {
             const gsw_krylov_place *at = &queue->place[p];
             if (at->fresh || at->since > queue->seen)
                 continue;
-            const gsw_status status = look(at->run, queue->method, &queue->copy[slot][at->state]);
+            const gsw_status status = look(at->run, &queue->copy[slot][at->state]);
             if (status != GSW_SUCCESS || at->run->reached) {
                 *place = p;
                 return status;
             }
+            if (at->run->rescued.end == GSW_END_KEEP)
+                GSW_TRY(gsw_krylov_queue_resume(queue, p));
         }
     }
     return GSW_SUCCESS;
@@ -84,8 +76,10 @@ static gsw_status examine(gsw_krylov_queue *queue, int *place) {
 
 static gsw_status begin(gsw_krylov_queue *queue, gsw_krylov_place *at) {
     gsw_krylov_run *run = at->run;
-    const gsw_krylov_state first = gsw_krylov_begin(
+    gsw_krylov_state first = gsw_krylov_begin(
         run->target, run->iterations, run->options.max_iterations, run->context->sum != NULL);
+    first.least = run->rescued.least;
+    first.kept = run->rescued.kept;
     at->fresh = 0;
     at->since = queue->queued;
     at->limit = queue->queued + run->options.max_iterations - run->iterations;
@@ -111,7 +105,8 @@ static gsw_status advance(gsw_krylov_queue *queue) {
                                             queue->copy[slot]);
 }
 
-gsw_status gsw_krylov_queue_next(gsw_krylov_queue *queue, int *place) {
+/* Iterates until a method ends by itself. */
+static gsw_status iterate(gsw_krylov_queue *queue, int *place) {
     if (queue->method->run != NULL) {
         *place = 0;
         return queue->method->run(queue->place[0].run);
@@ -124,8 +119,23 @@ gsw_status gsw_krylov_queue_next(gsw_krylov_queue *queue, int *place) {
     }
 }
 
+gsw_status gsw_krylov_queue_next(gsw_krylov_queue *queue, int *place) {
+    for (;;) {
+        gsw_status status = iterate(queue, place);
+        gsw_krylov_run *run = *place >= 0 ? queue->place[*place].run : NULL;
+        int again = 0;
+        if (status != GSW_SUCCESS && run != NULL)
+            status = gsw_krylov_rescue(run, queue->method, status, &again);
+        if (!again)
+            return status;
+        gsw_krylov_queue_begin(queue, *place, run);
+    }
+}
+
 void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *run) {
     run->reached = 0;
+    run->limit = 0;
+    run->rescued.begun = run->iterations;
     queue->place[place].run = run;
     queue->place[place].fresh = 1;
     if (place == queue->count)

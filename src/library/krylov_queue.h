@@ -36,8 +36,8 @@ void gsw_krylov_queue_close(gsw_krylov_queue *queue);
 /* Begins a round of the system in the place: of a new one in the first free place, or again. */
 void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *run);
 
-/* Goes on with a round that has reached its target after its start, to a lower run->target. Only
- * for methods whose plan ends with passes, the check of the norm among them. */
+/* Goes on with a round that has reached its target after its start, to a lower run->target, or that
+ * the copying of x has interrupted. The plan ends with passes, the check of the norm among them. */
 gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place);
 
 /* Takes out the system of a place whose round has ended. The last system moves to that place with
@@ -45,9 +45,9 @@ gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place);
 gsw_status gsw_krylov_queue_remove(gsw_krylov_queue *queue, int place);
 
 /* Iterates until a round ends, and returns how: *place is its system. At least one system must be
- * there whose round has not ended. Where *place is -1, the error concerns all of them. Errors of a
- * system: NON_FINITE, BREAKDOWN, STOPPED, NOT_CONVERGED at the limit of iterations; others if
- * run->failed. */
+ * there whose round has not ended. Where *place is -1, the error concerns all of them. A round goes
+ * on after an end that krylov_rescue.h cures. Errors of a system: NON_FINITE, BREAKDOWN, STOPPED,
+ * NOT_CONVERGED at the limit of iterations or of the norm; others if run->failed. */
 gsw_status gsw_krylov_queue_next(gsw_krylov_queue *queue, int *place);
 
 #endif

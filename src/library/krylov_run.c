@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "krylov_run.h"
+#include "quiet.h"
+#include "reserve.h"
 
 /* ---- Sums over processes ---- */
 
@@ -288,13 +290,30 @@ int gsw_krylov_ended(gsw_status status) {
            status == GSW_ERROR_NON_FINITE || status == GSW_ERROR_STOPPED;
 }
 
+/* Keeps a copy of x, or nothing where there is no memory for it. */
+static gsw_status keep(gsw_krylov_run *run) {
+    gsw_krylov_rescued *rescued = &run->rescued;
+    if (rescued->x == NULL) {
+        const gsw_quiet quiet = gsw_quiet_begin(run->context);
+        const gsw_status status = gsw_reserve_vector(run->context, run->n, &rescued->x);
+        gsw_quiet_end(run->context, &quiet, status == GSW_ERROR_OUT_OF_MEMORY);
+        if (status != GSW_SUCCESS)
+            return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
+    }
+    return gsw_krylov_copy(run, run->x, rescued->x);
+}
+
+void gsw_krylov_forget(gsw_krylov_run *run) {
+    gsw_unreserve(run->context, run->rescued.x);
+    run->rescued.x = NULL;
+}
+
 gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
     const gsw_krylov_options *options = &run->options;
     const double relative = run->norm / run->reference;
+    run->rescued.end = end;
     if (end == GSW_END_NORM)
-        return gsw_fail(run->context, GSW_ERROR_NON_FINITE,
-                        "iteration %lld: the residual norm is %s", (long long)run->iterations,
-                        isnan(run->norm) ? "not a number" : "infinite");
+        return GSW_ERROR_NON_FINITE;
     run->reached = end == GSW_END_CONVERGED;
     /* Where a method begins again, it checks the same iteration a second time. */
     if (run->reported < run->iterations && options->monitor != NULL)
@@ -312,11 +331,19 @@ gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
                         "after %lld iteration%s the recurrence gives %.3g times the reference",
                         (long long)run->iterations, gsw_krylov_plural(run), relative);
-    return GSW_SUCCESS;
+    if (end == GSW_END_KEEP)
+        return keep(run);
+    return end == GSW_END_GROWN ? GSW_ERROR_NOT_CONVERGED : GSW_SUCCESS;
 }
 
 gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
     run->norm = norm;
-    return gsw_krylov_settle(
-        run, gsw_krylov_judge(norm, run->target, run->iterations, run->options.max_iterations));
+    gsw_krylov_rescued *rescued = &run->rescued;
+    if (run->limit == 0)
+        run->limit = gsw_krylov_limit(norm, run->target);
+    gsw_krylov_end end = gsw_krylov_judge(norm, run->target, run->limit, run->iterations,
+                                          run->options.max_iterations);
+    if (end == GSW_END_NOT && gsw_krylov_should_keep(norm, &rescued->least, &rescued->kept))
+        end = GSW_END_KEEP;
+    return gsw_krylov_settle(run, end);
 }

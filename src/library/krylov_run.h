@@ -18,6 +18,22 @@
 #include "operator.h"
 #include "preconditioner.h"
 
+/* How a solve has gone, for krylov_rescue.c. */
+typedef struct gsw_krylov_rescued {
+    gsw_krylov_end end; /* of the last round, where the method has ended by itself */
+    gsw_krylov_scalar scalar;
+    double offender; /* that scalar's value */
+    int64_t begun;   /* iterations before the present round */
+    double least;    /* norm of the iterations; 0 before the first */
+    int32_t kept;    /* x has been copied since the norm was least */
+    double *x;       /* kept; NULL: none was */
+    int grown;       /* how often the norm has left its limit */
+    int renewals;    /* starts after a breakdown, */
+    int vain;        /* those in succession that have gained little, */
+    double norm;     /* and the norm at the last one */
+    char cause[160]; /* of a growth; "": unknown */
+} gsw_krylov_rescued;
+
 typedef struct gsw_krylov_run {
     gsw_context *context;
     const gsw_operator *op;
@@ -36,13 +52,16 @@ typedef struct gsw_krylov_run {
     double tolerance;          /* max(rtol * reference, atol) */
     double target;             /* what the method's own norm must reach; at most the tolerance */
     double norm;               /* the method's own norm, as last checked */
+    double limit;              /* of the norms of a round; 0 before the first. Queued methods have
+                                  theirs in the state */
     int64_t iterations;
     int64_t reported; /* last iteration that the monitor has seen, or -1 */
     int reached;      /* the method's own norm is at most the target */
     int x_is_zero;    /* until the first residual is computed */
     int stopped;      /* the monitor has asked to stop */
     int hopeless;     /* NOT_CONVERGED because more iterations do not help */
-    int failed;       /* a product or a preconditioner has returned an error; the method has not */
+    gsw_krylov_rescued rescued;
+    int failed; /* a product or a preconditioner has returned an error; the method has not */
 } gsw_krylov_run;
 
 /* The distance of vectors of n values that lie one after the other: a multiple of 256 bytes, which
@@ -60,11 +79,16 @@ static inline double *gsw_krylov_vector(const gsw_krylov_run *run, int64_t numbe
 gsw_status gsw_krylov_pass(gsw_krylov_run *run, gsw_pass pass, void *const *vectors);
 
 /* Records the norm after run->iterations iterations and passes it to the monitor. On success either
- * run->reached is set or the method continues. Errors: NON_FINITE, STOPPED, NOT_CONVERGED. */
+ * run->reached is set or the method continues. Errors: STOPPED, NOT_CONVERGED; without a message
+ * NON_FINITE and, beyond the limit, NOT_CONVERGED: krylov_rescue.c decides what follows. */
 gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm);
 
-/* The same for a norm that has been judged already. */
+/* The same for a norm that has been judged already. KEEP copies x into run->rescued.x, where there
+ * is memory for it. */
 gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end);
+
+/* Frees that copy. */
+void gsw_krylov_forget(gsw_krylov_run *run);
 
 /* What follows "iteration" after the number of iterations. */
 static inline const char *gsw_krylov_plural(const gsw_krylov_run *run) {

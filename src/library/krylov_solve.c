@@ -25,7 +25,9 @@
 #include "contract/allocate.h"
 #include "clock.h"
 #include "eisenstat.h"
+#include "krylov_evidence.h"
 #include "krylov_queue.h"
+#include "krylov_rescue.h"
 #include "krylov_solve.h"
 #include "krylov_truth.h"
 #include "options.h"
@@ -163,19 +165,13 @@ static int meets_tolerance(const gsw_krylov_run *run, const gsw_krylov_truth *t)
 
 /* ---- ends without convergence ---- */
 
-/* Adds the quality of x to the message, and whether constant vectors make the matrix singular. */
+/* Adds the quality of x to the message, and the likely cause. */
 static gsw_status add_evidence(gsw_krylov_run *run, gsw_status status, const gsw_krylov_truth *t) {
-    double *ones = gsw_krylov_vector(run, 0), product = 1, size = 0;
-    if (run->null_vector == NULL) {
-        GSW_TRY(run->context->ops->fill(run->context, run->n, 1.0, ones));
-        GSW_TRY(gsw_krylov_cancellation(run, ones, gsw_krylov_vector(run, 1),
-                                        gsw_krylov_vector(run, 2), &product, &size));
-    }
+    char *cause = run->rescued.cause;
+    if (cause[0] == '\0')
+        GSW_TRY(gsw_krylov_find_cause(run, cause, sizeof run->rescued.cause));
     return gsw_fail(run->context, status, "%s; x has norm %.3g, b - A x %.3g times the reference%s",
-                    run->context->message, t->x, t->checked / run->reference,
-                    size > 0 && gsw_krylov_vanishes(product, size)
-                        ? "; the matrix maps constant vectors to 0: see nullspace"
-                        : "");
+                    run->context->message, t->x, t->checked / run->reference, cause);
 }
 
 static gsw_status stagnated(gsw_krylov_run *run, const gsw_krylov_truth *t,
@@ -257,7 +253,7 @@ static gsw_status judge_round(member *m, gsw_status status, int known, int *agai
     if (result->converged)
         return GSW_SUCCESS;
     result->stagnated = run->hopeless;
-    if (status == GSW_ERROR_NOT_CONVERGED || status == GSW_ERROR_BREAKDOWN)
+    if (status != GSW_SUCCESS && status != GSW_ERROR_STOPPED)
         return add_evidence(run, status, t);
     if (status != GSW_SUCCESS)
         return status;
@@ -292,6 +288,7 @@ static void finish(solver *s, member *m, gsw_status status) {
     result->iterations = m->run.iterations;
     /* An operator can fail while the reason for a stagnation is sought. */
     result->stagnated = result->stagnated && status == GSW_ERROR_NOT_CONVERGED;
+    gsw_krylov_forget(&m->run);
     result->status = status;
     result->solve_ms = 1e3 * (gsw_seconds_now() - job->begin);
     gsw_result_give(gsw_krylov_result_of(job, m->run.number), result, sizeof *result);
