@@ -87,6 +87,7 @@
 #include <gridsweep/multigrid.h>
 #include <gridsweep/krylov.h>
 #include <gridsweep/choice.h>
+#include <gridsweep/solve.h>
 #include <gridsweep/distributed.h>
 #include <gridsweep/io.h>
 #include <gridsweep/problem.h>
