@@ -42,6 +42,7 @@ typedef enum gsw_krylov_end {
     GSW_END_CONVERGED,
     GSW_END_LIMIT,      /* of the iterations */
     GSW_END_KEEP,       /* for a moment: the host is to copy x before the norm grows further */
+    GSW_END_SLOW,       /* on the host: the preconditioner is to change its smoother */
     GSW_END_GROWN,      /* the residual norm is beyond `limit` */
     GSW_END_NORM,       /* the residual norm is not finite */
     GSW_END_NON_FINITE, /* `scalar` is not finite */

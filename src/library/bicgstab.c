@@ -92,6 +92,7 @@ static int64_t vectors(const gsw_krylov_run *run) {
 
 const gsw_krylov_method gsw_bicgstab_method = {.name = "bicgstab",
                                                .vectors = vectors,
+                                               .applications = 2,
                                                .start = start,
                                                .plan = plan,
                                                .explain = explain,

@@ -131,5 +131,9 @@ static int64_t vectors(const gsw_krylov_run *run) {
     return 3;
 }
 
-const gsw_krylov_method gsw_cg_method = {
-    .name = "cg", .vectors = vectors, .start = start, .plan = plan, .explain = explain};
+const gsw_krylov_method gsw_cg_method = {.name = "cg",
+                                         .vectors = vectors,
+                                         .applications = 1,
+                                         .start = start,
+                                         .plan = plan,
+                                         .explain = explain};

@@ -52,53 +52,13 @@ enum { CYCLES = 2 };
  * badly. Random signs give 0.5, fourth-order Laplacians 0.06. */
 #define SAME_SIGN 0.4
 
-/* ---- the preconditioner that owns its factor or hierarchy ---- */
+/* ---- the preconditioner with its factor or hierarchy ---- */
 
 typedef struct owner {
     gsw_factor *factor;
     gsw_multigrid *multigrid;
     gsw_preconditioner *inner;
 } owner;
-
-static gsw_status owner_apply(void *self, gsw_context *context, const double *b, double *x) {
-    (void)context;
-    return gsw_preconditioner_solve(((owner *)self)->inner, b, x);
-}
-
-static int owner_takes_several(const void *self) {
-    return gsw_preconditioner_takes_several(((const owner *)self)->inner);
-}
-
-static gsw_status owner_apply_several(void *self, gsw_context *context, int count, const double *b,
-                                      double *x, int64_t ld) {
-    (void)context;
-    return gsw_preconditioner_solve_several(((owner *)self)->inner, count, b, x, ld);
-}
-
-static int owner_narrow(void *self, float **b, float **x) {
-    return gsw_preconditioner_narrow(((owner *)self)->inner, b, x);
-}
-
-static gsw_status owner_apply_narrow(void *self, gsw_context *context) {
-    (void)context;
-    return gsw_preconditioner_solve_narrow(((owner *)self)->inner);
-}
-
-static const gsw_factor *owner_factor(const void *self) {
-    return gsw_preconditioner_factor(((const owner *)self)->inner);
-}
-
-static const char *owner_name(const void *self) {
-    return gsw_preconditioner_name(((const owner *)self)->inner);
-}
-
-static int owner_costly(const void *self) {
-    return gsw_preconditioner_is_costly(((const owner *)self)->inner);
-}
-
-static gsw_status owner_check(const void *self, gsw_context *context) {
-    return gsw_preconditioner_check(context, ((const owner *)self)->inner);
-}
 
 /* Frees the contents of an owner. */
 static void drop(owner *o) {
@@ -108,34 +68,23 @@ static void drop(owner *o) {
     *o = (owner){NULL, NULL, NULL};
 }
 
-static void owner_destroy(void *self) {
-    drop(self);
-    free(self);
+static void free_factor(void *factor) {
+    gsw_factor_destroy(factor);
 }
 
-static gsw_status hand_over(gsw_context *context, int64_t points, owner *o,
-                            gsw_preconditioner **preconditioner) {
-    static const gsw_preconditioner_ops ops = {.in_place = 1,
-                                               .costly = owner_costly,
-                                               .apply = owner_apply,
-                                               .takes_several = owner_takes_several,
-                                               .apply_several = owner_apply_several,
-                                               .narrow = owner_narrow,
-                                               .apply_narrow = owner_apply_narrow,
-                                               .factor = owner_factor,
-                                               .name = owner_name,
-                                               .check = owner_check,
-                                               .destroy = owner_destroy};
-    void *memory;
-    GSW_TRY(gsw_alloc(context, 1, sizeof *o, "a preconditioner", &memory));
-    memcpy(memory, o, sizeof *o);
-    const gsw_status status =
-        gsw_preconditioner_make(context, points, &ops, memory, preconditioner);
-    if (status != GSW_SUCCESS)
-        free(memory);
+static void free_multigrid(void *multigrid) {
+    gsw_multigrid_destroy(multigrid);
+}
+
+/* Gives the preconditioner away, which then owns its factor or hierarchy. */
+static gsw_preconditioner *hand_over(owner *o) {
+    gsw_preconditioner *given = o->inner;
+    if (o->multigrid != NULL)
+        gsw_preconditioner_own(given, o->multigrid, free_multigrid);
     else
-        *o = (owner){NULL, NULL, NULL};
-    return status;
+        gsw_preconditioner_own(given, o->factor, free_factor);
+    *o = (owner){NULL, NULL, NULL};
+    return given;
 }
 
 /* ---- creating candidates ---- */
@@ -501,7 +450,7 @@ gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
     GSW_TRY_GOTO(decide(&s, points, &survey), cleanup);
     made.multigrid = s.best.multigrid;
     made.factor = s.best.factor;
-    GSW_TRY_GOTO(hand_over(context, points, &s.best, preconditioner), cleanup);
+    *preconditioner = hand_over(&s.best);
     gsw_result_give(choice, &made, sizeof made);
 
 cleanup:

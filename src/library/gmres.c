@@ -220,4 +220,5 @@ static int64_t vectors(const gsw_krylov_run *run) {
     return (int64_t)run->options.restart + 2;
 }
 
-const gsw_krylov_method gsw_gmres_method = {.name = "gmres", .vectors = vectors, .run = run_gmres};
+const gsw_krylov_method gsw_gmres_method = {
+    .name = "gmres", .vectors = vectors, .applications = 1, .run = run_gmres};

@@ -154,8 +154,11 @@ static gsw_status solve(gsw_context *context, gsw_method method, const gsw_opera
                         gsw_preconditioner *M, const gsw_krylov_options *options,
                         const gsw_krylov_job *job) {
     const gsw_krylov_method *known = find_method(method);
-    gsw_krylov_run common = {
-        .context = context, .op = A, .preconditioner = M, .n = gsw_operator_points(A)};
+    gsw_krylov_run common = {.context = context,
+                             .op = A,
+                             .preconditioner = M,
+                             .n = gsw_operator_points(A),
+                             .applications = known != NULL ? known->applications : 1};
 
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(

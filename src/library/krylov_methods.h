@@ -19,6 +19,7 @@
 typedef struct gsw_krylov_method {
     const char *name;
     int64_t (*vectors)(const gsw_krylov_run *run); /* work vectors that it needs: at least 3 */
+    int applications;                              /* of M^-1 in an iteration */
 
     /* Queued methods. `explain` finds the meaning of a breakdown and raises the error. It may
      * overwrite work vectors. */

@@ -92,6 +92,9 @@ gsw_status gsw_krylov_rescue(gsw_krylov_run *run, const gsw_krylov_method *metho
     case GSW_END_NORM:
     case GSW_END_NON_FINITE:
         return after_growth(run, again);
+    case GSW_END_SLOW:
+        *again = 1;
+        return gsw_preconditioner_change(run->preconditioner);
     case GSW_END_BREAKDOWN:
         *again = may_renew(run, method);
         return *again ? GSW_SUCCESS : method->explain(run, rescued->scalar, rescued->offender);

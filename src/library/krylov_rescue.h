@@ -4,6 +4,9 @@
  * with the residual as the shadow, then with a shadow in which signs at random are mixed. It gives
  * up where several such starts in succession have not halved the residual.
  *
+ * A preconditioner that has shown itself slow may change its smoother. Any method then begins again
+ * from x.
+ *
  * A norm that is beyond gsw_krylov_limit(), or not finite, ends a round of any method. The method
  * begins again once, from the best x that is known; the second time the solve ends with that x.
  * That x was copied when the norm had grown to 100 times its least value

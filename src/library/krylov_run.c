@@ -290,6 +290,23 @@ int gsw_krylov_ended(gsw_status status) {
            status == GSW_ERROR_NON_FINITE || status == GSW_ERROR_STOPPED;
 }
 
+/* Judges a preconditioner by the applications from the fourth to the sixth of a round: the first
+ * ones take the easy parts of the residual. */
+enum { JUDGED_FROM = 3, JUDGED_TO = 6 };
+
+static int is_slow(gsw_krylov_run *run) {
+    const int64_t before = run->iterations - run->rescued.begun;
+    const int64_t from = (JUDGED_FROM + 1) / run->applications, to = JUDGED_TO / run->applications;
+    if (before > to || !gsw_preconditioner_is_judged(run->preconditioner))
+        return 0;
+    if (before == from)
+        run->rescued.early = run->norm;
+    return before == to &&
+           gsw_preconditioner_judge(run->preconditioner,
+                                    pow(run->norm / run->rescued.early,
+                                        1.0 / (double)((to - from) * run->applications)));
+}
+
 /* Keeps a copy of x, or nothing where there is no memory for it. */
 static gsw_status keep(gsw_krylov_run *run) {
     gsw_krylov_rescued *rescued = &run->rescued;
@@ -333,6 +350,10 @@ gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
                         (long long)run->iterations, gsw_krylov_plural(run), relative);
     if (end == GSW_END_KEEP)
         return keep(run);
+    if (end == GSW_END_NOT && is_slow(run)) {
+        run->rescued.end = GSW_END_SLOW;
+        return GSW_ERROR_NOT_CONVERGED;
+    }
     return end == GSW_END_GROWN ? GSW_ERROR_NOT_CONVERGED : GSW_SUCCESS;
 }
 

@@ -27,6 +27,7 @@ typedef struct gsw_krylov_rescued {
     double least;    /* norm of the iterations; 0 before the first */
     int32_t kept;    /* x has been copied since the norm was least */
     double *x;       /* kept; NULL: none was */
+    double early;    /* norm after the first iterations of the round, of a judged preconditioner */
     int grown;       /* how often the norm has left its limit */
     int renewals;    /* starts after a breakdown, */
     int vain;        /* those in succession that have gained little, */
@@ -39,6 +40,7 @@ typedef struct gsw_krylov_run {
     const gsw_operator *op;
     gsw_preconditioner *preconditioner; /* NULL: none */
     gsw_krylov_options options;         /* defaults resolved */
+    int applications;                   /* of M^-1 in an iteration */
     int64_t number;                     /* of the system in its call */
     int64_t n;
     const double *b; /* the caller's, or P b */

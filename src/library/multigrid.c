@@ -231,7 +231,9 @@ gsw_status gsw_multigrid_get_info(const gsw_multigrid *multigrid, gsw_multigrid_
         .direct = multigrid->level[multigrid->levels - 1]->inverse != NULL,
     };
     if (made.smoother == GSW_SMOOTHER_AUTO)
-        made.smoother = multigrid->symmetric ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+        made.smoother = multigrid->level[0]->smoother == GSW_SMOOTHER_ILU0 ? GSW_SMOOTHER_ILU0
+                        : multigrid->symmetric                             ? GSW_SMOOTHER_GS
+                                                                           : GSW_SMOOTHER_SYMGS;
     double points = 0, couplings = 0, finest_points = 1, finest_couplings = 1;
     for (int number = 0; number < multigrid->levels; number++) {
         gsw_multigrid_level level = {.size = sizeof level};
@@ -280,6 +282,21 @@ static int is_costly(const void *self) {
     return 1;
 }
 
+static int is_judged(const void *self) {
+    const gsw_multigrid *multigrid = self;
+    return multigrid->options.smoother == GSW_SMOOTHER_AUTO && multigrid->judged < 2 &&
+           multigrid->levels > 1 && multigrid->options.interpolation == GSW_INTERPOLATION_BLACK_BOX;
+}
+
+static int judge(void *self, double rate) {
+    return gsw_smoother_judge(self, rate);
+}
+
+static gsw_status change(void *self, gsw_context *context) {
+    (void)context;
+    return gsw_smoother_change(self);
+}
+
 static gsw_status check_values(const void *self, gsw_context *context) {
     const gsw_multigrid *multigrid = self;
     GSW_REQUIRE(context, multigrid->usable, "multigrid holds no values: its last refactor failed");
@@ -294,6 +311,9 @@ gsw_status gsw_preconditioner_from_multigrid(gsw_context *context, gsw_multigrid
                                                .narrow = own_vectors,
                                                .apply_narrow = cycle_on_own,
                                                .name = name_of,
+                                               .is_judged = is_judged,
+                                               .judge = judge,
+                                               .change = change,
                                                .check = check_values};
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, preconditioner, "preconditioner is NULL");

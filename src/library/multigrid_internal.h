@@ -61,6 +61,8 @@ struct gsw_multigrid {
     gsw_multigrid_options options; /* defaults resolved */
     int usable;                    /* holds values */
     int symmetric, singular;
+    int judged;    /* AUTO: how often the smoother has been judged by a solve, */
+    double rate;   /* and the rate with the first one */
     int is_coarse; /* its finest level is a coarse one of another hierarchy */
     int levels;
     gsw_level *level[GSW_LEVELS_MAX]; /* of the squeezed grid */
@@ -116,6 +118,14 @@ gsw_status gsw_smoother_open(gsw_multigrid *multigrid, gsw_level *level);
 
 /* Queues the values of an open smoother. */
 gsw_status gsw_smoother_fill(gsw_multigrid *multigrid, gsw_level *level);
+
+/* AUTO: whether the smoother is to change after a cycle has left `rate` of a residual; and the
+ * change. It leaves the matrices as they are. */
+int gsw_smoother_judge(gsw_multigrid *multigrid, double rate);
+gsw_status gsw_smoother_change(gsw_multigrid *multigrid);
+
+/* Allocates a level's vectors for its smoother, where it lacks them. */
+gsw_status gsw_level_open_vectors(gsw_multigrid *multigrid, gsw_level *level);
 
 /* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites the level's
  * vectors. */

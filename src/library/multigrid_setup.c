@@ -136,19 +136,25 @@ static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
            (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
 }
 
-/* Allocates a level that is smoothed. */
-static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
+gsw_status gsw_level_open_vectors(gsw_multigrid *mg, gsw_level *level) {
     const size_t size = gsw_dtype_size(mg->options.cycle_type);
-    GSW_TRY(open_products(mg, level));
-    if (!smooths_in_place(mg, level))
+    if (!smooths_in_place(mg, level) && level->residual == NULL)
         GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
                                     &level->residual));
-    if (level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV)
-        GSW_TRY(gsw_smoother_open_loop(mg, level));
-    if (level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32)
-        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
-                                    &level->bytes, (void **)&level->probe));
-    return GSW_SUCCESS;
+    return level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32 &&
+                   level->probe == NULL
+               ? gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
+                                     &level->bytes, (void **)&level->probe)
+               : GSW_SUCCESS;
+}
+
+/* Allocates a level that is smoothed. */
+static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
+    GSW_TRY(open_products(mg, level));
+    GSW_TRY(gsw_level_open_vectors(mg, level));
+    return level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV
+               ? gsw_smoother_open_loop(mg, level)
+               : GSW_SUCCESS;
 }
 
 /* Allocates the weights of a transfer between two levels. */

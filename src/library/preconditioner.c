@@ -16,6 +16,8 @@ struct gsw_preconditioner {
     const gsw_preconditioner_ops *ops;
     void *self;
     double *work; /* receives b where x is b and the kind does not allow that; else NULL */
+    void *owned;  /* what `self` belongs to, freed by `free_owned`; NULL: it is the caller's */
+    void (*free_owned)(void *);
 };
 
 gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
@@ -154,6 +156,25 @@ gsw_status gsw_preconditioner_solve_narrow(gsw_preconditioner *preconditioner) {
     return preconditioner->ops->apply_narrow(preconditioner->self, preconditioner->context);
 }
 
+int gsw_preconditioner_judge(gsw_preconditioner *preconditioner, double rate) {
+    return preconditioner->ops->judge(preconditioner->self, rate);
+}
+
+int gsw_preconditioner_is_judged(const gsw_preconditioner *preconditioner) {
+    return preconditioner != NULL && preconditioner->ops->is_judged != NULL &&
+           preconditioner->ops->is_judged(preconditioner->self);
+}
+
+gsw_status gsw_preconditioner_change(gsw_preconditioner *preconditioner) {
+    return preconditioner->ops->change(preconditioner->self, preconditioner->context);
+}
+
+void gsw_preconditioner_own(gsw_preconditioner *preconditioner, void *owned,
+                            void (*free_owned)(void *)) {
+    preconditioner->owned = owned;
+    preconditioner->free_owned = free_owned;
+}
+
 int gsw_preconditioner_takes_several(const gsw_preconditioner *preconditioner) {
     return preconditioner == NULL || (preconditioner->ops->takes_several != NULL &&
                                       preconditioner->ops->takes_several(preconditioner->self));
@@ -205,5 +226,7 @@ void gsw_preconditioner_destroy(gsw_preconditioner *preconditioner) {
     gsw_unreserve(preconditioner->context, preconditioner->work);
     if (preconditioner->ops->destroy != NULL)
         preconditioner->ops->destroy(preconditioner->self);
+    if (preconditioner->owned != NULL)
+        preconditioner->free_owned(preconditioner->owned);
     free(preconditioner);
 }

@@ -25,6 +25,12 @@ typedef struct gsw_preconditioner_ops {
     /* The factor that `apply` solves with, and nothing else. NULL: there is none. */
     const gsw_factor *(*factor)(const void *self);
     const char *(*name)(const void *self);
+    /* Whether a solve is to tell by which factor an application reduces the residual. `judge` says
+     * whether another smoother may do better, and `change` takes it: M^-1 is another one after it.
+     * NULL: no. */
+    int (*is_judged)(const void *self);
+    int (*judge)(void *self, double rate);
+    gsw_status (*change)(void *self, gsw_context *context);
     /* Refuses, before a solve, a preconditioner that cannot be applied now. NULL: it always can. */
     gsw_status (*check)(const void *self, gsw_context *context);
     /* Frees what the preconditioner owns. NULL: nothing. */
@@ -38,11 +44,20 @@ gsw_status gsw_preconditioner_make(gsw_context *context, int64_t points,
                                    const gsw_preconditioner_ops *ops, void *self,
                                    gsw_preconditioner **preconditioner);
 
+/* Makes the preconditioner free `owned` in the end, after what its table frees. */
+void gsw_preconditioner_own(gsw_preconditioner *preconditioner, void *owned,
+                            void (*free_owned)(void *));
+
 /* Refuses NULL, a preconditioner of another context, and one that cannot be applied now. */
 gsw_status gsw_preconditioner_check(gsw_context *context, const gsw_preconditioner *preconditioner);
 
 /* The `costly` of its kind. NULL, for no preconditioner, is not costly. */
 int gsw_preconditioner_is_costly(const gsw_preconditioner *preconditioner);
+
+/* The three of its kind. NULL, for no preconditioner, is not judged. */
+int gsw_preconditioner_is_judged(const gsw_preconditioner *preconditioner);
+int gsw_preconditioner_judge(gsw_preconditioner *preconditioner, double rate);
+gsw_status gsw_preconditioner_change(gsw_preconditioner *preconditioner);
 
 /* The `narrow` of its kind. */
 int gsw_preconditioner_narrow(const gsw_preconditioner *preconditioner, float **b, float **x);

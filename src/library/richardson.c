@@ -75,4 +75,4 @@ static int64_t vectors(const gsw_krylov_run *run) {
 }
 
 const gsw_krylov_method gsw_richardson_method = {
-    .name = "richardson", .vectors = vectors, .run = run_richardson};
+    .name = "richardson", .vectors = vectors, .applications = 1, .run = run_richardson};
