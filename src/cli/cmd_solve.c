@@ -18,22 +18,24 @@ typedef struct solve_job {
     cli_place place;
     cli_input input;
     cli_arrays arrays;
-    gsw_operator *op; /* of arrays.matrix */
     cli_attempts attempts;
-    gsw_factor_options wanted; /* where there is a preconditioner */
-    int64_t approximate;       /* sweeps of an approximate triangular solve; 0: it is exact */
-    gsw_factor *factor;        /* NULL: no preconditioner, or not the job's own */
     gsw_multigrid_options hierarchy;
-    gsw_multigrid *multigrid;           /* the same */
-    gsw_preconditioner *preconditioner; /* of either; NULL: none */
-    const gsw_multigrid *levels;        /* what the preconditioner applies, if it is multigrid, */
-    const gsw_factor *sweeps;           /* and if it is a factor */
+    gsw_factor_options wanted;
+    gsw_solver *solver;  /* NULL: an approximate solve, by the four below */
+    int64_t approximate; /* sweeps of an approximate triangular solve; 0: it is exact */
+    gsw_operator *op;
+    gsw_preconditioner *preconditioner;
+    const gsw_multigrid *levels; /* what the preconditioner applies, if it is multigrid, */
+    const gsw_factor *sweeps;    /* and if it is a factor */
+    const char *precond;
     double *b, *x;
     double setup_ms, factor_ms;
 } solve_job;
 
-/* Precision in which the preconditioner is stored. */
+/* Precision in which the preconditioner is stored; NULL: there is none. */
 static const char *stored_dtype(const cli_options *options, const solve_job *job) {
+    if (strcmp(job->precond, "none") == 0)
+        return NULL;
     return cli_dtype_name(job->levels != NULL ? cli_mg_precision(options)
                                               : options->factor_precision);
 }
@@ -64,63 +66,72 @@ static int parse_triangular(const cli_options *options, int64_t *sweeps) {
     return CLI_OK;
 }
 
-static gsw_status make_factor(gsw_context *context, gsw_factor_kind kind, solve_job *job) {
-    job->wanted.kind = kind;
-    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &job->factor);
+/* A factor whose triangular solves are approximate. The preconditioner copies it. */
+static gsw_status make_approximate(gsw_context *context, const cli_options *options,
+                                   solve_job *job) {
+    gsw_factor *factor;
+    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &factor);
+    if (status != GSW_SUCCESS)
+        return status;
+    status = gsw_preconditioner_from_factor_approximate(context, factor, (int32_t)job->approximate,
+                                                        &job->preconditioner);
+    gsw_factor_destroy(factor);
     if (status == GSW_SUCCESS)
-        status = job->approximate > 0
-                     ? gsw_preconditioner_from_factor_approximate(
-                           context, job->factor, (int32_t)job->approximate, &job->preconditioner)
-                     : gsw_preconditioner_from_factor(context, job->factor, &job->preconditioner);
-    job->sweeps = job->factor;
+        status = gsw_operator_from_matrix(context, &job->arrays.matrix, &job->op);
+    job->attempts.method = (gsw_method)cli_solve_method(options);
+    if (status == GSW_SUCCESS && job->attempts.automatic.method) {
+        status = gsw_choose_method(context, &job->arrays.matrix, &job->attempts.automatic.choice);
+        job->attempts.method = job->attempts.automatic.choice.method;
+        job->attempts.automatic.first_method = gsw_method_name(job->attempts.method);
+    }
+    job->precond = gsw_preconditioner_name(job->preconditioner);
     return status;
 }
 
-static gsw_status make_multigrid(gsw_context *context, solve_job *job) {
-    gsw_status status =
-        gsw_multigrid_create(context, &job->arrays.matrix, &job->hierarchy, &job->multigrid);
-    if (status == GSW_SUCCESS)
-        status = gsw_preconditioner_from_multigrid(context, job->multigrid, &job->preconditioner);
-    job->levels = job->multigrid;
-    return status;
+/* Takes what the solver says of its choice or of its last solve. */
+static void take_report(solve_job *job) {
+    gsw_solver_report report = {.size = sizeof report};
+    cli_attempts *attempts = &job->attempts;
+    cli_auto *automatic = &attempts->automatic;
+    (void)gsw_solver_get_report(job->solver, &report);
+    (void)gsw_solver_get_choice(job->solver, &automatic->choice);
+    automatic->first_precond = automatic->precond ? report.first_precond : NULL;
+    automatic->first_method = automatic->method ? report.first_method : NULL;
+    (void)snprintf(automatic->fallback, sizeof automatic->fallback, "%s", report.fallback);
+    (void)snprintf(attempts->message, sizeof attempts->message, "%s", report.message);
+    attempts->method = cli_method_named(report.method);
+    attempts->status = (gsw_status)report.status;
+    attempts->result = (gsw_krylov_result){.size = sizeof attempts->result,
+                                           .iterations = report.iterations,
+                                           .converged = report.converged,
+                                           .stagnated = report.stagnated,
+                                           .replacements = report.replacements,
+                                           .residual = report.residual,
+                                           .recurrence = report.recurrence,
+                                           .removed = report.removed,
+                                           .solve_ms = report.solve_ms,
+                                           .status = report.status,
+                                           .eisenstat = report.eisenstat};
+    job->precond = report.precond;
+    job->levels = report.multigrid;
+    job->sweeps = report.factor;
+    job->factor_ms = report.setup_ms;
 }
 
-static gsw_status choose(gsw_context *context, solve_job *job) {
-    gsw_choice *choice = &job->attempts.automatic.choice;
-    const gsw_choice_options options = {
-        .size = sizeof options, .multigrid = &job->hierarchy, .factor = &job->wanted};
+static gsw_status make_solver(gsw_context *context, const cli_options *options, solve_job *job) {
+    const gsw_krylov_options krylov = cli_krylov_options(options, &job->attempts);
+    const int method = cli_solve_method(options);
+    const gsw_solver_options wanted = {
+        .size = sizeof wanted,
+        .precond = cli_solver_precond(cli_solve_precond(options)),
+        .method = method == CLI_METHOD_AUTO ? GSW_SOLVER_AUTO : (gsw_solver_method)(method + 1),
+        .multigrid = &job->hierarchy,
+        .factor = &job->wanted,
+        .krylov = &krylov};
     const gsw_status status =
-        gsw_choose(context, &job->arrays.matrix, &options, &job->preconditioner, choice);
-    job->levels = choice->multigrid;
-    job->sweeps = choice->factor;
-    return status;
-}
-
-/* The preconditioner that the options name or that is chosen. */
-static gsw_status make_parts(gsw_context *context, const cli_options *options, solve_job *job) {
-    const int kind = cli_solve_precond(options);
-    gsw_status status = GSW_SUCCESS;
-    if (kind == CLI_PRECOND_AUTO)
-        status = choose(context, job);
-    else if (kind == CLI_PRECOND_MG)
-        status = make_multigrid(context, job);
-    else if (kind != CLI_PRECOND_NONE)
-        status = make_factor(context, (gsw_factor_kind)kind, job);
-    return status == GSW_SUCCESS ? gsw_context_synchronize(context) : status;
-}
-
-/* Takes the method that the options name or that is chosen. */
-static gsw_status take_method(gsw_context *context, const cli_options *options, solve_job *job) {
-    cli_auto *automatic = &job->attempts.automatic;
-    gsw_status status = GSW_SUCCESS;
-    if (automatic->method && !automatic->precond)
-        status = gsw_choose_method(context, &job->arrays.matrix, &automatic->choice);
-    job->attempts.method =
-        automatic->method ? automatic->choice.method : (gsw_method)cli_solve_method(options);
-    if (automatic->precond)
-        automatic->first_precond = gsw_preconditioner_name(job->preconditioner);
-    if (automatic->method)
-        automatic->first_method = gsw_method_name(job->attempts.method);
+        gsw_solver_create(context, &job->arrays.matrix, &wanted, &job->solver);
+    if (status == GSW_SUCCESS)
+        take_report(job);
     return status;
 }
 
@@ -133,17 +144,11 @@ static void print_pivots(const cli_options *options, const solve_job *job) {
 static int make_preconditioner(const cli_options *options, solve_job *job) {
     gsw_context *context = job->place.run;
     const cli_auto *automatic = &job->attempts.automatic;
-    double start = cli_now_ms();
-    gsw_status status = make_parts(context, options, job);
-    if (status == GSW_SUCCESS)
-        status = take_method(context, options, job);
-    job->factor_ms = cli_now_ms() - start;
-    if (status == GSW_SUCCESS)
-        status = gsw_operator_from_matrix(context, &job->arrays.matrix, &job->op);
-    if (status == GSW_ERROR_ZERO_PIVOT && automatic->precond) {
-        cli_error(options, "%s; --precond none needs no pivots", gsw_context_message(context));
-        return CLI_BREAKDOWN;
-    }
+    const double start = cli_now_ms();
+    const gsw_status status = job->approximate > 0 ? make_approximate(context, options, job)
+                                                   : make_solver(context, options, job);
+    if (job->solver == NULL)
+        job->factor_ms = cli_now_ms() - start;
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_source_of(options));
     if (automatic->precond || automatic->method)
@@ -151,10 +156,6 @@ static int make_preconditioner(const cli_options *options, solve_job *job) {
     if (job->levels != NULL)
         cli_print_multigrid(options, job->levels);
     print_pivots(options, job);
-    if (job->approximate > 0) { /* the preconditioner has copied the factor */
-        gsw_factor_destroy(job->factor);
-        job->sweeps = job->factor = NULL;
-    }
     return CLI_OK;
 }
 
@@ -199,54 +200,26 @@ static int prepare(const cli_options *options, solve_job *job) {
 /* ---- The iteration ---------------------------------------------------------------------------
  */
 
-/* The factor in place of multigrid: IC(0) where it was the candidate and exists. */
-static gsw_status change_to_factor(solve_job *job, gsw_method method) {
-    gsw_context *context = job->place.run;
-    const gsw_factor_kind kind = method == GSW_CG ? job->attempts.automatic.choice.kind : GSW_ILU0;
-    gsw_preconditioner_destroy(job->preconditioner);
-    job->preconditioner = NULL;
-    job->levels = NULL;
-    double start = cli_now_ms();
-    gsw_status status = make_factor(context, kind, job);
-    if (status == GSW_ERROR_ZERO_PIVOT && kind == GSW_IC0)
-        status = make_factor(context, GSW_ILU0, job);
-    if (status == GSW_SUCCESS)
-        status = gsw_context_synchronize(context);
-    job->factor_ms += cli_now_ms() - start;
-    return status;
-}
-
-/* Makes ready what is tried next. x stays where it is better than nothing. */
-static int change(const cli_options *options, solve_job *job, const cli_next *next) {
-    gsw_context *context = job->place.run;
+/* All attempts. */
+static int iterate(const cli_options *options, solve_job *job) {
     cli_attempts *attempts = &job->attempts;
-    char why[sizeof attempts->message + 64];
-    cli_stopped_because(attempts, why, sizeof why);
-    gsw_status status = GSW_SUCCESS;
-    if (next->factor)
-        status = change_to_factor(job, next->method);
-    attempts->method = next->method;
-    if (status == GSW_SUCCESS && !(attempts->result.residual < 1))
-        status = gsw_memory_set(context, job->arrays.x, 0, vector_bytes(job));
-    if (status != GSW_SUCCESS)
-        return cli_status(options, context, status, cli_source_of(options));
-    cli_auto_fall_back(options, attempts, gsw_preconditioner_name(job->preconditioner), why);
-    print_pivots(options, job);
-    return CLI_OK;
-}
-
-/* Attempts until one converges or there is nothing else to try. */
-static int iterate_all(const cli_options *options, solve_job *job) {
-    for (;;) {
-        cli_attempt(options, job->place.run, job->op, job->preconditioner, job->levels != NULL,
-                    job->arrays.b, job->arrays.x, &job->attempts);
-        const cli_next next = cli_auto_next(options, &job->attempts);
-        if (!next.again)
-            return cli_solve_conclude(options, job->place.run, &job->attempts);
-        int code = change(options, job, &next);
-        if (code != CLI_OK)
-            return code;
+    if (job->solver == NULL) {
+        cli_attempt(options, job->place.run, job->op, job->preconditioner, false, job->arrays.b,
+                    job->arrays.x, attempts);
+        return cli_solve_conclude(options, job->place.run, attempts);
     }
+    const char *before = job->precond;
+    cli_watch_start(options, attempts);
+    const gsw_status status =
+        gsw_solver_solve(job->place.run, job->solver, job->arrays.b, job->arrays.x, NULL);
+    cli_progress_finish(&attempts->watch.progress);
+    take_report(job);
+    attempts->status = status;
+    if (attempts->automatic.fallback[0] != '\0')
+        cli_field(options, "fallback", "%s", attempts->automatic.fallback);
+    if (strcmp(before, job->precond) != 0)
+        print_pivots(options, job);
+    return cli_solve_conclude(options, job->place.run, attempts);
 }
 
 /* What the result's text and files are about. */
@@ -257,8 +230,8 @@ static cli_solved summary(const cli_options *options, const solve_job *job, bool
         .input = &job->input,
         .attempts = &job->attempts,
         .levels = job->levels,
-        .precond = gsw_preconditioner_name(job->preconditioner),
-        .factor_dtype = job->preconditioner != NULL ? stored_dtype(options, job) : NULL,
+        .precond = job->precond,
+        .factor_dtype = stored_dtype(options, job),
         .setup_ms = job->setup_ms,
         .factor_ms = job->factor_ms,
         .upload_ms = job->arrays.upload_ms,
@@ -283,13 +256,11 @@ static int check_options(const cli_options *options) {
 
 /* Iterates and reports the result. */
 static int solve(const cli_options *options, solve_job *job) {
+    const char *stored = stored_dtype(options, job);
     cli_field(options, "method", "%s, preconditioner %s%s, rtol %g",
-              gsw_method_name(job->attempts.method), gsw_preconditioner_name(job->preconditioner),
-              job->preconditioner != NULL && strcmp(stored_dtype(options, job), "f32") == 0
-                  ? " in f32"
-                  : "",
-              options->rtol);
-    int code = iterate_all(options, job), other = CLI_OK;
+              gsw_method_name(job->attempts.method), job->precond,
+              stored != NULL && strcmp(stored, "f32") == 0 ? " in f32" : "", options->rtol);
+    int code = iterate(options, job), other = CLI_OK;
     bool solved = code == CLI_OK || code == CLI_NOT_CONVERGED;
     if (solved)
         other = cli_download(options, &job->place, &job->arrays, job->x, vector_bytes(job));
@@ -321,8 +292,7 @@ int cmd_solve(const cli_options *options) {
     free(job.b);
     gsw_preconditioner_destroy(job.preconditioner);
     gsw_operator_destroy(job.op);
-    gsw_multigrid_destroy(job.multigrid);
-    gsw_factor_destroy(job.factor);
+    gsw_solver_destroy(job.solver);
     cli_arrays_free(&job.place, &job.arrays);
     cli_input_free(&job.input);
     cli_close_place(&job.place);

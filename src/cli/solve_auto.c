@@ -19,6 +19,25 @@ int cli_solve_method(const cli_options *options) {
     return cli_given(options, OPT_SOLVE_METHOD) ? options->method : CLI_METHOD_AUTO;
 }
 
+gsw_precond cli_solver_precond(int precond) {
+    static const gsw_precond of_kind[] = {[GSW_ILU0] = GSW_PRECOND_ILU0,
+                                          [GSW_IC0] = GSW_PRECOND_IC0,
+                                          [GSW_DILU] = GSW_PRECOND_DILU,
+                                          [GSW_SSOR] = GSW_PRECOND_SSOR,
+                                          [GSW_JACOBI] = GSW_PRECOND_JACOBI};
+    return precond == CLI_PRECOND_AUTO   ? GSW_PRECOND_AUTO
+           : precond == CLI_PRECOND_NONE ? GSW_PRECOND_NONE
+           : precond == CLI_PRECOND_MG   ? GSW_PRECOND_MULTIGRID
+                                         : of_kind[precond];
+}
+
+gsw_method cli_method_named(const char *name) {
+    int method = GSW_CG;
+    while (method < GSW_RICHARDSON && strcmp(gsw_method_name((gsw_method)method), name) != 0)
+        method++;
+    return (gsw_method)method;
+}
+
 const char *cli_solve_method_name(const cli_options *options) {
     const int method = cli_solve_method(options);
     return method == CLI_METHOD_AUTO ? "auto" : gsw_method_name((gsw_method)method);
@@ -76,25 +95,35 @@ static int watch_attempt(void *user, int64_t iteration, double residual) {
     return watch->stagnates;
 }
 
+gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *attempts) {
+    return (gsw_krylov_options){.size = sizeof(gsw_krylov_options),
+                                .rtol = options->rtol,
+                                .max_iterations =
+                                    cli_given(options, OPT_MAX_ITER) ? options->max_iter : 0,
+                                .restart = (int)options->restart,
+                                .norm = (gsw_norm)options->norm,
+                                .eisenstat = options->eisenstat,
+                                .nullspace = (gsw_nullspace)options->nullspace,
+                                .monitor = watch_attempt,
+                                .monitor_user = attempts};
+}
+
+void cli_watch_start(const cli_options *options, cli_attempts *attempts) {
+    attempts->watch = (cli_watch){.watching = false};
+    cli_progress_start(&attempts->watch.progress, options);
+    attempts->watch.begin_ms = cli_now_ms() - attempts->result.solve_ms;
+}
+
 void cli_attempt(const cli_options *options, gsw_context *context, const gsw_operator *op,
                  gsw_preconditioner *preconditioner, bool multigrid, const double *b, double *x,
                  cli_attempts *attempts) {
     const gsw_krylov_result before = attempts->result;
     const cli_auto *automatic = &attempts->automatic;
     gsw_krylov_result result = {.size = sizeof result};
-    const gsw_krylov_options wanted = {.size = sizeof wanted,
-                                       .rtol = options->rtol,
-                                       .max_iterations = options->max_iter - before.iterations,
-                                       .restart = (int)options->restart,
-                                       .norm = (gsw_norm)options->norm,
-                                       .eisenstat = options->eisenstat,
-                                       .nullspace = (gsw_nullspace)options->nullspace,
-                                       .monitor = watch_attempt,
-                                       .monitor_user = attempts};
-    attempts->watch = (cli_watch){.watching = multigrid && automatic->precond &&
-                                              !is_singular(options, automatic)};
-    cli_progress_start(&attempts->watch.progress, options);
-    attempts->watch.begin_ms = cli_now_ms() - before.solve_ms;
+    gsw_krylov_options wanted = cli_krylov_options(options, attempts);
+    wanted.max_iterations = options->max_iter - before.iterations;
+    cli_watch_start(options, attempts);
+    attempts->watch.watching = multigrid && automatic->precond && !is_singular(options, automatic);
     attempts->status =
         gsw_krylov(context, attempts->method, op, preconditioner, &wanted, b, x, &result);
     cli_progress_finish(&attempts->watch.progress);

@@ -4,7 +4,7 @@
 #define GSW_CLI_SOLVE_AUTO_H
 
 #include <cjson/cJSON.h>
-#include <gridsweep/choice.h>
+#include <gridsweep/solve.h>
 #include "common/history.h"
 #include "common/input.h"
 #include "common/options.h"
@@ -15,6 +15,10 @@
 int cli_solve_precond(const cli_options *options);
 int cli_solve_method(const cli_options *options);
 const char *cli_solve_method_name(const cli_options *options);
+
+/* The library's names for them. */
+gsw_precond cli_solver_precond(int precond);
+gsw_method cli_method_named(const char *name);
 
 /* Refuses options of multigrid without it, and with it those of factors. */
 int cli_check_multigrid(const cli_options *options);
@@ -53,6 +57,12 @@ typedef struct cli_attempts {
  * history. Returns an exit code. */
 int cli_load_system(const cli_options *options, gsw_context *host, cli_input *input, double **b,
                     double **x, cli_attempts *attempts);
+
+/* The options of a Krylov method. Its monitor shows and records the progress in *attempts. */
+gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *attempts);
+
+/* Begins to show and record it. */
+void cli_watch_start(const cli_options *options, cli_attempts *attempts);
 
 /* One attempt from the x that is there. `multigrid`: whether the preconditioner is multigrid. */
 void cli_attempt(const cli_options *options, gsw_context *context, const gsw_operator *op,

@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "candidate.h"
+#include "choice.h"
 #include "choice_probe.h"
-#include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
 #include "geometry/multigrid.h"
 #include "options.h"
-#include "preconditioner.h"
-#include "quiet.h"
 #include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_choice_options, factor);
@@ -52,42 +51,7 @@ enum { CYCLES = 2 };
  * badly. Random signs give 0.5, fourth-order Laplacians 0.06. */
 #define SAME_SIGN 0.4
 
-/* ---- the preconditioner with its factor or hierarchy ---- */
-
-typedef struct owner {
-    gsw_factor *factor;
-    gsw_multigrid *multigrid;
-    gsw_preconditioner *inner;
-} owner;
-
-/* Frees the contents of an owner. */
-static void drop(owner *o) {
-    gsw_preconditioner_destroy(o->inner);
-    gsw_multigrid_destroy(o->multigrid);
-    gsw_factor_destroy(o->factor);
-    *o = (owner){NULL, NULL, NULL};
-}
-
-static void free_factor(void *factor) {
-    gsw_factor_destroy(factor);
-}
-
-static void free_multigrid(void *multigrid) {
-    gsw_multigrid_destroy(multigrid);
-}
-
-/* Gives the preconditioner away, which then owns its factor or hierarchy. */
-static gsw_preconditioner *hand_over(owner *o) {
-    gsw_preconditioner *given = o->inner;
-    if (o->multigrid != NULL)
-        gsw_preconditioner_own(given, o->multigrid, free_multigrid);
-    else
-        gsw_preconditioner_own(given, o->factor, free_factor);
-    *o = (owner){NULL, NULL, NULL};
-    return given;
-}
-
-/* ---- creating candidates ---- */
+/* ---- candidates ---- */
 
 /* A choice in progress. */
 typedef struct search {
@@ -96,60 +60,23 @@ typedef struct search {
     gsw_multigrid_options hierarchy;
     gsw_factor_options factor;
     gsw_choice *choice;
-    owner best;
-    char no_factor[512], no_multigrid[512]; /* why there is none; else "" */
+    gsw_candidate best;
+    char no_factor[GSW_REFUSAL], no_multigrid[GSW_REFUSAL]; /* why there is none; else "" */
 } search;
 
-/* Whether a candidate's failure is an answer and not an error of the call. */
-static int is_answer(gsw_status status) {
-    return status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED ||
-           status == GSW_ERROR_OUT_OF_MEMORY;
-}
-
-/* Ends the trial of a candidate. Where its failure is an answer, the message becomes `refusal`. */
-static void end_trial(search *s, const gsw_quiet *quiet, gsw_status status, char refusal[512]) {
-    refusal[0] = '\0';
-    if (is_answer(status))
-        (void)snprintf(refusal, 512, "%s", s->context->message);
-    gsw_quiet_end(s->context, quiet, is_answer(status));
-}
-
-static gsw_status make_factor(search *s, gsw_factor_kind kind, owner *o) {
-    gsw_factor_options options = s->factor;
-    const gsw_quiet quiet = gsw_quiet_begin(s->context);
-    options.kind = kind;
-    gsw_status status = gsw_factor_create(s->context, s->matrix, &options, &o->factor);
-    if (status == GSW_SUCCESS)
-        status = gsw_preconditioner_from_factor(s->context, o->factor, &o->inner);
-    if (status == GSW_SUCCESS)
-        status = gsw_context_synchronize(s->context); /* a bad pivot on a device is reported here */
-    end_trial(s, &quiet, status, s->no_factor);
-    if (status != GSW_SUCCESS)
-        drop(o);
-    return status;
-}
-
-static gsw_status make_multigrid(search *s, owner *o) {
-    const gsw_quiet quiet = gsw_quiet_begin(s->context);
-    gsw_status status = gsw_multigrid_create(s->context, s->matrix, &s->hierarchy, &o->multigrid);
-    if (status == GSW_SUCCESS)
-        status = gsw_preconditioner_from_multigrid(s->context, o->multigrid, &o->inner);
-    end_trial(s, &quiet, status, s->no_multigrid);
-    if (status != GSW_SUCCESS)
-        drop(o);
-    return status;
-}
-
-/* The factor of choice->kind, or ILU(0) where IC(0) does not exist. */
+/* The factor of choice->kind. Where a symmetric matrix has no IC(0), SSOR takes its place: it
+ * exists for every positive diagonal, and is as definite as the matrix. ILU(0) would not be. */
 static gsw_status take_factor(search *s) {
     gsw_status status;
     if (s->best.factor != NULL)
         return GSW_SUCCESS;
-    drop(&s->best);
-    status = make_factor(s, s->choice->kind, &s->best);
+    gsw_candidate_drop(&s->best);
+    status = gsw_candidate_factor(s->context, s->matrix, &s->factor, s->choice->kind, s->no_factor,
+                                  &s->best);
     if (status == GSW_ERROR_ZERO_PIVOT && s->choice->kind == GSW_IC0) {
-        s->choice->kind = GSW_ILU0;
-        status = make_factor(s, GSW_ILU0, &s->best);
+        s->choice->kind = GSW_SSOR;
+        status = gsw_candidate_factor(s->context, s->matrix, &s->factor, GSW_SSOR, s->no_factor,
+                                      &s->best);
     }
     return status;
 }
@@ -323,7 +250,7 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_choice *c = s->choice;
     double left = 1, energy;
     const gsw_status status = take_factor(s);
-    if (is_answer(status))
+    if (gsw_is_answer(status))
         return GSW_SUCCESS; /* there is no factor: only multigrid is left */
     if (status != GSW_SUCCESS)
         return status;
@@ -342,10 +269,11 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
 static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_choice *c = s->choice;
     gsw_multigrid_info info = {.size = sizeof info};
-    owner made = {NULL, NULL, NULL};
+    gsw_candidate made;
     double energy;
-    gsw_status status = make_multigrid(s, &made);
-    if (is_answer(status)) {
+    gsw_status status =
+        gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy, s->no_multigrid, &made);
+    if (gsw_is_answer(status)) {
         *reason = GSW_REASON_REFUSED;
         return GSW_SUCCESS;
     }
@@ -364,13 +292,13 @@ static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason)
     else if (!(price * cycles < c->estimate) && !isnan(c->estimate))
         *reason = GSW_REASON_CYCLE;
     if (*reason == GSW_REASON_MULTIGRID) {
-        drop(&s->best);
+        gsw_candidate_drop(&s->best);
         s->best = made;
-        made = (owner){NULL, NULL, NULL};
+        made = (gsw_candidate){NULL, NULL, NULL};
     }
 
 cleanup:
-    drop(&made);
+    gsw_candidate_drop(&made);
     return status;
 }
 
@@ -393,10 +321,11 @@ cleanup:
 
 /* Multigrid because there is no factor. */
 static gsw_status take_multigrid(search *s, gsw_reason *reason) {
-    const gsw_status status = make_multigrid(s, &s->best);
+    const gsw_status status =
+        gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy, s->no_multigrid, &s->best);
     if (status == GSW_SUCCESS)
         *reason = GSW_REASON_MULTIGRID;
-    return is_answer(status) ? GSW_ERROR_ZERO_PIVOT : status;
+    return gsw_is_answer(status) ? GSW_ERROR_ZERO_PIVOT : status;
 }
 
 /* Fills s->best, and the choice's description of it. */
@@ -407,55 +336,72 @@ static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
     if (reason == GSW_REASON_INDEFINITE) {
         s->choice->method = GSW_BICGSTAB;
         if (s->choice->kind != GSW_ILU0)
-            drop(&s->best);
+            gsw_candidate_drop(&s->best);
         s->choice->kind = GSW_ILU0;
     }
     gsw_status status = reason == GSW_REASON_MULTIGRID ? GSW_SUCCESS : take_factor(s);
     if (status == GSW_ERROR_ZERO_PIVOT && s->context->ops->multigrid != NULL)
         status = take_multigrid(s, &reason);
-    if (is_answer(status))
+    if (gsw_is_answer(status))
         return gsw_fail(s->context, status, "%s", s->no_factor);
     explain(s, reason);
     return status;
 }
 
-static gsw_status resolve(gsw_context *context, const gsw_choice_options *given, search *s) {
+gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *given,
+                              gsw_multigrid_options *multigrid, gsw_factor_options *factor) {
     gsw_choice_options options;
     GSW_TRY(gsw_options_take(context, "gsw_choice_options", given, sizeof options, &options));
-    s->hierarchy = (gsw_multigrid_options){.size = sizeof s->hierarchy, .cycle_type = GSW_F32};
-    s->factor = (gsw_factor_options){.size = sizeof s->factor};
+    *multigrid = (gsw_multigrid_options){.size = sizeof *multigrid, .cycle_type = GSW_F32};
+    *factor = (gsw_factor_options){.size = sizeof *factor};
     if (options.multigrid != NULL)
         GSW_TRY(gsw_options_take(context, "gsw_multigrid_options", options.multigrid,
-                                 sizeof s->hierarchy, &s->hierarchy));
-    if (options.factor != NULL)
-        GSW_TRY(gsw_options_take(context, "gsw_factor_options", options.factor, sizeof s->factor,
-                                 &s->factor));
-    return GSW_SUCCESS;
+                                 sizeof *multigrid, multigrid));
+    return options.factor == NULL ? GSW_SUCCESS
+                                  : gsw_options_take(context, "gsw_factor_options", options.factor,
+                                                     sizeof *factor, factor);
+}
+
+gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
+                           const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
+                           gsw_choice *choice, gsw_candidate *best) {
+    search s = {.context = context,
+                .matrix = matrix,
+                .hierarchy = *multigrid,
+                .factor = *factor,
+                .choice = choice};
+    gsw_survey survey;
+    gsw_status status;
+    int64_t points = 0;
+    *choice = (gsw_choice){.size = sizeof *choice};
+    GSW_TRY(check(context, matrix, choice, &points));
+    GSW_TRY(look(context, matrix, points, choice, &survey));
+    status = decide(&s, points, &survey);
+    if (status != GSW_SUCCESS)
+        gsw_candidate_drop(&s.best);
+    choice->multigrid = s.best.multigrid;
+    choice->factor = s.best.factor;
+    *best = s.best;
+    return status;
 }
 
 gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
                       const gsw_choice_options *options, gsw_preconditioner **preconditioner,
                       gsw_choice *choice) {
-    gsw_choice made = {.size = sizeof made};
-    search s = {.context = context, .matrix = matrix, .choice = &made};
-    gsw_survey survey;
-    gsw_status status;
-    int64_t points = 0;
+    gsw_multigrid_options multigrid;
+    gsw_factor_options factor;
+    gsw_choice made;
+    gsw_candidate best;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
     GSW_REQUIRE(context, preconditioner != NULL, "preconditioner is NULL");
     *preconditioner = NULL;
-    GSW_TRY(check(context, matrix, choice, &points));
-    GSW_TRY(resolve(context, options, &s));
-    GSW_TRY(look(context, matrix, points, &made, &survey));
-    GSW_TRY_GOTO(decide(&s, points, &survey), cleanup);
-    made.multigrid = s.best.multigrid;
-    made.factor = s.best.factor;
-    *preconditioner = hand_over(&s.best);
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
+    GSW_TRY(gsw_choice_resolve(context, options, &multigrid, &factor));
+    GSW_TRY(gsw_choice_make(context, matrix, &multigrid, &factor, &made, &best));
+    *preconditioner = gsw_candidate_give(&best);
     gsw_result_give(choice, &made, sizeof made);
-
-cleanup:
-    drop(&s.best);
-    return status;
+    return GSW_SUCCESS;
 }
 
 gsw_status gsw_choose_method(gsw_context *context, const gsw_matrix *matrix, gsw_choice *choice) {

@@ -167,6 +167,8 @@ gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, 
     GSW_TRY(context->ops->axpby(context, probe->n, -1, probe->residual, 1, probe->error));
     GSW_TRY(measure(probe));
     *left = before > 0 ? probe->size / before : 0;
+    if (isnan(*left)) /* an overflow */
+        *left = INFINITY;
     return GSW_SUCCESS;
 }
 

@@ -125,7 +125,7 @@ int gsw_smoother_judge(gsw_multigrid *multigrid, double rate);
 gsw_status gsw_smoother_change(gsw_multigrid *multigrid);
 
 /* Allocates a level's vectors for its smoother, where it lacks them. */
-gsw_status gsw_level_open_vectors(gsw_multigrid *multigrid, gsw_level *level);
+gsw_status gsw_smoother_open_vectors(gsw_multigrid *multigrid, gsw_level *level);
 
 /* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites the level's
  * vectors. */

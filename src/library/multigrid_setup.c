@@ -129,29 +129,10 @@ static gsw_status open_products(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
-/* Gauss-Seidel on the level's own arrays needs no residual, except with injection. */
-static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
-    return mg->context->ops->multigrid->smooth != NULL &&
-           mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
-           (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
-}
-
-gsw_status gsw_level_open_vectors(gsw_multigrid *mg, gsw_level *level) {
-    const size_t size = gsw_dtype_size(mg->options.cycle_type);
-    if (!smooths_in_place(mg, level) && level->residual == NULL)
-        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
-                                    &level->residual));
-    return level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32 &&
-                   level->probe == NULL
-               ? gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
-                                     &level->bytes, (void **)&level->probe)
-               : GSW_SUCCESS;
-}
-
 /* Allocates a level that is smoothed. */
 static gsw_status open_smoothed(gsw_multigrid *mg, gsw_level *level) {
     GSW_TRY(open_products(mg, level));
-    GSW_TRY(gsw_level_open_vectors(mg, level));
+    GSW_TRY(gsw_smoother_open_vectors(mg, level));
     return level->smoother == GSW_SMOOTHER_JACOBI || level->smoother == GSW_SMOOTHER_CHEBYSHEV
                ? gsw_smoother_open_loop(mg, level)
                : GSW_SUCCESS;

@@ -66,6 +66,25 @@ static gsw_status open_reciprocal(gsw_multigrid *mg, gsw_level *level) {
                                                    &level->bytes, &level->reciprocal);
 }
 
+/* Gauss-Seidel on the level's own arrays needs no residual, except with injection. */
+static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->context->ops->multigrid->smooth != NULL &&
+           mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
+           (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
+}
+
+gsw_status gsw_smoother_open_vectors(gsw_multigrid *mg, gsw_level *level) {
+    const size_t size = gsw_dtype_size(mg->options.cycle_type);
+    if (!smooths_in_place(mg, level) && level->residual == NULL)
+        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
+                                    &level->residual));
+    return level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32 &&
+                   level->probe == NULL
+               ? gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
+                                     &level->bytes, (void **)&level->probe)
+               : GSW_SUCCESS;
+}
+
 gsw_status gsw_smoother_open_loop(gsw_multigrid *mg, gsw_level *level) {
     gsw_context *context = mg->context;
     gsw_relax_loop *loop = &level->loop;
@@ -208,7 +227,7 @@ gsw_status gsw_smoother_change(gsw_multigrid *mg) {
         drop_factors(level);
         level->fell_back = 0;
         level->smoother = back ? gsw_smoother_choose(mg, number) : GSW_SMOOTHER_ILU0;
-        gsw_status status = gsw_level_open_vectors(mg, level);
+        gsw_status status = gsw_smoother_open_vectors(mg, level);
         if (status == GSW_SUCCESS)
             status = gsw_smoother_open(mg, level);
         if (status == GSW_SUCCESS)

@@ -1,0 +1,38 @@
+/* candidate.h: a preconditioner together with the factor or the hierarchy that it applies. */
+#ifndef GSW_CANDIDATE_H
+#define GSW_CANDIDATE_H
+
+#include <gridsweep/multigrid.h>
+#include <gridsweep/preconditioner.h>
+
+typedef struct gsw_candidate {
+    gsw_factor *factor;
+    gsw_multigrid *multigrid;
+    gsw_preconditioner *inner; /* NULL: none */
+} gsw_candidate;
+
+enum { GSW_REFUSAL = 512 };
+
+/* Whether a failure is an answer about the matrix, and not an error of the call. */
+int gsw_is_answer(gsw_status status);
+
+/* Create a factor of this kind, or a hierarchy, and its preconditioner. A failure that is an answer
+ * is not logged; its message becomes `refusal`, which else is "". The candidate is then empty. */
+gsw_status gsw_candidate_factor(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_factor_options *options, gsw_factor_kind kind,
+                                char refusal[GSW_REFUSAL], gsw_candidate *made);
+gsw_status gsw_candidate_multigrid(gsw_context *context, const gsw_matrix *matrix,
+                                   const gsw_multigrid_options *options, char refusal[GSW_REFUSAL],
+                                   gsw_candidate *made);
+
+/* Gives new values. Errors: those of the object. */
+gsw_status gsw_candidate_refill(gsw_context *context, gsw_candidate *candidate,
+                                const gsw_matrix *matrix);
+
+/* Frees what it holds. */
+void gsw_candidate_drop(gsw_candidate *candidate);
+
+/* Gives the preconditioner away, which then owns its factor or hierarchy. */
+gsw_preconditioner *gsw_candidate_give(gsw_candidate *candidate);
+
+#endif

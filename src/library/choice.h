@@ -1,0 +1,17 @@
+/* choice.h: the choice of a preconditioner, for other parts of the library. */
+#ifndef GSW_LIBRARY_CHOICE_H
+#define GSW_LIBRARY_CHOICE_H
+
+#include <gridsweep/choice.h>
+#include "candidate.h"
+
+/* Takes the caller's options, or the defaults. */
+gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *given,
+                              gsw_multigrid_options *multigrid, gsw_factor_options *factor);
+
+/* As gsw_choose(), with `best` in place of its preconditioner. */
+gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
+                           const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
+                           gsw_choice *choice, gsw_candidate *best);
+
+#endif

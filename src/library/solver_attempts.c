@@ -1,0 +1,194 @@
+/* solver_attempts.c: what a solver tries after an attempt that has not converged, and when it stops
+ * an attempt because another one is likely to be faster. Both depend on norms and on counts of
+ * iterations alone, so that a solve always takes the same way. */
+#include <math.h>
+
+#include "solver_attempts.h"
+
+/* A multigrid cycle is judged each so many iterations. What is slower than a tenth of the residual
+ * in 30 takes 240 iterations to 1e-8. */
+#define CYCLES_LOOK  30
+#define CYCLES_SHARE 0.1
+/* A cycle costs so many iterations with a factor (choice.c). */
+#define CYCLE_PRICE 2.7
+/* A factor gives way to multigrid where it needs so many more iterations: as long as a set-up and
+ * some 25 cycles. */
+#define FACTOR_LOOK 50
+#define FACTOR_MOST 120.0
+/* GMRES between restarts, and any method with nothing better to come: less is stagnation. */
+#define GMRES_LOOK  60
+#define GMRES_SHARE 0.9
+#define STALL_LOOK  500
+#define STALL_SHARE 0.99
+/* With a preconditioner of which trial steps have shown no good. */
+#define DOUBT_LOOK  30
+#define DOUBT_SHARE 0.9
+
+/* ---- which attempts there are ---- */
+
+static const gsw_precond order[] = {GSW_PRECOND_MULTIGRID, GSW_PRECOND_IC0,    GSW_PRECOND_ILU0,
+                                    GSW_PRECOND_SSOR,      GSW_PRECOND_JACOBI, GSW_PRECOND_NONE};
+enum { ORDER = (int)(sizeof order / sizeof order[0]) };
+
+static unsigned bit(gsw_method method) {
+    return 1U << (unsigned)method;
+}
+
+static int is_definite(const gsw_solver *s) {
+    return s->choice.method == GSW_CG && !s->tried.indefinite;
+}
+
+/* Constant vectors are in the null space, and the options do not say so: nothing converges. */
+static int is_singular(const gsw_solver *s) {
+    return s->choice.zero_sums == 1 && s->krylov.nullspace == GSW_NULLSPACE_NONE;
+}
+
+/* Whether a preconditioner may be tried after others. */
+static int is_open(const gsw_solver *s, gsw_precond precond) {
+    const gsw_choice *c = &s->choice;
+    if (s->tried.closed[precond] || s->tried.methods[precond] != 0)
+        return 0;
+    switch (precond) {
+    case GSW_PRECOND_MULTIGRID:
+        return c->reason != GSW_REASON_BACKEND && c->reason != GSW_REASON_REACH &&
+               c->reason != GSW_REASON_DIAGONAL && c->reason != GSW_REASON_REFUSED;
+    case GSW_PRECOND_IC0:
+    case GSW_PRECOND_SSOR: /* of a matrix that is not symmetric ILU(0) is better */
+        return is_definite(s) && c->diagonal == 1;
+    case GSW_PRECOND_ILU0:
+        return !is_definite(s) || c->diagonal != 1;
+    default:
+        return 1;
+    }
+}
+
+/* The next preconditioner; AUTO: there is none. */
+static gsw_precond next_precond(const gsw_solver *s) {
+    for (int i = 0; i < ORDER && s->wanted.precond == GSW_PRECOND_AUTO; i++)
+        if (order[i] != s->precond && is_open(s, order[i]))
+            return order[i];
+    return GSW_PRECOND_AUTO;
+}
+
+/* The method with which a preconditioner is tried first. */
+static gsw_method base_method(const gsw_solver *s) {
+    return s->wanted.method != GSW_SOLVER_AUTO ? (gsw_method)(s->wanted.method - 1)
+           : is_definite(s)                    ? GSW_CG
+                                               : GSW_BICGSTAB;
+}
+
+/* The next method with the present preconditioner; -1: there is none. */
+static int next_method(const gsw_solver *s) {
+    for (int m = s->method + 1; m <= GSW_GMRES && s->wanted.method == GSW_SOLVER_AUTO; m++)
+        if (!(s->tried.methods[s->precond] & bit((gsw_method)m)))
+            return m;
+    return -1;
+}
+
+/* ---- the watch ---- */
+
+/* Iterations that are left, as the last `count` of them have gone. */
+static double projected(const gsw_watch *w, double count) {
+    const double tolerance = w->solver->krylov.rtol > 0 ? w->solver->krylov.rtol : 1e-8;
+    const double rate = log(w->best / w->before) / count;
+    return w->best <= tolerance ? 0 : rate < 0 ? log(tolerance / w->best) / rate : INFINITY;
+}
+
+static int is_slow(gsw_watch *w, int64_t iteration) {
+    const gsw_solver *s = w->solver;
+    const double estimate = s->choice.estimate;
+    const int to_multigrid =
+        next_precond(s) == GSW_PRECOND_MULTIGRID && s->choice.reason != GSW_REASON_CYCLE &&
+        s->choice.reason != GSW_REASON_SIGNS && s->choice.reason != GSW_REASON_INDEFINITE;
+    int64_t look = STALL_LOOK;
+    if (iteration == DOUBT_LOOK && isinf(estimate) && s->precond == s->first_precond &&
+        s->precond != GSW_PRECOND_MULTIGRID && w->best > DOUBT_SHARE * w->first)
+        return 1;
+    if (s->precond == GSW_PRECOND_MULTIGRID)
+        look = CYCLES_LOOK;
+    else if (s->method == GSW_GMRES)
+        look = GMRES_LOOK;
+    else if (to_multigrid)
+        look = FACTOR_LOOK;
+    if (iteration == 0 || iteration % look != 0)
+        return 0;
+    const double left = projected(w, (double)look), share = w->best / w->before;
+    w->before = w->best;
+    if (s->precond == GSW_PRECOND_MULTIGRID) /* only for something that promises more */
+        return !(share <= CYCLES_SHARE) && !(CYCLE_PRICE * left <= estimate);
+    if (s->method == GSW_GMRES)
+        return !(share <= GMRES_SHARE);
+    return to_multigrid ? left > FACTOR_MOST : !(share <= STALL_SHARE);
+}
+
+/* A gsw_monitor_fn. */
+static int watch(void *user, int64_t iteration, double residual) {
+    gsw_watch *w = user;
+    const gsw_krylov_options *given = &w->solver->krylov;
+    int stop = 0;
+    if (given->monitor != NULL && (iteration > 0 || w->offset == 0))
+        stop = given->monitor(given->monitor_user, w->offset + iteration, residual);
+    if (iteration == 0)
+        w->first = w->best = w->before = residual;
+    w->best = residual < w->best ? residual : w->best;
+    w->slow = !stop && w->watching && is_slow(w, iteration);
+    return stop || w->slow;
+}
+
+void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
+    const int64_t limit = s->krylov.max_iterations, done = s->report.iterations;
+    *options = s->krylov;
+    if (limit > 0)
+        options->max_iterations = limit - done;
+    s->watch = (gsw_watch){.solver = s,
+                           .offset = done,
+                           .watching = !s->tried.patient && !is_singular(s) &&
+                                       next_precond(s) != GSW_PRECOND_AUTO};
+    s->tried.methods[s->precond] |= bit(s->method);
+    if (!s->watch.watching && s->krylov.monitor == NULL)
+        return;
+    options->monitor = watch;
+    options->monitor_user = &s->watch;
+}
+
+/* ---- what follows ---- */
+
+/* One that was stopped as slow, to be continued until it ends. */
+static int take_slow(gsw_solver *s, gsw_precond *precond) {
+    s->tried.patient = 1;
+    for (int i = 0; i < ORDER; i++)
+        for (int m = GSW_CG; m <= GSW_GMRES; m++)
+            if (s->tried.slow[order[i]] & bit((gsw_method)m)) {
+                s->tried.slow[order[i]] &= ~bit((gsw_method)m);
+                *precond = order[i];
+                s->method = (gsw_method)m;
+                return 1;
+            }
+    return 0;
+}
+
+int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *result,
+                     gsw_precond *precond) {
+    const int failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE ||
+                       status == GSW_ERROR_NOT_CONVERGED;
+    const int slow = status == GSW_ERROR_STOPPED && s->watch.slow;
+    const int useless = status == GSW_ERROR_NON_FINITE && result->iterations <= 2;
+    const int64_t limit = s->krylov.max_iterations;
+    if ((!failed && !slow) || is_singular(s) || (limit > 0 && s->report.iterations >= limit))
+        return 0;
+    *precond = s->precond;
+    if (slow)
+        s->tried.slow[s->precond] |= bit(s->method);
+    if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG)
+        s->tried.indefinite = 1;
+    const int method = slow || useless || s->tried.patient ? -1 : next_method(s);
+    if (method >= 0) {
+        s->method = (gsw_method)method;
+        return 1;
+    }
+    *precond = next_precond(s);
+    if (*precond == GSW_PRECOND_AUTO)
+        return take_slow(s, precond);
+    s->method = base_method(s);
+    return 1;
+}

@@ -1,0 +1,48 @@
+/* solver_state.h: the contents of a solver. */
+#ifndef GSW_SOLVER_STATE_H
+#define GSW_SOLVER_STATE_H
+
+#include <gridsweep/solve.h>
+#include "candidate.h"
+
+enum { GSW_PRECONDS = GSW_PRECOND_MULTIGRID + 1 };
+
+/* What has been tried in a solve: bits of the methods, by preconditioner. */
+typedef struct gsw_tried {
+    unsigned methods[GSW_PRECONDS]; /* bit 1 << gsw_method: tried */
+    unsigned slow[GSW_PRECONDS];    /* stopped because another one may be faster */
+    int closed[GSW_PRECONDS];       /* cannot be made, or is of no use */
+    int indefinite;                 /* CG has broken down */
+    int patient;                    /* only slow ones are left: nothing is stopped any more */
+} gsw_tried;
+
+/* Watches an attempt. */
+typedef struct gsw_watch {
+    gsw_solver *solver;
+    int64_t offset; /* iterations of earlier attempts */
+    double first, best, before;
+    int watching, slow;
+} gsw_watch;
+
+struct gsw_solver {
+    gsw_context *context;
+    gsw_operator *op;
+    gsw_matrix matrix;
+    const void *arrays[GSW_STENCIL_MAX]; /* of the matrix, where it has stencil arrays */
+    gsw_solver_options wanted;           /* without its pointers */
+    gsw_multigrid_options multigrid;
+    gsw_factor_options factor;
+    gsw_krylov_options krylov;
+    gsw_choice choice;
+    gsw_candidate candidate; /* of the present preconditioner */
+    gsw_precond precond;
+    gsw_method method;
+    gsw_precond first_precond; /* the choice */
+    gsw_method first_method;
+    int usable;
+    gsw_tried tried;
+    gsw_watch watch;
+    gsw_solver_report report;
+};
+
+#endif
