@@ -269,7 +269,7 @@ START_TEST(backends_without_multigrid) {
     for (int e = 0; e < 7; e++)
         for (int64_t i = 0; i < a.n; i++)
             a.values[e][i] = -a.values[e][i];
-    expect(&a, GSW_REASON_BACKEND, GSW_CG, GSW_ILU0, "no multigrid");
+    expect(&a, GSW_REASON_BACKEND, GSW_CG, GSW_SSOR, "no multigrid");
     context->ops = kept;
     hard_free(&wind);
     hard_free(&a);
@@ -309,24 +309,30 @@ START_TEST(no_factor_of_a_neumann_line) {
     static const int64_t lengths[] = {150, 3000};
     for (int i = 0; i < LENGTH(lengths); i++) {
         hard_arrays a = make((hard_matrix){.grid = {lengths[i], 1, 1}, .z = 1});
-        expect(&a, GSW_REASON_MULTIGRID, GSW_CG, GSW_ILU0, "no factor: ilu0: the pivot of row");
+        expect(&a, GSW_REASON_MULTIGRID, GSW_CG, GSW_SSOR, "no factor: ic0: the pivot of row");
         hard_free(&a);
     }
 }
 END_TEST
 
-/* Where there is neither, the message is the factor's. Multigrid takes no stencil that reaches so
- * far, and the second pivot of each pair is 1 - 1 * 1. */
-START_TEST(neither_of_both) {
+/* A symmetric matrix without IC(0) gets SSOR, which every positive diagonal has. Multigrid takes no
+ * stencil that reaches so far, and the second pivot of each pair is 1 - 1 * 1. Where a diagonal is
+ * 0, there is neither, and the message is the factor's. */
+START_TEST(ssor_or_neither) {
     const gsw_grid grid = {6, 1, 1};
     const gsw_offset offsets[] = {{-3, 0, 0}, {0, 0, 0}, {3, 0, 0}};
     gsw_stencil stencil;
     gsw_preconditioner *M;
+    gsw_choice choice = {.size = sizeof choice};
     ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 3, &stencil), GSW_SUCCESS);
     oracle_matrix *m = oracle_random(&grid, &stencil, 1, ORACLE_POSITIVE);
     for (int32_t e = 0; e < stencil.count; e++)
         for (int64_t row = 0; row < 6; row++)
             ((double *)m->arrays[e])[row] = 1;
+    ck_assert_int_eq(gsw_choose(context, &m->view, NULL, &M, &choice), GSW_SUCCESS);
+    ck_assert_int_eq(choice.kind, GSW_SSOR);
+    gsw_preconditioner_destroy(M);
+    ((double *)m->arrays[stencil.center])[3] = 0;
     ck_assert_int_eq(gsw_choose(context, &m->view, NULL, &M, NULL), GSW_ERROR_ZERO_PIVOT);
     ck_assert_ptr_null(M);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "ilu0: the pivot of row 3"));
@@ -435,7 +441,7 @@ int main(void) {
     tcase_add_test(cases, backends_without_multigrid);
     tcase_add_test(cases, neumann_conditions);
     tcase_add_test(cases, no_factor_of_a_neumann_line);
-    tcase_add_test(cases, neither_of_both);
+    tcase_add_test(cases, ssor_or_neither);
     tcase_add_test(cases, a_csr_gets_the_same);
     tcase_add_test(cases, options_reach_what_is_made);
     tcase_add_test(cases, bad_arguments_are_refused);

@@ -166,8 +166,8 @@ gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, 
     GSW_TRY(gsw_preconditioner_apply(context, preconditioner, probe->residual, probe->residual));
     GSW_TRY(context->ops->axpby(context, probe->n, -1, probe->residual, 1, probe->error));
     GSW_TRY(measure(probe));
-    *left = before > 0 ? probe->size / before : 0;
-    if (isnan(*left)) /* an overflow */
+    *left = before > 0 ? probe->size / before : before == 0 ? 0 : INFINITY;
+    if (!isfinite(*left)) /* an overflow */
         *left = INFINITY;
     return GSW_SUCCESS;
 }

@@ -215,6 +215,7 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     gsw_context *context = s->context;
     const gsw_precond before = s->precond;
     const gsw_method method = s->method;
+    const int slow = s->watch.slow;
     gsw_precond precond;
     int64_t points;
     while ((*more = gsw_attempt_next(s, status, result, &precond))) {
@@ -233,6 +234,7 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     }
     if (!*more)
         return GSW_SUCCESS;
+    s->watch.slow = slow;
     say_next(s, before, method);
     if (result->residual < 1)
         return GSW_SUCCESS;

@@ -101,8 +101,9 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
         next_precond(s) == GSW_PRECOND_MULTIGRID && s->choice.reason != GSW_REASON_CYCLE &&
         s->choice.reason != GSW_REASON_SIGNS && s->choice.reason != GSW_REASON_INDEFINITE;
     int64_t look = STALL_LOOK;
-    if (iteration == DOUBT_LOOK && isinf(estimate) && s->precond == s->first_precond &&
-        s->precond != GSW_PRECOND_MULTIGRID && w->best > DOUBT_SHARE * w->first)
+    if (iteration == DOUBT_LOOK && isinf(estimate) && s->method != GSW_CG &&
+        s->precond == s->first_precond && s->precond != GSW_PRECOND_MULTIGRID &&
+        w->best > DOUBT_SHARE * w->first)
         return 1;
     if (s->precond == GSW_PRECOND_MULTIGRID)
         look = CYCLES_LOOK;
