@@ -36,16 +36,18 @@
  *   eps ||A S x||. S changes signs at random, so that the terms of A x do not cancel. The estimate
  *   detects an x that has grown huge, as with a singular matrix.
  *
- * A method that grows ends early. From a norm above max(tolerance, 1e-8 of the round's first norm) /
- * eps a recurrence cannot reach the tolerance. Smaller peaks are usual. Beyond it the method begins
- * again once, from the best x that it knows: the one from before the norm grew to 100 times its
- * least value, or 0. The second time the solve ends with that x, as NOT_CONVERGED with `stagnated`
- * set, or as NON_FINITE if a value overflowed. The message names the likely cause, as far as
- * products with A show one: a singular A, or an indefinite one.
+ * A method that grows ends early. From a norm above max(tolerance, 1e-8 of the round's first norm)
+ * / eps a recurrence cannot reach the tolerance. Smaller peaks are usual. Beyond it the method
+ * begins again once, from the best x that it knows: the one from before the norm grew to 100 times
+ * its least value, or 0. The second time the solve ends with that x, as NOT_CONVERGED with
+ * `stagnated` set, or as NON_FINITE if a value overflowed. After 512 iterations, and each time that
+ * their number has doubled, the solve also looks at x: where eps ||A S x|| is more than 1000 times
+ * the tolerance, it ends. The message names the likely cause, as far as products with A show one: a
+ * singular A, or an indefinite one.
  *
- * BiCGSTAB breaks down where the residual becomes orthogonal to a fixed vector, the shadow, or where
- * A s is orthogonal to s. A b with few entries that are not 0 often leads there. At 1e-12 of the
- * vectors' lengths the method begins again from x: with the residual as the shadow, and if that
+ * BiCGSTAB breaks down where the residual becomes orthogonal to a fixed vector, the shadow, or
+ * where A s is orthogonal to s. A b with few entries that are not 0 often leads there. At 1e-12 of
+ * the vectors' lengths the method begins again from x: with the residual as the shadow, and if that
  * gains nothing, with the residual plus signs at random. It ends in BREAKDOWN after eight such
  * starts in succession that have not halved the residual.
  *

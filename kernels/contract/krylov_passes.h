@@ -42,6 +42,7 @@ typedef enum gsw_krylov_end {
     GSW_END_CONVERGED,
     GSW_END_LIMIT,      /* of the iterations */
     GSW_END_KEEP,       /* for a moment: the host is to copy x before the norm grows further */
+    GSW_END_LOOK,       /* the same, for a look at the size of x */
     GSW_END_SLOW,       /* on the host: the preconditioner is to change its smoother */
     GSW_END_GROWN,      /* the residual norm is beyond `limit` */
     GSW_END_NORM,       /* the residual norm is not finite */
@@ -72,6 +73,7 @@ typedef struct gsw_krylov_state {
     double limit;       /* of the norms, from the first one; 0 before it */
     double least;       /* the least norm; 0 before the first */
     int32_t kept;       /* x has been copied since */
+    int32_t looked;     /* the host has looked at x after this iteration */
     double coefficient[GSW_COEFFICIENTS];
     double rz, pw; /* CG: r'M^-1 r and p'Ap; 0 before the first */
     double rho;    /* BiCGSTAB: the residual's product with the shadow */
@@ -246,6 +248,12 @@ GSW_HD int gsw_krylov_should_keep(double norm, double *least, int32_t *kept) {
     return 1;
 }
 
+/* Whether the host is to look at the size of x: after 512 iterations, and each time that the number
+ * has doubled. In a singular system x may grow while the residual stays as it is. */
+GSW_HD int gsw_krylov_should_look(int64_t iterations) {
+    return iterations >= 512 && (iterations & (iterations - 1)) == 0;
+}
+
 /* Completes an iteration. Returns whether the method goes on; the next two functions do so, too. */
 GSW_HD int gsw_krylov_complete(gsw_krylov_state *s, double square) {
     s->iterations++;
@@ -256,6 +264,9 @@ GSW_HD int gsw_krylov_complete(gsw_krylov_state *s, double square) {
     s->ended = gsw_krylov_judge(s->norm, s->tolerance, s->limit, s->iterations, s->max_iterations);
     if (s->ended == GSW_END_NOT && !first && gsw_krylov_should_keep(s->norm, &s->least, &s->kept))
         s->ended = GSW_END_KEEP;
+    if (s->ended == GSW_END_NOT && !first && !s->looked && gsw_krylov_should_look(s->iterations))
+        s->ended = GSW_END_LOOK;
+    s->looked = s->ended == GSW_END_LOOK;
     return s->ended == GSW_END_NOT;
 }
 

@@ -163,6 +163,7 @@ static double *own_vector(const split_run *s, int which) {
 static void aim(split_run *s, double share) {
     const double ratio = s->residual / s->norm;
     s->inner.reference = s->outer->reference / ratio;
+    s->inner.tolerance = s->outer->tolerance / ratio;
     s->inner.target = share * s->outer->target / ratio;
 }
 

@@ -67,7 +67,7 @@ static gsw_status examine(gsw_krylov_queue *queue, int *place) {
                 *place = p;
                 return status;
             }
-            if (at->run->rescued.end == GSW_END_KEEP)
+            if (at->run->rescued.end == GSW_END_KEEP || at->run->rescued.end == GSW_END_LOOK)
                 GSW_TRY(gsw_krylov_queue_resume(queue, p));
         }
     }

@@ -37,7 +37,8 @@ void gsw_krylov_queue_close(gsw_krylov_queue *queue);
 void gsw_krylov_queue_begin(gsw_krylov_queue *queue, int place, gsw_krylov_run *run);
 
 /* Goes on with a round that has reached its target after its start, to a lower run->target, or that
- * the copying of x has interrupted. The plan ends with passes, the check of the norm among them. */
+ * has stopped for the host to copy x or to look at it. The plan ends with passes, the check of the
+ * norm among them. */
 gsw_status gsw_krylov_queue_resume(gsw_krylov_queue *queue, int place);
 
 /* Takes out the system of a place whose round has ended. The last system moves to that place with

@@ -40,6 +40,11 @@ static gsw_status say(gsw_krylov_run *run) {
     const gsw_krylov_rescued *rescued = &run->rescued;
     switch (rescued->end) {
     case GSW_END_GROWN:
+        if (gsw_krylov_should_look(run->iterations))
+            return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
+                            "diverged after %lld iterations: x has grown until rounding errors of "
+                            "A x exceed the tolerance",
+                            (long long)run->iterations);
         return gsw_fail(run->context, GSW_ERROR_NOT_CONVERGED,
                         "diverged after %lld iteration%s: the residual norm has grown to %.3g "
                         "times the reference",
@@ -58,14 +63,16 @@ static gsw_status say(gsw_krylov_run *run) {
 static gsw_status after_growth(gsw_krylov_run *run, int *again) {
     gsw_krylov_rescued *rescued = &run->rescued;
     const int at_once = rescued->end != GSW_END_GROWN && run->iterations <= rescued->begun + 1;
+    const int by_x = rescued->end == GSW_END_GROWN && gsw_krylov_should_look(run->iterations);
     gsw_status status = GSW_SUCCESS;
-    *again = rescued->grown++ == 0 && !at_once && run->iterations < run->options.max_iterations;
+    *again =
+        rescued->grown++ == 0 && !at_once && !by_x && run->iterations < run->options.max_iterations;
     if (!*again) {
         run->hopeless = 1;
         GSW_TRY(gsw_krylov_find_cause(run, rescued->cause, sizeof rescued->cause));
         status = say(run);
     }
-    if (run->iterations > 0)
+    if (run->iterations > 0 && !(by_x && run->norm < run->reference))
         GSW_TRY(take_best(run));
     return status;
 }

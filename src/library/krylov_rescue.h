@@ -9,7 +9,8 @@
  *
  * A norm that is beyond gsw_krylov_limit(), or not finite, ends a round of any method. The method
  * begins again once, from the best x that is known; the second time the solve ends with that x.
- * That x was copied when the norm had grown to 100 times its least value
+ * An x that has grown until rounding errors of A x hide the residual ends the solve at once.
+ * The best x was copied when the norm had grown to 100 times its least value
  * (gsw_krylov_should_keep()), or it is 0. A solve without such growth copies nothing. */
 #ifndef GSW_KRYLOV_RESCUE_H
 #define GSW_KRYLOV_RESCUE_H

@@ -294,6 +294,28 @@ int gsw_krylov_ended(gsw_status status) {
  * ones take the easy parts of the residual. */
 enum { JUDGED_FROM = 3, JUDGED_TO = 6 };
 
+/* Rounding errors of A x that exceed the tolerance by so much are not those of a tolerance that is
+ * a little too small. */
+#define HIDDEN 1e3
+
+/* Ends the round as GROWN where rounding errors of A x alone exceed the tolerance by far. Without
+ * memory for two vectors it looks at nothing. */
+static gsw_status look_at_x(gsw_krylov_run *run) {
+    double *scratch = NULL, *terms = NULL, rounding = 0;
+    const gsw_quiet quiet = gsw_quiet_begin(run->context);
+    gsw_status status = gsw_reserve_vector(run->context, run->n, &scratch);
+    if (status == GSW_SUCCESS)
+        status = gsw_reserve_vector(run->context, run->n, &terms);
+    gsw_quiet_end(run->context, &quiet, status == GSW_ERROR_OUT_OF_MEMORY);
+    if (status == GSW_SUCCESS)
+        status = gsw_krylov_rounding(run, scratch, terms, &rounding);
+    gsw_unreserve(run->context, terms);
+    gsw_unreserve(run->context, scratch);
+    if (!(rounding <= HIDDEN * run->tolerance) && run->options.norm == GSW_NORM_TRUE)
+        run->rescued.end = GSW_END_GROWN;
+    return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
+}
+
 static int is_slow(gsw_krylov_run *run) {
     const int64_t before = run->iterations - run->rescued.begun;
     const int64_t from = (JUDGED_FROM + 1) / run->applications, to = JUDGED_TO / run->applications;
@@ -350,6 +372,10 @@ gsw_status gsw_krylov_settle(gsw_krylov_run *run, gsw_krylov_end end) {
                         (long long)run->iterations, gsw_krylov_plural(run), relative);
     if (end == GSW_END_KEEP)
         return keep(run);
+    if (end == GSW_END_LOOK) {
+        GSW_TRY(look_at_x(run));
+        return run->rescued.end == GSW_END_GROWN ? GSW_ERROR_NOT_CONVERGED : GSW_SUCCESS;
+    }
     if (end == GSW_END_NOT && is_slow(run)) {
         run->rescued.end = GSW_END_SLOW;
         return GSW_ERROR_NOT_CONVERGED;
@@ -366,5 +392,8 @@ gsw_status gsw_krylov_check(gsw_krylov_run *run, double norm) {
                                           run->options.max_iterations);
     if (end == GSW_END_NOT && gsw_krylov_should_keep(norm, &rescued->least, &rescued->kept))
         end = GSW_END_KEEP;
+    if (end == GSW_END_NOT && gsw_krylov_should_look(run->iterations) &&
+        run->iterations > rescued->begun)
+        end = GSW_END_LOOK;
     return gsw_krylov_settle(run, end);
 }
