@@ -143,6 +143,23 @@ class Callback:
             return Status.STOPPED
 
 
+class Monitor:
+    """The user's callback in the form in which the library calls it. `raised` keeps its exception,
+    after which it is not called again. `system` stands before its arguments."""
+
+    def __init__(self, callback, raised, system=()):
+        self.callback, self.raised, self.system = callback, raised, system
+
+    def __call__(self, user, *seen):
+        if self.raised:  # of another system
+            return 1
+        try:
+            return bool(self.callback(*self.system, *seen))
+        except BaseException as error:  # raised again in the caller's frame
+            self.raised.append(error)
+            return 1
+
+
 @contextmanager
 def interruptible(raised):
     """Adds exceptions of signal handlers, such as KeyboardInterrupt, to `raised` if Python raises them

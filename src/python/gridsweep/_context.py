@@ -7,11 +7,13 @@ import weakref
 from collections import deque
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
-from typing import Any
+from typing import Any, TypeVar
 
 from ._errors import GridsweepError, choice, integer, status_of, text_of
 from ._library import library
 from ._types import BACKENDS, LOG_FN, Status, gsw_context_options
+
+_Self = TypeVar("_Self", bound="Owned")
 
 
 class _Handle:
@@ -173,6 +175,45 @@ class Context:
         status = status_of(code)
         message = self._message(status)
         raise GridsweepError(status, f"{argument}: {message}" if argument else message)
+
+
+class Owned:
+    """An object of the library that belongs to a context: its lifetime. Its class has
+    _noun  the name in messages
+    """
+
+    context: Context
+    _noun: str
+
+    def _create(self, context, create, destroy, *arguments):
+        """`create` is gsw_factor_create() or a similar function, `destroy` its counterpart."""
+        pointer = c_void_p()
+        with context._turn() as c:
+            context._check(create(c, *arguments, byref(pointer)), "A")
+            context._handle.live[pointer.value] = destroy
+        self._pointer = pointer.value
+        self._close = weakref.finalize(self, context._handle.discard, pointer.value)
+        self.context = context
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._pointer not in self.context._handle.live or not self._close.alive
+
+    def close(self) -> None:
+        """Frees the memory that the library keeps. A second call does nothing."""
+        self._close()
+
+    def _address(self):
+        """The address of the C object, for use inside a turn of the context."""
+        if self.closed:
+            raise ValueError(f"{self._noun}: it is closed")
+        return self._pointer
 
 
 def context_for(context, threads):

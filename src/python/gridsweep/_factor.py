@@ -212,16 +212,22 @@ _TRIANGULAR = names_of(TriangularOptions, "grid")
 _OPTIONS = names_of(FactorOptions, "grid")
 
 
-def _factor(kind, A, grid=None, *, stencil=None, factor_type="float64", vector_type="float64",
-            transpose=False, unit_diagonal=False, pivot_shift=0.0, omega=0.0, threads=0,
-            context=None):
+def factor_options(kind, factor_type="float64", vector_type="float64", transpose=False,
+                   unit_diagonal=False, pivot_shift=0.0, omega=1.0):
+    """The C options for these arguments."""
     options = t.gsw_factor_options(
         kind=t.KINDS[kind], factor_type=t.DTYPES[dtype_argument("factor_type", factor_type)],
         vector_type=t.DTYPES[dtype_argument("vector_type", vector_type)],
-        transpose=bool(transpose), unit_diagonal=bool(unit_diagonal), omega=omega,
+        transpose=bool(transpose), unit_diagonal=bool(unit_diagonal),
+        omega=real("omega", omega, lambda v: 0 < v < 2, "between 0 and 2"),
         pivot_shift=real("pivot_shift", pivot_shift, lambda v: v >= 0, "0 or more"))
     if options.vector_type > options.factor_type:
         raise ValueError("vector_type: float32 needs factor_type float32")
+    return options
+
+
+def _factor(kind, A, grid=None, *, stencil=None, threads=0, context=None, **values):
+    options = factor_options(kind, **values)
     context = context_for(context, threads)
     return Factor(context, Matrix(context, "A", A, grid, stencil), options)
 
@@ -278,7 +284,6 @@ def ssor(A: Any, grid: Optional[GridLike] = None, *, omega: float = 1.0,
     is symmetric Gauss-Seidel. Use it as a smoother, or if ilu0() or ic0() meets a bad pivot: it
     needs only a diagonal without zeros. Arguments as for ilu0()."""
     known_options("ssor", options, (*_OPTIONS, "omega"))
-    omega = real("omega", omega, lambda v: 0 < v < 2, "between 0 and 2")
     return _factor("ssor", A, grid, omega=omega, **options)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _types as t
 from ._arrays import Matrix, adopt, source, target
-from ._callback import Callback, function_of, interruptible, made
+from ._callback import Callback, Monitor, function_of, interruptible, made
 from ._context import context_for
 from ._errors import choice, integer, known_options, real, status_of, text_of
 from ._library import library
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _CG, _BICGSTAB, _GMRES, _RICHARDSON = range(4)
 
 # Statuses after which there is an iterate and a report.
-_ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
-          t.Status.STOPPED}
+ENDED = {t.Status.SUCCESS, t.Status.NOT_CONVERGED, t.Status.BREAKDOWN, t.Status.NON_FINITE,
+         t.Status.STOPPED}
 
 
 class KrylovResult(NamedTuple):
@@ -85,16 +85,58 @@ def _guess(context, x0, out, result):
     return guess
 
 
-def _nullspace(context, nullspace, shape, x, options):
-    """Sets the options' null vector. The returned object keeps its memory alive for the solve."""
+class Vectors:
+    """b, x and the guess of a solve for one system, or for several in columns."""
+
+    def __init__(self, context, rows, b, x0, out):
+        self.context, self.rows = context, rows
+        self.given = source(context, "b", b, rows, np.float64)
+        self.result = target(context, "out", out, self.given.shape, np.float64)
+        self.count, self.several = self.given.count, len(self.given.shape) == 2
+        if self.count and self.given.overlaps(self.result):
+            raise ValueError("out: overlaps b")
+        self.zeros, self.guess = x0 is None, _guess(context, x0, out, self.result)
+
+    def begin(self, c, null):
+        """Writes the guess into x, which must not overlap the null vector `null`."""
+        if null is not None and null.overlaps(self.result):
+            raise ValueError("out: overlaps nullspace")
+        if self.guess is not None:
+            np.copyto(self.result.host(), self.guess.host())
+        elif self.zeros:
+            for _, x in self.addresses():
+                self.context._check(library.gsw_memory_set(c, x, 0, 8 * self.rows))
+
+    def addresses(self):
+        """Those of b and x of each system."""
+        for i in range(self.count):
+            yield (self.given.address + 8 * i * self.given.ld,
+                   self.result.address + 8 * i * self.result.ld)
+
+    def answer(self, infos):
+        return self.result.array, infos if self.several else infos[0]
+
+
+def krylov_options(rtol, atol, maxiter, restart, norm):
+    """The C options for these arguments."""
+    options = t.gsw_krylov_options(
+        rtol=real("rtol", rtol, lambda v: v >= 0, "0 or more"),
+        atol=real("atol", atol, lambda v: v >= 0, "0 or more"),
+        max_iterations=0 if maxiter is None else integer("maxiter", maxiter, 1, 2**62),
+        restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS))
+    if options.rtol == 0 and options.atol == 0:
+        raise ValueError("rtol, atol: one of the two must be above 0")
+    return options
+
+
+def take_nullspace(context, nullspace, rows, options):
+    """Sets the options' null vector. The returned object keeps its memory alive."""
     if nullspace is None or isinstance(nullspace, str):
         options.nullspace = choice("nullspace", nullspace or "none", t.NULLSPACES)
         return None
-    null = source(context, "nullspace", nullspace, shape[0], np.float64)
-    if null.shape != shape[:1]:
-        raise ValueError(f"nullspace: has shape {null.shape}, must have {shape[:1]}")
-    if null.overlaps(x):
-        raise ValueError("out: overlaps nullspace")
+    null = source(context, "nullspace", nullspace, rows, np.float64)
+    if null.shape != (rows,):
+        raise ValueError(f"nullspace: has shape {null.shape}, must have ({rows},)")
     options.nullspace, options.null_vector = 2, null.address
     return null
 
@@ -126,16 +168,17 @@ def _preconditioner(context, M, rows, like, raised):
             yield address
 
 
+def ending(report, status, message):
+    """The members of KrylovResult, from a C struct that has them."""
+    return (bool(report.converged), report.iterations, report.residual, report.recurrence,
+            report.solve_ms, status, message, bool(report.stagnated), report.replacements,
+            report.removed)
+
+
 def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None, callback=None,
            out=None, restart=30, norm="true", nullspace=None, grid=None, stencil=None, threads=0,
            context=None):
-    options = t.gsw_krylov_options(
-        rtol=real("rtol", rtol, lambda v: v >= 0, "0 or more"),
-        atol=real("atol", atol, lambda v: v >= 0, "0 or more"),
-        max_iterations=integer("maxiter", maxiter, 1, 2**62),
-        restart=integer("restart", restart, 1), norm=choice("norm", norm, t.NORMS))
-    if options.rtol == 0 and options.atol == 0:
-        raise ValueError("rtol, atol: one of the two must be above 0")
+    options = krylov_options(rtol, atol, maxiter, restart, norm)
     if isinstance(M, Preconditioner):
         if context not in (None, M.context) or threads:
             raise ValueError("context, threads: a solve with M runs in the context of M")
@@ -158,42 +201,23 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None,
         raise ValueError("grid, stencil: A is a function, which has none")
     if isinstance(M, Preconditioner):
         _check_size(M, rows)
-    given = source(context, "b", b, rows, np.float64)
-    result = target(context, "out", out, given.shape, np.float64)
-    if given.count == 0:
+    vectors = Vectors(context, rows, b, x0, out)
+    given, result = vectors.given, vectors.result
+    if vectors.count == 0:
         return result.array, []
-    if given.overlaps(result):
-        raise ValueError("out: overlaps b")
-    guess = _guess(context, x0, out, result)
-    null = _nullspace(context, nullspace, given.shape, result, options)
+    null = take_nullspace(context, nullspace, rows, options)
 
     raised = []
-
-    def watch(user, *seen):
-        if raised:  # of another system
-            return 1
-        try:
-            return bool(callback(*seen))
-        except BaseException as error:  # raised again in the caller's frame
-            raised.append(error)
-            return 1
-
-    several = len(given.shape) == 2
-    if callback is not None and several:
-        options.monitor_many = t.MONITOR_MANY_FN(watch)
+    if callback is not None and vectors.several:
+        options.monitor_many = t.MONITOR_MANY_FN(Monitor(callback, raised))
     elif callback is not None:
-        options.monitor = t.MONITOR_FN(watch)
+        options.monitor = t.MONITOR_FN(Monitor(callback, raised))
     reports = (t.gsw_krylov_result * given.count)(*(t.gsw_krylov_result() for _ in range(given.count)))
-    if guess is not None:
-        np.copyto(result.host(), guess.host())
     with context._turn() as c, _operator(context, A, matrix, rows, given.array, raised) as op, \
             _preconditioner(context, M, rows, given.array, raised) as preconditioner:
-        if x0 is None:
-            for i in range(given.count):
-                context._check(library.gsw_memory_set(c, result.address + 8 * i * result.ld, 0,
-                                                      8 * rows))
+        vectors.begin(c, null)
         with interruptible(raised):
-            if several:
+            if vectors.several:
                 code = library.gsw_krylov_many(c, method, op, preconditioner, byref(options),
                                                given.count, given.address, given.ld,
                                                result.address, result.ld, reports)
@@ -202,18 +226,15 @@ def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None,
                                           given.address, result.address, reports)
         if raised:
             raise raised[0]
-        if status_of(code) not in _ENDED:
+        if status_of(code) not in ENDED:
             context._check(code)
         message = context._message(status_of(code)) if code else ""
-    del null
     infos = []
     for report in reports:
         status = status_of(report.status)
         told, message = (message or text_of(status), None) if status else ("", message)
-        infos.append(KrylovResult(bool(report.converged), report.iterations, report.residual,
-                                  report.recurrence, report.solve_ms, status, told,
-                                  bool(report.stagnated), report.replacements, report.removed))
-    return result.array, infos if several else infos[0]
+        infos.append(KrylovResult(*ending(report, status, told)))
+    return vectors.answer(infos)
 
 
 def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solution:

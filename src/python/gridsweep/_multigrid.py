@@ -220,9 +220,10 @@ class Multigrid(Preconditioner):
 _OPTIONS = names_of(MultigridOptions, "grid")
 
 
-def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, theta=0.25,
-               cycle_type="float64", coarsest_points=None, stencil=None, threads=0, context=None):
-    options = t.gsw_multigrid_options(
+def multigrid_options(smoother="auto", cycle="V", pre_sweeps=1, post_sweeps=1, theta=0.25,
+                      cycle_type="float64", coarsest_points=None):
+    """The C options for these arguments."""
+    return t.gsw_multigrid_options(
         smoother=choice("smoother", smoother, t.SMOOTHERS), cycle=choice("cycle", cycle, t.CYCLES),
         pre_sweeps=integer("pre_sweeps", pre_sweeps, 1, 1000),
         post_sweeps=integer("post_sweeps", post_sweeps, 1, 1000),
@@ -230,6 +231,10 @@ def _multigrid(A, grid=None, *, smoother="auto", cycle="V", pre_sweeps=1, post_s
         theta=real("theta", theta, lambda v: 0 < v <= 1, "above 0 and at most 1"),
         coarsest_points=0 if coarsest_points is None else integer(
             "coarsest_points", coarsest_points, 1, 2000))
+
+
+def _multigrid(A, grid=None, *, stencil=None, threads=0, context=None, **values):
+    options = multigrid_options(**values)
     context = context_for(context, threads)
     return Multigrid(context, Matrix(context, "A", A, grid, stencil), options)
 

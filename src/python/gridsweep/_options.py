@@ -29,7 +29,9 @@ class FactorOptions(TriangularOptions, total=False):
     pivot_shift: float
 
 
-class MultigridOptions(_Place, total=False):
+class Hierarchy(TypedDict, total=False):
+    """What describes a hierarchy."""
+
     smoother: str
     cycle: str
     pre_sweeps: int
@@ -39,15 +41,22 @@ class MultigridOptions(_Place, total=False):
     coarsest_points: Optional[int]
 
 
-class KrylovOptions(_Place, total=False):
-    rtol: float
+class MultigridOptions(_Place, Hierarchy, total=False):
+    pass
+
+
+class _Stopping(_Place, total=False):
     atol: float
-    maxiter: int
-    M: Any
     callback: Optional[Callable[..., Any]]
-    out: Any
     norm: str
     nullspace: Any
+
+
+class KrylovOptions(_Stopping, total=False):
+    rtol: float
+    maxiter: int
+    M: Any
+    out: Any
     grid: Optional[GridLike]
 
 

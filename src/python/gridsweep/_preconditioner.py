@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
-from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, Tuple, TypeVar
+from ctypes import byref
+from typing import TYPE_CHECKING, Any, Tuple
 
 import numpy as np
 
-from ._context import Context
+from ._context import Owned
 from ._grid import Grid, Stencil
-
-_Self = TypeVar("_Self", bound="Preconditioner")
 
 try:
     from scipy.sparse.linalg import LinearOperator as _Operator
@@ -43,15 +40,13 @@ except ImportError:
         H = property(lambda self: self._adjoint())
 
 
-class Preconditioner(_Operator):
+class Preconditioner(Owned, _Operator):
     """An object of the library that applies M^-1, created from a matrix in a context.
 
     A subclass has solve(b, out=None), transposed() and
-    _noun                 its name in messages
     _make_preconditioner  the C function that creates a gsw_preconditioner from it
     """
 
-    context: Context
     grid: Grid
     stencil: Stencil
     if TYPE_CHECKING:
@@ -61,35 +56,9 @@ class Preconditioner(_Operator):
         def __matmul__(self, x: Any) -> Any: ...
 
     def __init__(self, context, matrix, dtype, create, options, destroy):
-        """`create` is gsw_factor_create() or a similar function, `destroy` its counterpart."""
-        pointer = c_void_p()
-        with context._turn() as c:
-            context._check(create(c, byref(matrix.struct), byref(options), byref(pointer)), "A")
-            context._handle.live[pointer.value] = destroy
-        self._pointer = pointer.value
-        self._close = weakref.finalize(self, context._handle.discard, pointer.value)
-        self.context, self.grid, self.stencil = context, matrix.grid, matrix.stencil
+        self._create(context, create, destroy, byref(matrix.struct), byref(options))
+        self.grid, self.stencil = matrix.grid, matrix.stencil
         super().__init__(np.dtype(dtype), (matrix.rows, matrix.rows))
-
-    def __enter__(self: _Self) -> _Self:
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.close()
-
-    @property
-    def closed(self) -> bool:
-        return self._pointer not in self.context._handle.live or not self._close.alive
-
-    def close(self) -> None:
-        """Frees the memory that the library keeps. A second call does nothing."""
-        self._close()
-
-    def _address(self):
-        """The address of the C object, for use inside a turn of the context."""
-        if self.closed:
-            raise ValueError(f"{self._noun}: it is closed")
-        return self._pointer
 
     def matvec(self, x: Any) -> Any:
         """solve(x) for SciPy's solvers, and with CUDA for those of cupyx. With CUDA the result is a
