@@ -23,6 +23,13 @@ def solves(A: Any, b: Any) -> None:
     with gs.multigrid(A, (4, 3), smoother="ilu0") as hierarchy:
         assert_type(hierarchy, gs.Multigrid)
         assert_type(hierarchy.info.levels[0].grid, gs.Grid)
+    y, told = gs.solve(A, b, rtol=1e-6, grid=(4, 3, 2), precond="mg", smoother="ilu0", maxiter=None)
+    result: gs.SolveResult = told
+    assert_type(result.fallback, str)
+    with gs.Solver(A, grid, method="gmres", restart=50) as solver:
+        assert_type(solver.update(A), gs.Solver)
+        assert_type(solver.precond, str)
+        x, ended = solver.solve(b, x0=y)
     gs.sptrsv(A, b, lower=False, grid=grid, stencil="D3N7")
     with gs.Context("cpu", threads=2) as context:
         assert_type(context.backend, str)
@@ -31,5 +38,8 @@ def solves(A: Any, b: Any) -> None:
 def mistakes(A: Any, b: Any) -> None:
     gs.cg(A, b, max_iterations=3)  # type: ignore[call-arg]
     gs.gmres(A, b, restart="many")  # type: ignore[arg-type]
+    gs.solve(A, b, preconditioner="mg")  # type: ignore[call-arg]
+    gs.Solver(A, maxiter="many")  # type: ignore[arg-type]
+    gs.Solver(A, out=b)  # type: ignore[call-arg]
     gs.ilu0(A, stencl="D3N7")  # type: ignore[call-arg]
     gs.multigrid(A, cycle=1)  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ def converged_is_true(monkeypatch):
                                            options.get("atol", 0))
             return x, result
         return run
-    for name in ("cg", "bicgstab", "gmres", "richardson"):
+    for name in ("cg", "bicgstab", "gmres", "richardson", "solve"):
         monkeypatch.setattr(gs, name, checked(getattr(gs, name)))
 
 
@@ -588,7 +588,7 @@ def test_krylov(name, norm):
     solve = getattr(gs, name)
     b = vectors(A.shape[0])
     wanted = spla.spsolve(A.tocsc(), b)
-    plain_x, plain = solve(A, b, norm=norm)
+    plain_x, plain = solve(A, b, norm=norm, maxiter=None)
     close_to(plain_x, wanted, 1e-6)
     with gs.ilu0(A) as M:
         x, result = solve(A, b, M=M, norm=norm, rtol=1e-10)
@@ -1066,9 +1066,10 @@ def test_bad_arguments_are_named(A, case):
 @pytest.mark.parametrize("name, option", [
     ("cg", "max_iterations"), ("cg", "restart"), ("bicgstab", "restart"), ("gmres", "x"),
     ("cg", "function"), ("ilu0", "omega"), ("ilu0", "unit_diagonal"), ("ic0", "kind"),
-    ("dilu", "shift"), ("ssor", "sweeps"), ("jacobi", "omega"), ("triangular", "pivot_shift")])
+    ("dilu", "shift"), ("ssor", "sweeps"), ("jacobi", "omega"), ("triangular", "pivot_shift"),
+    ("solve", "M"), ("solve", "preconditioner"), ("Solver", "out"), ("Solver", "x0")])
 def test_unknown_options_are_named(A, name, option):
-    b = (vectors(60),) if name in ("cg", "bicgstab", "gmres") else ()
+    b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
     refusal = rf"^{option}: {name}\(\) has no such option; it has "
     with pytest.raises(TypeError, match=refusal) as caught:
         getattr(gs, name)(A, *b, **{option: 1})
@@ -1082,9 +1083,12 @@ def test_the_options_that_are_named_are_there(A):
               "vector_type": "float64", "transpose": False, "unit_diagonal": False, "lower": True,
               "pivot_shift": 0.0, "omega": 1.0, "context": None, "M": None, "x0": None, "out": None, "rtol": 1e-8,
               "atol": 0.0, "maxiter": 10, "norm": "true", "nullspace": None,
-              "callback": None, "restart": 5}
-    for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular"):
-        b = (vectors(60),) if name in ("cg", "bicgstab", "gmres") else ()
+              "callback": None, "restart": 5, "precond": "auto", "method": "auto", "smoother": "gs",
+              "cycle": "V", "pre_sweeps": 1, "post_sweeps": 1, "theta": 0.25,
+              "cycle_type": "float32", "coarsest_points": 50}
+    for name in ("cg", "bicgstab", "gmres", "ilu0", "ic0", "dilu", "ssor", "jacobi", "triangular",
+                 "multigrid", "solve", "Solver"):
+        b = (vectors(60),) if name in ("cg", "bicgstab", "gmres", "solve") else ()
         with pytest.raises(TypeError) as caught:
             getattr(gs, name)(A, *b, no_option=1)
         words = str(caught.value).split(" it has ")[1].split(", ")
@@ -1826,6 +1830,369 @@ def test_multigrid_exits_and_does_without_scipy():
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+# ---- the choice of the library ----
+
+
+def convection(nx, ny, nz, wind=0.5):
+    """Diffusion and upwind convection along each axis, scaled so that rows sum up to 0 inside."""
+    def line(n):
+        return sp.diags([-1.0 - wind, 2.0 + wind, -1.0], [-1, 0, 1], shape=(n, n))
+    return sp.csr_matrix(sp.kronsum(sp.kronsum(line(nx), line(ny)), line(nz)))
+
+
+@pytest.mark.parametrize("make, method", [(poisson, "cg"), (lognormal, "cg"), (convection, "bicgstab")])
+def test_solve_chooses(make, method):
+    A = make(17, 16, 15)
+    wanted = vectors(A.shape[0])
+    b = A @ wanted
+    x, info = gs.solve(A, b)
+    assert not info and info.converged is True and info.status == gs.Status.SUCCESS
+    assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+    close_to(x, wanted, 1e-4)
+    assert info.message == info.fallback == "" and info.attempts == 1 and info.iterations > 0
+    assert info.method == method and info.precond in ("mg", "ic0", "ilu0") and info.reason
+    assert info.setup_ms > 0 and info.solve_ms > 0 and info.removed == 0
+    same, again = gs.solve(A, b)
+    assert np.array_equal(same, x) and again[:4] == info[:4]
+    one, _ = gs.solve(A, b, threads=1)
+    assert np.array_equal(one, x)
+
+
+def test_solve_takes_every_matrix():
+    """All formats of SciPy, CSR as a tuple, single precision, a given grid and stencil."""
+    A = poisson(9, 8, 7)
+    b = vectors(504)
+    wanted, info = gs.solve(A, b, None, 1e-10, (9, 8, 7))
+    assert info.residual <= 1e-10
+    single = A.astype(np.float32)
+    for other in (A.tocsc(), A.tocoo(), A.todia(), A.tobsr(), A.tolil(), A.todok(), sp.csr_array(A),
+                  (A.data, A.indices + 1, A.indptr + 1), tuple(map(Wrapped, (A.data, A.indices, A.indptr))),
+                  (A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), single):
+        x, _ = gs.solve(other, b, rtol=1e-10)
+        assert np.array_equal(x, wanted)
+    for grid in (gs.Grid(9, 8, 7), (9, 56), [504]):
+        x, info = gs.solve(A, b, grid=grid)
+        assert info.converged
+    x, info = gs.solve(A, b, grid=(9, 8, 7), stencil="D3N27", rtol=1e-10)
+    assert info.converged
+    out = Wrapped(np.full(504, np.nan))
+    x, _ = gs.solve(A, Wrapped(b), rtol=1e-10, out=out)
+    assert x is out and np.array_equal(out.array, wanted)
+    x, _ = gs.solve(A, b[::-1].astype(np.float32)[::-1].tolist())
+    close_to(x, wanted, 1e-5)
+
+
+def test_solve_begins_with_the_guess():
+    A, b = poisson(12, 11, 7), vectors(924)
+    x, info = gs.solve(A, b)
+    guess = x.copy()
+    again, told = gs.solve(A, b, guess)
+    assert told.iterations == 0 and np.array_equal(again, x) and again is not guess
+    near = gs.solve(A, b, guess + 1e-5 * vectors(924, seed=8))[1]
+    assert 0 < near.iterations < info.iterations
+    same, _ = gs.solve(A, b, guess, out=guess)
+    assert same is guess and np.array_equal(guess, x)
+
+
+def test_solve_with_what_is_named():
+    A = poisson(12, 11, 7)
+    b = vectors(924)
+    for precond in ("none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg", "multigrid"):
+        x, info = gs.solve(A, b, precond=precond)
+        assert info.converged and info.precond == {"multigrid": "mg"}.get(precond, precond)
+        assert info.method == "cg" and info.attempts == 1
+    for method in ("cg", "bicgstab", "gmres", "richardson"):
+        with gs.Solver(A, precond="ic0", method=method) as solver:
+            x, info = solver.solve(b)
+            assert (info.precond, info.method, info.reason) == ("ic0", method, "") and info.converged
+            assert (solver.precond, solver.method, solver.reason) == ("ic0", method, "")
+            assert repr(solver) == f"<gridsweep.Solver 12x11x7 D3N7: ic0 with {method}>"
+    M = gs.ic0(A)
+    named, told = gs.solve(A, b, precond="ic0", method="cg")
+    x, info = gs.cg(A, b, M=M)
+    assert np.array_equal(named, x) and told.iterations == info.iterations
+    counts = [gs.solve(A, b, precond="mg", smoother=smoother, **options)[1].iterations
+              for smoother, options in (("gs", {}), ("jacobi", {}), ("gs", {"pre_sweeps": 3, "post_sweeps": 3}))]
+    assert counts[2] < counts[0] < counts[1]
+    for cycle_type, options in (("float32", {}), ("float64", {"cycle_type": "float64"})):
+        named, _ = gs.solve(A, b, precond="mg", smoother="gs", **options)
+        x, _ = gs.cg(A, b, M=gs.multigrid(A, smoother="gs", cycle_type=cycle_type))
+        assert np.array_equal(named, x)
+    over = [gs.solve(A, b, precond="ssor", omega=omega)[1].iterations for omega in (0.2, 1.5)]
+    assert over[1] < over[0]
+    x, info = gs.solve(A, b, precond="ilu0", factor_type="float32")
+    assert info.converged
+
+
+def test_solve_tells_how_it_ends():
+    A, b = poisson(12, 11, 7), vectors(924)
+    x, info = gs.solve(A, b, maxiter=2, precond="jacobi", rtol=1e-14)
+    assert info and not info.converged and info.status == gs.Status.NOT_CONVERGED
+    assert info.iterations <= 2 and info.message and info.residual > 1e-14
+    assert abs(np.linalg.norm(b - A @ x) / np.linalg.norm(b) - info.residual) <= 1e-6 * info.residual
+    x, info = gs.solve(A, np.full(924, np.nan))
+    assert info.status == gs.Status.NON_FINITE and info.message
+    x, info = gs.solve(A, b, rtol=0, atol=1e-3)
+    assert info.converged and np.linalg.norm(b - A @ x) <= 1e-3
+    closed = sp.csr_matrix(A - sp.diags(np.asarray(A.sum(axis=1)).ravel()))  # pure Neumann conditions
+    x, info = gs.solve(closed, b + 0.5, nullspace="constant")
+    assert info.converged and abs(x.sum()) < 1e-9 * abs(x).sum() and info.removed > 0.1
+    null = np.ones(924)
+    with gs.Solver(closed, nullspace=null, norm="preconditioned") as solver:
+        assert solver.solve(b)[1].converged
+        with pytest.raises(ValueError, match="out: overlaps nullspace"):
+            solver.solve(b, out=null)
+
+
+@pytest.mark.parametrize("precond", ["auto", "ssor"])
+def test_solve_falls_back(precond):
+    """CG breaks down, because the matrix is indefinite; the next solve begins with what converged."""
+    A, b = sp.csr_matrix(poisson(20, 20, 1) - 2.5 * sp.identity(400)), vectors(400)
+    seen = []
+    with gs.Solver(A, precond=precond, callback=lambda i, r: seen.append(i)) as solver:
+        x, info = solver.solve(b)
+        assert info.converged and np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b)
+        assert solver.method == "cg" and info.method != "cg" and info.attempts > 1
+        assert info.fallback.startswith(f"{info.precond} with {info.method}: ") and not info.message
+        assert precond in ("auto", info.precond) and seen == list(range(info.iterations + 1))
+        _, again = solver.solve(b)
+        assert (again.precond, again.method, again.attempts, again.fallback) == (*info[10:12], 1, "")
+    x, info = gs.solve(A, b, precond="ssor", method="cg")
+    assert info.status == gs.Status.BREAKDOWN and info.attempts == 1 and not info.fallback
+
+
+def test_solve_several_systems():
+    A = poisson(12, 11, 7)
+    b = vectors(924, 3)
+    b[5, 1] = np.nan
+    guess = 0.1 * vectors(924, 3, seed=6)
+    for x0 in (None, guess):
+        x, infos = gs.solve(A, b, x0)
+        assert x.shape == b.shape and [bool(info) for info in infos] == [False, True, False]
+        for k in (0, 2):
+            alone, info = gs.solve(A, b[:, k], None if x0 is None else x0[:, k])
+            assert np.array_equal(alone, x[:, k]) and info[:4] == infos[k][:4]
+    x, infos = gs.solve(A, b[:, :0])
+    assert x.shape == (924, 0) and infos == []
+    x, infos = gs.solve(A, b[:, :1])
+    assert x.shape == (924, 1) and len(infos) == 1
+
+
+def test_solve_callback():
+    A, b = poisson(12, 11, 7), vectors(924, 2)
+    seen = []
+    x, info = gs.solve(A, b[:, 0], callback=lambda i, r: seen.append((i, r)) or i == 3)
+    assert [i for i, r in seen] == [0, 1, 2, 3] and info.status == gs.Status.STOPPED and info
+    seen.clear()
+    with gs.Solver(A, callback=lambda *told: seen.append(told[:2]) or told[:2] == (0, 1)) as solver:
+        gc.collect()
+        x, infos = solver.solve(b)
+        assert infos[0].status == gs.Status.STOPPED and infos[1].converged
+        assert seen[:3] == [(0, 0), (0, 1), (1, 0)] and len(seen) == 3 + infos[1].iterations
+    for error in (ZeroDivisionError(), Lost("l")):
+        calls = []
+
+        def failing(iteration, residual):
+            calls.append(iteration)
+            if len(calls) == 3:
+                raise error
+        with gs.Solver(A, callback=failing) as solver:
+            with pytest.raises(type(error)) as caught:
+                solver.solve(b[:, 0])
+            assert caught.value is error and calls == [0, 1, 2]
+            assert solver.solve(b[:, 0])[1].converged
+    solver = gs.Solver(A, callback=lambda i, r: solver.solve(b))
+    with pytest.raises(RuntimeError, match="context: it is at work"):
+        solver.solve(b[:, 0])
+
+
+@pytest.mark.parametrize("precond", ["auto", "ilu0", "mg", "none"])
+def test_solver_takes_time_steps(precond):
+    """New values in each step: the same choice, the same bits as a new solver has."""
+    steps = [sp.csr_matrix(sp.identity(13 * 12 * 11) + dt * convection(13, 12, 11)) for dt in (0.5, 2, 1)]
+    u = vectors(13 * 12 * 11)
+    with gs.Solver(steps[0], precond=precond, method="bicgstab") as solver:
+        chosen = solver.precond
+        for A in steps:
+            assert solver.update(A) is solver
+            x, info = solver.solve(u, u)
+            assert info.converged and (info.precond, solver.precond) == (chosen, chosen)
+            assert np.linalg.norm(u - A @ x) <= 1e-8 * np.linalg.norm(u)
+            again, _ = solver.solve(u, u)
+            assert np.array_equal(again, x)
+            fresh, _ = gs.solve(A, u, u, precond=chosen, method="bicgstab")
+            assert np.array_equal(fresh, x)
+            u = x
+
+
+def test_solver_keeps_the_arrays_that_it_uses():
+    A, b = convection(9, 8, 7), vectors(504)
+    wanted = gs.solve(A, b)[0]
+    with gs.Solver(A) as solver:
+        data, other = A.data, 3 * A
+        held = sys.getrefcount(data)
+        for matrix in (other, other.tocoo(), (other.data, other.indices, other.indptr), A.tobsr(), A):
+            solver.update(matrix)
+            matrix = None
+            gc.collect()
+            poison = [np.full_like(A.data, np.nan) for _ in range(4)]  # where freed arrays lay
+            x, info = solver.solve(b)
+            assert info.converged and len(solver._matrices) == 1
+            del poison
+        assert np.array_equal(x, wanted) and sys.getrefcount(data) == held
+        solver.update(other)
+        assert sys.getrefcount(data) < held
+
+
+def test_solver_after_a_failed_update(A):
+    b = vectors(60)
+    with gs.Solver(A, precond="ilu0") as solver:
+        wanted = solver.solve(b)[0]
+        broken = A.copy()
+        broken.data[0] = 0  # the first diagonal
+        with pytest.raises(gs.GridsweepError, match="^A: .*row 0") as caught:
+            solver.update(broken)
+        assert caught.value.status == gs.Status.ZERO_PIVOT
+        with pytest.raises(gs.GridsweepError):
+            solver.solve(b)
+        x, info = solver.update(A).solve(b)
+        assert np.array_equal(x, wanted)
+        for wrong in (matrix_of("D3N27", (5, 4, 3)), matrix_of("D3N7", (3, 4, 5))):
+            with pytest.raises(gs.GridsweepError, match="^A: ") as caught:
+                solver.update(wrong)
+            assert caught.value.status == gs.Status.NOT_A_GRID
+        for wrong in (poisson(4, 4, 4), A[1:]):
+            with pytest.raises(ValueError, match="^(grid|A): "):
+                solver.update(wrong)
+        assert np.array_equal(solver.solve(b)[0], wanted)  # what was refused changed nothing
+
+
+def test_solver_close(A):
+    b = vectors(60)
+    solver = gs.Solver(A)
+    with solver:
+        assert solver.solve(b)[1].converged and solver.shape == (60, 60)
+    solver.close()
+    assert solver.closed and repr(solver).endswith(", closed>")
+    for use in (lambda: solver.solve(b), lambda: solver.update(A)):
+        with pytest.raises(ValueError, match="solver: it is closed"):
+            use()
+    with gs.Context(threads=1) as context:
+        solver = gs.Solver(A, context=context)
+        x, _ = gs.solve(A, b, context=context)
+        assert list(context._handle.live) == [solver._pointer]
+    assert solver.closed and np.array_equal(x, gs.solve(A, b)[0])
+
+
+SOLVE_REFUSED = [
+    (TypeError, "A: is a function; the choice", lambda A, b: gs.solve(lambda x: x, b)),
+    (TypeError, "A: is a function; the choice", lambda A, b: gs.solve(spla.aslinearoperator(A), b)),
+    (TypeError, "A: is a function; the choice", lambda A, b: gs.Solver(A).update(A.dot)),
+    (TypeError, "A: must be a sparse matrix", lambda A, b: gs.solve(A.toarray(), b)),
+    (ValueError, "A: has shape", lambda A, b: gs.solve(A[1:], b)),
+    (ValueError, "b: has shape", lambda A, b: gs.solve(A, b[1:])),
+    (ValueError, "b: has shape", lambda A, b: gs.Solver(A).solve(b[1:])),
+    (TypeError, "b: has dtype", lambda A, b: gs.solve(A, 1j * b)),
+    (ValueError, "x0: has shape", lambda A, b: gs.solve(A, b, b[1:])),
+    (ValueError, "out: overlaps b", lambda A, b: gs.solve(A, b, out=b)),
+    (TypeError, "grid: must be", lambda A, b: gs.solve(A, b, grid=60)),
+    (ValueError, "grid: 3x3x3 has 27 points", lambda A, b: gs.solve(A, b, grid=(3, 3, 3))),
+    (ValueError, "precond: 'amg' is not one of 'auto', 'none'", lambda A, b: gs.solve(A, b, precond="amg")),
+    (ValueError, "precond", lambda A, b: gs.solve(A, b, precond=None)),
+    (ValueError, "method: 'minres' is not one of 'auto', 'cg'", lambda A, b: gs.Solver(A, method="minres")),
+    (ValueError, "rtol", lambda A, b: gs.solve(A, b, rtol=-1)),
+    (ValueError, "rtol, atol", lambda A, b: gs.Solver(A, rtol=0)),
+    (ValueError, "maxiter", lambda A, b: gs.solve(A, b, maxiter=0)),
+    (ValueError, "restart", lambda A, b: gs.solve(A, b, restart=0)),
+    (ValueError, "norm", lambda A, b: gs.solve(A, b, norm="max")),
+    (ValueError, "nullspace", lambda A, b: gs.solve(A, b, nullspace=b[1:])),
+    (ValueError, "smoother", lambda A, b: gs.solve(A, b, smoother="sor")),
+    (ValueError, "cycle_type", lambda A, b: gs.solve(A, b, cycle_type="float16")),
+    (ValueError, "pivot_shift", lambda A, b: gs.solve(A, b, pivot_shift=-1)),
+    (ValueError, "omega", lambda A, b: gs.solve(A, b, omega=2)),
+    (TypeError, "M: solve\\(\\) has no such option; it has x0, grid, rtol,", lambda A, b: gs.solve(A, b, M=None)),
+    (TypeError, "out: Solver\\(\\) has no such option", lambda A, b: gs.Solver(A, out=b)),
+    (TypeError, "context", lambda A, b: gs.solve(A, b, context=1)),
+    (ValueError, "threads", lambda A, b: gs.solve(A, b, threads=2, context=gs.Context())),
+    (gs.GridsweepError, "A: .*row 0", lambda A, b: gs.solve(A - sp.diags(A.diagonal()), b, grid=(5, 4, 3),
+                                                            precond="ilu0")),
+]
+
+
+@pytest.mark.parametrize("case", range(len(SOLVE_REFUSED)))
+def test_solve_refuses_before_it_begins(A, case):
+    kind, words, call = SOLVE_REFUSED[case]
+    with pytest.raises(kind, match=f"^{words}"):
+        call(A, vectors(60))
+
+
+def test_solve_reaches_the_library_with_a_device(A):
+    """With addresses in host memory and a context that says "cuda"."""
+    b, x = vectors(60), np.zeros(60)
+    wanted, told = gs.solve(A, b)
+    with gs.Context() as context:
+        context.backend = "cuda"
+        where = {"grid": (5, 4, 3), "stencil": "D3N7", "context": context}
+        for show in (OnDevice, lambda array: Producer(array, device=(2, 0))):
+            parts = tuple(show(part) for part in (A.data, A.indices, A.indptr))
+            out = show(x)
+            same, info = gs.solve(parts, show(b), out=out, **where)
+            assert same is out and info[:4] == told[:4] and np.array_equal(x, wanted)
+            with gs.Solver(parts, nullspace=None, **where) as solver:
+                parts = None
+                gc.collect()
+                x[:] = np.nan
+                solver.update(tuple(show(part) for part in (A.data, A.indices, A.indptr)))
+                solver.solve(show(b), out=show(x))
+                assert np.array_equal(x, wanted)
+                for words, call in (("out: must be given", lambda: solver.solve(show(b))),
+                                    ("x0: on a device", lambda: solver.solve(show(b), show(b), show(x)))):
+                    with pytest.raises(ValueError, match=f"^{words}"):
+                        call()
+        context.backend = "cpu"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_solver_leaks_nothing():
+    A, b = poisson(20, 16, 12), vectors(3840)
+    kept = gs.ic0(A).info.packed_bytes // 1024
+
+    def once(i):
+        solver = gs.Solver(A, threads=1, precond=("ic0", "mg")[i % 2], maxiter=2)
+        solver.solve(b)
+        solver.update(A)
+        with pytest.raises(gs.GridsweepError):
+            gs.Solver(A * 0, grid=(20, 16, 12), threads=1, precond="ilu0")
+        if i % 3:
+            solver.close()
+
+    for i in range(10):
+        once(i)
+    gc.collect()
+    before = resident_kib()
+    for i in range(40):
+        once(i)
+    gc.collect()
+    assert resident_kib() - before < 10 * kept
+
+
+def test_solver_is_shared_by_threads():
+    A = poisson(9, 8, 7)
+    solver = gs.Solver(A, threads=1)
+    b = [vectors(504, seed=seed) for seed in range(4)]
+    wanted, right = [solver.solve(v)[0] for v in b], []
+
+    def work(i):
+        right.extend(np.array_equal(solver.solve(b[i])[0], wanted[i]) for _ in range(20))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(b))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(right) == 80 and all(right)
+
+
 # ---- on a GPU ----
 
 
@@ -1920,9 +2287,12 @@ def test_gpu_multigrid(cuda, way):
         M.solve(shown["b"], out=shown["x"])
         close_to(arrays["x"].get(), wanted, 1e-10)
         arrays["x"].call("upload", arrays["x"].address, np.zeros_like(b).ctypes.data, b.nbytes)
-        _, result = gs.cg(parts, shown["b"], M=M, out=shown["x"])
-        assert result.converged and result.iterations <= 10
-        assert np.linalg.norm(b - A @ arrays["x"].get()) <= 1e-8 * np.linalg.norm(b)
+        for solve in (lambda: gs.cg(parts, shown["b"], M=M, out=shown["x"]),
+                      lambda: gs.solve(parts, shown["b"], out=shown["x"], **where)):
+            result = solve()[1]
+            assert result.converged and result.iterations <= 10
+            assert np.linalg.norm(b - A @ arrays["x"].get()) <= 1e-8 * np.linalg.norm(b)
+            arrays["x"].call("upload", arrays["x"].address, np.zeros_like(b).ctypes.data, b.nbytes)
         M.close()
     finally:
         for array in arrays.values():
@@ -2077,6 +2447,8 @@ def test_structs_are_those_of_the_headers(tmp_path):
             wanted.append(getattr(struct, field).offset)
     numbers = [("GSW_BACKEND_", _types.BACKENDS), ("GSW_ALGORITHM_", _types.ALGORITHMS),
                ("GSW_NORM_", _types.NORMS), ("GSW_CYCLE_", _types.CYCLES),
+               ("GSW_PRECOND_", {k: v for k, v in _types.PRECONDS.items() if k != "mg"}),
+               ("GSW_SOLVER_", _types.METHODS),
                ("GSW_SMOOTHER_", {k.replace("-", "_"): v for k, v in _types.SMOOTHERS.items()}),
                ("GSW_MULTIGRID_", {word: _types.PARTS[part] for word, part in (
                    ("MATRIX", "A"), ("PROLONGATION", "P"), ("RESTRICTION", "R"))}),
@@ -2090,7 +2462,7 @@ def test_structs_are_those_of_the_headers(tmp_path):
             prints.append(f'printf("%zu\\n", (size_t){prefix}{word.upper()});')
             wanted.append(number)
     source = tmp_path / "layout.c"
-    headers = "".join(f"#include <gridsweep/{h}.h>\n" for h in ("factor", "sptrsv", "multigrid", "krylov"))
+    headers = "".join(f"#include <gridsweep/{h}.h>\n" for h in ("sptrsv", "solve"))
     source.write_text(f"#include <stddef.h>\n#include <stdio.h>\n{headers}"
                       f"int main(void) {{ {' '.join(prints)} return 0; }}\n")
     program = tmp_path / "layout"

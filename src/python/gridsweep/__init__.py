@@ -1,14 +1,20 @@
-"""gridsweep: exact sparse triangular solves on regular grids, and preconditioners that use them.
+"""gridsweep: solves sparse linear systems on regular grids, with exact triangular solves.
 
 The rows of a matrix are grid points in natural order, x fastest. The package finds the grid and the
-stencil. For most systems combine one of these preconditioners with a Krylov method:
+stencil, and chooses the preconditioner and the method:
 
-    A symmetric positive definite, large grid   x, info = cg(A, b, M=multigrid(A))
-    A symmetric positive definite               x, info = cg(A, b, M=ic0(A))
-    other A                                     x, info = bicgstab(A, b, M=ilu0(A))
-    with SciPy's solvers                        x, info = scipy.sparse.linalg.gmres(A, b, M=ilu0(A))
+    x, info = solve(A, b)
+    if info: ...                                # it did not converge, and info.message says why
 
-    if info: ...                                # the solve did not converge
+    solver = Solver(A)                          # for many b, or values that change
+    x, info = solver.solve(b)
+    solver.update(A)
+
+You can also combine preconditioners and methods yourself:
+
+    x, info = cg(A, b, M=multigrid(A))          # or M=ic0(A): A symmetric positive definite
+    x, info = bicgstab(A, b, M=ilu0(A))         # other A
+    x, info = scipy.sparse.linalg.gmres(A, b, M=ilu0(A))
 
 Other tasks:
 
@@ -29,10 +35,11 @@ from ._krylov import KrylovResult, bicgstab, cg, gmres, richardson
 from ._library import VERSION as __version__, build_info
 from ._multigrid import Multigrid, MultigridInfo, MultigridLevel, multigrid
 from ._smooth import smooth
+from ._solver import Solver, SolveResult, solve
 from ._sptrsv import sptrsv
 from ._types import Status
 
 __all__ = ["Context", "Factor", "FactorInfo", "Grid", "GridsweepError", "KrylovResult", "Multigrid",
-           "MultigridInfo", "MultigridLevel", "Status", "Stencil", "bicgstab", "build_info", "cg",
-           "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid", "richardson",
-           "smooth", "sptrsv", "ssor", "triangular", "__version__"]
+           "MultigridInfo", "MultigridLevel", "SolveResult", "Solver", "Status", "Stencil", "bicgstab",
+           "build_info", "cg", "detect", "dilu", "gmres", "ic0", "ilu0", "jacobi", "multigrid",
+           "richardson", "smooth", "solve", "sptrsv", "ssor", "triangular", "__version__"]

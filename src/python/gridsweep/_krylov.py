@@ -175,7 +175,7 @@ def ending(report, status, message):
             report.removed)
 
 
-def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=10000, M=None, callback=None,
+def _solve(method, A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None,
            out=None, restart=30, norm="true", nullspace=None, grid=None, stencil=None, threads=0,
            context=None):
     options = krylov_options(rtol, atol, maxiter, restart, norm)
@@ -257,7 +257,7 @@ def cg(A: Any, b: Any, x0: Any = None, **options: Unpack[KrylovOptions]) -> Solu
                 M^-1 b. None: no preconditioner
     rtol, atol  the solve stops when the residual norm is at most max(rtol * reference, atol);
                 default 1e-8 and 0
-    maxiter     largest number of iterations, default 10000
+    maxiter     largest number of iterations; None, the default: 10000
     callback    function of (iteration, residual), or for several systems of (system, iteration,
                 residual), that returns True to stop. It must not use the
                 context. An exception in it is raised here. (SciPy's callbacks get x instead.)

@@ -47,6 +47,7 @@ class MultigridOptions(_Place, Hierarchy, total=False):
 
 class _Stopping(_Place, total=False):
     atol: float
+    maxiter: Optional[int]
     callback: Optional[Callable[..., Any]]
     norm: str
     nullspace: Any
@@ -54,10 +55,23 @@ class _Stopping(_Place, total=False):
 
 class KrylovOptions(_Stopping, total=False):
     rtol: float
-    maxiter: int
     M: Any
     out: Any
     grid: Optional[GridLike]
+
+
+class SolverFactor(TypedDict, total=False):
+    """What describes a factor for solve()."""
+
+    factor_type: Any
+    pivot_shift: float
+    omega: float
+
+
+class SolverOptions(_Stopping, SolverFactor, Hierarchy, total=False):
+    precond: str
+    method: str
+    restart: int
 
 
 def names_of(options, *others):

@@ -1,6 +1,6 @@
 """The public C structs and enums for ctypes, with the names and the order of the headers."""
 
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_void_p, sizeof)
 from enum import IntEnum
 
@@ -36,6 +36,9 @@ NORMS = {"true": 0, "preconditioned": 1}
 NULLSPACES = {"none": 0, "constant": 1}  # or a vector: 2
 SMOOTHERS = {"auto": 0, "gs": 1, "symgs": 2, "ilu0": 3, "ilu0-finest": 4, "jacobi": 5,
              "chebyshev": 6, "multicolor": 7}
+PRECONDS = {"auto": 0, "none": 1, "jacobi": 2, "ssor": 3, "dilu": 4, "ilu0": 5, "ic0": 6, "mg": 7,
+            "multigrid": 7}
+METHODS = {"auto": 0, "cg": 1, "bicgstab": 2, "gmres": 3, "richardson": 4}
 CYCLES = {"V": 0, "F": 1, "W": 2}
 PARTS = {"A": 0, "P": 1, "R": 2}
 DTYPES = {"float64": 0, "float32": 1}
@@ -144,10 +147,27 @@ class gsw_krylov_result(_Sized):
                 ("status", c_int64), ("eisenstat", c_int64)]
 
 
+class gsw_solver_options(_Sized):
+    _fields_ = [("size", c_size_t), ("precond", c_int), ("method", c_int),
+                ("multigrid", POINTER(gsw_multigrid_options)),
+                ("factor", POINTER(gsw_factor_options)), ("krylov", POINTER(gsw_krylov_options))]
+
+
+class gsw_solver_report(_Sized):
+    _fields_ = [("size", c_size_t), ("status", c_int64), ("converged", c_int),
+                ("stagnated", c_int), ("iterations", c_int64), ("replacements", c_int64),
+                ("eisenstat", c_int64), ("residual", c_double), ("recurrence", c_double),
+                ("removed", c_double), ("solve_ms", c_double), ("setup_ms", c_double),
+                ("attempts", c_int64), ("first_precond", c_char_p), ("first_method", c_char_p),
+                ("precond", c_char_p), ("method", c_char_p), ("multigrid", c_void_p),
+                ("factor", c_void_p), ("reason", c_char * 192), ("fallback", c_char * 512),
+                ("message", c_char * 512)]
+
+
 STRUCTS = (gsw_context_options, gsw_grid, gsw_offset, gsw_stencil, gsw_csr, gsw_stencil_array,
            gsw_matrix, gsw_factor_options, gsw_factor_info, gsw_sptrsv_options,
            gsw_multigrid_options, gsw_multigrid_info, gsw_multigrid_level, gsw_krylov_options,
-           gsw_krylov_result)
+           gsw_krylov_result, gsw_solver_options, gsw_solver_report)
 
 _P = POINTER
 _KRYLOV = (c_int, [c_void_p, c_int, c_void_p, c_void_p, _P(gsw_krylov_options), c_void_p, c_void_p,
@@ -212,4 +232,9 @@ PROTOTYPES = {
     "gsw_krylov": _KRYLOV,
     "gsw_krylov_many": (c_int, [c_void_p, c_int, c_void_p, c_void_p, _P(gsw_krylov_options), c_int64,
                                 c_void_p, c_int64, c_void_p, c_int64, _P(gsw_krylov_result)]),
+    "gsw_solver_create": (c_int, [c_void_p, _P(gsw_matrix), _P(gsw_solver_options), _P(c_void_p)]),
+    "gsw_solver_solve": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, _P(gsw_solver_report)]),
+    "gsw_solver_update": (c_int, [c_void_p, c_void_p, _P(gsw_matrix)]),
+    "gsw_solver_get_report": (c_int, [c_void_p, _P(gsw_solver_report)]),
+    "gsw_solver_destroy": (None, [c_void_p]),
 }

@@ -1,0 +1,222 @@
+"""Solves A x = b with a preconditioner and a method that the library chooses."""
+
+from __future__ import annotations
+
+from ctypes import byref, pointer
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
+
+from . import _types as t
+from ._arrays import Matrix
+from ._callback import Monitor, function_of, interruptible
+from ._context import Owned, context_for
+from ._errors import choice, known_options, status_of
+from ._factor import factor_options
+from ._grid import Grid, Stencil
+from ._krylov import ENDED, Solution, Vectors, ending, krylov_options, take_nullspace
+from ._library import library
+from ._multigrid import multigrid_options
+from ._options import GridLike, Hierarchy, SolverFactor, SolverOptions, names_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class SolveResult(NamedTuple):
+    """How solve() or Solver.solve() ended (gsw_solver_report). It is true if something went wrong:
+    `if info:` means that x does not meet the tolerance."""
+
+    converged: bool    # this and the next nine as in KrylovResult, for the last attempt; but
+    iterations: int    # iterations, solve_ms and replacements are those of all attempts
+    residual: float
+    recurrence: float
+    solve_ms: float
+    status: t.Status
+    message: str
+    stagnated: bool
+    replacements: int
+    removed: float
+    precond: str       # of the last attempt: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
+    method: str        # the same: "cg", "bicgstab", "gmres", "richardson"
+    reason: str        # why the first attempt was chosen; "" if you named both
+    fallback: str      # what the last attempt was, and why it followed; "" if it was the first
+    attempts: int
+    setup_ms: float    # wall time of the choice and of the preconditioner, or of the last update
+
+    def __bool__(self):
+        return not self.converged
+
+
+def _matrix(context, A, grid, stencil):
+    if function_of(A) is not None:
+        raise TypeError("A: is a function; the choice of a preconditioner needs the matrix. Give a "
+                        "sparse matrix, or use gmres(), cg() or bicgstab() with the function")
+    return Matrix(context, "A", A, grid, stencil)
+
+
+def _taken(options, kind):
+    """The options of one of the classes of keywords, taken out of `options`."""
+    return {name: options.pop(name) for name in names_of(kind) if name in options}
+
+
+class Solver(Owned):
+    """Solves A x = b for many b, and for an A whose values change. It chooses the preconditioner and
+    the method once, when it is created; solve() describes the arguments. Use solve() for one system.
+
+    grid, stencil    those of A
+    shape            (points, points)
+    precond, method  what was chosen or named, such as "mg" and "cg"
+    reason           why it was chosen; "" if you named both
+    context          the Context that it works in
+    closed           True after close()
+
+    It uses the arrays of A where they lie, and keeps them alive; after a change call update().
+    Threads may share it: their solves take turns. It is freed by close(), at the end of `with`, with
+    its last reference, or with its context, whichever comes first. After that a solve raises
+    ValueError.
+    """
+
+    grid: Grid
+    stencil: Stencil
+    shape: Tuple[int, int]
+    precond: str
+    method: str
+    reason: str
+    _noun = "solver"
+
+    def __init__(self, A: Any, grid: Optional[GridLike] = None, *, rtol: float = 1e-8,
+                 **options: Unpack[SolverOptions]):
+        known_options("Solver", options, _OPTIONS)
+        self._prepare(A, grid, rtol, **options)
+        self._start()
+
+    def __repr__(self):
+        state = ", closed" if self.closed else ""
+        return (f"<gridsweep.Solver {self.grid} {self.stencil.name}: {self.precond} with "
+                f"{self.method}{state}>")
+
+    def _prepare(self, A, grid, rtol, *, atol=0.0, maxiter=None, restart=30, norm="true",
+                 nullspace=None, callback=None, precond="auto", method="auto", stencil=None,
+                 threads=0, context=None, **more):
+        """Checks all arguments, before the set-up begins."""
+        krylov = krylov_options(rtol, atol, maxiter, restart, norm)
+        self._options = options = t.gsw_solver_options(
+            precond=choice("precond", precond, t.PRECONDS),
+            method=choice("method", method, t.METHODS), krylov=pointer(krylov))
+        hierarchy, factor = _taken(more, Hierarchy), _taken(more, SolverFactor)
+        if hierarchy:
+            options.multigrid = pointer(multigrid_options(**{"cycle_type": "float32", **hierarchy}))
+        if factor:
+            options.factor = pointer(factor_options("ilu0", **factor))
+        self._monitor = Monitor(callback, [])
+        if callback is not None:
+            krylov.monitor = t.MONITOR_FN(self._monitor)
+        self.context = context_for(context, threads)
+        matrix = _matrix(self.context, A, grid, stencil)
+        self.grid, self.stencil, self.shape = matrix.grid, matrix.stencil, 2 * (matrix.rows,)
+        self._null = take_nullspace(self.context, nullspace, matrix.rows, krylov)
+        self._matrices = [matrix]  # of which the library keeps the addresses
+
+    def _start(self):
+        self._create(self.context, library.gsw_solver_create, library.gsw_solver_destroy,
+                     byref(self._matrices[0].struct), byref(self._options))
+        report = t.gsw_solver_report()
+        with self.context._turn():
+            self.context._check(library.gsw_solver_get_report(self._address(), byref(report)))
+        self.precond, self.method = report.first_precond.decode(), report.first_method.decode()
+        self.reason = report.reason.decode()
+        return self
+
+    def _run(self, vectors):
+        infos = []
+        with self.context._turn() as c:
+            vectors.begin(c, self._null)
+            raised = self._monitor.raised = []
+            with interruptible(raised):
+                for b, x in vectors.addresses():
+                    self._monitor.system = (len(infos),) if vectors.several else ()
+                    report = t.gsw_solver_report()
+                    code = library.gsw_solver_solve(c, self._address(), b, x, byref(report))
+                    if raised:
+                        raise raised.pop()
+                    if status_of(code) not in ENDED:
+                        self.context._check(code)
+                    infos.append(SolveResult(
+                        *ending(report, status_of(code), report.message.decode(errors="replace")),
+                        report.precond.decode(), report.method.decode(), report.reason.decode(),
+                        report.fallback.decode(errors="replace"), report.attempts,
+                        report.setup_ms))
+        return vectors.answer(infos)
+
+    def solve(self, b: Any, x0: Any = None, out: Any = None) -> Solution:
+        """Solves A x = b, and returns (x, info) with a SolveResult. b, x0 and out are those of solve().
+
+        A solve that needed another attempt than the first changes the order: the next solve begins
+        with the attempt that converged.
+        Errors: TypeError, ValueError, GridsweepError (INVALID_ARGUMENT after a failed update;
+        OUT_OF_MEMORY, DEVICE).
+        """
+        self._address()
+        return self._run(Vectors(self.context, self.shape[0], b, x0, out))
+
+    def update(self, A: Any) -> Solver:
+        """Takes the values of another matrix on the same grid and stencil, and returns the solver
+        itself. The choice stays, and the preconditioner is computed again in the same memory. A is
+        of any kind that solve() takes.
+
+        After a GridsweepError that comes from the values (ZERO_PIVOT, UNSUPPORTED, INVALID_ARGUMENT)
+        every solve is refused until an update succeeds.
+        Other errors: TypeError, ValueError, GridsweepError (NOT_A_GRID).
+        """
+        self._address()
+        matrix = _matrix(self.context, A, self.grid, self.stencil)
+        with self.context._turn() as c:
+            self._matrices[1:] = [matrix]
+            self.context._check(library.gsw_solver_update(c, self._address(), byref(matrix.struct)),
+                                "A")
+            del self._matrices[:-1]
+        return self
+
+
+# The keywords of Solver() and solve().
+_OPTIONS = names_of(SolverOptions, "grid", "rtol")
+
+
+def solve(A: Any, b: Any, x0: Any = None, rtol: float = 1e-8, grid: Optional[GridLike] = None, *,
+          out: Any = None, **options: Unpack[SolverOptions]) -> Solution:
+    """Solves A x = b in float64, and returns (x, info) with a SolveResult. The library chooses the
+    preconditioner and the method. If that attempt fails, it tries others, from the best x.
+
+    A     sparse matrix of SciPy in any format; CSR is not copied. Or (values, columns, row_ptr) of
+          CSR: columns ascend in each row, indices count from 0 or 1. The three are NumPy's arrays
+          or others with DLPack. A is points x points, float64 or float32, with int32 or int64
+          indices.
+    b     shape (points,), or (points, count) for several systems, one after the other. Then x has
+          the same shape, and info is a list with a SolveResult for each.
+    x0    the first guess, in the shape of b; unchanged unless it is `out`. None: zeros
+    rtol  the solve stops when ||b - A x|| is at most max(rtol * ||b||, atol)
+    grid  Grid or (nx, ny, nz); None: it is found, as by detect()
+
+    Options, by keyword:
+    precond     "auto", or one to use: "none", "jacobi", "ssor", "dilu", "ilu0", "ic0", "mg"
+    method      "auto", or one to use: "cg", "bicgstab", "gmres", "richardson"
+    atol        default 0
+    maxiter     largest number of iterations of all attempts together; None: 10000 for each
+    restart     of GMRES: steps before it starts again, default 30
+    norm, nullspace, callback, out  as for cg(). The callback sees the iterations of all attempts
+    smoother, cycle, pre_sweeps, post_sweeps, theta, cycle_type, coarsest_points
+                for multigrid, as in multigrid(); the cycle_type is float32 by default
+    factor_type, pivot_shift, omega
+                for factors, as in ilu0() and ssor()
+    stencil, threads, context  as for ilu0()
+
+    An x that does not meet the tolerance raises nothing: check `if info:`; info.message says why. A
+    matrix or an argument that is refused raises an exception that names the cause.
+    Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID and ZERO_PIVOT with the row,
+    UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, DEVICE).
+    """
+    known_options("solve", options, ("x0", *_OPTIONS, "out"))
+    solver = Solver.__new__(Solver)
+    solver._prepare(A, grid, rtol, **options)
+    vectors = Vectors(solver.context, solver.shape[0], b, x0, out)
+    with solver._start():
+        return solver._run(vectors)
