@@ -242,9 +242,19 @@ static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_resul
     return context->ops->fill(context, points, 0, x);
 }
 
+static gsw_status look_at_b(gsw_solver *s, const double *b) {
+    int64_t points;
+    double square;
+    GSW_TRY(gsw_grid_points(&s->matrix.grid, &points));
+    GSW_TRY(s->context->ops->dot(s->context, points, b, b, &square));
+    s->b_is_bad = !isfinite(square);
+    return GSW_SUCCESS;
+}
+
 /* All attempts of a solve. Errors do not reach the log before the last one. */
 static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
     gsw_context *context = s->context;
+    s->b_is_bad = 0;
     for (;;) {
         gsw_krylov_options options;
         gsw_krylov_result result = {.size = sizeof result};
@@ -257,6 +267,8 @@ static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
         take_result(s, status, &result);
         if (status == GSW_SUCCESS)
             return GSW_SUCCESS;
+        if (status == GSW_ERROR_NON_FINITE && result.iterations == 0)
+            GSW_TRY(look_at_b(s, b));
         GSW_TRY(go_on(s, status, &result, x, &more));
         if (!more)
             return gsw_fail(context, status, "%s", s->report.message);

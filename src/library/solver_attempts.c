@@ -174,8 +174,10 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
                        status == GSW_ERROR_NOT_CONVERGED;
     const int slow = status == GSW_ERROR_STOPPED && s->watch.slow;
     const int useless = status == GSW_ERROR_NON_FINITE && result->iterations <= 2;
+    const int bad_b = status == GSW_ERROR_NON_FINITE && result->iterations == 0 && s->b_is_bad;
     const int64_t limit = s->krylov.max_iterations;
-    if ((!failed && !slow) || is_singular(s) || (limit > 0 && s->report.iterations >= limit))
+    if ((!failed && !slow) || bad_b || is_singular(s) ||
+        (limit > 0 && s->report.iterations >= limit))
         return 0;
     *precond = s->precond;
     if (slow)

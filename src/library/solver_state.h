@@ -40,6 +40,7 @@ struct gsw_solver {
     gsw_precond first_precond; /* the choice */
     gsw_method first_method;
     int usable;
+    int b_is_bad; /* of the present solve: a norm that is not finite */
     gsw_tried tried;
     gsw_watch watch;
     gsw_solver_report report;

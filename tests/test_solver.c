@@ -1,0 +1,290 @@
+/* test_solver.c: what a solver chooses, what it tries next, and what it says. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+#include <gridsweep/gridsweep.h>
+
+#include "hard_systems.h" /* before the fixture: its functions have a context each */
+#include "context_fixture.h"
+
+/* The residual of x over b, in long double. */
+static double residual_of(const gsw_matrix *matrix, const double *b, const double *x) {
+    const gsw_grid *g = &matrix->grid;
+    const int64_t n = oracle_points(g);
+    long double above = 0, below = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at[3] = {i % g->nx, i / g->nx % g->ny, i / g->nx / g->ny};
+        long double r = b[i];
+        for (int32_t e = 0; e < matrix->stencil.count; e++) {
+            const gsw_offset o = matrix->stencil.offsets[e];
+            if (at[0] + o.dx >= 0 && at[0] + o.dx < g->nx && at[1] + o.dy >= 0 &&
+                at[1] + o.dy < g->ny && at[2] + o.dz >= 0 && at[2] + o.dz < g->nz)
+                r -= (long double)((const double *const *)matrix->array.values)[e][i] *
+                     x[i + gsw_grid_row(g, o.dx, o.dy, o.dz)];
+        }
+        above += r * r;
+        below += (long double)b[i] * b[i];
+    }
+    return (double)sqrtl(above / below);
+}
+
+/* A matrix of constant coefficients on a grid. */
+typedef struct constant {
+    gsw_matrix view;
+    const void *pointers[GSW_STENCIL_MAX];
+    double *values;
+    int64_t n;
+} constant;
+
+static constant *make_constant(gsw_grid grid, const gsw_offset *offsets, const double *values,
+                               int count) {
+    constant *c = calloc(1, sizeof *c);
+    gsw_stencil stencil;
+    ck_assert_ptr_nonnull(c);
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
+    c->n = oracle_points(&grid);
+    c->values = malloc((size_t)(c->n * count) * sizeof *c->values);
+    ck_assert_ptr_nonnull(c->values);
+    for (int32_t e = 0; e < count; e++) {
+        double value = 0;
+        for (int k = 0; k < count; k++)
+            if (gsw_stencil_find(&stencil, offsets[k]) == e)
+                value = values[k];
+        c->pointers[e] = c->values + c->n * e;
+        for (int64_t i = 0; i < c->n; i++)
+            c->values[c->n * e + i] = value;
+    }
+    const gsw_stencil_array array = {.values = c->pointers, .value_type = GSW_F64};
+    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid, &stencil, &array, &c->view),
+                     GSW_SUCCESS);
+    return c;
+}
+
+static void free_constant(constant *c) {
+    free(c->values);
+    free(c);
+}
+
+/* Solves with random b, and checks what is said of x. */
+static gsw_solver_report solve(const gsw_matrix *matrix, const gsw_solver_options *options,
+                               gsw_status expected) {
+    const int64_t n = oracle_points(&matrix->grid);
+    double *b = oracle_vector(GSW_F64, 5, n), *x = oracle_vector(GSW_F64, 1, n);
+    gsw_solver_report report = {.size = sizeof report};
+    oracle_fill(GSW_F64, x, n, 0);
+    const gsw_status status = gsw_solve(context, matrix, options, b, x, &report);
+    ck_assert_msg(status == expected, "%s: %s", gsw_status_name(status),
+                  gsw_context_message(context));
+    ck_assert_int_eq(report.status, status);
+    ck_assert_int_eq(report.converged, status == GSW_SUCCESS);
+    if (matrix->format == GSW_FORMAT_STENCIL && status == GSW_SUCCESS)
+        ck_assert(residual_of(matrix, b, x) <= 1.0001e-8);
+    ck_assert_int_eq(report.message[0] == '\0', status == GSW_SUCCESS);
+    free(x);
+    free(b);
+    return report;
+}
+
+START_TEST(chooses_by_itself) {
+    static const struct {
+        const char *problem, *precond, *method;
+    } known[] = {{"poisson:24x24x24", "mg", "cg"},
+                 {"convection:24x24x24", "ilu0", "bicgstab"},
+                 {"poisson:8x8x8", "ic0", "cg"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        gsw_problem *problem;
+        ck_assert_int_eq(gsw_problem_parse(context, known[i].problem, NULL, &problem), GSW_SUCCESS);
+        const gsw_solver_report r = solve(gsw_problem_matrix(problem), NULL, GSW_SUCCESS);
+        ck_assert_str_eq(r.precond, known[i].precond);
+        ck_assert_str_eq(r.method, known[i].method);
+        ck_assert_str_eq(r.first_precond, r.precond);
+        ck_assert_str_eq(r.fallback, "");
+        ck_assert_int_eq(r.attempts, 1);
+        ck_assert(r.reason[0] != '\0' && r.setup_ms > 0 && r.solve_ms > 0);
+        gsw_problem_destroy(problem);
+    }
+}
+END_TEST
+
+/* What is named is taken, and with both named nothing else is tried. */
+START_TEST(takes_what_is_named) {
+    gsw_problem *problem;
+    ck_assert_int_eq(gsw_problem_parse(context, "convection:12x9x7", NULL, &problem), GSW_SUCCESS);
+    for (int p = GSW_PRECOND_NONE; p <= GSW_PRECOND_MULTIGRID; p++) {
+        if (p == GSW_PRECOND_IC0) /* the matrix is not symmetric */
+            continue;
+        for (int m = GSW_SOLVER_AUTO; m <= GSW_SOLVER_GMRES; m++) {
+            const gsw_krylov_options krylov = {.size = sizeof krylov, .max_iterations = 300};
+            const gsw_solver_options options = {.size = sizeof options,
+                                                .precond = (gsw_precond)p,
+                                                .method = (gsw_solver_method)m,
+                                                .krylov = &krylov};
+            const int fails = m == GSW_SOLVER_CG; /* CG may be lucky */
+            double b[756], x[756] = {0};
+            gsw_solver_report r = {.size = sizeof r};
+            for (int i = 0; i < 756; i++)
+                b[i] = 1 + i % 3;
+            const gsw_status status =
+                gsw_solve(context, gsw_problem_matrix(problem), &options, b, x, &r);
+            ck_assert_msg(fails || status == GSW_SUCCESS, "%d %d: %s", p, m, r.message);
+            ck_assert_str_eq(r.precond, gsw_precond_name((gsw_precond)p));
+            ck_assert(m == GSW_SOLVER_AUTO ||
+                      strcmp(r.method, gsw_method_name((gsw_method)(m - 1))) == 0);
+            ck_assert(m == GSW_SOLVER_AUTO || r.attempts == 1);
+        }
+    }
+    gsw_problem_destroy(problem);
+}
+END_TEST
+
+/* Positive definite, but IC(0) has a bad pivot: the Laplacian squared. */
+START_TEST(biharmonic) {
+    static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},   {0, -1, 0},
+                                   {1, 1, 0},  {-1, 1, 0}, {1, -1, 0}, {-1, -1, 0}, {2, 0, 0},
+                                   {-2, 0, 0}, {0, 2, 0},  {0, -2, 0}};
+    static const double v[] = {20, -8, -8, -8, -8, 2, 2, 2, 2, 1, 1, 1, 1};
+    constant *c = make_constant((gsw_grid){30, 30, 1}, o, v, 13);
+    const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
+    ck_assert_str_eq(r.first_precond, "ssor");
+    ck_assert_str_eq(r.method, "cg");
+    free_constant(c);
+}
+END_TEST
+
+/* Mostly skew-symmetric: ILU(0) and BiCGSTAB fail, GMRES does not. */
+START_TEST(strong_convection) {
+    static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
+    static const double v[] = {0.4, -1.1, 0.9, -1.1, 0.9};
+    constant *c = make_constant((gsw_grid){60, 60, 1}, o, v, 5);
+    const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
+    ck_assert_str_eq(r.method, "gmres");
+    free_constant(c);
+}
+END_TEST
+
+/* CG meets an indefinite matrix, and the next method goes on with the same preconditioner. */
+START_TEST(indefinite) {
+    static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
+    static const double v[] = {1, -0.9, -0.9, -0.9, -0.9};
+    const gsw_solver_options options = {.size = sizeof options, .precond = GSW_PRECOND_JACOBI};
+    constant *c = make_constant((gsw_grid){12, 12, 1}, o, v, 5);
+    const gsw_solver_report r = solve(&c->view, &options, GSW_SUCCESS);
+    ck_assert_str_eq(r.first_method, "cg");
+    ck_assert_str_eq(r.method, "bicgstab");
+    ck_assert_str_eq(r.precond, "jacobi");
+    ck_assert_msg(strncmp(r.fallback, "jacobi with bicgstab: cg: ", 26) == 0, "%s", r.fallback);
+    ck_assert_int_eq(r.attempts, 2);
+    free_constant(c);
+}
+END_TEST
+
+/* Sweeps of a periodic axis are dear. */
+START_TEST(periodic) {
+    static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
+                                   {0, -1, 0}, {0, 39, 0}, {0, -39, 0}};
+    static const double v[] = {4.01, -1, -1, -1, -1, -1, -1};
+    constant *c = make_constant((gsw_grid){40, 40, 1}, o, v, 7);
+    ck_assert_str_eq(solve(&c->view, NULL, GSW_SUCCESS).precond, "jacobi");
+    free_constant(c);
+}
+END_TEST
+
+/* No diagonal: no preconditioner is left but none. */
+START_TEST(no_diagonal) {
+    static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
+    static const double v[] = {0, 1, -1};
+    constant *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
+    const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
+    ck_assert_str_eq(r.precond, "none");
+    ck_assert_str_eq(r.method, "gmres");
+    free_constant(c);
+}
+END_TEST
+
+/* New values keep the choice, and give the bits of a new solver. */
+START_TEST(updates) {
+    const hard_matrix first = {.grid = {20, 19, 18}, .z = 1, .shift = 0.01},
+                      second = {.grid = {20, 19, 18}, .z = 1, .shift = 0.02, .decades = 1};
+    hard_arrays a = hard_make(context, &first), c = hard_make(context, &second);
+    double *b = oracle_vector(GSW_F64, 3, a.n), *x[2];
+    gsw_solver *solver, *fresh;
+    gsw_solver_report r = {.size = sizeof r};
+    for (int k = 0; k < 2; k++) {
+        x[k] = oracle_vector(GSW_F64, 3, a.n);
+        oracle_fill(GSW_F64, x[k], a.n, 0);
+    }
+    ck_assert_int_eq(gsw_solver_create(context, &a.view, NULL, &solver), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_solver_solve(context, solver, b, x[0], NULL), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_solver_update(context, solver, &c.view), GSW_SUCCESS);
+    oracle_fill(GSW_F64, x[0], a.n, 0);
+    ck_assert_int_eq(gsw_solver_solve(context, solver, b, x[0], &r), GSW_SUCCESS);
+    ck_assert_str_eq(r.precond, "mg");
+    ck_assert(residual_of(&c.view, b, x[0]) <= 1.0001e-8);
+    ck_assert_int_eq(gsw_solver_create(context, &c.view, NULL, &fresh), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_solver_solve(context, fresh, b, x[1], NULL), GSW_SUCCESS);
+    ck_assert_mem_eq(x[0], x[1], (size_t)a.n * sizeof **x);
+    /* a guess that is the solution takes no iteration */
+    ck_assert_int_eq(gsw_solver_solve(context, fresh, b, x[1], &r), GSW_SUCCESS);
+    ck_assert_int_eq(r.iterations, 0);
+    gsw_solver_destroy(fresh);
+    gsw_solver_destroy(solver);
+    for (int k = 0; k < 2; k++)
+        free(x[k]);
+    free(b);
+    hard_free(&c);
+    hard_free(&a);
+}
+END_TEST
+
+START_TEST(bad_arguments_are_refused) {
+    static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
+    static const double v[] = {2, -1, -1};
+    constant *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
+    gsw_solver *solver;
+    gsw_solver_options options = {.size = sizeof options, .precond = (gsw_precond)8};
+    double b[20], x[20];
+    ck_assert_int_eq(gsw_solver_create(context, NULL, NULL, &solver), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_solver_create(context, &c->view, &options, &solver),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "precond 8 is unknown"));
+    options = (gsw_solver_options){.size = sizeof options, .method = (gsw_solver_method)5};
+    ck_assert_int_eq(gsw_solver_create(context, &c->view, &options, &solver),
+                     GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(solver);
+    ck_assert_int_eq(gsw_solver_create(context, &c->view, NULL, &solver), GSW_SUCCESS);
+    for (int i = 0; i < 20; i++)
+        b[i] = i == 3 ? NAN : 1;
+    gsw_solver_report r = {.size = sizeof r};
+    ck_assert_int_eq(gsw_solver_solve(context, solver, b, x, &r), GSW_ERROR_NON_FINITE);
+    ck_assert_int_eq(r.attempts, 1);
+    ck_assert_int_eq(gsw_solver_solve(context, NULL, b, x, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_solver_solve(context, solver, b, b, NULL), GSW_ERROR_INVALID_ARGUMENT);
+    gsw_solver_destroy(solver);
+    gsw_solver_destroy(NULL);
+    free_constant(c);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("solver");
+    TCase *tc = tcase_create("solver");
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    tcase_add_test(tc, chooses_by_itself);
+    tcase_add_test(tc, takes_what_is_named);
+    tcase_add_test(tc, biharmonic);
+    tcase_add_test(tc, strong_convection);
+    tcase_add_test(tc, indefinite);
+    tcase_add_test(tc, periodic);
+    tcase_add_test(tc, no_diagonal);
+    tcase_add_test(tc, updates);
+    tcase_add_test(tc, bad_arguments_are_refused);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
