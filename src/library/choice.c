@@ -60,6 +60,7 @@ typedef struct search {
     gsw_multigrid_options hierarchy;
     gsw_factor_options factor;
     gsw_choice *choice;
+    int watched; /* the solve will notice what is slow */
     gsw_candidate best;
     char no_factor[GSW_REFUSAL], no_multigrid[GSW_REFUSAL]; /* why there is none; else "" */
 } search;
@@ -279,8 +280,10 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
     return GSW_SUCCESS;
 }
 
-/* Tries a hierarchy, with cycles on the error that the steps have left. */
-static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
+/* Tries a hierarchy, with cycles on the error that the steps have left. `trusted`: without cycles,
+ * because the matrix is symmetric and an M-matrix, and far from what a factor is good at. If it is
+ * slow all the same, the solve will show it. */
+static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_reason *reason) {
     gsw_choice *c = s->choice;
     gsw_multigrid_info info = {.size = sizeof info};
     gsw_candidate made;
@@ -294,6 +297,10 @@ static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason)
     if (status != GSW_SUCCESS)
         return status;
     GSW_TRY_GOTO(gsw_multigrid_get_info(made.multigrid, &info), cleanup);
+    if (trusted && info.levels > 1) {
+        s->best = made;
+        return GSW_SUCCESS;
+    }
     for (int cycle = 0; cycle < CYCLES && !(c->cycle_left <= GOOD_CYCLE); cycle++)
         GSW_TRY_GOTO(gsw_probe_step(probe, made.inner, &c->cycle_left, &energy), cleanup);
     GSW_TRY_GOTO(gsw_probe_energy(probe, &energy), cleanup);
@@ -321,12 +328,13 @@ static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *re
     gsw_status status;
     s->choice->estimate = iterations_at_least(s->choice, survey);
     GSW_TRY(gsw_probe_open(s->context, s->matrix, s->choice->zero_sums, &probe));
-    if (s->choice->estimate > worth(s))
+    const int trusted = s->watched && s->choice->estimate > worth(s) && s->choice->m_matrix == 1;
+    if (s->choice->estimate > worth(s) && !trusted)
         GSW_TRY_GOTO(gsw_probe_roughen(&probe), cleanup);
-    else
+    else if (!trusted)
         GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
     if (*reason == GSW_REASON_MULTIGRID)
-        GSW_TRY_GOTO(try_multigrid(s, &probe, reason), cleanup);
+        GSW_TRY_GOTO(try_multigrid(s, &probe, trusted, reason), cleanup);
 
 cleanup:
     gsw_probe_close(&probe);
@@ -383,12 +391,13 @@ gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *gi
 
 gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
-                           gsw_choice *choice, gsw_candidate *best) {
+                           int watched, gsw_choice *choice, gsw_candidate *best) {
     search s = {.context = context,
                 .matrix = matrix,
                 .hierarchy = *multigrid,
                 .factor = *factor,
-                .choice = choice};
+                .choice = choice,
+                .watched = watched};
     gsw_survey survey;
     gsw_status status;
     int64_t points = 0;
@@ -417,7 +426,7 @@ gsw_status gsw_choose(gsw_context *context, const gsw_matrix *matrix,
     GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
     GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
     GSW_TRY(gsw_choice_resolve(context, options, &multigrid, &factor));
-    GSW_TRY(gsw_choice_make(context, matrix, &multigrid, &factor, &made, &best));
+    GSW_TRY(gsw_choice_make(context, matrix, &multigrid, &factor, 0, &made, &best));
     *preconditioner = gsw_candidate_give(&best);
     gsw_result_give(choice, &made, sizeof made);
     return GSW_SUCCESS;

@@ -9,9 +9,10 @@
 gsw_status gsw_choice_resolve(gsw_context *context, const gsw_choice_options *given,
                               gsw_multigrid_options *multigrid, gsw_factor_options *factor);
 
-/* As gsw_choose(), with `best` in place of its preconditioner. */
+/* As gsw_choose(), with `best` in place of its preconditioner. `watched`: the caller's solves
+ * notice a preconditioner that is slow, so that some trials may be left out. */
 gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
-                           gsw_choice *choice, gsw_candidate *best);
+                           int watched, gsw_choice *choice, gsw_candidate *best);
 
 #endif

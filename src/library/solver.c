@@ -119,7 +119,7 @@ static gsw_status choose(gsw_solver *s) {
     if (s->wanted.precond == GSW_PRECOND_AUTO) {
         const gsw_quiet quiet = gsw_quiet_begin(s->context);
         const gsw_status status = gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor,
-                                                  &s->choice, &s->candidate);
+                                                  1, &s->choice, &s->candidate);
         gsw_quiet_end(s->context, &quiet, 0);
         if (gsw_is_answer(status)) { /* neither a factor nor multigrid */
             s->choice.method = GSW_GMRES;
