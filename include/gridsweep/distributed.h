@@ -119,8 +119,8 @@ typedef struct gsw_partition gsw_partition;
  * The partition sets the context's sums (gsw_context_set_sum()); its end brings back those of the
  * partition before. All partitions of a context are of the same processes. The transport is copied;
  * what it refers to must outlive the partition. On failure *partition is NULL.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (more processes than points allow), OUT_OF_MEMORY,
- * COMMUNICATION, TIMEOUT. */
+ * Errors: INVALID_ARGUMENT, OVERFLOW (grid.h), UNSUPPORTED (more processes than points allow),
+ * OUT_OF_MEMORY, COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *transport,
                                 const gsw_grid *grid, const gsw_partition_options *options,

@@ -45,7 +45,8 @@ typedef struct gsw_stencil {
 } gsw_stencil;
 
 /* Number of points, nx*ny*nz, in *points.
- * Errors: INVALID_ARGUMENT (grid NULL, an extent < 1), OVERFLOW (the product exceeds 2^62). */
+ * Errors: INVALID_ARGUMENT (grid NULL, an extent < 1), OVERFLOW (more than 2^48 points, which
+ * no call takes). */
 GSW_API
 gsw_status gsw_grid_points(const gsw_grid *grid, int64_t *points);
 

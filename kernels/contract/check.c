@@ -119,8 +119,10 @@ static gsw_status check_grid(gsw_context *context, const gsw_grid *grid, int64_t
     GSW_REQUIRE(context, grid, "grid must not be NULL");
     gsw_status status = gsw_grid_points(grid, points);
     if (status != GSW_SUCCESS)
-        return gsw_fail(context, status, "grid: %lld x %lld x %lld is not a grid",
-                        (long long)grid->nx, (long long)grid->ny, (long long)grid->nz);
+        return gsw_fail(context, status, "grid: %lld x %lld x %lld %s", (long long)grid->nx,
+                        (long long)grid->ny, (long long)grid->nz,
+                        status == GSW_ERROR_OVERFLOW ? "has more than 2^48 points"
+                                                     : "is not a grid");
     return GSW_SUCCESS;
 }
 

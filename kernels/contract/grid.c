@@ -6,7 +6,9 @@
 
 #include "contract/error.h"
 
-#define GSW_POINTS_MAX ((int64_t)1 << 62)
+/* Vectors of so many points take 2 PB. With this limit, no product of points, couplings, right-hand
+ * sides, padding and sizes of values overflows in 64 bits. */
+#define GSW_POINTS_MAX ((int64_t)1 << 48)
 
 gsw_status gsw_grid_points(const gsw_grid *grid, int64_t *points) {
     if (grid == NULL || points == NULL || grid->nx < 1 || grid->ny < 1 || grid->nz < 1)
@@ -59,8 +61,7 @@ gsw_status gsw_grid_parse(gsw_context *context, const char *text, gsw_grid *grid
     GSW_REQUIRE(context, grid != NULL, "grid is NULL");
     gsw_status status = read_grid(text, grid);
     if (status == GSW_ERROR_OVERFLOW)
-        return gsw_fail(context, status,
-                        "grid '%.80s': the number of points does not fit in 62 bits", text);
+        return gsw_fail(context, status, "grid '%.80s' has more than 2^48 points", text);
     if (status != GSW_SUCCESS)
         return gsw_fail(context, status,
                         "grid '%.80s': expected NXxNY or NXxNYxNZ, each a whole number >= 1", text);

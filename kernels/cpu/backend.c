@@ -329,13 +329,15 @@ static gsw_status alloc_parts(gsw_context *context, gsw_factor *factor, const in
         if (!present[part])
             continue;
         const int64_t values = g->part[part].count + packed->part[part].diagonal;
+        const int64_t points = g->records * g->chains;
         /* Kernels load eight values even from narrow pencils, so there is room after the last
-         * record. */
-        GSW_TRY(gsw_alloc(context, (size_t)(g->records * g->chains * values + GSW_VECTOR_LANES),
+         * record. Where a grid is without couplings, it must still be one of which vectors exist.
+         */
+        GSW_TRY(gsw_alloc(context, (size_t)(points * (values > 0 ? values : 1) + GSW_VECTOR_LANES),
                           (size_t)size, "the packed factor", &packed->part[part].packed));
-        memset((char *)packed->part[part].packed + g->records * g->chains * values * size, 0,
+        memset((char *)packed->part[part].packed + points * values * size, 0,
                (size_t)(GSW_VECTOR_LANES * size));
-        factor->info.packed_bytes += g->records * g->chains * values * size;
+        factor->info.packed_bytes += points * values * size;
         factor->info.moved_bytes += g->points * values * size + vectors;
     }
     return GSW_SUCCESS;
@@ -354,8 +356,9 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     packed->sweeps = layout.sweeps;
     memcpy(packed->upper, layout.upper, sizeof packed->upper);
     memcpy(packed->part, layout.part, sizeof packed->part);
-    GSW_TRY(index_pencils(context, packed));
+    /* The large arrays first: a grid without memory for them has too many pencils to index. */
     GSW_TRY(alloc_parts(context, factor, layout.present));
+    GSW_TRY(index_pencils(context, packed));
 
     packed->progress.slots = context->threads + 1 + g->part[0].halo / g->chains;
     packed->progress.span = g->nx * g->nz + (int64_t)(g->chains + 1) * g->skew + GSW_SWEEP_CHUNK;
@@ -380,10 +383,10 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
                           (void **)&packed->updates));
         gsw_find_updates(g->part, factor->options.kind, packed->updates);
         packed->face_values = gsw_face_size(g);
-        const size_t values = (size_t)(packed->progress.slots * packed->face_values);
-        GSW_TRY(alloc_counted(context, factor, values, sizeof(double), "faces",
+        const size_t face = (size_t)packed->face_values * sizeof(double);
+        GSW_TRY(alloc_counted(context, factor, (size_t)packed->progress.slots, face, "faces",
                               (void **)&packed->faces));
-        memset(packed->faces, 0, values * sizeof(double));
+        memset(packed->faces, 0, (size_t)packed->progress.slots * face);
         memset(packed->eliminate_work, 0, threads * packed->eliminate_work_bytes);
     }
     return GSW_SUCCESS;

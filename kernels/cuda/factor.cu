@@ -420,12 +420,25 @@ gsw_status open_jacobi(gsw_context *context, gsw_factor *factor) {
                             &factor->packed->reciprocal);
 }
 
+/* Whether the device has memory for a large grid at all: its pencils would take minutes to list. */
+gsw_status check_memory(gsw_context *context, const gsw_factor *factor) {
+    void *room;
+    if (factor->points <= SLAB_POINTS || factor->deal)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_cuda_reserve(context,
+                             (size_t)factor->points * gsw_dtype_size(factor->options.factor_type),
+                             "the packed factor", &room));
+    gsw_cuda_unreserve(context, room);
+    return GSW_SUCCESS;
+}
+
 gsw_status open_parts(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(gsw_cuda_reserve(context, sizeof(gsw_cuda_pivots), "the report on pivots",
                              (void **)&factor->packed->pivots));
     if (factor->options.kind == GSW_JACOBI)
         return open_jacobi(context, factor);
     GSW_TRY(describe_parts(context, factor));
+    GSW_TRY(check_memory(context, factor));
     GSW_TRY(make_tables(context, factor));
     if (factor->deal) /* its values come to the window, eliminated */
         return gsw_cuda_sweep_open(context, factor);

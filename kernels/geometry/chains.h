@@ -150,13 +150,17 @@ GSW_HD void gsw_chains_derive(gsw_chains *g, const gsw_grid *grid, const gsw_ste
     }
 }
 
-/* Cuts the chains into pencils of `chains` and counts the records. */
+/* Cuts the chains into pencils of `chains` and counts the records. Every plane z, z + chains, ...
+ * touches as many pencils, so the time does not depend on the grid. */
 GSW_HD void gsw_chains_cut(gsw_chains *g, int32_t chains) {
     g->chains = chains;
     g->pencils = gsw_ceil_div(g->width, chains);
-    g->records = 0;
-    for (int64_t q = 0; q < g->pencils; q++)
-        g->records += gsw_pencil_steps(g, 0, q);
+    g->records = g->pencils * (chains - 1) * g->skew;
+    for (int64_t z = 0; z < chains && z < g->nz; z++) {
+        const int64_t first = g->shear * z, last = first + g->ny - 1; /* values of y' */
+        const int64_t touched = last / chains - first / chains + 1;
+        g->records += touched * gsw_ceil_div(g->nz - z, chains) * g->nx;
+    }
 }
 
 #endif

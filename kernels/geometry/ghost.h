@@ -20,16 +20,19 @@ static inline void gsw_stencil_reach(const gsw_stencil *stencil, const gsw_grid 
     }
 }
 
+/* The ghosts at `ends` ends of tiles. The first one has `first` points before the border of the
+ * grid, each further one has `tile` more. */
+static inline int64_t gsw_ghosts_at(int64_t ends, int64_t first, int64_t tile, int64_t ghost) {
+    int64_t near = ghost < first ? 0 : (ghost - first) / tile + 1; /* take all up to the border */
+    near = near < ends ? near : ends;
+    return near * first + near * (near - 1) / 2 * tile + (ends - near) * ghost;
+}
+
 /* The sum over all tiles along an axis of their points, each tile grown by `ghost` points on both
  * sides where the grid goes on. */
 static inline int64_t gsw_ghost_sum(int64_t extent, int64_t tile, int64_t ghost) {
-    int64_t sum = 0;
-    for (int64_t begin = 0; begin < extent; begin += tile) {
-        const int64_t low = begin > ghost ? begin - ghost : 0;
-        const int64_t high = begin + tile + ghost < extent ? begin + tile + ghost : extent;
-        sum += high - low;
-    }
-    return sum;
+    const int64_t ends = (extent - 1) / tile, last = extent - ends * tile;
+    return extent + gsw_ghosts_at(ends, tile, tile, ghost) + gsw_ghosts_at(ends, last, tile, ghost);
 }
 
 #endif

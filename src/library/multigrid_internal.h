@@ -12,7 +12,7 @@
 #include "geometry/squeeze.h"
 #include "relax_loop.h"
 
-enum { GSW_LEVELS_MAX = 64 }; /* an extent below 2^62 is halved fewer than 62 times */
+enum { GSW_LEVELS_MAX = 64 }; /* an extent of at most 2^48 is halved fewer than 64 times */
 
 #define GSW_JACOBI_WEIGHT (2.0 / 3)
 

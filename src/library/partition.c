@@ -512,9 +512,10 @@ static gsw_status cut_grid(gsw_partition *p, const gsw_partition_options *given)
                 "options->wait_limit is %g", options.wait_limit);
     if (options.wait_limit > 0)
         p->wait_limit = options.wait_limit;
-    if (gsw_grid_points(&p->grid, &points) != GSW_SUCCESS)
-        return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
-                        "grid is NULL, an extent is below 1, or the grid is too large");
+    const gsw_status status = gsw_grid_points(&p->grid, &points);
+    if (status != GSW_SUCCESS)
+        return gsw_fail(p->context, status,
+                        "grid is NULL, an extent is below 1, or it has more than 2^48 points");
     for (int axis = 0; axis < 3; axis++)
         GSW_REQUIRE(p->context, !options.cuts[axis] || options.processes[axis] > 0,
                     "options->cuts[%d] is given, but options->processes[%d] is 0", axis, axis);

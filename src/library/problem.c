@@ -357,7 +357,7 @@ gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_
         return gsw_fail(context, status, "grid %lld x %lld x %lld: %s", (long long)grid->nx,
                         (long long)grid->ny, (long long)grid->nz,
                         status == GSW_ERROR_OVERFLOW
-                            ? "the number of points does not fit in 62 bits"
+                            ? "it has more than 2^48 points"
                             : "each extent must be at least 1");
 
     gsw_problem *made = calloc(1, sizeof *made);

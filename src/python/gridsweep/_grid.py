@@ -17,7 +17,7 @@ class Grid:
 
     Point (x, y, z) is row x + nx*(y + ny*z) of the matrix: natural order, x fastest. So the vector v
     has the value of that point in v.reshape(grid.shape)[z, y, x].
-    Errors: TypeError, ValueError (an extent below 1, more than 2^62 points).
+    Errors: TypeError, ValueError (an extent below 1, more than 2^48 points).
     """
 
     nx: int
@@ -26,9 +26,9 @@ class Grid:
 
     def __post_init__(self):
         for name in ("nx", "ny", "nz"):
-            object.__setattr__(self, name, integer(name, getattr(self, name), 1, 2**62))
-        if self.points > 2**62:
-            raise ValueError(f"nx, ny, nz: {self} has more than 2^62 points")
+            object.__setattr__(self, name, integer(name, getattr(self, name), 1, 2**48))
+        if self.points > 2**48:
+            raise ValueError(f"nx, ny, nz: {self} has more than 2^48 points")
 
     def __str__(self) -> str:
         return f"{self.nx}x{self.ny}x{self.nz}"
