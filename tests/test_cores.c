@@ -1,7 +1,12 @@
 /* test_cores.c: the number of threads that a kernel gets on a machine that other processes use as
  * well. */
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
@@ -108,6 +113,67 @@ START_TEST(backoff_grows_and_is_forgotten) {
 }
 END_TEST
 
+#if defined(_OPENMP) && !defined(GSW_SLOW_BUILD)
+
+static char warning[512];
+
+static void hear(void *user, gsw_status status, const char *message) {
+    (void)user;
+    if (status == GSW_SUCCESS)
+        snprintf(warning, sizeof warning, "%s", message);
+}
+
+/* Leaves address space for so many MiB more. Sanitizers do without such limits. */
+static void leave_memory(int64_t mib) {
+    long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%lld", &pages), 1);
+    fclose(file);
+    const rlim_t bytes = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + mib * (1 << 20));
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes}), 0);
+}
+
+/* A thread that has not tried them yet finds out as well. */
+static void *solve_elsewhere(void *few) {
+    const int threads = gsw_useful_threads(few, MUCH, 1);
+    int ran = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : ran)
+    ran++;
+    ck_assert_int_eq(ran, threads);
+    return NULL;
+}
+
+/* OpenMP's runtime would end this process with exit code 1 at the first kernel. */
+START_TEST(fewer_threads_where_the_system_starts_fewer) {
+    const gsw_context_options options = {.size = sizeof options,
+                                         .backend = GSW_BACKEND_CPU,
+                                         .threads = 1000,
+                                         .tuning = "",
+                                         .log = hear};
+    gsw_context *few = NULL;
+    gsw_problem *problem = NULL;
+    gsw_factor *factor = NULL;
+    pthread_t thread;
+    leave_memory(300); /* a thread takes 8 MiB, as a rule */
+    ck_assert_int_eq(gsw_context_create(&options, &few), GSW_SUCCESS);
+    ck_assert_str_eq(warning, "");
+    ck_assert_int_eq(gsw_problem_parse(few, "poisson:20x20x20", NULL, &problem), GSW_SUCCESS);
+    ck_assert_ptr_nonnull(strstr(warning, "of 1000 threads start"));
+    ck_assert_int_lt(gsw_context_threads(few), 1000);
+    ck_assert_int_eq(gsw_context_threads(few), gsw_useful_threads(few, MUCH, 1));
+    ck_assert_int_eq(gsw_factor_create(few, gsw_problem_matrix(problem), NULL, &factor),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(pthread_create(&thread, NULL, solve_elsewhere, few), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    gsw_factor_destroy(factor);
+    gsw_problem_destroy(problem);
+    gsw_context_destroy(few);
+}
+END_TEST
+
+#endif
+
 int main(void) {
     Suite *suite = suite_create("cores");
     TCase *group = tcase_create("cores");
@@ -119,6 +185,9 @@ int main(void) {
     tcase_add_test(group, a_late_thread_counts_as_a_lost_core);
     tcase_add_test(group, one_thread_is_always_left);
     tcase_add_test(group, backoff_grows_and_is_forgotten);
+#if defined(_OPENMP) && !defined(GSW_SLOW_BUILD)
+    tcase_add_test(group, fewer_threads_where_the_system_starts_fewer);
+#endif
     suite_add_tcase(suite, group);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -297,7 +297,7 @@ def test_iterations_on_several_processes_are_those_of_the_page(tree):
 
 # ---- Messages ----
 
-CALL = re.compile(r"\b(gsw_fail|gsw_context_fail|GSW_REQUIRE|gsw_krylov_breakdown|gsw_krylov_finite|fail_at|cli_error|"
+CALL = re.compile(r"\b(gsw_fail|gsw_warn|gsw_context_fail|GSW_REQUIRE|gsw_krylov_breakdown|gsw_krylov_finite|fail_at|cli_error|"
                   r"cli_usage|SETERRQ|PetscCheck)\s*\(")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 

@@ -169,6 +169,25 @@ gzip_bomb() {
     rm -f bomb.mtx.gz part
 }
 
+# ---- Limits -----------------------------------------------------------------------------------------
+
+# OpenMP's runtime ends a program where it cannot start its threads. 600 MB hold 4 of these stacks.
+few_threads() {
+    # shellcheck disable=SC3045 # all shells that serve as sh have `ulimit -s`
+    if ! (ulimit -s 131072) 2>/dev/null || "$program" info | grep -q '^OpenMP  *not built in'; then
+        echo "left out: few threads (no large stacks, or no OpenMP)"
+        return
+    fi
+    for command in "solve --problem poisson:48x48x48" "sptrsv --part lower --problem poisson:48x48x48"; do
+        # shellcheck disable=SC2086 # words
+        (ulimit -s 131072 && ulimit -v 600000 && exec "$program" $command --backend cpu \
+            --threads 32 --json few.json) >out 2>err </dev/null
+        report $? "$command: few threads"
+        says 'warning: the system lets only [1-5] of 32 threads start, and [123] are used: raise its'
+        check "$command: few threads" grep -q '"threads":[[:space:]]*[123],' few.json
+    done
+}
+
 # ---- What it asks of the system ---------------------------------------------------------------------
 
 # No other program, no network, no files of others; files are made as promised.
@@ -198,6 +217,7 @@ links
 temporary_files
 claims
 gzip_bomb
+few_threads
 system_calls
 echo "security: $passed passed, $failed failed"
 [ $failed -eq 0 ]

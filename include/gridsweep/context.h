@@ -29,8 +29,9 @@ typedef enum gsw_backend {
 } gsw_backend;
 
 /* The library calls this function with every error text, at the time of the error. It also calls it
- * with GSW_SUCCESS where it ignores a file of tune.h, and says why. `user` is log_user of the
- * options. The library itself never prints. */
+ * with GSW_SUCCESS to warn: it ignores a file of tune.h, or the system lets fewer threads start
+ * than the context shall have. `user` is log_user of the options. The library itself never prints.
+ */
 typedef void (*gsw_log_fn)(void *user, gsw_status status, const char *message);
 
 /* For the defaults set all members except `size` to 0. */
@@ -118,10 +119,12 @@ gsw_status gsw_context_set_sum(gsw_context *context, gsw_sum_fn sum, void *user)
 GSW_API
 gsw_backend gsw_context_backend(const gsw_context *context);
 
-/* Number of CPU threads that this context uses; at least 1. While other processes occupy cores,
- * kernels run with fewer threads, because waiting for a thread without a core would be slower. A
- * process that was forked from one with threads computes with one thread, also in contexts of the
- * parent. This function then returns 1. An OpenMP runtime could hang with more. */
+/* Number of CPU threads that this context uses in the calling thread; at least 1. Where the system
+ * lets fewer threads start than the context shall have, it uses fewer, and its log says so. While
+ * other processes occupy cores, kernels run with fewer threads, because waiting for a thread
+ * without a core would be slower. A process that was forked from one with threads computes with one
+ * thread, also in contexts of the parent. This function then returns 1. An OpenMP runtime could
+ * hang with more. */
 GSW_API
 int gsw_context_threads(const gsw_context *context);
 

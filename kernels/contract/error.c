@@ -21,3 +21,14 @@ gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format,
         context->log(context->log_user, status, context->message);
     return status;
 }
+
+void gsw_warn(const gsw_context *context, const char *format, ...) {
+    char text[sizeof context->message];
+    va_list arguments;
+    if (context->log == NULL)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    context->log(context->log_user, GSW_SUCCESS, text);
+}

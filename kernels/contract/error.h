@@ -9,6 +9,10 @@
 gsw_status gsw_fail(gsw_context *context, gsw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Hands a warning to the log callback, with GSW_SUCCESS: nothing has failed. */
+void gsw_warn(const gsw_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Refuses a bad argument: GSW_REQUIRE(context, rtol >= 0, "rtol must not be negative"). */
 #define GSW_REQUIRE(context, condition, ...)                                                       \
     do {                                                                                           \

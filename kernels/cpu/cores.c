@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "contract/context.h"
 #include "contract/forked.h"
+#include "contract/startable.h"
 #include "cpu/cores.h"
 #include "cpu/threads.h"
 
@@ -94,10 +95,9 @@ void gsw_wait_long(gsw_wait *wait) {
 
 int gsw_useful_threads(const gsw_context *context, int64_t size, int64_t grain) {
     const int64_t worth = 1 + size / grain;
-    int threads = context->threads;
-    if (worth == 1 || threads == 1 || gsw_forked_from_threads())
+    if (worth == 1 || context->threads == 1 || gsw_forked_from_threads())
         return 1;
-    threads -= lost_cores();
+    int threads = gsw_startable_threads(context) - lost_cores();
     threads = threads < 1 ? 1 : threads;
     return worth < threads ? (int)worth : threads;
 }

@@ -8,6 +8,7 @@
 #include "contract/context.h"
 #include "contract/error.h"
 #include "contract/forked.h"
+#include "contract/startable.h"
 #include "backends.h"
 #include "options.h"
 #include "tuning.h"
@@ -193,8 +194,9 @@ gsw_backend gsw_context_backend(const gsw_context *context) {
 }
 
 int gsw_context_threads(const gsw_context *context) {
-    return context == NULL || context->threads < 1 || gsw_forked_from_threads() ? 1
-                                                                                : context->threads;
+    return context == NULL || context->threads < 1 || gsw_forked_from_threads()
+               ? 1
+               : gsw_startable_threads(context);
 }
 
 const char *gsw_context_device(const gsw_context *context) {

@@ -170,12 +170,8 @@ gsw_status gsw_tuning_open(gsw_context *context, const char *path) {
         return none ? GSW_SUCCESS
                     : gsw_fail(context, GSW_ERROR_OUT_OF_MEMORY, "no memory for a path");
     const char *wrong = read_file(context);
-    if (wrong != NULL && context->log != NULL) {
-        char message[sizeof context->message];
-        (void)snprintf(message, sizeof message, "the tuning file %.300s is ignored: %s",
-                       context->tuning_file, wrong);
-        context->log(context->log_user, GSW_SUCCESS, message);
-    }
+    if (wrong != NULL)
+        gsw_warn(context, "the tuning file %.300s is ignored: %s", context->tuning_file, wrong);
     return GSW_SUCCESS;
 }
 

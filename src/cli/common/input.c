@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include "gzip.h"
 #include "input.h"
 #include "processes.h"
@@ -29,8 +32,8 @@ static bool is_replaceable(const gsw_context *context) {
     return stat(gsw_context_tuning_file(context), &info) != 0 || S_ISREG(info.st_mode);
 }
 
-/* Says what the log of a new context has warned of: its tuning file. Contexts that follow each
- * other say the same: it is said once. */
+/* Says what the log of a new context has warned of: its tuning file, whose warning comes at once.
+ * Contexts that follow each other say the same: it is said once. */
 static void pass_warning(const cli_options *options, const gsw_context *context) {
     static char passed[REASON_SIZE];
     if (options->quiet || warning[0] == '\0' || strcmp(warning, passed) == 0)
@@ -40,6 +43,21 @@ static void pass_warning(const cli_options *options, const gsw_context *context)
         cli_error(options, "warning: %s; the program takes the built-in table", warning);
     else
         cli_error(options, "warning: %s; 'gridsweep tune' writes it anew", warning);
+}
+
+/* Says where the system lets fewer threads start than a context shall have. The program's own loops
+ * have no more than a context on the CPU. */
+static void take_threads(const cli_options *options, const gsw_context *context) {
+    warning[0] = '\0';
+    const int threads = gsw_context_threads(context);
+#ifdef _OPENMP
+    if (gsw_context_backend(context) == GSW_BACKEND_CPU && threads < omp_get_max_threads())
+        omp_set_num_threads(threads);
+#else
+    (void)threads;
+#endif
+    if (warning[0] != '\0' && !options->quiet)
+        cli_error(options, "warning: %s", warning);
 }
 
 /* The rows of a file are counted from 1 by its format. */
@@ -68,8 +86,10 @@ gsw_status cli_create_context(const cli_options *options, gsw_backend backend, v
     reason[0] = warning[0] = '\0';
     const gsw_status status = gsw_context_create(&wanted, context);
     pass_warning(options, *context);
-    if (status == GSW_SUCCESS)
+    if (status == GSW_SUCCESS) {
         (void)gsw_context_set_row_base(*context, row_base(options));
+        take_threads(options, *context);
+    }
     return status;
 }
 
