@@ -607,6 +607,9 @@ if "$program" generate --problem poisson:5x4x3 --out packed.mtx.gz --quiet 2>err
     "$program" solve packed --rhs - --out twice.mtx <x.mtx.gz >out 2>err
     check "compressed right-hand side on standard input" test $? -eq 0
     gzip -dc x.mtx.gz >x.mtx
+    { printf '\357\273\277' && cat poisson.mtx && printf '\032'; } | gzip >marked.mtx.gz
+    { printf '\357\273\277' && cat x.mtx && printf '\032'; } >marked_x.mtx
+    expect 0 "a byte order mark and Ctrl-Z" solve marked.mtx.gz --rhs marked_x.mtx
     expect 0 "the same without compression" solve poisson.mtx --rhs x.mtx --out by_plain.mtx
     check "are the same bits" cmp twice.mtx by_plain.mtx
     size=$(wc -c <packed)

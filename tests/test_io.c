@@ -143,6 +143,29 @@ START_TEST(comments_blanks_and_line_ends) {
 }
 END_TEST
 
+/* As editors on Windows and programs for DOS leave them. */
+START_TEST(byte_order_marks_and_ends_of_files) {
+    static const int32_t row_ptr[] = {0, 1}, columns[] = {0};
+    static const double values[] = {5};
+    static const char *const files[] = {
+        "\xEF\xBB\xBF" REAL "1 1 1\n1 1 5\n",
+        REAL "1 1 1\n1 1 5\n\x1A",
+        REAL "1 1 1\r\n1 1 5\r\n\x1A\r\n \t",
+        "\xEF\xBB\xBF" REAL "1 1 1\n1 1 5\x1A\x1A\x1A",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        assert_matrix(files[i], 1, row_ptr, columns, values);
+    static const char vector[] = "\xEF\xBB\xBF" ARRAY "1 1\n5\n\x1A";
+    double *found;
+    int64_t count;
+    ck_assert_int_eq(
+        gsw_mm_parse_finite_vector(context, "b", vector, sizeof vector - 1, &found, &count),
+        GSW_SUCCESS);
+    ck_assert_double_eq(found[0], 5);
+    free(found);
+}
+END_TEST
+
 START_TEST(symmetric_matrices_are_expanded) {
     const double symmetric[] = {2, -1, -1, 3, 5, 5, 4};
     assert_matrix(SYMMETRIC "3 3 5\n1 1 2\n2 1 -1\n2 2 3\n3 2 5\n3 3 4\n", 3, row_ptr3, columns3,
@@ -314,6 +337,48 @@ START_TEST(bad_values) {
     const char zero_byte[] = REAL "1 1 1\n1 1 \0 5\n";
     ck_assert_int_eq(gsw_mm_parse_matrix(context, "x", zero_byte, sizeof zero_byte - 1, &csr),
                      GSW_ERROR_FORMAT);
+}
+END_TEST
+
+/* Messages show bytes that nobody sees by their codes, and where the first one is. */
+START_TEST(strange_bytes) {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"\xFF\xFE%", "line 1: the file is in UTF-16; save it as UTF-8 (byte \\xFF in column 1)"},
+        {"\xFE\xFF%", "UTF-16"},
+        {"\x1F\x8B", "line 1: not a Matrix Market file: it does not begin with %%MatrixMarket "
+                     "(byte \\x1F in column 1)"},
+        {REAL "1 1 1\n1 1 5\n\x1A\n1", "line 4: surplus '\\x1A' after the 1 entries (byte \\x1A in "
+                                       "column 1)"},
+        {REAL "1 1 1\n1 1 5 \x1A 1\n", "line 3: surplus '\\x1A' (byte \\x1A in column 7)"},
+        {REAL "1 1 1\n1 1\xC2\xA0"
+              "5\n",
+         "column '1\\xC2\\xA05' is not a whole number >= 0 (byte "
+         "\\xC2 in column 4)"},
+        {REAL "1 1 1\n1 1 5\x7F\n", "value '5\\x7F' is not a number (byte \\x7F in column 6)"},
+        {"%%MatrixMarket matrix coordinate r\xC3\xA9"
+         "el general\n",
+         "field is 'r\\xC3\\xA9"
+         "el', which Matrix Market does not know (byte \\xC3 in column 35)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_refused(cases[i].text, GSW_ERROR_FORMAT, cases[i].says);
+    /* Comments may hold any bytes, and no message is about them. */
+    assert_refused(REAL "% \xC3\xA9\x01\n", GSW_ERROR_FORMAT,
+                   "line 3: the file ends before the size line");
+    ck_assert_ptr_null(strstr(gsw_context_message(context), "byte"));
+    gsw_csr csr;
+    static const char zero_byte[] = REAL "1 1 1\n1 1 \0 5\n";
+    ck_assert_int_eq(gsw_mm_parse_matrix(context, "x", zero_byte, sizeof zero_byte - 1, &csr),
+                     GSW_ERROR_FORMAT);
+    assert_message("value '\\x00' is not a number (byte \\x00 in column 5)");
+    char longest[300];
+    snprintf(longest, sizeof longest, "%s1 1 1\n1 1 %s\n", REAL,
+             "\x01\x02\x03\x04\x05\x06\x07\x08"
+             "\x0B\x0C\x0E\x0F\x10");
+    assert_refused(longest, GSW_ERROR_FORMAT,
+                   "\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\x08\\x0B\\x0C...'");
 }
 END_TEST
 
@@ -762,6 +827,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, general_matrices);
     tcase_add_test(tests, comments_blanks_and_line_ends);
+    tcase_add_test(tests, byte_order_marks_and_ends_of_files);
     tcase_add_test(tests, symmetric_matrices_are_expanded);
     tcase_add_test(tests, integer_and_sparse_matrices);
     tcase_add_test(tests, numbers_are_rounded_correctly);
@@ -772,6 +838,7 @@ int main(void) {
     tcase_add_test(tests, bad_entries);
     tcase_add_test(tests, duplicates);
     tcase_add_test(tests, bad_values);
+    tcase_add_test(tests, strange_bytes);
     tcase_add_test(tests, every_prefix_and_every_changed_byte);
     tcase_add_test(tests, bad_arguments);
     tcase_add_test(tests, vectors);

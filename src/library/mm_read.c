@@ -2,7 +2,8 @@
  *
  * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
  * Comments stand between the banner and the size line, blank lines anywhere after the banner. Each
- * entry has its own line. Lines may end in CR LF.
+ * entry has its own line. Lines may end in CR LF. A byte order mark of UTF-8 may come first, and
+ * Ctrl-Z, by which DOS ended files, last.
  *
  * The whole file is read into memory. Entries are parsed into triplets and put into their rows by a
  * counting sort. A row is then sorted where the file's order was neither by rows nor by columns.
@@ -49,7 +50,8 @@ typedef struct header {
 typedef struct reader {
     gsw_context *context;
     const char *name;
-    const char *at, *end;
+    const char *begin, *at, *end;
+    const char *word; /* the last one begins here */
     int64_t line;
 } reader;
 
@@ -65,12 +67,37 @@ typedef struct triplets {
 static gsw_status fail_at(const reader *r, gsw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+static int is_printable(char c) {
+    return c > ' ' && c < 127;
+}
+
+/* Control characters belong to words, except those that end them. */
+static int is_in_word(char c) {
+    return (unsigned char)c > ' ' || (c != ' ' && c != '\t' && c != '\r' && c != '\n');
+}
+
+/* Writes where the last word has a byte that nobody sees, if it has one. */
+static void print_strange(const reader *r, char *text, size_t size) {
+    const char *byte = r->word;
+    while (byte < r->at && is_printable(*byte))
+        byte++;
+    if (byte == r->at || !is_in_word(*byte))
+        return;
+    const char *begin = byte;
+    while (begin > r->begin && begin[-1] != '\n')
+        begin--;
+    (void)snprintf(text, size, " (byte \\x%02X in column %lld)", (unsigned)(unsigned char)*byte,
+                   (long long)(byte - begin + 1));
+}
+
 static gsw_status fail_at(const reader *r, gsw_status status, const char *format, ...) {
     char text[320];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    const size_t length = strlen(text);
+    print_strange(r, text + length, sizeof text - length);
     return gsw_fail(r->context, status, "%.160s: line %lld: %s", r->name, (long long)r->line, text);
 }
 
@@ -99,33 +126,32 @@ static void skip_line(reader *r) {
 static const char *next_word(reader *r, int *length) {
     skip_blanks(r);
     const char *word = r->at;
-    while (r->at < r->end && (unsigned char)*r->at > ' ')
+    while (r->at < r->end && is_in_word(*r->at))
         r->at++;
+    r->word = word;
     *length = r->at - word > NUMBER_MAX ? NUMBER_MAX + 1 : (int)(r->at - word);
     return word;
 }
 
-/* A word as a message shows it. */
+/* A word as a message shows it: some 40 characters, and bytes that nobody sees by their codes. */
 typedef struct shown {
     char text[48];
 } shown;
 
 static shown show(const char *word, int length) {
     shown s;
-    int n = length < 40 ? length : 40;
-    for (int i = 0; i < n; i++)
-        s.text[i] = '?';
-    for (int i = 0; i < n; i++)
-        if (word[i] > ' ' && word[i] < 127)
-            s.text[i] = word[i];
-    memcpy(s.text + n, n < length ? "..." : "", n < length ? 4 : 1);
+    int n = 0, i = 0;
+    for (; i < length && n < 40; i++)
+        n += snprintf(s.text + n, 5, is_printable(word[i]) ? "%c" : "\\x%02X",
+                      (unsigned)(unsigned char)word[i]);
+    memcpy(s.text + n, i < length ? "..." : "", i < length ? 4 : 1);
     return s;
 }
 
 static gsw_status end_line(reader *r) {
     int length;
     const char *word = next_word(r, &length);
-    if (length > 0 || (r->at < r->end && *r->at != '\n'))
+    if (length > 0)
         return fail_at(r, GSW_ERROR_FORMAT, "surplus '%s'", show(word, length).text);
     return GSW_SUCCESS;
 }
@@ -296,6 +322,8 @@ static gsw_status read_banner(reader *r, header *h) {
     int field;
     int kind;
     const char *word = next_word(r, &length);
+    if (length >= 2 && (memcmp(word, "\xFF\xFE", 2) == 0 || memcmp(word, "\xFE\xFF", 2) == 0))
+        return fail_at(r, GSW_ERROR_FORMAT, "the file is in UTF-16; save it as UTF-8");
     if (!same_word(word, length, "%%MatrixMarket"))
         return fail_at(r, GSW_ERROR_FORMAT,
                        "not a Matrix Market file: it does not begin with %%%%MatrixMarket");
@@ -681,7 +709,21 @@ static gsw_status in_c_locale(reader *r, gsw_status (*parse)(reader *r, void *re
 static reader open_text(gsw_context *context, const char *name, const char *text, size_t size) {
     if (!text)
         text = "";
-    return (reader){.context = context, .name = name, .at = text, .end = text + size, .line = 1};
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+        text += 3;
+        size -= 3;
+    }
+    const char *end = text + size, *tail = end;
+    while (tail > text && (tail[-1] == '\x1A' || !is_in_word(tail[-1])))
+        tail--;
+    const char *mark = memchr(tail, '\x1A', (size_t)(end - tail));
+    return (reader){.context = context,
+                    .name = name,
+                    .begin = text,
+                    .at = text,
+                    .end = mark ? mark : end,
+                    .word = text,
+                    .line = 1};
 }
 
 gsw_status gsw_mm_parse_matrix(gsw_context *context, const char *name, const char *text,
