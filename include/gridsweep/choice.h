@@ -1,9 +1,10 @@
 /* gridsweep/choice.h: chooses the preconditioner and the Krylov method for a matrix, and says why.
  *
- * Use gsw_choose() if you do not know which preconditioner suits your matrix. It also creates the
- * preconditioner. Use gsw_choose_method() if you have a preconditioner and need the method alone.
- * Where you solve many systems of one kind, choose once and then name the choice yourself:
- * choosing costs 5 to 30% of a solve.
+ * To solve a system use gsw_solve() in solve.h: it chooses, solves, and tries something else where
+ * the choice fails. Use gsw_choose() if the choice is all that you need, such as a preconditioner
+ * for an iteration of your own; it is the first half of a solver. Use gsw_choose_method() if you
+ * have a preconditioner and need the method alone. Where you solve many systems of one kind, choose
+ * once and then name the choice yourself: choosing costs 5 to 30% of a solve.
  *
  *   gsw_preconditioner *M;
  *   gsw_choice choice = {.size = sizeof choice};
@@ -11,7 +12,9 @@
  *   gsw_krylov(context, choice.method, A, M, NULL, b, x, &result);
  *
  * The candidates are multigrid (multigrid.h) and a factor (factor.h). The factor is IC(0) for a
- * symmetric matrix with a positive diagonal, else ILU(0). These checks decide, in this order:
+ * symmetric matrix with a positive diagonal, or SSOR where IC(0) has a bad pivot; else ILU(0).
+ * Where couplings reach far along y or z, as on periodic axes, sweeps are dear and the factor is
+ * JACOBI. These checks decide, in this order:
  *
  *   1. The backend, the stencil's reach and the number of points: is multigrid possible?
  *   2. All coefficients: symmetry, signs of the diagonal and of the couplings, row sums.
@@ -69,7 +72,8 @@ typedef struct gsw_choice {
     gsw_reason reason;
     gsw_method method;    /* CG for a symmetric matrix whose diagonals have one sign, unless a
                              check shows that it is indefinite; else BICGSTAB */
-    gsw_factor_kind kind; /* IC0 or ILU0: the chosen factor, or the one to fall back on */
+    gsw_factor_kind kind; /* IC0, ILU0, SSOR or JACOBI: the chosen factor, or the one to fall back
+                             on */
     int symmetric;        /* 1: symmetric to 1e-7 of the diagonals; 0: not; never -1 */
     int diagonal;         /* 1: all are positive; 0: none is; 2: both signs; -1: one is zero or not
                              finite */

@@ -10,7 +10,8 @@
  *
  *   one triangular solve, matrix used once    gsw_sptrsv()                      sptrsv.h
  *   many triangular solves with one matrix    gsw_factor, kind LOWER or UPPER   factor.h
- *   A x = b, the library chooses the method   gsw_choose(), gsw_krylov()        choice.h
+ *   A x = b, the library chooses the method   gsw_solve(), or a gsw_solver for  solve.h
+ *                                             several b or time steps
  *   A x = b, symmetric positive definite A    gsw_cg() with IC0 or multigrid    krylov.h
  *   A x = b, any other regular A              gsw_bicgstab() or gsw_gmres()     krylov.h
  *                                             with ILU0 or multigrid

@@ -7,10 +7,10 @@
  *   gsw_mm_print_vector() write to a callback, such as for a stream.
  *
  * Format: Boisvert, Pozo and Remington, The Matrix Market Exchange Formats, NISTIR 5935 (1996).
- * What is read may begin with the byte order mark of UTF-8, and end with Ctrl-Z. Messages show other
- * bytes that are not printable ASCII by their codes.
- * Functions that write to a path write a temporary file beside the target and rename it. So an
- * existing file is either replaced as a whole or left as it was. They follow symbolic links. */
+ * What is read may begin with the byte order mark of UTF-8, and end with Ctrl-Z. Messages show
+ * other bytes that are not printable ASCII by their codes. Functions that write to a path write a
+ * temporary file beside the target and rename it. So an existing file is either replaced as a whole
+ * or left as it was. They follow symbolic links. */
 #ifndef GRIDSWEEP_IO_H
 #define GRIDSWEEP_IO_H
 

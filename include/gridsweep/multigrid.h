@@ -2,7 +2,7 @@
  *
  * Use multigrid for large grids with diffusion or pressure: its number of iterations hardly grows
  * with the grid. For small time steps, convection, or strong coupling along one axis a factor
- * (factor.h) is usually better. If you are not sure, gsw_choose() in choice.h compares both.
+ * (factor.h) is usually better. If you are not sure, gsw_solve() in solve.h compares both.
  *
  * - As a preconditioner: gsw_multigrid_create(), gsw_preconditioner_from_multigrid(), then gsw_cg()
  *   for a symmetric matrix, gsw_bicgstab() for others (krylov.h).
@@ -32,10 +32,15 @@
  *   CHEBYSHEV     a Chebyshev polynomial of degree 2 in D^-1 A
  *   MULTICOLOR    Gauss-Seidel in eight colours, upwards   the same downwards
  *
- * AUTO is the usual choice: GS for a symmetric matrix, SYMGS for others. ILU0 takes fewer
- * iterations on rough coefficients. A point's colour is the parity of its indices. MULTICOLOR does
- * both directions in each step if the matrix is not symmetric. A level whose stencil reaches
- * farther than one point uses GS or SYMGS in place of MULTICOLOR.
+ * AUTO is the usual choice: GS for a symmetric matrix, SYMGS for others. A Krylov method judges it
+ * by the fourth to sixth cycle of its first solve. Where a cycle leaves more than 0.63 of the
+ * residual, as on stretched grids, ILU0 takes over (on CUDA ILU0_FINEST), and the method begins
+ * again from its x. Six cycles later ILU0 is judged in turn: it stays if it gains 1.6 times the
+ * digits, else the first smoother comes back for good. A judged hierarchy is not judged again.
+ * gsw_multigrid_apply() never judges, and a smoother that is named never changes. A point's colour
+ * is the parity of its indices. MULTICOLOR does both directions in each step if the matrix is not
+ * symmetric. A level whose stencil reaches farther than one point uses GS or SYMGS in place of
+ * MULTICOLOR.
  *
  * On CUDA a sweep in natural order is slow on coarse levels, because its blocks wait for each
  * other. AUTO avoids this. If the matrix is symmetric, it sweeps slabs of four planes at the same
