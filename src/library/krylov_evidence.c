@@ -42,6 +42,10 @@ static gsw_status look_at_x(gsw_krylov_run *run, evidence *e) {
     /* Signs at random may let the few terms cancel that have grown. */
     const double scale = fmax(size, fabs(e->trace) / points * e->length);
     e->along_null = isfinite(product) && scale > HUGE_TERMS * b && product <= ALMOST_ZERO * scale;
+    if (!isfinite(e->length)) { /* x has overflowed. A bounded residual means that A x has not. */
+        e->length = INFINITY;
+        e->along_null = isfinite(run->norm);
+    }
     e->part = isfinite(e->length) ? fabs(along) / (e->length * b) : NAN;
     if (!isfinite(e->energy) || gsw_krylov_vanishes(fabs(e->energy), e->length * scale))
         e->energy = 0;
