@@ -1356,6 +1356,14 @@ START_TEST(bad_pivots_are_named) {
 }
 END_TEST
 
+START_TEST(values_beyond_fp32_are_refused) {
+    contexts c = contexts_open(1, NULL);
+    check_beyond_f32(c.cuda, oracle_stencil(_i, NULL), GSW_FORMAT_STENCIL);
+    check_beyond_f32(c.cuda, oracle_stencil(_i, NULL), GSW_FORMAT_CSR);
+    contexts_close(&c);
+}
+END_TEST
+
 START_TEST(a_failed_refactor_leaves_nothing_usable) {
     contexts c = contexts_open(1, NULL);
     for (int kind = GSW_ILU0; kind <= GSW_JACOBI; kind++) {
@@ -1890,6 +1898,7 @@ int main(void) {
     tcase_add_loop_test(tc, a_zero_divides_when_the_solve_runs, 0, stencils);
     tc = add_case(suite, "pivots");
     tcase_add_loop_test(tc, bad_pivots_are_named, 0, stencils);
+    tcase_add_loop_test(tc, values_beyond_fp32_are_refused, 0, stencils);
     tcase_add_test(tc, a_failed_refactor_leaves_nothing_usable);
     tcase_add_loop_test(tc, bad_pivots_are_shifted, 0, stencils);
     tc = add_case(suite, "refused");

@@ -538,6 +538,16 @@ START_TEST(bad_pivots_are_shifted) {
 }
 END_TEST
 
+START_TEST(values_beyond_fp32_are_refused) {
+    for (int threads = 1; threads <= MOST_THREADS; threads++) {
+        gsw_context *context = oracle_context(threads);
+        check_beyond_f32(context, oracle_stencil(_i, NULL), GSW_FORMAT_STENCIL);
+        check_beyond_f32(context, oracle_stencil(_i, NULL), GSW_FORMAT_CSR);
+        gsw_context_destroy(context);
+    }
+}
+END_TEST
+
 /* ---- values that are not numbers ---- */
 
 START_TEST(nan_and_infinity_travel_along_couplings_only) {
@@ -838,6 +848,7 @@ int main(void) {
     tc = add_case(suite, "pivots");
     tcase_add_loop_test(tc, bad_pivots_are_named, 0, stencils);
     tcase_add_test(tc, bad_pivots_are_shifted);
+    tcase_add_loop_test(tc, values_beyond_fp32_are_refused, 0, stencils);
     tc = add_case(suite, "values");
     tcase_add_loop_test(tc, nan_and_infinity_travel_along_couplings_only, 0, stencils);
     tcase_add_test(tc, a_zero_divides_when_the_solve_runs);

@@ -70,7 +70,8 @@ typedef enum gsw_factor_kind {
 typedef struct gsw_factor_options {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_factor_kind kind;
-    gsw_dtype factor_type; /* type of the stored coefficients; F32 saves up to half of the time */
+    gsw_dtype factor_type; /* type of the stored coefficients; F32 saves up to half of the time, and
+                              refuses values that only fp64 holds */
     gsw_dtype vector_type; /* of b and x, and of the arithmetic: F64 with F64 or F32 factors,
                               F32 with F32 factors */
     int transpose;         /* nonzero: hold M transposed; solves are then with M^T */
@@ -106,7 +107,9 @@ typedef struct gsw_factor_info {
  *
  * A bad pivot is zero or not finite (IC0: also negative). With pivot_shift == 0 the call then ends
  * in ZERO_PIVOT, the message names the lowest such row, and *factor is NULL. LOWER, UPPER and LU
- * accept any diagonal, and pivot_shift does not change it; a solve divides by a zero.
+ * accept any diagonal, and pivot_shift does not change it; a solve divides by a zero. A factor in
+ * fp32 ends in UNSUPPORTED, with the row, where a finite coefficient, pivot or reciprocal pivot
+ * would be infinite in fp32. LOWER, UPPER and LU of a matrix in fp32 take all values.
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, NOT_A_GRID, ZERO_PIVOT, DEVICE,
  * TIMEOUT (CUDA). */
 GSW_API
@@ -124,9 +127,9 @@ gsw_status gsw_factor_create_lu(gsw_context *context, const gsw_matrix *lower,
 /* Gives a factor new values for the same grid and stencil. Use it in each time step instead of
  * creating a factor again. It does not allocate, with one exception: on CUDA the first fp64
  * stencil arrays after values of another format or type may allocate one vector. A refused argument
- * changes nothing. After an error in the values (NOT_A_GRID, ZERO_PIVOT) or of the device the
- * factor holds no usable values. Every solve with it is then refused until a refactor succeeds.
- * Only kind LU uses `upper`; it is NULL otherwise. */
+ * changes nothing. After an error in the values (NOT_A_GRID, ZERO_PIVOT, and UNSUPPORTED in fp32)
+ * or of the device the factor holds no usable values. Every solve with it is then refused until a
+ * refactor succeeds. Only kind LU uses `upper`; it is NULL otherwise. */
 GSW_API
 gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                const gsw_matrix *upper);

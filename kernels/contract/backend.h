@@ -53,9 +53,14 @@ typedef struct gsw_split {
     double *left, *right;     /* S^-1 and T^-1; left may be right, or NULL: S = I */
 } gsw_split;
 
-/* The status of a factorisation, from factor->info.first_bad_row and the lowest row of the matrix
- * that does not fit the stencil (-1: none). */
-gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit);
+/* Whether values may come to a factor that its type does not hold (narrow.h): it is in fp32. LOWER,
+ * UPPER and LU take values that are in fp32 already, with any diagonal. `upper` may be NULL. */
+int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix, const gsw_matrix *upper);
+
+/* The status of a factorisation, from factor->info.first_bad_row, the lowest row of the matrix that
+ * does not fit the stencil, and the lowest one with a value beyond fp32 (-1: none). */
+gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit,
+                             int64_t beyond);
 
 /* ZERO_PIVOT, with a message that names the row. */
 gsw_status gsw_factor_refuse_pivot(gsw_context *context, gsw_factor_kind kind, int base,

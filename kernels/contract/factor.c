@@ -1,11 +1,28 @@
 /* factor.c: the status of a factorisation, and its message. */
 #include "contract/backend.h"
+#include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 
-gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit) {
+int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper) {
+    const gsw_factor_kind kind = factor->options.kind;
+    return factor->options.factor_type == GSW_F32 &&
+           (kind < GSW_FACTOR_LOWER || gsw_matrix_value_type(matrix) == GSW_F64 ||
+            (upper != NULL && gsw_matrix_value_type(upper) == GSW_F64));
+}
+
+gsw_status gsw_factor_report(gsw_context *context, const gsw_factor *factor, int64_t misfit,
+                             int64_t beyond) {
+    char text[GSW_ROW_TEXT];
     if (misfit >= 0)
         return gsw_row_refuse_misfit(context, factor->row_base, &factor->grid, misfit);
+    if (beyond >= 0)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "%s: a value of row %s is beyond the range of fp32; a factor in fp64 "
+                        "takes it",
+                        gsw_factor_kind_name(factor->options.kind),
+                        gsw_row_text(context, factor->row_base, &factor->grid, beyond, text));
     if (factor->info.first_bad_row >= 0)
         return gsw_factor_refuse_pivot(context, factor->options.kind, factor->row_base,
                                        &factor->grid, factor->info.first_bad_row);

@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 #include "contract/csr.h"
+#include "contract/narrow.h"
 #include "cpu/eliminate.h"
 #include "cpu/kernels.h"
 #include "cpu/threads.h"
@@ -113,6 +114,7 @@ typedef struct worker {
     int64_t bad_pivot;                          /* lowest row or INT64_MAX */
     int64_t shifted;
     int64_t misfit;
+    int64_t beyond;
 } worker;
 
 static double *face_of(const gsw_eliminate_job *job, int64_t index) {
@@ -659,14 +661,14 @@ static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *
     }
 }
 
-/* Whether all pivots are normal numbers, and positive where they must be. */
-static int pivots_are_good(const double *pivot, int positive) {
+/* Whether the sizes of all pivots are in a range, and all are positive where they must be. */
+static int pivots_are_good(const double *pivot, double least, double most, int positive) {
     const wide d = load_wide_f64(pivot);
     int good = 1;
     for (int p = 0; p < PARTS; p++) {
         const part_f64 value = d.part[p];
         const part_f64 size = (part_f64)((part_mask_f64)value & INT64_MAX); /* without the sign */
-        part_mask_f64 fits = (size >= DBL_MIN) & (size <= DBL_MAX);
+        part_mask_f64 fits = (size >= least) & (size <= most);
         if (positive)
             fits &= value > 0;
         good &= all_true(fits);
@@ -674,17 +676,28 @@ static int pivots_are_good(const double *pivot, int positive) {
     return good;
 }
 
+/* Lowers *lowest to the row of lane l in step s. */
+static void note_row(const worker *w, const pencil *p, int64_t s, int64_t l, int64_t *lowest) {
+    const gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, s, l);
+    if (place.row + place.x < *lowest)
+        *lowest = place.row + place.x;
+}
+
 /* Checks the pivots of a step, and shifts or reports the bad ones. */
 static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
     double *pivot = row + w->center * LANES;
     const gsw_factor_kind kind = w->job->kind;
-    if (kind == GSW_FACTOR_LOWER || kind == GSW_FACTOR_UPPER || kind == GSW_FACTOR_LU)
-        return;
-    if (pivots_are_good(pivot, kind == GSW_IC0))
+    const int narrows = w->job->narrows;
+    const int any = kind == GSW_FACTOR_LOWER || kind == GSW_FACTOR_UPPER || kind == GSW_FACTOR_LU;
+    if ((any && (!narrows || w->job->unit_diagonal)) ||
+        pivots_are_good(pivot, narrows ? 1 / (double)FLT_MAX : DBL_MIN,
+                        narrows ? (double)FLT_MAX : DBL_MAX, kind == GSW_IC0))
         return;
     for (int l = 0; l < LANES; l++) {
         const double size = fabs(pivot[l]);
-        if (size >= DBL_MIN && size <= DBL_MAX && !(kind == GSW_IC0 && pivot[l] < 0))
+        if (narrows && gsw_pivot_is_beyond_f32(pivot[l]))
+            note_row(w, p, s, l, &w->beyond);
+        if (any || (size >= DBL_MIN && size <= DBL_MAX && !(kind == GSW_IC0 && pivot[l] < 0)))
             continue;
         if (w->job->pivot_shift > 0) {
             double largest = 0;
@@ -697,19 +710,27 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
             pivot[l] = pivot[l] < 0 && kind != GSW_IC0 ? -shift : shift;
             w->shifted++;
         } else {
-            const gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, s, l);
-            if (place.row + place.x < w->bad_pivot)
-                w->bad_pivot = place.row + place.x;
+            note_row(w, p, s, l, &w->bad_pivot);
         }
     }
+}
+
+/* Reports the rows of a step that have a coefficient beyond fp32 among `count`. */
+static void note_beyond(worker *w, const pencil *p, int64_t s, const double *values,
+                        int32_t count) {
+    for (int32_t i = 0; i < count * LANES; i++)
+        if (gsw_is_beyond_f32(values[i]))
+            note_row(w, p, s, i % LANES, &w->beyond);
 }
 
 /* ---- Packing ----------------------------------------------------------------------------------
  */
 
-/* Writes eight chains (fewer in a narrow pencil) as value `index` of a packed part. */
+/* Writes eight chains (fewer in a narrow pencil) as value `index` of a packed part. Clears lanes of
+ * *fit where values do not fit into fp32. */
 static inline __attribute__((always_inline)) void pack(const worker *w, void *packed, int64_t index,
-                                                       const double *from, int reversed) {
+                                                       const double *from, int reversed,
+                                                       part_mask_f64 *fit) {
     const int64_t chains = w->g->chains;
     const int f32 = w->job->factor_type == GSW_F32;
     for (int p = 0; chains == LANES && p < PARTS; p++) {
@@ -717,41 +738,53 @@ static inline __attribute__((always_inline)) void pack(const worker *w, void *pa
         part_f64 v = load_part_f64(from + PART_LANES * (reversed ? PARTS - 1 - p : p));
         if (reversed)
             v = REVERSE(v);
-        if (f32)
+        if (f32) {
+            *fit &= (part_f64)((part_mask_f64)v & INT64_MAX) <= FLT_MAX; /* without the sign */
             *(narrow_part *)((float *)packed + at) = __builtin_convertvector(v, narrow_part);
-        else
+        } else {
             stream_part((double *)packed + at, v);
+        }
     }
     if (chains == LANES)
         return;
     for (int64_t l = 0; l < chains; l++) {
         const double value = from[reversed ? chains - 1 - l : l];
-        if (f32)
+        if (f32) {
+            *fit &= (part_f64){0} + fabs(value) <= FLT_MAX;
             ((float *)packed)[index * chains + l] = (float)value;
-        else
+        } else {
             ((double *)packed)[index * chains + l] = value;
+        }
     }
 }
 
 /* Writes the records of one step: `diagonal[part]` and the parts' coefficients. */
-static void pack_step(const worker *w, int64_t record, const double *lower, const double *upper,
-                      double diagonal[2][LANES]) {
+static void pack_step(worker *w, const pencil *p, int64_t s, const double *lower,
+                      const double *upper, double diagonal[2][LANES]) {
     const gsw_packed_part *part = w->job->part;
+    const int64_t record = w->job->first[p->index] + s;
     const int32_t below = w->center, above = w->slots - 1 - w->center;
+    part_mask_f64 fit = (part_f64){0} == 0;
     if (part[0].packed) {
         int64_t index = record * (below + part[0].diagonal);
         if (part[0].diagonal)
-            pack(w, part[0].packed, index++, diagonal[0], 0);
+            pack(w, part[0].packed, index++, diagonal[0], 0, &fit);
         for (int32_t j = 0; j < below; j++)
-            pack(w, part[0].packed, index++, lower + j * LANES, 0);
+            pack(w, part[0].packed, index++, lower + j * LANES, 0, &fit);
     }
     if (part[1].packed) {
         int64_t index = (w->g->records - 1 - record) * (above + part[1].diagonal);
         if (part[1].diagonal)
-            pack(w, part[1].packed, index++, diagonal[1], 1);
+            pack(w, part[1].packed, index++, diagonal[1], 1, &fit);
         for (int32_t j = 0; j < above; j++)
-            pack(w, part[1].packed, index++, upper + j * LANES, 1);
+            pack(w, part[1].packed, index++, upper + j * LANES, 1, &fit);
     }
+    if (!w->job->narrows || all_true(fit))
+        return;
+    if (part[0].packed)
+        note_beyond(w, p, s, lower, below);
+    if (part[1].packed)
+        note_beyond(w, p, s, upper, above);
 }
 
 static inline void scale_rows(double *values, int32_t count, wide scale) {
@@ -763,18 +796,19 @@ static inline void scale_rows(double *values, int32_t count, wide scale) {
 
 /* Turns an eliminated row into packed values: scales the parts by the reciprocal diagonals.
  * `multipliers` is the row of L where the elimination computes one, else NULL. */
-static void finish_step(worker *w, int64_t record, double *row, const double *multipliers) {
+static void finish_step(worker *w, const pencil *p, int64_t s, double *row,
+                        const double *multipliers) {
     const gsw_eliminate_job *job = w->job;
     const wide pivot = load_wide_f64(row + w->center * LANES);
     wide reciprocal, first, scale;
-    for (int p = 0; p < PARTS; p++) {
-        reciprocal.part[p] = (part_f64){0} + 1;
+    for (int q = 0; q < PARTS; q++) {
+        reciprocal.part[q] = (part_f64){0} + 1;
         if (!job->unit_diagonal)
-            reciprocal.part[p] /= pivot.part[p];
-        first.part[p] = scale.part[p] = reciprocal.part[p];
+            reciprocal.part[q] /= pivot.part[q];
+        first.part[q] = scale.part[q] = reciprocal.part[q];
         if (job->kind == GSW_SSOR) {
-            first.part[p] = job->omega * (2 - job->omega) * reciprocal.part[p];
-            scale.part[p] = job->omega * reciprocal.part[p];
+            first.part[q] = job->omega * (2 - job->omega) * reciprocal.part[q];
+            scale.part[q] = job->omega * reciprocal.part[q];
         }
     }
     if (job->part[0].scale)
@@ -786,7 +820,7 @@ static void finish_step(worker *w, int64_t record, double *row, const double *mu
     store_wide_f64(diagonal[0], first);
     store_wide_f64(diagonal[1], reciprocal);
     store_wide_f64(row + w->center * LANES, reciprocal);
-    pack_step(w, record, multipliers ? multipliers : row, upper, diagonal);
+    pack_step(w, p, s, multipliers ? multipliers : row, upper, diagonal);
 }
 
 /* Keeps the scaled upper row for later steps and pencils. */
@@ -822,7 +856,7 @@ static void eliminate_pencil(worker *w, int64_t index) {
             if (job->updates)
                 eliminate_step(w, &p, step + i, row, multipliers);
             check_pivots(w, &p, step + i, row);
-            finish_step(w, job->first[index] + step + i, row, multipliers);
+            finish_step(w, &p, step + i, row, multipliers);
             if (job->updates)
                 keep_row(w, &p, step + i, row);
         }
@@ -846,7 +880,8 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
                 .mask = gsw_ring_rows(g->part[0].reach) - 1,
                 .chunk = area,
                 .bad_pivot = INT64_MAX,
-                .misfit = INT64_MAX};
+                .misfit = INT64_MAX,
+                .beyond = INT64_MAX};
     w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
     w.staging = (int)staging_of(job);
     int32_t tapped = 0;
@@ -875,8 +910,8 @@ static worker worker_of(gsw_eliminate_job *job, double *area) {
 
 void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
     gsw_progress_reset(job->progress, job->begin, job->threads);
-    int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, shifted = 0;
-#pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit)                  \
+    int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, beyond = INT64_MAX, shifted = 0;
+#pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit, beyond)          \
     reduction(+ : shifted)
     {
         double *area =
@@ -889,9 +924,11 @@ void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
         stream_end();
         bad_pivot = w.bad_pivot;
         misfit = w.misfit;
+        beyond = w.beyond;
         shifted = w.shifted;
     }
     job->bad_pivot = bad_pivot == INT64_MAX ? -1 : bad_pivot;
     job->misfit = misfit == INT64_MAX ? -1 : misfit;
+    job->beyond = beyond == INT64_MAX ? -1 : beyond;
     job->shifted_pivots = shifted;
 }

@@ -37,6 +37,7 @@ typedef struct gsw_eliminate_job {
     double omega;
     double pivot_shift;
     int unit_diagonal;          /* of LOWER, UPPER and U of LU */
+    int narrows;                /* to fp32, which may not hold all values */
     gsw_tap_set taps[2];        /* where the coefficients come from; the second may be empty */
     const gsw_updates *updates; /* NULL: rows do not depend on each other */
     gsw_packed_part part[2];
@@ -58,6 +59,7 @@ typedef struct gsw_eliminate_job {
     int64_t bad_pivot;      /* lowest row, or -1 */
     int64_t shifted_pivots; /* replaced */
     int64_t misfit;         /* lowest row with a coupling outside the stencil, or -1 */
+    int64_t beyond;         /* lowest row with a value that fp32 does not hold, or -1 */
 } gsw_eliminate_job;
 
 /* Chains at the end of a pencil whose rows later pencils read. */

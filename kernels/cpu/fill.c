@@ -92,6 +92,7 @@ static gsw_eliminate_job job_of(const gsw_factor *factor, const gsw_matrix *matr
         .faces = packed->faces,
         .face_values = packed->face_values,
     };
+    job.narrows = gsw_factor_narrows(factor, matrix, upper);
     choose_taps(&job, &factor->options, matrix, upper);
     return job;
 }
@@ -109,7 +110,7 @@ gsw_status gsw_cpu_factor_fill(gsw_context *context, gsw_factor *factor, const g
     eliminate(context, &job);
     factor->info.first_bad_row = job.bad_pivot;
     factor->info.shifted_pivots = job.shifted_pivots;
-    return gsw_factor_report(context, factor, job.misfit);
+    return gsw_factor_report(context, factor, job.misfit, job.beyond);
 }
 
 int64_t gsw_cpu_eliminate_bands(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,

@@ -6,6 +6,7 @@
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
+#include "contract/narrow.h"
 #include "cpu/cores.h"
 #include "cpu/jacobi.h"
 
@@ -46,8 +47,9 @@ static gsw_status refuse_row(gsw_context *context, const gsw_csr *csr, int64_t r
 gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                void *reciprocal) {
     const double shift = factor->options.pivot_shift;
-    int64_t broken = INT64_MAX, bad = INT64_MAX, shifted = 0;
-#pragma omp parallel for num_threads(useful_threads(context, factor)) reduction(min : broken, bad) \
+    const int narrows = gsw_factor_narrows(factor, matrix, NULL);
+    int64_t broken = INT64_MAX, bad = INT64_MAX, beyond = INT64_MAX, shifted = 0;
+#pragma omp parallel for num_threads(useful_threads(context, factor)) reduction(min : broken, bad, beyond) \
     reduction(+ : shifted)
     for (int64_t row = 0; row < factor->points; row++) {
         double d;
@@ -62,15 +64,15 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
                 bad = row;
             }
         }
+        if (narrows && gsw_pivot_is_beyond_f32(d) && row < beyond)
+            beyond = row;
         gsw_value_put(reciprocal, factor->options.factor_type, row, 1 / d);
     }
     if (broken != INT64_MAX)
         return refuse_row(context, &matrix->csr, broken);
     factor->info.first_bad_row = bad == INT64_MAX ? -1 : bad;
     factor->info.shifted_pivots = shifted;
-    if (bad == INT64_MAX)
-        return GSW_SUCCESS;
-    return gsw_factor_refuse_pivot(context, GSW_JACOBI, factor->row_base, &factor->grid, bad);
+    return gsw_factor_report(context, factor, -1, beyond == INT64_MAX ? -1 : beyond);
 }
 
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,

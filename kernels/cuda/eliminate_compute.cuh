@@ -185,6 +185,25 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         return own;
     }
 
+    /* Whether the type of the factor does not hold a row. */
+    static __device__ __forceinline__ bool
+    is_beyond(const values &row, const double (&multipliers)[terms], double pivot) {
+        bool beyond = gsw_pivot_is_beyond_f32(pivot);
+        for (int j = 0; j < terms; j++)
+            beyond = beyond || gsw_is_beyond_f32(Dilu ? row[j] / pivot : multipliers[j]) ||
+                     gsw_is_beyond_f32(row[terms + 1 + j] / pivot);
+        return beyond && sizeof(Real) == sizeof(float);
+    }
+
+    /* Whether a row needs no care: its pivot and the reciprocal are ordinary numbers, and so are
+     * its values in the type of the factor. */
+    static __device__ __forceinline__ bool is_usual(double pivot, double sum) {
+        if (sizeof(Real) == sizeof(double))
+            return has_plain_reciprocal(pivot) && sum == sum;
+        return has_narrow_reciprocal(pivot) && fabs(sum) <= (double)FLT_MAX &&
+               fabs(sum) <= 0x1p127 * fabs(pivot);
+    }
+
     /* A step by the definition, for pivots of any kind. */
     static __device__ __noinline__ void make_carefully(const eliminate_plan &plan, int32_t ticket,
                                                        rings ring, int32_t number, int32_t step) {
@@ -201,11 +220,12 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
         for (int m = 0; m < Members; m++) {
             if (!own.inside(plan, m, step))
                 continue;
+            const int64_t row = own.of[m].row + (step - own.of[m].trail) * plan.stride[0];
             double pivot = rows[m][terms];
             if (is_bad_pivot(plan, pivot))
-                pivot = mend_pivot<2 * terms + 1>(plan, rows[m], 0, pivot,
-                                                  own.of[m].row +
-                                                      (step - own.of[m].trail) * plan.stride[0]);
+                pivot = mend_pivot<2 * terms + 1>(plan, rows[m], 0, pivot, row);
+            if (is_beyond(rows[m], multipliers[m], pivot))
+                note_beyond(plan.pivots, row);
             write_row<true>(lower_row, upper_row, own.lower[m], own.upper[m], rows[m],
                             multipliers[m], 1 / pivot);
         }
@@ -227,8 +247,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
 #pragma unroll
         for (int m = 0; m < Members; m++) {
             const double pivot = rows[m][terms], sum = sum_of<0, terms>(rows[m], multipliers[m]);
-            const bool good =
-                has_plain_reciprocal(pivot) && (pivot > 0 || !plan.positive) && sum == sum;
+            const bool good = is_usual(pivot, sum) && (pivot > 0 || !plan.positive);
             usual = usual && (good || !own.inside(plan, m, step));
             reciprocal[m] = plain_reciprocal(pivot);
         }

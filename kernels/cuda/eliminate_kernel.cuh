@@ -10,6 +10,15 @@ namespace {
 /* ---- Rows of any shape ------------------------------------------------------------------------
  */
 
+/* v where c is not zero, else 0, as a factor keeps it. Sets *beyond if its type does not hold it.
+ */
+template <class Real>
+__device__ __forceinline__ Real kept_where_nonzero(double c, double v, bool *beyond) {
+    const double kept = where_nonzero(c, v);
+    *beyond = *beyond || (sizeof(Real) == sizeof(float) && gsw_is_beyond_f32(kept));
+    return (Real)kept;
+}
+
 template <class Real> struct eliminate_listed {
     static __device__ __forceinline__ Real *at(const eliminate_plan &plan, void *values,
                                                int32_t terms, int32_t record_values,
@@ -44,13 +53,14 @@ template <class Real> struct eliminate_listed {
         for (int32_t j = 0; j < above; j++)
             row[below + 1 + j] = (double)*upper_at(plan, upper, j);
 
+        bool beyond = false;
         for (int32_t k = 0; k < below; k++) {
             const eliminate_coupling c = plan.lists->lower[k];
             const double a = row[k];
             const eliminate_spot neighbour = neighbour_spot(plan, line, x, c);
             if (!plan.dilu)
-                *lower_at(plan, lower, k) =
-                    (Real)where_nonzero(a, a * (double)*upper_at(plan, neighbour, above));
+                *lower_at(plan, lower, k) = kept_where_nonzero<Real>(
+                    a, a * (double)*upper_at(plan, neighbour, above), &beyond);
             for (int32_t i = updates.first[k]; a != 0 && i < updates.first[k + 1]; i++) {
                 const gsw_update to = updates.update[i];
                 row[to.target] =
@@ -59,17 +69,20 @@ template <class Real> struct eliminate_listed {
         }
 
         double pivot = row[below];
+        const int64_t number = line.row + x * plan.stride[0];
         if (is_bad_pivot(plan, pivot))
-            pivot =
-                mend_pivot<0>(plan, row, below + 1 + above, pivot, line.row + x * plan.stride[0]);
+            pivot = mend_pivot<0>(plan, row, below + 1 + above, pivot, number);
         const double reciprocal = 1 / pivot;
         *diagonal = (Real)reciprocal;
         for (int32_t j = 0; plan.dilu && j < below; j++)
-            *lower_at(plan, lower, j) = (Real)where_nonzero(row[j], row[j] * reciprocal);
+            *lower_at(plan, lower, j) =
+                kept_where_nonzero<Real>(row[j], row[j] * reciprocal, &beyond);
         for (int32_t j = 0; j < above; j++) {
             const double u = row[below + 1 + j];
-            *upper_at(plan, upper, j) = (Real)where_nonzero(u, u * reciprocal);
+            *upper_at(plan, upper, j) = kept_where_nonzero<Real>(u, u * reciprocal, &beyond);
         }
+        if (beyond || (sizeof(Real) == sizeof(float) && gsw_pivot_is_beyond_f32(pivot)))
+            note_beyond(plan.pivots, number);
     }
 };
 

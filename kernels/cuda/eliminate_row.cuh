@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include "contract/narrow.h"
 #include "cuda/eliminate_plan.cuh"
 #include "cuda/handover.cuh"
 
@@ -100,6 +101,10 @@ __device__ __forceinline__ eliminate_spot neighbour_spot(const eliminate_plan &p
 
 __device__ __forceinline__ void note_bad(gsw_cuda_pivots *pivots, int64_t row) {
     atomicMin((long long *)&pivots->bad, (long long)row);
+}
+
+__device__ __forceinline__ void note_beyond(gsw_cuda_pivots *pivots, int64_t row) {
+    atomicMin((long long *)&pivots->beyond, (long long)row);
 }
 
 __device__ __forceinline__ void note_shifted(gsw_cuda_pivots *pivots) {

@@ -508,7 +508,8 @@ gsw_status gsw_cuda_factor_await(gsw_context *context, gsw_factor *factor) {
     factor->info.first_bad_row = found.bad == INT64_MAX ? -1 : found.bad - ghosts;
     factor->info.shifted_pivots = found.shifted;
     return gsw_factor_report(context, factor,
-                             found.misfit == INT64_MAX ? -1 : found.misfit - ghosts);
+                             found.misfit == INT64_MAX ? -1 : found.misfit - ghosts,
+                             found.beyond == INT64_MAX ? -1 : found.beyond - ghosts);
 }
 
 gsw_status gsw_cuda_factor_sweep(gsw_context *context, gsw_factor *factor, int which, int64_t count,

@@ -14,6 +14,7 @@ struct jacobi_plan {
     int64_t points;
     double pivot_shift;
     gsw_cuda_pivots *pivots;
+    int32_t narrows; /* to fp32, which may not hold all values */
 };
 
 template <typename Value> struct jacobi_array {
@@ -62,6 +63,8 @@ GSW_HD double jacobi_reciprocal(const jacobi_plan &plan, const Source &source, i
             pack_lower(&plan.pivots->bad, row);
         }
     }
+    if (plan.narrows && gsw_pivot_is_beyond_f32(d))
+        pack_lower(&plan.pivots->beyond, row);
     return 1 / d;
 }
 
@@ -80,7 +83,8 @@ unsigned blocks_for(int64_t n, int per_block) {
 
 template <typename Source>
 gsw_status launch_fill(gsw_context *context, gsw_factor *factor, const Source &source) {
-    const jacobi_plan plan = {factor->points, factor->options.pivot_shift, factor->packed->pivots};
+    const jacobi_plan plan = {factor->points, factor->options.pivot_shift, factor->packed->pivots,
+                              factor->options.factor_type == GSW_F32};
     cudaStream_t stream = gsw_cuda_of(context)->stream;
     void *reciprocal = factor->packed->reciprocal;
     const unsigned blocks = blocks_for(plan.points, THREADS);

@@ -415,6 +415,7 @@ gsw_status gsw_cuda_pack(gsw_context *context, gsw_factor *factor, const gsw_mat
             continue;
         pack_plan plan;
         plan_part(&plan, factor, part);
+        plan.narrows = gsw_factor_narrows(factor, matrix, upper);
         const pack_origin origin =
             origin_of(&factor->options, gsw_cuda_is_remote(factor), matrix, upper, part);
         if (factor->options.factor_type == GSW_F64)

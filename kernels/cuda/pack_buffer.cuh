@@ -196,6 +196,19 @@ GSW_HD double scaled_value(const pack_plan &plan, double value, double scale) {
     return scaled;
 }
 
+/* Reports the row of a coefficient that fp32 does not hold. */
+template <typename Value>
+GSW_HD void note_beyond(const pack_plan &plan, const pack_block<Value> &block, int32_t record,
+                        int32_t lane, int32_t member, double value) {
+    if (!gsw_is_beyond_f32(value))
+        return;
+    const pack_line &line = block.line[member * GSW_TILE_LANES + lane];
+    const int32_t step = block.first + record - line.shift;
+    const int32_t x = step < 0 ? step + plan.records : step;
+    pack_lower(&plan.pivots->beyond,
+               line.row + (plan.upper ? plan.nx - 1 - x : x) * plan.stride[0]);
+}
+
 /* Writes coefficients first..last-1 of the run's records from the buffer, one warp per record: see
  * gsw_packed_value(). `first` is a multiple of `vector`. */
 template <typename Stored, typename Value>
@@ -210,18 +223,22 @@ GSW_HD void write_buffer(const pack_plan &plan, const pack_block<Value> &block, 
         const Value *from = block.buffer + place;
         const double scale = scale_of(plan, block, 0, place);
         const double odd_scale = scale_of(plan, block, odd, place); /* of odd v: the other member */
+        const auto value = [&](int32_t v) {
+            const double scaled = scaled_value(plan, (double)from[(v - first) * block.buffer_pitch],
+                                               v & odd ? odd_scale : scale);
+            if (sizeof(Stored) == sizeof(float) && plan.narrows)
+                note_beyond(plan, block, record, lane, v & odd, scaled);
+            return (Stored)scaled;
+        };
         int32_t v = first;
         for (; v < last && v < whole; v += vector) {
             pack_vector<Stored> out;
             for (int32_t k = 0; k < vector; k++)
-                out.value[k] =
-                    (Stored)scaled_value(plan, (double)from[(v + k - first) * block.buffer_pitch],
-                                         k & odd ? odd_scale : scale);
+                out.value[k] = value(v + k);
             ((pack_vector<Stored> *)to)[v / vector * GSW_TILE_LANES + lane] = out;
         }
         for (; v < last; v++)
-            to[v * GSW_TILE_LANES + lane] = (Stored)scaled_value(
-                plan, (double)from[(v - first) * block.buffer_pitch], v & odd ? odd_scale : scale);
+            to[v * GSW_TILE_LANES + lane] = value(v);
     }
 }
 

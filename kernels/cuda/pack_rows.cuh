@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "contract/narrow.h"
 #include "cuda/movers.cuh"
 #include "cuda/packed.cuh"
 
@@ -47,9 +48,10 @@ struct pack_plan {
     uint32_t runs; /* of a pencil */
     uint32_t jobs; /* pencils times runs */
     /* Arithmetic. */
-    int32_t raw;    /* an elimination follows: the diagonal stays as it is */
-    int32_t guard;  /* bad pivots are mended or reported */
-    int32_t counts; /* ... and counted: in one of two parts */
+    int32_t raw;     /* an elimination follows: the diagonal stays as it is */
+    int32_t guard;   /* bad pivots are mended or reported */
+    int32_t narrows; /* to fp32, which may not hold all values: rows of such values are reported */
+    int32_t counts;  /* ... and counted: in one of two parts */
     double pivot_shift;
     double diagonal_factor; /* of the reciprocal diagonal that is stored */
     double scale_factor;    /* of the one that coefficients are multiplied by */
@@ -161,12 +163,12 @@ GSW_HD double pack_mend_pivot(const pack_plan &plan, const Source &source, const
 template <typename Source>
 GSW_HD double pack_finish_diagonal(const pack_plan &plan, const Source &source,
                                    const pack_point &point, double d) {
-    if (plan.raw)
-        return d;
     const double size = fabs(d);
     if (plan.guard && !(size >= DBL_MIN && size <= DBL_MAX))
         d = pack_mend_pivot(plan, source, point, d);
-    return 1 / d;
+    if (plan.narrows && (plan.raw ? gsw_is_beyond_f32(d) : gsw_pivot_is_beyond_f32(d)))
+        pack_lower(&plan.pivots->beyond, point.row);
+    return plan.raw ? d : 1 / d;
 }
 
 /* ---- Sources ----

@@ -134,6 +134,7 @@ struct gsw_cuda_pivots {
     int64_t misfit;  /* lowest row with a coupling outside the stencil, or unusable row pointers */
     int64_t shifted; /* pivots replaced */
     int64_t unfit;   /* nonzero: the rows have to be eliminated one by one (diagonal.cu) */
+    int64_t beyond;  /* lowest row with a value that fp32 does not hold */
 };
 
 /* Counters and faces of sweeps, in device memory, shared by the parts. */

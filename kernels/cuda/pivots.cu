@@ -2,7 +2,7 @@
 #include "cuda/pivots.cuh"
 
 gsw_status gsw_cuda_forget_pivots(gsw_context *context, const gsw_factor *factor) {
-    static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0, 0};
+    static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0, 0, INT64_MAX};
     return gsw_cuda_check(context,
                           cudaMemcpyAsync(factor->packed->pivots, &nothing, sizeof nothing,
                                           cudaMemcpyHostToDevice, gsw_cuda_of(context)->stream),

@@ -11,6 +11,11 @@ __device__ __forceinline__ bool has_plain_reciprocal(double v) {
     const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
     return size >= 0x00300000u && size < 0x7fb00000u;
 }
+/* The same for fp32, which shall hold the value and its reciprocal. */
+__device__ __forceinline__ bool has_narrow_reciprocal(double v) {
+    const uint32_t size = (uint32_t)__double2hiint(v) & 0x7fffffffu;
+    return size > 0x37f00000u && size < 0x47efffffu;
+}
 /* The reciprocal of such a value, to a unit in the last place: an approximation of 20 bits, and one
  * step of third order. */
 __device__ __forceinline__ double near_reciprocal(double v) {

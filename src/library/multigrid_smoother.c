@@ -142,18 +142,19 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     return GSW_SUCCESS;
 }
 
-/* ILU(0): a bad pivot is an answer, not an error, so nothing is logged. *serves: whether the factor
- * is a usable smoother. */
+/* ILU(0): a bad pivot, or a factor beyond fp32, is an answer, not an error, so nothing is logged.
+ * *serves: whether the factor is a usable smoother. */
 static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves) {
     const gsw_quiet quiet = gsw_quiet_begin(mg->context);
     gsw_status status = gsw_factor_queue(mg->context, level->first, &level->matrix);
     if (status == GSW_SUCCESS)
         status = gsw_factor_await(mg->context, level->first);
-    gsw_quiet_end(mg->context, &quiet, status == GSW_ERROR_ZERO_PIVOT);
+    const int answer = status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED;
+    gsw_quiet_end(mg->context, &quiet, answer);
     *serves = 0;
     if (status == GSW_SUCCESS)
         return gsw_smoother_probe(mg, level, serves);
-    return status == GSW_ERROR_ZERO_PIVOT ? GSW_SUCCESS : status;
+    return answer ? GSW_SUCCESS : status;
 }
 
 static void drop_factors(gsw_level *level) {
