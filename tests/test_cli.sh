@@ -1695,6 +1695,16 @@ if [ -c /dev/full ]; then
     check "full disk on stdout" test $? -eq 3
     says err 'cannot write to standard output: No space'
 fi
+# Names of 255 bytes, beside which no longer name can be.
+mkdir long
+longest=$(printf '%250s' '' | tr ' ' n)
+for again in 1 2; do
+    expect 0 "long names" factor poisson.mtx --precond ilu0 --out-l "long/1$longest.mtx" \
+        --out-u "long/2$longest.mtx" --json "long/3${longest#n}.json"
+    expect 0 "long names" solve poisson.mtx --out "long/4$longest.mtx" --json "long/5${longest#n}.json"
+done
+check "nothing else is left" test "$(find long -type f | wc -l)" -eq 5
+rm -r long
 # Files beyond the limit on sizes are written as on a full disk; what fails is not written to a file.
 limited() { # limited NAME ARGUMENTS...: the file is named, and what was there before is there
     name=$1

@@ -769,6 +769,25 @@ START_TEST(replacing_keeps_links_and_modes) {
 }
 END_TEST
 
+/* A temporary name must not be longer than the system allows. */
+START_TEST(names_of_any_length_are_written) {
+    const double value = 1;
+    char name[256];
+    for (int length = 90; length <= 255; length += 15) {
+        memset(name, 'n', sizeof name);
+        name[length] = '\0';
+        for (int again = 0; again < 2; again++) {
+            const gsw_status status = gsw_mm_write_vector(context, path_of(name), &value, 1, NULL);
+            ck_assert_msg(status == GSW_SUCCESS, "%d bytes: %s", length,
+                          gsw_context_message(context));
+            assert_file_is(path_of(name), ARRAY "1 1\n1\n");
+            ck_assert_int_eq(count_files(), 1);
+        }
+        ck_assert_int_eq(unlink(path_of(name)), 0);
+    }
+}
+END_TEST
+
 /* A link to a missing file: the target is created, also through links in other folders. */
 START_TEST(dangling_links_are_followed) {
     const double value = 1;
@@ -852,6 +871,7 @@ int main(void) {
     tcase_add_test(tests, unwritable_places);
     tcase_add_test(tests, an_old_file_survives_failures);
     tcase_add_test(tests, replacing_keeps_links_and_modes);
+    tcase_add_test(tests, names_of_any_length_are_written);
     tcase_add_test(tests, dangling_links_are_followed);
     tcase_add_test(tests, files_of_the_field);
     suite_add_tcase(suite, tests);

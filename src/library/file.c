@@ -12,6 +12,7 @@
 #include "contract/error.h"
 
 #define TEMPORARY_TRIES 100
+#define STEM_MAX        100  /* bytes of a name that can be made longer: names have 143 or 255 */
 #define LINKS_MAX       40   /* the same limit as in Linux */
 #define LINK_SIZE       4096 /* bytes of a link's target, its end included */
 
@@ -64,6 +65,13 @@ static char *follow_links(const char *path) {
     return NULL;
 }
 
+/* How much of a path begins other names in its folder: all, or the folder alone. */
+static int stem_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    return (int)(strlen(name) <= STEM_MAX ? strlen(path) : (size_t)(name - path));
+}
+
 /* Makes a new file beside the target, with the target's permissions or the usual ones. Until it has
  * those, only its owner can open it. */
 static int open_temporary(gsw_file *file, int mode) {
@@ -75,7 +83,8 @@ static int open_temporary(gsw_file *file, int mode) {
         return -1;
     int descriptor = -1;
     for (int i = 0; i < TEMPORARY_TRIES && descriptor < 0; i++) {
-        (void)snprintf(file->temporary, size, "%s.%ld-%d.tmp", file->path, (long)getpid(), i);
+        (void)snprintf(file->temporary, size, "%.*s.%ld-%d.tmp", stem_length(file->path),
+                       file->path, (long)getpid(), i);
         descriptor =
             open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : mode);
         if (descriptor < 0 && errno != EEXIST)

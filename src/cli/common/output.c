@@ -14,6 +14,7 @@
 #include "result.h"
 
 #define TEMPORARY_TRIES 100
+#define STEM_MAX        100 /* bytes of a name that can be made longer: names have 143 or 255 */
 
 /* ---- Text ----------------------------------------------------------------------------------- */
 
@@ -212,13 +213,21 @@ static int write_content(const cli_options *options, const char *path, int descr
 
 /* ---- Staging and committing ----------------------------------------------------------------- */
 
+/* How much of a path begins other names in its folder: all, or the folder alone. */
+static int stem_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    return (int)(strlen(name) <= STEM_MAX ? strlen(path) : (size_t)(name - path));
+}
+
 /* Makes a new file beside the target, with the target's permissions or the usual ones, and names
  * for it and for the old file. Until it has those permissions, only its owner can open it. Returns
  * its descriptor, or -1 where errno says why not. */
 static int open_temporary(cli_file *file) {
     struct stat info;
     bool exists = stat(file->target, &info) == 0;
-    size_t size = strlen(file->target) + 64;
+    const size_t size = strlen(file->target) + 64;
+    const int stem = stem_length(file->target);
     char *name = malloc(size);
     file->backup = malloc(size);
     if (name == NULL || file->backup == NULL) {
@@ -228,9 +237,10 @@ static int open_temporary(cli_file *file) {
     int descriptor = -1;
     cli_signals_hold();
     for (int i = 0; i < TEMPORARY_TRIES && descriptor < 0; i++) {
-        (void)snprintf(name, size, "%s.gridsweep-%ld-%d.tmp", file->target, (long)getpid(), i);
-        (void)snprintf(file->backup, size, "%s.gridsweep-%ld-%d.old", file->target, (long)getpid(),
+        (void)snprintf(name, size, "%.*s.gridsweep-%ld-%d.tmp", stem, file->target, (long)getpid(),
                        i);
+        (void)snprintf(file->backup, size, "%.*s.gridsweep-%ld-%d.old", stem, file->target,
+                       (long)getpid(), i);
         struct stat other;
         errno = EEXIST;
         if (lstat(file->backup, &other) != 0)
