@@ -241,11 +241,14 @@ mkdir -p "$tuning"
 expect 0 "a folder in its place" generate --problem poisson:5x4x3 --out tuned.mtx
 says err 'it is not a regular file; the program takes the built-in table$'
 
-# What was measured is printed also where it cannot be written.
+expect 3 "a folder in its place" tune --backend cpu
+says err "^gridsweep tune: cannot write the tuning file $tuning: it is not a regular file$"
+
+# Nothing is measured where it cannot be written.
 rm -r cache
 echo file >cache
-expect 3 "no such folder" tune --backend cpu --threads 1 --json none.json
-says out '^copy  *[0-9.]* GB/s'
+expect 3 "no such folder" tune --backend cpu --json none.json
+refuse "nothing is measured" grep -q '^measuring\|^copy' out
 says err "^gridsweep tune: cannot write the tuning file $work/cache/gridsweep/tuning-cpu-.*: Not a directory$"
 refuse "no JSON then" test -e none.json
 rm cache

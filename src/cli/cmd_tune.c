@@ -1,6 +1,12 @@
 /* cmd_tune.c: `gridsweep tune`: what gsw_tune() measures, beside what is built in. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "cmd_tune.h"
 #include "common/output.h"
 #include "common/place.h"
@@ -112,6 +118,29 @@ static int read_table(const cli_options *options, gsw_tuning *table) {
     return code;
 }
 
+/* Why the file with this absolute path cannot be written, after the folders that are missing have
+ * been made; NULL: nothing is known. */
+static const char *find_obstacle(const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return "it is not a regular file";
+    char *folder = strdup(path);
+    if (folder == NULL)
+        return cli_reason(ENOMEM);
+    errno = ENOENT;
+    for (char *slash; errno == ENOENT && (slash = strrchr(folder, '/')) != NULL;) {
+        slash[slash == folder] = '\0';
+        errno = 0;
+        if (stat(folder, &info) == 0 && !S_ISDIR(info.st_mode))
+            errno = ENOTDIR;
+        else if (errno == 0)
+            (void)access(folder, W_OK | X_OK);
+    }
+    const int problem = errno;
+    free(folder);
+    return problem == 0 ? NULL : cli_reason(problem);
+}
+
 /* Prints what was found also where it cannot be written. */
 static int tune(const cli_options *options, gsw_context *context) {
     gsw_tuning table = {.size = sizeof table}, found = {.size = sizeof found};
@@ -122,6 +151,12 @@ static int tune(const cli_options *options, gsw_context *context) {
     if (gsw_context_tuning_file(context)[0] == '\0') {
         cli_error(options, "there is no folder for the file: set HOME, or XDG_CACHE_HOME, to an "
                            "absolute path");
+        return CLI_INPUT;
+    }
+    const char *obstacle = find_obstacle(gsw_context_tuning_file(context));
+    if (obstacle != NULL) {
+        cli_error(options, "cannot write the tuning file %s: %s", gsw_context_tuning_file(context),
+                  obstacle);
         return CLI_INPUT;
     }
     cli_print(options, "measuring, for up to 20 s\n");
