@@ -160,6 +160,8 @@ on 2 2 solve --problem poisson:9x8x7 --mg-info
 once err '--mg-info is for a single process'
 on 3 2 solve --problem poisson:9x8x7 --boxes 2x2x1
 once err '--boxes 2x2x1 makes 4 boxes, but the number of processes is 3'
+on 3 2 solve --problem poisson:9x8x7 --boxes 1000000000x1000000000x1000000000
+once err 'makes 1e+27 boxes, but the number of processes is 3'
 on 2 2 solve --problem poisson:9x8x7 --boxes 2x1
 once err '--boxes takes PXxPYxPZ'
 on 2 2 sptrsv --problem poisson:9x8x7 --part lower

@@ -17,7 +17,7 @@ static void print_number(char *text, int width, double value) {
     for (int digits = width < 5 ? width - 2 : 3; isfinite(value) && digits >= 0; digits--)
         if (snprintf(text, BENCH_CELL_SIZE, "%.*f", digits, value) <= width)
             return;
-    if (isfinite(value) && width <= 5)
+    if (isfinite(value))
         (void)snprintf(text, BENCH_CELL_SIZE, "%.0e", value);
 }
 

@@ -39,7 +39,7 @@ int cli_boxes_check(const cli_options *options) {
         return cli_usage(options, "--overlap is not for --precond mg");
     const double count = (double)boxes[0] * boxes[1] * boxes[2];
     if (options->boxes != NULL && count != cli_processes())
-        return cli_usage(options, "--boxes %s makes %.0f boxes, but the number of processes is %d",
+        return cli_usage(options, "--boxes %s makes %.10g boxes, but the number of processes is %d",
                          options->boxes, count, cli_processes());
     return CLI_OK;
 }

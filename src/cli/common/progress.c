@@ -105,7 +105,7 @@ static int format_state(char *line, size_t size, const cli_progress *progress, i
     char rate_text[24] = "--", left[32];
     double rate = convergence_rate(progress);
     if (isfinite(rate))
-        (void)snprintf(rate_text, sizeof rate_text, "%.3f", rate);
+        (void)snprintf(rate_text, sizeof rate_text, rate < 1000 ? "%.3f" : "%.1e", rate);
     format_duration(left, sizeof left, seconds_left(progress, rate));
     int length = snprintf(line, size, "iteration %lld  residual %.2e  rate %s  %s",
                           (long long)progress->iteration, progress->residual, rate_text, left);
