@@ -98,6 +98,8 @@ for stream in default nonblocking; do
         same "cg, icc, $stream stream" $streams -ksp_type cg $icc -second_solve
         same "bicg, ilu, $stream stream" $streams -ksp_type bicg -problem convection $ilu -second_solve
         same "cg, multigrid, $stream stream" $streams -ksp_type cg -pc_type gridsweep -second_solve
+        same "cg, auto, $stream stream" $streams -ksp_type cg -pc_type gridsweep \
+            -pc_gridsweep_type auto -second_solve
         same "fgmres, multigrid, $stream stream" $streams -ksp_type fgmres -problem convection \
             -pc_type gridsweep -pc_gridsweep_mg_cycle F -second_solve
         same "bcgs, ilu in a block, $stream stream" $streams -ksp_type bcgs -pc_type bjacobi \

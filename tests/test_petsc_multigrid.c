@@ -1,6 +1,7 @@
 /* test_petsc_multigrid.c: -pc_type gridsweep in PETSc against the same hierarchy in the library: as
  * many iterations, the same cycle bit for bit, new values, singular matrices, the sources of the
- * grid, and refusals. PETSc loads the plug-in as in any program. */
+ * grid, and refusals. Type auto against the library's choice. PETSc loads the plug-in as in any
+ * program. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,10 @@ typedef struct matrix_pair {
     double *values; /* of the csr */
 } matrix_pair;
 
-static void open_pair(const char *problem_text, matrix_pair *pair) {
+static void open_pair_with(const char *problem_text, const gsw_stencil *stencil,
+                           matrix_pair *pair) {
     gsw_problem *problem = NULL;
-    GSW(gsw_problem_parse(context, problem_text, NULL, &problem));
+    GSW(gsw_problem_parse(context, problem_text, stencil, &problem));
     const gsw_matrix *made = gsw_problem_matrix(problem);
     GSW(gsw_matrix_to_csr(context, made, GSW_FULL, sizeof(PetscInt) == 4 ? GSW_I32 : GSW_I64,
                           &pair->csr));
@@ -39,6 +41,10 @@ static void open_pair(const char *problem_text, matrix_pair *pair) {
                                     (PetscInt *)(uintptr_t)pair->csr.row_ptr,
                                     (PetscInt *)(uintptr_t)pair->csr.columns, pair->values,
                                     &pair->theirs));
+}
+
+static void open_pair(const char *problem_text, matrix_pair *pair) {
+    open_pair_with(problem_text, NULL, pair);
 }
 
 static void close_pair(matrix_pair *pair) {
@@ -502,6 +508,156 @@ START_TEST(bad_values_are_refused_until_good_ones_come) {
 }
 END_TEST
 
+/* ---- The library's choice ---------------------------------------------------------------------
+ */
+
+/* The squared 5-point Laplacian on 30 x 30 points: symmetric and definite, but without IC(0). */
+static void open_biharmonic(matrix_pair *pair) {
+    static const double weights[3][3] = {{20, -8, 1}, {-8, 2, 0}, {1, 0, 0}};
+    gsw_offset offsets[13];
+    gsw_stencil stencil;
+    int32_t count = 0;
+    for (int32_t dy = -2; dy <= 2; dy++)
+        for (int32_t dx = -2; dx <= 2; dx++)
+            if (weights[abs(dx)][abs(dy)] != 0)
+                offsets[count++] = (gsw_offset){dx, dy, 0};
+    GSW(gsw_stencil_from_offsets(offsets, count, &stencil));
+    open_pair_with("random:1:30x30", &stencil, pair);
+    const PetscInt *row_ptr = pair->csr.row_ptr, *columns = pair->csr.columns;
+    for (PetscInt i = 0; i < (PetscInt)pair->n; i++)
+        for (PetscInt e = row_ptr[i]; e < row_ptr[i + 1]; e++)
+            pair->values[e] =
+                weights[abs((int)(columns[e] % 30 - i % 30))][abs((int)(columns[e] / 30 - i / 30))];
+    changed(pair);
+}
+
+/* PETSc applies the library's choice for the present values, and says so. It applies the transpose
+ * where the method is CG, which PETSc's wants to be positive. */
+static void expect_choice(PC pc, const matrix_pair *pair, const char *words) {
+    const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy};
+    const gsw_choice_options options = {.size = sizeof options, .multigrid = &hierarchy};
+    gsw_choice choice = {.size = sizeof choice};
+    gsw_preconditioner *preconditioner;
+    double *b = new_vector(pair->n, 3), *x = new_vector(pair->n, 4), *y = new_vector(pair->n, 5);
+    expect_report(pc, words);
+    GSW(gsw_choose(context, &pair->ours, &options, &preconditioner, &choice));
+    expect_report(pc, choice.text);
+    GSW(gsw_preconditioner_apply(context, preconditioner, b, x));
+    PETSC(apply_theirs(pc, 0, pair->n, b, y));
+    ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
+    PETSC(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ck_assert_int_eq(apply_theirs(pc, 1, pair->n, b, y),
+                     choice.method == GSW_CG && choice.diagonal == 1 ? 0 : PETSC_ERR_SUP);
+    PETSC(PetscPopErrorHandler());
+    ck_assert_mem_eq(x, y, (size_t)pair->n * sizeof *x);
+    gsw_preconditioner_destroy(preconditioner);
+    free(y);
+    free(x);
+    free(b);
+}
+
+static const struct {
+    const char *problem, *words, *unsymmetric;
+} choices[] = {
+    {"poisson:24x22x20", "choice: -pc_gridsweep_type mg with -ksp_type cg: symmetric M-matrix; ",
+     "type ilu with -ksp_type bcgs: not symmetric"},
+    {"poisson:9x8x7", "type icc with -ksp_type cg: ", "type ilu with -ksp_type bcgs: "},
+    {"convection:17x14x12", "type ilu with -ksp_type bcgs: ", NULL},
+    {"-poisson:24x22x20", "type mg with -ksp_type bcgs: symmetric, negative diagonal", NULL},
+    {NULL, "type sor with -ksp_type cg: ", "type ilu with -ksp_type bcgs: "},
+};
+enum { CHOICES = (int)(sizeof choices / sizeof choices[0]) };
+
+START_TEST(auto_takes_the_librarys_choice) {
+    matrix_pair pair;
+    PC pc;
+    set_options("-pc_gridsweep_type auto");
+    const char *problem = choices[_i].problem;
+    if (!problem)
+        open_biharmonic(&pair);
+    else
+        open_pair(problem + (problem[0] == '-'), &pair);
+    for (int64_t e = 0; e < pair.csr.nonzeros && problem && problem[0] == '-'; e++)
+        pair.values[e] *= -1;
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    expect_choice(pc, &pair, choices[_i].words);
+    /* Other values for the same pattern: what was chosen stays, until it cannot. */
+    vary(&pair);
+    PETSC(PCSetUp(pc));
+    expect_report(pc, choices[_i].words);
+    for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros && choices[_i].unsymmetric; e += 2)
+        pair.values[e] *= 1.1;
+    changed(&pair);
+    PETSC(PCSetUp(pc));
+    if (choices[_i].unsymmetric)
+        expect_choice(pc, &pair, choices[_i].unsymmetric);
+    else
+        expect_report(pc, choices[_i].words);
+    PETSC(PCDestroy(&pc));
+    close_pair(&pair);
+}
+END_TEST
+
+/* A diagonal so large that the factor is the better choice, if there were a choice. */
+START_TEST(auto_refills_what_it_chose) {
+    const gsw_multigrid_options options = {.size = sizeof options};
+    matrix_pair pair;
+    PC pc;
+    set_options("-pc_gridsweep_type auto");
+    open_pair("poisson:24x22x20", &pair);
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e++)
+        pair.values[e] = pair.values[e] > 0 ? 60 : -1;
+    changed(&pair);
+    PETSC(PCSetUp(pc));
+    expect_report(pc, "type mg with -ksp_type cg: ");
+    expect_bits(pc, &pair, &options);
+    PETSC(PCDestroy(&pc));
+    open_pc(&pair, &pc);
+    PETSC(PCSetUp(pc));
+    expect_choice(pc, &pair, "type icc with -ksp_type cg: ");
+    PETSC(PCDestroy(&pc));
+    close_pair(&pair);
+}
+END_TEST
+
+START_TEST(auto_chooses_anew_where_values_break_its_factor) {
+    static const struct {
+        double diagonal; /* of all points */
+        double first;    /* but that of the first one */
+        const char *words;
+    } values[] = {{6, 6, "type icc with -ksp_type cg: "},
+                  {1, 1, "type sor with -ksp_type cg: "},
+                  {6, 6, "type sor with -ksp_type cg: "}, /* refilled */
+                  {6, -6, "type ilu with -ksp_type bcgs: symmetric, diagonals of both signs"},
+                  {6, 0, "type ilu with -ksp_type bcgs: symmetric; a diagonal is zero"},
+                  {6, 6, "type icc with -ksp_type cg: "}};
+    matrix_pair pair;
+    PC pc;
+    set_options("-pc_gridsweep_type auto");
+    open_pair("poisson:9x8x7", &pair);
+    open_pc(&pair, &pc);
+    double *b = new_vector(pair.n, 3), *x = new_vector(pair.n, 4);
+    for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
+        for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e++)
+            if (pair.values[e] != -1)
+                pair.values[e] = e == 0 ? values[k].first : values[k].diagonal;
+        changed(&pair);
+        PETSC(PCSetUp(pc));
+        expect_report(pc, values[k].words);
+        PETSC(apply_theirs(pc, 0, pair.n, b, x));
+        for (int64_t i = 0; i < pair.n; i++)
+            ck_assert(isfinite(x[i]));
+    }
+    free(x);
+    free(b);
+    PETSC(PCDestroy(&pc));
+    close_pair(&pair);
+}
+END_TEST
+
 static Suite *petsc_multigrid_suite(void) {
     Suite *suite = suite_create("petsc_multigrid");
     TCase *tc = tcase_create("petsc_multigrid");
@@ -515,6 +671,9 @@ static Suite *petsc_multigrid_suite(void) {
     tcase_add_loop_test(tc, transposes_of_symmetric_cycles, 0, 4);
     tcase_add_test(tc, grids_come_from_a_dmda_or_an_option_or_the_matrix);
     tcase_add_test(tc, bad_values_are_refused_until_good_ones_come);
+    tcase_add_loop_test(tc, auto_takes_the_librarys_choice, 0, CHOICES);
+    tcase_add_test(tc, auto_refills_what_it_chose);
+    tcase_add_test(tc, auto_chooses_anew_where_values_break_its_factor);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -272,6 +272,33 @@ within 12 "the help" -ksp_type cg -help
 says out '-pc_gridsweep_type .*mg'
 says out '-pc_gridsweep_mg_smoother .*chebyshev'
 
+# Type auto: the report, the advice, options and new values. (test_petsc_multigrid compares the choice
+# with the library's.)
+auto='-pc_gridsweep_type auto -ksp_view -info :pc -options_left'
+# The options are meant to be split into words.
+# shellcheck disable=SC2086
+{
+    within 12 "auto, poisson" -ksp_type cg -second_solve -pc_gridsweep_mg_cycle W $auto
+    says out 'choice: -pc_gridsweep_type mg with -ksp_type cg: symmetric M-matrix; ic0 would take many'
+    says out '[2-9] levels, W cycle'
+    lacks out 'not known to be symmetric'
+    says out 'There are no unused options'
+    within 12 "auto, convection" -problem convection -ksp_type bcgs -second_solve $auto
+    says out 'choice: .* with -ksp_type bcgs: not symmetric'
+    says out 'type auto is not known to be symmetric: -ksp_type cg may fail'
+    within 25 "auto, poisson, then convection" -ksp_type fgmres -ksp_rtol 1e-8 -second_solve \
+        -second_problem convection $auto
+    says out 'choice: -pc_gridsweep_type mg with -ksp_type cg: '
+    says out 'choice: .* with -ksp_type bcgs: '
+    within 12 "auto, neumann" -problem neumann -ksp_type cg $auto
+    within 60 "auto, zero_pivot" -problem zero_pivot $auto
+    says out 'type ilu with -ksp_type bcgs: symmetric; a diagonal is zero'
+    within 12 "the help of auto" -ksp_type cg -help $auto
+    says out '-pc_gridsweep_type .*auto'
+    says out '-pc_gridsweep_mg_smoother '
+}
+multigrid_refused 'gridsweep, finding the grid of the matrix: row ' -problem random \
+    -pc_gridsweep_type auto
 multigrid_refused 'Unknown option amg for -pc_gridsweep_type' -pc_gridsweep_type amg
 multigrid_refused 'Unknown option K for -pc_gridsweep_mg_cycle' -pc_gridsweep_mg_cycle K
 multigrid_refused 'Unknown option sor for -pc_gridsweep_mg_smoother' -pc_gridsweep_mg_smoother sor
@@ -296,7 +323,8 @@ says out "mg, grid ${extent}x${extent}x$((extent / 2)), stencil D3N7"
 # ---- Nothing is left ------------------------------------------------------------------------------
 
 left='^\[ *[0-9]*\] *[0-9]* bytes '
-for preconditioner in ilu icc gridsweep; do
+for preconditioner in ilu icc gridsweep 'gridsweep -pc_gridsweep_type auto'; do
+    # shellcheck disable=SC2086
     set -- -pc_type $preconditioner -second_solve -malloc_debug -malloc_dump -objects_dump
     expect "leaks" "$@"
     cat out err >all

@@ -231,6 +231,13 @@ on 2 -pc_type gridsweep -pc_gridsweep_type icc -help
 report $? 'the help'
 [ "$(grep -c -e '-pc_gridsweep_scope .*local global' out)" -eq 1 ]
 report $? 'the help names the scope once'
+on 2 -pc_type gridsweep -pc_gridsweep_type auto -second_solve -second_problem convection -ksp_view \
+    -info :pc
+report $? 'the choice'
+says out 'for matrices of type mpiaij auto means -pc_gridsweep_type mg$'
+says out 'smoother gs, f64'
+says out 'smoother symgs, f64'
+says out 'type auto is not known to be symmetric: -ksp_type cg may fail'
 on 2 -ksp_type bicg -pc_type gridsweep -pc_gridsweep_type icc
 report $? 'bicg, which applies the transpose'
 
@@ -296,7 +303,7 @@ ilu='-pc_type gridsweep -pc_gridsweep_type ilu'
 # ---- Nothing is left ------------------------------------------------------------------------------
 
 left='^\[ *[0-9]*\] *[0-9]* bytes '
-for type in ilu mg; do
+for type in ilu mg auto; do
     on 2 -pc_type gridsweep -pc_gridsweep_type $type -second_solve -malloc_debug -malloc_dump \
         -objects_dump
     report $? "leaks of $type"

@@ -2,12 +2,6 @@
 #include "petsc_multigrid.h"
 #include <string.h>
 
-typedef struct multigrid_data {
-    gsw_multigrid_options options;
-    gsw_multigrid *multigrid;               /* from make() */
-    gsw_distributed_multigrid *distributed; /* from make_distributed() */
-} multigrid_data;
-
 /* ---- Options ----------------------------------------------------------------------------------
  */
 
@@ -63,7 +57,7 @@ static PetscErrorCode check_distributed(const gsw_multigrid_options *o, MPI_Comm
 static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_Comm comm,
                                    const char *prefix, PetscBool distributed) {
     static const char *const types[] = {"f64", "f32"}; /* in the order of gsw_dtype */
-    multigrid_data *data = self;
+    gsw_petsc_multigrid_data *data = self;
     const word_list smoother = smoothers(), cycle = cycles();
     PetscInt choice[3] = {GSW_SMOOTHER_AUTO, GSW_CYCLE_V, GSW_F64};
     PetscInt pre = 1, post = 1, coarsest = COARSEST_POINTS;
@@ -112,7 +106,7 @@ static PetscErrorCode read_options(const gsw_petsc_kind *kind, void *self, MPI_C
 
 static gsw_status make(void *self, gsw_context *context, const gsw_matrix *matrix,
                        gsw_preconditioner **preconditioner) {
-    multigrid_data *data = self;
+    gsw_petsc_multigrid_data *data = self;
     gsw_status status = gsw_multigrid_create(context, matrix, &data->options, &data->multigrid);
     if (status == GSW_SUCCESS)
         status = gsw_preconditioner_from_multigrid(context, data->multigrid, preconditioner);
@@ -120,13 +114,13 @@ static gsw_status make(void *self, gsw_context *context, const gsw_matrix *matri
 }
 
 static gsw_status refill(void *self, gsw_context *context, const gsw_matrix *matrix) {
-    multigrid_data *data = self;
+    gsw_petsc_multigrid_data *data = self;
     return gsw_multigrid_refactor(context, data->multigrid, matrix);
 }
 
 static gsw_status make_distributed(void *self, gsw_distributed_matrix *matrix, gsw_scope scope,
                                    gsw_preconditioner **preconditioner) {
-    multigrid_data *data = self;
+    gsw_petsc_multigrid_data *data = self;
     const gsw_distributed_multigrid_options options = {.size = sizeof options,
                                                        .scope = scope,
                                                        .smoother = data->options.smoother,
@@ -141,7 +135,7 @@ static gsw_status make_distributed(void *self, gsw_distributed_matrix *matrix, g
 /* Values that are no longer symmetric need a new hierarchy with the default smoother, as on one
  * process: it was chosen for symmetric ones, and a refactor keeps it. */
 static gsw_status refill_distributed(void *self) {
-    multigrid_data *data = self;
+    gsw_petsc_multigrid_data *data = self;
     gsw_distributed_multigrid_info info = {.size = sizeof info};
     gsw_status status = gsw_distributed_multigrid_refactor(data->distributed);
     if (status == GSW_SUCCESS)
@@ -153,7 +147,7 @@ static gsw_status refill_distributed(void *self) {
 }
 
 static void clear(void *self) {
-    multigrid_data *data = self;
+    gsw_petsc_multigrid_data *data = self;
     gsw_multigrid_destroy(data->multigrid);
     data->multigrid = NULL;
     gsw_distributed_multigrid_destroy(data->distributed);
@@ -166,7 +160,7 @@ static int distributed_symmetric(const gsw_distributed_multigrid *multigrid) {
 }
 
 static int symmetric(const void *self) {
-    const multigrid_data *data = self;
+    const gsw_petsc_multigrid_data *data = self;
     gsw_multigrid_info info = {.size = sizeof info};
     if (data->options.pre_sweeps != data->options.post_sweeps)
         return 0;
@@ -184,7 +178,8 @@ static const char *axes_name(int axes) {
     return names[axes & 7];
 }
 
-static PetscErrorCode view_level(const multigrid_data *data, int number, PetscViewer viewer) {
+static PetscErrorCode view_level(const gsw_petsc_multigrid_data *data, int number,
+                                 PetscViewer viewer) {
     gsw_multigrid_level level = {.size = sizeof level};
     const char *stencil;
     char grid[64], custom[32];
@@ -205,7 +200,7 @@ static PetscErrorCode view_level(const multigrid_data *data, int number, PetscVi
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode view_distributed(const multigrid_data *data, PetscViewer viewer) {
+static PetscErrorCode view_distributed(const gsw_petsc_multigrid_data *data, PetscViewer viewer) {
     gsw_distributed_multigrid_info info = {.size = sizeof info};
     PetscFunctionBegin;
     if (gsw_distributed_multigrid_get_info(data->distributed, &info) != GSW_SUCCESS)
@@ -220,7 +215,7 @@ static PetscErrorCode view_distributed(const multigrid_data *data, PetscViewer v
 }
 
 static PetscErrorCode view(const void *self, PetscViewer viewer) {
-    const multigrid_data *data = self;
+    const gsw_petsc_multigrid_data *data = self;
     gsw_multigrid_info info = {.size = sizeof info};
     PetscFunctionBegin;
     if (data->distributed) {
@@ -245,7 +240,7 @@ static PetscErrorCode view(const void *self, PetscViewer viewer) {
 }
 
 const gsw_petsc_kind gsw_petsc_multigrid = {.name = "mg",
-                                            .size = sizeof(multigrid_data),
+                                            .size = sizeof(gsw_petsc_multigrid_data),
                                             .pivot = PETSC_ERR_MAT_LU_ZRPVT,
                                             .read_options = read_options,
                                             .make = make,

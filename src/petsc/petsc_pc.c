@@ -14,6 +14,7 @@
 #include "petsc_pc.h"
 #include <stdlib.h>
 #include <string.h>
+#include "petsc_auto.h"
 #include "petsc_distributed.h"
 #include "petsc_kind.h"
 #include "petsc_layout.h"
@@ -22,9 +23,9 @@
 #include "petsc_sweeps.h"
 
 /* All values of -pc_gridsweep_type, the default first. */
-static const gsw_petsc_kind *const kinds[] = {&gsw_petsc_multigrid, &gsw_petsc_ilu,
-                                              &gsw_petsc_icc,       &gsw_petsc_dilu,
-                                              &gsw_petsc_sor,       &gsw_petsc_jacobi};
+static const gsw_petsc_kind *const kinds[] = {
+    &gsw_petsc_multigrid, &gsw_petsc_ilu,    &gsw_petsc_icc, &gsw_petsc_dilu,
+    &gsw_petsc_sor,       &gsw_petsc_jacobi, &gsw_petsc_auto};
 enum { KINDS = (int)(sizeof kinds / sizeof kinds[0]) };
 
 /* The data attached to a preconditioner. */
@@ -161,6 +162,9 @@ static PetscErrorCode make_anew(PC pc, pc_data *data, Mat matrix) {
         PetscCall(make_distributed(pc, data, matrix));
     else
         PetscCall(make_sequential(pc, data, matrix, prefix));
+    if (!kind->symmetric(data->self))
+        PetscCall(PetscInfo(pc, "type %s is not known to be symmetric: -ksp_type cg may fail\n",
+                            kind->name));
     PetscCall(PetscObjectGetId((PetscObject)matrix, &data->matrix));
     PetscCall(MatGetNonzeroState(matrix, &data->pattern));
     PetscFunctionReturn(0);

@@ -12,6 +12,8 @@
  *    -pc_gridsweep_type names. All types take matrices of type mpiaij, too (petsc_distributed.c):
  *      mg                           multigrid (petsc_multigrid.c)
  *      ilu, icc, dilu, sor, jacobi  the library's factors (petsc_sweeps.c)
+ *      auto                         the library chooses one of them, and -ksp_view prints which and
+ *                                   why; of mpiaij multigrid (petsc_auto.c)
  *
  * Options, each after the prefix of the preconditioner (such as -sub_). These options choose where
  * each way works. They begin with -mat_gridsweep for the first and -pc_gridsweep for the second:
