@@ -283,9 +283,19 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
     c->estimate = gsw_probe_iterations(left);
     if (*reason != GSW_REASON_INDEFINITE && c->estimate <= worth(s))
         *reason = GSW_REASON_FEW;
-    else if (c->kind == GSW_SSOR) /* without IC(0): 117 was the estimate of 2213 iterations */
-        c->estimate = INFINITY;
     return GSW_SUCCESS;
+}
+
+/* Where cycles gain little, a factor is better, unless it is SSOR in place of IC(0). For the
+ * Laplacian squared SSOR took as many iterations as CG alone, of 4 times the time. Under CG
+ * multigrid saves many, although a cycle enlarges some errors. */
+static gsw_status compare_with_factor(search *s, gsw_reason *reason) {
+    const gsw_status status = take_factor(s);
+    if (s->choice->kind != GSW_SSOR || s->choice->method != GSW_CG)
+        *reason = GSW_REASON_CYCLE;
+    else
+        s->choice->estimate = INFINITY; /* 117 was that of 2213 iterations */
+    return gsw_is_answer(status) ? GSW_SUCCESS : status;
 }
 
 /* Tries a hierarchy, with cycles on the error that the steps have left. `trusted`: without cycles,
@@ -314,15 +324,12 @@ static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_re
     GSW_TRY_GOTO(gsw_probe_energy(probe, &energy), cleanup);
     const double price = s->matrix->stencil.count > OFFSETS_FEW ? CYCLE_MANY : CYCLE_FEW;
     const double cycles = gsw_probe_iterations(c->cycle_left);
-    /* For the Laplacian squared SSOR took as many iterations as CG alone, of 4 times the time.
-     * Under CG multigrid saves many, although a cycle enlarges some errors. */
-    const int gains_little = c->kind == GSW_SSOR && c->method == GSW_CG;
     if (info.levels < 2)
         *reason = GSW_REASON_POINTS;
     else if (is_indefinite(c, energy))
         *reason = GSW_REASON_INDEFINITE;
-    else if (!(price * cycles < c->estimate) && !isnan(c->estimate) && !gains_little)
-        *reason = GSW_REASON_CYCLE;
+    else if (!(price * cycles < c->estimate) && !isnan(c->estimate))
+        GSW_TRY_GOTO(compare_with_factor(s, reason), cleanup);
     if (*reason == GSW_REASON_MULTIGRID) {
         gsw_candidate_drop(&s->best);
         s->best = made;
