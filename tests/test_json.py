@@ -313,7 +313,9 @@ def test_the_history_is_that_of_the_solve(outputs):
         assert not times or times[-1] <= output["solve_ms"] + 0.1
         if output["status"] == "GSW_SUCCESS":
             assert residuals[-1] <= 1.01 * output["rtol"]
-            both = output["auto"] is not None and output["auto"]["fallback"] is not None
+            # On several processes an attempt that follows another one begins with its last norm.
+            both = (output["processes"] > 1 and output["auto"] is not None
+                    and output["auto"]["fallback"] is not None)
             assert len(steps) == output["iterations"] + 1 + both
 
 

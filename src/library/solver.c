@@ -121,7 +121,8 @@ static gsw_status choose(gsw_solver *s) {
         const gsw_status status = gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor,
                                                   1, &s->choice, &s->candidate);
         gsw_quiet_end(s->context, &quiet, 0);
-        if (gsw_is_answer(status)) { /* neither a factor nor multigrid */
+        if (gsw_is_answer(status) && status != GSW_ERROR_OUT_OF_MEMORY) {
+            /* neither a factor nor multigrid */
             s->choice.method = GSW_GMRES;
             (void)snprintf(s->choice.text, sizeof s->choice.text, "no preconditioner: %.160s",
                            s->context->message);
