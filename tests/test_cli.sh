@@ -1701,7 +1701,7 @@ fi
 # Names of 255 bytes, beside which no longer name can be.
 mkdir long
 longest=$(printf '%250s' '' | tr ' ' n)
-for again in 1 2; do
+for _ in 1 2; do
     expect 0 "long names" factor poisson.mtx --precond ilu0 --out-l "long/1$longest.mtx" \
         --out-u "long/2$longest.mtx" --json "long/3${longest#n}.json"
     expect 0 "long names" solve poisson.mtx --out "long/4$longest.mtx" --json "long/5${longest#n}.json"

@@ -356,9 +356,8 @@ gsw_status gsw_problem_create(gsw_context *context, const char *name, const gsw_
     if (status != GSW_SUCCESS)
         return gsw_fail(context, status, "grid %lld x %lld x %lld: %s", (long long)grid->nx,
                         (long long)grid->ny, (long long)grid->nz,
-                        status == GSW_ERROR_OVERFLOW
-                            ? "it has more than 2^48 points"
-                            : "each extent must be at least 1");
+                        status == GSW_ERROR_OVERFLOW ? "it has more than 2^48 points"
+                                                     : "each extent must be at least 1");
 
     gsw_problem *made = calloc(1, sizeof *made);
     if (made == NULL)
