@@ -79,7 +79,7 @@ static gsw_method base_method(const gsw_solver *s) {
 
 /* The next method with the present preconditioner; -1: there is none. */
 static int next_method(const gsw_solver *s) {
-    for (int m = s->method + 1; m <= GSW_GMRES && s->wanted.method == GSW_SOLVER_AUTO; m++)
+    for (int m = (int)s->method + 1; m <= GSW_GMRES && s->wanted.method == GSW_SOLVER_AUTO; m++)
         if (!(s->tried.methods[s->precond] & bit((gsw_method)m)))
             return m;
     return -1;
