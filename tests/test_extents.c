@@ -92,6 +92,25 @@ START_TEST(hierarchies_and_loops) {
 }
 END_TEST
 
+START_TEST(solvers) {
+    const gsw_grid *g = &grids[_i];
+    for (int s = 0; s < STENCILS; s++) {
+        const gsw_matrix matrix = matrix_on(g, stencils[s]);
+        gsw_choice choice = {.size = sizeof choice};
+        gsw_preconditioner *chosen = NULL;
+        refused(gsw_choose(context, &matrix, NULL, &chosen, &choice), "choose", g);
+        refused(gsw_choose_method(context, &matrix, &choice), "choose_method", g);
+        for (int precond = GSW_PRECOND_AUTO; precond <= GSW_PRECOND_MULTIGRID; precond++) {
+            const gsw_solver_options options = {.size = sizeof options,
+                                                .precond = (gsw_precond)precond};
+            gsw_solver *solver = NULL;
+            refused(gsw_solver_create(context, &matrix, &options, &solver),
+                    gsw_precond_name(options.precond), g);
+        }
+    }
+}
+END_TEST
+
 START_TEST(problems) {
     const gsw_grid *g = &grids[_i];
     static const char *const names[] = {"poisson", "lognormal", "hpcg", "convection"};
@@ -136,6 +155,7 @@ int main(void) {
     tcase_set_timeout(group, 20);
     tcase_add_loop_test(group, factors, 0, GRIDS);
     tcase_add_loop_test(group, hierarchies_and_loops, 0, GRIDS);
+    tcase_add_loop_test(group, solvers, 0, GRIDS);
     tcase_add_loop_test(group, problems, 0, GRIDS);
     tcase_add_loop_test(group, partitions, 0, GRIDS);
     suite_add_tcase(suite, group);

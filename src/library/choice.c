@@ -15,6 +15,7 @@
 #include "contract/error.h"
 #include "geometry/multigrid.h"
 #include "options.h"
+#include "reserve.h"
 #include "stencil_facts.h"
 
 GSW_ENDS_WITH(gsw_choice_options, factor);
@@ -147,7 +148,8 @@ static gsw_status check(gsw_context *context, const gsw_matrix *matrix, const gs
     GSW_TRY(gsw_result_check(context, "gsw_choice", choice));
     GSW_TRY(gsw_matrix_check(context, matrix));
     GSW_TRY(gsw_matrix_check_place(context, matrix));
-    return gsw_grid_points(&matrix->grid, points);
+    GSW_TRY(gsw_grid_points(&matrix->grid, points));
+    return gsw_try_vector(context, *points);
 }
 
 /* ---- the reason in words ---- */

@@ -1,4 +1,6 @@
 /* reserve.c: see reserve.h. */
+#include <stdlib.h>
+
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/error.h"
@@ -9,6 +11,13 @@ gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes)
     if (!gsw_mul_size((size_t)points, sizeof(double), bytes))
         return gsw_fail(context, GSW_ERROR_OVERFLOW, "a vector of %lld points exceeds 64-bit sizes",
                         (long long)points);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_try_vector(gsw_context *context, int64_t points) {
+    void *room;
+    GSW_TRY(gsw_alloc(context, (size_t)points, sizeof(double), "a vector", &room));
+    free(room);
     return GSW_SUCCESS;
 }
 

@@ -9,6 +9,11 @@
 /* The bytes of a vector of `points` fp64 values; 0 on failure. Errors: OVERFLOW. */
 gsw_status gsw_vector_bytes(gsw_context *context, int64_t points, size_t *bytes);
 
+/* Whether there is memory for a vector at all, for calls that read a matrix first: one without
+ * arrays can have any number of points. It takes no time, because nothing touches the memory.
+ * Errors: OVERFLOW, OUT_OF_MEMORY. */
+gsw_status gsw_try_vector(gsw_context *context, int64_t points);
+
 /* Frees reserved memory; NULL is allowed. */
 void gsw_unreserve(gsw_context *context, void *pointer);
 

@@ -13,6 +13,7 @@
 #include "contract/error.h"
 #include "options.h"
 #include "quiet.h"
+#include "reserve.h"
 #include "solver_attempts.h"
 #include "stencil_facts.h"
 
@@ -304,6 +305,7 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                              const gsw_solver_options *options, gsw_solver **solver) {
     gsw_solver *made;
     gsw_status status;
+    int64_t points;
     GSW_REQUIRE(context, solver != NULL, "solver is NULL");
     *solver = NULL;
     GSW_REQUIRE(context, context != NULL, "context is NULL");
@@ -313,6 +315,8 @@ gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
                         "solver: the context belongs to several processes; call gsw_krylov() with "
                         "a distributed preconditioner");
     GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_TRY(gsw_try_vector(context, points));
     GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a solver", (void **)&made));
     memset(made, 0, sizeof *made);
     made->context = context;
