@@ -61,7 +61,7 @@ def test_no_number_is_long(tmp_path):
                       + "".join(f"{i} {i} 1e30\n" for i in range(1, 10)))
     text = on_terminal(80, "--max-iter", "3", codes=(1, 4),
                        solve=["solve", matrix, "--grid", "3x3", "--method", "richardson", "--precond", "none"])
-    assert "rate 1.0e+30" in text
+    assert re.search(r"rate \d\.\de\+\d\d ", text), text
     assert not re.search(r"\d{12}", text), text
 
 
