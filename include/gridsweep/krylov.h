@@ -42,8 +42,8 @@
  * its least value, or 0. The second time the solve ends with that x, as NOT_CONVERGED with
  * `stagnated` set, or as NON_FINITE if a value overflowed. After 512 iterations, and each time that
  * their number has doubled, the solve also looks at x: where eps ||A S x|| is more than 1000 times
- * the tolerance, it ends. The message names the likely cause, as far as products with A show one: a
- * singular A, or an indefinite one.
+ * the tolerance and 1e-6 of the reference, it ends. The message names the likely cause, as far as
+ * products with A show one: a singular A, or an indefinite one.
  *
  * BiCGSTAB breaks down where the residual becomes orthogonal to a fixed vector, the shadow, or
  * where A s is orthogonal to s. A b with few entries that are not 0 often leads there. At 1e-12 of

@@ -311,7 +311,8 @@ static gsw_status look_at_x(gsw_krylov_run *run) {
         status = gsw_krylov_rounding(run, scratch, terms, &rounding);
     gsw_unreserve(run->context, terms);
     gsw_unreserve(run->context, scratch);
-    if (!(rounding <= HIDDEN * run->tolerance) && run->options.norm == GSW_NORM_TRUE)
+    const double most = fmax(HIDDEN * run->tolerance, GSW_SINGULAR_ROUNDING * run->reference);
+    if (!(rounding <= most) && run->options.norm == GSW_NORM_TRUE)
         run->rescued.end = GSW_END_GROWN;
     return status == GSW_ERROR_OUT_OF_MEMORY ? GSW_SUCCESS : status;
 }
