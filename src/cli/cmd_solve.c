@@ -209,7 +209,7 @@ static int iterate(const cli_options *options, solve_job *job) {
         return cli_solve_conclude(options, job->place.run, attempts);
     }
     const char *before = job->precond;
-    cli_watch_start(options, attempts);
+    cli_watch_start(options, job->solver, attempts);
     const gsw_status status =
         gsw_solver_solve(job->place.run, job->solver, job->arrays.b, job->arrays.x, NULL);
     cli_progress_finish(&attempts->watch.progress);

@@ -74,6 +74,16 @@ static bool is_singular(const cli_options *options, const cli_auto *automatic) {
     return automatic->choice.zero_sums == 1 && options->nullspace == 0;
 }
 
+static double setup_ms_of(const gsw_solver *solver) {
+    gsw_solver_report report = {.size = sizeof report};
+    return gsw_solver_get_report(solver, &report) == GSW_SUCCESS ? report.setup_ms : 0;
+}
+
+/* Time of the iterations alone. */
+static double solve_ms_of(const cli_watch *watch) {
+    return cli_now_ms() - watch->begin_ms - (setup_ms_of(watch->solver) - watch->setup_ms);
+}
+
 /* A gsw_monitor_fn; `user` is the cli_attempts. */
 static int watch_attempt(void *user, int64_t iteration, double residual) {
     cli_attempts *attempts = user;
@@ -82,7 +92,7 @@ static int watch_attempt(void *user, int64_t iteration, double residual) {
     if (attempts->history.entries != NULL)
         cli_history_add(&attempts->history,
                         (cli_history_entry){attempts->result.iterations + iteration, residual,
-                                            cli_now_ms() - watch->begin_ms});
+                                            solve_ms_of(watch)});
     if (!watch->watching)
         return 0;
     if (iteration == 0)
@@ -108,8 +118,8 @@ gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *
                                 .monitor_user = attempts};
 }
 
-void cli_watch_start(const cli_options *options, cli_attempts *attempts) {
-    attempts->watch = (cli_watch){.watching = false};
+void cli_watch_start(const cli_options *options, const gsw_solver *solver, cli_attempts *attempts) {
+    attempts->watch = (cli_watch){.solver = solver, .setup_ms = setup_ms_of(solver)};
     cli_progress_start(&attempts->watch.progress, options);
     attempts->watch.begin_ms = cli_now_ms() - attempts->result.solve_ms;
 }
@@ -122,7 +132,7 @@ void cli_attempt(const cli_options *options, gsw_context *context, const gsw_ope
     gsw_krylov_result result = {.size = sizeof result};
     gsw_krylov_options wanted = cli_krylov_options(options, attempts);
     wanted.max_iterations = options->max_iter - before.iterations;
-    cli_watch_start(options, attempts);
+    cli_watch_start(options, NULL, attempts);
     attempts->watch.watching = multigrid && automatic->precond && !is_singular(options, automatic);
     attempts->status =
         gsw_krylov(context, attempts->method, op, preconditioner, &wanted, b, x, &result);

@@ -27,8 +27,10 @@ int cli_check_multigrid(const cli_options *options);
  * which 30 iterations do not reduce the least residual to a tenth. */
 typedef struct cli_watch {
     cli_progress progress;
-    double begin_ms; /* of the attempt, less the time of earlier ones */
-    bool watching;   /* there is something else to try */
+    double begin_ms;          /* of the attempt, less the time of earlier ones */
+    const gsw_solver *solver; /* or NULL. What it makes between its attempts does not count: */
+    double setup_ms;          /* its set-up time at the beginning */
+    bool watching;            /* there is something else to try */
     bool stagnates;
     double best, before; /* least residual so far, and at the last look */
 } cli_watch;
@@ -61,8 +63,8 @@ int cli_load_system(const cli_options *options, gsw_context *host, cli_input *in
 /* The options of a Krylov method. Its monitor shows and records the progress in *attempts. */
 gsw_krylov_options cli_krylov_options(const cli_options *options, cli_attempts *attempts);
 
-/* Begins to show and record it. */
-void cli_watch_start(const cli_options *options, cli_attempts *attempts);
+/* Begins to show and record it. `solver` may be NULL. */
+void cli_watch_start(const cli_options *options, const gsw_solver *solver, cli_attempts *attempts);
 
 /* One attempt from the x that is there. `multigrid`: whether the preconditioner is multigrid. */
 void cli_attempt(const cli_options *options, gsw_context *context, const gsw_operator *op,
