@@ -8,10 +8,10 @@
  * as long as the best one so far, because it cannot become the fastest. A residual in long double
  * checks each x that a method calls converged.
  *
- * --part takes one system in N of each family. --times repeats short solves, and checks the ratios
- * as well; it needs a quiet machine. The exit code is 1 if the choice fails where a named pair
- * succeeds, if something converged is not, or if --times finds a ratio beyond its bar; 2 after bad
- * usage. */
+ * --part takes the I-th of N parts of each family, counted from 0. --times repeats short solves,
+ * and checks the ratios as well; it needs a quiet machine. The exit code is 1 if the choice fails
+ * where a named pair succeeds, if something converged is not, or if --times finds a ratio beyond
+ * its bar; 2 after bad usage. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -383,10 +383,12 @@ static void add_ratios(ratios *to, const ratios *from) {
 static void visit_family(gsw_context *context, int number, total *all) {
     static total family;
     memset(&family, 0, sizeof family);
-    for (int k = 0; k < campaign_count(wanted.large); k++) {
+    const int count = campaign_count(wanted.large);
+    /* Steps of 5 spread the variants, grids and right-hand sides over the parts. */
+    for (int i = count * wanted.part / wanted.parts; i < count * (wanted.part + 1) / wanted.parts;
+         i++) {
+        const int k = (5 * i + number) % count;
         campaign_system system;
-        if ((7 * k + number) % wanted.parts != wanted.part)
-            continue;
         campaign_make(context, number, wanted.large, k, &system);
         visit(context, &system, &family);
         campaign_free(&system);

@@ -382,7 +382,8 @@ static void make_stretched(campaign_system *s, int variant) {
     fill(s, &m, stretched, 0);
 }
 
-/* Rows times random factors: alone, with their columns, with random signs, and with convection. */
+/* Rows and b times random factors: alone, with their columns, with random signs, and with
+ * convection. */
 static void make_scaled(campaign_system *s, int variant) {
     const char *const names[VARIANTS] = {"rows", "both", "signs", "upwind"};
     const medium m = {&s->grid, {1, 0.6, 0.3}, uniform(6, s->points)};
@@ -398,7 +399,7 @@ static void make_scaled(campaign_system *s, int variant) {
             const double column = variant == 1 && j >= 0 && j < s->points ? m.k[j] : 1;
             s->values[e][i] *= m.k[i] * column;
         }
-    free(m.k);
+    s->b = m.k; /* the factors of b */
 }
 
 /* Random couplings, not symmetric: dominant, of one sign, weak, and weakly dominant. */
@@ -521,6 +522,7 @@ static void make_rhs(campaign_system *s, int kind, int number) {
     const char *const names[RHS_KINDS] = {"ones",  "random",   number % 2 == 0 ? "corner" : "line",
                                           "point", "boundary", "inflow"};
     const gsw_grid *g = &s->grid;
+    double *factors = s->b;
     s->b = kind == 1 ? uniform(8, s->points) : take(s->points);
     for (int64_t i = 0; i < s->points && kind != 1; i++) {
         int64_t at[3];
@@ -532,6 +534,9 @@ static void make_rhs(campaign_system *s, int kind, int number) {
                   : kind == 4 ? (g->ny > 1 ? at[1] == g->ny - 1 : at[0] == 0)
                               : at[0] == 0;
     }
+    for (int64_t i = 0; i < s->points && factors != NULL; i++)
+        s->b[i] *= factors[i];
+    free(factors);
     describe(s, " %s", names[kind]);
 }
 
