@@ -291,9 +291,10 @@ static void make_helmholtz(campaign_system *s, int variant) {
     fill(s, &m, one, k);
 }
 
-/* The square of the Laplacian, plus a multiple of the identity. */
+/* The square of the Laplacian plus a multiple of the identity, without which large ones take
+ * minutes. */
 static void make_biharmonic(campaign_system *s, int variant) {
-    const double shift = variant % 2 == 0 ? 0 : 0.01;
+    const double shift = variant % 2 == 1 ? 0.01 : s->points > 20000 ? 1e-3 : 0;
     const gsw_stencil near = axis_neighbours(s);
     gsw_offset offsets[25];
     gsw_stencil stencil;
