@@ -699,6 +699,75 @@ START_TEST(a_bad_pivot_is_named_by_row_and_point) {
 }
 END_TEST
 
+static void count_messages(void *user, gsw_status status, const char *message) {
+    (void)message;
+    *(int *)user += status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_NOT_A_GRID;
+}
+
+/* A chain of four points, as a CSR of base 1 whose third row is another one. Creates a factor; the
+ * message is as expected, and the log gets it once. */
+static void expect_row_message(int count, const int32_t *columns, const double *values,
+                               gsw_factor_kind kind, const gsw_grid *grid, gsw_status ending,
+                               const char *words) {
+    int messages = 0;
+    const gsw_context_options where = {
+        .size = sizeof where, .threads = 1, .log = count_messages, .log_user = &messages};
+    const gsw_factor_options options = {.size = sizeof options, .kind = kind};
+    int32_t row_ptr[] = {1, 3, 6, 6 + count, 8 + count};
+    int32_t all_columns[10] = {1, 2, 1, 2, 3};
+    double all_values[10] = {2, -1, -1, 2, -1};
+    memcpy(all_columns + 5, columns, (size_t)count * sizeof *columns);
+    memcpy(all_values + 5, values, (size_t)count * sizeof *values);
+    memcpy(all_columns + 5 + count, (const int32_t[]){3, 4}, 2 * sizeof(int32_t));
+    memcpy(all_values + 5 + count, (const double[]){-1, 2}, 2 * sizeof(double));
+    const gsw_csr csr = {.rows = 4,
+                         .nonzeros = 7 + count,
+                         .row_ptr = row_ptr,
+                         .columns = all_columns,
+                         .values = all_values,
+                         .base = 1};
+    gsw_context *context;
+    gsw_factor *factor;
+    gsw_matrix matrix;
+    ck_assert_int_eq(gsw_context_create(&where, &context), GSW_SUCCESS);
+    ck_assert_int_eq(
+        gsw_matrix_from_csr(context, grid, oracle_stencil_named("D2N5"), &csr, &matrix),
+        GSW_SUCCESS);
+    ck_assert_int_eq(gsw_factor_create(context, &matrix, &options, &factor), ending);
+    ck_assert_msg(strstr(gsw_context_message(context), words) != NULL, "'%s' does not say '%s'",
+                  gsw_context_message(context), words);
+    ck_assert_int_eq(messages, 1);
+    gsw_context_destroy(context);
+}
+
+START_TEST(what_a_bad_row_stores_is_named) {
+    static const gsw_grid chain = {4, 1, 1}, square = {2, 2, 1};
+    static const int32_t all[] = {2, 3, 4}, outer[] = {2, 4};
+    static const double zero[] = {-1, 0, -1}, negative[] = {-1, -4, -1}, small[] = {-1, 0.1, -1};
+    expect_row_message(0, all, zero, GSW_ILU0, &chain, GSW_ERROR_ZERO_PIVOT,
+                       "or not finite: the row is empty; each point needs a row");
+    expect_row_message(0, all, zero, GSW_JACOBI, &chain, GSW_ERROR_ZERO_PIVOT,
+                       "or not finite: the row is empty; each point needs a row");
+    expect_row_message(
+        2, outer, zero, GSW_SSOR, &chain, GSW_ERROR_ZERO_PIVOT,
+        "row 3 (1-based), (x, y, z) = (2, 0, 0) is zero or not finite: the row has no "
+        "entry on its diagonal");
+    expect_row_message(3, all, zero, GSW_SSOR, &chain, GSW_ERROR_ZERO_PIVOT,
+                       "or not finite: its diagonal is 0");
+    expect_row_message(
+        3, all, negative, GSW_IC0, &chain, GSW_ERROR_ZERO_PIVOT,
+        "or not finite: ic0 needs a positive diagonal, and that of the row is -4; if "
+        "all are negative, solve -A x = -b, otherwise take ilu0");
+    expect_row_message(3, all, small, GSW_IC0, &chain, GSW_ERROR_ZERO_PIVOT,
+                       "is zero, negative or not finite");
+    /* On a square the second row has a coupling that is no neighbour's. */
+    expect_row_message(
+        3, all, small, GSW_ILU0, &square, GSW_ERROR_NOT_A_GRID,
+        "row 2 (1-based), (x, y, z) = (1, 0, 0), column 3: offset (-1, 1, 0) is not in "
+        "the stencil D2N5 of the 2 x 2 x 1 grid");
+}
+END_TEST
+
 START_TEST(ic0_needs_a_symmetric_stencil) {
     const gsw_grid grid = {5, 4, 3};
     const gsw_factor_options options = {.size = sizeof options, .kind = GSW_IC0};
@@ -858,6 +927,7 @@ int main(void) {
     tcase_add_loop_test(tc, row_pointers_outside_the_arrays_are_refused, GSW_ILU0,
                         GSW_FACTOR_UPPER + 1);
     tcase_add_loop_test(tc, a_bad_pivot_is_named_by_row_and_point, GSW_ILU0, GSW_JACOBI + 1);
+    tcase_add_test(tc, what_a_bad_row_stores_is_named);
     tcase_add_loop_test(tc, ic0_needs_a_symmetric_stencil, 0, stencils);
     tcase_add_test(tc, bad_options_are_refused);
     tcase_add_test(tc, bad_calls_are_refused);

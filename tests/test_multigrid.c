@@ -1161,6 +1161,7 @@ START_TEST(bad_matrices_are_refused) {
     diagonal[123] = 0;
     expect_refusal(gsw_multigrid_create(context, &m->view, NULL, &mg), GSW_ERROR_ZERO_PIVOT,
                    "row 123");
+    assert_message("is zero or not finite: its diagonal is 0");
     diagonal[123] = NAN;
     expect_refusal(gsw_multigrid_create(context, &m->view, NULL, &mg), GSW_ERROR_ZERO_PIVOT,
                    "row 123");

@@ -12,6 +12,7 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "factor.h"
+#include "matrix_row.h"
 #include "options.h"
 #include "reserve.h"
 #include "stencil_facts.h"
@@ -125,6 +126,18 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     return status;
 }
 
+/* Takes values and waits for them. */
+static gsw_status take(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
+                       const gsw_matrix *upper) {
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    gsw_status status = fill(context, factor, matrix, upper);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_await(context, factor);
+    const int64_t row = upper != NULL ? -1 : factor->info.first_bad_row;
+    return gsw_matrix_explain(context, &quiet, matrix, row, factor->options.kind == GSW_IC0,
+                              status);
+}
+
 static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const gsw_matrix *upper,
                          const gsw_factor_options *options, gsw_factor **factor) {
     gsw_factor *made = NULL;
@@ -133,9 +146,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
     GSW_TRY(begin(context, matrix, options, 0, NULL, &made));
-    gsw_status status = fill(context, made, matrix, upper);
-    if (status == GSW_SUCCESS)
-        status = gsw_factor_await(context, made);
+    const gsw_status status = take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         *factor = made;
     else
@@ -196,8 +207,7 @@ gsw_status gsw_factor_refactor(gsw_context *context, gsw_factor *factor, const g
     GSW_REQUIRE(context, context, "context is NULL");
     GSW_REQUIRE(context, factor, "factor is NULL");
     GSW_REQUIRE(context, factor->context == context, "factor belongs to another context");
-    GSW_TRY(fill(context, factor, matrix, upper));
-    return gsw_factor_await(context, factor);
+    return take(context, factor, matrix, upper);
 }
 
 /* ---- Solving ----------------------------------------------------------------------------------

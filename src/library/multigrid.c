@@ -5,6 +5,7 @@
 #include <string.h>
 #include "contract/allocate.h"
 #include "contract/check.h"
+#include "matrix_row.h"
 #include "multigrid_internal.h"
 #include "options.h"
 #include "preconditioner.h"
@@ -62,6 +63,15 @@ static gsw_status check_reach(gsw_context *context, const gsw_stencil *stencil) 
                           far->dx, far->dy, far->dz, GSW_LUMPED_RADIUS);
 }
 
+/* Builds or fills a hierarchy from the user's matrix. */
+static gsw_status take(gsw_multigrid *multigrid, const gsw_matrix *matrix,
+                       gsw_status (*with)(gsw_multigrid *multigrid, const gsw_matrix *matrix)) {
+    const gsw_quiet quiet = gsw_quiet_begin(multigrid->context);
+    const gsw_status status = with(multigrid, matrix);
+    const int64_t row = status == GSW_ERROR_ZERO_PIVOT ? multigrid->level[0]->survey.bad_row : -1;
+    return gsw_matrix_explain(multigrid->context, &quiet, matrix, row, 0, status);
+}
+
 gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *matrix,
                                        const gsw_multigrid_options *options, int is_coarse,
                                        gsw_multigrid **multigrid) {
@@ -84,7 +94,7 @@ gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *m
     made->is_coarse = is_coarse;
     made->grid = matrix->grid;
     made->stencil = matrix->stencil;
-    GSW_TRY_GOTO(gsw_multigrid_build(made, matrix), fail);
+    GSW_TRY_GOTO(take(made, matrix, gsw_multigrid_build), fail);
     made->usable = 1;
     *multigrid = made;
     return GSW_SUCCESS;
@@ -116,7 +126,7 @@ gsw_status gsw_multigrid_refactor(gsw_context *context, gsw_multigrid *multigrid
                 (matrix->format == GSW_FORMAT_CSR) == (multigrid->level[0]->setup.block != NULL),
                 "matrix: its format is not that of the hierarchy's first matrix");
     multigrid->usable = 0;
-    GSW_TRY(gsw_multigrid_fill(multigrid, matrix));
+    GSW_TRY(take(multigrid, matrix, gsw_multigrid_fill));
     multigrid->usable = 1;
     return GSW_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
+#include "matrix_row.h"
 #include "options.h"
 
 GSW_ENDS_WITH(gsw_sptrsv_options, workspace);
@@ -102,9 +103,11 @@ gsw_status gsw_sptrsv(gsw_context *context, const gsw_matrix *matrix,
     if (chosen.algorithm == GSW_ALGORITHM_PENCIL)
         return solve_packed(context, matrix, &chosen, count, b, ldb, x, ldx);
     const size_t size = gsw_dtype_size(chosen.vector_type);
-    for (int64_t r = 0; r < count; r++)
-        GSW_TRY(context->ops->sptrsv(context, matrix, &chosen,
-                                     (const char *)b + (size_t)(r * ldb) * size,
-                                     (char *)x + (size_t)(r * ldx) * size));
-    return GSW_SUCCESS;
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    gsw_status status = GSW_SUCCESS;
+    for (int64_t r = 0; r < count && status == GSW_SUCCESS; r++)
+        status = context->ops->sptrsv(context, matrix, &chosen,
+                                      (const char *)b + (size_t)(r * ldb) * size,
+                                      (char *)x + (size_t)(r * ldx) * size);
+    return gsw_matrix_explain(context, &quiet, matrix, -1, 0, status);
 }
