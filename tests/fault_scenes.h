@@ -121,6 +121,23 @@ end:
     o->left += o->status != GSW_SUCCESS && (grid.nx != -1 || stencil.count != -1);
 }
 
+/* A 2 x 2 grid with two stored zeros between its lines. */
+static void scene_fit(outcome *o, int variant) {
+    static const int32_t row_ptr[] = {0, 2, 5, 8, 10}, columns[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
+    static const double values[] = {2, -1, -1, 2, 0, 0, 2, -1, -1, 2};
+    const gsw_csr csr = {
+        .rows = 4, .nonzeros = 10, .row_ptr = row_ptr, .columns = columns, .values = values};
+    const gsw_grid grid = {2, 2, 1};
+    gsw_csr copy = sentinel_csr();
+    gsw_matrix made = {.grid = {-1, -1, -1}};
+    STEP(o, gsw_matrix_fit(world.context, &csr, variant ? &grid : NULL, NULL, &made, &copy));
+    note(o, &made.grid, sizeof made.grid);
+end:
+    o->left += made.grid.nx == -1 ? copy.rows != -1 : variant && copy.nonzeros != 8;
+    if (copy.rows > 0)
+        gsw_csr_free(&copy);
+}
+
 static void scene_upload(outcome *o, int variant) {
     gsw_matrix copy;
     memset(&copy, 1, sizeof copy);

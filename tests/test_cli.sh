@@ -671,6 +671,31 @@ awk -v banner="$banner" 'BEGIN {
 expect 3 "not a grid" detect scattered.mtx
 says err 'row [0-9]* (1-based)'
 says err 'the matrix is not a regular grid, or its rows are not in natural order (x fastest, '
+# Five full diagonals, with zeros where a line of the grid ends: these are no couplings.
+awk -v banner="$banner" -v nx=20 -v ny=15 'BEGIN {
+    n = nx * ny
+    print banner; print n, n, 5 * n - 2 - 2 * nx
+    for (i = 1; i <= n; i++) {
+        print i, i, 4
+        if (i < n) { print i, i + 1, i % nx ? -1 : 0; print i + 1, i, i % nx ? -1 : 0 }
+        if (i + nx <= n) { print i, i + nx, -1; print i + nx, i, -1 }
+    }
+}' >diagonals.mtx
+for grid in "" "--grid 20x15"; do
+    # shellcheck disable=SC2086 # no word, or an option and its value
+    expect 0 "stored zeros" detect diagonals.mtx $grid
+    says out '^grid 20 15 1$'
+    says out '^stencil D2N5$'
+    for precond in mg ic0 ilu0; do
+        # shellcheck disable=SC2086
+        expect 0 "stored zeros, $precond" solve diagonals.mtx $grid --precond $precond
+    done
+done
+expect 3 "extents as in NumPy" solve diagonals.mtx --grid 15x20
+says err 'the matrix is no 15 x 20 x 1 grid, but a 20 x 15 x 1 grid: give the extents as (nx, ny, nz)'
+expect 3 "a grid of more points" solve diagonals.mtx --grid 20x16
+says err "not a grid of the matrix's 300 points; rows seem to be missing: each point"
+
 # torus NX NY NZ AXES FOLD: the 7-point matrix of a grid that is periodic along AXES, such as xz. FOLD
 # is 1 where the points along these are stored in the order 0, n-1, 1, n-2, ...
 torus() {

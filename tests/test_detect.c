@@ -215,12 +215,12 @@ START_TEST(given_extents_decide) {
     ck_assert_int_eq(grid.nx, 6);
     ck_assert_int_eq(grid.ny, 4);
     ck_assert_str_eq(gsw_stencil_name(&stencil), "D2N5");
-    /* On a 4 x 6 grid the same couplings cross lines: exactly the offsets that occur. */
-    const gsw_grid other = {4, 6, 1};
+    /* On an 8 x 3 grid the same couplings cross lines: exactly the offsets that occur. */
+    const gsw_grid other = {8, 3, 1};
     ck_assert_int_eq(gsw_detect(context, &csr, &other, &grid, &stencil), GSW_SUCCESS);
     ck_assert_int_eq(stencil.count, 3);
     ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){1, 0, 0}), 0);
-    ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){-3, 1, 0}), 0);
+    ck_assert_int_ge(gsw_stencil_find(&stencil, (gsw_offset){-7, 1, 0}), 0);
     assert_explains(&csr, &grid, &stencil);
 }
 END_TEST
@@ -712,6 +712,235 @@ START_TEST(garbage_is_refused) {
 }
 END_TEST
 
+/* ---- stored zeros -----------------------------------------------------------------------------*/
+
+/* The same entries, now with values, and stored zeros: from the ends of lines of `nx` rows to the
+ * next row, and at random. Base 0, 32-bit indices. */
+static gsw_csr with_zeros(const gsw_csr *csr, int64_t nx, uint64_t *seed) {
+    const int64_t n = csr->rows;
+    char *held = malloc((size_t)n);
+    int32_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
+    int32_t *columns = malloc((size_t)(csr->nonzeros + 3 * n) * sizeof *columns);
+    double *values = malloc((size_t)(csr->nonzeros + 3 * n) * sizeof *values);
+    ck_assert(held && row_ptr && columns && values);
+    int32_t next = 0;
+    for (int64_t row = 0; row < n; row++) {
+        memset(held, 0, (size_t)n);
+        for (int k = 0; k < 2; k++)
+            held[next_random(seed) % (uint64_t)n] = 1;
+        if (row % nx == nx - 1 && row + 1 < n)
+            held[row + 1] = 1;
+        for (int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row);
+             k < gsw_index_at(csr->row_ptr, csr->index_type, row + 1); k++)
+            held[gsw_index_at(csr->columns, csr->index_type, k - csr->base) - csr->base] = 2;
+        for (int32_t column = 0; column < n; column++)
+            if (held[column]) {
+                columns[next] = column;
+                values[next++] = held[column] == 2 ? 1 + column % 5 : 0;
+            }
+        row_ptr[row + 1] = next;
+    }
+    free(held);
+    return (gsw_csr){
+        .rows = n, .nonzeros = next, .row_ptr = row_ptr, .columns = columns, .values = values};
+}
+
+static double sum_of(const gsw_csr *csr) {
+    double sum = 0;
+    for (int64_t k = 0; k < csr->nonzeros; k++)
+        sum += value_of(csr, k);
+    return sum;
+}
+
+/* With stored zeros the same is found, or refused with the same message. The matrix that is made
+ * has all values and validates. Frees `csr`. */
+static void assert_zeros_are_nothing(gsw_csr csr, const gsw_grid *extents, int64_t nx) {
+    uint64_t seed = 5;
+    gsw_csr zeros = with_zeros(&csr, nx, &seed), copy;
+    gsw_grid grid, other;
+    gsw_stencil stencil, others;
+    gsw_matrix matrix;
+    char message[512];
+    const gsw_status status = gsw_detect(context, &csr, extents, &grid, &stencil);
+    snprintf(message, sizeof message, "%s", gsw_context_message(context));
+    ck_assert_int_eq(gsw_detect(context, &zeros, extents, &other, &others), status);
+    ck_assert_int_eq(gsw_matrix_fit(context, &zeros, extents, NULL, &matrix, &copy), status);
+    if (status == GSW_SUCCESS) {
+        ck_assert_mem_eq(&grid, &other, sizeof grid);
+        ck_assert_int_eq(stencil.count, others.count);
+        ck_assert_mem_eq(stencil.offsets, others.offsets,
+                         (size_t)stencil.count * sizeof stencil.offsets[0]);
+        ck_assert_int_gt(copy.nonzeros, 0);
+        ck_assert_ptr_eq(matrix.csr.values, copy.values);
+        ck_assert_double_eq(sum_of(&copy), sum_of(&zeros));
+        assert_explains(&copy, &matrix.grid, &matrix.stencil);
+        gsw_csr_free(&copy);
+    } else {
+        ck_assert_str_eq(gsw_context_message(context), message);
+    }
+    gsw_csr_free(&zeros);
+    gsw_csr_free(&csr);
+}
+
+START_TEST(stored_zeros_are_no_couplings) {
+    const gsw_offset offsets[] = {{-2, 0, 0}, {0, 0, 0}, {1, -1, 0}, {0, 2, 1}};
+    csr_recipe recipe = plain((gsw_grid){20, 15, 1}, "D2N5");
+    assert_zeros_are_nothing(make_csr(&recipe, 1), NULL, 20);
+    assert_zeros_are_nothing(make_csr(&recipe, 1), &recipe.grid, 20);
+    assert_zeros_are_nothing(make_wrapped(&recipe, 2, NULL), NULL, 20); /* refused */
+    assert_zeros_are_nothing(make_wrapped(&recipe, 3, NULL), &recipe.grid, 20);
+    recipe = plain((gsw_grid){4, 30, 1}, "D2N5");
+    recipe.part = GSW_LOWER;
+    assert_zeros_are_nothing(make_csr(&recipe, 1), NULL, 4);
+    recipe = plain((gsw_grid){9, 8, 7}, "D3N27");
+    recipe.missing = 40;
+    recipe.base = 1;
+    recipe.index_type = GSW_I64;
+    assert_zeros_are_nothing(make_csr(&recipe, 1), NULL, 9);
+    recipe = (csr_recipe){.grid = {8, 9, 7}, .part = GSW_FULL};
+    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 4, &recipe.stencil), GSW_SUCCESS);
+    assert_zeros_are_nothing(make_csr(&recipe, 1), NULL, 8);
+    recipe = plain((gsw_grid){12, 10, 5}, "D3N7");
+    int64_t *order = make_order(&recipe.grid, SHUFFLED);
+    assert_zeros_are_nothing(make_wrapped(&recipe, 0, order), NULL, 12); /* refused */
+    free(order);
+}
+END_TEST
+
+START_TEST(matrices_are_fitted) {
+    const csr_recipe recipe = plain((gsw_grid){6, 5, 1}, "D2N5");
+    const gsw_grid *g = &recipe.grid;
+    const gsw_stencil *star = &recipe.stencil;
+    uint64_t seed = 3;
+    gsw_csr csr = make_csr(&recipe, 1), copy = {.rows = -1};
+    gsw_matrix matrix;
+    ((double *)(uintptr_t)csr.values)[0] = 1;
+    /* Without zeros outside the stencil it is a view. */
+    ck_assert_int_eq(gsw_matrix_fit(context, &csr, NULL, NULL, &matrix, &copy), GSW_SUCCESS);
+    ck_assert_ptr_null(copy.values);
+    ck_assert_ptr_eq(matrix.csr.values, csr.values);
+    gsw_csr zeros = with_zeros(&csr, 6, &seed);
+    ck_assert_int_eq(gsw_matrix_fit(context, &zeros, g, star, &matrix, &copy), GSW_SUCCESS);
+    ck_assert_double_eq(sum_of(&copy), sum_of(&zeros));
+    assert_explains(&copy, g, star);
+    gsw_csr_free(&copy);
+    /* Row 5 ends a line; its zero in column 6 is refused where zeros are not left out. */
+    ck_assert_int_eq(gsw_matrix_from_csr(context, g, star, &zeros, &matrix), GSW_SUCCESS);
+    expect_refusal(gsw_matrix_validate(context, &matrix), GSW_ERROR_NOT_A_GRID,
+                   "the value stored there is 0: gsw_matrix_fit() leaves such zeros out");
+    int64_t k = gsw_index_at(zeros.row_ptr, GSW_I32, 5);
+    while (gsw_index_at(zeros.columns, GSW_I32, k) != 6)
+        k++;
+    ((double *)(uintptr_t)zeros.values)[k] = 1;
+    copy = (gsw_csr){.rows = -1};
+    matrix.grid.nx = 77;
+    expect_refusal(gsw_matrix_fit(context, &zeros, g, star, &matrix, &copy), GSW_ERROR_NOT_A_GRID,
+                   "row 5 (0-based), (x, y, z) = (5, 0, 0), column 6: offset (-5, 1, 0) is not");
+    const gsw_grid turned = {5, 6, 1};
+    expect_refusal(gsw_matrix_fit(context, &csr, &turned, star, &matrix, &copy),
+                   GSW_ERROR_NOT_A_GRID, "the matrix is no 5 x 6 x 1 grid, but a 6 x 5 x 1 grid");
+    expect_refusal(gsw_matrix_fit(context, &zeros, NULL, star, &matrix, &copy),
+                   GSW_ERROR_INVALID_ARGUMENT, "without its grid");
+    ck_assert_int_eq(matrix.grid.nx, 77);
+    ck_assert_int_eq(copy.rows, -1);
+    gsw_csr_free(&zeros);
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* Before it is filled, a matrix has zeros alone. */
+START_TEST(unfilled_matrices_have_their_pattern) {
+    const csr_recipe recipe = plain((gsw_grid){9, 8, 7}, "D3N15");
+    gsw_csr csr = make_csr(&recipe, 1);
+    memset((void *)(uintptr_t)csr.values, 0, (size_t)csr.nonzeros * sizeof(double));
+    assert_found(&csr, 9, 8, 7, "D3N15");
+    ((double *)(uintptr_t)csr.values)[0] = 1; /* a diagonal */
+    assert_found(&csr, 504, 1, 1, "D2N5");
+    gsw_csr_free(&csr);
+}
+END_TEST
+
+/* ---- what else the input may have been meant as -----------------------------------------------*/
+
+START_TEST(shapes_in_the_order_of_numpy_are_named) {
+    static const struct {
+        gsw_grid grid, given;
+    } cases[] = {
+        {{20, 15, 1}, {15, 20, 1}}, /* a custom stencil with long offsets would explain it */
+        {{20, 15, 1}, {1, 15, 20}}, {{2000, 15, 1}, {15, 2000, 1}},
+        {{9, 8, 7}, {7, 8, 9}},     {{1100, 5, 4}, {4, 5, 1100}},
+    };
+    for (int i = 0; i < 5; i++) {
+        const gsw_grid *g = &cases[i].grid, *given = &cases[i].given;
+        const csr_recipe recipe = plain(*g, "D3N7");
+        gsw_csr csr = make_csr(&recipe, 1);
+        gsw_grid grid;
+        gsw_stencil stencil;
+        char text[160];
+        snprintf(text, sizeof text,
+                 "the matrix is no %d x %d x %d grid, but a %d x %d x %d grid: give the extents as "
+                 "(nx, ny, nz)",
+                 (int)given->nx, (int)given->ny, (int)given->nz, (int)g->nx, (int)g->ny,
+                 (int)g->nz);
+        expect_refusal(gsw_detect(context, &csr, given, &grid, &stencil), GSW_ERROR_NOT_A_GRID,
+                       text);
+        gsw_csr_free(&csr);
+    }
+}
+END_TEST
+
+/* Rows of the points that `in` keeps, in natural order. */
+static gsw_csr make_part(const csr_recipe *r, int (*in)(int64_t x, int64_t y, int64_t z)) {
+    const gsw_grid *g = &r->grid;
+    gsw_csr csr = make_wrapped(r, 0, NULL);
+    int32_t *row_ptr = (int32_t *)(uintptr_t)csr.row_ptr;
+    int32_t *columns = (int32_t *)(uintptr_t)csr.columns;
+    int32_t *number = malloc((size_t)csr.rows * sizeof *number);
+    ck_assert_ptr_nonnull(number);
+    int32_t rows = 0, next = 0, begin = 0;
+    for (int64_t k = 0; k < csr.rows; k++)
+        number[k] = in(k % g->nx, k / g->nx % g->ny, k / g->nx / g->ny) ? rows++ : -1;
+    for (int64_t k = 0; k < csr.rows; k++) {
+        const int32_t end = row_ptr[k + 1];
+        for (; begin < end && number[k] >= 0; begin++)
+            if (number[columns[begin]] >= 0)
+                columns[next++] = number[columns[begin]];
+        if (number[k] >= 0)
+            row_ptr[number[k] + 1] = next;
+        begin = end;
+    }
+    free(number);
+    csr.rows = rows;
+    csr.nonzeros = next;
+    return csr;
+}
+
+static int in_ball(int64_t x, int64_t y, int64_t z) {
+    return (x - 10) * (x - 10) + (y - 10) * (y - 10) + (z - 10) * (z - 10) < 90;
+}
+
+static int beside_hole(int64_t x, int64_t y, int64_t z) {
+    (void)z;
+    return (x - 18) * (x - 18) + (y - 20) * (y - 20) >= 60;
+}
+
+START_TEST(missing_rows_are_named) {
+    static const char words[] = "; rows seem to be missing: each point of the grid needs a row";
+    csr_recipe recipe = plain((gsw_grid){20, 20, 20}, "D3N7");
+    gsw_csr csr = make_part(&recipe, in_ball);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, words);
+    gsw_csr_free(&csr);
+    recipe = plain((gsw_grid){40, 37, 1}, "D2N5");
+    csr = make_part(&recipe, beside_hole);
+    assert_refused(&csr, GSW_ERROR_NOT_A_GRID, words);
+    gsw_grid grid;
+    gsw_stencil stencil;
+    expect_refusal(gsw_detect(context, &csr, &recipe.grid, &grid, &stencil),
+                   GSW_ERROR_INVALID_ARGUMENT, words);
+    gsw_csr_free(&csr);
+}
+END_TEST
+
 /* ---- matrices of the field, where they are at hand --------------------------------------------*/
 
 static void assert_file_found(const char *file, int64_t nx, int64_t ny, int64_t nz,
@@ -767,6 +996,11 @@ int main(void) {
     tcase_add_test(tests, too_many_coordinate_offsets_are_refused);
     tcase_add_test(tests, random_matrices_are_refused);
     tcase_add_test(tests, garbage_is_refused);
+    tcase_add_test(tests, stored_zeros_are_no_couplings);
+    tcase_add_test(tests, matrices_are_fitted);
+    tcase_add_test(tests, unfilled_matrices_have_their_pattern);
+    tcase_add_test(tests, shapes_in_the_order_of_numpy_are_named);
+    tcase_add_test(tests, missing_rows_are_named);
     tcase_add_test(tests, reservoir_matrices);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -53,7 +53,8 @@ typedef struct part_of_test {
     double *b, *x, *again;
 } part_of_test;
 
-/* The rows of the box as a CSR; all couplings inside the grid are stored. */
+/* The rows of the box as a CSR; all couplings inside the grid are stored, and zeros where lines
+ * end. */
 static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
     const gsw_grid *g = &s->matrix->view.grid;
     const gsw_stencil *stencil = &s->matrix->view.stencil;
@@ -68,6 +69,11 @@ static gsw_csr csr_of(const part_of_test *p, const system_of_test *s) {
                 for (int32_t e = 0; e < stencil->count; e++) {
                     const int64_t i = x + stencil->offsets[e].dx, j = y + stencil->offsets[e].dy,
                                   l = z + stencil->offsets[e].dz;
+                    if (i == g->nx && j == y && l == z && g->nx > 4 &&
+                        (j < g->ny - 1 || l < g->nz - 1)) {
+                        columns[k] = gsw_grid_row(g, i, j, l) + 1; /* of the next line */
+                        values[k++] = 0;
+                    }
                     if (i < 0 || i >= g->nx || j < 0 || j >= g->ny || l < 0 || l >= g->nz)
                         continue;
                     columns[k] = gsw_grid_row(g, i, j, l) + 1;

@@ -106,6 +106,7 @@ static const scene scenes[] = {
     {"problem", scene_problem, sizeof problems / sizeof *problems, 0, 1},
     {"matrix to CSR", scene_to_csr, 12, 0, 0},
     {"detection", scene_detect, 4, 0, 1},
+    {"fitting", scene_fit, 2, 0, 1},
     {"validation", scene_validate, 3, 0, 1},
     {"upload", scene_upload, 2, 0, 0},
     {"arrays", scene_memory, 2, 0, 0},

@@ -342,6 +342,64 @@ def test_detect(stencil, extents):
     assert gs.detect(A, grid=grid) == (grid, found)
 
 
+def line(n):
+    return sp.diags([-np.ones(n - 1), np.full(n, 2.0), -np.ones(n - 1)], [-1, 0, 1])
+
+
+def short_lines(nx, ny):
+    """The five-point matrix as SciPy's kron() makes it from short lines: blocks with stored zeros."""
+    A = sp.kron(sp.eye(ny), line(nx)) + sp.kron(line(ny), sp.eye(nx))
+    assert A.format == "bsr" and np.count_nonzero(A.data) < A.data.size
+    return A
+
+
+def five_diagonals(nx, ny):
+    """The same with five full diagonals: zeros at the ends of lines."""
+    n = nx * ny
+    near = -np.ones(n - 1)
+    near[nx - 1::nx] = 0
+    row, far = np.arange(n), -np.ones(n - nx)
+    rows = np.concatenate([row, row[:-1], row[1:], row[:-nx], row[nx:]])
+    columns = np.concatenate([row, row[1:], row[:-1], row[nx:], row[:-nx]])
+    values = np.concatenate([np.full(n, 4.0), near, near, far, far])
+    return sp.coo_matrix((values, (rows, columns)))
+
+
+@pytest.mark.parametrize("make, nx, ny", [(short_lines, 5, 9), (short_lines, 4, 30),
+                                          (five_diagonals, 4, 30), (five_diagonals, 20, 15)])
+def test_stored_zeros_are_no_couplings(make, nx, ny):
+    given = make(nx, ny)
+    clean = sp.csr_matrix(given.tocsr())
+    clean.eliminate_zeros()
+    b = vectors(nx * ny)
+    for A in (given, given.tocsr(), given.tocsc(), given.tocoo(), given.todia(),
+              (given.tocsr().data, given.tocsr().indices, given.tocsr().indptr)):
+        stored = A[0] if isinstance(A, tuple) else A.data
+        before = stored.copy()
+        for grid in (None, (nx, ny)):
+            assert gs.detect(A, grid) == (gs.Grid(nx, ny), gs.Stencil("D2N5"))
+            M = gs.ilu0(A, grid)
+            assert np.array_equal(M @ b, gs.ilu0(clean) @ b)
+            x, info = gs.cg(A, b, M=gs.multigrid(A, grid))
+            close_to(x, spla.spsolve(clean.tocsc(), b), 1e-6)
+            assert np.array_equal(M.refactor(A) @ b, gs.ilu0(clean) @ b)
+            assert np.array_equal(gs.sptrsv(A, b, lower=True), gs.sptrsv(clean, b, lower=True))
+        assert np.array_equal(stored, before)
+    changed = given.tocsr()
+    changed.data[changed.data == 0] = 1e-3
+    with pytest.raises(gs.GridsweepError, match="is not in the stencil D2N5") as caught:
+        gs.ilu0(clean).refactor(changed)
+    assert caught.value.status == gs.Status.NOT_A_GRID and "is 0" not in caught.value.message
+
+
+def test_the_order_of_a_shape_is_named():
+    A = poisson(9, 8, 7)
+    for call in (gs.detect, gs.ilu0, gs.multigrid):
+        with pytest.raises(gs.GridsweepError, match=r"no 7 x 8 x 9 grid, but a 9 x 8 x 7 grid: give "
+                                                    r"the extents as \(nx, ny, nz\)"):
+            call(A, gs.Grid(9, 8, 7).shape)
+
+
 def test_grid_and_stencil():
     grid = gs.Grid(4, 3)
     assert (grid.points, grid.shape, grid.row(1, 2), str(grid)) == (12, (1, 3, 4), 9, "4x3x1")

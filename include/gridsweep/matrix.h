@@ -2,8 +2,9 @@
  *
  * A gsw_matrix is a view: it points to arrays that you own. All solvers take one.
  *
- * - You have a CSR matrix and know the grid: use gsw_matrix_from_csr().
- * - You have a CSR matrix in natural order and do not know the grid: use gsw_detect() first.
+ * - You have a CSR matrix: use gsw_matrix_fit(). It finds the grid, checks the arrays, and leaves
+ *   out stored zeros that are no couplings.
+ * - You know the grid and the stencil, and trust the arrays: use gsw_matrix_from_csr().
  * - Your program holds one array per offset of the stencil: use gsw_matrix_from_stencil(). This
  *   format needs no indices.
  * - You do not trust the arrays: use gsw_matrix_validate() once before you solve.
@@ -99,8 +100,8 @@ gsw_status gsw_matrix_from_stencil(gsw_context *context, const gsw_grid *grid,
 /* Reads the structure of the matrix once and checks everything that the solvers assume. Use it for
  * arrays that you did not create. In a CSR it refuses row pointers that descend or leave the
  * arrays. It refuses columns that are out of range, out of order or repeated, and couplings outside
- * the stencil. The message names the first offending row (counted from the matrix's base) and its
- * column or offset. NaN and infinity are allowed: they are data.
+ * the stencil, stored zeros included. The message names the first offending row (counted from the
+ * matrix's base) and its column or offset. NaN and infinity are allowed: they are data.
  *
  * The arrays are in the context's memory. A context with CUDA takes host arrays as well, and checks
  * them on the host. With device arrays the call waits for the stream. Bytes moved: row pointers and
@@ -111,26 +112,43 @@ GSW_API
 gsw_status gsw_matrix_validate(gsw_context *context, const gsw_matrix *matrix);
 
 /* Finds the grid and the stencil of a CSR matrix in natural order from its column offsets, in one
- * pass over the entries. The arrays are host arrays.
+ * pass over the entries. The arrays are host arrays. A stored zero is no coupling. If `values` is
+ * NULL or all values are 0, every entry counts.
  *
  * If `extents` is NULL, the call infers the grid. If several grids explain the matrix, it takes the
  * one with the smallest stencil, named stencils first, then the larger nx. If `extents` is given,
  * it uses that grid and finds only the stencil; do this where the order of the axes is ambiguous.
+ * Extents in the order of a NumPy shape, (nz, ny, nx), are refused where only (nx, ny, nz) fits.
  * The stencil is the smallest named one that holds all couplings, else exactly the offsets that
  * occur and the centre.
  *
  * Couplings around a periodic grid need `extents`. They become long offsets, so each periodic axis
  * has at most GSW_OFFSET_MAX + 1 points.
  * Errors: INVALID_ARGUMENT; OUT_OF_MEMORY; NOT_A_GRID with an offending row and its coupling in the
- * message. The message also says if the grid is periodic or its rows are in another order; this
- * check takes a few more passes. */
+ * message. The message also says if the grid is periodic, its rows are in another order, or rows
+ * are missing; this check takes a few more passes. */
 GSW_API
 gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
                       gsw_grid *grid, gsw_stencil *stencil);
 
+/* Makes a matrix that every solver takes: gsw_detect() and gsw_matrix_from_csr() in one call. If
+ * `stencil` is given, nothing is found, but the arrays are checked as by gsw_matrix_validate();
+ * `grid` must be given, too. The arrays are host arrays.
+ *
+ * Usually the matrix is a view of `csr`, and *copy is {0}. If the CSR stores zeros outside the
+ * stencil, which no solver takes, *copy is a CSR without them, and the matrix is a view of that.
+ * Free the copy with gsw_csr_free() after the last use of the matrix. A copy does not follow later
+ * changes of the values: call again. If a zero has become a coupling outside the stencil, that call
+ * with the stencil ends with NOT_A_GRID.
+ * Errors: those of gsw_detect(), OVERFLOW. After an error *matrix and *copy are unchanged. */
+GSW_API
+gsw_status gsw_matrix_fit(gsw_context *context, const gsw_csr *csr, const gsw_grid *grid,
+                          const gsw_stencil *stencil, gsw_matrix *matrix, gsw_csr *copy);
+
 /* Copies a part of a matrix to a CSR in newly allocated host arrays: columns ascend, base 0. From
  * stencil arrays every coupling inside the grid becomes an entry, also a zero. From a CSR the copy
- * holds the entries of that part unchanged. The diagonal belongs to every part. The arrays of
+ * holds the entries of that part unchanged, except zeros outside the stencil: these are left out.
+ * The diagonal belongs to every part. The arrays of
  * `matrix` are host arrays, too. Free the copy with gsw_csr_free().
  * Errors: INVALID_ARGUMENT, OVERFLOW (int32 indices too small), OUT_OF_MEMORY. */
 GSW_API

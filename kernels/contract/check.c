@@ -158,62 +158,74 @@ gsw_status gsw_matrix_check(gsw_context *context, const gsw_matrix *matrix) {
     return gsw_array_check_on_grid(context, &matrix->grid, &matrix->stencil, &matrix->array);
 }
 
+/* `zero`: the entry is a stored zero. */
 static gsw_status refuse_coupling(gsw_context *context, const gsw_matrix *matrix, int64_t row,
-                                  int64_t column) {
+                                  int64_t column, int zero) {
     const gsw_grid *g = &matrix->grid;
     int64_t plane = g->nx * g->ny;
     char text[GSW_ROW_TEXT];
     return gsw_fail(context, GSW_ERROR_NOT_A_GRID,
                     "row %s, column %lld: offset (%lld, %lld, %lld) is not in the stencil %s of "
-                    "the %lld x %lld x %lld grid",
+                    "the %lld x %lld x %lld grid%s",
                     gsw_row_text(context, matrix->csr.base, g, row, text),
                     (long long)column + gsw_row_base(context, matrix->csr.base),
                     (long long)(column % g->nx - row % g->nx),
                     (long long)(column / g->nx % g->ny - row / g->nx % g->ny),
                     (long long)(column / plane - row / plane), gsw_stencil_name(&matrix->stencil),
-                    (long long)g->nx, (long long)g->ny, (long long)g->nz);
+                    (long long)g->nx, (long long)g->ny, (long long)g->nz,
+                    zero ? "; the value stored there is 0: gsw_matrix_fit() leaves such zeros out"
+                         : "");
 }
 
-/* Matches the entries of one row, whose columns start at `columns`, with the offsets of its line.
- * `type` is a constant where the loop is hot, so that the compiler generates one loop per type. */
+/* Matches the entries of one row, `begin` to `end` of the arrays of `csr`, with the offsets of its
+ * line. Counts stored zeros outside the stencil in *zeros; NULL refuses them. `type` is a constant
+ * where the loop is hot, so that the compiler generates one loop per type. */
 static inline gsw_status validate_columns(gsw_context *context, const gsw_matrix *matrix,
                                           const gsw_line_stencil *line, gsw_itype type, int64_t row,
-                                          int64_t x, const void *columns, int64_t count) {
-    const gsw_csr *csr = &matrix->csr;
+                                          int64_t x, const gsw_csr *csr, int64_t begin, int64_t end,
+                                          int64_t *zeros) {
     int64_t previous = csr->base - 1;
     int e = 0;
-    for (int64_t k = 0; k < count; k++) {
-        int64_t column = gsw_index_at(columns, type, k);
+    for (int64_t k = begin; k < end; k++) {
+        int64_t column = gsw_index_at(csr->columns, type, k);
         if (column <= previous || column >= csr->rows + csr->base)
-            return refuse_columns(context, csr, row, columns, count);
+            return refuse_columns(context, csr, row, columns_from(csr, begin), end - begin);
         previous = column;
         int64_t distance = column - csr->base - row;
         while (e < line->count &&
                (line->distance[e] < distance || !gsw_inside_line(line, e, x, matrix->grid.nx)))
             e++;
-        if (e == line->count || line->distance[e] != distance)
-            return refuse_coupling(context, matrix, row, row + distance);
-        e++;
+        if (e < line->count && line->distance[e] == distance) {
+            e++;
+            continue;
+        }
+        const int zero = gsw_csr_is_zero(csr, k);
+        if (!zero || zeros == NULL)
+            return refuse_coupling(context, matrix, row, row + distance, zero);
+        ++*zeros;
     }
     return GSW_SUCCESS;
 }
 
 gsw_status gsw_matrix_refuse_row(gsw_context *context, const gsw_matrix *matrix, int64_t row,
-                                 int64_t first, int64_t last, const void *columns) {
+                                 int64_t first, int64_t last, const void *columns,
+                                 const void *values) {
     const gsw_grid *g = &matrix->grid;
-    const gsw_csr *csr = &matrix->csr;
+    gsw_csr csr = matrix->csr;
     gsw_line_stencil line;
-    if (!gsw_csr_pointers_fit(csr, row, first, last))
-        return refuse_pointers(context, csr, row, first, last);
+    csr.columns = columns;
+    csr.values = values;
+    if (!gsw_csr_pointers_fit(&csr, row, first, last))
+        return refuse_pointers(context, &csr, row, first, last);
     gsw_line_stencil_make(g, &matrix->stencil, 0, matrix->stencil.count - 1, row / g->nx % g->ny,
                           row / g->nx / g->ny, &line);
-    GSW_TRY(validate_columns(context, matrix, &line, csr->index_type, row, row % g->nx, columns,
-                             last - first));
-    return refuse_columns(context, csr, row, columns, last - first);
+    GSW_TRY(validate_columns(context, matrix, &line, csr.index_type, row, row % g->nx, &csr, 0,
+                             last - first, NULL));
+    return refuse_columns(context, &csr, row, columns, last - first);
 }
 
 static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *matrix,
-                                       gsw_itype type) {
+                                       gsw_itype type, int64_t *zeros) {
     const gsw_grid *g = &matrix->grid;
     gsw_line_stencil line;
     int64_t row = 0;
@@ -225,8 +237,8 @@ static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *m
                 int64_t end;
                 if (!gsw_csr_row_end(&matrix->csr, type, row, begin, &end))
                     return gsw_csr_refuse_row(context, &matrix->csr, row, begin);
-                GSW_TRY(validate_columns(context, matrix, &line, type, row, x,
-                                         columns_from(&matrix->csr, begin), end - begin));
+                GSW_TRY(validate_columns(context, matrix, &line, type, row, x, &matrix->csr, begin,
+                                         end, zeros));
                 begin = end;
             }
         }
@@ -235,8 +247,14 @@ static inline gsw_status validate_rows(gsw_context *context, const gsw_matrix *m
 
 gsw_status gsw_matrix_validate_host(gsw_context *context, const gsw_matrix *matrix) {
     if (matrix->csr.index_type == GSW_I32)
-        return validate_rows(context, matrix, GSW_I32);
-    return validate_rows(context, matrix, GSW_I64);
+        return validate_rows(context, matrix, GSW_I32, NULL);
+    return validate_rows(context, matrix, GSW_I64, NULL);
+}
+
+gsw_status gsw_matrix_count_strays(gsw_context *context, const gsw_matrix *matrix,
+                                   int64_t *strays) {
+    *strays = 0;
+    return validate_rows(context, matrix, matrix->csr.index_type, strays);
 }
 
 /* ---- vectors ---- */

@@ -56,10 +56,15 @@ gsw_status gsw_csr_refuse_row(gsw_context *context, const gsw_csr *csr, int64_t 
 /* gsw_matrix_validate() for a CSR in host memory that has passed gsw_matrix_check(). */
 gsw_status gsw_matrix_validate_host(gsw_context *context, const gsw_matrix *matrix);
 
+/* The same, but stored zeros outside the stencil are counted instead of refused. */
+gsw_status gsw_matrix_count_strays(gsw_context *context, const gsw_matrix *matrix, int64_t *strays);
+
 /* Reports what gsw_matrix_validate() finds wrong with one row (0-based) of a CSR. `first` and
- * `last` are its row pointers. `columns` is an array of the matrix's index type, which is read only
- * if the pointers fit. The arrays of the matrix are not read. Always returns an error. */
+ * `last` are its row pointers. `columns` and `values` are the row's entries, in arrays of the
+ * matrix's types, which are read only if the pointers fit. The arrays of the matrix are not read.
+ * Always returns an error. */
 gsw_status gsw_matrix_refuse_row(gsw_context *context, const gsw_matrix *matrix, int64_t row,
-                                 int64_t first, int64_t last, const void *columns);
+                                 int64_t first, int64_t last, const void *columns,
+                                 const void *values);
 
 #endif

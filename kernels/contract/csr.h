@@ -25,6 +25,11 @@ static inline double gsw_value_at(const void *array, gsw_dtype type, int64_t i) 
     return type == GSW_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
+/* Whether entry k is a stored zero, which is no coupling. A CSR without values has none. */
+static inline int gsw_csr_is_zero(const gsw_csr *csr, int64_t k) {
+    return csr->values != NULL && gsw_value_at(csr->values, csr->value_type, k) == 0;
+}
+
 static inline void gsw_value_put(void *array, gsw_dtype type, int64_t i, double value) {
     if (type == GSW_F64)
         ((double *)array)[i] = value;

@@ -117,8 +117,8 @@ gsw_status find(gsw_context *context, const gsw_matrix *matrix, row_number *row)
     return context->ops->download(context, row, lowest, sizeof *row);
 }
 
-const void *entry_of(const void *array, gsw_itype type, int64_t i) {
-    return static_cast<const char *>(array) + static_cast<size_t>(i) * gsw_itype_size(type);
+const void *entry_of(const void *array, size_t size, int64_t i) {
+    return static_cast<const char *>(array) + static_cast<size_t>(i) * size;
 }
 
 /* Downloads a row and reports what is wrong with it. */
@@ -129,24 +129,29 @@ gsw_status refuse(gsw_context *context, const gsw_matrix *matrix, int64_t row) {
         int32_t narrow[2];
         int64_t wide[2];
     } pair;
-    void *columns = NULL;
+    void *columns = NULL, *values = NULL;
     gsw_status status;
-    GSW_TRY(context->ops->download(context, &pair, entry_of(csr->row_ptr, csr->index_type, row),
-                                   2 * size));
+    GSW_TRY(context->ops->download(context, &pair, entry_of(csr->row_ptr, size, row), 2 * size));
     const int64_t first = gsw_index_at(&pair, csr->index_type, 0);
     const int64_t last = gsw_index_at(&pair, csr->index_type, 1);
     if (!gsw_csr_pointers_fit(csr, row, first, last))
-        return gsw_matrix_refuse_row(context, matrix, row, first, last, NULL);
+        return gsw_matrix_refuse_row(context, matrix, row, first, last, NULL, NULL);
 
-    const size_t count = static_cast<size_t>(last - first);
+    const size_t count = static_cast<size_t>(last - first), width = gsw_dtype_size(csr->value_type);
     GSW_TRY(gsw_alloc(context, count, size, "the columns of a row", &columns));
+    GSW_TRY_GOTO(gsw_alloc(context, count, width, "the values of a row", &values), cleanup);
     GSW_TRY_GOTO(context->ops->download(context, columns,
-                                        entry_of(csr->columns, csr->index_type, first - csr->base),
+                                        entry_of(csr->columns, size, first - csr->base),
                                         count * size),
                  cleanup);
-    status = gsw_matrix_refuse_row(context, matrix, row, first, last, columns);
+    GSW_TRY_GOTO(context->ops->download(context, values,
+                                        entry_of(csr->values, width, first - csr->base),
+                                        count * width),
+                 cleanup);
+    status = gsw_matrix_refuse_row(context, matrix, row, first, last, columns, values);
 
 cleanup:
+    free(values);
     free(columns);
     return status;
 }

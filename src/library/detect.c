@@ -15,12 +15,17 @@
  * Where each distance has one short offset, rows in the interior cannot fail, so only rows near the
  * boundary are read again.
  *
+ * A stored zero is no coupling: the distances, and what refutes a grid, come from other entries.
+ * Values are read only where that matters: at an entry whose distance or offset has not occurred
+ * before.
+ *
  * A custom stencil is inferred only where no distance has two short offsets. Otherwise a grid three
  * points wide would explain every banded matrix.
  *
  * Where no grid explains the matrix, the message describes the matrix. It may be a periodic grid,
  * whose couplings around the boundary become short when they are wrapped. It may be a grid whose
- * rows are in another order, which their lengths show (row_lengths.h). Or it is neither.
+ * rows are in another order, which their lengths show (row_lengths.h), or a grid without the rows
+ * of some points. Or it is none of these.
  *
  * Of several explanations the smallest named stencil wins, then the custom stencil with the fewest
  * offsets, then the larger nx, then the larger ny. Hence a diagonal or tridiagonal matrix is an n x
@@ -35,8 +40,10 @@
 #include "contract/error.h"
 #include "contract/row.h"
 #include "contract/stencils.h"
+#include "detect.h"
 #include "geometry/shape.h"
 #include "row_lengths.h"
+#include "stencil_facts.h"
 
 /* The longest component of an offset that counts as a neighbour when the grid is inferred: that of
  * the named stencils. With longer ones almost any small matrix would be some grid. */
@@ -57,9 +64,11 @@ _Static_assert(1 GSW_NAMED_STENCILS(REACHES, WITHIN_REACH), "a named stencil rea
  * fits otherwise. */
 #define ROWS_PER_EXCEPTION 8
 
-/* The end of a message where neither is known. */
+/* Ends of messages: neither is known, or points of a grid have no rows. */
 static const char no_grid[] = "; the matrix is not a regular grid, or its rows are not in natural "
                               "order (x fastest, then y, then z)";
+static const char few_rows[] = "; rows seem to be missing: each point of the grid needs a row, and "
+                               "one that is left out needs a 1 on its diagonal";
 
 /* The distinct distances column - row, ascending, 0 among them. One more place holds a sentinel. */
 typedef struct distance_set {
@@ -80,6 +89,7 @@ typedef struct reading {
     int ambiguous;                          /* some distance has several allowed variants */
     int unexplained;                        /* distances without any */
     int seen_count;                         /* offsets seen */
+    int zeros;                              /* a stored zero was passed over */
     int64_t reach[3];                       /* longest component of the allowed variants */
 } reading;
 
@@ -93,6 +103,7 @@ typedef struct witness {
 typedef struct choice {
     gsw_grid grid;
     int named; /* index in `named`, GSW_NAMED_COUNT for a custom stencil */
+    int zeros; /* a stored zero was passed over while it was found */
     gsw_stencil stencil;
 } choice;
 
@@ -101,6 +112,7 @@ typedef struct search {
     gsw_context *context;
     const gsw_csr *csr;
     distance_set set;
+    int zeros;           /* of the entries with other distances: they are stored zeros */
     int64_t surplus_row; /* first row with a distance too many for the set, or -1 */
     int64_t surplus;     /* that distance */
     int64_t *divisors;   /* of the number of rows, descending */
@@ -134,6 +146,7 @@ static inline gsw_status collect(search *s, gsw_itype type) {
     const gsw_csr *csr = s->csr;
     distance_set *set = &s->set;
     *set = (distance_set){.count = 1, .distance = {0, INT64_MAX}};
+    s->zeros = 0;
     s->surplus_row = -1;
     int64_t begin = 0;
     for (int64_t row = 0; row < csr->rows; row++) {
@@ -150,7 +163,10 @@ static inline gsw_status collect(search *s, gsw_itype type) {
             int64_t distance = column - csr->base - row;
             while (set->distance[i] < distance)
                 i++;
-            if (set->distance[i] == distance || insert_distance(set, i, distance)) {
+            const int known = set->distance[i] == distance;
+            if (!known && gsw_csr_is_zero(csr, k)) {
+                s->zeros = 1;
+            } else if (known || insert_distance(set, i, distance)) {
                 i++;
             } else if (s->surplus_row < 0) {
                 s->surplus_row = row;
@@ -237,8 +253,14 @@ static inline int read_row(const search *s, reading *r, gsw_itype type, int64_t 
         int64_t distance = gsw_index_at(csr->columns, type, k) - csr->base - row;
         while (s->set.distance[i] < distance)
             i++;
+        if (s->set.distance[i] != distance)
+            continue;
         unsigned char bit = (unsigned char)(1 << variant_at(r, i, x, y));
         if (!(r->seen[i] & bit)) {
+            if (gsw_csr_is_zero(csr, k)) {
+                r->zeros = 1;
+                continue;
+            }
             if (!(r->allowed[i] & bit) || r->seen_count == GSW_STENCIL_MAX)
                 return i;
             r->seen[i] |= bit;
@@ -275,6 +297,7 @@ static inline witness read_rows(const search *s, reading *r, gsw_itype type) {
 
 static witness read_entries(const search *s, reading *r) {
     r->seen_count = 0;
+    r->zeros = s->zeros;
     for (int i = 0; i < s->set.count; i++) {
         r->seen[i] = 0;
         /* The centre is part of every stencil, whether it occurs or not. */
@@ -322,6 +345,7 @@ static int smallest_named(const search *s, const reading *r, int seen) {
 
 static gsw_status make_choice(const search *s, const reading *r, choice *c) {
     c->grid = r->grid;
+    c->zeros = r->zeros;
     c->named = smallest_named(s, r, 1);
     if (c->named < GSW_NAMED_COUNT) {
         c->stencil = s->named[c->named];
@@ -437,7 +461,9 @@ static int64_t count_unexplained(const search *s, const reading *r, int64_t enou
             int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
             while (s->set.distance[i] < column - row)
                 i++;
-            count += !(r->allowed[i] >> variant_at(r, i, x, y) & 1);
+            if (s->set.distance[i] == column - row &&
+                !(r->allowed[i] >> variant_at(r, i, x, y) & 1))
+                count += !gsw_csr_is_zero(csr, k);
         }
     }
     return count;
@@ -537,7 +563,10 @@ static int is_periodic(const search *s, const reading *strict, wrapping *around)
             if (!is_seen(s, &r, d))
                 return 0;
         }
-    return around->axes != 0 && 2 * s->csr->nonzeros / s->csr->rows >= short_offsets;
+    int64_t entries = 0;
+    for (int64_t k = 0; k < s->csr->nonzeros; k++)
+        entries += !gsw_csr_is_zero(s->csr, k);
+    return around->axes != 0 && 2 * entries / s->csr->rows >= short_offsets;
 }
 
 /* Reports the first entry that s->reading does not allow. */
@@ -609,7 +638,23 @@ static gsw_status refuse_distances(search *s) {
         "can hold%s",
         gsw_row_text(s->context, s->csr->base, NULL, s->surplus_row, text), (long long)s->surplus,
         (long long)(s->surplus_row + s->surplus) + gsw_row_base(s->context, s->csr->base),
-        GSW_STENCIL_MAX, no_grid);
+        GSW_STENCIL_MAX, gsw_rows_lack_points(s->csr) ? few_rows : no_grid);
+}
+
+/* The extents of the shape of a NumPy array with these extents: (nz, ny, nx), in the plane (ny,
+ * nx). */
+static gsw_grid reversed(const gsw_grid *g) {
+    return g->nz == 1 ? (gsw_grid){g->ny, g->nx, 1} : (gsw_grid){g->nz, g->ny, g->nx};
+}
+
+/* Whether the given grid is a shape in NumPy's order. Long offsets explain almost any matrix, so
+ * the turned grid must explain this one with short ones. *fits: the turned grid. */
+static int is_turned(search *s, const gsw_grid *given, gsw_grid *fits) {
+    *fits = reversed(given);
+    if (gsw_grid_is_same(given, fits))
+        return 0;
+    make_strict_reading(s, fits, &s->reading);
+    return !s->reading.ambiguous && read_entries(s, &s->reading).row < 0;
 }
 
 /* Reports an entry that s->reading leaves unexplained. */
@@ -648,8 +693,9 @@ static gsw_status refuse_all_grids(search *s) {
     witness bad = read_entries(s, &s->reading);
     if (is_shuffled(s))
         return refuse_order(s, bad.row, s->set.distance[bad.index]);
+    const char *remark = gsw_rows_lack_points(s->csr) ? few_rows : no_grid;
     return refuse_coupling(s, bad, "nearest",
-                           s->nearest_count > rows / ROWS_PER_EXCEPTION ? no_grid : "");
+                           s->nearest_count > rows / ROWS_PER_EXCEPTION ? remark : "");
 }
 
 static gsw_status infer_grid(search *s) {
@@ -657,11 +703,34 @@ static gsw_status infer_grid(search *s) {
     return s->found ? GSW_SUCCESS : refuse_all_grids(s);
 }
 
+static int is_long(const gsw_stencil *stencil) {
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        if (abs(o.dx) > INFERRED_REACH || abs(o.dy) > INFERRED_REACH || abs(o.dz) > INFERRED_REACH)
+            return 1;
+    }
+    return 0;
+}
+
 static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
     make_reading(&s->set, extents, GSW_OFFSET_MAX, &s->reading);
     witness bad = read_entries(s, &s->reading);
     if (bad.row < 0)
-        return make_choice(s, &s->reading, &s->best);
+        GSW_TRY(make_choice(s, &s->reading, &s->best));
+    if (bad.row < 0 && !is_long(&s->best.stencil))
+        return GSW_SUCCESS;
+    const reading given = s->reading;
+    gsw_grid fits;
+    if (is_turned(s, extents, &fits))
+        return gsw_fail(s->context, GSW_ERROR_NOT_A_GRID,
+                        "the matrix is no %lld x %lld x %lld grid, but a %lld x %lld x %lld grid: "
+                        "give the extents as (nx, ny, nz), x fastest; a NumPy shape has the "
+                        "reverse order",
+                        (long long)extents->nx, (long long)extents->ny, (long long)extents->nz,
+                        (long long)fits.nx, (long long)fits.ny, (long long)fits.nz);
+    if (bad.row < 0)
+        return GSW_SUCCESS;
+    s->reading = given;
     reading strict;
     wrapping around;
     make_strict_reading(s, extents, &strict);
@@ -671,22 +740,36 @@ static gsw_status read_given_grid(search *s, const gsw_grid *extents) {
     return refuse_periodic(s, &around);
 }
 
-gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
-                      gsw_grid *grid, gsw_stencil *stencil) {
+/* Whether all values are 0: then the matrix has not been filled yet, and each entry counts. */
+static int is_unfilled(const gsw_csr *csr) {
+    int64_t k = 0;
+    while (k < csr->nonzeros && gsw_csr_is_zero(csr, k))
+        k++;
+    return k == csr->nonzeros;
+}
+
+gsw_status gsw_detect_zeros(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
+                            gsw_grid *grid, gsw_stencil *stencil, int *zeros) {
     GSW_REQUIRE(context, grid, "grid must not be NULL");
     GSW_REQUIRE(context, stencil, "stencil must not be NULL");
     GSW_TRY(gsw_csr_check(context, csr, 0));
     if (extents) {
         int64_t points = 0;
-        GSW_REQUIRE(context,
-                    gsw_grid_points(extents, &points) == GSW_SUCCESS && points == csr->rows,
-                    "extents: %lld x %lld x %lld is not a grid of the matrix's %lld points",
+        const int sound = gsw_grid_points(extents, &points) == GSW_SUCCESS;
+        GSW_REQUIRE(context, sound && points == csr->rows,
+                    "extents: %lld x %lld x %lld is not a grid of the matrix's %lld points%s",
                     (long long)extents->nx, (long long)extents->ny, (long long)extents->nz,
-                    (long long)csr->rows);
+                    (long long)csr->rows, sound && points > csr->rows ? few_rows : "");
     }
     search s = {.context = context, .csr = csr};
+    gsw_csr pattern = *csr;
     GSW_TRY(load_named(&s));
     GSW_TRY(csr->index_type == GSW_I32 ? collect(&s, GSW_I32) : collect(&s, GSW_I64));
+    if (s.zeros && s.set.count == 1 && is_unfilled(csr)) {
+        pattern.values = NULL;
+        s.csr = &pattern;
+        GSW_TRY(csr->index_type == GSW_I32 ? collect(&s, GSW_I32) : collect(&s, GSW_I64));
+    }
     GSW_TRY(make_divisors(&s));
     gsw_status status = s.surplus_row >= 0 ? refuse_distances(&s)
                         : extents          ? read_given_grid(&s, extents)
@@ -695,5 +778,12 @@ gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *
     GSW_TRY(status);
     *grid = s.best.grid;
     *stencil = s.best.stencil;
+    *zeros = s.best.zeros;
     return GSW_SUCCESS;
+}
+
+gsw_status gsw_detect(gsw_context *context, const gsw_csr *csr, const gsw_grid *extents,
+                      gsw_grid *grid, gsw_stencil *stencil) {
+    int zeros;
+    return gsw_detect_zeros(context, csr, extents, grid, stencil, &zeros);
 }

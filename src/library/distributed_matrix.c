@@ -236,12 +236,18 @@ static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_
     for (int32_t e = 0; e < stencil->count && k < stop; e++) {
         const gsw_offset o = stencil->offsets[e];
         const int64_t column = global + gsw_grid_row(&p->grid, o.dx, o.dy, o.dz) + csr->base;
-        if (!gsw_partition_has(p, at, o) ||
-            gsw_index_at(csr->columns, csr->index_type, k) != column)
+        if (!gsw_partition_has(p, at, o))
+            continue;
+        while (k < stop && gsw_index_at(csr->columns, csr->index_type, k) < column &&
+               gsw_csr_is_zero(csr, k))
+            k++;
+        if (k == stop || gsw_index_at(csr->columns, csr->index_type, k) != column)
             continue;
         a->block[e * a->points + row] = gsw_value_at(csr->values, csr->value_type, k);
         k++;
     }
+    while (k < stop && gsw_csr_is_zero(csr, k))
+        k++;
     if (k < stop)
         return gsw_fail(p->context, GSW_ERROR_NOT_A_GRID,
                         "csr: row %s is coupled to row %lld, which the stencil does not reach, or "

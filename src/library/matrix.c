@@ -1,6 +1,5 @@
 /* matrix.c: views of the user's matrix, their validation, and CSR copies. */
 #include <stdlib.h>
-#include <string.h>
 #include <gridsweep/matrix.h>
 
 #include "contract/allocate.h"
@@ -10,6 +9,7 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/line_stencil.h"
+#include "matrix_row.h"
 
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,
                                const gsw_stencil *stencil, const gsw_csr *csr, gsw_matrix *matrix) {
@@ -45,10 +45,12 @@ static gsw_status allocate_csr(gsw_context *context, gsw_csr *csr) {
     void *columns = NULL;
     void *values = NULL;
     gsw_status status;
-    if (csr->index_type == GSW_I32 && (csr->rows > INT32_MAX || csr->nonzeros > INT32_MAX))
-        return gsw_fail(context, GSW_ERROR_OVERFLOW,
-                        "index_type: %lld rows and %lld entries do not fit in 32-bit indices",
-                        (long long)csr->rows, (long long)csr->nonzeros);
+    if (csr->index_type == GSW_I32 && (csr->rows > INT32_MAX || csr->nonzeros > INT32_MAX)) {
+        (void)gsw_fail(context, GSW_ERROR_OVERFLOW,
+                       "index_type: %lld rows and %lld entries do not fit in 32-bit indices",
+                       (long long)csr->rows, (long long)csr->nonzeros);
+        return GSW_ERROR_OVERFLOW;
+    }
     GSW_TRY_GOTO(gsw_alloc(context, (size_t)csr->rows + 1, index, "row pointers", &row_ptr),
                  cleanup);
     GSW_TRY_GOTO(gsw_alloc(context, (size_t)csr->nonzeros, index, "columns", &columns), cleanup);
@@ -78,9 +80,24 @@ static void part_of_row(const gsw_csr *csr, gsw_part part, int64_t row, int64_t 
             (*last)--;
 }
 
+/* Copies value `i` of an array; NULL counts as all zeros. */
+static void put_value(const gsw_csr *to, int64_t k, const void *from, int64_t i) {
+    gsw_value_put((void *)to->values, to->value_type, k,
+                  from ? gsw_value_at(from, to->value_type, i) : 0);
+}
+
+/* A stored zero outside the stencil, in an entry of a row that has been checked. */
+static int is_stray(const gsw_matrix *matrix, int64_t row, int64_t k) {
+    const gsw_csr *csr = &matrix->csr;
+    return gsw_csr_is_zero(csr, k) &&
+           gsw_matrix_offset_of(matrix, row,
+                                gsw_index_at(csr->columns, csr->index_type, k) - csr->base) < 0;
+}
+
 /* Checks every row and counts the entries of the part. */
-static gsw_status count_csr_part(gsw_context *context, const gsw_csr *csr, gsw_part part,
+static gsw_status count_csr_part(gsw_context *context, const gsw_matrix *matrix, gsw_part part,
                                  int64_t *count) {
+    const gsw_csr *csr = &matrix->csr;
     int64_t begin = 0;
     *count = 0;
     for (int64_t row = 0; row < csr->rows; row++) {
@@ -97,14 +114,15 @@ static gsw_status count_csr_part(gsw_context *context, const gsw_csr *csr, gsw_p
         int64_t first = begin;
         int64_t last = end;
         part_of_row(csr, part, row, &first, &last);
-        *count += last - first;
+        for (int64_t k = first; k < last; k++)
+            *count += !is_stray(matrix, row, k);
         begin = end;
     }
     return GSW_SUCCESS;
 }
 
-static void copy_csr_part(const gsw_csr *from, gsw_part part, gsw_csr *to) {
-    size_t size = gsw_dtype_size(from->value_type);
+static void copy_csr_part(const gsw_matrix *matrix, gsw_part part, gsw_csr *to) {
+    const gsw_csr *from = &matrix->csr;
     int64_t begin = 0;
     int64_t next = 0;
     for (int64_t row = 0; row < from->rows; row++) {
@@ -112,13 +130,13 @@ static void copy_csr_part(const gsw_csr *from, gsw_part part, gsw_csr *to) {
         int64_t first = begin;
         int64_t last = end;
         part_of_row(from, part, row, &first, &last);
-        if (last > first)
-            memcpy((char *)to->values + (size_t)next * size,
-                   (const char *)from->values + (size_t)first * size,
-                   (size_t)(last - first) * size);
-        for (int64_t k = first; k < last; k++)
+        for (int64_t k = first; k < last; k++) {
+            if (is_stray(matrix, row, k))
+                continue;
+            put_value(to, next, from->values, k);
             gsw_index_put((void *)to->columns, to->index_type, next++,
                           gsw_index_at(from->columns, from->index_type, k) - from->base);
+        }
         gsw_index_put((void *)to->row_ptr, to->index_type, row + 1, next);
         begin = end;
     }
@@ -141,11 +159,6 @@ static gsw_status count_stencil_part(gsw_context *context, const gsw_matrix *mat
                             "matrix: the number of couplings does not fit in 64 bits");
     }
     return GSW_SUCCESS;
-}
-
-static void put_value(const gsw_csr *to, int64_t k, const void *from, int64_t row) {
-    gsw_value_put((void *)to->values, to->value_type, k,
-                  from ? gsw_value_at(from, to->value_type, row) : 0);
 }
 
 static void copy_stencil_part(const gsw_matrix *matrix, int first, int last, gsw_csr *to) {
@@ -181,9 +194,9 @@ gsw_status gsw_matrix_to_csr(gsw_context *context, const gsw_matrix *matrix, gsw
     if (matrix->format == GSW_FORMAT_CSR) {
         result.rows = matrix->csr.rows;
         result.value_type = matrix->csr.value_type;
-        GSW_TRY(count_csr_part(context, &matrix->csr, part, &result.nonzeros));
+        GSW_TRY(count_csr_part(context, matrix, part, &result.nonzeros));
         GSW_TRY(allocate_csr(context, &result));
-        copy_csr_part(&matrix->csr, part, &result);
+        copy_csr_part(matrix, part, &result);
     } else {
         int first = part == GSW_UPPER ? matrix->stencil.center : 0;
         int last = part == GSW_LOWER ? matrix->stencil.center : matrix->stencil.count - 1;

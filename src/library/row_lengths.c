@@ -26,7 +26,7 @@ void gsw_row_lengths_count(const gsw_csr *csr, gsw_row_lengths *lengths) {
         int64_t length = 0;
         for (; k < end; k++) {
             int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
-            if (column == row)
+            if (column == row || gsw_csr_is_zero(csr, k))
                 continue;
             uint64_t hash = hash_pair(row, column);
             balance += column < row ? hash : 0 - hash;
@@ -87,4 +87,34 @@ int gsw_row_lengths_fit(const gsw_row_lengths *lengths, const gsw_grid *grid,
                 rows[row_length(grid, stencil, x[i].first, y[j].first, z[k].first)] +=
                     x[i].points * y[j].points * z[k].points;
     return memcmp(rows, lengths->rows, sizeof rows) == 0;
+}
+
+/* The farthest column of a row, and whether the row is coupled to the next one. */
+static int64_t farthest(const gsw_csr *csr, int64_t row, int *next) {
+    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+    int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+    int64_t last = row;
+    *next = 0;
+    while (k-- > begin) {
+        const int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
+        if (column <= row)
+            break;
+        if (gsw_csr_is_zero(csr, k))
+            continue;
+        last = column > last ? column : last;
+        *next |= column == row + 1;
+    }
+    return last;
+}
+
+int gsw_rows_lack_points(const gsw_csr *csr) {
+    int64_t pairs = 0, parallel = 0, last = 0;
+    int coupled = 0;
+    for (int64_t row = 0; row < csr->rows; row++) {
+        const int64_t previous = last, far = coupled && previous > row;
+        last = farthest(csr, row, &coupled);
+        pairs += far && last > row + 1;
+        parallel += far && last == previous + 1;
+    }
+    return pairs > csr->rows / 8 && 4 * parallel > 3 * pairs;
 }

@@ -23,4 +23,8 @@ void gsw_row_lengths_count(const gsw_csr *csr, gsw_row_lengths *lengths);
 int gsw_row_lengths_fit(const gsw_row_lengths *lengths, const gsw_grid *grid,
                         const gsw_stencil *stencil);
 
+/* 1 where most rows that are coupled to the next one have their farthest coupling one column before
+ * that of the next one, as in a grid in natural order. Where no grid fits, it then lacks points. */
+int gsw_rows_lack_points(const gsw_csr *csr);
+
 #endif

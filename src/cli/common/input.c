@@ -206,14 +206,15 @@ static int load_file(const cli_options *options, gsw_context *context, cli_input
             return cli_status(options, context, status, CLI_FROM_OPTION);
         given = &extents;
     }
-    gsw_grid grid;
-    gsw_stencil stencil;
+    gsw_csr copy;
     int code = read_matrix(options, context, &input->csr);
     if (code != CLI_OK)
         return code;
-    gsw_status status = gsw_detect(context, &input->csr, given, &grid, &stencil);
-    if (status == GSW_SUCCESS)
-        status = gsw_matrix_from_csr(context, &grid, &stencil, &input->csr, &input->matrix);
+    gsw_status status = gsw_matrix_fit(context, &input->csr, given, NULL, &input->matrix, &copy);
+    if (status == GSW_SUCCESS && copy.rows > 0) {
+        gsw_csr_free(&input->csr);
+        input->csr = copy;
+    }
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_FILE);
     return CLI_OK;

@@ -1,5 +1,6 @@
 """Vectors and matrices as addresses: which arrays are used in place, copied or refused."""
 
+import weakref
 from ctypes import byref, c_double, c_float, c_int32, c_int64
 from typing import Any, Optional, Tuple
 
@@ -8,7 +9,7 @@ import numpy as np
 from . import _dlpack
 from . import _types as t
 from ._context import Context
-from ._grid import Grid, Stencil, find, grid_argument, stencil_argument
+from ._grid import Grid, Stencil, grid_argument, stencil_argument
 from ._library import library
 from ._options import GridLike
 
@@ -225,7 +226,8 @@ def _cast(part, dtype):
 
 
 class Matrix:
-    """A C matrix from an argument. It keeps the arrays that it points to.
+    """A C matrix from an argument. It keeps the arrays that it points to: the argument's own, or a
+    copy of the library's without stored zeros that the stencil does not hold.
 
     struct         gsw_matrix
     grid, stencil  as found, or as given
@@ -267,17 +269,19 @@ class Matrix:
             raise ValueError("grid, stencil: must be given with a matrix in device memory")
         if stencil is not None and grid is None:
             raise ValueError("grid: must be given where stencil is")
-        known = stencil is not None
-        if not known:
-            grid, stencil = find(context, csr, grid, name)
-        self.grid, self.stencil = grid, stencil
-        self.struct = t.gsw_matrix()
+        self.struct, copy = t.gsw_matrix(), t.gsw_csr()
+        arguments = (byref(csr), grid and byref(grid._c()), stencil and byref(stencil._struct))
         with context._turn() as pointer:
-            context._check(library.gsw_matrix_from_csr(
-                pointer, byref(grid._c()), byref(stencil._struct), byref(csr),
-                byref(self.struct)), name)
-            if known and not on_device:  # detection has already checked every entry
-                context._check(library.gsw_matrix_validate(pointer, byref(self.struct)), name)
+            if on_device:
+                context._check(library.gsw_matrix_from_csr(
+                    pointer, *arguments[1:], arguments[0], byref(self.struct)), name)
+            else:
+                context._check(library.gsw_matrix_fit(
+                    pointer, *arguments, byref(self.struct), byref(copy)), name)
+                weakref.finalize(self, library.gsw_csr_free, byref(copy))
+        found = self.struct.grid
+        self.grid = grid or Grid(found.nx, found.ny, found.nz)
+        self.stencil = stencil or Stencil._of(self.struct.stencil)
 
 
 def copy_csr(csr):
@@ -302,6 +306,7 @@ def detect(A: Any, grid: Optional[GridLike] = None) -> Tuple[Grid, Stencil]:
     grid  Grid or (nx, ny, nz), if you know it: then only the stencil is found. That is the smallest
           named one that holds all couplings, else the offsets that occur.
 
+    A stored zero is no coupling.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
     """
     with Context(threads=1) as context:

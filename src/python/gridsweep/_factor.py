@@ -118,7 +118,8 @@ class Factor(Preconditioner):
 
     def refactor(self, A: Any) -> Factor:
         """Takes the values of another matrix on the same grid and stencil, and returns the factor
-        itself. Use it in each time step instead of creating a factor again.
+        itself. Use it in each time step instead of creating a factor again. A coupling outside the
+        stencil is refused, also where the first matrix stored a zero: then create a new factor.
 
         The library allocates nothing. After a GridsweepError (ZERO_PIVOT, NOT_A_GRID) every solve is
         refused until a refactor succeeds. Other errors: TypeError, ValueError.
@@ -242,7 +243,7 @@ def ilu0(A: Any, grid: Optional[GridLike] = None, **options: Unpack[FactorOption
     A     sparse matrix of SciPy in any format; CSR is not copied. Or (values, columns, row_ptr) of
           CSR: columns ascend in each row, indices count from 0 or 1. The three are NumPy's arrays
           or others with DLPack. A is points x points, float64 or float32, with int32 or int64
-          indices.
+          indices. A stored zero is no coupling.
     grid  Grid or (nx, ny, nz); None: it is found, as by detect()
 
     Options, by keyword:

@@ -123,12 +123,3 @@ def grid_argument(grid):
 def stencil_argument(stencil):
     """The Stencil for a Stencil, a name or offsets; None for None."""
     return stencil if stencil is None or isinstance(stencil, Stencil) else Stencil(stencil)
-
-
-def find(context, csr, grid, name):
-    """Finds the grid and the stencil of a C CSR in host memory; if `grid` is given, the stencil."""
-    found, stencil = t.gsw_grid(), t.gsw_stencil()
-    with context._turn() as pointer:
-        context._check(library.gsw_detect(pointer, byref(csr), byref(grid._c()) if grid else None,
-                                          byref(found), byref(stencil)), name)
-    return Grid(found.nx, found.ny, found.nz), Stencil._of(stencil)
