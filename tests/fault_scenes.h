@@ -130,8 +130,10 @@ static void scene_fit(outcome *o, int variant) {
     const gsw_grid grid = {2, 2, 1};
     gsw_csr copy = sentinel_csr();
     gsw_matrix made = {.grid = {-1, -1, -1}};
+    char text[256];
     STEP(o, gsw_matrix_fit(world.context, &csr, variant ? &grid : NULL, NULL, &made, &copy));
     note(o, &made.grid, sizeof made.grid);
+    STEP(o, gsw_matrix_remark(world.context, &made, text, sizeof text));
 end:
     o->left += made.grid.nx == -1 ? copy.rows != -1 : variant && copy.nonzeros != 8;
     if (copy.rows > 0)

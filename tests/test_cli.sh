@@ -696,6 +696,24 @@ says err 'the matrix is no 15 x 20 x 1 grid, but a 20 x 15 x 1 grid: give the ex
 expect 3 "a grid of more points" solve diagonals.mtx --grid 20x16
 says err "not a grid of the matrix's 300 points; rows seem to be missing: each point"
 
+# Two unknowns in each point of a plane, one after the other.
+awk -v banner="$banner" -v nx=9 -v ny=8 'BEGIN {
+    n = nx * ny
+    print banner; print 2 * n, 2 * n, 2 * (5 * n - 2 * nx - 2 * ny) + 2 * n
+    for (s = 0; s <= n; s += n)
+        for (i = 1; i <= n; i++) {
+            print i + s, i + s, 5
+            if (i % nx) { print i + s, i + s + 1, -1; print i + s + 1, i + s, -1 }
+            if (i + nx <= n) { print i + s, i + s + nx, -1; print i + s + nx, i + s, -1 }
+            print i + s, i + (s ? 0 : n), s ? -0.7 : 0.5
+        }
+}' >unknowns.mtx
+expect 0 "two unknowns" detect unknowns.mtx
+says out '^grid 9 8 2$'
+says err 'warning: the rows look like 2 unknowns per point, which are taken for the z axis of a 9 x 8 x'
+expect 0 "two unknowns, quietly" detect unknowns.mtx --quiet
+refuse "no warning" test -s err
+
 # torus NX NY NZ AXES FOLD: the 7-point matrix of a grid that is periodic along AXES, such as xz. FOLD
 # is 1 where the points along these are stored in the order 0, n-1, 1, n-2, ...
 torus() {

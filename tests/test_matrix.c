@@ -426,6 +426,72 @@ START_TEST(bad_arguments_of_copies_are_refused) {
 }
 END_TEST
 
+/* ---- several unknowns per point ---------------------------------------------------------------*/
+
+/* What is said about two planes, or two points along x, of five-point rows. Rows of the second one
+ * are `scale` times as large. `cross` are the couplings to the other one. */
+static const char *remark_of(int along_x, double scale, double to_second, double to_first) {
+    static char text[256];
+    const csr_recipe recipe = {.grid = along_x ? (gsw_grid){2, 9, 8} : (gsw_grid){9, 8, 2},
+                               .stencil = named_stencil("D3N7"),
+                               .part = GSW_FULL};
+    gsw_csr csr = make_csr(&recipe, 1);
+    gsw_matrix matrix;
+    for (int64_t row = 0, k = 0; row < csr.rows; row++)
+        for (; k < gsw_index_at(csr.row_ptr, GSW_I32, row + 1); k++) {
+            const int64_t distance = gsw_index_at(csr.columns, GSW_I32, k) - row;
+            const int second = along_x ? row % 2 == 1 : row >= 72;
+            const int across = along_x ? llabs(distance) == 1 : llabs(distance) == 72;
+            const double own = (second ? scale : 1) * (distance == 0 ? 5 : -1);
+            gsw_value_put((void *)(uintptr_t)csr.values, GSW_F64, k,
+                          !across  ? own
+                          : second ? to_first
+                                   : to_second);
+        }
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, &matrix),
+                     GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_remark(context, &matrix, text, sizeof text), GSW_SUCCESS);
+    gsw_csr_free(&csr);
+    return text;
+}
+
+START_TEST(unknowns_are_told_from_points) {
+    for (int along_x = 0; along_x < 2; along_x++) {
+        const char *words = along_x
+                                ? "the rows look like 2 unknowns per point, which are taken for "
+                                  "the x axis of a 2 x 9 x 8 grid"
+                                : "the rows look like 2 unknowns per point, which are taken for "
+                                  "the z axis of a 9 x 8 x 2 grid";
+        static const double systems[][3] = {{1, 0.5, -0.7}, {1, -1, 1}, {0.01, 0.3, 0.3}};
+        for (int k = 0; k < 3; k++) {
+            const char *text = remark_of(along_x, systems[k][0], systems[k][1], systems[k][2]);
+            ck_assert_msg(strstr(text, words) != NULL, "case %d: '%s'", k, text);
+        }
+        /* Neighbours: of one medium, of two, with a wind across, and beyond a resonance. */
+        static const double points[][3] = {{1, -1, -1}, {1e6, -1, -1}, {1, -1, -3}, {1, 0.4, 0.4}};
+        for (int k = 0; k < 4; k++)
+            ck_assert_str_eq(remark_of(along_x, points[k][0], points[k][1], points[k][2]), "");
+    }
+}
+END_TEST
+
+START_TEST(bad_remarks_are_refused) {
+    gsw_stencil stencil = named_stencil("D2N5");
+    gsw_csr csr = chain3();
+    gsw_matrix matrix;
+    char text[2] = "x";
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix), GSW_SUCCESS);
+    ck_assert_int_eq(gsw_matrix_remark(context, &matrix, text, sizeof text), GSW_SUCCESS);
+    ck_assert_str_eq(text, "");
+    expect_refusal(gsw_matrix_remark(context, NULL, text, 2), GSW_ERROR_INVALID_ARGUMENT, "matrix");
+    expect_refusal(gsw_matrix_remark(context, &matrix, NULL, 2), GSW_ERROR_INVALID_ARGUMENT,
+                   "text");
+    expect_refusal(gsw_matrix_remark(context, &matrix, text, 0), GSW_ERROR_INVALID_ARGUMENT,
+                   "text");
+    ck_assert_int_eq(gsw_matrix_remark(NULL, &matrix, text, 2), GSW_ERROR_INVALID_ARGUMENT);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("matrix");
     TCase *tests = tcase_create("matrix");
@@ -446,6 +512,8 @@ int main(void) {
     tcase_add_test(tests, missing_arrays_are_zeros);
     tcase_add_test(tests, copies_that_do_not_fit_are_refused);
     tcase_add_test(tests, bad_arguments_of_copies_are_refused);
+    tcase_add_test(tests, unknowns_are_told_from_points);
+    tcase_add_test(tests, bad_remarks_are_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -400,6 +400,17 @@ def test_the_order_of_a_shape_is_named():
             call(A, gs.Grid(9, 8, 7).shape)
 
 
+def test_unknowns_are_told_from_points():
+    G, eye = short_lines(5, 9), sp.eye(45)
+    A = sp.bmat([[G + eye, 0.5 * eye], [-0.7 * eye, G + eye]])
+    with pytest.warns(UserWarning, match="A: the rows look like 2 unknowns per point"):
+        assert gs.detect(A)[0] == gs.Grid(5, 9, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.detect(sp.kron(sp.eye(2), G) + sp.kron(line(2), eye))
+        gs.ilu0(A, (5, 9, 2), stencil="D3N7")
+
+
 def test_grid_and_stencil():
     grid = gs.Grid(4, 3)
     assert (grid.points, grid.shape, grid.row(1, 2), str(grid)) == (12, (1, 3, 4), 9, "4x3x1")

@@ -145,6 +145,15 @@ GSW_API
 gsw_status gsw_matrix_fit(gsw_context *context, const gsw_csr *csr, const gsw_grid *grid,
                           const gsw_stencil *stencil, gsw_matrix *matrix, gsw_csr *copy);
 
+/* Writes into text[size] what may be wrong with a matrix although it fits its grid, or "" where
+ * nothing is known. A text that is longer is cut; 256 bytes hold it. It says where an axis of 2 to
+ * 6 points seems to be unknowns of one point. Reads a few hundred rows from the context's memory;
+ * with CUDA the call waits for the stream. Errors: INVALID_ARGUMENT, OVERFLOW, OUT_OF_MEMORY,
+ * DEVICE. */
+GSW_API
+gsw_status gsw_matrix_remark(gsw_context *context, const gsw_matrix *matrix, char *text,
+                             size_t size);
+
 /* Copies a part of a matrix to a CSR in newly allocated host arrays: columns ascend, base 0. From
  * stencil arrays every coupling inside the grid becomes an entry, also a zero. From a CSR the copy
  * holds the entries of that part unchanged, except zeros outside the stencil: these are left out.

@@ -16,9 +16,11 @@ static gsw_context *context;
 static void detect_and_validate(const gsw_csr *csr, const gsw_grid *extents) {
     gsw_matrix matrix;
     gsw_csr copy;
+    char text[256];
     if (gsw_matrix_fit(context, csr, extents, NULL, &matrix, &copy) != GSW_SUCCESS)
         return;
-    if (gsw_matrix_validate(context, &matrix) != GSW_SUCCESS)
+    if (gsw_matrix_validate(context, &matrix) != GSW_SUCCESS ||
+        gsw_matrix_remark(context, &matrix, text, sizeof text) != GSW_SUCCESS)
         abort();
     gsw_csr_free(&copy);
 }

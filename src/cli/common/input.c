@@ -207,6 +207,7 @@ static int load_file(const cli_options *options, gsw_context *context, cli_input
         given = &extents;
     }
     gsw_csr copy;
+    char remark[256] = "";
     int code = read_matrix(options, context, &input->csr);
     if (code != CLI_OK)
         return code;
@@ -215,8 +216,12 @@ static int load_file(const cli_options *options, gsw_context *context, cli_input
         gsw_csr_free(&input->csr);
         input->csr = copy;
     }
+    if (status == GSW_SUCCESS)
+        status = gsw_matrix_remark(context, &input->matrix, remark, sizeof remark);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, CLI_FROM_FILE);
+    if (remark[0] != '\0' && !options->quiet)
+        cli_error(options, "warning: %s", remark);
     return CLI_OK;
 }
 

@@ -1,7 +1,8 @@
 """Vectors and matrices as addresses: which arrays are used in place, copied or refused."""
 
+import warnings
 import weakref
-from ctypes import byref, c_double, c_float, c_int32, c_int64
+from ctypes import byref, c_double, c_float, c_int32, c_int64, create_string_buffer
 from typing import Any, Optional, Tuple
 
 import numpy as np
@@ -279,6 +280,11 @@ class Matrix:
                 context._check(library.gsw_matrix_fit(
                     pointer, *arguments, byref(self.struct), byref(copy)), name)
                 weakref.finalize(self, library.gsw_csr_free, byref(copy))
+            text = create_string_buffer(256)
+            if stencil is None:
+                context._check(library.gsw_matrix_remark(pointer, byref(self.struct), text, 256))
+        if text.value:
+            warnings.warn(f"{name}: {text.value.decode()}", stacklevel=3)
         found = self.struct.grid
         self.grid = grid or Grid(found.nx, found.ny, found.nz)
         self.stencil = stencil or Stencil._of(self.struct.stencil)
@@ -306,7 +312,8 @@ def detect(A: Any, grid: Optional[GridLike] = None) -> Tuple[Grid, Stencil]:
     grid  Grid or (nx, ny, nz), if you know it: then only the stencil is found. That is the smallest
           named one that holds all couplings, else the offsets that occur.
 
-    A stored zero is no coupling.
+    A stored zero is no coupling. A UserWarning says so if an axis looks like several unknowns per
+    point.
     Errors: TypeError, ValueError, GridsweepError (NOT_A_GRID with the row; INVALID_ARGUMENT).
     """
     with Context(threads=1) as context:
