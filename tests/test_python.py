@@ -411,6 +411,21 @@ def test_unknowns_are_told_from_points():
         gs.ilu0(A, (5, 9, 2), stencil="D3N7")
 
 
+def test_sparse_vectors_are_refused(A):
+    b, M = sp.csr_matrix(np.ones((60, 1))), gs.ilu0(A)
+    for name, call in (("b", lambda: gs.cg(A, b)), ("b", lambda: gs.cg(A, b, M=M)),
+                       ("b", lambda: gs.sptrsv(A, b, lower=True)), ("b", lambda: M.solve(b)),
+                       ("x", lambda: M.matvec(b)), ("x", lambda: M @ b), ("b", lambda: gs.multigrid(A).solve(b)),
+                       ("b", lambda: gs.smooth(A, M, b, np.zeros(60))),
+                       ("b", lambda: gs.gmres(lambda x: A @ x, b)),
+                       ("x0", lambda: gs.bicgstab(A, np.ones(60), b)),
+                       ("nullspace", lambda: gs.cg(A, np.ones(60), nullspace=b)),
+                       ("x", lambda: gs.smooth(A, M, np.ones(60), b)),
+                       ("out", lambda: M.solve(np.ones(60), out=b))):
+        with pytest.raises(TypeError, match=f"{name}: is a sparse matrix; give {name}.toarray()"):
+            call()
+
+
 def test_grid_and_stencil():
     grid = gs.Grid(4, 3)
     assert (grid.points, grid.shape, grid.row(1, 2), str(grid)) == (12, (1, 3, 4), 9, "4x3x1")

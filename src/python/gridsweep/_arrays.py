@@ -103,11 +103,18 @@ def _adopt_tensor(context, name, array):
     return _View(_dlpack.Tensor(name, array))
 
 
+def refuse_sparse(name, array):
+    """A sparse vector is an array of objects for NumPy, which says nothing to a user."""
+    if hasattr(array, "tocsr"):
+        raise TypeError(f"{name}: is a sparse matrix; give {name}.toarray()")
+
+
 def adopt(context, name, array):
     """A view of a device array or of an array with DLPack, which are never copied. On the CPU every
     other argument is returned unchanged, for NumPy. Refuses arrays outside the context's memory."""
     if isinstance(array, _View):
         return array
+    refuse_sparse(name, array)
     if hasattr(array, _INTERFACE):
         if context.backend != "cuda":
             raise TypeError(f"{name}: is a device array; the context is on the CPU")

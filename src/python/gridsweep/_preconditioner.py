@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Tuple
 
 import numpy as np
 
+from ._arrays import refuse_sparse
 from ._context import Owned
 from ._grid import Grid, Stencil
 
@@ -64,6 +65,7 @@ class Preconditioner(Owned, _Operator):
         """solve(x) for SciPy's solvers, and with CUDA for those of cupyx. With CUDA the result is a
         new array of x's kind (x.copy(), or x.clone()), and it is complete when this returns.
         """
+        refuse_sparse("x", x)
         if self.context.backend != "cuda":
             # matmat takes an array of shape (points, 1): SciPy's matvec is going to refuse it.
             column = np.shape(x) == (self.shape[1], 1)
@@ -72,6 +74,11 @@ class Preconditioner(Owned, _Operator):
         self.solve(result, out=result)
         self.context.synchronize()
         return result
+
+    def dot(self, x: Any) -> Any:
+        """What M @ x is: solve(x)."""
+        refuse_sparse("x", x)
+        return super().dot(x)
 
     def _matvec(self, x):
         return self.solve(x)
