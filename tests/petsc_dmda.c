@@ -6,6 +6,7 @@
  * -problem neumann     poisson without flow through the boundary, with its null space
  * -problem random      as many rows with random couplings: no grid
  * -problem box         27-point, symmetric
+ * -zeros               the matrix stores 27 entries a row; those that the problem lacks are zeros
  * -plain               the matrix forgets the DMDA. Its rows are in natural order where the DMDA
  * has one process along x and y -da_grid_x N -da_grid_y N -da_grid_z N   the grid (32 x 32 x 32)
  * -second_solve        changes the values, not the pattern, and solves again
@@ -305,7 +306,7 @@ int main(int argc, char **argv) {
     Mat matrix;
     KSP ksp;
     PetscInt kind = POISSON, second_kind, repeats = 0, samples = 0;
-    PetscBool second = PETSC_FALSE, forget = PETSC_FALSE, plain = PETSC_FALSE;
+    PetscBool second = PETSC_FALSE, forget = PETSC_FALSE, plain = PETSC_FALSE, zeros = PETSC_FALSE;
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(PetscLogDefaultBegin());
@@ -318,9 +319,10 @@ int main(int argc, char **argv) {
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-second_solve", &second, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-forget", &forget, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-plain", &plain, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-zeros", &zeros, NULL));
 
     PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
-                           kind == BOX ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 32, 32, 32,
+                           kind == BOX || zeros ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 32, 32, 32,
                            PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
     PetscCall(DMSetFromOptions(dm));
     PetscCall(DMSetUp(dm));

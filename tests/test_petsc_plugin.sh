@@ -151,6 +151,22 @@ equal 1 poisson gmres icc -da_grid_x 5 -da_grid_y 40 -da_grid_z 1
 equal 1 convection bicg ilu -second_solve
 equal 1 poisson bicg icc
 
+# ---- Stored zeros are no couplings ----------------------------------------------------------------
+
+for preconditioner in ilu icc; do
+    expect "without zeros" -pc_type $preconditioner -second_solve
+    mv out without
+    expect "stored zeros" -pc_type $preconditioner -second_solve -zeros -ksp_view
+    says out 'stencil D3N7'
+    [ "$(solves without)" = "$(solves out)" ]
+    report $? "stored zeros, $preconditioner: $(solves without), but here $(solves out)"
+    expect "zeros that become couplings" -pc_type $preconditioner -zeros -second_solve \
+        -second_problem box -ksp_view
+    says out 'stencil D3N7'
+    says out 'stencil D3N27'
+    says out '^solve 2: .* CONVERGED_RTOL'
+done
+
 # ---- Options and reports --------------------------------------------------------------------------
 
 grid=${extent}x${extent}x${extent}
@@ -249,6 +265,10 @@ within 8 "poisson, then convection" -ksp_type fgmres -ksp_rtol 1e-8 -second_solv
     -second_problem convection -ksp_view
 says out 'smoother gs, f64'
 says out 'smoother symgs, f64'
+within 12 "zeros that become couplings" -ksp_type cg -zeros -second_solve -second_problem box \
+    -ksp_view
+says out "mg, grid $grid, stencil D3N7"
+says out "mg, grid $grid, stencil D3N27"
 within 12 "a grid that is no cube" -ksp_type cg -da_grid_x 33 -da_grid_y 9 -da_grid_z 50 -ksp_view
 says out 'mg, grid 33x9x50, stencil D3N7'
 

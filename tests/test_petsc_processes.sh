@@ -115,6 +115,20 @@ as_blocks icc cg poisson
 as_blocks ilu gmres convection
 as_blocks ilu bcgs box
 
+# Stored zeros are no couplings, until a value replaces them.
+on 1 -pc_type gridsweep -pc_gridsweep_type ilu -second_solve
+mv out one
+on 2 -pc_type gridsweep -pc_gridsweep_type ilu -second_solve -zeros -ksp_view
+report $? 'stored zeros'
+equal one 'stored zeros'
+says out 'stencil D3N7'
+on 3 $slabs 3 -plain -pc_type gridsweep -pc_gridsweep_type ilu -zeros -ksp_view -second_solve \
+    -second_problem box
+report $? 'zeros that become couplings'
+says out '^solve 2: .* CONVERGED_RTOL'
+says out 'stencil D3N7'
+says out 'stencil D3N27'
+
 # A type mpiaij on one process, too.
 on 1 -dm_mat_type mpiaij -pc_type gridsweep -pc_gridsweep_type ilu -ksp_view
 report $? 'mpiaij on one process'

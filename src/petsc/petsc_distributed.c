@@ -128,6 +128,7 @@ static PetscErrorCode look_at_first(const gsw_petsc_place *place, const request 
                          .nonzeros = rows->row_ptr[0][rows->count],
                          .row_ptr = rows->row_ptr[0],
                          .columns = rows->columns[0],
+                         .values = rows->values[0],
                          .index_type = sizeof(PetscInt) == 4 ? GSW_I32 : GSW_I64,
                          .value_type = GSW_F64};
     if (rank == 0 && csr.rows > 0 &&
@@ -277,12 +278,15 @@ static PetscErrorCode open_matrix(gsw_petsc_distributed *d, const gsw_petsc_plac
     const gsw_stencil *stencil = &place->stencil;
     const gsw_stencil_array array = {.values = d->array, .value_type = GSW_F64};
     gsw_status status;
+    PetscInt bad;
     PetscFunctionBegin;
     d->values = malloc((size_t)stencil->count * (size_t)rows->count * sizeof *d->values);
     PetscCheck(d->values, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the rows of a process");
     for (int32_t e = 0; e < stencil->count; e++)
         d->array[e] = d->values + (size_t)e * (size_t)rows->count;
-    PetscCall(gsw_petsc_rows_values(rows, &d->layout, stencil, d->values));
+    gsw_petsc_rows_values(rows, &d->layout, stencil, d->values, &bad);
+    PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "own row %" PetscInt_FMT " has a coupling outside the stencil", bad);
     status = gsw_distributed_matrix_from_stencil(d->partition, stencil, &array, &d->matrix);
     PetscCall(gsw_petsc_check(r->comm, place, status, PETSC_ERR_LIB, "taking the matrix"));
     PetscFunctionReturn(0);
@@ -325,12 +329,18 @@ PetscErrorCode gsw_petsc_distributed_open(gsw_petsc_place *place, PC pc, Mat mat
 }
 
 PetscErrorCode gsw_petsc_distributed_refill(gsw_petsc_distributed *d, const gsw_petsc_place *place,
-                                            Mat matrix) {
+                                            Mat matrix, PetscBool *fits) {
     gsw_petsc_rows rows;
+    PetscInt bad;
+    int sound[2];
     PetscFunctionBegin;
     PetscCall(gsw_petsc_rows_open(&rows, matrix));
-    PetscCall(gsw_petsc_rows_values(&rows, &d->layout, &place->stencil, d->values));
+    gsw_petsc_rows_values(&rows, &d->layout, &place->stencil, d->values, &bad);
     PetscCall(gsw_petsc_rows_close(&rows));
+    sound[0] = bad < 0;
+    PetscCallMPI(MPI_Allreduce(&sound[0], &sound[1], 1, MPI_INT, MPI_MIN,
+                               PetscObjectComm((PetscObject)matrix)));
+    *fits = (PetscBool)sound[1];
     PetscFunctionReturn(0);
 }
 

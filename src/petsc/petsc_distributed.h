@@ -12,9 +12,10 @@ typedef struct gsw_petsc_distributed gsw_petsc_distributed;
 PetscErrorCode gsw_petsc_distributed_open(gsw_petsc_place *place, PC pc, Mat matrix,
                                           gsw_petsc_distributed **made);
 
-/* Takes new values of the same matrix with the same pattern. */
+/* Takes new values of the same matrix with the same pattern. *fits: no stored zero of any process
+ * has become a coupling outside the stencil. It is collective. */
 PetscErrorCode gsw_petsc_distributed_refill(gsw_petsc_distributed *d, const gsw_petsc_place *place,
-                                            Mat matrix);
+                                            Mat matrix, PetscBool *fits);
 
 /* It belongs to `d`. */
 gsw_distributed_matrix *gsw_petsc_distributed_matrix(const gsw_petsc_distributed *d);

@@ -80,20 +80,26 @@ static PetscErrorCode check_ordering(IS ordering) {
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind,
-                               const MatFactorInfo *info) {
+static PetscErrorCode look_at(Mat factor, Mat matrix, gsw_factor_kind kind) {
     factor_data *data;
     const char *prefix;
     PetscFunctionBegin;
-    PetscCheck(info->levels == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "gridsweep factorises without fill-in: -pc_factor_levels %" PetscInt_FMT " is not 0",
-               (PetscInt)info->levels);
     PetscCall(get_data(factor, &data));
     clear(data);
     data->options = (gsw_factor_options){.size = sizeof data->options, .kind = kind};
     PetscCall(PetscObjectGetOptionsPrefix((PetscObject)factor, &prefix));
     PetscCall(read_options(prefix, &data->options));
     PetscCall(gsw_petsc_place_open(&data->place, prefix, "mat_gridsweep", matrix, NULL));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode symbolic(Mat factor, Mat matrix, gsw_factor_kind kind,
+                               const MatFactorInfo *info) {
+    PetscFunctionBegin;
+    PetscCheck(info->levels == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "gridsweep factorises without fill-in: -pc_factor_levels %" PetscInt_FMT " is not 0",
+               (PetscInt)info->levels);
+    PetscCall(look_at(factor, matrix, kind));
     PetscFunctionReturn(0);
 }
 
@@ -133,6 +139,10 @@ static PetscErrorCode numeric(Mat factor, Mat matrix, const MatFactorInfo *info)
     PetscCheck(data->place.context, PETSC_COMM_SELF, PETSC_ERR_ORDER,
                "the symbolic phase must come first");
     PetscCall(gsw_petsc_take_matrix(&data->place, matrix, fill, data, &status));
+    if (status == GSW_ERROR_NOT_A_GRID && data->place.strays) { /* it has a larger stencil now */
+        PetscCall(look_at(factor, matrix, data->options.kind));
+        PetscCall(gsw_petsc_take_matrix(&data->place, matrix, fill, data, &status));
+    }
     PetscCall(check(data, status, "factorising"));
     PetscFunctionReturn(0);
 }

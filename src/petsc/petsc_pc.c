@@ -7,7 +7,7 @@
  * Options are read, and the context is created, when the preconditioner is set up for a new matrix
  * or a new pattern. New values for the same pattern refill the existing preconditioner. Where the
  * pattern stays but the values need another preconditioner (multigrid: the matrix is no longer
- * symmetric), it is created anew.
+ * symmetric; a stored zero has become a coupling outside the stencil), it is created anew.
  *
  * A matrix of type seqaij goes through petsc_place.h to the kind, one of type mpiaij through
  * petsc_distributed.h. */
@@ -191,12 +191,12 @@ static PetscErrorCode set_up(PC pc) {
     PetscCall(PCGetOperators(pc, NULL, &matrix));
     PetscCall(is_known(data, matrix, &known));
     if (known && data->distributed) {
-        PetscCall(gsw_petsc_distributed_refill(data->distributed, &data->place, matrix));
-        status = data->kind->refill_distributed(data->self);
+        PetscCall(gsw_petsc_distributed_refill(data->distributed, &data->place, matrix, &known));
+        status = known ? data->kind->refill_distributed(data->self) : GSW_ERROR_NOT_A_GRID;
     } else if (known) {
         PetscCall(gsw_petsc_take_matrix(&data->place, matrix, refill, data, &status));
     }
-    if (status == GSW_ERROR_INVALID_ARGUMENT)
+    if (status == GSW_ERROR_INVALID_ARGUMENT || status == GSW_ERROR_NOT_A_GRID)
         PetscCall(make_anew(pc, data, matrix));
     else
         PetscCall(gsw_petsc_check(PetscObjectComm((PetscObject)pc), &data->place, status,

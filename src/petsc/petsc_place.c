@@ -110,8 +110,11 @@ int gsw_petsc_on_device(const gsw_petsc_place *place) {
 static gsw_status take_host(gsw_petsc_place *place, const gsw_csr *csr, gsw_petsc_take_fn take,
                             void *user) {
     gsw_matrix host, device = {0}, *matrix = &host;
+    gsw_csr copy = {0};
     gsw_status status =
-        gsw_matrix_from_csr(place->context, &place->grid, &place->stencil, csr, &host);
+        place->strays
+            ? gsw_matrix_fit(place->context, csr, &place->grid, &place->stencil, &host, &copy)
+            : gsw_matrix_from_csr(place->context, &place->grid, &place->stencil, csr, &host);
     if (gsw_petsc_on_device(place) && status == GSW_SUCCESS) {
         status = gsw_matrix_upload(place->context, &host, &device);
         matrix = &device;
@@ -119,6 +122,7 @@ static gsw_status take_host(gsw_petsc_place *place, const gsw_csr *csr, gsw_pets
     if (status == GSW_SUCCESS)
         status = take(user, matrix);
     gsw_matrix_release(place->context, &device);
+    gsw_csr_free(&copy);
     return status;
 }
 
@@ -159,7 +163,7 @@ PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_pet
     PetscFunctionBegin;
     PetscCall(gsw_petsc_gpu_has(matrix, &on_gpu));
     PetscCall(get_pattern(matrix, &csr));
-    if (on_gpu && place->on_gpu) {
+    if (on_gpu && place->on_gpu && !place->strays) {
         device = csr;
         PetscCall(gsw_petsc_gpu_get_csr(matrix, &device));
         PetscCall(begin_on_gpu(place, &waits));
@@ -219,18 +223,49 @@ PetscErrorCode gsw_petsc_open_context(gsw_petsc_place *place, MPI_Comm comm, con
     PetscFunctionReturn(0);
 }
 
-static gsw_status detect(gsw_petsc_place *place, const gsw_csr *csr, const gsw_grid *known) {
-    place->points = csr->rows;
-    place->nonzeros = csr->nonzeros;
-    return gsw_detect(place->context, csr, known, &place->grid, &place->stencil);
+static PetscErrorCode detect(gsw_petsc_place *place, Mat matrix, const gsw_grid *known) {
+    const PetscScalar *values;
+    char remark[256] = "";
+    gsw_csr csr, copy = {0};
+    gsw_stencil larger;
+    gsw_matrix found;
+    gsw_status status;
+    PetscFunctionBegin;
+    PetscCall(get_pattern(matrix, &csr));
+    PetscCall(MatSeqAIJGetArrayRead(matrix, &values));
+    csr.values = values;
+    status = gsw_matrix_fit(place->context, &csr, known, NULL, &found, &copy);
+    if (status == GSW_SUCCESS) {
+        place->points = csr.rows;
+        place->nonzeros = csr.nonzeros;
+        place->grid = found.grid;
+        place->stencil = found.stencil;
+        place->strays = copy.rows > 0;
+        /* On a GPU a larger stencil is cheaper than copies through the host. */
+        csr.values = NULL;
+        if (place->strays && place->on_gpu &&
+            gsw_detect(place->context, &csr, &found.grid, &place->grid, &larger) == GSW_SUCCESS &&
+            strcmp(gsw_stencil_name(&larger), "custom") != 0) {
+            place->stencil = larger;
+            place->strays = 0;
+        }
+        if (!gsw_petsc_on_device(place))
+            status = gsw_matrix_remark(place->context, &found, remark, sizeof remark);
+    }
+    gsw_csr_free(&copy);
+    PetscCall(MatSeqAIJRestoreArrayRead(matrix, &values));
+    PetscCall(restore_pattern(matrix, &csr));
+    if (remark[0])
+        PetscCall(PetscInfo(matrix, "%s\n", remark));
+    PetscCall(gsw_petsc_check(PETSC_COMM_SELF, place, status, PETSC_ERR_LIB,
+                              "finding the grid of the matrix"));
+    PetscFunctionReturn(0);
 }
 
 PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, const char *family,
                                     Mat matrix, const gsw_grid *known) {
     gsw_context_options options = {.size = sizeof options};
     gsw_grid given = {0};
-    gsw_csr csr;
-    gsw_status status;
     PetscBool on_gpu, blocking = PETSC_TRUE;
     PetscFunctionBegin;
     PetscCall(gsw_petsc_gpu_has(matrix, &on_gpu));
@@ -248,11 +283,7 @@ PetscErrorCode gsw_petsc_place_open(gsw_petsc_place *place, const char *prefix, 
     place->stream = options.stream;
     if (given.nx > 0)
         known = &given;
-    PetscCall(get_pattern(matrix, &csr));
-    status = detect(place, &csr, known);
-    PetscCall(restore_pattern(matrix, &csr));
-    PetscCall(gsw_petsc_check(PETSC_COMM_SELF, place, status, PETSC_ERR_LIB,
-                              "finding the grid of the matrix"));
+    PetscCall(detect(place, matrix, known));
     PetscFunctionReturn(0);
 }
 

@@ -27,6 +27,7 @@ typedef struct gsw_petsc_place {
     gsw_grid grid;
     gsw_stencil stencil;
     int64_t points, nonzeros;
+    int strays;    /* the matrix stores zeros outside the stencil, so it is copied without them */
     double *b, *x; /* with CUDA: buffers of vectors on the host, or NULL */
     int on_gpu;    /* with CUDA: shares the GPU and the stream of a PETSc matrix of type
                       seqaijcusparse */
@@ -61,7 +62,8 @@ void gsw_petsc_place_close(gsw_petsc_place *place);
 int gsw_petsc_on_device(const gsw_petsc_place *place);
 
 /* *status = take(user, matrix), with the present values of PETSc's matrix in the memory of the
- * place. The values are not valid after the call. */
+ * place. The values are not valid after the call. NOT_A_GRID: a zero outside the stencil has become
+ * a coupling, so the place must be opened anew. */
 typedef gsw_status (*gsw_petsc_take_fn)(void *user, const gsw_matrix *matrix);
 PetscErrorCode gsw_petsc_take_matrix(gsw_petsc_place *place, Mat matrix, gsw_petsc_take_fn take,
                                      void *user, gsw_status *status);

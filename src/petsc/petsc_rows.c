@@ -15,6 +15,7 @@ PetscErrorCode gsw_petsc_rows_open(gsw_petsc_rows *rows, Mat matrix) {
         PetscCall(MatGetRowIJ(rows->block[k], 0, PETSC_FALSE, PETSC_FALSE, &rows->count,
                               &rows->row_ptr[k], &rows->columns[k], &done));
         PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix gives no access to its rows");
+        PetscCall(MatSeqAIJGetArrayRead(rows->block[k], &rows->values[k]));
     }
     PetscFunctionReturn(0);
 }
@@ -22,9 +23,11 @@ PetscErrorCode gsw_petsc_rows_open(gsw_petsc_rows *rows, Mat matrix) {
 PetscErrorCode gsw_petsc_rows_close(gsw_petsc_rows *rows) {
     PetscBool done;
     PetscFunctionBegin;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
+        PetscCall(MatSeqAIJRestoreArrayRead(rows->block[k], &rows->values[k]));
         PetscCall(MatRestoreRowIJ(rows->block[k], 0, PETSC_FALSE, PETSC_FALSE, &rows->count,
                                   &rows->row_ptr[k], &rows->columns[k], &done));
+    }
     memset(rows, 0, sizeof *rows);
     PetscFunctionReturn(0);
 }
@@ -88,7 +91,7 @@ static void collect(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout, 
             for (PetscInt k = rows->row_ptr[block][row]; k < rows->row_ptr[block][row + 1]; k++) {
                 const PetscInt column = rows->columns[block][k];
                 point_of(rows, layout, block, column, to);
-                if (add_coupling(set, from, to, reach))
+                if (rows->values[block][k] == 0 || add_coupling(set, from, to, reach))
                     continue;
                 bad[0] = first + row;
                 bad[1] = block == 0 ? first + column : rows->outside[column];
@@ -216,8 +219,7 @@ static int32_t find_outer(const gsw_petsc_rows *rows, const gsw_petsc_layout *la
 
 /* Returns the first row with a coupling outside the stencil, or -1. */
 static PetscInt copy_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                            const gsw_stencil *stencil, const PetscScalar *const from[2],
-                            double *values) {
+                            const gsw_stencil *stencil, double *values) {
     int64_t at[3] = {0, 0, 0};
     inner in;
     open_inner(&in, layout, stencil);
@@ -227,9 +229,11 @@ static PetscInt copy_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *
                 const PetscInt column = rows->columns[block][k];
                 const int32_t e = block == 0 ? find_inner(&in, at, (int64_t)column - row)
                                              : find_outer(rows, layout, stencil, at, column);
-                if (e < 0)
+                const PetscScalar value = rows->values[block][k];
+                if (e < 0 && value != 0)
                     return row;
-                values[(int64_t)e * rows->count + row] = from[block][k];
+                if (e >= 0)
+                    values[(int64_t)e * rows->count + row] = value;
             }
         }
         for (int axis = 0; axis < 3; axis++) { /* the next point */
@@ -241,18 +245,8 @@ static PetscInt copy_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *
     return -1;
 }
 
-PetscErrorCode gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                                     const gsw_stencil *stencil, double *values) {
-    const PetscScalar *from[2];
-    PetscInt bad;
-    PetscFunctionBegin;
-    for (int block = 0; block < 2; block++)
-        PetscCall(MatSeqAIJGetArrayRead(rows->block[block], &from[block]));
+void gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
+                           const gsw_stencil *stencil, double *values, PetscInt *bad) {
     memset(values, 0, (size_t)stencil->count * (size_t)rows->count * sizeof *values);
-    bad = copy_values(rows, layout, stencil, from, values);
-    for (int block = 0; block < 2; block++)
-        PetscCall(MatSeqAIJRestoreArrayRead(rows->block[block], &from[block]));
-    PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-               "own row %" PetscInt_FMT " has a coupling outside the stencil", bad);
-    PetscFunctionReturn(0);
+    *bad = copy_values(rows, layout, stencil, values);
 }

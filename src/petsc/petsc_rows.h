@@ -10,6 +10,7 @@
 typedef struct gsw_petsc_rows {
     Mat block[2];
     const PetscInt *row_ptr[2], *columns[2];
+    const PetscScalar *values[2];
     const PetscInt *outside;
     PetscInt count; /* own rows */
 } gsw_petsc_rows;
@@ -17,16 +18,16 @@ typedef struct gsw_petsc_rows {
 PetscErrorCode gsw_petsc_rows_open(gsw_petsc_rows *rows, Mat matrix);
 PetscErrorCode gsw_petsc_rows_close(gsw_petsc_rows *rows);
 
-/* The smallest named stencil with all couplings of all processes, else one of just these.
- * Collective. A coupling that no stencil can hold is reported in bad[]: row and column of the
- * matrix; bad[0] < 0: there is none. `reach` limits the offsets. */
+/* The smallest named stencil with all couplings of all processes, else one of just these. A stored
+ * zero is no coupling. Collective. A coupling that no stencil can hold is reported in bad[]: row
+ * and column of the matrix; bad[0] < 0: there is none. `reach` limits the offsets. */
 PetscErrorCode gsw_petsc_rows_stencil(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
                                       MPI_Comm comm, int64_t reach, gsw_stencil *stencil,
                                       int64_t bad[2]);
 
 /* Fills one array per offset of the stencil, each with one value per own row; 0 where the matrix
- * stores no value. */
-PetscErrorCode gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
-                                     const gsw_stencil *stencil, double *values);
+ * stores no value. *bad is the first own row with a coupling outside the stencil, or -1. */
+void gsw_petsc_rows_values(const gsw_petsc_rows *rows, const gsw_petsc_layout *layout,
+                           const gsw_stencil *stencil, double *values, PetscInt *bad);
 
 #endif
