@@ -181,6 +181,27 @@ static void check_memory(const gsw_factor *factor, const trial *t) {
     ck_assert(info.moved_bytes > 0);
 }
 
+/* Returns 1, or 0 where the options do not fit the stencil. */
+static int check_trial(gsw_context *const *contexts, const gsw_grid *grid,
+                       const gsw_stencil *stencil, int option, int type, int variant,
+                       int64_t count) {
+    gsw_factor_options options;
+    gsw_factor *factors[MOST_THREADS];
+    if (!options_at(option, type, stencil, &options))
+        return 0;
+    trial t = trial_make(grid, stencil, &options, variant);
+    expected *m = trial_expect(&t);
+    for (int i = 0; i < MOST_THREADS; i++)
+        factors[i] = trial_factor(contexts[i], &t);
+    check_memory(factors[0], &t);
+    check_count(contexts, factors, &t, m, count);
+    for (int i = 0; i < MOST_THREADS; i++)
+        gsw_factor_destroy(factors[i]);
+    expected_free(m);
+    trial_free(&t);
+    return 1;
+}
+
 START_TEST(solves_equal_the_reference) {
     static const int64_t counts[] = {1, 2, 3, MOST_COLUMNS};
     gsw_context *contexts[MOST_THREADS];
@@ -190,27 +211,29 @@ START_TEST(solves_equal_the_reference) {
     open_contexts(contexts);
     for (int g = 0; g < oracle_grid_count(); g++) {
         const gsw_grid grid = oracle_grid(g);
-        for (int k = 0; k < OPTIONS; k++) {
-            gsw_factor_options options;
-            gsw_factor *factors[MOST_THREADS];
-            if (!options_at(k, (g + k) % 3, stencil, &options))
-                continue;
-            trial t = trial_make(&grid, stencil, &options, g + k / 2);
-            expected *m = trial_expect(&t);
-            for (int i = 0; i < MOST_THREADS; i++)
-                factors[i] = trial_factor(contexts[i], &t);
-            check_memory(factors[0], &t);
-            check_count(contexts, factors, &t, m, counts[(g + k / 4) % 4]);
-            combinations++;
-            for (int i = 0; i < MOST_THREADS; i++)
-                gsw_factor_destroy(factors[i]);
-            expected_free(m);
-            trial_free(&t);
-        }
+        for (int k = 0; k < OPTIONS; k++)
+            combinations += check_trial(contexts, &grid, stencil, k, (g + k) % 3, g + k / 2,
+                                        counts[(g + k / 4) % 4]);
     }
     close_contexts(contexts);
     printf("factor, %s: %d combinations equal the reference\n", name, combinations);
     ck_assert_int_ge(combinations, 300);
+}
+END_TEST
+
+/* Lines of 2 to 20 points along x: many, in one plane and in several. In the last grid pencils have
+ * few planes. */
+START_TEST(short_lines_equal_the_reference) {
+    static const gsw_grid others[] = {{0, 41, 1}, {0, 7, 5}, {0, 3, 13}};
+    gsw_context *contexts[MOST_THREADS];
+    open_contexts(contexts);
+    for (int i = 0; i < 19 * 3; i++) {
+        const gsw_grid grid = {2 + i / 3, others[i % 3].ny, others[i % 3].nz};
+        for (int k = i % 16; k < OPTIONS; k += 16)
+            check_trial(contexts, &grid, oracle_stencil(_i, NULL), k, (i + k / 4) % 3, i + k / 2,
+                        1 + i % 2);
+    }
+    close_contexts(contexts);
 }
 END_TEST
 
@@ -907,6 +930,7 @@ int main(void) {
     Suite *suite = suite_create("factor");
     TCase *tc = add_case(suite, "solves");
     tcase_add_loop_test(tc, solves_equal_the_reference, 0, stencils);
+    tcase_add_loop_test(tc, short_lines_equal_the_reference, 0, stencils);
     tcase_add_loop_test(tc, sweeps_are_the_two_halves, 0, stencils);
     tc = add_case(suite, "factors");
     tcase_add_test(tc, ilu0_by_hand);

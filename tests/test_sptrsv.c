@@ -268,6 +268,36 @@ START_TEST(pencil_equals_reference) {
 }
 END_TEST
 
+/* Lines of 2 to 20 points along x: many, in one plane and in several, and small planes. */
+START_TEST(short_lines_equal_the_reference) {
+    static const gsw_grid others[] = {{0, 41, 1}, {0, 7, 5}, {0, 3, 13}};
+    gsw_context *contexts[MOST_THREADS];
+    open_contexts(contexts);
+    for (int i = 0; i < 19 * 3; i++) {
+        const gsw_grid grid = {2 + i / 3, others[i % 3].ny, others[i % 3].nz};
+        const int64_t n = oracle_points(&grid);
+        const gsw_dtype vectors = i % 4 == 3 ? GSW_F32 : GSW_F64;
+        const oracle_layout layout = {.format = GSW_FORMAT_STENCIL,
+                                      .value_type = i % 2 ? GSW_F32 : GSW_F64};
+        oracle_matrix *random =
+            oracle_random(&grid, oracle_stencil(_i, NULL), (uint64_t)i + 1, ORACLE_ANY_SIGN);
+        oracle_matrix *matrix = oracle_convert(random, &layout);
+        void *b = oracle_vector(vectors, 5, n), *expected = oracle_copy(vectors, b, n);
+        for (int s = 0; s < SOLVES; s++) {
+            gsw_sptrsv_options options = solve_options(s, vectors, GSW_ALGORITHM_REFERENCE);
+            solve(contexts[0], &matrix->view, &options, b, expected);
+            options.algorithm = GSW_ALGORITHM_LINE;
+            check_solve(contexts, &matrix->view, &options, b, expected);
+        }
+        free(b);
+        free(expected);
+        oracle_free(matrix);
+        oracle_free(random);
+    }
+    close_contexts(contexts);
+}
+END_TEST
+
 START_TEST(couplings_may_be_missing) {
     gsw_context *contexts[MOST_THREADS];
     open_contexts(contexts);
@@ -684,6 +714,7 @@ int main(void) {
     tcase_add_test(tc, reference_equals_dense_substitution);
     tcase_add_loop_test(tc, line_equals_reference, 0, oracle_stencil_count());
     tcase_add_loop_test(tc, pencil_equals_reference, 0, oracle_stencil_count());
+    tcase_add_loop_test(tc, short_lines_equal_the_reference, 0, oracle_stencil_count());
     tcase_add_test(tc, couplings_may_be_missing);
     tcase_add_test(tc, arrays_may_be_null);
     tcase_add_test(tc, nan_and_infinity_go_where_the_reference_puts_them);

@@ -25,6 +25,9 @@
  * unfinished lines with an owner, the one with the earliest ticket waits for finished lines only,
  * so it always continues.
  *
+ * SHORT LINES of stencil arrays. To hand over such a line takes longer than to solve it. So one
+ * thread solves them all in natural order, point by point, from a list of the terms of each point.
+ *
  * When a row does not fit the stencil, the thread that finds it raises `stop`. Waiting threads see
  * this flag and leave. */
 #include <stdatomic.h>
@@ -43,6 +46,9 @@
 #define LINE_BLOCK      64 /* most points solved between two publications */
 #define LINE_BLOCK_MIN  8  /* fewest, unless the line is shorter */
 #define LINE_GRAIN      2048
+#define LINE_SHORT      32  /* most points of a short line, */
+#define LINE_TERMS      192 /* points times couplings, */
+#define LINE_TEAM       128 /* and points times threads: more are left to the threads */
 #define LINE_SAFE_SMALL 1e-18
 #define LINE_SAFE_LARGE 1e18 /* diagonals between these have a reciprocal in full precision */
 
@@ -62,10 +68,26 @@ struct plan {
     int64_t dx[GSW_STENCIL_MAX], dy[GSW_STENCIL_MAX], dz[GSW_STENCIL_MAX];
     int64_t distance[GSW_STENCIL_MAX]; /* dx + nx * (dy + ny * dz) */
     int32_t source[GSW_STENCIL_MAX];   /* index in the stencil */
+    int64_t margin[2];                 /* how far they lead along y and z */
+    struct list *list;                 /* of short lines; else NULL */
     int64_t *order;                    /* line of each ticket; NULL: natural order */
     _Atomic int64_t ticket;
     atomic_bool stop;
     _Atomic int64_t *progress; /* of each line */
+};
+
+/* The coupling of a row to row + shift. */
+struct term {
+    const void *values;
+    int64_t shift;
+};
+
+/* The points of short lines, in the order of the sweep. fits[k][q]: offset q leads from point k to
+ * an x of the grid. The terms are those of a line that is inside. */
+struct list {
+    bool fits[LINE_SHORT][GSW_STENCIL_MAX];
+    struct term term[LINE_SHORT * GSW_STENCIL_MAX];
+    int32_t end[LINE_SHORT]; /* of each point's terms */
 };
 
 /* A line that is being solved. depends[q]: offset q leads from the point to a line of the grid that
@@ -73,6 +95,8 @@ struct plan {
  * coupling to. The two differ in transposes. */
 struct line {
     int64_t number;
+    bool inside;  /* all neighbours along y are in the grid */
+    int64_t edge; /* the plane, if not all neighbours along z are; else -1 */
     bool depends[GSW_STENCIL_MAX];
     bool stores[GSW_STENCIL_MAX];
     int64_t guess[GSW_STENCIL_MAX]; /* position in its row of the last transposed coupling found */
@@ -89,15 +113,36 @@ static bool line_exists(const struct plan *plan, int64_t y, int64_t z) {
     return y >= 0 && y < plan->ny && z >= 0 && z < plan->nz;
 }
 
+static void list_terms(const struct plan *plan, const struct line *line) {
+    struct list *list = plan->list;
+    int32_t count = 0;
+    for (int64_t k = 0; k < plan->nx; k++) {
+        for (int32_t q = 0; q < plan->count; q++) {
+            if (list->fits[k][q] && line->depends[q])
+                list->term[count++] = (struct term){plan->matrix->array.values[plan->source[q]],
+                                                    plan->sign * plan->distance[q]};
+        }
+        list->end[k] = count;
+    }
+}
+
 static void line_start(const struct plan *plan, int64_t number, struct line *line) {
     const int64_t y = number % plan->ny, z = number / plan->ny;
     const int64_t mirror = plan->sign * plan->stored;
+    const bool inside = y >= plan->margin[0] && y < plan->ny - plan->margin[0];
+    const int64_t edge = z >= plan->margin[1] && z < plan->nz - plan->margin[1] ? -1 : z;
+    const bool alike = inside && line->inside && edge == line->edge;
     line->number = number;
+    line->inside = inside;
+    line->edge = edge;
+    if (alike)
+        return;
     for (int32_t q = 0; q < plan->count; q++) {
         line->depends[q] = line_exists(plan, y + plan->dy[q], z + plan->dz[q]);
         line->stores[q] = line_exists(plan, y + mirror * plan->dy[q], z + mirror * plan->dz[q]);
-        line->guess[q] = 0;
     }
+    if (inside && plan->list)
+        list_terms(plan, line);
 }
 
 static struct span span_of(const struct plan *plan, int64_t number, int64_t swept, int64_t length) {
@@ -251,6 +296,32 @@ static bool solve_lines(struct plan *plan, solve_span_fn solve_span) {
     }
 }
 
+/* Solves all lines, those that are inside from a list, several at a time. A plane counts as one
+ * line if it has few points. */
+static void solve_short_lines(struct plan *plan, solve_span_fn solve_span) {
+    const int64_t nx = plan->nx, rows = nx * plan->ny <= LINE_SHORT ? plan->ny : 1;
+    struct line line = {0};
+    struct list list;
+    plan->list = &list;
+    plan->nx *= rows;
+    plan->ny /= rows;
+    plan->lines /= rows;
+    for (int32_t q = 0; q < plan->count; q++) {
+        for (int64_t k = 0; k < plan->nx; k++)
+            list.fits[k][q] = (uint64_t)(k % nx + plan->dx[q]) < (uint64_t)nx &&
+                              (rows == 1 || (uint64_t)(k / nx + plan->dy[q]) < (uint64_t)rows);
+        if (rows > 1)
+            plan->dy[q] = plan->margin[0] = 0;
+    }
+    for (int64_t number = 0, lines; number < plan->lines; number += lines) {
+        line_start(plan, number, &line);
+        lines = line.inside ? plan->ny - plan->margin[0] - number % plan->ny : 1;
+        const struct span span = span_of(plan, number, 0, lines * plan->nx);
+        solve_span(plan, &line, &span);
+    }
+    plan->list = NULL;
+}
+
 /* Copies the part's offsets, farthest first. It drops offsets that can never stay inside the grid,
  * and those whose array is NULL, because they couple nothing. */
 static void plan_offsets(struct plan *plan) {
@@ -274,6 +345,8 @@ static void plan_offsets(struct plan *plan) {
         plan->dz[q] = dz;
         plan->distance[q] = dx + plan->nx * (dy + plan->ny * dz);
         plan->source[q] = e;
+        plan->margin[0] = llabs(dy) > plan->margin[0] ? llabs(dy) : plan->margin[0];
+        plan->margin[1] = llabs(dz) > plan->margin[1] ? llabs(dz) : plan->margin[1];
         if (dy != 0 || dz != 0)
             plan->far = plan->count;
     }
@@ -296,12 +369,18 @@ static gsw_status report_misfit(gsw_context *context, const struct plan *plan) {
     return gsw_fail(context, GSW_ERROR_NOT_A_GRID, "matrix: its arrays changed during the solve");
 }
 
-/* Orders lines wave by wave. An offset moves by dy + shear * dz waves, which must be negative. */
-static void order_lines(const struct plan *plan, int64_t *order) {
+/* The shear of the waves. An offset moves by dy + shear * dz waves, which must be negative. */
+static int64_t find_shear(const struct plan *plan) {
     int64_t shear = 0;
     for (int32_t q = 0; q < plan->far; q++)
         if (plan->dz[q] < 0 && plan->dy[q] >= 0 && shear <= plan->dy[q] / -plan->dz[q])
             shear = plan->dy[q] / -plan->dz[q] + 1;
+    return shear;
+}
+
+/* Orders lines wave by wave. */
+static void order_lines(const struct plan *plan, int64_t *order) {
+    const int64_t shear = find_shear(plan);
     for (int64_t wave = 0; wave < plan->ny + shear * (plan->nz - 1); wave++) {
         int64_t first = 0, last = plan->nz - 1;
         if (shear > 0 && wave >= plan->ny)
@@ -326,7 +405,15 @@ static gsw_status run_plan(gsw_context *context, struct plan *plan, gsw_dtype ve
     const solve_span_fn solve_span = choose_solver(plan->matrix, vector_type);
     /* Solving LINE_GRAIN points takes about as long as waking a thread. */
     const int useful = gsw_useful_threads(context, plan->points, LINE_GRAIN);
-    const int threads = plan->lines < useful ? (int)plan->lines : useful;
+    /* Threads share a wave. Only in long lines can they work on waves that follow each other. */
+    const int64_t waves = plan->ny + find_shear(plan) * (plan->nz - 1);
+    const int64_t most = plan->nx > LINE_SHORT ? plan->lines : (plan->lines + waves - 1) / waves;
+    const int threads = most < useful ? (int)most : useful;
+    if (plan->matrix->format == GSW_FORMAT_STENCIL && plan->nx <= LINE_SHORT &&
+        plan->nx * plan->count <= LINE_TERMS && plan->nx * threads <= LINE_TEAM) {
+        solve_short_lines(plan, solve_span);
+        return GSW_SUCCESS;
+    }
     const size_t lines = (size_t)plan->lines;
     void *progress = NULL, *order = NULL;
     gsw_status status;

@@ -14,10 +14,17 @@ static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {
 
 int gsw_cpu_band_threads(const gsw_context *context, const gsw_chains *g, int64_t pencils) {
     const gsw_tuning *tuning = &context->tuning;
-    const int threads =
+    const int useful =
         gsw_useful_threads(context, g->points * pencils / g->pencils,
                            g->nz == 1 ? tuning->sweep_grain_flat : tuning->sweep_grain);
-    return threads < pencils ? threads : (int)pencils;
+    /* A pencil follows the one before at this distance. So the steps of a pencil bound the number
+     * of threads that have work. */
+    const int64_t behind = tuning->sweep_chunk + (int64_t)g->chains * g->skew;
+    const int64_t busy = (g->records / g->pencils + behind - 1) / behind;
+    const int64_t most = busy < pencils ? busy : pencils;
+    const int threads = useful < most ? useful : (int)most;
+    /* Very short lines: another core's values arrive later than a plane of a pencil is swept. */
+    return (threads - 1) * g->nx < 8 ? 1 : threads;
 }
 
 static int sweep_threads(const gsw_context *context, const gsw_chains *g) {

@@ -23,7 +23,10 @@
  * order (of the mirrored grid in upper sweeps). Here d is the reciprocal diagonal, and c the row
  * scaled by it. A zero coefficient is skipped, not multiplied. Couplings that leave the grid are
  * zeros next to arbitrary values, and NaN or infinity must not travel along them. The result does
- * not depend on the number of threads or on the chunk. */
+ * not depend on the number of threads or on the chunk.
+ *
+ * SHORT LINES. Copies and lanes would take longer than the arithmetic there. sweep_lines.inc sweeps
+ * such pencils without them: the same factor, order of pencils, hand-over and arithmetic. */
 #include <string.h>
 #include "geometry/named_shapes.h"
 #include "cpu/kernels.h"
@@ -49,8 +52,9 @@ typedef struct chunk {
 } chunk;
 
 enum {
-    STREAM_AHEAD = 8192, /* bytes that arrive in about one memory latency */
-    STREAM_SQUARE = 512  /* most bytes to prefetch with one square */
+    STREAM_AHEAD = 8192,  /* bytes that arrive in about one memory latency */
+    STREAM_SQUARE = 512,  /* most bytes to prefetch with one square */
+    SHORT_LINE_TERMS = 72 /* most points times couplings of a short line */
 };
 
 static void stream_begin(chunk *c, const void *packed, int64_t record_bytes) {
@@ -60,9 +64,13 @@ static void stream_begin(chunk *c, const void *packed, int64_t record_bytes) {
     c->stream_step = record_bytes - 2 * c->stream_square / 8;
 }
 
+static inline __attribute__((always_inline)) void prefetch_bytes(const char *from, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += GSW_CACHE_LINE)
+        __builtin_prefetch(from + i);
+}
+
 static inline __attribute__((always_inline)) void stream_square(chunk *c) {
-    for (int64_t i = 0; i < c->stream_square; i += GSW_CACHE_LINE)
-        __builtin_prefetch(c->stream + i);
+    prefetch_bytes(c->stream, c->stream_square);
     c->stream += c->stream_square;
 }
 
@@ -85,6 +93,15 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
         gsw_place_advance(g, &at[l], steps);
 }
 
+/* Steps that a thread stays behind the previous one: those that the halo needs, and some more. A
+ * thread that follows too closely may fetch lines that the previous thread is still writing. But
+ * all threads together must not stay behind by more than a pencil, or some would have nothing to
+ * do. */
+static inline int64_t steps_behind(const gsw_sweep_job *job, int64_t steps, int64_t needed) {
+    const int64_t spare = steps / job->threads - job->chunk - needed;
+    return needed + (spare < 0 ? 0 : spare < job->slack ? spare : job->slack);
+}
+
 /* The code for each vector type, and within it for each type of coefficient. */
 #define PART_LANES GSW_LANES_F64
 #define VALUE      double
@@ -94,9 +111,11 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 #include "cpu/sweep_stage.inc"
 #define COEFFICIENT double
 #define TYPED(name) name##_f64_f64
+#include "cpu/sweep_lines.inc"
 #include "cpu/sweep_steps.inc"
 #define COEFFICIENT float
 #define TYPED(name) name##_f64_f32
+#include "cpu/sweep_lines.inc"
 #include "cpu/sweep_steps.inc"
 #undef PARTS
 #undef PART_LANES
@@ -111,26 +130,30 @@ static inline void advance_chains(const gsw_chains *g, gsw_place at[8], int64_t 
 #include "cpu/sweep_stage.inc"
 #define COEFFICIENT float
 #define TYPED(name) name##_f32_f32
+#include "cpu/sweep_lines.inc"
 #include "cpu/sweep_steps.inc"
 #undef PARTS
 #undef PART_LANES
 #undef VALUE
 #undef SIMD
 
+/* The function for the types of a job. */
+#define OF_TYPES(name, job)                                                                        \
+    ((job)->vector_type == GSW_F32   ? name##_f32_f32                                              \
+     : (job)->factor_type == GSW_F32 ? name##_f64_f32                                              \
+                                     : name##_f64_f64)
+
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
+    const int lines = job->chains->nx * job->chains->part[job->upper].count <= SHORT_LINE_TERMS;
     gsw_progress_reset(job->progress, job->begin, job->threads);
 #pragma omp parallel num_threads(job->threads)
     {
         void *work = (char *)job->work + (size_t)gsw_thread_index() * job->work_bytes;
         int64_t pencil;
         gsw_progress_join(job->progress);
-        while ((pencil = gsw_progress_take(job->progress)) < job->end) {
-            if (job->vector_type == GSW_F32)
-                sweep_pencil_f32_f32(job, pencil, work);
-            else if (job->factor_type == GSW_F32)
-                sweep_pencil_f64_f32(job, pencil, work);
-            else
-                sweep_pencil_f64_f64(job, pencil, work);
-        }
+        if (lines)
+            OF_TYPES(sweep_lines, job)(job);
+        while (!lines && (pencil = gsw_progress_take(job->progress)) < job->end)
+            OF_TYPES(sweep_pencil, job)(job, pencil, work);
     }
 }

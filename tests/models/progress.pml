@@ -5,16 +5,17 @@
  * reset                  gsw_progress_reset() (kernels/cpu/sweep.h), before the parallel region
  * take                   gsw_progress_take()
  * WAIT                   gsw_progress_wait(), called by sweep_pencil() (sweep_steps.inc),
- *                        eliminate_pencil() (eliminate.c) and smooth_plane() (multigrid_smooth.inc)
+ *                        sweep_lines() (sweep_lines.inc), eliminate_pencil() (eliminate.c) and
+ *                        smooth_plane() (multigrid_smooth.inc)
  * publish, finish        gsw_progress_publish(), gsw_progress_finish()
  * face[]                 what pencils read of each other: x, which stays, and the faces of the
  *                        elimination (face_of() in eliminate.c), whose slots are used again
  * ended                  the end of the parallel region
  *
- * A step of the model is a chunk. A pencil publishes after each one, and once more when it is
- * finished. Chunk c reads up to chunk c + LAG of the DEPTH pencils before it; it waits until the
- * previous pencil has passed that chunk. With LAG 1 or more, the last chunk waits until the previous
- * pencil is finished.
+ * A step of the model is a chunk, or some planes of short lines. A pencil publishes after each one,
+ * and once more when it is finished. Chunk c reads up to chunk c + LAG of the DEPTH pencils before
+ * it; it waits until the previous pencil has passed that chunk. With LAG 1 or more, the last chunk
+ * waits until the previous pencil is finished. (That of short lines always does.)
  *
  * Sizes: THREADS, PENCILS, CHUNKS, DEPTH, SLOTS, LAG, SOLVES. */
 #ifndef THREADS
