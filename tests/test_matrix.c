@@ -428,15 +428,14 @@ END_TEST
 
 /* ---- several unknowns per point ---------------------------------------------------------------*/
 
-/* What is said about two planes, or two points along x, of five-point rows. Rows of the second one
- * are `scale` times as large. `cross` are the couplings to the other one. */
-static const char *remark_of(int along_x, double scale, double to_second, double to_first) {
-    static char text[256];
+/* Two planes, or two points along x, of five-point rows. Rows of the second one are `scale` times
+ * as large. `cross` are the couplings to the other one. */
+static gsw_csr make_pair(int along_x, double scale, double to_second, double to_first,
+                         gsw_matrix *matrix) {
     const csr_recipe recipe = {.grid = along_x ? (gsw_grid){2, 9, 8} : (gsw_grid){9, 8, 2},
                                .stencil = named_stencil("D3N7"),
                                .part = GSW_FULL};
     gsw_csr csr = make_csr(&recipe, 1);
-    gsw_matrix matrix;
     for (int64_t row = 0, k = 0; row < csr.rows; row++)
         for (; k < gsw_index_at(csr.row_ptr, GSW_I32, row + 1); k++) {
             const int64_t distance = gsw_index_at(csr.columns, GSW_I32, k) - row;
@@ -448,8 +447,15 @@ static const char *remark_of(int along_x, double scale, double to_second, double
                           : second ? to_first
                                    : to_second);
         }
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, &matrix),
+    ck_assert_int_eq(gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, matrix),
                      GSW_SUCCESS);
+    return csr;
+}
+
+static const char *remark_of(int along_x, double scale, double to_second, double to_first) {
+    static char text[256];
+    gsw_matrix matrix;
+    gsw_csr csr = make_pair(along_x, scale, to_second, to_first, &matrix);
     ck_assert_int_eq(gsw_matrix_remark(context, &matrix, text, sizeof text), GSW_SUCCESS);
     gsw_csr_free(&csr);
     return text;
@@ -471,6 +477,23 @@ START_TEST(unknowns_are_told_from_points) {
         static const double points[][3] = {{1, -1, -1}, {1e6, -1, -1}, {1, -1, -3}, {1, 0.4, 0.4}};
         for (int k = 0; k < 4; k++)
             ck_assert_str_eq(remark_of(along_x, points[k][0], points[k][1], points[k][2]), "");
+    }
+}
+END_TEST
+
+START_TEST(what_diverges_tells_of_unknowns) {
+    for (int along_x = 0; along_x < 2; along_x++) {
+        double b[144] = {1, -2, 3}, x[144] = {0};
+        gsw_matrix matrix;
+        gsw_operator *op;
+        gsw_csr csr = make_pair(along_x, 1, 100, -90, &matrix);
+        const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 2000};
+        ck_assert_int_eq(gsw_operator_from_matrix(context, &matrix, &op), GSW_SUCCESS);
+        ck_assert_int_ne(gsw_krylov(context, GSW_CG, op, NULL, &options, b, x, NULL), GSW_SUCCESS);
+        const char *message = gsw_context_message(context);
+        ck_assert_msg(strstr(message, "2 unknowns per point") != NULL, "%s", message);
+        gsw_operator_destroy(op);
+        gsw_csr_free(&csr);
     }
 }
 END_TEST
@@ -513,6 +536,7 @@ int main(void) {
     tcase_add_test(tests, copies_that_do_not_fit_are_refused);
     tcase_add_test(tests, bad_arguments_of_copies_are_refused);
     tcase_add_test(tests, unknowns_are_told_from_points);
+    tcase_add_test(tests, what_diverges_tells_of_unknowns);
     tcase_add_test(tests, bad_remarks_are_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "krylov_evidence.h"
+#include "unknowns.h"
 
 /* A product that is this share of its terms counts as 0: x has grown along a null vector. */
 #define ALMOST_ZERO 1e-6
@@ -12,6 +13,7 @@
 /* What is known of the matrix and of x. */
 typedef struct evidence {
     int constants;  /* constant vectors are mapped to 0 */
+    int unknowns;   /* per point, that the rows look like */
     double trace;   /* v'A v for a v of random signs: near the sum of the diagonal */
     double energy;  /* x'A x; 0 where it is rounding error */
     double length;  /* of x */
@@ -26,6 +28,14 @@ static gsw_status look_at_constants(gsw_krylov_run *run, evidence *e) {
     GSW_TRY(gsw_krylov_cancellation(run, ones, scratch, terms, &product, &size));
     e->constants = size > 0 && gsw_krylov_vanishes(product, size);
     return gsw_krylov_dot(run, scratch, terms, &e->trace);
+}
+
+static gsw_status look_at_rows(const gsw_krylov_run *run, evidence *e) {
+    gsw_unknowns seen = {.count = 1};
+    if (run->op->apply == NULL && run->context->sum == NULL)
+        GSW_TRY(gsw_unknowns_look(run->context, &run->op->matrix, &seen));
+    e->unknowns = seen.count;
+    return GSW_SUCCESS;
 }
 
 static gsw_status look_at_x(gsw_krylov_run *run, evidence *e) {
@@ -56,9 +66,15 @@ gsw_status gsw_krylov_find_cause(gsw_krylov_run *run, char *cause, size_t size) 
     evidence e;
     cause[0] = '\0';
     GSW_TRY(look_at_constants(run, &e));
+    GSW_TRY(look_at_rows(run, &e));
     GSW_TRY(look_at_x(run, &e));
     if (e.constants && run->null_vector == NULL)
         (void)snprintf(cause, size, "; the matrix maps constant vectors to 0: see nullspace");
+    else if (e.unknowns > 1)
+        (void)snprintf(
+            cause, size,
+            "; the rows look like %d unknowns per point, numbered as one axis of the grid",
+            e.unknowns);
     else if (e.along_null)
         (void)snprintf(cause, size,
                        "; the matrix is singular or nearly so: it maps x, which had grown to %.1e, "

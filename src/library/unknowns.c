@@ -124,7 +124,7 @@ gsw_status gsw_matrix_remark(gsw_context *context, const gsw_matrix *matrix, cha
         (void)snprintf(
             text, size,
             "the rows look like %d unknowns per point, which are taken for the %s axis of "
-            "a %lld x %lld x %lld grid; multigrid does not suit them: take ilu0, or solve "
+            "a %lld x %lld x %lld grid; multigrid may fail on them: take ilu0 then, or solve "
             "for one unknown at a time",
             seen.count, names[seen.axis], (long long)matrix->grid.nx, (long long)matrix->grid.ny,
             (long long)matrix->grid.nz);
