@@ -90,10 +90,13 @@ static gsw_status make(gsw_solver *s, gsw_precond precond) {
     gsw_context *context = s->context;
     char refusal[GSW_REFUSAL];
     gsw_status status = GSW_SUCCESS;
+    gsw_multigrid_options multigrid = s->multigrid;
+    if (multigrid.smoother == GSW_SMOOTHER_AUTO && s->choice.reason == GSW_REASON_CYCLE &&
+        !s->tried.indefinite)
+        multigrid.smoother = GSW_SMOOTHER_ILU0; /* trial cycles with another one gained little */
     gsw_candidate_drop(&s->candidate);
     if (precond == GSW_PRECOND_MULTIGRID)
-        status =
-            gsw_candidate_multigrid(context, &s->matrix, &s->multigrid, refusal, &s->candidate);
+        status = gsw_candidate_multigrid(context, &s->matrix, &multigrid, refusal, &s->candidate);
     else if (precond != GSW_PRECOND_NONE)
         status =
             gsw_candidate_factor(context, &s->matrix, &s->factor,

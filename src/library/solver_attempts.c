@@ -5,14 +5,14 @@
 
 #include "solver_attempts.h"
 
-/* A multigrid cycle is judged each so many iterations. What is slower than a tenth of the residual
- * in 30 takes 240 iterations to 1e-8. */
+/* Looks are counted in products with M^-1, of which an iteration of BiCGSTAB has two. Cycles that
+ * leave more than a tenth of the residual in 30 products take 240 to 1e-8. */
 #define CYCLES_LOOK  30
 #define CYCLES_SHARE 0.1
-/* A cycle costs so many iterations with a factor (choice.c). */
+/* A cycle costs so many products with a factor (choice.c). */
 #define CYCLE_PRICE 2.7
-/* A factor gives way to multigrid where it needs so many more iterations: as long as a set-up and
- * some 25 cycles. */
+/* A factor gives way to multigrid where it needs so many more products: as long as a set-up and
+ * some 25 cycles. If multigrid is no better, the factor goes on. */
 #define FACTOR_LOOK 50
 #define FACTOR_MOST 120.0
 /* GMRES between restarts, and any method with nothing better to come: less is stagnation. */
@@ -94,29 +94,43 @@ static double projected(const gsw_watch *w, double count) {
     return w->best <= tolerance ? 0 : rate < 0 ? log(tolerance / w->best) / rate : INFINITY;
 }
 
+/* Whether an attempt is slower than what else there is: what a factor that was slow itself had to
+ * do, or what is expected of one. */
+static int has_slower(const gsw_solver *s, double left) {
+    double other = NAN;
+    for (int p = 0; p < GSW_PRECONDS; p++)
+        if (p != (int)s->precond && s->tried.slow[p] != 0)
+            other = fmin(other, s->tried.left[p]);
+    return left < (isnan(other) ? s->choice.estimate : other);
+}
+
 static int is_slow(gsw_watch *w, int64_t iteration) {
-    const gsw_solver *s = w->solver;
-    const double estimate = s->choice.estimate;
-    const int to_multigrid =
-        next_precond(s) == GSW_PRECOND_MULTIGRID && s->choice.reason != GSW_REASON_CYCLE &&
-        s->choice.reason != GSW_REASON_SIGNS && s->choice.reason != GSW_REASON_INDEFINITE;
-    int64_t look = STALL_LOOK;
-    if (iteration == DOUBT_LOOK && isinf(estimate) && s->method != GSW_CG &&
+    gsw_solver *s = w->solver;
+    const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID;
+    const int64_t products = s->method == GSW_BICGSTAB ? 2 : 1;
+    int64_t look = STALL_LOOK * products;
+    if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
         s->precond == s->first_precond && s->precond != GSW_PRECOND_MULTIGRID &&
-        w->best > DOUBT_SHARE * w->first)
+        w->best > DOUBT_SHARE * w->first) {
+        s->tried.left[s->precond] = INFINITY;
         return 1;
+    }
     if (s->precond == GSW_PRECOND_MULTIGRID)
         look = CYCLES_LOOK;
     else if (s->method == GSW_GMRES)
         look = GMRES_LOOK;
     else if (to_multigrid)
         look = FACTOR_LOOK;
+    look /= products;
     if (iteration == 0 || iteration % look != 0)
         return 0;
-    const double left = projected(w, (double)look), share = w->best / w->before;
+    const double price = s->precond == GSW_PRECOND_MULTIGRID ? CYCLE_PRICE : 1;
+    const double left = price * (double)products * projected(w, (double)look);
+    const double share = w->best / w->before;
     w->before = w->best;
-    if (s->precond == GSW_PRECOND_MULTIGRID) /* only for something that promises more */
-        return !(share <= CYCLES_SHARE) && !(CYCLE_PRICE * left <= estimate);
+    s->tried.left[s->precond] = left;
+    if (s->precond == GSW_PRECOND_MULTIGRID)
+        return !(share <= CYCLES_SHARE) && !has_slower(s, left);
     if (s->method == GSW_GMRES)
         return !(share <= GMRES_SHARE);
     return to_multigrid ? left > FACTOR_MOST : !(share <= STALL_SHARE);
@@ -154,11 +168,10 @@ void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
 
 /* ---- what follows ---- */
 
-/* One that was stopped as slow, to be continued until it ends. */
-static int take_slow(gsw_solver *s, gsw_precond *precond) {
-    s->tried.patient = 1;
+/* Goes on with one that was stopped as slow and had less to do than `left`; NaN: with any. */
+static int take_slow(gsw_solver *s, double left, gsw_precond *precond) {
     for (int i = 0; i < ORDER; i++)
-        for (int m = GSW_CG; m <= GSW_GMRES; m++)
+        for (int m = GSW_CG; m <= GSW_GMRES && !(s->tried.left[order[i]] >= left); m++)
             if (s->tried.slow[order[i]] & bit((gsw_method)m)) {
                 s->tried.slow[order[i]] &= ~bit((gsw_method)m);
                 *precond = order[i];
@@ -182,16 +195,34 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
     *precond = s->precond;
     if (slow)
         s->tried.slow[s->precond] |= bit(s->method);
-    if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG)
+    /* Cycles of which BiCGSTAB makes little may suit GMRES: some eigenvalues differ from the
+     * others. */
+    if (slow && s->precond == GSW_PRECOND_MULTIGRID && s->method == GSW_BICGSTAB) {
+        const int method = next_method(s);
+        s->method = method >= 0 ? (gsw_method)method : s->method;
+        if (method >= 0)
+            return 1;
+    }
+    if (slow && take_slow(s, s->tried.left[s->precond], precond))
+        return 1;
+    if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG) {
         s->tried.indefinite = 1;
+        if (next_precond(s) == GSW_PRECOND_MULTIGRID) { /* a factor is worse then, see choice.c */
+            *precond = GSW_PRECOND_MULTIGRID;
+            s->method = base_method(s);
+            return 1;
+        }
+    }
     const int method = slow || useless || s->tried.patient ? -1 : next_method(s);
     if (method >= 0) {
         s->method = (gsw_method)method;
         return 1;
     }
     *precond = next_precond(s);
-    if (*precond == GSW_PRECOND_AUTO)
-        return take_slow(s, precond);
+    if (*precond == GSW_PRECOND_AUTO) {
+        s->tried.patient = 1;
+        return take_slow(s, NAN, precond);
+    }
     s->method = base_method(s);
     return 1;
 }

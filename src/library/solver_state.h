@@ -11,6 +11,7 @@ enum { GSW_PRECONDS = GSW_PRECOND_MULTIGRID + 1 };
 typedef struct gsw_tried {
     unsigned methods[GSW_PRECONDS]; /* bit 1 << gsw_method: tried */
     unsigned slow[GSW_PRECONDS];    /* stopped because another one may be faster */
+    double left[GSW_PRECONDS];      /* what these had to do, in products with a factor */
     int closed[GSW_PRECONDS];       /* cannot be made, or is of no use */
     int indefinite;                 /* CG has broken down */
     int patient;                    /* only slow ones are left: nothing is stopped any more */
