@@ -300,7 +300,7 @@ end:
     gsw_multigrid_destroy(mg == untouched ? NULL : mg);
 }
 
-/* A loop on the user's arrays or on copies, with Jacobi or Chebyshev; and approximate solves. */
+/* A loop on the user's arrays or on copies, with Jacobi or Chebyshev. */
 static void scene_relax(outcome *o, int variant) {
     const gsw_matrix *m = variant & 1 ? &world.random->view : &world.csr->view;
     const gsw_relax_options options = {.size = sizeof options,
@@ -308,22 +308,12 @@ static void scene_relax(outcome *o, int variant) {
                                        .height = 3,
                                        .lowest = 0.5,
                                        .highest = 2};
-    const gsw_factor_options ilu0 = {.size = sizeof ilu0};
-    const size_t bytes = (size_t)oracle_points(&m->grid) * sizeof *world.x;
     gsw_relax *loop = untouched;
-    gsw_factor *factor = untouched;
-    gsw_preconditioner *M = untouched;
     MAKE(o, loop, gsw_relax_create(world.context, m, &options, &loop));
     STEP(o, gsw_relax_refactor(world.context, loop, m));
     STEP(o, gsw_relax_run(world.context, loop, 4, 1, world.b, world.x));
-    note(o, world.x, bytes);
-    MAKE(o, factor, gsw_factor_create(world.context, m, &ilu0, &factor));
-    MAKE(o, M, gsw_preconditioner_from_factor_approximate(world.context, factor, 2, &M));
-    STEP(o, gsw_preconditioner_apply(world.context, M, world.b, world.x));
-    note(o, world.x, bytes);
+    note(o, world.x, (size_t)oracle_points(&m->grid) * sizeof *world.x);
 end:
-    gsw_preconditioner_destroy((void *)M == untouched ? NULL : M);
-    gsw_factor_destroy((void *)factor == untouched ? NULL : factor);
     gsw_relax_destroy((void *)loop == untouched ? NULL : loop);
 }
 

@@ -944,24 +944,6 @@ expect 0 "a file after --" solve --method cg -- poisson.mtx
 
 # ---- multigrid ----
 
-for kind in ilu0 ic0 dilu; do
-    expect 0 "approximate solves" solve poisson.mtx --precond $kind --method cg --solve approx:3 \
-        --json r.json
-    says r.json "\"precond\":[[:space:]]*\"$kind approx:3\""
-done
-expect 0 "exact solves" solve poisson.mtx --precond ilu0 --solve exact --json r.json
-says r.json '"precond":[[:space:]]*"ilu0"'
-for text in approx fish; do
-    misuse solve poisson.mtx --precond ilu0 --solve $text
-    says err "^gridsweep solve: --solve: '$text' is neither exact nor approx:K"
-done
-for text in 0 1000001 x; do
-    misuse solve poisson.mtx --precond ilu0 --solve approx:$text
-    says err "^gridsweep solve: --solve approx:K takes an integer K from 1 to 1000000, not '$text'$"
-done
-misuse solve poisson.mtx --precond mg --solve approx:2
-says err '^gridsweep solve: --solve approx is for --precond ilu0, ic0 or dilu'
-misuse solve poisson.mtx --solve approx:2
 for method in cg bicgstab gmres; do
     expect 0 "multigrid" solve poisson.mtx --method $method --precond mg --json r.json
     says r.json '"precond":[[:space:]]*"mg"'

@@ -266,13 +266,12 @@ static void scene_factor(outcome *o, int variant) {
 end:;
 }
 
-/* A factor's triangles: extracted, and solved with approximately. */
+/* A factor's triangles, extracted. */
 static void scene_triangles(outcome *o, int variant) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU};
     const gsw_matrix *m = &world.small[variant & 1];
     const gsw_factor_options options = {.size = sizeof options, .kind = kinds[variant / 2]};
     gsw_factor *factor = NULL;
-    gsw_preconditioner *M = untouched;
     gsw_csr lower = {0}, upper = {0};
     STEP(o, gsw_factor_create(world.context, m, &options, &factor));
     o->status = gsw_factor_extract(world.context, factor, GSW_I32, &lower, &upper);
@@ -280,11 +279,7 @@ static void scene_triangles(outcome *o, int variant) {
     STEP(o, o->status);
     note(o, lower.values, (size_t)lower.nonzeros * sizeof(double));
     note(o, upper.values, (size_t)upper.nonzeros * sizeof(double));
-    MAKE(o, M, gsw_preconditioner_from_factor_approximate(world.context, factor, 3, &M));
-    STEP(o, gsw_preconditioner_apply(world.context, M, world.b_there, world.x_there));
-    note_x(o, FAULT_SMALL * sizeof(double));
 end:
-    gsw_preconditioner_destroy((void *)M == untouched ? NULL : M);
     gsw_csr_free(&upper);
     gsw_csr_free(&lower);
     gsw_factor_destroy(factor);

@@ -105,52 +105,6 @@ START_TEST(loops_are_captured) {
 }
 END_TEST
 
-/* Triangular parts have kernels of their own. */
-START_TEST(approximate_solves_equal_those_of_the_cpu) {
-    const gsw_grid grid = {37, 29, 11};
-    const gsw_factor_options ilu0 = {.size = sizeof ilu0};
-    oracle_matrix *matrix =
-        oracle_random(&grid, oracle_stencil_named(gsw_stencil_known(_i)), 5, ORACLE_POSITIVE);
-    const int64_t n = oracle_points(&grid);
-    gsw_context *cpu = oracle_context(2);
-    double *b = oracle_vector(GSW_F64, 1, n), *x = oracle_vector(GSW_F64, 2, n),
-           *expected = oracle_vector(GSW_F64, 2, n);
-    device_vector at_b = device_vector_make(cuda, GSW_F64, n),
-                  at_x = device_vector_make(cuda, GSW_F64, n);
-    gsw_factor *here, *there;
-    gsw_preconditioner *approximate;
-    gsw_matrix view;
-    device_try(cuda, gsw_matrix_upload(cuda, &matrix->view, &view));
-    device_try(cpu, gsw_factor_create(cpu, &matrix->view, &ilu0, &here));
-    device_try(cuda, gsw_factor_create(cuda, &view, &ilu0, &there));
-    device_put(cuda, &at_b, b);
-    for (int32_t sweeps = 1; sweeps <= 7; sweeps += 3) {
-        device_try(cpu,
-                   gsw_preconditioner_from_factor_approximate(cpu, here, sweeps, &approximate));
-        device_try(cpu, gsw_preconditioner_apply(cpu, approximate, b, expected));
-        gsw_preconditioner_destroy(approximate);
-        device_try(cuda,
-                   gsw_preconditioner_from_factor_approximate(cuda, there, sweeps, &approximate));
-        device_try(cuda, gsw_preconditioner_apply(cuda, approximate, (double *)at_b.values,
-                                                  (double *)at_x.values));
-        device_get(cuda, &at_x, x);
-        gsw_preconditioner_destroy(approximate);
-        ck_assert_msg(oracle_error(GSW_F64, n, x, expected) <= 1e-12, "%s, %d sweeps",
-                      gsw_stencil_known(_i), (int)sweeps);
-    }
-    gsw_factor_destroy(there);
-    gsw_factor_destroy(here);
-    gsw_matrix_release(cuda, &view);
-    device_vector_free(cuda, &at_x);
-    device_vector_free(cuda, &at_b);
-    gsw_context_destroy(cpu);
-    free(expected);
-    free(x);
-    free(b);
-    oracle_free(matrix);
-}
-END_TEST
-
 START_TEST(other_stencils_have_height_1) {
     const gsw_offset offsets[] = {{-1, 0, 0}, {0, 0, 0}, {2, 0, 0}};
     const gsw_grid grid = {30, 1, 1};
@@ -174,9 +128,6 @@ START_TEST(other_stencils_have_height_1) {
 END_TEST
 
 int main(void) {
-    int stencils = 0;
-    while (gsw_stencil_known(stencils) != NULL)
-        stencils++;
     Suite *suite = suite_create("cuda_relax");
     TCase *tc = tcase_create("relax");
     tcase_add_checked_fixture(tc, open_context, close_context);
@@ -184,7 +135,6 @@ int main(void) {
     tcase_add_test(tc, tiles_do_not_show);
     tcase_add_test(tc, loops_are_captured);
     tcase_add_test(tc, other_stencils_have_height_1);
-    tcase_add_loop_test(tc, approximate_solves_equal_those_of_the_cpu, 0, stencils);
     suite_add_tcase(suite, tc);
     return device_run_suite(suite);
 }

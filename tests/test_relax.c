@@ -178,52 +178,6 @@ START_TEST(the_model_tells_what_it_chose) {
 }
 END_TEST
 
-/* As many sweeps as the factor has levels are an exact solve; one sweep divides by the diagonals.
- */
-START_TEST(approximate_solves_become_exact) {
-    static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_IC0, GSW_DILU};
-    const gsw_grid grid = {6, 5, 4};
-    const gsw_factor_options options = {.size = sizeof options, .kind = kinds[_i]};
-    gsw_problem *problem;
-    relax_try(context, gsw_problem_create(context, "poisson", &grid, NULL, &problem));
-    const int64_t n = oracle_points(&grid);
-    double *b = oracle_vector(GSW_F64, 1, n), *x = oracle_vector(GSW_F64, 2, n),
-           *exact = oracle_vector(GSW_F64, 2, n);
-    gsw_factor *factor;
-    gsw_csr lower, upper;
-    relax_try(context, gsw_factor_create(context, gsw_problem_matrix(problem), &options, &factor));
-    relax_try(context, gsw_factor_solve(context, factor, 1, b, n, exact, n));
-    relax_try(context, gsw_factor_extract(context, factor, GSW_I64, &lower, &upper));
-    for (int32_t sweeps = 1; sweeps <= 13; sweeps += 12) {
-        gsw_preconditioner *approximate;
-        relax_try(context, gsw_preconditioner_from_factor_approximate(context, factor, sweeps,
-                                                                      &approximate));
-        relax_try(context, gsw_preconditioner_apply(context, approximate, b, x));
-        for (int64_t row = 0; row < n && sweeps == 1; row++) {
-            const int64_t last = ((const int64_t *)lower.row_ptr)[row + 1] - 1,
-                          first = ((const int64_t *)upper.row_ptr)[row];
-            exact[row] = b[row] / ((const double *)lower.values)[last] /
-                         ((const double *)upper.values)[first];
-        }
-        const double error = oracle_error(GSW_F64, n, x, exact);
-        ck_assert_msg(error <= 1e-13, "%s in %d sweeps: error %g", gsw_factor_kind_name(kinds[_i]),
-                      (int)sweeps, error);
-        relax_try(context, gsw_factor_solve(context, factor, 1, b, n, exact, n));
-        memcpy(x, b, (size_t)n * sizeof *x); /* in place */
-        relax_try(context, gsw_preconditioner_apply(context, approximate, x, x));
-        ck_assert((oracle_error(GSW_F64, n, x, exact) <= 1e-13) == (sweeps > 1));
-        gsw_preconditioner_destroy(approximate);
-    }
-    gsw_csr_free(&upper);
-    gsw_csr_free(&lower);
-    gsw_factor_destroy(factor);
-    gsw_problem_destroy(problem);
-    free(exact);
-    free(x);
-    free(b);
-}
-END_TEST
-
 START_TEST(bad_arguments_are_refused) {
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
     const gsw_grid grid = {5, 4, 3}, larger = {6, 4, 3};
@@ -285,43 +239,6 @@ START_TEST(bad_arguments_are_refused) {
 }
 END_TEST
 
-START_TEST(other_factors_are_not_approximated) {
-    const gsw_grid grid = {5, 4, 3};
-    const gsw_factor_options ssor = {.size = sizeof ssor, .kind = GSW_SSOR},
-                             ilu0 = {.size = sizeof ilu0},
-                             transposed = {.size = sizeof transposed, .transpose = 1};
-    oracle_matrix *matrix = oracle_random(&grid, oracle_stencil_named("D3N7"), 3, ORACLE_POSITIVE);
-    gsw_factor *factor, *other, *turned;
-    gsw_preconditioner *made;
-    relax_try(context, gsw_factor_create(context, &matrix->view, &ssor, &factor));
-    relax_try(context, gsw_factor_create(context, &matrix->view, &ilu0, &other));
-    expect_refusal(gsw_preconditioner_from_factor_approximate(context, factor, 1, &made),
-                   GSW_ERROR_UNSUPPORTED, "not for ssor");
-    ck_assert_ptr_null(made);
-    relax_try(context, gsw_factor_create(context, &matrix->view, &transposed, &turned));
-    expect_refusal(gsw_preconditioner_from_factor_approximate(context, turned, 1, &made),
-                   GSW_ERROR_UNSUPPORTED, "transposed");
-    gsw_factor_destroy(turned);
-    expect_refusal(gsw_preconditioner_from_factor_approximate(context, other, 0, &made),
-                   GSW_ERROR_INVALID_ARGUMENT, "sweeps");
-    expect_refusal(gsw_preconditioner_from_factor_approximate(context, NULL, 1, &made),
-                   GSW_ERROR_INVALID_ARGUMENT, "factor");
-    expect_refusal(gsw_preconditioner_from_factor_approximate(context, other, 1, NULL),
-                   GSW_ERROR_INVALID_ARGUMENT, "preconditioner");
-    relax_try(context, gsw_preconditioner_from_factor_approximate(context, other, 2, &made));
-    ck_assert_str_eq(gsw_preconditioner_name(made), "ilu0 approx:2");
-    gsw_preconditioner_destroy(made);
-    gsw_factor_destroy(other);
-    ((double *)matrix->arrays[matrix->view.stencil.center])[33] = 0; /* LU takes it */
-    relax_try(context, gsw_factor_create_lu(context, &matrix->view, &matrix->view, NULL, &other));
-    expect_refusal(gsw_preconditioner_from_factor_approximate(context, other, 1, &made),
-                   GSW_ERROR_ZERO_PIVOT, "a diagonal of U is zero");
-    gsw_factor_destroy(other);
-    gsw_factor_destroy(factor);
-    oracle_free(matrix);
-}
-END_TEST
-
 int main(void) {
     Suite *suite = suite_create("relax");
     TCase *tc = tcase_create("relax");
@@ -334,8 +251,6 @@ int main(void) {
     tcase_add_test(tc, missing_arrays_are_zeros);
     tcase_add_test(tc, the_model_tells_what_it_chose);
     tcase_add_test(tc, bad_arguments_are_refused);
-    tcase_add_loop_test(tc, approximate_solves_become_exact, 0, 3);
-    tcase_add_test(tc, other_factors_are_not_approximated);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -4,7 +4,6 @@
  * iteration. Create it from one of these:
  *
  *   a factor: ILU(0), IC(0), DILU, SSOR, Jacobi   gsw_preconditioner_from_factor()     factor.h
- *   the same, solved approximately                gsw_preconditioner_from_factor_approximate()
  *   a multigrid hierarchy, for large grids        gsw_preconditioner_from_multigrid()  multigrid.h
  *   your own function                             gsw_preconditioner_from_callback()
  *   whatever the library chooses                  gsw_choose()                         choice.h
@@ -30,24 +29,6 @@ GSW_API
 gsw_status gsw_preconditioner_from_factor(gsw_context *context, gsw_factor *factor,
                                           gsw_preconditioner **preconditioner);
 
-/* Creates a preconditioner that solves with the factors L and U approximately, each by `sweeps`
- * Jacobi sweeps x = D^-1 (b - N x) from x = 0 (relax.h). D is the diagonal of L or U, and N the
- * rest. A Jacobi sweep computes all points independently. Each sweep reads the whole factor. The
- * result is exact, up to rounding, after as many sweeps as the factor has levels. A sweep computes
- * x + D^-1 (b - L x), so where values on the way are much larger than the result, it takes a sweep
- * or two more, and an overflow remains. It is the same linear map in every call, and symmetric with
- * IC0, so that CG can use it. The kinds ILU0, IC0, DILU and LU are allowed, not transposed.
- *
- * The call copies the values, to fp64, in the context's memory. You may destroy the factor
- * afterwards. New values need a new preconditioner. On failure *preconditioner is NULL.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OVERFLOW, OUT_OF_MEMORY, ZERO_PIVOT, DEVICE.
- * Source: Anzt, Chow and Dongarra, Iterative sparse triangular solves for preconditioning, Euro-Par
- * 2015. */
-GSW_API
-gsw_status gsw_preconditioner_from_factor_approximate(gsw_context *context,
-                                                      const gsw_factor *factor, int32_t sweeps,
-                                                      gsw_preconditioner **preconditioner);
-
 /* Creates a preconditioner for vectors of `points` values from a callback (operator.h) that
  * computes y = M^-1 x. It passes `user` to each call. M^-1 must be the same linear map in every
  * call, because the methods here are not flexible ones. The preconditioner keeps one vector, so
@@ -70,9 +51,8 @@ gsw_status gsw_preconditioner_apply(gsw_context *context, gsw_preconditioner *pr
 GSW_API
 int64_t gsw_preconditioner_points(const gsw_preconditioner *preconditioner);
 
-/* The name of the preconditioner, for reports: that of the factor's kind, such as "ilu0",
- * or "ilu0 approx:4"; "callback"; "none" for NULL. It is never NULL, and lives as long as the
- * preconditioner. */
+/* The name of the preconditioner, for reports: that of the factor's kind, such as "ilu0";
+ * "callback"; "none" for NULL. It is never NULL, and lives as long as the preconditioner. */
 GSW_API
 const char *gsw_preconditioner_name(const gsw_preconditioner *preconditioner);
 

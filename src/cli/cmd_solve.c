@@ -21,10 +21,7 @@ typedef struct solve_job {
     cli_attempts attempts;
     gsw_multigrid_options hierarchy;
     gsw_factor_options wanted;
-    gsw_solver *solver;  /* NULL: an approximate solve, by the four below */
-    int64_t approximate; /* sweeps of an approximate triangular solve; 0: it is exact */
-    gsw_operator *op;
-    gsw_preconditioner *preconditioner;
+    gsw_solver *solver;
     const gsw_multigrid *levels; /* what the preconditioner applies, if it is multigrid, */
     const gsw_factor *sweeps;    /* and if it is a factor */
     const char *precond;
@@ -42,51 +39,6 @@ static const char *stored_dtype(const cli_options *options, const solve_job *job
 
 /* ---- The preconditioner ----------------------------------------------------------------------
  */
-
-/* --solve: in *sweeps 0 for exact solves. Returns an exit code. */
-static int parse_triangular(const cli_options *options, int64_t *sweeps) {
-    static const char approximate[] = "approx:";
-    const char *text = options->triangular;
-    const int kind = cli_solve_precond(options);
-    *sweeps = 0;
-    if (text == NULL || strcmp(text, "exact") == 0)
-        return CLI_OK;
-    if (strncmp(text, approximate, strlen(approximate)) != 0)
-        return cli_usage(options, "--solve: '%s' is neither exact nor approx:K", text);
-    text += strlen(approximate);
-    if (!cli_parse_integer(text, 1, 1000000, sweeps))
-        return cli_usage(options, "--solve approx:K takes an integer K from 1 to 1000000, not '%s'",
-                         text);
-    if (kind != (int)GSW_ILU0 && kind != (int)GSW_IC0 && kind != (int)GSW_DILU)
-        return cli_usage(options, "--solve approx is for --precond ilu0, ic0 or dilu");
-    if (cli_processes() > 1)
-        return cli_usage(options, "--solve approx is for a single process");
-    if (options->factor_precision != GSW_F64)
-        return cli_usage(options, "--solve approx stores fp64: leave out --factor-precision");
-    return CLI_OK;
-}
-
-/* A factor whose triangular solves are approximate. The preconditioner copies it. */
-static gsw_status make_approximate(gsw_context *context, const cli_options *options,
-                                   solve_job *job) {
-    gsw_factor *factor;
-    gsw_status status = gsw_factor_create(context, &job->arrays.matrix, &job->wanted, &factor);
-    if (status != GSW_SUCCESS)
-        return status;
-    status = gsw_preconditioner_from_factor_approximate(context, factor, (int32_t)job->approximate,
-                                                        &job->preconditioner);
-    gsw_factor_destroy(factor);
-    if (status == GSW_SUCCESS)
-        status = gsw_operator_from_matrix(context, &job->arrays.matrix, &job->op);
-    job->attempts.method = (gsw_method)cli_solve_method(options);
-    if (status == GSW_SUCCESS && job->attempts.automatic.method) {
-        status = gsw_choose_method(context, &job->arrays.matrix, &job->attempts.automatic.choice);
-        job->attempts.method = job->attempts.automatic.choice.method;
-        job->attempts.automatic.first_method = gsw_method_name(job->attempts.method);
-    }
-    job->precond = gsw_preconditioner_name(job->preconditioner);
-    return status;
-}
 
 /* Takes what the solver says of its choice or of its last solve. */
 static void take_report(solve_job *job) {
@@ -144,11 +96,7 @@ static void print_pivots(const cli_options *options, const solve_job *job) {
 static int make_preconditioner(const cli_options *options, solve_job *job) {
     gsw_context *context = job->place.run;
     const cli_auto *automatic = &job->attempts.automatic;
-    const double start = cli_now_ms();
-    const gsw_status status = job->approximate > 0 ? make_approximate(context, options, job)
-                                                   : make_solver(context, options, job);
-    if (job->solver == NULL)
-        job->factor_ms = cli_now_ms() - start;
+    const gsw_status status = make_solver(context, options, job);
     if (status != GSW_SUCCESS)
         return cli_status(options, context, status, cli_source_of(options));
     if (automatic->precond || automatic->method)
@@ -203,11 +151,6 @@ static int prepare(const cli_options *options, solve_job *job) {
 /* All attempts. */
 static int iterate(const cli_options *options, solve_job *job) {
     cli_attempts *attempts = &job->attempts;
-    if (job->solver == NULL) {
-        cli_attempt(options, job->place.run, job->op, job->preconditioner, false, job->arrays.b,
-                    job->arrays.x, attempts);
-        return cli_solve_conclude(options, job->place.run, attempts);
-    }
     const char *before = job->precond;
     cli_watch_start(options, job->solver, attempts);
     const gsw_status status =
@@ -276,8 +219,6 @@ static int solve(const cli_options *options, solve_job *job) {
 int cmd_solve(const cli_options *options) {
     solve_job job = {0};
     int code = check_options(options);
-    if (code == CLI_OK)
-        code = parse_triangular(options, &job.approximate);
     if (code == CLI_OK && cli_processes() > 1)
         return cli_solve_distributed(options);
     cli_auto_start(options, &job.attempts.automatic);
@@ -290,8 +231,6 @@ int cmd_solve(const cli_options *options) {
     free(job.attempts.history.entries);
     free(job.x);
     free(job.b);
-    gsw_preconditioner_destroy(job.preconditioner);
-    gsw_operator_destroy(job.op);
     gsw_solver_destroy(job.solver);
     cli_arrays_free(&job.place, &job.arrays);
     cli_input_free(&job.input);

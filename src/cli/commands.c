@@ -43,23 +43,15 @@ static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};
 enum { SOLVE_COMMON = 11, SPTRSV_COMMON = 10, FACTOR_COMMON = 8, BENCH_COMMON = 12 };
-static const cli_option_id solve_options[] = {OPT_PROBLEM,      OPT_RHS,
-                                              OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND,
-                                              OPT_RTOL,         OPT_MAX_ITER,
-                                              OPT_BACKEND,      OPT_THREADS,
-                                              OPT_OUT,          OPT_JSON,
-                                              OPT_QUIET,        OPT_STENCIL,
-                                              OPT_GRID,         OPT_X0,
-                                              OPT_NULLSPACE,    OPT_RESTART,
-                                              OPT_TRIANGULAR,   OPT_OMEGA,
-                                              OPT_PIVOT_SHIFT,  OPT_NORM,
-                                              OPT_EISENSTAT,    OPT_MG_CYCLE,
-                                              OPT_MG_SMOOTHER,  OPT_MG_THETA,
-                                              OPT_MG_INFO,      OPT_FACTOR_PRECISION,
-                                              OPT_MG_PRECISION, OPT_SCOPE,
-                                              OPT_OVERLAP,      OPT_BOXES,
-                                              OPT_WAIT_LIMIT,   OPT_DEVICE,
-                                              OPT_END};
+static const cli_option_id solve_options[] = {
+    OPT_PROBLEM,   OPT_RHS,          OPT_SOLVE_METHOD, OPT_SOLVE_PRECOND,
+    OPT_RTOL,      OPT_MAX_ITER,     OPT_BACKEND,      OPT_THREADS,
+    OPT_OUT,       OPT_JSON,         OPT_QUIET,        OPT_FACTOR_PRECISION,
+    OPT_STENCIL,   OPT_GRID,         OPT_X0,           OPT_NULLSPACE,
+    OPT_RESTART,   OPT_OMEGA,        OPT_PIVOT_SHIFT,  OPT_NORM,
+    OPT_EISENSTAT, OPT_MG_CYCLE,     OPT_MG_SMOOTHER,  OPT_MG_THETA,
+    OPT_MG_INFO,   OPT_MG_PRECISION, OPT_SCOPE,        OPT_OVERLAP,
+    OPT_BOXES,     OPT_WAIT_LIMIT,   OPT_DEVICE,       OPT_END};
 static const cli_option_id sptrsv_options[] = {
     OPT_PROBLEM,       OPT_PART,    OPT_TRANSPOSE, OPT_RHS,    OPT_ALGORITHM, OPT_BACKEND,
     OPT_THREADS,       OPT_OUT,     OPT_JSON,      OPT_QUIET,  OPT_STENCIL,   OPT_GRID,

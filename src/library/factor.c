@@ -256,8 +256,10 @@ gsw_status gsw_factor_sweep(gsw_context *context, gsw_factor *factor, int which,
 /* ---- Extraction -------------------------------------------------------------------------------
  */
 
-gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, int upper,
-                               gsw_matrix *triangle) {
+/* L or U as stencil arrays in the context's memory, but L1 and D L1^T for IC0. The stencil has the
+ * offsets of the triangle alone. Free the matrix with gsw_matrix_release(). */
+static gsw_status unpack_triangle(gsw_context *context, const gsw_factor *factor, int upper,
+                                  gsw_matrix *triangle) {
     const gsw_stencil *whole = &factor->stencil;
     const int32_t first = upper ? whole->center : 0;
     const int32_t end = upper ? whole->count : whole->center + 1;
@@ -267,7 +269,6 @@ gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, i
     size_t bytes;
     gsw_status status;
     *triangle = (gsw_matrix){.grid = factor->grid, .format = GSW_FORMAT_STENCIL};
-    GSW_REQUIRE(context, factor->usable, "factor holds no values: its last factorisation failed");
     GSW_TRY(gsw_vector_bytes(context, factor->points, &bytes));
     GSW_TRY(gsw_stencil_from_offsets(whole->offsets + first, end - first, &triangle->stencil));
     GSW_TRY(gsw_alloc(context, (size_t)(end - first), sizeof *arrays,
@@ -312,7 +313,7 @@ static gsw_status download(gsw_context *context, const gsw_matrix *triangle, int
 static gsw_status take_triangle(gsw_context *context, const gsw_factor *factor, int upper,
                                 host_triangle *host) {
     gsw_matrix triangle;
-    GSW_TRY(gsw_factor_triangle(context, factor, upper, &triangle));
+    GSW_TRY(unpack_triangle(context, factor, upper, &triangle));
     const gsw_status status = download(context, &triangle, factor->points, host);
     gsw_matrix_release(context, &triangle);
     return status;

@@ -19,11 +19,4 @@ gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix
 gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix);
 gsw_status gsw_factor_await(gsw_context *context, gsw_factor *factor);
 
-/* L or U as stencil arrays in the context's memory, as gsw_factor_extract() returns them, but L1
- * and D L1^T for IC0. The stencil has the offsets of the triangle alone. Free the matrix with
- * gsw_matrix_release(). The factor is not transposed, not of kind JACOBI or SSOR, and has the
- * triangle. */
-gsw_status gsw_factor_triangle(gsw_context *context, const gsw_factor *factor, int upper,
-                               gsw_matrix *triangle);
-
 #endif

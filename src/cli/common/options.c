@@ -115,10 +115,6 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_FACTOR_KIND] = {"precond", "ilu0|ic0|dilu",
                          "kind of factorisation; ic0 needs a symmetric matrix",
                          CHOICE(precond, factor_choices)},
-    [OPT_TRIANGULAR] = {"solve", "exact|approx:K",
-                        "how ilu0, ic0 and dilu are solved with: by exact sweeps, or by K Jacobi "
-                        "sweeps for each triangular factor, K from 1 to 1000000 (default: exact)",
-                        TEXT(triangular)},
     [OPT_OMEGA] = {"omega", "W", "SSOR: relaxation factor, 0 < W < 2 (default: 1)",
                    REAL(omega, 0, 2)},
     [OPT_PIVOT_SHIFT] = {"pivot-shift", "S",

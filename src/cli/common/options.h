@@ -42,7 +42,7 @@ typedef struct cli_options {
     const char *problem, *stencil, *grid, *rhs, *x0, *preconds;
     const char *out, *json, *out_l, *out_u;
     const char *sizes, *parts, *precisions, *algorithms, *thread_list;
-    const char *compare, *ablation, *caches, *boxes, *heights, *triangular;
+    const char *compare, *ablation, *caches, *boxes, *heights;
     int method, precond, norm, eisenstat, nullspace, factor_precision, part, algorithm, backend;
     int mg_cycle, mg_smoother, mg_precision, scope;
     int64_t restart, max_iter, threads, device, repeats, overlap;
@@ -72,7 +72,6 @@ typedef enum cli_option_id {
     OPT_SOLVE_PRECOND,
     OPT_BENCH_PRECOND,
     OPT_FACTOR_KIND,
-    OPT_TRIANGULAR,
     OPT_OMEGA,
     OPT_PIVOT_SHIFT,
     OPT_RTOL,
