@@ -1,8 +1,8 @@
 /* relax.cu: stencil loops with ghost zones (contract/relax_ops.h).
  *
  * One sweep alone: a thread takes a point. The named stencils have kernels of their own, which load
- * all entries of a row before the first product. Other stencils, fp32 parts of named ones, and
- * grids beyond 32 bits share a kernel with offsets that are known at run time.
+ * all entries of a row before the first product. Other stencils and grids beyond 32 bits share a
+ * kernel with offsets that are known at run time.
  *
  * Several sweeps: a block takes a tile and passes through it layer by layer along one axis, z in 3D
  * and y in 2D. A thread owns a column, the points of the tile with one place in every layer. At a
@@ -52,15 +52,10 @@ GSW_NAMED_STENCILS(LOWER_OF, LOWER_OFFSET)
 #undef LOWER_OF
 #undef LOWER_OFFSET
 
-/* The whole stencil, or a triangular part of it with the centre. */
-enum which_part { WHOLE, LOWER_PART, UPPER_PART, PARTS };
-
-/* A named stencil's part: name * PARTS + part. */
+/* A named stencil, by its SHAPE_. */
 template <int id> struct stencil_of {
-    static constexpr int name = id / PARTS, part = id % PARTS;
-    using lower = lower_of<name>;
-    static constexpr int center = part == UPPER_PART ? 0 : lower::count;
-    static constexpr int terms = part == WHOLE ? 2 * lower::count + 1 : lower::count + 1;
+    using lower = lower_of<id>;
+    static constexpr int center = lower::count, terms = 2 * center + 1;
     static constexpr bool flat = lower::flat;
 
     static __host__ __device__ constexpr step_to at(int e) {
@@ -510,43 +505,19 @@ template <typename Value> cudaError_t launch_any(const gsw_cuda *cuda, const gsw
                          job);
 }
 
-bool same_offset(gsw_offset a, gsw_offset b) {
-    return a.dx == b.dx && a.dy == b.dy && a.dz == b.dz;
-}
-
-/* Which part of a named stencil that is; PARTS: none. */
-int part_of(const gsw_stencil *stencil, const gsw_named_stencil *known) {
-    const int32_t below = stencil->center, above = stencil->count - 1 - below;
-    if ((below != 0 && below != known->terms) || (above != 0 && above != known->terms))
-        return PARTS;
-    for (int32_t j = 0; j < known->terms; j++) {
-        const gsw_offset o = known->lower[j], mirrored = {-o.dx, -o.dy, -o.dz};
-        if ((below && !same_offset(stencil->offsets[j], o)) ||
-            (above && !same_offset(stencil->offsets[stencil->count - 1 - j], mirrored)))
-            return PARTS;
-    }
-    return below && above ? WHOLE : below ? LOWER_PART : above ? UPPER_PART : PARTS;
-}
-
-/* NULL: the matrix has no kernels of its own (see above). Triangular parts in fp32 are of no use.
- */
+/* NULL: the matrix has no kernels of its own (see above). */
 const stencil_kernels *find_kernels(const gsw_matrix *matrix) {
 #define KERNELS_OF(name, lower)                                                                    \
-    {kernels_of<double, SHAPE_##name * PARTS + WHOLE>(),                                           \
-     kernels_of<double, SHAPE_##name * PARTS + LOWER_PART>(),                                      \
-     kernels_of<double, SHAPE_##name * PARTS + UPPER_PART>()},
-#define NARROW_KERNELS_OF(name, lower) kernels_of<float, SHAPE_##name * PARTS + WHOLE>(),
-    static const stencil_kernels all[][PARTS] = {GSW_NAMED_STENCILS(KERNELS_OF, GSW_NO_OFFSET)};
-    static const stencil_kernels narrow[] = {GSW_NAMED_STENCILS(NARROW_KERNELS_OF, GSW_NO_OFFSET)};
-#undef NARROW_KERNELS_OF
+    {kernels_of<double, SHAPE_##name>(), kernels_of<float, SHAPE_##name>()},
+    static const stencil_kernels all[][2] = {GSW_NAMED_STENCILS(KERNELS_OF, GSW_NO_OFFSET)};
 #undef KERNELS_OF
     const gsw_grid *g = &matrix->grid;
+    const char *name = gsw_stencil_name(&matrix->stencil);
     if (g->nx >= INT32_MAX / 2 || g->ny >= INT32_MAX / 2 || g->nz >= INT32_MAX / 2)
         return nullptr;
     for (int32_t k = 0; k < GSW_NAMED_COUNT; k++) {
-        const int part = part_of(&matrix->stencil, &gsw_named_stencils[k]);
-        if (matrix->array.value_type == GSW_F32 ? part == WHOLE : part != PARTS)
-            return matrix->array.value_type == GSW_F32 ? &narrow[k] : &all[k][part];
+        if (name == gsw_named_stencils[k].name)
+            return &all[k][matrix->array.value_type == GSW_F32];
     }
     return nullptr;
 }
