@@ -334,9 +334,15 @@ static void make_field(campaign_system *s, double decades, const double p[3], do
     free(m.k);
 }
 
-/* No flow across the boundary: nearly singular. */
+/* No flow across the boundary: nearly singular. Each cell stores another amount, because with equal
+ * ones a constant b would be an eigenvector. */
 static void make_strip(campaign_system *s, int variant) {
-    make_field(s, 2.0 * variant, (const double[]){-1, -1, -1}, 1e-6 * pow(100, variant));
+    const double least = 1e-6 * pow(100, variant);
+    double *more = uniform(6, s->points);
+    make_field(s, 2.0 * variant, (const double[]){-1, -1, -1}, least);
+    for (int64_t i = 0; i < s->points; i++)
+        s->values[s->stencil.center][i] += least * (more[i] + 1) / 2;
+    free(more);
 }
 
 static void make_rough(campaign_system *s, int variant) {

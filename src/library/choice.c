@@ -303,14 +303,12 @@ static gsw_status compare_with_factor(search *s, gsw_reason *reason) {
     const gsw_status status = take_factor(s);
     if (s->choice->kind != GSW_SSOR || s->choice->method != GSW_CG)
         *reason = GSW_REASON_CYCLE;
-    else
-        s->choice->estimate = INFINITY; /* 117 was that of 2213 iterations */
     return gsw_is_answer(status) ? GSW_SUCCESS : status;
 }
 
 /* Tries a hierarchy, with cycles on the error that the steps have left. `trusted`: without cycles,
- * because the matrix is symmetric and an M-matrix, and far from what a factor is good at. If it is
- * slow all the same, the solve will show it. */
+ * because the matrix is an M-matrix, and far from what a factor is good at. If multigrid is slow
+ * all the same, the solve will show it. */
 static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_reason *reason) {
     gsw_choice *c = s->choice;
     gsw_multigrid_info info = {.size = sizeof info};
@@ -357,11 +355,11 @@ static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *re
     gsw_status status;
     s->choice->estimate = iterations_at_least(s->choice, survey);
     GSW_TRY(gsw_probe_open(s->context, s->matrix, s->choice->zero_sums, &probe));
-    const int trusted = s->watched && s->choice->estimate > worth(s) && s->choice->m_matrix == 1;
-    if (s->choice->estimate > worth(s) && !trusted)
-        GSW_TRY_GOTO(gsw_probe_roughen(&probe), cleanup);
-    else if (!trusted)
+    const int trusted = s->watched && s->choice->m_matrix == 1;
+    if (!(s->choice->estimate > worth(s)))
         GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
+    else if (!trusted)
+        GSW_TRY_GOTO(gsw_probe_roughen(&probe), cleanup);
     if (*reason == GSW_REASON_MULTIGRID)
         GSW_TRY_GOTO(try_multigrid(s, &probe, trusted, reason), cleanup);
 

@@ -12,9 +12,12 @@
 /* A cycle costs so many products with a factor (choice.c). */
 #define CYCLE_PRICE 2.7
 /* A factor gives way to multigrid where it needs so many more products: as long as a set-up and
- * some 25 cycles. If multigrid is no better, the factor goes on. */
+ * some 25 cycles. If multigrid is no better, the factor goes on. It also gives way to what was slow
+ * but has less to do. */
 #define FACTOR_LOOK 50
 #define FACTOR_MOST 120.0
+/* Then the last attempt goes on until it ends. */
+enum { ATTEMPTS_MOST = 8 };
 /* GMRES between restarts, and any method with nothing better to come: less is stagnation. */
 #define GMRES_LOOK  60
 #define GMRES_SHARE 0.9
@@ -94,19 +97,19 @@ static double projected(const gsw_watch *w, double count) {
     return w->best <= tolerance ? 0 : rate < 0 ? log(tolerance / w->best) / rate : INFINITY;
 }
 
-/* Whether an attempt is slower than what else there is: what a factor that was slow itself had to
- * do, or what is expected of one. */
-static int has_slower(const gsw_solver *s, double left) {
-    double other = NAN;
+/* What is left to do at the least with one that was stopped as slow; INFINITY: nothing was. */
+static double least_left(const gsw_solver *s) {
+    double least = INFINITY;
     for (int p = 0; p < GSW_PRECONDS; p++)
         if (p != (int)s->precond && s->tried.slow[p] != 0)
-            other = fmin(other, s->tried.left[p]);
-    return left < (isnan(other) ? s->choice.estimate : other);
+            least = fmin(least, s->tried.left[p]);
+    return least;
 }
 
 static int is_slow(gsw_watch *w, int64_t iteration) {
     gsw_solver *s = w->solver;
     const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID;
+    const double other = least_left(s);
     const int64_t products = s->method == GSW_BICGSTAB ? 2 : 1;
     int64_t look = STALL_LOOK * products;
     if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
@@ -119,7 +122,7 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
         look = CYCLES_LOOK;
     else if (s->method == GSW_GMRES)
         look = GMRES_LOOK;
-    else if (to_multigrid)
+    else if (to_multigrid || isfinite(other))
         look = FACTOR_LOOK;
     look /= products;
     if (iteration == 0 || iteration % look != 0)
@@ -130,10 +133,12 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     w->before = w->best;
     s->tried.left[s->precond] = left;
     if (s->precond == GSW_PRECOND_MULTIGRID)
-        return !(share <= CYCLES_SHARE) && !has_slower(s, left);
+        return !(share <= CYCLES_SHARE) && !(left < (isfinite(other) ? other : s->choice.estimate));
     if (s->method == GSW_GMRES)
         return !(share <= GMRES_SHARE);
-    return to_multigrid ? left > FACTOR_MOST : !(share <= STALL_SHARE);
+    return to_multigrid      ? left > FACTOR_MOST
+           : isfinite(other) ? left > other
+                             : !(share <= STALL_SHARE);
 }
 
 /* A gsw_monitor_fn. */
@@ -155,10 +160,11 @@ void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
     *options = s->krylov;
     if (limit > 0)
         options->max_iterations = limit - done;
-    s->watch = (gsw_watch){.solver = s,
-                           .offset = done,
-                           .watching = !s->tried.patient && !is_singular(s) &&
-                                       next_precond(s) != GSW_PRECOND_AUTO};
+    s->watch = (gsw_watch){
+        .solver = s,
+        .offset = done,
+        .watching = !s->tried.patient && !is_singular(s) && s->report.attempts < ATTEMPTS_MOST &&
+                    (next_precond(s) != GSW_PRECOND_AUTO || isfinite(least_left(s)))};
     s->tried.methods[s->precond] |= bit(s->method);
     if (!s->watch.watching && s->krylov.monitor == NULL)
         return;
@@ -181,43 +187,42 @@ static int take_slow(gsw_solver *s, double left, gsw_precond *precond) {
     return 0;
 }
 
+/* Whether another method may make more of the same preconditioner. Cycles of which BiCGSTAB makes
+ * little may suit GMRES: a few eigenvalues far from the others delay it less. */
+static int suits_another_method(const gsw_solver *s, gsw_status status,
+                                const gsw_krylov_result *result) {
+    if (s->tried.patient || (status == GSW_ERROR_NON_FINITE && result->iterations <= 2))
+        return 0;
+    if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG)
+        return next_precond(s) != GSW_PRECOND_MULTIGRID; /* it is better then, see choice.c */
+    return status != GSW_ERROR_STOPPED ||
+           (s->precond == GSW_PRECOND_MULTIGRID && s->method == GSW_BICGSTAB &&
+            result->residual < s->watch.first);
+}
+
 int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *result,
                      gsw_precond *precond) {
     const int failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE ||
                        status == GSW_ERROR_NOT_CONVERGED;
     const int slow = status == GSW_ERROR_STOPPED && s->watch.slow;
-    const int useless = status == GSW_ERROR_NON_FINITE && result->iterations <= 2;
     const int bad_b = status == GSW_ERROR_NON_FINITE && result->iterations == 0 && s->b_is_bad;
     const int64_t limit = s->krylov.max_iterations;
     if ((!failed && !slow) || bad_b || is_singular(s) ||
         (limit > 0 && s->report.iterations >= limit))
         return 0;
-    *precond = s->precond;
     if (slow)
         s->tried.slow[s->precond] |= bit(s->method);
-    /* Cycles of which BiCGSTAB makes little may suit GMRES: some eigenvalues differ from the
-     * others. */
-    if (slow && s->precond == GSW_PRECOND_MULTIGRID && s->method == GSW_BICGSTAB) {
-        const int method = next_method(s);
-        s->method = method >= 0 ? (gsw_method)method : s->method;
-        if (method >= 0)
-            return 1;
-    }
-    if (slow && take_slow(s, s->tried.left[s->precond], precond))
-        return 1;
-    if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG) {
+    if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG)
         s->tried.indefinite = 1;
-        if (next_precond(s) == GSW_PRECOND_MULTIGRID) { /* a factor is worse then, see choice.c */
-            *precond = GSW_PRECOND_MULTIGRID;
-            s->method = base_method(s);
-            return 1;
-        }
-    }
-    const int method = slow || useless || s->tried.patient ? -1 : next_method(s);
+
+    const int method = suits_another_method(s, status, result) ? next_method(s) : -1;
+    *precond = s->precond;
     if (method >= 0) {
         s->method = (gsw_method)method;
         return 1;
     }
+    if (slow && take_slow(s, s->tried.left[s->precond], precond))
+        return 1;
     *precond = next_precond(s);
     if (*precond == GSW_PRECOND_AUTO) {
         s->tried.patient = 1;
