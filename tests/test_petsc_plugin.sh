@@ -303,7 +303,7 @@ auto='-pc_gridsweep_type auto -ksp_view -info :pc -options_left'
     says out '[2-9] levels, W cycle'
     lacks out 'not known to be symmetric'
     says out 'There are no unused options'
-    within 12 "auto, convection" -problem convection -ksp_type bcgs -second_solve $auto
+    within 30 "auto, convection" -problem convection -ksp_type bcgs -second_solve $auto
     says out 'choice: .* with -ksp_type bcgs: not symmetric'
     says out 'type auto is not known to be symmetric: -ksp_type cg may fail'
     within 25 "auto, poisson, then convection" -ksp_type fgmres -ksp_rtol 1e-8 -second_solve \

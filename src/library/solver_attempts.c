@@ -9,13 +9,17 @@
  * leave more than a tenth of the residual in 30 products take 240 to 1e-8. */
 #define CYCLES_LOOK  30
 #define CYCLES_SHARE 0.1
+/* Where nothing else is expected to do better, a look without gain may be one of CG's plateaus. */
+#define CYCLES_PATIENCE 2000
 /* A cycle costs so many products with a factor (choice.c). */
 #define CYCLE_PRICE 2.7
 /* A factor gives way to multigrid where it needs so many more products: as long as a set-up and
- * some 25 cycles. If multigrid is no better, the factor goes on. It also gives way to what was slow
- * but has less to do. */
-#define FACTOR_LOOK 50
+ * some 25 cycles. Both numbers are twice as large where there is evidence against multigrid. If it
+ * is no better, the factor goes on. It also gives way to what was slow but has less to do. */
+#define FACTOR_LOOK 30
 #define FACTOR_MOST 120.0
+/* Iterations that no attempt has. */
+#define HOPELESS 1e4
 /* Then the last attempt goes on until it ends. */
 enum { ATTEMPTS_MOST = 8 };
 /* GMRES between restarts, and any method with nothing better to come: less is stagnation. */
@@ -94,7 +98,8 @@ static int next_method(const gsw_solver *s) {
 static double projected(const gsw_watch *w, double count) {
     const double tolerance = w->solver->krylov.rtol > 0 ? w->solver->krylov.rtol : 1e-8;
     const double rate = log(w->best / w->before) / count;
-    return w->best <= tolerance ? 0 : rate < 0 ? log(tolerance / w->best) / rate : INFINITY;
+    const double left = log(tolerance / w->best) / rate;
+    return w->best <= tolerance ? 0 : rate < 0 && left < HOPELESS ? left : INFINITY;
 }
 
 /* What is left to do at the least with one that was stopped as slow; INFINITY: nothing was. */
@@ -110,6 +115,9 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     gsw_solver *s = w->solver;
     const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID;
     const double other = least_left(s);
+    const gsw_reason reason = s->choice.reason;
+    const int doubt =
+        reason == GSW_REASON_CYCLE || reason == GSW_REASON_SIGNS || reason == GSW_REASON_INDEFINITE;
     const int64_t products = s->method == GSW_BICGSTAB ? 2 : 1;
     int64_t look = STALL_LOOK * products;
     if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
@@ -123,7 +131,7 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     else if (s->method == GSW_GMRES)
         look = GMRES_LOOK;
     else if (to_multigrid || isfinite(other))
-        look = FACTOR_LOOK;
+        look = FACTOR_LOOK * (1 + doubt);
     look /= products;
     if (iteration == 0 || iteration % look != 0)
         return 0;
@@ -133,10 +141,12 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     w->before = w->best;
     s->tried.left[s->precond] = left;
     if (s->precond == GSW_PRECOND_MULTIGRID)
-        return !(share <= CYCLES_SHARE) && !(left < (isfinite(other) ? other : s->choice.estimate));
+        return !(share <= CYCLES_SHARE) &&
+               (!(left <= (isfinite(other) ? other : s->choice.estimate)) ||
+                (isinf(left) && iteration >= CYCLES_PATIENCE));
     if (s->method == GSW_GMRES)
         return !(share <= GMRES_SHARE);
-    return to_multigrid      ? left > FACTOR_MOST
+    return to_multigrid      ? left > FACTOR_MOST * (1 + doubt)
            : isfinite(other) ? left > other
                              : !(share <= STALL_SHARE);
 }
