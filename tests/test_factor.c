@@ -209,7 +209,7 @@ START_TEST(solves_equal_the_reference) {
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
     int combinations = 0;
     open_contexts(contexts);
-    for (int g = 0; g < oracle_grid_count(); g++) {
+    for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
         const gsw_grid grid = oracle_grid(g);
         for (int k = 0; k < OPTIONS; k++)
             combinations += check_trial(contexts, &grid, stencil, k, (g + k) % 3, g + k / 2,
@@ -217,7 +217,7 @@ START_TEST(solves_equal_the_reference) {
     }
     close_contexts(contexts);
     printf("factor, %s: %d combinations equal the reference\n", name, combinations);
-    ck_assert_int_ge(combinations, 300);
+    ck_assert_int_ge(combinations, 300 / ORACLE_STRIDE);
 }
 END_TEST
 
@@ -241,7 +241,7 @@ START_TEST(sweeps_are_the_two_halves) {
     static const gsw_factor_kind kinds[] = {GSW_ILU0, GSW_DILU, GSW_FACTOR_LU, GSW_IC0};
     gsw_context *context = oracle_context(2);
     for (int k = 0; k < 3; k++) {
-        for (int g = 0; g < oracle_grid_count(); g++) {
+        for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
             const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
             const gsw_grid grid = oracle_grid(g);
             trial t = trial_make(&grid, oracle_stencil(_i, NULL), &options, g);
@@ -317,7 +317,7 @@ START_TEST(factors_equal_the_textbook) {
     for (int k = 0; k < 6; k++) {
         if (kinds[k] == GSW_IC0 && !is_symmetric(oracle_stencil(_i, NULL)))
             continue;
-        for (int g = 0; g < oracle_grid_count(); g++) {
+        for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
             const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
             const gsw_grid grid = oracle_grid(g);
             gsw_csr l = {0}, u = {0};

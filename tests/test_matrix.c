@@ -1,6 +1,7 @@
 /* test_matrix.c: matrix views, validation, CSR copies. */
 #include "context_fixture.h"
 #include "grid_csr.h"
+#include "oracle.h"
 
 static const gsw_grid grids[] = {{1, 1, 1}, {2, 1, 1}, {1, 5, 1}, {1, 1, 4}, {2, 2, 2},
                                  {2, 3, 4}, {3, 3, 3}, {5, 4, 1}, {7, 1, 5}, {1, 6, 5},
@@ -357,7 +358,7 @@ static void check_copies(csr_recipe r) {
 START_TEST(copies_of_every_part) {
     for (int s = 0; gsw_stencil_known(s) != NULL; s++)
         for (int g = 0; g < GRIDS; g++)
-            for (int variant = 0; variant < 4; variant++)
+            for (int variant = 0; variant < 4; variant += ORACLE_STRIDE)
                 check_copies((csr_recipe){.grid = grids[g],
                                           .stencil = named_stencil(gsw_stencil_known(s)),
                                           .index_type = variant & 1 ? GSW_I64 : GSW_I32,

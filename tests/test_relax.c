@@ -8,7 +8,7 @@
 START_TEST(sweeps_equal_the_reference) {
     const char *name;
     const gsw_stencil *stencil = oracle_stencil(_i, &name);
-    for (int g = 0; g < oracle_grid_count(); g++) {
+    for (int g = _i % ORACLE_STRIDE; g < oracle_grid_count(); g += ORACLE_STRIDE) {
         const gsw_grid grid = oracle_grid(g);
         oracle_matrix *matrix = oracle_random(&grid, stencil, 40, ORACLE_ANY_SIGN);
         relax_compare_heights(context, &matrix->view, &matrix->view, 1, 1);
