@@ -3,6 +3,7 @@
  * the number of threads. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 #include "cpu/multigrid_blocks.h"
 #include "cpu/multigrid_kernels.h"
 
@@ -16,65 +17,106 @@ typedef struct tally {
     double row_ratio[LANES], largest[LANES], least[LANES];
     double off_diagonal[LANES], same_sign[LANES];
     int64_t negative, bad_row;
-    int symmetric, zero_sums, isolated;
+    int symmetric, zero_sums, isolated, bad;
 } tally;
 
-/* Compares entry e with its mirror image: entry `mirror` of the neighbouring rows (-1: zeros). */
-static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror,
-                           const fine_block *block, const double value[LANES],
-                           const double diagonal[LANES], tally *sums) {
+/* Rows next to each other on a line, so many that the loops over them take most of the time. */
+enum { RUN = 8 * LANES };
+
+typedef struct run {
+    int64_t x, y, z, count;
+} run;
+
+/* Entry e of the rows, zero where the neighbour is outside the grid. Returns 0 where all are. */
+static int fetch_run(const gsw_matrix *matrix, int32_t e, const run *rows, double to[RUN]) {
+    const gsw_grid *g = &matrix->grid;
     const gsw_offset o = matrix->stencil.offsets[e];
-    const fine_block there = {block->x + o.dx, block->y + o.dy, block->z + o.dz, 1, 0};
-    double other[LANES];
-    if (mirror < 0 || !fetch_entry(matrix, mirror, &there, other))
-        clear_lanes(other);
+    const void *array = matrix->array.values[e];
+    const int64_t x = rows->x, y = rows->y, z = rows->z, at = gsw_grid_row(g, x, y, z);
+    if (array == NULL || y < 0 || y >= g->ny || z < 0 || z >= g->nz || y + o.dy < 0 ||
+        y + o.dy >= g->ny || z + o.dz < 0 || z + o.dz >= g->nz)
+        return 0;
+    const int64_t before = x < 0 && o.dx >= 0 ? -x : x + o.dx < 0 ? -(x + o.dx) : 0;
+    const int64_t inside = g->nx - x - (o.dx > 0 ? o.dx : 0);
+    const int64_t last = inside < rows->count ? inside : rows->count;
+    const int64_t first = before < last ? before : last;
+    if (first >= last)
+        return 0;
+    for (int64_t l = 0; l < first; l++)
+        to[l] = 0;
+    if (matrix->array.value_type == GSW_F64)
+        for (int64_t l = first; l < last; l++)
+            to[l] = ((const double *)array)[at + l];
+    else
+        for (int64_t l = first; l < last; l++)
+            to[l] = ((const float *)array)[at + l];
+    for (int64_t l = last; l < rows->count; l++)
+        to[l] = 0;
+    return 1;
+}
+
+/* Compares entry e with its mirror image: entry `mirror` of the neighbouring rows (-1: zeros). */
+static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror, const run *rows,
+                           const double value[RUN], const double diagonal[RUN], tally *sums) {
+    const gsw_offset o = matrix->stencil.offsets[e];
+    const run there = {rows->x + o.dx, rows->y + o.dy, rows->z + o.dz, rows->count};
+    double other[RUN];
     int differ = 0;
+    if (mirror < 0 || !fetch_run(matrix, mirror, &there, other))
+        for (int64_t l = 0; l < rows->count; l++)
+            other[l] = 0;
 #pragma omp simd reduction(| : differ)
-    for (int l = 0; l < LANES; l++)
+    for (int64_t l = 0; l < rows->count; l++)
         differ |= fabs(value[l] - other[l]) > 1e-7 * fabs(diagonal[l]);
     if (differ)
         sums->symmetric = 0;
 }
 
-static inline void add_lanes(const double value[LANES], double to[LANES]) {
-    for (int l = 0; l < LANES; l++)
+/* What the entries of rows add up to. */
+typedef struct row_sums {
+    double diagonal[RUN], size[RUN], total[RUN], axis[3][RUN];
+} row_sums;
+
+static inline void add_run(const double value[RUN], int64_t count, double to[RUN]) {
+    for (int64_t l = 0; l < count; l++)
         to[l] += value[l];
 }
 
-/* Adds the first `left` rows of a block. */
-static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const fine_block *block,
-                        int64_t left, tally *sums) {
+static void sum_rows(const gsw_matrix *matrix, const int32_t *mirror, const run *rows, row_sums *r,
+                     tally *sums) {
     const int32_t center = matrix->stencil.center;
-    const int64_t count = left < LANES ? left : LANES;
-    double diagonal[LANES], size[LANES], total[LANES], axis_sum[3][LANES];
-    clear_lanes(size);
-    clear_lanes(total);
+    const int64_t all = (rows->count + LANES - 1) / LANES * LANES;
+    memset(r->size, 0, (size_t)all * sizeof *r->size);
+    memset(r->total, 0, (size_t)all * sizeof *r->total);
     for (int axis = 0; axis < 3; axis++)
-        clear_lanes(axis_sum[axis]);
-    if (!fetch_entry(matrix, center, block, diagonal))
-        clear_lanes(diagonal);
-    for (int64_t l = count; l < LANES; l++)
-        diagonal[l] = DBL_MAX; /* these rows do not count */
+        memset(r->axis[axis], 0, (size_t)all * sizeof *r->axis[axis]);
+    if (!fetch_run(matrix, center, rows, r->diagonal))
+        memset(r->diagonal, 0, (size_t)all * sizeof *r->diagonal);
+    for (int64_t l = rows->count; l < all; l++)
+        r->diagonal[l] = DBL_MAX; /* these rows do not count */
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
-        double value[LANES];
-        if (!fetch_entry(matrix, e, block, value))
+        double value[RUN];
+        if (!fetch_run(matrix, e, rows, value))
             continue;
-        for (int l = 0; l < LANES; l++)
-            size[l] += fabs(value[l]);
-        add_lanes(value, total);
+        for (int64_t l = 0; l < rows->count; l++)
+            r->size[l] += fabs(value[l]);
+        add_run(value, rows->count, r->total);
         if (o.dx != 0)
-            add_lanes(value, axis_sum[0]);
+            add_run(value, rows->count, r->axis[0]);
         if (o.dy != 0)
-            add_lanes(value, axis_sum[1]);
+            add_run(value, rows->count, r->axis[1]);
         if (o.dz != 0)
-            add_lanes(value, axis_sum[2]);
+            add_run(value, rows->count, r->axis[2]);
         /* It is enough to compare one entry of each pair, and each entry without a mirror image. */
         if (sums->symmetric && (e > center || mirror[e] < 0))
-            compare_mirror(matrix, e, mirror[e], block, value, diagonal, sums);
+            compare_mirror(matrix, e, mirror[e], rows, value, r->diagonal, sums);
     }
-    for (int64_t l = count; l < LANES; l++)
-        size[l] = total[l] = 0;
+}
+
+/* Adds the rows of one block, from `from` on, of which `count` are in the grid. */
+static void tally_block(const row_sums *r, int64_t from, int64_t count, tally *sums) {
+    const double *diagonal = r->diagonal + from, *size = r->size + from, *total = r->total + from;
     int bad = 0, unbalanced = 0, isolated = 0;
 #pragma omp simd reduction(| : bad, unbalanced, isolated)
     for (int l = 0; l < LANES; l++) {
@@ -89,7 +131,7 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
     for (int axis = 0; axis < 3; axis++) {
 #pragma omp simd
         for (int l = 0; l < LANES; l++) {
-            const double share = -axis_sum[axis][l] / diagonal[l];
+            const double share = -r->axis[axis][from + l] / diagonal[l];
             sums->coupling[axis][l] += share > 0 ? share : 0;
         }
     }
@@ -103,13 +145,20 @@ static void tally_block(const gsw_matrix *matrix, const int32_t *mirror, const f
         sums->same_sign[l] += same > 1e-14 * off && d > 0 ? same : 0;
         sums->negative += diagonal[l] < 0;
     }
-    if (unbalanced)
-        sums->zero_sums = 0;
-    if (isolated)
-        sums->isolated = 1;
-    for (int64_t l = 0; bad && l < count && sums->bad_row < 0; l++)
-        if (!(fabs(diagonal[l]) > 0 && fabs(diagonal[l]) <= DBL_MAX))
-            sums->bad_row = gsw_grid_row(&matrix->grid, block->x + l, block->y, block->z);
+    sums->zero_sums &= !unbalanced;
+    sums->isolated |= isolated;
+    sums->bad |= bad;
+}
+
+static void tally_run(const gsw_matrix *matrix, const int32_t *mirror, const run *rows,
+                      tally *sums) {
+    row_sums r;
+    sum_rows(matrix, mirror, rows, &r, sums);
+    for (int64_t from = 0; from < rows->count; from += LANES)
+        tally_block(&r, from, rows->count - from, sums);
+    for (int64_t l = 0; sums->bad && l < rows->count && sums->bad_row < 0; l++)
+        if (!(fabs(r.diagonal[l]) > 0 && fabs(r.diagonal[l]) <= DBL_MAX))
+            sums->bad_row = gsw_grid_row(&matrix->grid, rows->x + l, rows->y, rows->z);
 }
 
 void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, const gsw_frame *own,
@@ -127,8 +176,10 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
             sums.least[l] = DBL_MAX;
         for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++) {
             const int64_t y = low[1] + line % n[1], z = low[2] + line / n[1];
-            for (int64_t x = 0; x < n[0]; x += LANES)
-                tally_block(matrix, mirror, &(fine_block){low[0] + x, y, z, 1, 0}, n[0] - x, &sums);
+            for (int64_t x = 0; x < n[0]; x += RUN) {
+                const int64_t count = n[0] - x < RUN ? n[0] - x : RUN;
+                tally_run(matrix, mirror, &(run){low[0] + x, y, z, count}, &sums);
+            }
         }
         part[p] = sums;
     }
