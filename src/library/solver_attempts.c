@@ -17,7 +17,7 @@
  * some 25 cycles. Both numbers are twice as large where there is evidence against multigrid. If it
  * is no better, the factor goes on. It also gives way to what was slow but has less to do. */
 #define FACTOR_LOOK 30
-#define FACTOR_MOST 120.0
+#define FACTOR_MOST 60.0
 /* Iterations that no attempt has. */
 #define HOPELESS 1e4
 /* Then the last attempt goes on until it ends. */
@@ -146,7 +146,7 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
                 (isinf(left) && iteration >= CYCLES_PATIENCE));
     if (s->method == GSW_GMRES)
         return !(share <= GMRES_SHARE);
-    return to_multigrid      ? left > FACTOR_MOST * (1 + doubt)
+    return to_multigrid      ? left > FACTOR_MOST * (1 + 3 * doubt)
            : isfinite(other) ? left > other
                              : !(share <= STALL_SHARE);
 }
