@@ -302,7 +302,7 @@ static inline void many_check_one_by_one(gsw_context *context, gsw_context *cpu)
 
 /* What gsw_choose() returns: a factor, and multigrid. */
 static inline void many_check_choices(gsw_context *context, gsw_context *cpu) {
-    static const char *const texts[] = {"convection:12x11x10", "poisson:24x24x24"};
+    static const char *const texts[] = {"convection:12x11x10", "poisson:32x32x32"};
     for (int k = 0; k < 2; k++) {
         gsw_problem *problem = NULL;
         gsw_preconditioner *M = NULL;

@@ -1080,8 +1080,8 @@ says r.json '"fallback":[[:space:]]*"none with bicgstab: cg: '
 expect 4 "indefinite, and CG is asked for" solve indefinite.mtx --precond none --method cg
 refuse "nothing else is tried" grep -q '^fallback' out
 
-# Blocks of 16 x 16 points, each with its own strong axis: cycles gain little in the long run.
-awk 'BEGIN { n = 128; w = 16; c = 1e-3; s = 1
+# Blocks of 20 x 20 points, each with its own strong axis: cycles gain little in the long run.
+awk 'BEGIN { n = 160; w = 20; c = 1e-3; s = 1
     for (i = 0; i < 64; i++) { s = (s * 16807) % 2147483647; a[i] = s < 1073741824 ? 1 : c }
     print "%%MatrixMarket matrix coordinate real general"; print n * n, n * n, 5 * n * n - 4 * n
     for (y = 0; y < n; y++) for (x = 0; x < n; x++) {
