@@ -131,7 +131,7 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     else if (s->method == GSW_GMRES)
         look = GMRES_LOOK;
     else if (to_multigrid || isfinite(other))
-        look = FACTOR_LOOK * (1 + doubt);
+        look = (int64_t)FACTOR_LOOK * (1 + doubt);
     look /= products;
     if (iteration == 0 || iteration % look != 0)
         return 0;
