@@ -559,11 +559,11 @@ static void expect_choice(PC pc, const matrix_pair *pair, const char *words) {
 static const struct {
     const char *problem, *words, *unsymmetric;
 } choices[] = {
-    {"poisson:24x22x20", "choice: -pc_gridsweep_type mg with -ksp_type cg: symmetric M-matrix; ",
+    {"poisson:34x32x30", "choice: -pc_gridsweep_type mg with -ksp_type cg: symmetric M-matrix; ",
      "type ilu with -ksp_type bcgs: not symmetric"},
     {"poisson:9x8x7", "type icc with -ksp_type cg: ", "type ilu with -ksp_type bcgs: "},
     {"convection:17x14x12", "type ilu with -ksp_type bcgs: ", NULL},
-    {"-poisson:24x22x20", "type mg with -ksp_type bcgs: symmetric, negative diagonal", NULL},
+    {"-poisson:34x32x30", "type mg with -ksp_type bcgs: symmetric, negative diagonal", NULL},
     {NULL, "type sor with -ksp_type cg: ", "type ilu with -ksp_type bcgs: "},
 };
 enum { CHOICES = (int)(sizeof choices / sizeof choices[0]) };
@@ -605,7 +605,7 @@ START_TEST(auto_refills_what_it_chose) {
     matrix_pair pair;
     PC pc;
     set_options("-pc_gridsweep_type auto");
-    open_pair("poisson:24x22x20", &pair);
+    open_pair("poisson:34x32x30", &pair);
     open_pc(&pair, &pc);
     PETSC(PCSetUp(pc));
     for (PetscInt e = 0; e < (PetscInt)pair.csr.nonzeros; e++)
