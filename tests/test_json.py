@@ -51,7 +51,7 @@ COMMANDS = [
     ("factor", 0, "factor --problem poisson:5x4x3 --precond ic0 --out-l L.mtx --out-u U.mtx"),
     ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part lower"),
     ("sptrsv", 0, "sptrsv --problem poisson:5x4x3 --part upper --algorithm line --no-check"),
-    ("solve", 0, "solve --problem star13:24x24x24"),
+    ("solve", 0, "solve --problem star13:36x36x36"),
     ("solve", 0, "solve --problem convection:9x8x7 --precond ilu0 --method gmres --factor-precision f32"),
     ("solve", 0, "solve --problem poisson:9x8x7 --precond none --method cg"),
     ("solve", 0, "solve --problem poisson:9x8x7 --method gmres"),
