@@ -23,6 +23,11 @@ gsw_grid oracle_grid(int i) {
     return grids[i];
 }
 
+gsw_grid oracle_short_grid(int i) {
+    static const gsw_grid others[] = {{0, 41, 1}, {0, 7, 5}, {0, 3, 13}};
+    return (gsw_grid){2 + i / 3, others[i % 3].ny, others[i % 3].nz};
+}
+
 int64_t oracle_points(const gsw_grid *grid) {
     return grid->nx * grid->ny * grid->nz;
 }

@@ -21,6 +21,10 @@ enum { ORACLE_STRIDE = 3 };
 enum { ORACLE_STRIDE = 1 };
 #endif
 
+/* Grids of 2 to 20 points along x: many lines in one plane, and several planes. */
+enum { ORACLE_SHORT_GRIDS = 19 * 3 };
+gsw_grid oracle_short_grid(int i);
+
 /* Stencils: all named ones, then custom ones: without symmetry, with long slanted offsets,
  * with offsets along x only, and the centre alone. */
 int oracle_stencil_count(void);

@@ -221,14 +221,12 @@ START_TEST(solves_equal_the_reference) {
 }
 END_TEST
 
-/* Lines of 2 to 20 points along x: many, in one plane and in several. In the last grid pencils have
- * few planes. */
+/* In every third of these grids pencils have few planes. */
 START_TEST(short_lines_equal_the_reference) {
-    static const gsw_grid others[] = {{0, 41, 1}, {0, 7, 5}, {0, 3, 13}};
     gsw_context *contexts[MOST_THREADS];
     open_contexts(contexts);
-    for (int i = 0; i < 19 * 3; i++) {
-        const gsw_grid grid = {2 + i / 3, others[i % 3].ny, others[i % 3].nz};
+    for (int i = 0; i < ORACLE_SHORT_GRIDS; i++) {
+        const gsw_grid grid = oracle_short_grid(i);
         for (int k = i % 16; k < OPTIONS; k += 16)
             check_trial(contexts, &grid, oracle_stencil(_i, NULL), k, (i + k / 4) % 3, i + k / 2,
                         1 + i % 2);

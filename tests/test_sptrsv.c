@@ -270,11 +270,10 @@ END_TEST
 
 /* Lines of 2 to 20 points along x: many, in one plane and in several, and small planes. */
 START_TEST(short_lines_equal_the_reference) {
-    static const gsw_grid others[] = {{0, 41, 1}, {0, 7, 5}, {0, 3, 13}};
     gsw_context *contexts[MOST_THREADS];
     open_contexts(contexts);
-    for (int i = 0; i < 19 * 3; i++) {
-        const gsw_grid grid = {2 + i / 3, others[i % 3].ny, others[i % 3].nz};
+    for (int i = 0; i < ORACLE_SHORT_GRIDS; i++) {
+        const gsw_grid grid = oracle_short_grid(i);
         const int64_t n = oracle_points(&grid);
         const gsw_dtype vectors = i % 4 == 3 ? GSW_F32 : GSW_F64;
         const oracle_layout layout = {.format = GSW_FORMAT_STENCIL,
