@@ -829,7 +829,7 @@ START_TEST(iterations_are_few) {
     const gsw_matrix *m = gsw_problem_matrix(problem);
     const int64_t n = oracle_points(&m->grid);
 #ifdef GSW_SLOW_BUILD /* of a sanitizer: the large grids show nothing that the others do not */
-    if (n > 100000) {
+    if (n > 20000) {
         gsw_problem_destroy(problem);
         return;
     }
