@@ -139,17 +139,21 @@ START_TEST(takes_what_is_named) {
 }
 END_TEST
 
-/* Positive definite, but IC(0) has a bad pivot: the Laplacian squared. */
+/* Positive definite, but IC(0) has a bad pivot: the Laplacian squared. Cycles gain little, and the
+ * residual of CG with Jacobi stays where it is for hundreds of iterations. */
 START_TEST(biharmonic) {
     static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},   {0, -1, 0},
                                    {1, 1, 0},  {-1, 1, 0}, {1, -1, 0}, {-1, -1, 0}, {2, 0, 0},
                                    {-2, 0, 0}, {0, 2, 0},  {0, -2, 0}};
     static const double v[] = {20, -8, -8, -8, -8, 2, 2, 2, 2, 1, 1, 1, 1};
-    constant *c = make_constant((gsw_grid){30, 30, 1}, o, v, 13);
-    const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
-    ck_assert_str_eq(r.first_precond, "ssor");
-    ck_assert_str_eq(r.method, "cg");
-    free_constant(c);
+    for (int32_t n = 30; n <= 64; n += 34) {
+        constant *c = make_constant((gsw_grid){n, n, 1}, o, v, 13);
+        const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
+        ck_assert_str_eq(r.first_precond, n == 30 ? "ssor" : "jacobi");
+        ck_assert(n == 30 || r.fallback[0] == '\0');
+        ck_assert_str_eq(r.method, "cg");
+        free_constant(c);
+    }
 }
 END_TEST
 

@@ -47,6 +47,10 @@ enum { SURELY = 3 };
 #define CYCLE_FEW  2.7
 #define CYCLE_MANY 1.0
 
+/* Of a stencil that reaches past neighbours, where steps with IC(0) may enlarge all errors and say
+ * nothing: fourth-order Laplacians took 10 cycles, the Laplacian squared 40 to 640. */
+#define CYCLES_FAR 60.0
+
 enum { STEPS = 2 };
 
 /* One cycle is enough where it leaves at most this share of an error that is smooth and rough in
@@ -264,6 +268,11 @@ static int is_indefinite(const gsw_choice *choice, double energy) {
     return choice->method == GSW_CG && (choice->diagonal == 0 ? energy > 0 : energy < 0);
 }
 
+/* Whether couplings reach past neighbours. */
+static int reaches_far(const search *s) {
+    return gsw_stencil_beyond(&s->matrix->stencil, 1) != NULL;
+}
+
 static double worth(const search *s) {
     return s->matrix->stencil.count > OFFSETS_FEW ? WORTH_MANY : WORTH_FEW;
 }
@@ -301,12 +310,19 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
     return GSW_SUCCESS;
 }
 
-/* Where cycles gain little, a factor is better, unless it is SSOR in place of IC(0). For the
- * Laplacian squared SSOR took as many iterations as CG alone, of 4 times the time. Under CG
- * multigrid saves many, although a cycle enlarges some errors. */
+/* Where cycles gain little, a factor is better. Under CG two kinds are not. SSOR in place of IC(0)
+ * took as many iterations as CG alone, of 4 times the time: multigrid saves many, although a cycle
+ * enlarges some errors. And where couplings reach past neighbours, an iteration with a factor or a
+ * cycle took the time of 4 to 6 with Jacobi. Of the Laplacian squared Jacobi took 0.3 of the time of
+ * multigrid on smooth b, and at most 1.7 times on others. */
 static gsw_status compare_with_factor(search *s, gsw_reason *reason) {
+    const int definite = s->choice->method == GSW_CG;
+    if (definite && reaches_far(s)) {
+        gsw_candidate_drop(&s->best);
+        s->choice->kind = GSW_JACOBI;
+    }
     const gsw_status status = take_factor(s);
-    if (s->choice->kind != GSW_SSOR || s->choice->method != GSW_CG)
+    if (s->choice->kind != GSW_SSOR || !definite)
         *reason = GSW_REASON_CYCLE;
     else
         s->choice->estimate = INFINITY; /* 117 was that of 2213 iterations */
@@ -341,11 +357,12 @@ static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_re
     s->indefinite |= is_indefinite(c, energy);
     const double price = s->matrix->stencil.count > OFFSETS_FEW ? CYCLE_MANY : CYCLE_FEW;
     const double cycles = gsw_probe_iterations(c->cycle_left);
+    const double most = reaches_far(s) ? fmin(c->estimate, CYCLES_FAR) : c->estimate;
     if (info.levels < 2)
         *reason = GSW_REASON_POINTS;
     else if (s->indefinite)
         *reason = c->cycle_left <= FEW_NEGATIVE ? *reason : GSW_REASON_INDEFINITE;
-    else if (!(price * cycles < c->estimate) && !isnan(c->estimate))
+    else if (!(price * cycles < most) && !isnan(most))
         GSW_TRY_GOTO(compare_with_factor(s, reason), cleanup);
     if (*reason == GSW_REASON_MULTIGRID) {
         gsw_candidate_drop(&s->best);

@@ -27,6 +27,9 @@ enum { ATTEMPTS_MOST = 8 };
 #define GMRES_SHARE 0.9
 #define STALL_LOOK  500
 #define STALL_SHARE 0.99
+/* Jacobi in place of cycles that gain little: the residual of the Laplacian squared stays where it
+ * is for hundreds of iterations of CG, and then falls. */
+#define CHEAP_LOOK 5000
 /* With a preconditioner of which trial steps have shown no good. */
 #define DOUBT_LOOK  30
 #define DOUBT_SHARE 0.9
@@ -113,13 +116,15 @@ static double least_left(const gsw_solver *s) {
 
 static int is_slow(gsw_watch *w, int64_t iteration) {
     gsw_solver *s = w->solver;
-    const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID;
     const double other = least_left(s);
     const gsw_reason reason = s->choice.reason;
+    /* Cycles were tried before Jacobi was taken. */
+    const int cheap = s->precond == GSW_PRECOND_JACOBI && reason == GSW_REASON_CYCLE;
+    const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID && !cheap;
     const int doubt =
         reason == GSW_REASON_CYCLE || reason == GSW_REASON_SIGNS || reason == GSW_REASON_INDEFINITE;
     const int64_t products = s->method == GSW_BICGSTAB ? 2 : 1;
-    int64_t look = STALL_LOOK * products;
+    int64_t look = (cheap ? CHEAP_LOOK : STALL_LOOK) * products;
     if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
         s->precond == s->first_precond && s->precond != GSW_PRECOND_MULTIGRID &&
         w->best > DOUBT_SHARE * w->first) {
