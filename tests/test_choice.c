@@ -146,6 +146,17 @@ START_TEST(time_steps_take_a_factor) {
 }
 END_TEST
 
+/* Cycles work line by line, so that short lines make them dear. */
+START_TEST(short_lines_take_a_factor) {
+    hard_arrays a = make((hard_matrix){.grid = {4, 3000, 1}, .shift = 0.01});
+    hard_arrays b = make((hard_matrix){.grid = {3000, 4, 1}, .shift = 0.01});
+    expect(&a, GSW_REASON_FEW, GSW_CG, GSW_IC0, "M-matrix; ic0 takes only");
+    expect(&b, GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, "M-matrix; ic0 would take many");
+    hard_free(&a);
+    hard_free(&b);
+}
+END_TEST
+
 START_TEST(signs_of_the_diagonal) {
     hard_arrays a = make((hard_matrix){.grid = {12, 11, 10}, .z = 1, .shift = 1});
     for (int e = 0; e < 7; e++)
@@ -433,6 +444,7 @@ int main(void) {
     tcase_add_loop_test(cases, problems_get_what_serves, 0, LENGTH(problems));
     tcase_add_test(cases, estimates_are_near_the_truth);
     tcase_add_test(cases, time_steps_take_a_factor);
+    tcase_add_test(cases, short_lines_take_a_factor);
     tcase_add_test(cases, signs_of_the_diagonal);
     tcase_add_test(cases, indefinite_is_found_by_a_smooth_vector);
     tcase_add_test(cases, zero_diagonals);

@@ -157,6 +157,27 @@ START_TEST(biharmonic) {
 }
 END_TEST
 
+/* x is so large that its rounding hides the residual. No other method can do better, so that there
+ * is one attempt. */
+START_TEST(limits_of_fp64) {
+    static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
+    static const double v[] = {2, -1, -1};
+    constant *c = make_constant((gsw_grid){100000, 1, 1}, o, v, 3);
+    double *b = malloc((size_t)c->n * sizeof *b), *x = calloc((size_t)c->n, sizeof *x);
+    gsw_solver_report r = {.size = sizeof r};
+    ck_assert(b != NULL && x != NULL);
+    oracle_fill(GSW_F64, b, c->n, 1);
+    ck_assert_int_eq(gsw_solve(context, &c->view, NULL, b, x, &r), GSW_ERROR_NOT_CONVERGED);
+    ck_assert_int_eq(r.attempts, 1);
+    ck_assert_int_eq(r.stagnated, 1);
+    ck_assert_ptr_nonnull(strstr(r.message, "rounding leaves b - A x unknown"));
+    ck_assert(residual_of(&c->view, b, x) < 1e-6);
+    free(x);
+    free(b);
+    free_constant(c);
+}
+END_TEST
+
 /* Mostly skew-symmetric: ILU(0) and BiCGSTAB fail, GMRES does not. */
 START_TEST(strong_convection) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
@@ -279,6 +300,7 @@ int main(void) {
     tcase_add_test(tc, chooses_by_itself);
     tcase_add_test(tc, takes_what_is_named);
     tcase_add_test(tc, biharmonic);
+    tcase_add_test(tc, limits_of_fp64);
     tcase_add_test(tc, strong_convection);
     tcase_add_test(tc, indefinite);
     tcase_add_test(tc, periodic);

@@ -20,7 +20,7 @@
  *   2. All coefficients: symmetry, signs of the diagonal and of the couplings, row sums.
  *   3. An estimate of the iterations with the factor. If they are few, the factor is chosen.
  *   4. A hierarchy and its cycles. If they gain too little for their cost, the factor is chosen; or
- *      JACOBI for a symmetric matrix whose couplings reach past neighbours, where it is far cheaper.
+ *      JACOBI, far cheaper, for a symmetric matrix whose couplings reach past neighbours.
  *
  * The estimate begins with the mean of row sum over diagonal. This mean roughly bounds the
  * iterations of a symmetric matrix from below. If the bound is low, or the matrix is not symmetric,

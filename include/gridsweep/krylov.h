@@ -162,8 +162,8 @@ typedef struct gsw_krylov_options {
     int64_t eisenstat;                /* a gsw_eisenstat */
 } gsw_krylov_options;
 
-/* The library fills `size` bytes. residual and recurrence are NaN if they could not be computed, as
- * after an error of a callback. */
+/* The library fills `size` bytes. residual, recurrence and rounding are NaN if they could not be
+ * computed, as after an error of a callback. */
 typedef struct gsw_krylov_result {
     size_t size; /* sizeof this struct, set by the caller */
     int64_t iterations;
@@ -176,6 +176,7 @@ typedef struct gsw_krylov_result {
     double solve_ms;   /* wall time of the call; with several systems: until this one ended */
     int64_t status;    /* the gsw_status with which this system ended */
     int64_t eisenstat; /* iterations that were in Eisenstat's form */
+    double rounding;   /* the part of the reference to which rounding leaves b - A x unknown */
 } gsw_krylov_result;
 
 /* Solves A x = b with `method`. `M` is the preconditioner, or NULL for none. b and x hold one fp64

@@ -15,7 +15,7 @@
  * choice.
  *
  * A solve makes attempts. The first one is the choice. If it breaks down, grows, stagnates or turns
- * out to be slow, the next attempt goes on from the best x:
+ * out to be slow, and x is not as good as fp64 allows, the next attempt goes on from the best x:
  *
  *   1. with the same preconditioner and another method: BiCGSTAB after CG, GMRES after BiCGSTAB;
  *   2. with the next preconditioner: multigrid, then a factor, then Jacobi;

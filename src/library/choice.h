@@ -15,4 +15,11 @@ gsw_status gsw_choice_make(gsw_context *context, const gsw_matrix *matrix,
                            const gsw_multigrid_options *multigrid, const gsw_factor_options *factor,
                            int watched, gsw_choice *choice, gsw_candidate *best);
 
+/* A multigrid cycle costs as much as so many products with a factor. */
+double gsw_choice_cycle_price(const gsw_context *context, const gsw_matrix *matrix);
+
+/* Set-up and cycles of multigrid cost so many times what they cost on a grid that is not thin along
+ * x, in products with a factor. */
+double gsw_choice_thinness(const gsw_context *context, const gsw_grid *grid);
+
 #endif

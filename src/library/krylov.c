@@ -9,7 +9,7 @@
 #include "partition.h"
 
 GSW_ENDS_WITH(gsw_krylov_options, eisenstat);
-GSW_ENDS_WITH(gsw_krylov_result, eisenstat);
+GSW_ENDS_WITH(gsw_krylov_result, rounding);
 
 #define DEFAULT_RTOL       1e-8
 #define DEFAULT_ITERATIONS 10000

@@ -284,6 +284,7 @@ static void finish(solver *s, member *m, gsw_status status) {
     if (m->judged && !concerns_all(m, status)) {
         result->residual = m->truth.residual / m->b_norm;
         result->recurrence = m->run.norm / m->run.reference;
+        result->rounding = m->truth.rounding / m->run.reference;
     }
     result->iterations = m->run.iterations;
     /* An operator can fail while the reason for a stagnation is sought. */
@@ -360,7 +361,8 @@ static void take_next(solver *s, member *m) {
     m->run.reported = -1;
     m->judged = m->stalls = 0;
     m->before = INFINITY;
-    m->result = (gsw_krylov_result){.size = sizeof m->result, .residual = NAN, .recurrence = NAN};
+    m->result = (gsw_krylov_result){
+        .size = sizeof m->result, .residual = NAN, .recurrence = NAN, .rounding = NAN};
 }
 
 /* Iterates in Eisenstat's form, and judges x. *again: the method goes on from x without it. */

@@ -3,6 +3,7 @@
  * iterations alone, so that a solve always takes the same way. */
 #include <math.h>
 
+#include "choice.h"
 #include "solver_attempts.h"
 
 /* Looks are counted in products with M^-1, of which an iteration of BiCGSTAB has two. Cycles that
@@ -11,8 +12,6 @@
 #define CYCLES_SHARE 0.1
 /* Where nothing else is expected to do better, a look without gain may be one of CG's plateaus. */
 #define CYCLES_PATIENCE 2000
-/* A cycle costs so many products with a factor (choice.c). */
-#define CYCLE_PRICE 2.7
 /* A factor gives way to multigrid where it needs so many more products: as long as a set-up and
  * some 25 cycles. Both numbers are twice as large where there is evidence against multigrid. If it
  * is no better, the factor goes on. It also gives way to what was slow but has less to do. */
@@ -20,6 +19,8 @@
 #define FACTOR_MOST 60.0
 /* Iterations that no attempt has. */
 #define HOPELESS 1e4
+/* A residual is at most so many times its rounding errors where nothing else is wrong. */
+#define LIMITED 16.0
 /* Then the last attempt goes on until it ends. */
 enum { ATTEMPTS_MOST = 8 };
 /* GMRES between restarts, and any method with nothing better to come: less is stagnation. */
@@ -97,9 +98,13 @@ static int next_method(const gsw_solver *s) {
 
 /* ---- the watch ---- */
 
+static double relative_tolerance(const gsw_solver *s) {
+    return s->krylov.rtol > 0 ? s->krylov.rtol : 1e-8;
+}
+
 /* Iterations that are left, as the last `count` of them have gone. */
 static double projected(const gsw_watch *w, double count) {
-    const double tolerance = w->solver->krylov.rtol > 0 ? w->solver->krylov.rtol : 1e-8;
+    const double tolerance = relative_tolerance(w->solver);
     const double rate = log(w->best / w->before) / count;
     const double left = log(tolerance / w->best) / rate;
     return w->best <= tolerance ? 0 : rate < 0 && left < HOPELESS ? left : INFINITY;
@@ -140,7 +145,8 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     look /= products;
     if (iteration == 0 || iteration % look != 0)
         return 0;
-    const double price = s->precond == GSW_PRECOND_MULTIGRID ? CYCLE_PRICE : 1;
+    const double price =
+        s->precond == GSW_PRECOND_MULTIGRID ? gsw_choice_cycle_price(s->context, &s->matrix) : 1;
     const double left = price * (double)products * projected(w, (double)look);
     const double share = w->best / w->before;
     w->before = w->best;
@@ -151,7 +157,8 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
                 (isinf(left) && iteration >= CYCLES_PATIENCE));
     if (s->method == GSW_GMRES)
         return !(share <= GMRES_SHARE);
-    return to_multigrid      ? left > FACTOR_MOST * (1 + 3 * doubt)
+    const double thin = gsw_choice_thinness(s->context, &s->matrix.grid);
+    return to_multigrid      ? left > FACTOR_MOST * thin * (1 + 3 * doubt)
            : isfinite(other) ? left > other
                              : !(share <= STALL_SHARE);
 }
@@ -215,6 +222,14 @@ static int suits_another_method(const gsw_solver *s, gsw_status status,
             result->residual < s->watch.first);
 }
 
+/* Whether x is as good as fp64 allows, which other methods do not change: the residual is of the
+ * size of its rounding errors, and these exceed the tolerance. */
+static int is_limited(const gsw_solver *s, gsw_status status, const gsw_krylov_result *result) {
+    return status == GSW_ERROR_NOT_CONVERGED && s->krylov.norm == GSW_NORM_TRUE &&
+           result->rounding > relative_tolerance(s) &&
+           result->residual <= LIMITED * result->rounding;
+}
+
 int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *result,
                      gsw_precond *precond) {
     const int failed = status == GSW_ERROR_BREAKDOWN || status == GSW_ERROR_NON_FINITE ||
@@ -222,7 +237,7 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
     const int slow = status == GSW_ERROR_STOPPED && s->watch.slow;
     const int bad_b = status == GSW_ERROR_NON_FINITE && result->iterations == 0 && s->b_is_bad;
     const int64_t limit = s->krylov.max_iterations;
-    if ((!failed && !slow) || bad_b || is_singular(s) ||
+    if ((!failed && !slow) || bad_b || is_singular(s) || is_limited(s, status, result) ||
         (limit > 0 && s->report.iterations >= limit))
         return 0;
     if (slow)

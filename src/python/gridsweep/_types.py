@@ -144,7 +144,7 @@ class gsw_krylov_result(_Sized):
     _fields_ = [("size", c_size_t), ("iterations", c_int64), ("converged", c_int),
                 ("stagnated", c_int), ("replacements", c_int64), ("residual", c_double),
                 ("recurrence", c_double), ("removed", c_double), ("solve_ms", c_double),
-                ("status", c_int64), ("eisenstat", c_int64)]
+                ("status", c_int64), ("eisenstat", c_int64), ("rounding", c_double)]
 
 
 class gsw_solver_options(_Sized):
