@@ -278,10 +278,12 @@ static int has_many_offsets(const gsw_matrix *matrix) {
 }
 
 /* Cycles work line by line. With nx = 2 to 316 points along x one took the time of 1.5 (1 + 32 /
- * nx) iterations with IC(0) on the CPU. */
+ * nx) iterations with IC(0) on the CPU. On longer lines than 20 points the limits are as they
+ * were measured there. */
 double gsw_choice_thinness(const gsw_context *context, const gsw_grid *grid) {
+    enum { LONG = 21 };
     const int64_t nx = grid->nx > 1 ? grid->nx : grid->ny > 1 ? grid->ny : grid->nz;
-    return context->backend == GSW_BACKEND_CPU ? fmax(1, (1 + 32 / (double)nx) / 2) : 1;
+    return context->backend != GSW_BACKEND_CPU || nx >= LONG ? 1 : (1 + 32 / (double)nx) / 2;
 }
 
 double gsw_choice_cycle_price(const gsw_context *context, const gsw_matrix *matrix) {
