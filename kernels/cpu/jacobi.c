@@ -44,10 +44,9 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
                                void *reciprocal) {
     const double shift = factor->options.pivot_shift;
     const int narrows = gsw_factor_narrows(factor, matrix, NULL);
-    const int threads = gsw_useful_threads(context, factor->points, GRAIN);
     int64_t broken = INT64_MAX, bad = INT64_MAX, beyond = INT64_MAX, shifted = 0;
-#pragma omp parallel for num_threads(threads) reduction(min : broken, bad, beyond) \
-    reduction(+ : shifted)
+#pragma omp parallel for num_threads(gsw_useful_threads(context, factor->points, GRAIN)) \
+    reduction(min : broken, bad, beyond) reduction(+ : shifted)
     for (int64_t row = 0; row < factor->points; row++) {
         double d;
         if (!find_diagonal(matrix, row, &d) && row < broken)
@@ -75,18 +74,18 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
 void gsw_cpu_apply_jacobi(gsw_context *context, const gsw_factor *factor, const void *reciprocal,
                           int64_t count, const void *b, int64_t ldb, void *x, int64_t ldx) {
     const int f32 = factor->options.factor_type == GSW_F32;
-    const int threads = gsw_useful_threads(context, factor->points, GRAIN);
+    (void)context; /* without OpenMP nothing uses it */
     for (int64_t r = 0; r < count; r++) {
         if (factor->options.vector_type == GSW_F32) {
             const float *from = (const float *)b + r * ldb, *d = reciprocal;
             float *to = (float *)x + r * ldx;
-#pragma omp parallel for num_threads(threads)
+#pragma omp parallel for num_threads(gsw_useful_threads(context, factor->points, GRAIN))
             for (int64_t i = 0; i < factor->points; i++)
                 to[i] = from[i] * d[i];
         } else {
             const double *from = (const double *)b + r * ldb;
             double *to = (double *)x + r * ldx;
-#pragma omp parallel for num_threads(threads)
+#pragma omp parallel for num_threads(gsw_useful_threads(context, factor->points, GRAIN))
             for (int64_t i = 0; i < factor->points; i++)
                 to[i] = from[i] * (f32 ? (double)((const float *)reciprocal)[i]
                                        : ((const double *)reciprocal)[i]);
