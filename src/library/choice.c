@@ -339,6 +339,8 @@ static gsw_status compare_with_factor(search *s, gsw_reason *reason) {
     if (definite && reaches_far(s)) {
         gsw_candidate_drop(&s->best);
         s->choice->kind = GSW_JACOBI;
+    } else if (s->no_factor[0] != '\0') {
+        return GSW_SUCCESS; /* there is none to compare with */
     }
     const gsw_status status = take_factor(s);
     if (s->choice->kind != GSW_SSOR || !definite)
