@@ -47,8 +47,9 @@ enum { SURELY = 3 };
 #define CYCLE_FEW  2.7
 #define CYCLE_MANY 1.0
 
-/* Of a stencil that reaches past neighbours, where steps with IC(0) may enlarge all errors and say
- * nothing: fourth-order Laplacians took 10 cycles, the Laplacian squared 40 to 640. */
+/* Of symmetric matrices whose couplings reach past neighbours. Steps with IC(0) may enlarge their
+ * errors and say nothing. Fourth-order Laplacians took 10 cycles, the Laplacian squared 40 to 640.
+ */
 #define CYCLES_FAR 60.0
 
 enum { STEPS = 2 };
@@ -268,9 +269,9 @@ static int is_indefinite(const gsw_choice *choice, double energy) {
     return choice->method == GSW_CG && (choice->diagonal == 0 ? energy > 0 : energy < 0);
 }
 
-/* Whether couplings reach past neighbours. */
-static int reaches_far(const search *s) {
-    return gsw_stencil_beyond(&s->matrix->stencil, 1) != NULL;
+/* Whether factors and cycles are dear beside CG with Jacobi: couplings reach past neighbours. */
+static int favours_jacobi(const search *s) {
+    return s->choice->method == GSW_CG && gsw_stencil_beyond(&s->matrix->stencil, 1) != NULL;
 }
 
 static int has_many_offsets(const gsw_matrix *matrix) {
@@ -335,15 +336,14 @@ static gsw_status try_steps(search *s, gsw_probe *probe, gsw_reason *reason) {
  * cycle took the time of 4 to 6 with Jacobi. Of the Laplacian squared Jacobi took 0.3 of the time
  * of multigrid on smooth b, and at most 1.7 times on others. */
 static gsw_status compare_with_factor(search *s, gsw_reason *reason) {
-    const int definite = s->choice->method == GSW_CG;
-    if (definite && reaches_far(s)) {
+    if (favours_jacobi(s)) {
         gsw_candidate_drop(&s->best);
         s->choice->kind = GSW_JACOBI;
     } else if (s->no_factor[0] != '\0') {
         return GSW_SUCCESS; /* there is none to compare with */
     }
     const gsw_status status = take_factor(s);
-    if (s->choice->kind != GSW_SSOR || !definite)
+    if (s->choice->kind != GSW_SSOR || s->choice->method != GSW_CG)
         *reason = GSW_REASON_CYCLE;
     else
         s->choice->estimate = INFINITY; /* 117 was that of 2213 iterations */
@@ -378,7 +378,7 @@ static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_re
     s->indefinite |= is_indefinite(c, energy);
     const double price = gsw_choice_cycle_price(s->context, s->matrix);
     const double cycles = gsw_probe_iterations(c->cycle_left);
-    const double most = reaches_far(s) ? fmin(c->estimate, CYCLES_FAR) : c->estimate;
+    const double most = favours_jacobi(s) ? fmin(c->estimate, CYCLES_FAR) : c->estimate;
     if (info.levels < 2)
         *reason = GSW_REASON_POINTS;
     else if (s->indefinite)

@@ -126,8 +126,9 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     /* Cycles were tried before Jacobi was taken. */
     const int cheap = s->precond == GSW_PRECOND_JACOBI && reason == GSW_REASON_CYCLE;
     const int to_multigrid = next_precond(s) == GSW_PRECOND_MULTIGRID && !cheap;
-    const int doubt =
-        reason == GSW_REASON_CYCLE || reason == GSW_REASON_SIGNS || reason == GSW_REASON_INDEFINITE;
+    const double thin = gsw_choice_thinness(s->context, &s->matrix.grid);
+    const int doubt = reason == GSW_REASON_CYCLE || reason == GSW_REASON_SIGNS ||
+                      reason == GSW_REASON_INDEFINITE || thin > 1;
     const int64_t products = s->method == GSW_BICGSTAB ? 2 : 1;
     int64_t look = (cheap ? CHEAP_LOOK : STALL_LOOK) * products;
     if (iteration == DOUBT_LOOK && isinf(s->choice.estimate) && s->method != GSW_CG &&
@@ -157,7 +158,6 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
                 (isinf(left) && iteration >= CYCLES_PATIENCE));
     if (s->method == GSW_GMRES)
         return !(share <= GMRES_SHARE);
-    const double thin = gsw_choice_thinness(s->context, &s->matrix.grid);
     return to_multigrid      ? left > FACTOR_MOST * thin * (1 + 3 * doubt)
            : isfinite(other) ? left > other
                              : !(share <= STALL_SHARE);
