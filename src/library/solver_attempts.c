@@ -143,6 +143,8 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
         look = GMRES_LOOK;
     else if (to_multigrid || isfinite(other))
         look = (int64_t)FACTOR_LOOK * (1 + doubt);
+    if (s->tried.patient)
+        look = STALL_LOOK * products;
     look /= products;
     if (iteration == 0 || iteration % look != 0)
         return 0;
@@ -152,6 +154,8 @@ static int is_slow(gsw_watch *w, int64_t iteration) {
     const double share = w->best / w->before;
     w->before = w->best;
     s->tried.left[s->precond] = left;
+    if (s->tried.patient)
+        return !(share <= STALL_SHARE);
     if (s->precond == GSW_PRECOND_MULTIGRID)
         return !(share <= CYCLES_SHARE) &&
                (!(left <= (isfinite(other) ? other : s->choice.estimate)) ||
@@ -182,11 +186,11 @@ void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
     *options = s->krylov;
     if (limit > 0)
         options->max_iterations = limit - done;
-    s->watch = (gsw_watch){
-        .solver = s,
-        .offset = done,
-        .watching = !s->tried.patient && !is_singular(s) && s->report.attempts < ATTEMPTS_MOST &&
-                    (next_precond(s) != GSW_PRECOND_AUTO || isfinite(least_left(s)))};
+    s->watch =
+        (gsw_watch){.solver = s,
+                    .offset = done,
+                    .watching = !is_singular(s) && s->report.attempts < ATTEMPTS_MOST &&
+                                (next_precond(s) != GSW_PRECOND_AUTO || isfinite(least_left(s)))};
     s->tried.methods[s->precond] |= bit(s->method);
     if (!s->watch.watching && s->krylov.monitor == NULL)
         return;
@@ -196,17 +200,25 @@ void gsw_attempt_begin(gsw_solver *s, gsw_krylov_options *options) {
 
 /* ---- what follows ---- */
 
-/* Goes on with one that was stopped as slow and had less to do than `left`; NaN: with any. */
+/* Goes on with the one of those stopped as slow that has the least to do, if that is less than
+ * `left`; NaN: in any case. The choice comes first among equals. */
 static int take_slow(gsw_solver *s, double left, gsw_precond *precond) {
-    for (int i = 0; i < ORDER; i++)
-        for (int m = GSW_CG; m <= GSW_GMRES && !(s->tried.left[order[i]] >= left); m++)
-            if (s->tried.slow[order[i]] & bit((gsw_method)m)) {
-                s->tried.slow[order[i]] &= ~bit((gsw_method)m);
-                *precond = order[i];
-                s->method = (gsw_method)m;
-                return 1;
-            }
-    return 0;
+    int best = -1;
+    for (int i = -1; i < ORDER; i++) {
+        const gsw_precond p = i < 0 ? s->first_precond : order[i];
+        if (s->tried.slow[p] != 0 && !(s->tried.left[p] >= left) &&
+            (best < 0 || s->tried.left[p] < s->tried.left[best]))
+            best = (int)p;
+    }
+    if (best < 0)
+        return 0;
+    int method = GSW_CG;
+    while (!(s->tried.slow[best] & bit((gsw_method)method)))
+        method++;
+    s->tried.slow[best] &= ~bit((gsw_method)method);
+    *precond = (gsw_precond)best;
+    s->method = (gsw_method)method;
+    return 1;
 }
 
 /* Whether another method may make more of the same preconditioner. Cycles of which BiCGSTAB makes
@@ -240,7 +252,7 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
     if ((!failed && !slow) || bad_b || is_singular(s) || is_limited(s, status, result) ||
         (limit > 0 && s->report.iterations >= limit))
         return 0;
-    if (slow)
+    if (slow && !s->tried.patient)
         s->tried.slow[s->precond] |= bit(s->method);
     if (status == GSW_ERROR_BREAKDOWN && s->method == GSW_CG)
         s->tried.indefinite = 1;
@@ -253,11 +265,14 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
     }
     if (slow && take_slow(s, s->tried.left[s->precond], precond))
         return 1;
-    *precond = next_precond(s);
-    if (*precond == GSW_PRECOND_AUTO) {
-        s->tried.patient = 1;
-        return take_slow(s, NAN, precond);
-    }
+    /* What comes last is weaker than what was slow, of which the residual may only have peaked. */
+    const gsw_precond next = next_precond(s);
+    const int is_weak =
+        next == GSW_PRECOND_AUTO || next == GSW_PRECOND_JACOBI || next == GSW_PRECOND_NONE;
+    s->tried.patient = is_weak && take_slow(s, NAN, precond);
+    if (s->tried.patient)
+        return 1;
+    *precond = next;
     s->method = base_method(s);
-    return 1;
+    return next != GSW_PRECOND_AUTO;
 }

@@ -14,7 +14,7 @@ typedef struct gsw_tried {
     double left[GSW_PRECONDS];      /* what these had to do, in products with a factor */
     int closed[GSW_PRECONDS];       /* cannot be made, or is of no use */
     int indefinite;                 /* CG has broken down */
-    int patient;                    /* only slow ones are left: nothing is stopped any more */
+    int patient;                    /* the present one goes on after it was stopped as slow */
 } gsw_tried;
 
 /* Watches an attempt. */
