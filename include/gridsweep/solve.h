@@ -18,7 +18,7 @@
  * out to be slow, and x is not as good as fp64 allows, the next attempt goes on from the best x:
  *
  *   1. with the same preconditioner and another method: BiCGSTAB after CG, GMRES after BiCGSTAB;
- *   2. with the next preconditioner: multigrid, then a factor, then Jacobi;
+ *   2. with the next preconditioner: multigrid, a factor, what was only slow, and then Jacobi;
  *   3. with GMRES and no preconditioner.
  *
  * What the options name stays: with a named preconditioner only the method changes, and with both
