@@ -179,6 +179,14 @@ START_TEST(indefinite_is_found_by_a_smooth_vector) {
 }
 END_TEST
 
+/* The same with one negative eigenvalue, the least of the Laplacian being 0.047. */
+START_TEST(slightly_indefinite) {
+    hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = -0.06});
+    expect(&a, GSW_REASON_MULTIGRID, GSW_GMRES, GSW_IC0, "symmetric; slightly indefinite");
+    hard_free(&a);
+}
+END_TEST
+
 START_TEST(zero_diagonals) {
     hard_arrays a = make((hard_matrix){.grid = {12, 11, 10}, .z = 1, .shift = 1});
     a.values[3][500] = 0;
@@ -447,6 +455,7 @@ int main(void) {
     tcase_add_test(cases, short_lines_take_a_factor);
     tcase_add_test(cases, signs_of_the_diagonal);
     tcase_add_test(cases, indefinite_is_found_by_a_smooth_vector);
+    tcase_add_test(cases, slightly_indefinite);
     tcase_add_test(cases, zero_diagonals);
     tcase_add_test(cases, far_offsets);
     tcase_add_test(cases, weak_cycles_lose);

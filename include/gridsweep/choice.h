@@ -31,7 +31,7 @@
  *
  * Cost: one pass over the matrix, and two steps with a factor, or one or two cycles, or both. The
  * chosen method can still fail, so check how the solve ends. CG ends in BREAKDOWN if a symmetric
- * matrix turns out to be indefinite; BiCGSTAB can continue from there. */
+ * matrix turns out to be indefinite; BiCGSTAB or GMRES can continue from there. */
 #ifndef GRIDSWEEP_CHOICE_H
 #define GRIDSWEEP_CHOICE_H
 
@@ -72,7 +72,8 @@ typedef struct gsw_choice {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_reason reason;
     gsw_method method;    /* CG for a symmetric matrix whose diagonals have one sign, unless a
-                             check shows that it is indefinite; else BICGSTAB */
+                             check shows that it is indefinite; GMRES with multigrid
+                             for such a one; else BICGSTAB */
     gsw_factor_kind kind; /* IC0, ILU0, SSOR or JACOBI: the chosen factor, or the one to fall back
                              on */
     int symmetric;        /* 1: symmetric to 1e-7 of the diagonals; 0: not; never -1 */

@@ -17,7 +17,8 @@
  * A solve makes attempts. The first one is the choice. If it breaks down, grows, stagnates or turns
  * out to be slow, and x is not as good as fp64 allows, the next attempt goes on from the best x:
  *
- *   1. with the same preconditioner and another method: BiCGSTAB after CG, GMRES after BiCGSTAB;
+ *   1. with the same preconditioner and another method: BiCGSTAB after CG (with multigrid GMRES),
+ *      GMRES after BiCGSTAB;
  *   2. with the next preconditioner: multigrid, a factor, what was only slow, and then Jacobi;
  *   3. with GMRES and no preconditioner.
  *

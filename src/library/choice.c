@@ -435,7 +435,7 @@ static gsw_status decide(search *s, int64_t points, const gsw_survey *survey) {
     if (s->indefinite && reason != GSW_REASON_MULTIGRID)
         reason = GSW_REASON_INDEFINITE;
     if (s->indefinite || reason == GSW_REASON_INDEFINITE)
-        s->choice->method = GSW_BICGSTAB;
+        s->choice->method = reason == GSW_REASON_MULTIGRID ? GSW_GMRES : GSW_BICGSTAB;
     if (reason == GSW_REASON_INDEFINITE) {
         if (s->choice->kind != GSW_ILU0 && s->choice->kind != GSW_JACOBI)
             gsw_candidate_drop(&s->best);

@@ -81,16 +81,22 @@ static gsw_precond next_precond(const gsw_solver *s) {
     return GSW_PRECOND_AUTO;
 }
 
-/* The method with which a preconditioner is tried first. */
-static gsw_method base_method(const gsw_solver *s) {
-    return s->wanted.method != GSW_SOLVER_AUTO ? (gsw_method)(s->wanted.method - 1)
-           : is_definite(s)                    ? GSW_CG
-                                               : GSW_BICGSTAB;
+/* The method with which a preconditioner is tried first. Cycles leave a symmetric matrix a few
+ * negative eigenvalues: then GMRES took 20 to 113 cycles, and BiCGSTAB as many to 10 times more. */
+static gsw_method base_method(const gsw_solver *s, gsw_precond precond) {
+    if (s->wanted.method != GSW_SOLVER_AUTO)
+        return (gsw_method)(s->wanted.method - 1);
+    if (is_definite(s))
+        return GSW_CG;
+    return precond == GSW_PRECOND_MULTIGRID && s->choice.symmetric == 1 ? GSW_GMRES : GSW_BICGSTAB;
 }
 
 /* The next method with the present preconditioner; -1: there is none. */
 static int next_method(const gsw_solver *s) {
-    for (int m = (int)s->method + 1; m <= GSW_GMRES && s->wanted.method == GSW_SOLVER_AUTO; m++)
+    const gsw_method base = base_method(s, s->precond);
+    if (s->wanted.method != GSW_SOLVER_AUTO)
+        return -1;
+    for (int m = (int)(base > s->method ? base : s->method + 1); m <= GSW_GMRES; m++)
         if (!(s->tried.methods[s->precond] & bit((gsw_method)m)))
             return m;
     return -1;
@@ -273,6 +279,6 @@ int gsw_attempt_next(gsw_solver *s, gsw_status status, const gsw_krylov_result *
     if (s->tried.patient)
         return 1;
     *precond = next;
-    s->method = base_method(s);
+    s->method = base_method(s, next);
     return next != GSW_PRECOND_AUTO;
 }
