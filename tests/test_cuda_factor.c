@@ -10,6 +10,7 @@
 #include "device_stream.h"
 #include "factor_cases.h"
 #include "occupy.h"
+#include "range_cases.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof(array)[0]))
 

@@ -11,6 +11,7 @@
 #include "factor_cases.h"
 #include "factor_truth.h"
 #include "oracle.h"
+#include "range_cases.h"
 
 #define MOST_THREADS 3
 #define MOST_COLUMNS 8

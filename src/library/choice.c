@@ -33,8 +33,9 @@ enum { OFFSETS_FEW = 15, WORTH_FEW = 36, WORTH_MANY = 12 };
 
 /* The lower bound of the iterations comes from a mean over the grid. Blocks that each have a strong
  * axis of their own take fewer. So the factor is tried up to this many times WORTH: that lowered
- * the largest ratio to the fastest solve from 3.6 to 1.3 there. */
-enum { SURELY = 3 };
+ * the largest ratio to the fastest solve from 3.6 to 1.3 there, with few offsets. With many, steps
+ * cost more than they tell: they made a whole solve of hpcg on 64^3 points 1.2 times as long. */
+enum { SURELY_FEW = 3, SURELY_MANY = 1 };
 
 /* Iterations of CG with Jacobi per iteration with IC(0): 2.0 on hpcg, 2.3 on poisson. */
 #define JACOBI_ITERATIONS 2.3
@@ -404,7 +405,8 @@ static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *re
     const int even = survey->largest <= EVEN_ROWS * survey->least;
     const int trusted =
         s->watched && s->choice->m_matrix == 1 && (s->choice->symmetric == 1 || even);
-    if (!(s->choice->estimate > SURELY * worth(s)))
+    const int surely = has_many_offsets(s->matrix) ? SURELY_MANY : SURELY_FEW;
+    if (!(s->choice->estimate > surely * worth(s)))
         GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
     else if (!trusted)
         GSW_TRY_GOTO(gsw_probe_roughen(&probe), cleanup);
