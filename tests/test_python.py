@@ -2372,7 +2372,7 @@ def test_gpu_multigrid(cuda, way):
         close_to(arrays["x"].get(), wanted, 1e-10)
         arrays["x"].call("upload", arrays["x"].address, np.zeros_like(b).ctypes.data, b.nbytes)
         for solve in (lambda: gs.cg(parts, shown["b"], M=M, out=shown["x"]),
-                      lambda: gs.solve(parts, shown["b"], out=shown["x"], **where)):
+                      lambda: gs.solve(parts, shown["b"], precond="mg", out=shown["x"], **where)):
             result = solve()[1]
             assert result.converged and result.iterations <= 10
             assert np.linalg.norm(b - A @ arrays["x"].get()) <= 1e-8 * np.linalg.norm(b)

@@ -351,14 +351,33 @@ static gsw_status compare_with_factor(search *s, gsw_reason *reason) {
     return gsw_is_answer(status) ? GSW_SUCCESS : status;
 }
 
-/* Tries a hierarchy, with cycles on the error that the steps have left. `trusted`: without cycles,
- * because the matrix is an M-matrix, well scaled or symmetric, and far from what a factor is good
- * at. If multigrid is slow all the same, the solve will show it. */
-static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_reason *reason) {
+/* Tries cycles on the error that the steps have left. */
+static gsw_status try_cycles(search *s, gsw_probe *probe, const gsw_candidate *made, int levels,
+                             gsw_reason *reason) {
     gsw_choice *c = s->choice;
+    double energy;
+    for (int cycle = 0; cycle < CYCLES && !(c->cycle_left <= GOOD_CYCLE); cycle++)
+        GSW_TRY(gsw_probe_step(probe, made->inner, &c->cycle_left, &energy));
+    GSW_TRY(gsw_probe_energy(probe, &energy));
+    s->indefinite |= is_indefinite(c, energy);
+    const double price = gsw_choice_cycle_price(s->context, s->matrix);
+    const double cycles = gsw_probe_iterations(c->cycle_left);
+    const double most = favours_jacobi(s) ? fmin(c->estimate, CYCLES_FAR) : c->estimate;
+    if (levels < 2)
+        *reason = GSW_REASON_POINTS;
+    else if (s->indefinite)
+        *reason = c->cycle_left <= FEW_NEGATIVE ? *reason : GSW_REASON_INDEFINITE;
+    else if (!(price * cycles < most) && !isnan(most))
+        return compare_with_factor(s, reason);
+    return GSW_SUCCESS;
+}
+
+/* Tries a hierarchy. No probe: without cycles, because the matrix is an M-matrix, well scaled or
+ * symmetric, and far from what a factor is good at. If multigrid is slow all the same, the solve
+ * will show it. */
+static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_multigrid_info info = {.size = sizeof info};
     gsw_candidate made;
-    double energy;
     gsw_status status =
         gsw_candidate_multigrid(s->context, s->matrix, &s->hierarchy, s->no_multigrid, &made);
     if (gsw_is_answer(status)) {
@@ -368,24 +387,10 @@ static gsw_status try_multigrid(search *s, gsw_probe *probe, int trusted, gsw_re
     if (status != GSW_SUCCESS)
         return status;
     GSW_TRY_GOTO(gsw_multigrid_get_info(made.multigrid, &info), cleanup);
-    if (trusted && info.levels > 1) {
-        gsw_candidate_drop(&s->best);
-        s->best = made;
-        return GSW_SUCCESS;
-    }
-    for (int cycle = 0; cycle < CYCLES && !(c->cycle_left <= GOOD_CYCLE); cycle++)
-        GSW_TRY_GOTO(gsw_probe_step(probe, made.inner, &c->cycle_left, &energy), cleanup);
-    GSW_TRY_GOTO(gsw_probe_energy(probe, &energy), cleanup);
-    s->indefinite |= is_indefinite(c, energy);
-    const double price = gsw_choice_cycle_price(s->context, s->matrix);
-    const double cycles = gsw_probe_iterations(c->cycle_left);
-    const double most = favours_jacobi(s) ? fmin(c->estimate, CYCLES_FAR) : c->estimate;
-    if (info.levels < 2)
+    if (probe != NULL)
+        GSW_TRY_GOTO(try_cycles(s, probe, &made, info.levels, reason), cleanup);
+    else if (info.levels < 2)
         *reason = GSW_REASON_POINTS;
-    else if (s->indefinite)
-        *reason = c->cycle_left <= FEW_NEGATIVE ? *reason : GSW_REASON_INDEFINITE;
-    else if (!(price * cycles < most) && !isnan(most))
-        GSW_TRY_GOTO(compare_with_factor(s, reason), cleanup);
     if (*reason == GSW_REASON_MULTIGRID) {
         gsw_candidate_drop(&s->best);
         s->best = made;
@@ -401,17 +406,20 @@ static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *re
     gsw_probe probe;
     gsw_status status;
     s->choice->estimate = iterations_at_least(s->choice, survey);
-    GSW_TRY(gsw_probe_open(s->context, s->matrix, s->choice->zero_sums, &probe));
     const int even = survey->largest <= EVEN_ROWS * survey->least;
     const int trusted =
         s->watched && s->choice->m_matrix == 1 && (s->choice->symmetric == 1 || even);
     const int surely = has_many_offsets(s->matrix) ? SURELY_MANY : SURELY_FEW;
-    if (!(s->choice->estimate > surely * worth(s)))
-        GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
-    else if (!trusted)
+    const int far = s->choice->estimate > surely * worth(s);
+    if (far && trusted)
+        return try_multigrid(s, NULL, reason);
+    GSW_TRY(gsw_probe_open(s->context, s->matrix, s->choice->zero_sums, &probe));
+    if (far)
         GSW_TRY_GOTO(gsw_probe_roughen(&probe), cleanup);
+    else
+        GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
     if (*reason == GSW_REASON_MULTIGRID)
-        GSW_TRY_GOTO(try_multigrid(s, &probe, trusted, reason), cleanup);
+        GSW_TRY_GOTO(try_multigrid(s, &probe, reason), cleanup);
 
 cleanup:
     gsw_probe_close(&probe);
