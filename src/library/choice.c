@@ -419,7 +419,7 @@ static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *re
     else
         GSW_TRY_GOTO(try_steps(s, &probe, reason), cleanup);
     if (*reason == GSW_REASON_MULTIGRID)
-        GSW_TRY_GOTO(try_multigrid(s, &probe, reason), cleanup);
+        GSW_TRY_GOTO(try_multigrid(s, trusted ? NULL : &probe, reason), cleanup);
 
 cleanup:
     gsw_probe_close(&probe);
