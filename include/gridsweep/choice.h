@@ -72,8 +72,8 @@ typedef struct gsw_choice {
     size_t size; /* sizeof this struct, set by the caller */
     gsw_reason reason;
     gsw_method method;    /* CG for a symmetric matrix whose diagonals have one sign, unless a
-                             check shows that it is indefinite; GMRES with multigrid
-                             for such a one; else BICGSTAB */
+                             check shows that it is indefinite; then GMRES with multigrid; else
+                             BICGSTAB */
     gsw_factor_kind kind; /* IC0, ILU0, SSOR or JACOBI: the chosen factor, or the one to fall back
                              on */
     int symmetric;        /* 1: symmetric to 1e-7 of the diagonals; 0: not; never -1 */

@@ -372,9 +372,7 @@ static gsw_status try_cycles(search *s, gsw_probe *probe, const gsw_candidate *m
     return GSW_SUCCESS;
 }
 
-/* Tries a hierarchy. No probe: without cycles, because the matrix is an M-matrix, well scaled or
- * symmetric, and far from what a factor is good at. If multigrid is slow all the same, the solve
- * will show it. */
+/* Tries a hierarchy, with cycles if there is a probe. */
 static gsw_status try_multigrid(search *s, gsw_probe *probe, gsw_reason *reason) {
     gsw_multigrid_info info = {.size = sizeof info};
     gsw_candidate made;
@@ -402,6 +400,9 @@ cleanup:
     return status;
 }
 
+/* Cycles of an M-matrix that is well scaled or symmetric, and slow with a factor, are trusted
+ * without a trial. If they are slow all the same, the solve will show it. A probe costs vectors, so
+ * there is none where nothing is tried. */
 static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *reason) {
     gsw_probe probe;
     gsw_status status;

@@ -93,9 +93,9 @@ static gsw_method base_method(const gsw_solver *s, gsw_precond precond) {
 
 /* The next method with the present preconditioner; -1: there is none. */
 static int next_method(const gsw_solver *s) {
-    const gsw_method base = base_method(s, s->precond);
     if (s->wanted.method != GSW_SOLVER_AUTO)
         return -1;
+    const gsw_method base = base_method(s, s->precond);
     for (int m = (int)(base > s->method ? base : s->method + 1); m <= GSW_GMRES; m++)
         if (!(s->tried.methods[s->precond] & bit((gsw_method)m)))
             return m;
