@@ -34,6 +34,7 @@ typedef struct gsw_survey {
     double off_diagonal; /* mean over the rows of (sum of the |couplings|) / |diagonal| */
     double same_sign;    /* mean over the rows of (sum of the |couplings| whose sign is that of the
                             diagonal) / |diagonal| */
+    double strongest;    /* mean over the rows of the largest of a row's three couplings */
     int64_t negative;    /* rows whose diagonal is negative */
 } gsw_survey;
 

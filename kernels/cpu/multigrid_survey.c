@@ -15,7 +15,7 @@ enum { PARTS = 64 /* sums and extremes that are computed separately, on the stac
 typedef struct tally {
     double coupling[3][LANES];
     double row_ratio[LANES], largest[LANES], least[LANES];
-    double off_diagonal[LANES], same_sign[LANES];
+    double off_diagonal[LANES], same_sign[LANES], strongest[LANES];
     int64_t negative, bad_row;
     int symmetric, zero_sums, isolated, bad;
 } tally;
@@ -128,13 +128,17 @@ static void tally_block(const row_sums *r, int64_t from, int64_t count, tally *s
         sums->largest[l] = size[l] > sums->largest[l] ? size[l] : sums->largest[l];
         sums->least[l] = d < sums->least[l] ? d : sums->least[l];
     }
+    double strongest[LANES] = {0};
     for (int axis = 0; axis < 3; axis++) {
 #pragma omp simd
         for (int l = 0; l < LANES; l++) {
             const double share = -r->axis[axis][from + l] / diagonal[l];
             sums->coupling[axis][l] += share > 0 ? share : 0;
+            strongest[l] = share > strongest[l] ? share : strongest[l];
         }
     }
+    for (int l = 0; l < LANES; l++)
+        sums->strongest[l] += strongest[l];
     /* For couplings with sum t and sum of absolute values s, the sum of the positive ones is (s +
      * t) / 2. */
     for (int l = 0; l < LANES; l++) {
@@ -194,6 +198,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
             result->least = fmin(result->least, part[p].least[l]);
             result->off_diagonal += part[p].off_diagonal[l];
             result->same_sign += part[p].same_sign[l];
+            result->strongest += part[p].strongest[l];
         }
         result->negative += part[p].negative;
         if (result->bad_row < 0)
@@ -206,6 +211,7 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
         result->coupling[axis] /= (double)(n[0] * lines);
     result->off_diagonal /= (double)(n[0] * lines);
     result->same_sign /= (double)(n[0] * lines);
+    result->strongest /= (double)(n[0] * lines);
 }
 
 /* Copies stencil arrays line by line, with zeros where a coupling leaves the grid. */

@@ -14,7 +14,7 @@ enum { THREADS = 256 };
 
 /* Of some rows. */
 struct tally {
-    double coupling[3], off_diagonal, same_sign;
+    double coupling[3], off_diagonal, same_sign, strongest;
     double row_ratio, largest, least;
     int64_t negative;
     int64_t bad_row; /* INT64_MAX: none */
@@ -27,7 +27,7 @@ constexpr int BLOCKS_MAX =
     (int)(GSW_CUDA_SUMS * GSW_CUDA_PARTIALS * sizeof(double) / sizeof(tally));
 
 __device__ tally empty_tally() {
-    return {{0, 0, 0}, 0, 0, 0, 0, INFINITY, 0, INT64_MAX, 0, 0, 0};
+    return {{0, 0, 0}, 0, 0, 0, 0, 0, INFINITY, 0, INT64_MAX, 0, 0, 0};
 }
 
 __device__ void join(tally &to, const tally &from) {
@@ -35,6 +35,7 @@ __device__ void join(tally &to, const tally &from) {
         to.coupling[axis] += from.coupling[axis];
     to.off_diagonal += from.off_diagonal;
     to.same_sign += from.same_sign;
+    to.strongest += from.strongest;
     to.negative += from.negative;
     to.row_ratio = from.row_ratio > to.row_ratio ? from.row_ratio : to.row_ratio;
     to.largest = from.largest > to.largest ? from.largest : to.largest;
@@ -90,10 +91,13 @@ __device__ void add_row(const level_matrix &m, const mirrors &mirror, int64_t ro
     sum.unbalanced |= !(fabs(total) <= 1e-12 * size);
     sum.isolated |= size == d;
     const double inverse = 1 / diagonal;
+    double strongest = 0;
     for (int axis = 0; axis < 3; axis++) {
         const double share = -along[axis] * inverse;
         sum.coupling[axis] += share > 0 ? share : 0;
+        strongest = share > strongest ? share : strongest;
     }
+    sum.strongest += strongest;
     const double ratio = size * fabs(inverse);
     /* Couplings of the diagonal's sign: half of the sum of all couplings and all |couplings|. */
     const double off = ratio - 1, same = (off + total * inverse - 1) / 2;
@@ -292,6 +296,7 @@ gsw_status gsw_cuda_survey(gsw_context *context, const gsw_matrix *matrix, const
         survey->coupling[axis] = found.coupling[axis] / (double)rows;
     survey->off_diagonal = found.off_diagonal / (double)rows;
     survey->same_sign = found.same_sign / (double)rows;
+    survey->strongest = found.strongest / (double)rows;
     survey->negative = found.negative;
     survey->row_ratio = found.row_ratio;
     survey->largest = found.largest;

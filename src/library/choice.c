@@ -31,17 +31,11 @@ enum { POINTS_LEAST = 1000 };
  * more offsets it was at 10 to 13, where a coarse level is no denser than a fine one. */
 enum { OFFSETS_FEW = 15, WORTH_FEW = 36, WORTH_MANY = 12 };
 
-/* The lower bound of the iterations comes from a mean over the grid. Blocks that each have a strong
- * axis of their own take fewer. So the factor is tried up to this many times WORTH: that lowered
- * the largest ratio to the fastest solve from 3.6 to 1.3 there, with few offsets. With many, steps
- * cost more than they tell: they made a whole solve of hpcg on 64^3 points 1.2 times as long. */
-enum { SURELY_FEW = 3, SURELY_MANY = 1 };
-
 /* Iterations of CG with Jacobi per iteration with IC(0): 2.0 on hpcg, 2.3 on poisson. */
 #define JACOBI_ITERATIONS 2.3
 
-/* Where this share of the couplings lies along one axis, elimination along it may be almost
- * exact. */
+/* Where this share of the couplings lies along one axis, the same for all rows or not, elimination
+ * along it may be almost exact. */
 #define ONE_AXIS 0.95
 
 /* A cycle takes as long as this many iterations with the factor, with few and with many offsets. */
@@ -306,8 +300,7 @@ static double iterations_at_least(const gsw_choice *choice, const gsw_survey *su
     const double *axis = survey->coupling;
     const double sum = axis[0] + axis[1] + axis[2];
     const double least = 1 + 2 * survey->same_sign - survey->off_diagonal;
-    const double most = fmax(axis[0], fmax(axis[1], axis[2]));
-    if (choice->symmetric != 1 || !(most <= ONE_AXIS * sum) || !(least >= -1e-10))
+    if (choice->symmetric != 1 || !(survey->strongest <= ONE_AXIS * sum) || !(least >= -1e-10))
         return NAN;
     return gsw_probe_iterations(1 - fmax(least, 0) / 2) / JACOBI_ITERATIONS;
 }
@@ -410,8 +403,7 @@ static gsw_status probe_both(search *s, const gsw_survey *survey, gsw_reason *re
     const int even = survey->largest <= EVEN_ROWS * survey->least;
     const int trusted =
         s->watched && s->choice->m_matrix == 1 && (s->choice->symmetric == 1 || even);
-    const int surely = has_many_offsets(s->matrix) ? SURELY_MANY : SURELY_FEW;
-    const int far = s->choice->estimate > surely * worth(s);
+    const int far = s->choice->estimate > worth(s);
     if (far && trusted)
         return try_multigrid(s, NULL, reason);
     GSW_TRY(gsw_probe_open(s->context, s->matrix, s->choice->zero_sums, &probe));
