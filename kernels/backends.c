@@ -3,7 +3,7 @@
 #include "cpu/backend.h"
 #ifdef GSW_HAVE_CUDA
 #include "cuda/backend.h"
-#include "cuda/device.h"
+#include "cuda/device/device.h"
 #endif
 
 const gsw_backend_row gsw_backends[] = {

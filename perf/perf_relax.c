@@ -1,5 +1,5 @@
 /* perf_relax.c: passes of stencil loops with ghost zones, for all tiles: what the model's constants
- * come from (kernels/cpu/relax_ops.c, kernels/cuda/relax.cu).
+ * come from (kernels/cpu/relax/relax_ops.c, kernels/cuda/relax/relax.cu).
  *
  *   perf_relax [--f32] BACKEND STENCIL EXTENTS [LEAST [MOST [--all]]]
  *   such as: perf_relax cuda D3N7 256x256x256 1 8
@@ -12,9 +12,9 @@
 #define PROGRAM "perf_relax"
 #include "perf.h"
 
+#include "sweep/relax_model.h"
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "relax_model.h"
 
 enum { BATCHES = 5 };
 

@@ -20,7 +20,7 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/solve.h>
 
-#include "../src/library/clock.h"
+#include "core/clock.h"
 #include "campaign_systems.h"
 
 #define TOLERANCE 1.0001e-8 /* of ||b||, for the default rtol and rounding errors */

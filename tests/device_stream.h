@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/test_hooks.h"
+#include "cuda/device/test_hooks.h"
 #include "device.h"
 
 /* For gsw_cuda_test_hooks(): no line or pencil is withheld. */

@@ -3,8 +3,8 @@
 #ifndef GSW_TESTS_EISENSTAT_CASES_H
 #define GSW_TESTS_EISENSTAT_CASES_H
 
-#include "../src/library/factor.h"
-#include "cpu/reference.h"
+#include "sweep/factor.h"
+#include "cpu/reference/reference.h"
 #include "geometry/named_shapes.h"
 #include "geometry/tiles.h"
 #include "krylov_cases.h"

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "cpu/kernels.h"
-#include "cpu/reference.h"
+#include "cpu/core/kernels.h"
+#include "cpu/reference/reference.h"
 #include "factor_cases.h"
 #include "oracle.h"
 

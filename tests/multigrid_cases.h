@@ -12,7 +12,7 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 
-#include "cpu/reference.h"
+#include "cpu/reference/reference.h"
 #include "oracle.h"
 
 static inline double *hard_doubles(int64_t n) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/reference.h"
+#include "cpu/reference/reference.h"
 #include "contract/csr.h"
 #include "contract/stencils.h"
 #include "oracle.h"

@@ -13,8 +13,8 @@
 #include <gridsweep/memory.h>
 
 #include "contract/context.h"
-#include "../src/library/relax_loop.h"
-#include "cpu/relax.h"
+#include "sweep/relax_loop.h"
+#include "cpu/relax/relax.h"
 #include "oracle.h"
 
 #define relax_try(where, call)                                                                     \

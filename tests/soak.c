@@ -25,7 +25,7 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 
-#include "../src/library/clock.h"
+#include "core/clock.h"
 #include "factor_truth.h"
 #include "fault_memory.h"
 #include "oracle.h"

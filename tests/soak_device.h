@@ -35,7 +35,7 @@ static const double occupied_fractions[6] = {0, 0.25, 0.5, 0.75, 0.9, 1};
 
 #ifdef SOAK_CUDA
 
-#include "cuda/test_hooks.h"
+#include "cuda/device/test_hooks.h"
 #include "fault_device.h"
 #include "occupy.h"
 

@@ -20,7 +20,7 @@ import tempfile
 LONGEST = 120
 C_FAMILY = (".c", ".h", ".cu", ".cuh", ".inc")
 # Where compilers look for headers; what is found nowhere there is found by the end of its path.
-ROOTS = ("include", "src", "src/cli", "src/library", "kernels", "baselines", "tests")
+ROOTS = ("include", "src", "src/cli", "kernels", "baselines", "tests")
 SKIPPED = re.compile(r"^(\.(?!ci$).*|build.*|__pycache__)$")
 
 # (folder with those below it, what its files may include, what they must not include). None: any.
@@ -357,7 +357,7 @@ CLEAN = {
     "include/gridsweep/a.h": "int gsw_a(void);\n",
     "kernels/contract/table.h": '#include <gridsweep/a.h>\n',
     "kernels/cpu/a.c": '#include "contract/table.h"\nint gsw_cpu_a(void) {\n    return 1;\n}\n',
-    "src/library/a.c": '#include <gridsweep/a.h>\n#include "contract/table.h"\n'
+    "src/core/a.c": '#include <gridsweep/a.h>\n#include "contract/table.h"\n'
                        'int gsw_cpu_a(void);\nint gsw_a(void) {\n    return gsw_cpu_a();\n}\n',
     "src/cli/main.c": '#include "common/o.h"\nint main(void) {\n    return cli_o();\n}\n',
     "src/cli/common/o.h": "int cli_o(void);\n",
@@ -384,29 +384,29 @@ MADE_UP = (
      "cycle between folders: baselines -> perf -> tests -> baselines"),
     ("includes in comments", {"src/cli/common/p.c": '/*\n#include "../bench/b.h"\n*/\n',
                               "src/cli/bench/b.h": ""}, None),
-    ("modules by includes", {"src/library/x.h": '#include "y.h"\n',
-                             "src/library/y.c": '#include "x.h"\n', "src/library/y.h": ""},
-     "cycle between modules: src/library/x -> src/library/y -> src/library/x"),
+    ("modules by includes", {"src/core/x.h": '#include "y.h"\n',
+                             "src/core/y.c": '#include "x.h"\n', "src/core/y.h": ""},
+     "cycle between modules: src/core/x -> src/core/y -> src/core/x"),
     ("modules by calls", {
-        "src/library/all.h": "int gsw_x(int);\nint gsw_y(int);\n",
-        "src/library/x.c": '#include "all.h"\nint gsw_x(int n) {\n    return gsw_y(n);\n}\n',
-        "src/library/y.c": '#include "all.h"\nint gsw_y(int n) {\n    return n ? gsw_x(n) : 0;\n}\n'},
-     "src/library/x.c uses gsw_y() of src/library/y.c"),
+        "src/core/all.h": "int gsw_x(int);\nint gsw_y(int);\n",
+        "src/core/x.c": '#include "all.h"\nint gsw_x(int n) {\n    return gsw_y(n);\n}\n',
+        "src/core/y.c": '#include "all.h"\nint gsw_y(int n) {\n    return n ? gsw_x(n) : 0;\n}\n'},
+     "src/core/x.c uses gsw_y() of src/core/y.c"),
     ("modules by tables", {
-        "src/library/all.h": "int gsw_x(int);\nextern int (*const gsw_table[])(int);\n"
+        "src/core/all.h": "int gsw_x(int);\nextern int (*const gsw_table[])(int);\n"
                              "int gsw_y(int);\n",
-        "src/library/x.c": '#include "all.h"\nint gsw_x(int n) {\n    return gsw_y(n);\n}\n',
-        "src/library/y.c": '#include "all.h"\nint (*const gsw_table[])(int) = {gsw_x};\n'
+        "src/core/x.c": '#include "all.h"\nint gsw_x(int n) {\n    return gsw_y(n);\n}\n',
+        "src/core/y.c": '#include "all.h"\nint (*const gsw_table[])(int) = {gsw_x};\n'
                            "int gsw_y(int n) {\n    return gsw_table[0](n);\n}\n"},
-     "cycle between modules: src/library/x -> src/library/y -> src/library/x"),
+     "cycle between modules: src/core/x -> src/core/y -> src/core/x"),
     ("modules by calls in CUDA", {
         "kernels/cuda/x.cuh": "template <class T>\n__device__ T twice(T a) {\n    return a + b(a);\n}\n",
         "kernels/cuda/y.cu": '#include "x.cuh"\n__device__ int b(int a) {\n    return twice(a);\n}\n'},
      "kernels/cuda/x.cuh uses b() of kernels/cuda/y.cu"),
     ("static functions", {
-        "src/library/x.c": "static int help(void) {\n    return 1;\n}\n"
+        "src/core/x.c": "static int help(void) {\n    return 1;\n}\n"
                            "int gsw_x(void) {\n    return help() + gsw_y();\n}\n",
-        "src/library/y.c": "static int help(void) {\n    return 2;\n}\n"
+        "src/core/y.c": "static int help(void) {\n    return 2;\n}\n"
                            "int gsw_y(void) {\n    return help();\n}\n"}, None),
     ("a piece of a module", {
         "kernels/cpu/x.c": "static int own(int a) {\n    return a;\n}\n#include \"x_rows.inc\"\n",
@@ -417,16 +417,16 @@ MADE_UP = (
         "kernels/cuda/y.cuh": "__device__ int twice(int a) {\n    return go(a);\n}\n",
         "kernels/cuda/x.cu": '#include "x.cuh"\n#include "y.cuh"\n'}, None),
     ("a macro before a function", {
-        "src/library/x.c": "EACH(F)\n" + lines(120, "    f();\n", "void gsw_x(void) {\n", "}\n")},
+        "src/core/x.c": "EACH(F)\n" + lines(120, "    f();\n", "void gsw_x(void) {\n", "}\n")},
      None),
     ("members", {
-        "src/library/x.c": "int gsw_x(struct t *t) {\n    return t->gsw_y() + gsw_z(t);\n}\n",
-        "src/library/y.c": "int gsw_y(void) {\n    return 1;\n}\n"
+        "src/core/x.c": "int gsw_x(struct t *t) {\n    return t->gsw_y() + gsw_z(t);\n}\n",
+        "src/core/y.c": "int gsw_y(void) {\n    return 1;\n}\n"
                            "int gsw_z(struct t *t) {\n    return t->gsw_x + t[0].gsw_x;\n}\n"}, None),
-    ("a long function", {"src/library/x.c": lines(121, "    f();\n", "void gsw_x(void)\n{\n", "}\n")},
-     "src/library/x.c:1: gsw_x has 121 lines"),
+    ("a long function", {"src/core/x.c": lines(121, "    f();\n", "void gsw_x(void)\n{\n", "}\n")},
+     "src/core/x.c:1: gsw_x has 121 lines"),
     ("the longest function", {
-        "src/library/x.c": lines(120, "    f();\n", "void gsw_x(void)\n{\n", "}\n")}, None),
+        "src/core/x.c": lines(120, "    f();\n", "void gsw_x(void)\n{\n", "}\n")}, None),
     ("a long method", {"kernels/cuda/x.cuh": "struct s {\n" + lines(
         121, "    f();\n", "__device__ void go() {\n", "}\n") + "};\n"},
      "kernels/cuda/x.cuh:2: go has 121 lines"),
@@ -435,14 +435,14 @@ MADE_UP = (
     ("a long function in shell", {".ci/run": "a=1\n" + lines(121, "    f\n", "go() {\n", "}\n")},
      ".ci/run:2: go has 121 lines"),
     ("the program and the library's own headers", {
-        "src/cli/x.c": '#include "library/y.h"\n', "src/library/y.h": ""},
-     "src/cli/x.c includes src/library/y.h, which src/cli must not"),
+        "src/cli/x.c": '#include "core/y.h"\n', "src/core/y.h": ""},
+     "src/cli/x.c includes src/core/y.h, which src/cli must not"),
     ("the program and baselines", {"src/cli/x.c": "#include <rival.h>\n"},
      "src/cli/x.c includes baselines/rival.h, which src/cli must not"),
     ("the plug-in and the contract", {"src/petsc/x.c": '#include "contract/table.h"\n'},
      "src/petsc/x.c includes kernels/contract/table.h, which src/petsc must not"),
-    ("kernels and the library", {"kernels/cpu/x.c": '#include "y.h"\n', "src/library/y.h": ""},
-     "kernels/cpu/x.c includes src/library/y.h, which kernels must not"),
+    ("kernels and the library", {"kernels/cpu/x.c": '#include "y.h"\n', "src/core/y.h": ""},
+     "kernels/cpu/x.c includes src/core/y.h, which kernels must not"),
     ("the contract and kernels", {"kernels/contract/x.h": '#include "cpu/y.h"\n',
                                   "kernels/cpu/y.h": ""},
      "kernels/contract/x.h includes kernels/cpu/y.h, which kernels/contract must not"),

@@ -11,7 +11,7 @@
 #include "contract/context.h"
 #include "hard_systems.h"
 
-#include "../src/library/preconditioner.h"
+#include "krylov/preconditioner.h"
 #include "context_fixture.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

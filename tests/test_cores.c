@@ -11,7 +11,7 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 #include "contract/context.h"
-#include "cpu/cores.h"
+#include "cpu/core/cores.h"
 #define CONTEXT_THREADS 4
 #include "context_fixture.h"
 

@@ -5,8 +5,8 @@
  * repeats the checks for the same bits that often. */
 #include <float.h>
 
-#include "../src/library/clock.h"
-#include "cpu/reference.h"
+#include "core/clock.h"
+#include "cpu/reference/reference.h"
 #include "device_stream.h"
 #include "factor_cases.h"
 #include "occupy.h"

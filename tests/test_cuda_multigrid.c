@@ -1,7 +1,7 @@
 /* test_cuda_multigrid.c: multigrid on a CUDA device: its coarse matrices, cycles in graphs, sweeps
  * of slabs, and refused arguments. */
-#include "../src/library/factor.h"
-#include "../src/library/stencil_facts.h"
+#include "sweep/factor.h"
+#include "matrix/stencil_facts.h"
 #include "contract/backend.h"
 #include "contract/context.h"
 #include "device_stream.h"

@@ -14,8 +14,8 @@
 #include <gridsweep/gridsweep.h>
 #include <gridsweep/memory.h>
 #include <gridsweep/mpi.h>
-#include "../src/library/clock.h"
-#include "cuda/test_hooks.h"
+#include "core/clock.h"
+#include "cuda/device/test_hooks.h"
 #include "oracle.h"
 
 static int rank, processes, checks, failures;

@@ -2,7 +2,7 @@
  * the CPU, and properties that must hold whatever the device is busy with.
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
-#include "../src/library/clock.h"
+#include "core/clock.h"
 #include "contract/csr.h"
 #include "device_stream.h"
 #include "occupy.h"

@@ -14,8 +14,8 @@
 #include "multigrid_loops.h"
 
 #include "context_fixture.h"
-#include "cpu/multigrid.h"
-#include "../src/library/multigrid_internal.h"
+#include "cpu/multigrid/multigrid.h"
+#include "multigrid/multigrid_internal.h"
 #include "oracle.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

@@ -7,7 +7,7 @@
 
 #include <check.h>
 #include <gridsweep/gridsweep.h>
-#include "../src/library/preconditioner.h"
+#include "krylov/preconditioner.h"
 #include "context_fixture.h"
 #include "krylov_solve.h"
 

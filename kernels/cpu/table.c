@@ -1,5 +1,5 @@
 /* table.c: the table of one instruction set's kernels. See kernels.h. */
-#include "cpu/kernels.h"
+#include "cpu/core/kernels.h"
 
 #define TEXT2(isa) #isa
 #define TEXT(isa)  TEXT2(isa)

@@ -1,9 +1,9 @@
 /* inbox.pml: the hand-over between devices on CUDA: slabs in z, and rows of tiles that are dealt out.
  *
  * MODEL            CODE
- * proctype device  the stream of one process: gsw_dealt_apply() (src/library/distributed_deal.c), or
+ * proctype device  the stream of one process: gsw_dealt_apply() (src/sweep/distributed_deal.c), or
  *                  apply() (distributed_slabs.c)
- * proctype block   a block of sweep_pencils() (kernels/cuda/sweep_kernel.cuh)
+ * proctype block   a block of sweep_pencils() (kernels/cuda/sweep/sweep_kernel.cuh)
  * OWNER, FIRST     gsw_dealt_to() (packed.cuh); slabs: the planes of a process
  * inbox[]          plan.inbox, a face for each pencil that reads another process's
  * made[]           faces inside a device, which sweep.pml has

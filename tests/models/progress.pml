@@ -2,7 +2,7 @@
  * smoother of multigrid.
  *
  * MODEL                  CODE
- * reset                  gsw_progress_reset() (kernels/cpu/sweep.h), before the parallel region
+ * reset                  gsw_progress_reset() (kernels/cpu/sweep/sweep.h), before the parallel region
  * take                   gsw_progress_take()
  * WAIT                   gsw_progress_wait(), called by sweep_pencil() (sweep_steps.inc),
  *                        sweep_lines() (sweep_lines.inc), eliminate_pencil() (eliminate.c) and

@@ -1,0 +1,934 @@
+/* eliminate.c: incomplete factorisation by the skewed wavefront. It writes packed factors directly.
+ *
+ * UNIT OF WORK, HAND-OVER, PROGRESS. As in sweep.c: threads take pencils by ticket and work in
+ * chunks of steps, and each pencil waits for the one before it by the same rule. Pencils publish
+ * the scaled upper row of each point: its reciprocal pivot, and its upper coefficients times that.
+ * Within a pencil a ring keeps these rows. The last chains of a pencil are also written to its
+ * *face*, which later pencils read. Kinds whose rows do not depend on each other (SSOR, LOWER,
+ * UPPER, LU) skip the waits.
+ *
+ * METHOD. ILU(0) in the IKJ order (Saad, algorithm 10.4), written with the scaled rows u' = U / d:
+ *
+ *     for each lower coefficient a_ik, ascending in k:
+ *         a_ij -= a_ik u'_kj   for every j that both rows may couple to (gsw_updates)
+ *         l_ik  = a_ik / d_k
+ *
+ * IC(0) is the same on a matrix whose upper part is read from the lower one: L = L1 sqrt(D). DILU
+ * updates the diagonal only, from the matrix's own coefficients (Pommerell and Fichtner, 1991). A
+ * lower coefficient that is zero causes no update, so values that do not exist are never used. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#include "contract/csr.h"
+#include "contract/narrow.h"
+#include "eliminate.h"
+#include "cpu/core/kernels.h"
+#include "cpu/core/threads.h"
+
+#define PART_LANES GSW_LANES_F64
+#define VALUE      double
+#define SIMD(name) name##_f64
+#include "cpu/core/simd.h"
+#include "cpu/core/wide.inc"
+#undef VALUE
+#undef SIMD
+
+typedef wide_f64 wide;
+typedef int32_t vec_index
+    __attribute__((vector_size(8 * sizeof(int32_t)), aligned(sizeof(int32_t)), may_alias));
+typedef float narrow_part
+    __attribute__((vector_size(PART_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+
+enum { LANES = GSW_VECTOR_LANES };
+
+static const double zeros[LANES] = {0};
+
+/* Are all bits of all lanes clear? */
+static inline int none_set(vec_index v) {
+    v |= __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+    v |= __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+    return (v[0] | v[1]) == 0;
+}
+
+/* Are all lanes of a comparison true? */
+static inline int all_true(part_mask_f64 v) {
+    int64_t all = -1;
+    for (int l = 0; l < PART_LANES; l++)
+        all &= v[l];
+    return all != 0;
+}
+
+#if PART_LANES == 8
+#define REVERSE(v) __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0)
+#elif PART_LANES == 4
+#define REVERSE(v) __builtin_shufflevector(v, v, 3, 2, 1, 0)
+#else
+#define REVERSE(v) __builtin_shufflevector(v, v, 1, 0)
+#endif
+
+/* Stores a vector past the caches, for data that no thread reads soon. This needs an instruction
+ * set that has such stores and a vector that fills a cache line. stream_end() orders such stores
+ * before later ones. */
+static inline void stream_part(double *to, part_f64 v) {
+#if defined(__AVX512F__) && defined(__clang__)
+    __builtin_nontemporal_store(v, (part_f64 *)to);
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntpd512(to, (__attribute__((vector_size(64))) double)v);
+#else
+    *(loose_part_f64 *)to = v;
+#endif
+}
+
+static inline void stream_end(void) {
+#if defined(__AVX512F__)
+    __builtin_ia32_sfence();
+#endif
+}
+
+/* A thread's view of its pencil. */
+typedef struct pencil {
+    int64_t index;
+    int64_t first_chain, first_plane;
+    int64_t steps;
+    double *face;         /* of this pencil: [step][row value][face chain] */
+    const double *before; /* face of the pencil before ... */
+    int64_t before_steps; /* ... which has that many steps ... */
+    int64_t before_shift; /* ... and meets step s of this one in its step s + shift */
+} pencil;
+
+typedef struct worker {
+    gsw_eliminate_job *job;
+    const gsw_chains *g;
+    int32_t slots;  /* coefficients of a row */
+    int32_t center; /* slot of the diagonal */
+    int64_t row_values;
+    int64_t face_chains;
+    int covered; /* every slot has a tap with values */
+    int staging; /* how coefficients are brought into step order: an enum staging */
+    int32_t tap_step[GSW_STENCIL_MAX + LANES];  /* of the first tap set, for CSR_SQUARES */
+    int32_t tap_valid[GSW_STENCIL_MAX + LANES]; /* -1 where there is a tap, else 0 */
+    int64_t margin[3];                          /* how far couplings reach along x, y and z */
+    int64_t mask;                               /* ring rows - 1 */
+    double *chunk;                              /* [step][slot][LANES] */
+    double *ring;                               /* [step & mask][row value][LANES] */
+    int64_t bad_pivot;                          /* lowest row or INT64_MAX */
+    int64_t shifted;
+    int64_t misfit;
+    int64_t beyond;
+} worker;
+
+static double *face_of(const gsw_eliminate_job *job, int64_t index) {
+    return job->faces + (index % job->progress->slots) * job->face_values + LANES;
+}
+
+/* Pencil `index`, with the pencil `back` before it as its neighbour (or the first pencil). */
+static pencil pencil_of(const gsw_eliminate_job *job, int64_t index, int64_t back) {
+    const gsw_chains *g = job->chains;
+    const int64_t other = index >= back ? index - back : 0;
+    int64_t other_plane, last_plane;
+    pencil p = {.index = index};
+    gsw_pencil_planes(g, 0, other, &other_plane, &last_plane);
+    gsw_pencil_planes(g, 0, index, &p.first_plane, &last_plane);
+    p.first_chain = gsw_first_chain(g, 0, index);
+    p.steps = gsw_pencil_steps(g, 0, index);
+    if (job->updates) {
+        p.face = face_of(job, index);
+        p.before = face_of(job, other);
+        p.before_steps = gsw_pencil_steps(g, 0, other);
+        p.before_shift = (p.first_plane - other_plane) * g->nx + back * g->chains * g->skew;
+    }
+    return p;
+}
+
+/* ---- Bringing coefficients into step order ----------------------------------------------------
+ */
+
+/* Whether the coupling stays in the grid for this line; if so, *begin and *end receive the range of
+ * x. */
+static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_offset o,
+                            int64_t *begin, int64_t *end) {
+    const int64_t y = place->y + o.dy, z = place->z + o.dz;
+    *begin = o.dx < 0 ? -o.dx : 0;
+    *end = o.dx > 0 ? g->nx - o.dx : g->nx;
+    return y >= 0 && y < g->ny && z >= 0 && z < g->nz;
+}
+
+/* The same for `run` points from `place` on. */
+static inline int tap_span(const gsw_chains *g, const gsw_place *place, int64_t run, gsw_offset o,
+                           int64_t *begin, int64_t *end) {
+    const int inside = tap_range(g, place, o, begin, end);
+    *begin = *begin > place->x ? *begin : place->x;
+    *end = *end < place->x + run ? *end : place->x + run;
+    return inside;
+}
+
+/* Stages `run` points of one line from stencil arrays. */
+static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                         int64_t run, double *to) {
+    const gsw_stencil_array *array = &set->matrix->array;
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int32_t t = 0; t < set->count; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        int64_t begin, end;
+        if (tap->slot < 0 || !array->values[tap->source] ||
+            !tap_span(w->g, place, run, tap->offset, &begin, &end))
+            continue;
+        const int64_t row = place->row + (set->transposed ? tap->step : 0);
+        double *out = to + tap->slot * LANES - place->x * pitch;
+        if (array->value_type == GSW_F32) {
+            const float *from = (const float *)array->values[tap->source] + row;
+            for (int64_t x = begin; x < end; x++)
+                out[x * pitch] = (double)from[x];
+        } else {
+            const double *from = (const double *)array->values[tap->source] + row;
+            for (int64_t x = begin; x < end; x++)
+                out[x * pitch] = from[x];
+        }
+    }
+}
+
+/* Stages any row: merges its columns with the taps that stay in the grid, both ascending. Returns 0
+ * where a column is no tap. */
+static inline __attribute__((always_inline)) int
+stage_any_row(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t x, int64_t k,
+              int64_t stop, gsw_itype index_type, gsw_dtype value_type, double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    for (int32_t t = 0; t < set->count && k < stop; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        int64_t begin, end;
+        if (gsw_index_at(csr->columns, index_type, k) - csr->base != place->row + x + tap->step ||
+            !tap_range(w->g, place, tap->offset, &begin, &end) || x < begin || x >= end)
+            continue;
+        if (tap->slot >= 0)
+            to[tap->slot * LANES] = gsw_value_at(csr->values, value_type, k);
+        k++;
+    }
+    return k == stop;
+}
+
+/* Stages a row that holds every tap, with int32 indices, without a search. Returns 0 for other
+ * rows. */
+static inline int stage_full_row(const worker *w, const gsw_tap_set *set, int64_t row, int64_t k,
+                                 gsw_dtype value_type, double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int32_t *columns = (const int32_t *)csr->columns + k;
+    const int32_t first = (int32_t)row + csr->base;
+    if (k + set->count + LANES > csr->nonzeros)
+        return 0; /* the loads might leave the arrays */
+    vec_index differ = {0};
+    for (int32_t t = 0; t < set->count; t += LANES)
+        differ |=
+            (*(const vec_index *)(columns + t) ^ (*(const vec_index *)(w->tap_step + t) + first)) &
+            *(const vec_index *)(w->tap_valid + t);
+    if (!none_set(differ))
+        return 0;
+    for (int32_t t = 0; t < set->count; t++)
+        if (set->tap[t].slot >= 0)
+            to[set->tap[t].slot * LANES] = gsw_value_at(csr->values, value_type, k + t);
+    return 1;
+}
+
+/* Stages `run` points of one line from CSR. Returns the first row that has a column outside the
+ * taps, or pointers outside the arrays. Returns -1 where there is none. */
+static inline __attribute__((always_inline)) int64_t
+stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t run,
+                double *to, gsw_itype index_type, gsw_dtype value_type) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const gsw_chains *g = w->g;
+    const int deep = index_type == GSW_I32 && set == &w->job->taps[0] && place->y >= w->margin[1] &&
+                     place->y < g->ny - w->margin[1] && place->z >= w->margin[2] &&
+                     place->z < g->nz - w->margin[2];
+    for (int64_t x = place->x; x < place->x + run; x++, to += (int64_t)w->slots * LANES) {
+        const int64_t row = place->row + x;
+        const int64_t k = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
+        const int64_t stop = gsw_index_at(csr->row_ptr, index_type, row + 1) - csr->base;
+        if (k < 0 || stop < k || stop > csr->nonzeros)
+            return row;
+        if (deep && x >= w->margin[0] && x < g->nx - w->margin[0] && stop - k == set->count &&
+            stage_full_row(w, set, row, k, value_type, to))
+            continue;
+        if (!stage_any_row(w, set, place, x, k, stop, index_type, value_type, to))
+            return row;
+    }
+    return -1;
+}
+
+/* The same for entries (row + step, row): looks up each one in its row. Returns a row whose
+ * pointers lie outside the arrays, or -1. */
+static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                                    int64_t run, double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int32_t t = 0; t < set->count; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        int64_t begin, end;
+        if (tap->slot < 0 || !tap_span(w->g, place, run, tap->offset, &begin, &end))
+            continue;
+        for (int64_t x = begin; x < end; x++) {
+            const int64_t column = place->row + x, row = column + tap->step;
+            int64_t low = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+            int64_t high = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+            if (low < 0 || high > csr->nonzeros)
+                return row;
+            while (low < high) {
+                const int64_t middle = low + (high - low) / 2;
+                const int64_t found =
+                    gsw_index_at(csr->columns, csr->index_type, middle) - csr->base;
+                if (found == column)
+                    to[tap->slot * LANES + (x - place->x) * pitch] =
+                        gsw_value_at(csr->values, csr->value_type, middle);
+                if (found < column)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+        }
+    }
+    return -1;
+}
+
+static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                          int64_t run, double *to) {
+    if (set->matrix->format == GSW_FORMAT_STENCIL) {
+        stage_arrays(w, set, place, run, to);
+        return -1;
+    }
+    if (set->transposed)
+        return stage_csr_transposed(w, set, place, run, to);
+    const gsw_csr *csr = &set->matrix->csr;
+    if (csr->index_type == GSW_I32 && csr->value_type == GSW_F64)
+        return stage_csr_typed(w, set, place, run, to, GSW_I32, GSW_F64);
+    return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
+}
+
+/* The coupling of a coefficient of a row. */
+static gsw_offset offset_of(const worker *w, int32_t slot) {
+    if (slot == w->center)
+        return (gsw_offset){0, 0, 0};
+    if (slot < w->center)
+        return w->g->part[0].offset[slot];
+    const gsw_offset o = w->g->part[1].offset[slot - w->center - 1];
+    return (gsw_offset){-o.dx, -o.dy, -o.dz};
+}
+
+/* Copies `run` points of one line between a chunk and one array per coefficient, for couplings that
+ * stay in the grid. `rows` is where the arrays begin. */
+static void copy_rows(const worker *w, const gsw_place *place, int64_t run, int64_t rows,
+                      double *chunk, double *const *to, const double *const *from) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int32_t slot = 0; slot < w->slots; slot++) {
+        int64_t begin, end;
+        if (!tap_span(w->g, place, run, offset_of(w, slot), &begin, &end))
+            continue;
+        double *at = chunk + slot * LANES - place->x * pitch;
+        for (int64_t x = begin; x < end; x++) {
+            if (to)
+                to[slot][place->row + x - rows] = at[x * pitch];
+            else
+                at[x * pitch] = from[slot][place->row + x - rows];
+        }
+    }
+}
+
+/* Writes the rows of a chunk that lie in the last planes of a slab. */
+static void keep_trail(const worker *w, const pencil *p, int64_t step, int64_t steps) {
+    const gsw_chains *g = w->g;
+    const int64_t plane = g->nz - w->job->trail_planes; /* the first of them */
+    const int64_t ahead = plane > p->first_plane ? (plane - p->first_plane) * g->nx : 0;
+    const int64_t end = (g->nz - p->first_plane) * g->nx;
+    for (int64_t l = 0; l < g->chains; l++) {
+        const int64_t from = ahead + l * g->skew, to = end + l * g->skew;
+        int64_t s = from > step ? from : step;
+        const int64_t stop = to < step + steps ? to : step + steps;
+        while (s < stop) {
+            const gsw_place place = gsw_place_of(g, p->first_chain, p->first_plane, s, l);
+            const int64_t left = g->nx - place.x, run = left < stop - s ? left : stop - s;
+            if (place.inside)
+                copy_rows(w, &place, run, plane * g->nx * g->ny,
+                          w->chunk + (s - step) * w->slots * LANES + l, w->job->trail, NULL);
+            s += run;
+        }
+    }
+}
+
+/* Stages the steps of one chain that belong to one line. Places outside the grid become rows of the
+ * identity. */
+static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    for (int64_t i = 0; !place->inside && i < run; i++)
+        to[i * pitch + w->center * LANES] = 1;
+    if (place->inside && place->z < w->job->lead_planes) {
+        copy_rows(w, place, run, 0, to, NULL, w->job->lead);
+        return;
+    }
+    for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
+        const int64_t misfit = stage_line(w, &w->job->taps[i], place, run, to);
+        if (misfit >= 0 && misfit < w->misfit)
+            w->misfit = misfit;
+    }
+}
+
+/* Whether the next eight steps lie so far inside the grid that every coupling exists. */
+static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
+                              const int64_t margin[3]) {
+    return place->inside && place->x >= margin[0] && place->x + LANES <= g->nx - margin[0] &&
+           place->y >= margin[1] && place->y < g->ny - margin[1] && place->z >= margin[2] &&
+           place->z < g->nz - margin[2];
+}
+
+/* Number of steps between a prefetch and its use. */
+enum { ASK_ENTRIES = 3 * LANES, ASK_POINTERS = 8 * LANES };
+
+static inline __attribute__((always_inline)) void prefetch_range(const void *from, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += GSW_CACHE_LINE)
+        __builtin_prefetch((const char *)from + i);
+}
+
+/* Prefetches the entries of the rows that a chain will reach, and the pointers of rows after them.
+ * Chains jump to another plane at the end of their line, and hardware prefetchers lose them
+ * there. */
+static inline __attribute__((always_inline)) void
+prefetch_rows(const gsw_chains *g, const gsw_csr *csr, gsw_place place, int64_t count) {
+    const int32_t *row_ptr = csr->row_ptr;
+    gsw_place_advance(g, &place, ASK_ENTRIES);
+    if (place.inside) {
+        const int64_t k = row_ptr[place.row + place.x] - csr->base;
+        prefetch_range((const double *)csr->values + k, LANES * count * (int64_t)sizeof(double));
+        prefetch_range((const int32_t *)csr->columns + k, LANES * count * (int64_t)sizeof(int32_t));
+    }
+    gsw_place_advance(g, &place, ASK_POINTERS - ASK_ENTRIES);
+    if (place.inside)
+        __builtin_prefetch(row_ptr + place.row + place.x);
+}
+
+/* Stages eight steps from fp64 stencil arrays for the chains that are deep inside, by transposed
+ * squares. */
+static void stage_square(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
+                         const int deep[LANES], double *to) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    int64_t row[LANES], ahead[LANES];
+    for (int l = 0; l < LANES; l++) {
+        gsw_place next = at[l];
+        gsw_place_advance(w->g, &next, ASK_ENTRIES);
+        row[l] = at[l].row + at[l].x;
+        ahead[l] = next.inside ? next.row + next.x : row[l];
+    }
+    for (int32_t t = 0; t < set->count; t++) {
+        const gsw_tap *tap = &set->tap[t];
+        const double *values = set->matrix->array.values[tap->source];
+        if (tap->slot < 0 || !values)
+            continue;
+        const int64_t shift = set->transposed ? tap->step : 0;
+        const double *from[LANES];
+        double *rows[LANES];
+        for (int l = 0; l < LANES; l++) {
+            from[l] = deep[l] ? values + (row[l] + shift) : zeros;
+            rows[l] = to + l * pitch + tap->slot * LANES;
+            __builtin_prefetch(values + (ahead[l] + shift));
+        }
+        transpose_f64(from, rows);
+    }
+}
+
+/* Whether eight rows from `row` on hold every tap, so that their entries are a matrix of 8 x taps.
+ * If so, *k is its first entry. Needs int32 indices; the loads stay in the arrays. */
+static inline int eight_full_rows(const worker *w, const gsw_tap_set *set, int64_t row,
+                                  int64_t *k) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int32_t *row_ptr = (const int32_t *)csr->row_ptr + row;
+    const vec_index lengths = *(const vec_index *)(row_ptr + 1) - *(const vec_index *)row_ptr;
+    vec_index differ = lengths ^ set->count;
+    *k = row_ptr[0] - csr->base;
+    if (*k < 0 || *k + 8 * (int64_t)set->count + LANES > csr->nonzeros)
+        return 0;
+    const int32_t *columns = (const int32_t *)csr->columns + *k;
+    const int32_t first = (int32_t)row + csr->base;
+    for (int32_t t = 0; t < set->count; t += LANES) {
+        const vec_index expected = *(const vec_index *)(w->tap_step + t) + first;
+        const vec_index valid = *(const vec_index *)(w->tap_valid + t);
+        for (int32_t i = 0; i < LANES; i++)
+            differ |= (*(const vec_index *)(columns + i * set->count + t) ^ (expected + i)) & valid;
+    }
+    return none_set(differ);
+}
+
+/* Stages eight steps from CSR for the chains whose rows are full, with one transposed square per
+ * step and eight taps. Returns the bit set of the chains that it staged. */
+static uint8_t stage_csr_square(const worker *w, const gsw_tap_set *set, const gsw_place at[LANES],
+                                const int deep[LANES], double *to) {
+    const gsw_csr *csr = &set->matrix->csr;
+    const int64_t count = set->count;
+    const double *values[LANES];
+    uint8_t full = 0;
+    for (int l = 0; l < LANES; l++) {
+        int64_t k;
+        if (at[l].inside)
+            prefetch_rows(w->g, csr, at[l], count);
+        if (!deep[l] || !eight_full_rows(w, set, at[l].row + at[l].x, &k))
+            continue;
+        full |= (uint8_t)(1 << l);
+        values[l] = (const double *)csr->values + k;
+    }
+    for (int64_t s = 0; s < LANES && full; s++, to += (int64_t)w->slots * LANES) {
+        for (int64_t t = 0; t < count; t += LANES) {
+            const double *from[LANES];
+            double *rows[LANES], unused[LANES];
+            for (int l = 0; l < LANES; l++) {
+                from[l] = full >> l & 1 ? values[l] + s * count + t : zeros;
+                rows[l] = t + l < count && set->tap[t + l].slot >= 0
+                              ? to + set->tap[t + l].slot * LANES
+                              : unused;
+            }
+            transpose_f64(from, rows);
+        }
+    }
+    return full;
+}
+
+/* How a job's coefficients are brought into step order: one by one, or by transposed squares of
+ * arrays or of CSR. */
+typedef enum staging { ONE_BY_ONE, ARRAY_SQUARES, CSR_SQUARES } staging;
+
+static staging staging_of(const gsw_eliminate_job *job) {
+    int arrays = 0, sets = 0;
+    for (int i = 0; i < 2; i++) {
+        if (job->taps[i].count == 0)
+            continue;
+        const gsw_matrix *m = job->taps[i].matrix;
+        sets++;
+        arrays += m->format == GSW_FORMAT_STENCIL && m->array.value_type == GSW_F64;
+    }
+    if (job->chains->chains != LANES)
+        return ONE_BY_ONE;
+    if (arrays == sets)
+        return ARRAY_SQUARES;
+    const gsw_matrix *m = job->taps[0].matrix;
+    return sets == 1 && !job->taps[0].transposed && m->format == GSW_FORMAT_CSR &&
+                   m->csr.index_type == GSW_I32 && m->csr.value_type == GSW_F64
+               ? CSR_SQUARES
+               : ONE_BY_ONE;
+}
+
+/* Stages the part of a chunk that squares can bring. complete[t] receives the bit set of the chains
+ * that square t completes. */
+static void stage_squares(worker *w, const pencil *p, int64_t step, int64_t steps,
+                          uint8_t complete[GSW_ELIMINATE_CHUNK / LANES]) {
+    const gsw_tap_set *taps = w->job->taps;
+    for (int64_t t = 0; t < GSW_ELIMINATE_CHUNK / LANES; t++) {
+        complete[t] = 0;
+        if (w->staging == ONE_BY_ONE || (t + 1) * LANES > steps)
+            continue;
+        gsw_place at[LANES];
+        int deep[LANES];
+        for (int l = 0; l < LANES; l++) {
+            at[l] = gsw_place_of(w->g, p->first_chain, p->first_plane, step + t * LANES, l);
+            deep[l] = deep_inside(w->g, &at[l], w->margin);
+            complete[t] |= (uint8_t)(deep[l] << l);
+        }
+        double *to = w->chunk + t * LANES * w->slots * LANES;
+        if (w->staging == CSR_SQUARES)
+            complete[t] = stage_csr_square(w, &taps[0], at, deep, to);
+        for (int i = 0; w->staging == ARRAY_SQUARES && i < 2 && complete[t]; i++)
+            if (taps[i].count > 0)
+                stage_square(w, &taps[i], at, deep, to);
+    }
+}
+
+/* Stages a chunk of rows in w->chunk. Chains outside the grid, and lanes that a narrow pencil does
+ * not use, become rows of the identity. */
+static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps) {
+    const int64_t pitch = (int64_t)w->slots * LANES;
+    uint8_t complete[GSW_ELIMINATE_CHUNK / LANES];
+    if (!w->covered)
+        memset(w->chunk, 0, (size_t)(steps * pitch) * sizeof(double));
+    stage_squares(w, p, step, steps, complete);
+    for (int64_t t = 0; w->covered && t * LANES < steps; t++)
+        if (!complete[t]) /* a square that brings one chain writes all chains, zeros for the others
+                           */
+            memset(w->chunk + t * LANES * pitch, 0, (size_t)(LANES * pitch) * sizeof(double));
+    for (int64_t l = 0; l < LANES; l++) {
+        gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, step, l);
+        place.inside = place.inside && l < w->g->chains;
+        for (int64_t done = 0; done < steps;) {
+            const int skip = complete[done / LANES] >> l & 1;
+            const int64_t limit = w->staging ? LANES - done % LANES : steps - done;
+            const int64_t left = w->g->nx - place.x;
+            int64_t run = left < limit ? left : limit;
+            run = run < steps - done ? run : steps - done;
+            if (!skip)
+                stage_run(w, &place, run, w->chunk + done * pitch + l);
+            done += run;
+            gsw_place_advance(w->g, &place, run);
+            place.inside = place.inside && l < w->g->chains;
+        }
+    }
+}
+
+/* ---- Elimination ------------------------------------------------------------------------------
+ */
+
+/* The face row, of the pencil before p, that belongs to step `s` of p. Where none exists it returns
+ * some row that no coefficient uses. */
+static inline const double *face_row(const worker *w, const pencil *p, int64_t s) {
+    int64_t step = s + p->before_shift;
+    step = step < 0 ? 0 : step >= p->before_steps ? p->before_steps - 1 : step;
+    return p->before + step * w->row_values * w->face_chains;
+}
+
+/* The scaled upper row of the neighbours that lower coefficient k points to. */
+typedef struct neighbour {
+    const worker *w;
+    const pencil *p;
+    int64_t step;
+    int32_t dl;
+    int simple;                /* dl is 0, -1 or -2 and the halo lies in one pencil */
+    const double *own;         /* [value][LANES] */
+    const double *face;        /* end of the first value's face chains */
+    const double *lane[LANES]; /* where not simple: the first value of each chain, */
+    int64_t pitch[LANES];      /* and from one value to the next */
+} neighbour;
+
+/* Finds the neighbours at chain distance dl, chain by chain. For distant chains, and for pencils
+ * narrower than the halo. */
+static void find_lanes(neighbour *n) {
+    const worker *w = n->w;
+    const int64_t chains = w->g->chains, face_chains = w->face_chains;
+    for (int64_t l = 0; l < LANES; l++) {
+        n->lane[l] = zeros;
+        n->pitch[l] = 0;
+        if (l < chains && l + n->dl >= 0) {
+            n->lane[l] = n->own + l + n->dl;
+            n->pitch[l] = LANES;
+        } else if (l < chains) {
+            const int64_t back = (-(l + n->dl) - 1) / chains + 1; /* pencils */
+            const int64_t chain = back * chains + l + n->dl;
+            const pencil q = pencil_of(w->job, n->p->index, back);
+            n->lane[l] = face_row(w, &q, n->step) + chain - (chains - face_chains);
+            n->pitch[l] = face_chains;
+        }
+    }
+}
+
+static wide neighbour_any(const neighbour *n, int64_t value) {
+    double v[LANES];
+    for (int64_t l = 0; l < LANES; l++)
+        v[l] = n->lane[l][value * n->pitch[l]];
+    return load_wide_f64(v);
+}
+
+static inline neighbour neighbour_of(const worker *w, const pencil *p, int64_t s, int32_t k) {
+    const gsw_shape *shape = &w->g->part[0];
+    neighbour n = {.w = w, .p = p, .step = s - shape->back[k], .dl = shape->dl[k]};
+    n.simple = n.dl >= -2 && shape->halo <= w->g->chains;
+    n.own = w->ring + (n.step & w->mask) * w->row_values * LANES;
+    n.face = n.dl < 0 && n.simple ? face_row(w, p, n.step) + w->face_chains : n.own;
+    if (!n.simple)
+        find_lanes(&n);
+    return n;
+}
+
+static inline __attribute__((always_inline)) wide neighbour_value(const neighbour *n,
+                                                                  int64_t value) {
+    if (!n->simple)
+        return neighbour_any(n, value);
+    return wide_from_lane_f64(n->face + value * n->w->face_chains, n->own + value * LANES, n->dl);
+}
+
+static inline __attribute__((always_inline)) wide product(wide a, wide b) {
+    for (int p = 0; p < PARTS; p++)
+        a.part[p] *= b.part[p];
+    return a;
+}
+
+/* Performs the updates of one step. multipliers[k] receives a_ik / d_k; it is NULL for DILU. */
+static void eliminate_step(const worker *w, const pencil *p, int64_t s, double *row,
+                           double *multipliers) {
+    const gsw_updates *updates = w->job->updates;
+    for (int32_t k = 0; k < w->g->part[0].count; k++) {
+        const wide a = load_wide_f64(row + k * LANES);
+        const neighbour n = neighbour_of(w, p, s, k);
+        if (multipliers)
+            store_wide_f64(multipliers + k * LANES,
+                           where_nonzero_f64(a, product(a, neighbour_value(&n, 0))));
+        for (int32_t i = updates->first[k]; i < updates->first[k + 1]; i++) {
+            double *target = row + updates->update[i].target * LANES;
+            const wide u = where_nonzero_f64(a, neighbour_value(&n, 1 + updates->update[i].upper));
+            wide to = load_wide_f64(target);
+            for (int q = 0; q < PARTS; q++)
+                to.part[q] -= a.part[q] * u.part[q];
+            store_wide_f64(target, to);
+        }
+    }
+}
+
+/* Whether the sizes of all pivots are in a range, and all are positive where they must be. */
+static int pivots_are_good(const double *pivot, double least, double most, int positive) {
+    const wide d = load_wide_f64(pivot);
+    int good = 1;
+    for (int p = 0; p < PARTS; p++) {
+        const part_f64 value = d.part[p];
+        const part_f64 size = (part_f64)((part_mask_f64)value & INT64_MAX); /* without the sign */
+        part_mask_f64 fits = (size >= least) & (size <= most);
+        if (positive)
+            fits &= value > 0;
+        good &= all_true(fits);
+    }
+    return good;
+}
+
+/* Lowers *lowest to the row of lane l in step s. */
+static void note_row(const worker *w, const pencil *p, int64_t s, int64_t l, int64_t *lowest) {
+    const gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, s, l);
+    if (place.row + place.x < *lowest)
+        *lowest = place.row + place.x;
+}
+
+/* Checks the pivots of a step, and shifts or reports the bad ones. */
+static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
+    double *pivot = row + w->center * LANES;
+    const gsw_factor_kind kind = w->job->kind;
+    const int narrows = w->job->narrows;
+    const int any = kind == GSW_FACTOR_LOWER || kind == GSW_FACTOR_UPPER || kind == GSW_FACTOR_LU;
+    if ((any && (!narrows || w->job->unit_diagonal)) ||
+        pivots_are_good(pivot, narrows ? 1 / (double)FLT_MAX : DBL_MIN,
+                        narrows ? (double)FLT_MAX : DBL_MAX, kind == GSW_IC0))
+        return;
+    for (int l = 0; l < LANES; l++) {
+        const double size = fabs(pivot[l]);
+        if (narrows && gsw_pivot_is_beyond_f32(pivot[l]))
+            note_row(w, p, s, l, &w->beyond);
+        if (any || (size >= DBL_MIN && size <= DBL_MAX && !(kind == GSW_IC0 && pivot[l] < 0)))
+            continue;
+        if (w->job->pivot_shift > 0) {
+            double largest = 0;
+            for (int32_t e = 0; e < w->slots; e++) {
+                const double c = fabs(row[e * LANES + l]);
+                if (c > largest && c <= DBL_MAX)
+                    largest = c;
+            }
+            const double shift = w->job->pivot_shift * (largest > 0 ? largest : 1);
+            pivot[l] = pivot[l] < 0 && kind != GSW_IC0 ? -shift : shift;
+            w->shifted++;
+        } else {
+            note_row(w, p, s, l, &w->bad_pivot);
+        }
+    }
+}
+
+/* Reports the rows of a step that have a coefficient beyond fp32 among `count`. */
+static void note_beyond(worker *w, const pencil *p, int64_t s, const double *values,
+                        int32_t count) {
+    for (int32_t i = 0; i < count * LANES; i++)
+        if (gsw_is_beyond_f32(values[i]))
+            note_row(w, p, s, i % LANES, &w->beyond);
+}
+
+/* ---- Packing ----------------------------------------------------------------------------------
+ */
+
+/* Writes eight chains (fewer in a narrow pencil) as value `index` of a packed part. Clears lanes of
+ * *fit where values do not fit into fp32. */
+static inline __attribute__((always_inline)) void pack(const worker *w, void *packed, int64_t index,
+                                                       const double *from, int reversed,
+                                                       part_mask_f64 *fit) {
+    const int64_t chains = w->g->chains;
+    const int f32 = w->job->factor_type == GSW_F32;
+    for (int p = 0; chains == LANES && p < PARTS; p++) {
+        const int64_t at = index * LANES + PART_LANES * p;
+        part_f64 v = load_part_f64(from + PART_LANES * (reversed ? PARTS - 1 - p : p));
+        if (reversed)
+            v = REVERSE(v);
+        if (f32) {
+            *fit &= (part_f64)((part_mask_f64)v & INT64_MAX) <= FLT_MAX; /* without the sign */
+            *(narrow_part *)((float *)packed + at) = __builtin_convertvector(v, narrow_part);
+        } else {
+            stream_part((double *)packed + at, v);
+        }
+    }
+    if (chains == LANES)
+        return;
+    for (int64_t l = 0; l < chains; l++) {
+        const double value = from[reversed ? chains - 1 - l : l];
+        if (f32) {
+            *fit &= (part_f64){0} + fabs(value) <= FLT_MAX;
+            ((float *)packed)[index * chains + l] = (float)value;
+        } else {
+            ((double *)packed)[index * chains + l] = value;
+        }
+    }
+}
+
+/* Writes the records of one step: `diagonal[part]` and the parts' coefficients. */
+static void pack_step(worker *w, const pencil *p, int64_t s, const double *lower,
+                      const double *upper, double diagonal[2][LANES]) {
+    const gsw_packed_part *part = w->job->part;
+    const int64_t record = w->job->first[p->index] + s;
+    const int32_t below = w->center, above = w->slots - 1 - w->center;
+    part_mask_f64 fit = (part_f64){0} == 0;
+    if (part[0].packed) {
+        int64_t index = record * (below + part[0].diagonal);
+        if (part[0].diagonal)
+            pack(w, part[0].packed, index++, diagonal[0], 0, &fit);
+        for (int32_t j = 0; j < below; j++)
+            pack(w, part[0].packed, index++, lower + j * LANES, 0, &fit);
+    }
+    if (part[1].packed) {
+        int64_t index = (w->g->records - 1 - record) * (above + part[1].diagonal);
+        if (part[1].diagonal)
+            pack(w, part[1].packed, index++, diagonal[1], 1, &fit);
+        for (int32_t j = 0; j < above; j++)
+            pack(w, part[1].packed, index++, upper + j * LANES, 1, &fit);
+    }
+    if (!w->job->narrows || all_true(fit))
+        return;
+    if (part[0].packed)
+        note_beyond(w, p, s, lower, below);
+    if (part[1].packed)
+        note_beyond(w, p, s, upper, above);
+}
+
+static inline void scale_rows(double *values, int32_t count, wide scale) {
+    for (int32_t j = 0; j < count; j++) {
+        const wide c = load_wide_f64(values + j * LANES);
+        store_wide_f64(values + j * LANES, where_nonzero_f64(c, product(c, scale)));
+    }
+}
+
+/* Turns an eliminated row into packed values: scales the parts by the reciprocal diagonals.
+ * `multipliers` is the row of L where the elimination computes one, else NULL. */
+static void finish_step(worker *w, const pencil *p, int64_t s, double *row,
+                        const double *multipliers) {
+    const gsw_eliminate_job *job = w->job;
+    const wide pivot = load_wide_f64(row + w->center * LANES);
+    wide reciprocal, first, scale;
+    for (int q = 0; q < PARTS; q++) {
+        reciprocal.part[q] = (part_f64){0} + 1;
+        if (!job->unit_diagonal)
+            reciprocal.part[q] /= pivot.part[q];
+        first.part[q] = scale.part[q] = reciprocal.part[q];
+        if (job->kind == GSW_SSOR) {
+            first.part[q] = job->omega * (2 - job->omega) * reciprocal.part[q];
+            scale.part[q] = job->omega * reciprocal.part[q];
+        }
+    }
+    if (job->part[0].scale)
+        scale_rows(row, w->center, scale);
+    double *upper = row + (w->center + 1) * LANES;
+    if (job->part[1].scale)
+        scale_rows(upper, w->slots - 1 - w->center, scale);
+    double diagonal[2][LANES];
+    store_wide_f64(diagonal[0], first);
+    store_wide_f64(diagonal[1], reciprocal);
+    store_wide_f64(row + w->center * LANES, reciprocal);
+    pack_step(w, p, s, multipliers ? multipliers : row, upper, diagonal);
+}
+
+/* Keeps the scaled upper row for later steps and pencils. */
+static void keep_row(const worker *w, const pencil *p, int64_t s, const double *row) {
+    const int64_t first_chain = w->g->chains - w->face_chains;
+    const double *values = row + w->center * LANES;
+    double *ring = w->ring + (s & w->mask) * w->row_values * LANES;
+    double *face = p->face + s * w->row_values * w->face_chains;
+    for (int64_t v = 0; v < w->row_values; v++, values += LANES, ring += LANES) {
+        store_wide_f64(ring, load_wide_f64(values));
+        for (int64_t l = 0; l < w->face_chains; l++)
+            *face++ = values[first_chain + l];
+    }
+    __builtin_prefetch(face + 16 * w->row_values * w->face_chains, 1);
+}
+
+static void eliminate_pencil(worker *w, int64_t index) {
+    const gsw_eliminate_job *job = w->job;
+    const gsw_chains *g = w->g;
+    const pencil p = pencil_of(job, index, 1);
+    const int64_t absolute = p.first_plane * g->nx;
+    const int64_t lag = (int64_t)g->chains * g->skew;
+    double row_of_l[GSW_STENCIL_MAX * LANES];
+    double *multipliers = job->updates && job->kind != GSW_DILU ? row_of_l : NULL;
+    for (int64_t step = 0; step < p.steps; step += GSW_ELIMINATE_CHUNK) {
+        const int64_t left = p.steps - step;
+        const int64_t steps = left < GSW_ELIMINATE_CHUNK ? left : GSW_ELIMINATE_CHUNK;
+        stage_chunk(w, &p, step, steps);
+        if (job->updates)
+            gsw_progress_wait(job->progress, index - 1, absolute + step + steps + lag);
+        for (int64_t i = 0; i < steps; i++) {
+            double *row = w->chunk + i * w->slots * LANES;
+            if (job->updates)
+                eliminate_step(w, &p, step + i, row, multipliers);
+            check_pivots(w, &p, step + i, row);
+            finish_step(w, &p, step + i, row, multipliers);
+            if (job->updates)
+                keep_row(w, &p, step + i, row);
+        }
+        if (job->trail_planes > 0)
+            keep_trail(w, &p, step, steps);
+        if (job->updates)
+            gsw_progress_publish(job->progress, index, absolute + step + steps);
+    }
+    if (job->updates)
+        gsw_progress_finish(job->progress, index);
+}
+
+static worker worker_of(gsw_eliminate_job *job, double *area) {
+    const gsw_chains *g = job->chains;
+    worker w = {.job = job,
+                .g = g,
+                .slots = g->part[0].count + 1 + g->part[1].count,
+                .center = g->part[0].count,
+                .row_values = gsw_row_values(g),
+                .face_chains = gsw_face_chains(g),
+                .mask = gsw_ring_rows(g->part[0].reach) - 1,
+                .chunk = area,
+                .bad_pivot = INT64_MAX,
+                .misfit = INT64_MAX,
+                .beyond = INT64_MAX};
+    w.ring = area + (int64_t)GSW_ELIMINATE_CHUNK * w.slots * LANES;
+    w.staging = (int)staging_of(job);
+    int32_t tapped = 0;
+    for (int i = 0; i < 2; i++)
+        for (int32_t t = 0; t < job->taps[i].count; t++)
+            tapped += job->taps[i].tap[t].slot >= 0 &&
+                      (job->taps[i].matrix->format == GSW_FORMAT_CSR ||
+                       job->taps[i].matrix->array.values[job->taps[i].tap[t].source]);
+    w.covered = tapped == w.slots;
+    for (int32_t t = 0; t < job->taps[0].count; t++) {
+        w.tap_step[t] = (int32_t)job->taps[0].tap[t].step;
+        w.tap_valid[t] = -1;
+    }
+    for (int part = 0; part < 2; part++) {
+        for (int32_t j = 0; j < g->part[part].count; j++) {
+            const gsw_offset o = g->part[part].offset[j];
+            const int64_t size[3] = {o.dx < 0 ? -o.dx : o.dx, o.dy < 0 ? -o.dy : o.dy,
+                                     o.dz < 0 ? -o.dz : o.dz};
+            for (int axis = 0; axis < 3; axis++)
+                if (w.margin[axis] < size[axis])
+                    w.margin[axis] = size[axis];
+        }
+    }
+    return w;
+}
+
+void GSW_ISA_FN(gsw_eliminate)(gsw_eliminate_job *job) {
+    gsw_progress_reset(job->progress, job->begin, job->threads);
+    int64_t bad_pivot = INT64_MAX, misfit = INT64_MAX, beyond = INT64_MAX, shifted = 0;
+#pragma omp parallel num_threads(job->threads) reduction(min : bad_pivot, misfit, beyond)          \
+    reduction(+ : shifted)
+    {
+        double *area =
+            (double *)(void *)((char *)job->work + (size_t)gsw_thread_index() * job->work_bytes);
+        worker w = worker_of(job, area);
+        int64_t index;
+        gsw_progress_join(job->progress);
+        while ((index = gsw_progress_take(job->progress)) < job->end)
+            eliminate_pencil(&w, index);
+        stream_end();
+        bad_pivot = w.bad_pivot;
+        misfit = w.misfit;
+        beyond = w.beyond;
+        shifted = w.shifted;
+    }
+    job->bad_pivot = bad_pivot == INT64_MAX ? -1 : bad_pivot;
+    job->misfit = misfit == INT64_MAX ? -1 : misfit;
+    job->beyond = beyond == INT64_MAX ? -1 : beyond;
+    job->shifted_pivots = shifted;
+}

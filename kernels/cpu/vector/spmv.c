@@ -1,0 +1,89 @@
+/* spmv.c: products with a matrix: y = A x, or the residual y = b - A x.
+ *
+ * A row's products are added in ascending order of the columns, starting from 0 or b. Each addition
+ * is a fused multiply-add where the instruction set has one. Stencil arrays are processed line by
+ * line, short lines several at a time. The points whose neighbours along x all exist are computed
+ * in vectors, without checks of the boundary; at the ends of short lines masks clear what belongs
+ * to another line. The few points that are left are computed one by one. */
+#include <stdint.h>
+
+#include "contract/csr.h"
+#include "cpu/core/kernels.h"
+#include "cpu/core/multiply_add.h"
+#include "cpu/core/specialized.h"
+#include "cpu/core/strip.h"
+
+/* Smaller matrices are not worth waking the other threads. */
+#define SERIAL_LIMIT 8192
+
+/* Points of a line per task, so that threads share lines of a flat grid, too. */
+#define SEGMENT 16384
+
+/* Lines of at most SHORT points are put together, GROUP points in a task. With more than TERMS
+ * terms the limit is SHORT_MANY: there the masks cost more than the ends of long lines, and the
+ * more so, the narrower the registers are (perf/NOTES.md). */
+#define SHORT 128
+#if defined(__AVX512F__)
+#define SHORT_MANY 64
+#else
+#define SHORT_MANY 28
+#endif
+#define GROUP       4096
+#define SHORT_REACH 2
+
+/* Rows of a CSR per task. */
+#define ROWS 2048
+
+/* Points of a line are computed in strips, this many at a time, to hide the latency of the
+ * multiply-adds. */
+enum { STRIPS = 4 };
+
+/* The hardware's prefetchers follow fewer arrays than a large stencil has. So at most TERMS of them
+ * are added at a time, for SPAN points, whose sums stay in the first-level cache. Coefficients are
+ * prefetched PREFETCH bytes ahead. */
+enum { TERMS = 14, SPAN = 512, PREFETCH = 512 };
+#define STRIP STRIP_VALUES(VALUE)
+
+/* The code for each vector type, and within it for each type of coefficient. */
+#define VALUE      double
+#define SIMD(name) name##_f64
+#include "cpu/core/simd.h"
+#include "cpu/core/short_lines.inc"
+#define COEFFICIENT double
+#define TYPED(name) name##_f64_f64
+#include "spmv_rows.inc"
+#define COEFFICIENT float
+#define TYPED(name) name##_f64_f32
+#include "spmv_rows.inc"
+#undef VALUE
+#undef SIMD
+
+#define VALUE      float
+#define SIMD(name) name##_f32
+#include "cpu/core/simd.h"
+#include "cpu/core/short_lines.inc"
+#define COEFFICIENT float
+#define TYPED(name) name##_f32_f32
+#include "spmv_rows.inc"
+#undef VALUE
+#undef SIMD
+
+void GSW_ISA_FN(gsw_spmv)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type, int count,
+                          int64_t stride, const void *b, const void *x, void *y) {
+    gsw_dtype coefficients = gsw_matrix_value_type(matrix);
+    if (vector_type == GSW_F32)
+        multiply_f32_f32(threads, matrix, count, stride, b, x, y);
+    else if (coefficients == GSW_F32)
+        multiply_f64_f32(threads, matrix, count, stride, b, x, y);
+    else
+        multiply_f64_f64(threads, matrix, count, stride, b, x, y);
+}
+
+void GSW_ISA_FN(gsw_spmv_lines)(int threads, const gsw_matrix *matrix, gsw_dtype vector_type,
+                                int64_t step_y, int64_t step_z, const void *b, const void *x,
+                                void *y) {
+    if (vector_type == GSW_F32)
+        stencil_rows_f32_f32(threads, matrix, step_y, step_z, 1, 0, b, x, y);
+    else
+        stencil_rows_f64_f64(threads, matrix, step_y, step_z, 1, 0, b, x, y);
+}

@@ -1,6 +1,0 @@
-/* line_mixed.cu: the direct sweep for values of type float and vectors of type double. */
-#include "cuda/line_kernel.cuh"
-
-const line_kernels *line_kernels_mixed(void) {
-    return make_table<float, double>();
-}

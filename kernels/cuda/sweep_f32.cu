@@ -1,4 +1,0 @@
-/* sweep_f32.cu: the sweep's kernels for fp32 factors and vectors. */
-#include "cuda/sweep_table.cuh"
-
-SWEEP_KERNELS(f32, float, float)

@@ -1,4 +1,0 @@
-/* sweep_f64.cu: the sweep's kernels for fp64 factors and vectors. */
-#include "cuda/sweep_table.cuh"
-
-SWEEP_KERNELS(f64, double, double)

@@ -1,0 +1,84 @@
+/* operator.c: operators from matrices and from callbacks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "core/callback.h"
+#include "operator.h"
+
+/* Creates an operator without a matrix or callback. */
+static gsw_status create(gsw_context *context, int64_t points, gsw_operator **op) {
+    gsw_operator *made;
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "an operator", (void **)&made));
+    memset(made, 0, sizeof *made);
+    made->context = context;
+    made->points = points;
+    *op = made;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_operator_from_matrix(gsw_context *context, const gsw_matrix *matrix,
+                                    gsw_operator **op) {
+    int64_t points;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, op != NULL, "op is NULL");
+    *op = NULL;
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_matrix_check_place(context, matrix));
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_TRY(create(context, points, op));
+    gsw_operator *made = *op;
+    made->matrix = *matrix;
+    if (matrix->format == GSW_FORMAT_STENCIL) {
+        memcpy(made->arrays, matrix->array.values,
+               (size_t)matrix->stencil.count * sizeof made->arrays[0]);
+        made->matrix.array.values = made->arrays;
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_operator_from_callback(gsw_context *context, int64_t points, gsw_apply_fn apply,
+                                      void *user, gsw_operator **op) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, op != NULL, "op is NULL");
+    *op = NULL;
+    GSW_REQUIRE(context, points >= 1, "points is %lld; it must be at least 1", (long long)points);
+    GSW_REQUIRE(context, apply != NULL, "apply is NULL");
+    GSW_TRY(create(context, points, op));
+    (*op)->apply = apply;
+    (*op)->user = user;
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_operator_check(gsw_context *context, const gsw_operator *op) {
+    GSW_REQUIRE(context, op != NULL, "operator is NULL");
+    GSW_REQUIRE(context, op->context == context, "operator belongs to another context");
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_operator_multiply(const gsw_operator *op, const double *x, double *y) {
+    if (op->apply != NULL)
+        return gsw_call_apply(op->context, "operator", op->apply, op->user, x, y);
+    return op->context->ops->spmv(op->context, &op->matrix, GSW_F64, NULL, x, y);
+}
+
+gsw_status gsw_operator_apply(gsw_context *context, const gsw_operator *op, const double *x,
+                              double *y) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(gsw_operator_check(context, op));
+    const gsw_vector vectors[] = {{.name = "x", .data = x}, {.name = "y", .data = y, .written = 1}};
+    GSW_TRY(gsw_check_vectors(context, op->points, GSW_F64, 1, vectors, 2));
+    return gsw_operator_multiply(op, x, y);
+}
+
+int64_t gsw_operator_points(const gsw_operator *op) {
+    return op == NULL ? 0 : op->points;
+}
+
+void gsw_operator_destroy(gsw_operator *op) {
+    free(op);
+}

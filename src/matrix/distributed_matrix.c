@@ -1,0 +1,301 @@
+/* distributed_matrix.c: matrices on several processes, and their products.
+ *
+ * A product first sends the points that others need. While they travel, it multiplies the couplings
+ * inside the box. Then it adds the couplings to each other process, coupling by coupling. */
+#include "distributed_matrix.h"
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/csr.h"
+#include "contract/error.h"
+#include "contract/row.h"
+#include "space/slabs.h"
+
+/* ---- Products ---------------------------------------------------------------------------------
+ */
+
+/* Adds the couplings at one offset to the ghosts of one process. */
+static void add_couplings(const gsw_distributed_matrix *a, const gsw_ghost_peer *peer, int32_t e,
+                          double *y) {
+    const gsw_partition *p = a->partition;
+    const gsw_offset o = a->local.stencil.offsets[e];
+    const gsw_box back = gsw_box_shifted(&peer->take, (gsw_offset){-o.dx, -o.dy, -o.dz});
+    const gsw_box rows = gsw_box_intersection(&p->own, &back);
+    gsw_box_couple job = {
+        .offset = o, .c = a->values[e], .type = a->local.array.value_type, .x = peer->in, .y = y};
+    if (!job.c || gsw_box_points(&rows) == 0)
+        return;
+    for (int axis = 0; axis < 3; axis++) {
+        job.n[axis] = a->ghosts.frame.n[axis];
+        job.first[axis] = rows.begin[axis] - p->own.begin[axis];
+        job.end[axis] = rows.end[axis] - p->own.begin[axis];
+        job.origin[axis] = peer->take.begin[axis] - p->own.begin[axis];
+        job.extent[axis] = peer->take.end[axis] - peer->take.begin[axis];
+    }
+    p->context->ops->box->couple(p->context, &job);
+}
+
+/* The same for slabs of a backend with memory of its own. */
+static gsw_status multiply_slab(void *user, gsw_context *context, const double *x, double *y) {
+    gsw_distributed_matrix *a = user;
+    gsw_slab_couple job = {.grid = &a->local.grid,
+                           .stencil = &a->local.stencil,
+                           .values = a->values,
+                           .type = a->local.array.value_type,
+                           .x = x,
+                           .y = y};
+    GSW_TRY(gsw_partition_usable(a->partition));
+    GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
+    GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
+    GSW_TRY(gsw_ghosts_end(&a->ghosts));
+    gsw_ghosts_planes(&a->ghosts, job.ghosts, job.planes);
+    return job.ghosts[0] || job.ghosts[1] ? context->ops->slab->couple(context, &job) : GSW_SUCCESS;
+}
+
+static gsw_status multiply(void *user, gsw_context *context, const double *x, double *y) {
+    gsw_distributed_matrix *a = user;
+    GSW_TRY(gsw_ghosts_begin(&a->ghosts, x));
+    GSW_TRY(gsw_spmv(context, &a->local, GSW_F64, x, y));
+    GSW_TRY(gsw_ghosts_end(&a->ghosts));
+    for (int i = 0; i < a->ghosts.peers; i++)
+        for (int32_t e = 0; e < a->local.stencil.count; e++)
+            add_couplings(a, &a->ghosts.peer[i], e, y);
+    return GSW_SUCCESS;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------
+ */
+
+static gsw_grid grid_of_box(const gsw_box *box) {
+    return (gsw_grid){box->end[0] - box->begin[0], box->end[1] - box->begin[1],
+                      box->end[2] - box->begin[2]};
+}
+
+gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *stencil,
+                                        gsw_dtype type, const void *const *values,
+                                        gsw_distributed_matrix **matrix) {
+    gsw_distributed_matrix *a;
+    const gsw_grid box = grid_of_box(&p->own);
+    size_t points;
+    void *memory = NULL;
+    GSW_TRY(gsw_alloc(p->context, 1, sizeof *a, "a distributed matrix", (void **)&a));
+    memset(a, 0, sizeof *a);
+    *matrix = a;
+    a->partition = p;
+    a->points = gsw_box_points(&p->own);
+    if (!values) {
+        if (!gsw_mul_size((size_t)a->points, (size_t)stencil->count, &points))
+            return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+        GSW_TRY(gsw_alloc(p->context, points, sizeof(double), "a distributed matrix", &memory));
+        a->block = memory;
+        memset(a->block, 0, points * sizeof(double));
+    }
+    for (int32_t e = 0; e < stencil->count; e++)
+        a->values[e] = values ? values[e] : a->block + e * a->points;
+    const gsw_stencil_array array = {.values = a->values, .value_type = type};
+    GSW_TRY(gsw_matrix_from_stencil(p->context, &box, stencil, &array, &a->local));
+    if (p->context->ops->slab)
+        GSW_TRY(gsw_slabs_check(p));
+    return gsw_operator_from_callback(p->context, a->points,
+                                      p->context->ops->slab ? multiply_slab : multiply, a, &a->op);
+}
+
+gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
+                                          gsw_distributed_matrix **matrix) {
+    const size_t points = (size_t)gsw_box_points(&p->own);
+    const void *values[GSW_STENCIL_MAX];
+    void *memory;
+    size_t count;
+    *matrix = NULL;
+    if (!gsw_mul_size(points, (size_t)stencil->count, &count) ||
+        !gsw_mul_size(count, sizeof(double), &count))
+        return gsw_fail(p->context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+    GSW_TRY(p->context->ops->alloc(p->context, count, &memory));
+    for (int32_t e = 0; e < stencil->count; e++)
+        values[e] = (const double *)memory + (size_t)e * points;
+    const gsw_status status = gsw_distributed_matrix_begin(p, stencil, GSW_F64, values, matrix);
+    if (*matrix)
+        (*matrix)->moved = memory;
+    else
+        p->context->ops->release(p->context, memory);
+    return status;
+}
+
+/* Brings the values of the block to the backend's memory, where that is another than the host's. */
+static gsw_status move_block(gsw_distributed_matrix *a) {
+    gsw_context *context = a->partition->context;
+    const size_t values = (size_t)a->points * (size_t)a->local.stencil.count;
+    if (!context->ops->slab || !a->block)
+        return GSW_SUCCESS;
+    GSW_TRY(context->ops->alloc(context, values * sizeof(double), &a->moved));
+    GSW_TRY(context->ops->upload(context, a->moved, a->block, values * sizeof(double)));
+    GSW_TRY(context->ops->synchronize(context));
+    free(a->block);
+    a->block = NULL;
+    for (int32_t e = 0; e < a->local.stencil.count; e++)
+        a->values[e] = (const double *)a->moved + e * a->points;
+    return GSW_SUCCESS;
+}
+
+static uint64_t mark_of(const gsw_stencil *stencil) {
+    const int64_t center = stencil->center;
+    uint64_t mark = gsw_mark(0, &center, 1);
+    for (int32_t e = 0; e < stencil->count; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        mark = gsw_mark(mark, (int64_t[]){o.dx, o.dy, o.dz}, 3);
+    }
+    return mark;
+}
+
+gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
+                                      gsw_distributed_matrix *made,
+                                      gsw_distributed_matrix **matrix) {
+    gsw_status status = own;
+    uint64_t mark = 0;
+    if (status == GSW_SUCCESS)
+        status = gsw_partition_check_result(p, matrix, "matrix");
+    if (status == GSW_SUCCESS && made)
+        status = move_block(made);
+    if (status == GSW_SUCCESS && made)
+        mark = mark_of(&made->local.stencil);
+    status = gsw_partition_agree_on(p, status, "stencil", mark);
+    if (status == GSW_SUCCESS && made)
+        status = gsw_partition_agree(p, gsw_ghosts_open(p, &made->local.stencil, &made->ghosts));
+    if (status != GSW_SUCCESS) {
+        gsw_distributed_matrix_destroy(made);
+        made = NULL;
+    }
+    if (matrix)
+        *matrix = made;
+    return status;
+}
+
+static gsw_status check(const gsw_partition *p, const gsw_stencil *stencil) {
+    GSW_REQUIRE(p->context, stencil, "stencil is NULL");
+    GSW_REQUIRE(p->context,
+                stencil->count >= 1 && stencil->count <= GSW_STENCIL_MAX && stencil->center >= 0 &&
+                    stencil->center < stencil->count,
+                "stencil: it has no centre, or not 1 to %d offsets", GSW_STENCIL_MAX);
+    return GSW_SUCCESS;
+}
+
+static gsw_status view_stencil(gsw_partition *p, const gsw_stencil *stencil,
+                               const gsw_stencil_array *array, gsw_distributed_matrix **matrix) {
+    GSW_TRY(check(p, stencil));
+    GSW_REQUIRE(p->context, array && array->values, "array is NULL, or has no values");
+    return gsw_distributed_matrix_begin(p, stencil, array->value_type, array->values, matrix);
+}
+
+gsw_status gsw_distributed_matrix_from_stencil(gsw_partition *partition, const gsw_stencil *stencil,
+                                               const gsw_stencil_array *array,
+                                               gsw_distributed_matrix **matrix) {
+    gsw_distributed_matrix *made = NULL;
+    if (!partition)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    const gsw_status status = view_stencil(partition, stencil, array, &made);
+    return gsw_distributed_matrix_end(partition, status, made, matrix);
+}
+
+void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
+                                 int64_t count, double *to) {
+    if (!a->values[e])
+        memset(to, 0, (size_t)count * sizeof *to);
+    else if (a->local.array.value_type == GSW_F64)
+        memcpy(to, (const double *)a->values[e] + from, (size_t)count * sizeof *to);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (double)((const float *)a->values[e])[from + i];
+}
+
+const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
+                                             double *scratch) {
+    if (gsw_distributed_matrix_holds_f64(a, e))
+        return a->values[e];
+    gsw_distributed_matrix_copy(a, e, 0, a->points, scratch);
+    return scratch;
+}
+
+/* Copies a row of the CSR into the same row of the box. */
+static gsw_status copy_row(gsw_distributed_matrix *a, const gsw_csr *csr, int64_t row) {
+    const gsw_partition *p = a->partition;
+    const gsw_stencil *stencil = &a->local.stencil;
+    char text[GSW_ROW_TEXT];
+    int64_t at[3];
+    const int64_t global = gsw_partition_row(p, row, at);
+    const int64_t begin = gsw_index_at(csr->row_ptr, csr->index_type, row);
+    const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1);
+    if (!gsw_csr_pointers_fit(csr, row, begin, end))
+        return gsw_fail(p->context, GSW_ERROR_INVALID_ARGUMENT,
+                        "csr: the pointers of row %s of the box leave the arrays",
+                        gsw_row_text(p->context, csr->base, NULL, row, text));
+    int64_t k = begin - csr->base;
+    const int64_t stop = end - csr->base;
+    for (int32_t e = 0; e < stencil->count && k < stop; e++) {
+        const gsw_offset o = stencil->offsets[e];
+        const int64_t column = global + gsw_grid_row(&p->grid, o.dx, o.dy, o.dz) + csr->base;
+        if (!gsw_partition_has(p, at, o))
+            continue;
+        while (k < stop && gsw_index_at(csr->columns, csr->index_type, k) < column &&
+               gsw_csr_is_zero(csr, k))
+            k++;
+        if (k == stop || gsw_index_at(csr->columns, csr->index_type, k) != column)
+            continue;
+        a->block[e * a->points + row] = gsw_value_at(csr->values, csr->value_type, k);
+        k++;
+    }
+    while (k < stop && gsw_csr_is_zero(csr, k))
+        k++;
+    if (k < stop)
+        return gsw_fail(p->context, GSW_ERROR_NOT_A_GRID,
+                        "csr: row %s is coupled to row %lld, which the stencil does not reach, or "
+                        "its columns do not ascend",
+                        gsw_row_text(p->context, csr->base, &p->grid, global, text),
+                        (long long)gsw_index_at(csr->columns, csr->index_type, k) +
+                            (gsw_row_base(p->context, csr->base) - csr->base));
+    return GSW_SUCCESS;
+}
+
+static gsw_status copy_csr(gsw_partition *p, const gsw_stencil *stencil, const gsw_csr *csr,
+                           gsw_distributed_matrix **matrix) {
+    GSW_TRY(check(p, stencil));
+    GSW_TRY(gsw_csr_check(p->context, csr, 1));
+    GSW_REQUIRE(p->context, csr->rows == gsw_box_points(&p->own),
+                "csr has %lld rows, but the box of process %d has %lld points",
+                (long long)csr->rows, p->transport.rank, (long long)gsw_box_points(&p->own));
+    GSW_TRY(gsw_distributed_matrix_begin(p, stencil, GSW_F64, NULL, matrix));
+    (*matrix)->row_base = csr->base;
+    for (int64_t row = 0; row < (*matrix)->points; row++)
+        GSW_TRY(copy_row(*matrix, csr, row));
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_matrix_from_csr(gsw_partition *partition, const gsw_stencil *stencil,
+                                           const gsw_csr *csr, gsw_distributed_matrix **matrix) {
+    gsw_distributed_matrix *made = NULL;
+    if (!partition)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    const gsw_status status = copy_csr(partition, stencil, csr, &made);
+    return gsw_distributed_matrix_end(partition, status, made, matrix);
+}
+
+const gsw_operator *gsw_distributed_matrix_operator(const gsw_distributed_matrix *matrix) {
+    return matrix ? matrix->op : NULL;
+}
+
+const gsw_matrix *gsw_distributed_matrix_local(const gsw_distributed_matrix *matrix) {
+    return matrix ? &matrix->local : NULL;
+}
+
+void gsw_distributed_matrix_destroy(gsw_distributed_matrix *matrix) {
+    if (!matrix)
+        return;
+    gsw_operator_destroy(matrix->op);
+    gsw_ghosts_close(&matrix->ghosts);
+    if (matrix->moved)
+        matrix->partition->context->ops->release(matrix->partition->context, matrix->moved);
+    free(matrix->block);
+    free(matrix);
+}

@@ -1,0 +1,49 @@
+/* distributed_matrix.h: the rows of the own box, as the library keeps them. */
+#ifndef GSW_DISTRIBUTED_MATRIX_H
+#define GSW_DISTRIBUTED_MATRIX_H
+
+#include "space/ghosts.h"
+
+struct gsw_distributed_matrix {
+    gsw_partition *partition;
+    gsw_matrix local; /* on the box, with the grid's stencil; stencil arrays */
+    const void *values[GSW_STENCIL_MAX];
+    double *block;  /* of the arrays, where the matrix owns them: the host's memory */
+    void *moved;    /* likewise, in the backend's memory */
+    int64_t points; /* of the box */
+    int row_base;   /* from which messages count rows */
+    gsw_ghosts ghosts;
+    gsw_operator *op;
+};
+
+/* A matrix whose arrays are `values`, or zeroed fp64 arrays of its own where that is NULL: of the
+ * host's memory until the end. *matrix is set on failure, too. */
+gsw_status gsw_distributed_matrix_begin(gsw_partition *p, const gsw_stencil *stencil,
+                                        gsw_dtype type, const void *const *values,
+                                        gsw_distributed_matrix **matrix);
+
+/* The same with fp64 arrays of its own in the backend's memory, uninitialised, from a->moved on. */
+gsw_status gsw_distributed_matrix_reserve(gsw_partition *p, const gsw_stencil *stencil,
+                                          gsw_distributed_matrix **matrix);
+
+/* Whether the matrix has an array for offset e, and it is fp64. */
+static inline int gsw_distributed_matrix_holds_f64(const gsw_distributed_matrix *a, int32_t e) {
+    return a->values[e] && a->local.array.value_type == GSW_F64;
+}
+
+/* Copies `count` values of offset e from row `from` of the box on as fp64, zeros where there is no
+ * array. Host memory. */
+void gsw_distributed_matrix_copy(const gsw_distributed_matrix *a, int32_t e, int64_t from,
+                                 int64_t count, double *to);
+
+/* All of them: the matrix's own array, or a copy in `scratch` where that is not fp64. */
+const double *gsw_distributed_matrix_doubles(const gsw_distributed_matrix *a, int32_t e,
+                                             double *scratch);
+
+/* The end of a collective creation: *matrix is what each process has made, or NULL in all of them.
+ */
+gsw_status gsw_distributed_matrix_end(gsw_partition *p, gsw_status own,
+                                      gsw_distributed_matrix *made,
+                                      gsw_distributed_matrix **matrix);
+
+#endif

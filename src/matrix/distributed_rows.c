@@ -1,0 +1,178 @@
+/* distributed_rows.c: see distributed_rows.h. */
+#include "distributed_rows.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "core/reserve.h"
+
+/* ---- Frames -----------------------------------------------------------------------------------
+ */
+
+/* The frame of a process that reaches `width` points beyond its box, as far as the grid goes. */
+static gsw_box frame_around(const gsw_partition *p, int process, int64_t width, int even) {
+    const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
+    gsw_box box = gsw_partition_box(p, process);
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t begin = width < 0 ? 0 : box.begin[axis] - width;
+        begin = begin < 0 ? 0 : begin;
+        box.begin[axis] = even ? begin & ~INT64_C(1) : begin;
+        box.end[axis] = width < 0 || box.end[axis] + width > extent[axis] ? extent[axis]
+                                                                          : box.end[axis] + width;
+    }
+    return box;
+}
+
+/* The coarse points of a box that begins at even points. */
+static gsw_box coarse_box(const gsw_box *fine, int axes) {
+    gsw_box coarse = *fine;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(axes >> axis & 1))
+            continue;
+        coarse.begin[axis] = fine->begin[axis] / 2;
+        coarse.end[axis] = (fine->end[axis] + 1) / 2;
+    }
+    return coarse;
+}
+
+gsw_status gsw_frames_open(gsw_partition *p, const gsw_partition *fine, int axes, int64_t width,
+                           int even, gsw_ghosts *ghosts) {
+    const size_t processes = (size_t)p->transport.processes;
+    void *memory = NULL;
+    gsw_status status =
+        gsw_partition_agree(p, gsw_alloc(p->context, processes, sizeof(gsw_box), "boxes", &memory));
+    if (status == GSW_SUCCESS) {
+        gsw_box *wanted = memory;
+        for (size_t i = 0; i < processes; i++) {
+            wanted[i] = frame_around(fine, (int)i, width, even);
+            wanted[i] = coarse_box(&wanted[i], axes);
+        }
+        status = gsw_ghosts_open_boxes(p, wanted, ghosts);
+    }
+    free(memory);
+    return status;
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------
+ */
+
+/* The own values of offset e as fp64, if need be in rows->room. */
+static gsw_status own_values(const gsw_distributed_rows *rows, int32_t e, const double **values) {
+    const gsw_distributed_matrix *a = rows->of;
+    gsw_context *context = a->partition->context;
+    const size_t bytes = (size_t)a->points * sizeof(double);
+    const double one = 1;
+    const int ready = gsw_distributed_matrix_holds_f64(a, e);
+    *values = ready ? a->values[e] : rows->room;
+    if (ready)
+        return GSW_SUCCESS;
+    if (!a->values[e])
+        return context->ops->set(context, rows->room, 0, bytes);
+    double *scale = (double *)rows->room + a->points;
+    GSW_TRY(context->ops->upload(context, scale, &one, sizeof one));
+    return context->ops->multigrid->widen(context, a->points, a->values[e], scale, rows->room);
+}
+
+gsw_status gsw_distributed_rows_fetch(gsw_distributed_rows *rows, int32_t e) {
+    const double *values;
+    GSW_TRY(own_values(rows, e, &values));
+    return gsw_ghosts_update(&rows->ghosts, values, rows->values[e]);
+}
+
+static gsw_status open_rows(gsw_distributed_matrix *a, gsw_distributed_rows *rows) {
+    gsw_context *context = a->partition->context;
+    const gsw_stencil *stencil = &a->local.stencil;
+    const int64_t *e = rows->ghosts.frame.e;
+    size_t values;
+    rows->points = e[0] * e[1] * e[2];
+    if (!gsw_mul_size((size_t)rows->points, (size_t)stencil->count, &values) ||
+        !gsw_mul_size(values, sizeof *rows->block, &values))
+        return gsw_fail(context, GSW_ERROR_OVERFLOW, "a matrix exceeds 64-bit sizes");
+    GSW_TRY(context->ops->reserve(context, values, (void **)&rows->block));
+    for (int32_t i = 0; i < stencil->count; i++) {
+        rows->values[i] = rows->block + i * rows->points;
+        if (!rows->room && !gsw_distributed_matrix_holds_f64(a, i))
+            GSW_TRY(context->ops->reserve(context, ((size_t)a->points + 1) * sizeof(double),
+                                          &rows->room));
+    }
+    rows->matrix =
+        (gsw_matrix){.grid = {e[0], e[1], e[2]},
+                     .stencil = *stencil,
+                     .format = GSW_FORMAT_STENCIL,
+                     .array = {.values = (const void *const *)rows->values, .value_type = GSW_F64}};
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_distributed_rows_open(gsw_distributed_matrix *a, int64_t width, int even,
+                                     gsw_distributed_rows *rows) {
+    *rows = (gsw_distributed_rows){.of = a};
+    gsw_status status = gsw_frames_open(a->partition, a->partition, 0, width, even, &rows->ghosts);
+    if (status == GSW_SUCCESS)
+        status = open_rows(a, rows);
+    status = gsw_partition_agree(a->partition, status);
+    for (int32_t e = 0; e < a->local.stencil.count && status == GSW_SUCCESS; e++)
+        status = gsw_distributed_rows_fetch(rows, e);
+    return status;
+}
+
+void gsw_distributed_rows_close(gsw_distributed_rows *rows) {
+    if (rows->ghosts.partition)
+        gsw_ghosts_close(&rows->ghosts);
+    if (rows->of) {
+        gsw_unreserve(rows->of->partition->context, rows->room);
+        gsw_unreserve(rows->of->partition->context, rows->block);
+    }
+    *rows = (gsw_distributed_rows){0};
+}
+
+/* ---- Survey -----------------------------------------------------------------------------------
+ */
+
+/* Adds what another process has found; couplings are sums. */
+static void merge(const gsw_survey *other, gsw_survey *s) {
+    for (int axis = 0; axis < 3; axis++)
+        s->coupling[axis] += other->coupling[axis];
+    s->row_ratio = fmax(s->row_ratio, other->row_ratio);
+    s->largest = fmax(s->largest, other->largest);
+    s->least = fmin(s->least, other->least);
+    s->zero_sums = s->zero_sums && other->zero_sums;
+    s->isolated = s->isolated || other->isolated;
+    s->symmetric = s->symmetric && other->symmetric;
+    if (other->bad_row >= 0 && (s->bad_row < 0 || other->bad_row < s->bad_row))
+        s->bad_row = other->bad_row;
+}
+
+/* The row of the grid of a row of the frame. */
+static int64_t row_of_grid(const gsw_distributed_rows *rows, int64_t row) {
+    const gsw_partition *p = rows->of->partition;
+    const gsw_frame *f = &rows->ghosts.frame;
+    const int64_t x = row % f->e[0], y = row / f->e[0] % f->e[1], z = row / f->e[0] / f->e[1];
+    return gsw_grid_row(&p->grid, x - f->low[0] + p->own.begin[0], y - f->low[1] + p->own.begin[1],
+                        z - f->low[2] + p->own.begin[2]);
+}
+
+gsw_status gsw_distributed_survey(const gsw_distributed_rows *rows, int mirror,
+                                  gsw_survey *survey) {
+    gsw_partition *p = rows->of->partition;
+    gsw_survey own = {.bad_row = -1}, other;
+    GSW_TRY(gsw_partition_agree(p, p->context->ops->multigrid->survey(p->context, &rows->matrix,
+                                                                      &rows->ghosts.frame, mirror,
+                                                                      &own)));
+    for (int axis = 0; axis < 3; axis++)
+        own.coupling[axis] *= (double)rows->of->points;
+    if (own.bad_row >= 0)
+        own.bad_row = row_of_grid(rows, own.bad_row);
+    GSW_TRY(gsw_partition_gather(p, &own, sizeof own));
+    *survey = (gsw_survey){.least = DBL_MAX, .bad_row = -1, .symmetric = 1, .zero_sums = 1};
+    for (int process = 0; process < p->transport.processes; process++) {
+        memcpy(&other, p->answers + (size_t)process * sizeof other, sizeof other);
+        merge(&other, survey);
+    }
+    for (int axis = 0; axis < 3; axis++)
+        survey->coupling[axis] /= (double)p->grid.nx * (double)p->grid.ny * (double)p->grid.nz;
+    return GSW_SUCCESS;
+}

@@ -1,0 +1,45 @@
+/* distributed_cycle.h: a hierarchy on several processes, as its set-up and its cycle share it. */
+#ifndef GSW_DISTRIBUTED_CYCLE_H
+#define GSW_DISTRIBUTED_CYCLE_H
+
+#include "sweep/distributed_internal.h"
+#include "distributed_transfer.h"
+#include "multigrid_internal.h"
+
+typedef struct gsw_distributed_level {
+    gsw_partition *partition;       /* level 0: the user's */
+    gsw_distributed_matrix *matrix; /* likewise */
+    int64_t points;                 /* of the box */
+    gsw_survey survey;
+    gsw_distributed_factor *before, *after; /* of the smoother; the same where it has one */
+    gsw_distributed_transfer transfer;
+    gsw_matrix product; /* devices: the rows of the box, of the cycle's type */
+    const void *values[GSW_STENCIL_MAX];
+    void *cycle;                   /* memory of these arrays, where they are not the matrix's */
+    void *block;                   /* of the vectors, which have the cycle's type */
+    void *b, *x, *residual, *step; /* level 0 has a b for fp32 only; some smoothers need a step */
+    int takes_rest; /* sweeps take b - N x (multigrid_ops.h) in place of a residual */
+    int64_t planes; /* then: of slabs, as gsw_slab_rest has them */
+} gsw_distributed_level;
+
+struct gsw_distributed_multigrid {
+    gsw_partition *partition;
+    gsw_distributed_multigrid_options options;
+    gsw_preconditioner *preconditioner;
+    int usable, symmetric;
+    int sliced; /* AUTO: coarse levels may be swept in slabs, as backends prefer them */
+    int levels; /* on several processes, the one that all processes bring together included */
+    gsw_distributed_level level[GSW_LEVELS_MAX];
+    gsw_multigrid *rest; /* from the last of these levels on */
+    gsw_ghosts whole;    /* of that level */
+    void *all;           /* its vectors b and x */
+    double *scale;       /* fp32: see gsw_multigrid_ops.narrow */
+};
+
+/* The type of the vectors of several processes. One level alone has the user's fp64 vectors. */
+gsw_dtype gsw_distributed_cycle_type(const gsw_distributed_multigrid *multigrid);
+
+/* One cycle from zero for vectors of that type. */
+gsw_status gsw_distributed_cycle(gsw_distributed_multigrid *multigrid, const void *b, void *x);
+
+#endif

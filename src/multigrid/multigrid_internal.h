@@ -1,0 +1,137 @@
+/* multigrid_internal.h: the parts of a hierarchy that its set-up, its cycles and its interface
+ * share. */
+#ifndef GSW_MULTIGRID_INTERNAL_H
+#define GSW_MULTIGRID_INTERNAL_H
+
+#include <gridsweep/factor.h>
+#include <gridsweep/multigrid.h>
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "geometry/multigrid.h"
+#include "geometry/squeeze.h"
+#include "sweep/relax_loop.h"
+
+enum { GSW_LEVELS_MAX = 64 }; /* an extent of at most 2^48 is halved fewer than 64 times */
+
+#define GSW_JACOBI_WEIGHT (2.0 / 3)
+
+enum { GSW_CHEBYSHEV_DEGREE = 2 };
+
+/* Arrays of one block of backend memory, as a matrix. */
+typedef struct gsw_level_arrays {
+    void *block; /* NULL: the values belong to others */
+    void *values[GSW_STENCIL_MAX];
+    int32_t mirrored; /* arrays before this one are later ones, shifted */
+} gsw_level_arrays;
+
+typedef struct gsw_level {
+    gsw_matrix matrix;  /* fp64; on the finest level the user's, valid during set-up only */
+    gsw_matrix product; /* of the cycle's type */
+    gsw_level_arrays setup, cycle;
+    int64_t points;
+    gsw_survey survey;
+    int coarsest;
+    gsw_smoother smoother;
+    int fell_back;              /* its ILU(0) is no usable smoother */
+    gsw_factor *first, *second; /* GS: D + L and D + U; SYMGS: SSOR's; ILU0: the factor alone */
+    int64_t slab;               /* GS: planes of the slabs of these factors, or 0 */
+    void *reciprocal;    /* GS, SYMGS on the level's own arrays: reciprocal of the diagonal */
+    gsw_relax_loop loop; /* JACOBI, CHEBYSHEV */
+
+    /* To the next level; NULL on the coarsest. */
+    gsw_transfer *transfer;
+    gsw_level_arrays prolongation, restriction; /* the same values where P = R^T */
+    int64_t degenerate;
+
+    /* The coarsest, where it is solved directly; else NULL. */
+    double *inverse, *dense_work;
+
+    /* Vectors of the cycle's type. b and x of the finest level are set by each application. A loop
+     * exchanges x and residual. */
+    void *b, *x;
+    void *residual;
+    void *direction; /* Chebyshev's p where a polynomial takes several passes */
+    double *probe;   /* ILU(0) in fp32: the vector that gsw_smoother_probe() measures */
+    int64_t bytes;
+} gsw_level;
+
+struct gsw_multigrid {
+    gsw_context *context;
+    gsw_multigrid_options options; /* defaults resolved */
+    int usable;                    /* holds values */
+    int symmetric, singular;
+    int judged;    /* AUTO: how often the smoother has been judged by a solve, */
+    double rate;   /* and the rate with the first one */
+    int is_coarse; /* its finest level is a coarse one of another hierarchy */
+    int levels;
+    gsw_level *level[GSW_LEVELS_MAX]; /* of the squeezed grid */
+    gsw_grid grid;                    /* the user's, and the stencil */
+    gsw_stencil stencil;
+    gsw_squeezed finest; /* the user's matrix; valid during set-up only, but for the axes */
+    void *own_b, *own_x; /* vectors of the finest level, where the user's cannot be used */
+    double *scale;       /* fp32: factor of the solution */
+    void *tiles;         /* host memory of the loops' passes; NULL: they need none, */
+    size_t tiles_bytes;  /* and its size */
+    int64_t bytes;       /* of own_b, own_x, scale and tiles */
+};
+
+/* Checks options that hierarchies on one process and on several have, and resolves their defaults.
+ */
+gsw_status gsw_multigrid_resolve(gsw_context *context, int *pre_sweeps, int *post_sweeps,
+                                 double *theta, gsw_dtype cycle_type);
+
+/* gsw_multigrid_create() with is_coarse as above. */
+gsw_status gsw_multigrid_create_coarse(gsw_context *context, const gsw_matrix *matrix,
+                                       const gsw_multigrid_options *options, int is_coarse,
+                                       gsw_multigrid **multigrid);
+
+/* Refuses a level whose diagonal has a zero or is not finite, or whose values are beyond the range
+ * of the cycle's type. `grid` is the user's, and messages count its rows from `base`. */
+gsw_status gsw_level_refuse(gsw_context *context, gsw_dtype type, int number, int base,
+                            const gsw_grid *grid, const gsw_survey *survey);
+
+/* Whether diagonals of a coarse level may have cancelled. */
+int gsw_level_has_cancelled(const gsw_survey *survey, const gsw_survey *finest);
+
+/* Extends the coarse stencil of a transfer without tables to one that the backend sweeps fast
+ * (named_stencils). */
+void gsw_transfer_extend(gsw_context *context, gsw_transfer *transfer);
+
+/* Builds the levels of an empty hierarchy, or fills existing levels with the values of a matrix. */
+gsw_status gsw_multigrid_build(gsw_multigrid *multigrid, const gsw_matrix *matrix);
+gsw_status gsw_multigrid_fill(gsw_multigrid *multigrid, const gsw_matrix *matrix);
+
+/* Frees the levels. */
+void gsw_multigrid_clear(gsw_multigrid *multigrid);
+
+/* The smoother of a level whose grid and stencil are known. */
+gsw_smoother gsw_smoother_choose(const gsw_multigrid *multigrid, int number);
+
+/* Opens the loop of a smoother JACOBI or CHEBYSHEV, whose matrix may be still without values, and
+ * the vector that only it needs. */
+gsw_status gsw_smoother_open_loop(gsw_multigrid *multigrid, gsw_level *level);
+
+/* Opens what a level's smoother needs and does not have yet. The matrix may be still without
+ * values. */
+gsw_status gsw_smoother_open(gsw_multigrid *multigrid, gsw_level *level);
+
+/* Queues the values of an open smoother. */
+gsw_status gsw_smoother_fill(gsw_multigrid *multigrid, gsw_level *level);
+
+/* AUTO: whether the smoother is to change after a cycle has left `rate` of a residual; and the
+ * change. It leaves the matrices as they are. */
+int gsw_smoother_judge(gsw_multigrid *multigrid, double rate);
+gsw_status gsw_smoother_change(gsw_multigrid *multigrid);
+
+/* Allocates a level's vectors for its smoother, where it lacks them. */
+gsw_status gsw_smoother_open_vectors(gsw_multigrid *multigrid, gsw_level *level);
+
+/* Whether the level's ILU(0), which exists, is a usable smoother. Overwrites the level's
+ * vectors. */
+gsw_status gsw_smoother_probe(gsw_multigrid *multigrid, gsw_level *level, int *serves);
+
+/* One cycle from zero for level 0, whose b and x are set. */
+gsw_status gsw_multigrid_cycle(gsw_multigrid *multigrid);
+
+#endif

@@ -1,0 +1,247 @@
+/* multigrid_smoother.c: the smoother of a level: which one it is, and its factors. */
+#include <math.h>
+#include <stdlib.h>
+#include "contract/allocate.h"
+#include "sweep/factor.h"
+#include "multigrid_internal.h"
+#include "core/quiet.h"
+#include "core/reserve.h"
+#include "matrix/stencil_facts.h"
+
+#define CHEBYSHEV_SHARE 0.25 /* of the spectrum's upper bound: the polynomial damps above it */
+
+/* Sweeps upwards alone are not symmetric, and on a coarsest level no sweep downwards follows. */
+static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
+}
+
+/* Planes of a slab, as the backend prefers them where it has the choice. */
+static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
+    const int coarse = level != mg->level[0] || mg->is_coarse;
+    return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
+                   gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
+               ? mg->context->ops->multigrid->slab
+               : 0;
+}
+
+gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
+    const gsw_level *level = mg->level[number];
+    /* couplings that reach one point at most: points of one colour do not depend on each other */
+    const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
+    const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
+    const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
+    switch (mg->options.smoother) {
+    case GSW_SMOOTHER_AUTO:
+        if (near && (number > 0 || mg->is_coarse) &&
+            mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX && ops->prefers_colors &&
+            ops->prefers_colors(&level->matrix.grid, slab))
+            return GSW_SMOOTHER_MULTICOLOR;
+        return gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_MULTICOLOR:
+        return near ? GSW_SMOOTHER_MULTICOLOR : gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_ILU0_FINEST:
+        return number == 0 ? GSW_SMOOTHER_ILU0 : gauss_seidel_of(mg, level);
+    case GSW_SMOOTHER_GS:
+        return level->coarsest ? GSW_SMOOTHER_SYMGS : GSW_SMOOTHER_GS;
+    default:
+        return mg->options.smoother;
+    }
+}
+
+static gsw_status open_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
+                              int64_t slab, gsw_factor **factor) {
+    const gsw_factor_options options = {.size = sizeof options,
+                                        .kind = kind,
+                                        .factor_type = mg->options.cycle_type,
+                                        .vector_type = mg->options.cycle_type};
+    return *factor ? GSW_SUCCESS
+                   : gsw_factor_open(mg->context, &level->matrix, &options, slab, factor);
+}
+
+/* Memory for Gauss-Seidel on the level's own arrays. */
+static gsw_status open_reciprocal(gsw_multigrid *mg, gsw_level *level) {
+    return level->reciprocal ? GSW_SUCCESS
+                             : gsw_reserve_counted(mg->context, (size_t)level->points,
+                                                   gsw_dtype_size(mg->options.cycle_type),
+                                                   &level->bytes, &level->reciprocal);
+}
+
+/* Gauss-Seidel on the level's own arrays needs no residual, except with injection. */
+static int smooths_in_place(const gsw_multigrid *mg, const gsw_level *level) {
+    return mg->context->ops->multigrid->smooth != NULL &&
+           mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
+           (level->smoother == GSW_SMOOTHER_GS || level->smoother == GSW_SMOOTHER_SYMGS);
+}
+
+gsw_status gsw_smoother_open_vectors(gsw_multigrid *mg, gsw_level *level) {
+    const size_t size = gsw_dtype_size(mg->options.cycle_type);
+    if (!smooths_in_place(mg, level) && level->residual == NULL)
+        GSW_TRY(gsw_reserve_counted(mg->context, (size_t)level->points, size, &level->bytes,
+                                    &level->residual));
+    return level->smoother == GSW_SMOOTHER_ILU0 && mg->options.cycle_type == GSW_F32 &&
+                   level->probe == NULL
+               ? gsw_reserve_counted(mg->context, (size_t)level->points, sizeof *level->probe,
+                                     &level->bytes, (void **)&level->probe)
+               : GSW_SUCCESS;
+}
+
+gsw_status gsw_smoother_open_loop(gsw_multigrid *mg, gsw_level *level) {
+    gsw_context *context = mg->context;
+    gsw_relax_loop *loop = &level->loop;
+    const int chebyshev = level->smoother == GSW_SMOOTHER_CHEBYSHEV;
+    const int most = mg->options.pre_sweeps > mg->options.post_sweeps ? mg->options.pre_sweeps
+                                                                      : mg->options.post_sweeps;
+    const gsw_relax_options options = {.method = chebyshev ? GSW_RELAX_CHEBYSHEV : GSW_RELAX_JACOBI,
+                                       .weight = GSW_JACOBI_WEIGHT};
+    GSW_TRY(gsw_relax_loop_open(context, &level->product, &options,
+                                chebyshev                     ? GSW_CHEBYSHEV_DEGREE
+                                : most > GSW_RELAX_HEIGHT_MAX ? GSW_RELAX_HEIGHT_MAX
+                                                              : most,
+                                loop));
+    if (loop->tile.work_bytes > mg->tiles_bytes) { /* one level at a time uses it */
+        free(mg->tiles);
+        mg->tiles = NULL;
+        mg->bytes -= (int64_t)mg->tiles_bytes;
+        mg->tiles_bytes = 0;
+        GSW_TRY(
+            gsw_alloc(context, loop->tile.work_bytes, 1, "the tiles of a smoother", &mg->tiles));
+        mg->tiles_bytes = loop->tile.work_bytes;
+        mg->bytes += (int64_t)mg->tiles_bytes;
+    }
+    return chebyshev && gsw_relax_loop_passes(loop, GSW_CHEBYSHEV_DEGREE) > 1
+               ? gsw_reserve_counted(context, (size_t)level->points,
+                                     gsw_dtype_size(mg->options.cycle_type), &level->bytes,
+                                     &level->direction)
+               : GSW_SUCCESS;
+}
+
+gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
+    const int in_place = mg->context->ops->multigrid->smooth != NULL;
+    const int mirrored = mg->symmetric &&
+                         mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
+                         gsw_stencil_is_symmetric(&level->matrix.stencil);
+    const int64_t slab = slab_of(mg, level);
+    switch (level->smoother) {
+    case GSW_SMOOTHER_JACOBI:
+    case GSW_SMOOTHER_CHEBYSHEV:
+    case GSW_SMOOTHER_MULTICOLOR:
+        return GSW_SUCCESS;
+    case GSW_SMOOTHER_ILU0:
+        return open_factor(mg, level, mirrored ? GSW_IC0 : GSW_ILU0, 0, &level->first);
+    case GSW_SMOOTHER_SYMGS:
+        return in_place ? open_reciprocal(mg, level)
+                        : open_factor(mg, level, GSW_SSOR, 0, &level->first);
+    default:
+        break;
+    }
+    if (in_place)
+        return open_reciprocal(mg, level);
+    GSW_TRY(open_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
+    GSW_TRY(open_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
+    level->slab = level->first->slab;
+    return GSW_SUCCESS;
+}
+
+/* ILU(0): a bad pivot, or a factor beyond fp32, is an answer, not an error, so nothing is logged.
+ * *serves: whether the factor is a usable smoother. */
+static gsw_status fill_quietly(gsw_multigrid *mg, gsw_level *level, int *serves) {
+    const gsw_quiet quiet = gsw_quiet_begin(mg->context);
+    gsw_status status = gsw_factor_queue(mg->context, level->first, &level->matrix);
+    if (status == GSW_SUCCESS)
+        status = gsw_factor_await(mg->context, level->first);
+    const int answer = status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED;
+    gsw_quiet_end(mg->context, &quiet, answer);
+    *serves = 0;
+    if (status == GSW_SUCCESS)
+        return gsw_smoother_probe(mg, level, serves);
+    return answer ? GSW_SUCCESS : status;
+}
+
+static void drop_factors(gsw_level *level) {
+    gsw_factor_destroy(level->second);
+    gsw_factor_destroy(level->first);
+    level->first = level->second = NULL;
+    level->slab = 0;
+}
+
+gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {
+    /* the largest sum of |a| over the diagonal bounds the spectrum of D^-1 A */
+    level->loop.options.highest = level->survey.row_ratio;
+    level->loop.options.lowest = CHEBYSHEV_SHARE * level->survey.row_ratio;
+    if (level->fell_back) { /* these values may serve */
+        drop_factors(level);
+        level->fell_back = 0;
+        level->smoother = GSW_SMOOTHER_ILU0;
+        GSW_TRY(gsw_smoother_open(mg, level));
+    }
+    if (level->smoother == GSW_SMOOTHER_ILU0) {
+        int serves;
+        GSW_TRY(fill_quietly(mg, level, &serves));
+        if (serves)
+            return GSW_SUCCESS;
+        drop_factors(level);
+        level->fell_back = 1;
+        level->smoother = gauss_seidel_of(mg, level);
+        GSW_TRY(gsw_smoother_open(mg, level));
+    }
+    if (level->reciprocal)
+        return mg->context->ops->multigrid->invert_diagonal(
+            mg->context, &level->matrix, mg->options.cycle_type, level->reciprocal);
+    if (level->first)
+        GSW_TRY(gsw_factor_queue(mg->context, level->first, &level->matrix));
+    return level->second ? gsw_factor_queue(mg->context, level->second, &level->matrix)
+                         : GSW_SUCCESS;
+}
+
+/* ---- judged by a solve ---- */
+
+/* A cycle that leaves more of a residual is slow: it takes 40 iterations and more to 1e-8. Rough
+ * coefficients leave 0.5 to 0.6, grids whose spacing grows by 1.3 a layer 0.8. */
+#define SLOW 0.63
+
+/* A step of ILU(0) costs so many of Gauss-Seidel, so it must gain as many digits for one. */
+#define ILU_COST 1.6
+
+int gsw_smoother_judge(gsw_multigrid *mg, double rate) {
+    const int first = mg->judged++ == 0;
+    if (!first)
+        return !(log(rate) < ILU_COST * log(mg->rate)); /* also for NaN */
+    mg->rate = rate;
+    if (!(rate <= SLOW))
+        return 1;
+    mg->judged++; /* it stays */
+    return 0;
+}
+
+/* Before the first judgement's change ILU(0) takes over, on the finest level alone where a backend
+ * sweeps coarse levels slowly. After the second one the first smoother comes back. */
+gsw_status gsw_smoother_change(gsw_multigrid *mg) {
+    const int back = mg->judged > 1;
+    const int finest_alone = mg->context->ops->multigrid->prefers_colors != NULL;
+    for (int number = 0; number < mg->levels; number++) {
+        gsw_level *level = mg->level[number];
+        if (level->inverse != NULL || (finest_alone && number > 0))
+            continue;
+        const gsw_matrix values = level->matrix;
+        if (number == 0) /* the user's arrays may be gone */
+            level->matrix = level->product;
+        drop_factors(level);
+        level->fell_back = 0;
+        level->smoother = back ? gsw_smoother_choose(mg, number) : GSW_SMOOTHER_ILU0;
+        gsw_status status = gsw_smoother_open_vectors(mg, level);
+        if (status == GSW_SUCCESS)
+            status = gsw_smoother_open(mg, level);
+        if (status == GSW_SUCCESS)
+            status = gsw_smoother_fill(mg, level);
+        if (status == GSW_SUCCESS && level->first != NULL)
+            status = gsw_factor_await(mg->context, level->first);
+        if (status == GSW_SUCCESS && level->second != NULL)
+            status = gsw_factor_await(mg->context, level->second);
+        level->matrix = values;
+        if (status != GSW_SUCCESS) {
+            mg->usable = 0;
+            return status;
+        }
+    }
+    return GSW_SUCCESS;
+}

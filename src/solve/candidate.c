@@ -1,0 +1,85 @@
+/* candidate.c: see candidate.h. */
+#include <stdio.h>
+
+#include "candidate.h"
+#include "contract/error.h"
+#include "krylov/preconditioner.h"
+#include "core/quiet.h"
+
+int gsw_is_answer(gsw_status status) {
+    return status == GSW_ERROR_ZERO_PIVOT || status == GSW_ERROR_UNSUPPORTED ||
+           status == GSW_ERROR_OUT_OF_MEMORY;
+}
+
+void gsw_candidate_drop(gsw_candidate *candidate) {
+    gsw_preconditioner_destroy(candidate->inner);
+    gsw_multigrid_destroy(candidate->multigrid);
+    gsw_factor_destroy(candidate->factor);
+    *candidate = (gsw_candidate){NULL, NULL, NULL};
+}
+
+/* Ends the creation of a candidate. */
+static gsw_status settle(gsw_context *context, const gsw_quiet *quiet, gsw_status status,
+                         char refusal[GSW_REFUSAL], gsw_candidate *made) {
+    refusal[0] = '\0';
+    if (gsw_is_answer(status))
+        (void)snprintf(refusal, GSW_REFUSAL, "%s", context->message);
+    gsw_quiet_end(context, quiet, gsw_is_answer(status));
+    if (status != GSW_SUCCESS)
+        gsw_candidate_drop(made);
+    return status;
+}
+
+gsw_status gsw_candidate_factor(gsw_context *context, const gsw_matrix *matrix,
+                                const gsw_factor_options *options, gsw_factor_kind kind,
+                                char refusal[GSW_REFUSAL], gsw_candidate *made) {
+    gsw_factor_options wanted = *options;
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    wanted.kind = kind;
+    *made = (gsw_candidate){NULL, NULL, NULL};
+    gsw_status status = gsw_factor_create(context, matrix, &wanted, &made->factor);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_factor(context, made->factor, &made->inner);
+    if (status == GSW_SUCCESS)
+        status = gsw_context_synchronize(context); /* a bad pivot on a device is reported here */
+    return settle(context, &quiet, status, refusal, made);
+}
+
+gsw_status gsw_candidate_multigrid(gsw_context *context, const gsw_matrix *matrix,
+                                   const gsw_multigrid_options *options, char refusal[GSW_REFUSAL],
+                                   gsw_candidate *made) {
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    *made = (gsw_candidate){NULL, NULL, NULL};
+    gsw_status status = gsw_multigrid_create(context, matrix, options, &made->multigrid);
+    if (status == GSW_SUCCESS)
+        status = gsw_preconditioner_from_multigrid(context, made->multigrid, &made->inner);
+    return settle(context, &quiet, status, refusal, made);
+}
+
+gsw_status gsw_candidate_refill(gsw_context *context, gsw_candidate *candidate,
+                                const gsw_matrix *matrix) {
+    if (candidate->multigrid != NULL)
+        return gsw_multigrid_refactor(context, candidate->multigrid, matrix);
+    if (candidate->factor == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_factor_refactor(context, candidate->factor, matrix, NULL));
+    return gsw_context_synchronize(context);
+}
+
+static void free_factor(void *factor) {
+    gsw_factor_destroy(factor);
+}
+
+static void free_multigrid(void *multigrid) {
+    gsw_multigrid_destroy(multigrid);
+}
+
+gsw_preconditioner *gsw_candidate_give(gsw_candidate *candidate) {
+    gsw_preconditioner *given = candidate->inner;
+    if (candidate->multigrid != NULL)
+        gsw_preconditioner_own(given, candidate->multigrid, free_multigrid);
+    else if (candidate->factor != NULL)
+        gsw_preconditioner_own(given, candidate->factor, free_factor);
+    *candidate = (gsw_candidate){NULL, NULL, NULL};
+    return given;
+}

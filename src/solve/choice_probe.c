@@ -1,0 +1,180 @@
+/* choice_probe.c: see choice_probe.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "choice_probe.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "core/reserve.h"
+
+/* A product that is symmetric except for rounding errors. */
+#define SYMMETRIC 1e-12
+
+gsw_status gsw_probe_take(gsw_context *context, const gsw_matrix *matrix, gsw_probe_matrix *taken) {
+    int64_t points;
+    size_t values;
+    void *arrays[GSW_STENCIL_MAX];
+    *taken = (gsw_probe_matrix){.view = *matrix};
+    if (matrix->format == GSW_FORMAT_STENCIL)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    if (!gsw_mul_size((size_t)points, (size_t)matrix->stencil.count, &values))
+        values = INT64_MAX; /* refused like any number that is too large */
+    GSW_TRY(gsw_reserve_vector(context, (int64_t)values, &taken->block));
+    for (int32_t e = 0; e < matrix->stencil.count; e++)
+        taken->values[e] = arrays[e] = taken->block + points * e;
+    taken->view = (gsw_matrix){.grid = matrix->grid,
+                               .stencil = matrix->stencil,
+                               .format = GSW_FORMAT_STENCIL,
+                               .array = {.values = taken->values, .value_type = GSW_F64}};
+    const gsw_status status =
+        context->ops->multigrid->copy_arrays(context, matrix, GSW_F64, arrays);
+    if (status != GSW_SUCCESS)
+        gsw_probe_release(context, taken);
+    return status;
+}
+
+void gsw_probe_release(gsw_context *context, gsw_probe_matrix *taken) {
+    gsw_unreserve(context, taken->block);
+    taken->block = NULL;
+}
+
+static gsw_status multiply(gsw_context *context, const gsw_matrix *matrix, const double *x,
+                           double *y) {
+    return context->ops->spmv(context, matrix, GSW_F64, NULL, x, y);
+}
+
+static gsw_status compare_products(gsw_context *context, const gsw_matrix *matrix, int64_t n,
+                                   double *x, double *y, double *z, int *symmetric) {
+    const gsw_backend_ops *ops = context->ops;
+    double xz, yy, xx, zz;
+    GSW_TRY(ops->fill(context, n, 1, y));
+    GSW_TRY(ops->change_signs(context, n, y, x));
+    GSW_TRY(multiply(context, matrix, x, y));
+    GSW_TRY(multiply(context, matrix, y, z));
+    GSW_TRY(ops->dot(context, n, x, z, &xz));
+    GSW_TRY(ops->dot(context, n, y, y, &yy));
+    GSW_TRY(ops->dot(context, n, x, x, &xx));
+    GSW_TRY(ops->dot(context, n, z, z, &zz));
+    *symmetric = fabs(xz - yy) <= SYMMETRIC * sqrt(xx * zz);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_probe_symmetry(gsw_context *context, const gsw_matrix *matrix, int *symmetric) {
+    double *vector[3] = {NULL, NULL, NULL};
+    int64_t n;
+    gsw_status status;
+    GSW_TRY(gsw_grid_points(&matrix->grid, &n));
+    for (int i = 0; i < 3; i++)
+        GSW_TRY_GOTO(gsw_reserve_vector(context, n, &vector[i]), cleanup);
+    status = compare_products(context, matrix, n, vector[0], vector[1], vector[2], symmetric);
+
+cleanup:
+    for (int i = 2; i >= 0; i--)
+        gsw_unreserve(context, vector[i]);
+    return status;
+}
+
+/* ---- a smooth error ---- */
+
+/* e without its mean. */
+static gsw_status remove_constants(gsw_probe *p) {
+    double sum;
+    if (p->ones == NULL)
+        return GSW_SUCCESS;
+    GSW_TRY(p->context->ops->dot(p->context, p->n, p->ones, p->error, &sum));
+    return p->context->ops->axpby(p->context, p->n, -sum / (double)p->n, p->ones, 1, p->error);
+}
+
+static gsw_status measure(gsw_probe *p) {
+    double square;
+    GSW_TRY(remove_constants(p));
+    GSW_TRY(p->context->ops->dot(p->context, p->n, p->error, p->error, &square));
+    p->size = sqrt(square);
+    return GSW_SUCCESS;
+}
+
+/* A straight line over the rows, in one piece from -1 to 1. */
+static gsw_status set_ramp(gsw_probe *p) {
+    void *memory;
+    GSW_TRY(gsw_alloc(p->context, (size_t)p->n, sizeof(double), "a smooth vector", &memory));
+    double *ramp = memory;
+    for (int64_t i = 0; i < p->n; i++)
+        ramp[i] = (double)(2 * i + 1) / (double)p->n - 1;
+    const gsw_status status =
+        p->context->ops->upload(p->context, p->error, ramp, (size_t)p->n * sizeof *ramp);
+    free(ramp);
+    return status;
+}
+
+static gsw_status fill_probe(gsw_probe *p) {
+    if (p->ones == NULL) {
+        GSW_TRY(p->context->ops->fill(p->context, p->n, 1, p->error));
+    } else {
+        GSW_TRY(p->context->ops->fill(p->context, p->n, 1, p->ones));
+        GSW_TRY(set_ramp(p));
+    }
+    return measure(p);
+}
+
+gsw_status gsw_probe_open(gsw_context *context, const gsw_matrix *matrix, int zero_sums,
+                          gsw_probe *probe) {
+    gsw_status status;
+    *probe = (gsw_probe){.context = context, .matrix = matrix};
+    GSW_TRY(gsw_grid_points(&matrix->grid, &probe->n));
+    GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->error), fail);
+    GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->residual), fail);
+    if (zero_sums)
+        GSW_TRY_GOTO(gsw_reserve_vector(context, probe->n, &probe->ones), fail);
+    GSW_TRY_GOTO(fill_probe(probe), fail);
+    return GSW_SUCCESS;
+
+fail:
+    gsw_probe_close(probe);
+    return status;
+}
+
+void gsw_probe_close(gsw_probe *probe) {
+    double *const vectors[] = {probe->ones, probe->residual, probe->error};
+    for (int i = 0; i < 3; i++)
+        gsw_unreserve(probe->context, vectors[i]);
+    probe->ones = probe->residual = probe->error = NULL;
+}
+
+gsw_status gsw_probe_roughen(gsw_probe *probe) {
+    const gsw_backend_ops *ops = probe->context->ops;
+    GSW_TRY(ops->fill(probe->context, probe->n, 1, probe->residual));
+    GSW_TRY(ops->change_signs(probe->context, probe->n, probe->residual, probe->residual));
+    GSW_TRY(ops->axpby(probe->context, probe->n, 1, probe->residual, 1, probe->error));
+    return measure(probe);
+}
+
+gsw_status gsw_probe_energy(gsw_probe *probe, double *energy) {
+    GSW_TRY(multiply(probe->context, probe->matrix, probe->error, probe->residual));
+    return probe->context->ops->dot(probe->context, probe->n, probe->error, probe->residual,
+                                    energy);
+}
+
+/* The product that the energy takes is the step's residual. */
+gsw_status gsw_probe_step(gsw_probe *probe, gsw_preconditioner *preconditioner, double *left,
+                          double *energy) {
+    gsw_context *context = probe->context;
+    const double before = probe->size;
+    GSW_TRY(gsw_probe_energy(probe, energy));
+    GSW_TRY(gsw_preconditioner_apply(context, preconditioner, probe->residual, probe->residual));
+    GSW_TRY(context->ops->axpby(context, probe->n, -1, probe->residual, 1, probe->error));
+    GSW_TRY(measure(probe));
+    *left = before > 0 ? probe->size / before : before == 0 ? 0 : INFINITY;
+    if (!isfinite(*left)) /* an overflow */
+        *left = INFINITY;
+    return GSW_SUCCESS;
+}
+
+double gsw_probe_iterations(double left) {
+    if (!(left < 1))
+        return INFINITY;
+    const double root = sqrt(1 / (1 - left)), rate = (root - 1) / (root + 1);
+    return rate > 0 ? fmax(1, log(1e-8) / log(rate)) : 1;
+}

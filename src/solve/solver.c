@@ -1,0 +1,408 @@
+/* solver.c: the interface of solvers: arguments, creation, solves and updates. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice.h"
+#include "core/clock.h"
+#include "contract/allocate.h"
+#include "contract/backend.h"
+#include "contract/check.h"
+#include "contract/context.h"
+#include "contract/error.h"
+#include "core/options.h"
+#include "core/quiet.h"
+#include "core/reserve.h"
+#include "solver_attempts.h"
+#include "matrix/stencil_facts.h"
+
+GSW_ENDS_WITH(gsw_solver_options, krylov);
+GSW_ENDS_WITH(gsw_solver_report, message);
+
+static const struct {
+    const char *name;
+    int kind; /* a gsw_factor_kind, or -1 */
+} preconds[GSW_PRECONDS] = {[GSW_PRECOND_AUTO] = {"auto", -1},
+                            [GSW_PRECOND_NONE] = {"none", -1},
+                            [GSW_PRECOND_JACOBI] = {"jacobi", GSW_JACOBI},
+                            [GSW_PRECOND_SSOR] = {"ssor", GSW_SSOR},
+                            [GSW_PRECOND_DILU] = {"dilu", GSW_DILU},
+                            [GSW_PRECOND_ILU0] = {"ilu0", GSW_ILU0},
+                            [GSW_PRECOND_IC0] = {"ic0", GSW_IC0},
+                            [GSW_PRECOND_MULTIGRID] = {"mg", -1}};
+
+const char *gsw_precond_name(gsw_precond precond) {
+    return (unsigned)precond < GSW_PRECONDS ? preconds[precond].name : "unknown";
+}
+
+/* ---- arguments ---- */
+
+static gsw_status resolve(gsw_solver *s, const gsw_solver_options *given) {
+    gsw_context *context = s->context;
+    gsw_solver_options *wanted = &s->wanted;
+    GSW_TRY(gsw_options_take(context, "gsw_solver_options", given, sizeof *wanted, wanted));
+    GSW_REQUIRE(context, (unsigned)wanted->precond < GSW_PRECONDS, "options->precond %d is unknown",
+                (int)wanted->precond);
+    GSW_REQUIRE(context, (unsigned)wanted->method <= GSW_SOLVER_RICHARDSON,
+                "options->method %d is unknown", (int)wanted->method);
+    const gsw_choice_options parts = {
+        .size = sizeof parts, .multigrid = wanted->multigrid, .factor = wanted->factor};
+    GSW_TRY(gsw_choice_resolve(context, &parts, &s->multigrid, &s->factor));
+    GSW_TRY(gsw_options_take(context, "gsw_krylov_options", wanted->krylov, sizeof s->krylov,
+                             &s->krylov));
+    wanted->multigrid = NULL;
+    wanted->factor = NULL;
+    wanted->krylov = NULL;
+    return GSW_SUCCESS;
+}
+
+/* Keeps the view of a matrix that has been checked. */
+static gsw_status take_matrix(gsw_solver *s, const gsw_matrix *matrix) {
+    gsw_operator *op;
+    GSW_TRY(gsw_operator_from_matrix(s->context, matrix, &op));
+    gsw_operator_destroy(s->op);
+    s->op = op;
+    s->matrix = *matrix;
+    if (matrix->format == GSW_FORMAT_STENCIL) {
+        memcpy(s->arrays, matrix->array.values, (size_t)matrix->stencil.count * sizeof *s->arrays);
+        s->matrix.array.values = s->arrays;
+    }
+    return GSW_SUCCESS;
+}
+
+/* ---- the preconditioner ---- */
+
+static gsw_precond precond_of(const gsw_candidate *candidate) {
+    gsw_factor_info info = {.size = sizeof info};
+    if (candidate->multigrid != NULL)
+        return GSW_PRECOND_MULTIGRID;
+    if (gsw_factor_get_info(candidate->factor, &info) == GSW_SUCCESS)
+        for (int p = 0; p < GSW_PRECONDS; p++)
+            if (preconds[p].kind == (int)info.kind)
+                return (gsw_precond)p;
+    return GSW_PRECOND_NONE;
+}
+
+/* Makes a preconditioner, and drops the present one. */
+static gsw_status make(gsw_solver *s, gsw_precond precond) {
+    const double begin = gsw_seconds_now();
+    gsw_context *context = s->context;
+    char refusal[GSW_REFUSAL];
+    gsw_status status = GSW_SUCCESS;
+    gsw_multigrid_options multigrid = s->multigrid;
+    if (multigrid.smoother == GSW_SMOOTHER_AUTO && s->choice.reason == GSW_REASON_CYCLE &&
+        !s->tried.indefinite)
+        multigrid.smoother = GSW_SMOOTHER_ILU0; /* trial cycles with another one gained little */
+    gsw_candidate_drop(&s->candidate);
+    if (precond == GSW_PRECOND_MULTIGRID)
+        status = gsw_candidate_multigrid(context, &s->matrix, &multigrid, refusal, &s->candidate);
+    else if (precond != GSW_PRECOND_NONE)
+        status =
+            gsw_candidate_factor(context, &s->matrix, &s->factor,
+                                 (gsw_factor_kind)preconds[precond].kind, refusal, &s->candidate);
+    s->precond = precond;
+    s->report.setup_ms += 1e3 * (gsw_seconds_now() - begin);
+    return gsw_is_answer(status) ? gsw_fail(context, status, "%s", refusal) : status;
+}
+
+/* Chooses what the options leave open. */
+static gsw_status choose(gsw_solver *s) {
+    const double begin = gsw_seconds_now();
+    s->choice = (gsw_choice){.size = sizeof s->choice,
+                             .reason = GSW_REASON_METHOD_ONLY,
+                             .symmetric = -1,
+                             .diagonal = -1,
+                             .m_matrix = -1,
+                             .dominant = -1,
+                             .zero_sums = -1,
+                             .estimate = NAN,
+                             .cycle_left = NAN};
+    s->report.setup_ms = 0;
+    gsw_candidate_drop(&s->candidate);
+    if (s->wanted.precond == GSW_PRECOND_AUTO) {
+        const gsw_quiet quiet = gsw_quiet_begin(s->context);
+        const gsw_status status = gsw_choice_make(s->context, &s->matrix, &s->multigrid, &s->factor,
+                                                  1, &s->choice, &s->candidate);
+        gsw_quiet_end(s->context, &quiet, 0);
+        if (gsw_is_answer(status) && status != GSW_ERROR_OUT_OF_MEMORY) {
+            /* neither a factor nor multigrid */
+            s->choice.method = GSW_GMRES;
+            (void)snprintf(s->choice.text, sizeof s->choice.text, "no preconditioner: %.160s",
+                           s->context->message);
+        } else if (status != GSW_SUCCESS) {
+            return gsw_fail(s->context, status, "%s", s->context->message);
+        }
+        s->precond = precond_of(&s->candidate);
+        s->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
+    } else {
+        if (s->wanted.method == GSW_SOLVER_AUTO)
+            GSW_TRY(gsw_choose_method(s->context, &s->matrix, &s->choice));
+        s->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
+        GSW_TRY(make(s, s->wanted.precond));
+    }
+    s->method =
+        s->wanted.method == GSW_SOLVER_AUTO ? s->choice.method : (gsw_method)(s->wanted.method - 1);
+    s->choice.method = s->method;
+    s->first_precond = s->precond;
+    s->first_method = s->method;
+    return gsw_context_synchronize(s->context);
+}
+
+/* Goes back to the choice, after a solve in which nothing has converged. */
+static gsw_status go_back(gsw_solver *s) {
+    s->method = s->first_method;
+    return s->precond == s->first_precond ? GSW_SUCCESS : make(s, s->first_precond);
+}
+
+/* ---- reports ---- */
+
+static void describe(gsw_solver *s) {
+    gsw_solver_report *report = &s->report;
+    report->first_precond = gsw_precond_name(s->first_precond);
+    report->first_method = gsw_method_name(s->first_method);
+    report->precond = gsw_precond_name(s->precond);
+    report->method = gsw_method_name(s->method);
+    report->multigrid = s->candidate.multigrid;
+    report->factor = s->candidate.factor;
+}
+
+static void forget_solve(gsw_solver *s) {
+    gsw_solver_report *report = &s->report;
+    const double setup_ms = report->setup_ms;
+    *report = (gsw_solver_report){
+        .size = sizeof *report, .setup_ms = setup_ms, .residual = NAN, .recurrence = NAN};
+    (void)snprintf(report->reason, sizeof report->reason, "%s", s->choice.text);
+}
+
+/* Adds an attempt's result. */
+static void take_result(gsw_solver *s, gsw_status status, const gsw_krylov_result *result) {
+    gsw_solver_report *report = &s->report;
+    report->status = status;
+    report->converged = result->converged;
+    report->stagnated = result->stagnated;
+    report->iterations += result->iterations;
+    report->replacements += result->replacements;
+    report->eisenstat += result->eisenstat;
+    report->residual = result->residual;
+    report->recurrence = result->recurrence;
+    report->removed = result->removed;
+    report->solve_ms += result->solve_ms;
+    report->attempts++;
+    (void)snprintf(report->message, sizeof report->message, "%s",
+                   status == GSW_SUCCESS ? "" : s->context->message);
+}
+
+/* The line about what follows an attempt. */
+static void say_next(gsw_solver *s, gsw_precond before, gsw_method method) {
+    char why[sizeof s->report.message + 64];
+    gsw_factor_info info = {.size = sizeof info};
+    if (s->watch.slow)
+        (void)snprintf(why, sizeof why, "%s with %s %s at %.1e after %lld iterations",
+                       gsw_precond_name(before), gsw_method_name(method),
+                       before == GSW_PRECOND_MULTIGRID ? "stagnates" : "is slow",
+                       s->report.residual, (long long)s->report.iterations);
+    else
+        (void)snprintf(why, sizeof why, "%s: %s", gsw_method_name(method), s->report.message);
+    if (gsw_factor_get_info(s->candidate.factor, &info) == GSW_SUCCESS && info.shifted_pivots > 0 &&
+        !s->watch.slow)
+        (void)snprintf(why, sizeof why, "%lld shifted pivots have left a factor that is of no use",
+                       (long long)info.shifted_pivots);
+    (void)snprintf(s->report.fallback, sizeof s->report.fallback, "%s with %s: %.400s",
+                   gsw_precond_name(s->precond), gsw_method_name(s->method), why);
+}
+
+/* ---- solving ---- */
+
+/* Takes what follows an attempt, until a preconditioner can be made. *more = 0: nothing does. */
+static gsw_status go_on(gsw_solver *s, gsw_status status, const gsw_krylov_result *result, void *x,
+                        int *more) {
+    gsw_context *context = s->context;
+    const gsw_precond before = s->precond;
+    const gsw_method method = s->method;
+    const int slow = s->watch.slow;
+    gsw_precond precond;
+    int64_t points;
+    while ((*more = gsw_attempt_next(s, status, result, &precond))) {
+        const gsw_precond last = s->precond;
+        const gsw_quiet quiet = gsw_quiet_begin(context);
+        const gsw_status made = precond == last ? GSW_SUCCESS : make(s, precond);
+        gsw_quiet_end(context, &quiet, gsw_is_answer(made));
+        if (made == GSW_SUCCESS)
+            break;
+        if (!gsw_is_answer(made))
+            return made;
+        s->tried.closed[precond] = 1;
+        status = GSW_ERROR_NOT_CONVERGED;
+        s->watch.slow = 0;
+        s->method = GSW_GMRES; /* so that another preconditioner follows */
+    }
+    if (!*more)
+        return GSW_SUCCESS;
+    s->watch.slow = slow;
+    say_next(s, before, method);
+    if (result->residual < 1)
+        return GSW_SUCCESS;
+    GSW_TRY(gsw_grid_points(&s->matrix.grid, &points));
+    return context->ops->fill(context, points, 0, x);
+}
+
+static gsw_status look_at_b(gsw_solver *s, const double *b) {
+    int64_t points;
+    double square;
+    GSW_TRY(gsw_grid_points(&s->matrix.grid, &points));
+    GSW_TRY(s->context->ops->dot(s->context, points, b, b, &square));
+    s->b_is_bad = !isfinite(square);
+    return GSW_SUCCESS;
+}
+
+/* All attempts of a solve. Errors do not reach the log before the last one. */
+static gsw_status attempt_all(gsw_solver *s, const void *b, void *x) {
+    gsw_context *context = s->context;
+    s->b_is_bad = 0;
+    for (;;) {
+        gsw_krylov_options options;
+        gsw_krylov_result result = {.size = sizeof result};
+        int more = 0;
+        gsw_attempt_begin(s, &options);
+        const gsw_quiet quiet = gsw_quiet_begin(context);
+        const gsw_status status =
+            gsw_krylov(context, s->method, s->op, s->candidate.inner, &options, b, x, &result);
+        gsw_quiet_end(context, &quiet, 0);
+        take_result(s, status, &result);
+        if (status == GSW_SUCCESS)
+            return GSW_SUCCESS;
+        if (status == GSW_ERROR_NON_FINITE && result.iterations == 0)
+            GSW_TRY(look_at_b(s, b));
+        GSW_TRY(go_on(s, status, &result, x, &more));
+        if (!more)
+            return gsw_fail(context, status, "%s", s->report.message);
+    }
+}
+
+gsw_status gsw_solver_solve(gsw_context *context, gsw_solver *solver, const void *b, void *x,
+                            gsw_solver_report *report) {
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, solver != NULL, "solver is NULL");
+    GSW_REQUIRE(context, solver->context == context, "solver belongs to another context");
+    GSW_REQUIRE(context, solver->usable, "solver holds no values: its last update failed");
+    GSW_TRY(gsw_result_check(context, "gsw_solver_report", report));
+    const double setup_ms = solver->report.setup_ms;
+    forget_solve(solver);
+    solver->tried = (gsw_tried){.patient = 0};
+    const gsw_status status = attempt_all(solver, b, x);
+    describe(solver);
+    gsw_result_give(report, &solver->report, sizeof solver->report);
+    if (status == GSW_SUCCESS)
+        return status;
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    solver->usable = go_back(solver) == GSW_SUCCESS;
+    gsw_quiet_end(context, &quiet, 1);
+    solver->report.setup_ms = setup_ms;
+    return status;
+}
+
+/* ---- creation, updates, the rest ---- */
+
+gsw_status gsw_solver_create(gsw_context *context, const gsw_matrix *matrix,
+                             const gsw_solver_options *options, gsw_solver **solver) {
+    gsw_solver *made;
+    gsw_status status;
+    int64_t points;
+    GSW_REQUIRE(context, solver != NULL, "solver is NULL");
+    *solver = NULL;
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    if (context->sum != NULL)
+        return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
+                        "solver: the context belongs to several processes; call gsw_krylov() with "
+                        "a distributed preconditioner");
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_TRY(gsw_grid_points(&matrix->grid, &points));
+    GSW_TRY(gsw_try_vector(context, points));
+    GSW_TRY(gsw_alloc(context, 1, sizeof *made, "a solver", (void **)&made));
+    memset(made, 0, sizeof *made);
+    made->context = context;
+    GSW_TRY_GOTO(resolve(made, options), fail);
+    GSW_TRY_GOTO(take_matrix(made, matrix), fail);
+    GSW_TRY_GOTO(choose(made), fail);
+    made->usable = 1;
+    forget_solve(made);
+    describe(made);
+    *solver = made;
+    return GSW_SUCCESS;
+
+fail:
+    gsw_solver_destroy(made);
+    return status;
+}
+
+gsw_status gsw_solver_update(gsw_context *context, gsw_solver *solver, const gsw_matrix *matrix) {
+    const double begin = gsw_seconds_now();
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_REQUIRE(context, solver != NULL, "solver is NULL");
+    GSW_REQUIRE(context, solver->context == context, "solver belongs to another context");
+    GSW_REQUIRE(context, matrix != NULL, "matrix is NULL");
+    GSW_TRY(gsw_matrix_check(context, matrix));
+    GSW_REQUIRE(context, gsw_grid_is_same(&matrix->grid, &solver->matrix.grid),
+                "matrix: its grid is not the solver's");
+    GSW_REQUIRE(context, gsw_stencil_is_same(&matrix->stencil, &solver->matrix.stencil),
+                "matrix: its stencil is not the solver's");
+    GSW_REQUIRE(context, matrix->format == solver->matrix.format,
+                "matrix: its format is not that of the solver's first matrix");
+    GSW_TRY(take_matrix(solver, matrix));
+    solver->usable = 0;
+    const int named = solver->wanted.precond != GSW_PRECOND_AUTO;
+    const gsw_quiet quiet = gsw_quiet_begin(context);
+    gsw_status status = gsw_candidate_refill(context, &solver->candidate, &solver->matrix);
+    gsw_quiet_end(context, &quiet, !named);
+    if (status != GSW_SUCCESS && !named) /* such as values that are no longer symmetric */
+        status = choose(solver);
+    else if (status != GSW_SUCCESS)
+        return gsw_fail(context, status, "%s", context->message);
+    solver->usable = status == GSW_SUCCESS;
+    solver->report.setup_ms = 1e3 * (gsw_seconds_now() - begin);
+    forget_solve(solver);
+    describe(solver);
+    return status;
+}
+
+gsw_status gsw_solver_get_report(const gsw_solver *solver, gsw_solver_report *report) {
+    if (solver == NULL || report == NULL)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    GSW_TRY(gsw_result_check(NULL, "gsw_solver_report", report));
+    gsw_result_give(report, &solver->report, sizeof solver->report);
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_solver_get_choice(const gsw_solver *solver, gsw_choice *choice) {
+    if (solver == NULL || choice == NULL)
+        return GSW_ERROR_INVALID_ARGUMENT;
+    GSW_TRY(gsw_result_check(NULL, "gsw_choice", choice));
+    gsw_result_give(choice, &solver->choice, sizeof solver->choice);
+    return GSW_SUCCESS;
+}
+
+void gsw_solver_destroy(gsw_solver *solver) {
+    if (solver == NULL)
+        return;
+    gsw_candidate_drop(&solver->candidate);
+    gsw_operator_destroy(solver->op);
+    free(solver);
+}
+
+gsw_status gsw_solve(gsw_context *context, const gsw_matrix *matrix,
+                     const gsw_solver_options *options, const void *b, void *x,
+                     gsw_solver_report *report) {
+    gsw_solver *solver;
+    gsw_solver_report made = {.size = sizeof made};
+    GSW_REQUIRE(context, context != NULL, "context is NULL");
+    GSW_TRY(gsw_result_check(context, "gsw_solver_report", report));
+    GSW_TRY(gsw_solver_create(context, matrix, options, &solver));
+    const gsw_status status = gsw_solver_solve(context, solver, b, x, &made);
+    made.multigrid = NULL;
+    made.factor = NULL;
+    gsw_result_give(report, &made, sizeof made);
+    gsw_solver_destroy(solver);
+    return status;
+}
