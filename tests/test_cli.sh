@@ -155,6 +155,7 @@ END
     offer help ""
     says out '^sptrsv$'
     says out '^--man$'
+    says out '^--schema$'
     offer solve --precond = i
     printf 'ilu0\nic0\n' >wanted
     check "values after = are completed" cmp out wanted

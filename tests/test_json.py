@@ -1,7 +1,6 @@
-"""The JSON of every command against src/cli/gridsweep.schema.json, and what is written about its keys.
+"""The JSON of every command against its schema, and what is written about its keys.
 
     GRIDSWEEP_BUILD=build python3 -m pytest tests/test_json.py
-    python3 tests/test_json.py      writes the tables of src/docs/json.md anew, from the schema
 """
 
 import copy
@@ -21,8 +20,19 @@ jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("GRIDSWEEP_BUILD", ROOT / "build")).resolve()
 MPIEXEC = os.environ.get("GRIDSWEEP_MPI")  # of the MPI that the program is built with
-SCHEMA = json.loads((ROOT / "src/cli/gridsweep.schema.json").read_text())
-KEYS = SCHEMA["$defs"]["keys"]
+
+
+def unique(pairs):
+    """An object of JSON whose keys differ."""
+    members = dict(pairs)
+    assert len(members) == len(pairs), pairs
+    return members
+
+
+PRINTED = subprocess.run([BUILD / "gridsweep", "help", "--schema"], capture_output=True, text=True,
+                         check=True).stdout
+SCHEMA = json.loads(PRINTED, object_pairs_hook=unique)
+KEYS = SCHEMA["$defs"]["keys"]["$defs"]
 
 BANNER = "%%MatrixMarket matrix coordinate real general\n"
 VECTOR = "%%MatrixMarket matrix array real general\n2 1\n"
@@ -165,45 +175,33 @@ def properties():
             yield name, key, resolved(member)
 
 
-# ---- The tables of the manual ----
+# ---- The manual ----
 
-PAGE = ROOT / "src/docs/json.md"
-TABLES = re.compile(r"(?<=<!-- tables -->\n).*(?=<!-- end of tables -->)", re.S)
-
-
-def marked(text):
-    """Options, keys and quoted words as code."""
-    return re.sub(r"'([^']+)'|(--[a-z-]+(?<!-)|\b\w+_\w+\b)", lambda m: f"`{m[1] or m[2]}`", text)
-
-
-def table(members):
-    rows = ["| key | unit | meaning | null when |", "| --- | --- | --- | --- |"]
-    for key, member in members.items():
-        text, _, null = resolved(member)["description"].partition(" Null: ")
-        text, _, unit = text.partition(" Unit: ")
-        rows.append(f"| `{key}` | {unit.rstrip('.').replace('none', '1')} | {marked(text)} | "
-                    f"{marked(null.rstrip('.'))} |")
-    return "\n".join(rows) + "\n"
-
-
-def tables():
-    """Markdown: the shared keys, then each object with its own."""
-    text = "\n### Shared keys\n\n" + table(KEYS)
-    for definition in SCHEMA["$defs"].values():
-        members = definition.get("properties")
-        if members is None:
-            continue
-        shared = [key for key, member in members.items() if "/keys/" in member.get("$ref", "")]
-        own = {key: member for key, member in members.items() if key not in shared}
-        text += f"\n### {definition['title'].replace(' --', ', ')}\n\n{marked(definition['description'])}\n"
-        if shared:
-            text += "Shared keys: " + ", ".join(f"`{key}`" for key in shared) + ".\n"
-        text += "\n" + table(own) if own else ""
-    return text + "\n"
+def wanted_keys():
+    """The keys of each object, by its title."""
+    return {"Shared keys": KEYS} | {definition["title"]: definition["properties"]
+                                    for definition in SCHEMA["$defs"].values() if "properties" in definition}
 
 
 def test_the_manual_has_the_tables():
-    assert TABLES.findall(PAGE.read_text()) == [tables()], "run python3 tests/test_json.py"
+    """Each key of each object, with its description."""
+    text = subprocess.run([sys.executable, ROOT / "src/docs/json_tables.py"], input=PRINTED, capture_output=True,
+                          text=True, check=True).stdout
+    sections = [part.partition("\n") for part in text.split("### ")[1:]]
+    wanted = wanted_keys()
+    assert [title for title, _, _ in sections] == [title.replace(" --", ", ") for title in wanted]
+    for (_, _, section), members in zip(sections, wanted.values()):
+        shared = re.search(r"^Shared keys: `(.*)`\.$", section, re.M)
+        keys = shared[1].split("`, `") if shared else []
+        for row in re.findall(r"^\| (`.*) \|$", section, re.M):
+            key, unit, text, null = row.split(" | ")
+            text += f" Unit: {unit.replace('1', 'none')}." if unit else ""
+            text += f" Null: {null}." if null else ""
+            keys.append(key.strip("`"))
+            assert re.sub("['`]", "", text) == members[keys[-1]]["description"].replace("'", "")
+        assert sorted(keys) == sorted(members)
+    marker = re.search(r"/(\^<!-- .*?)/r", (ROOT / "src/Doxyfile.in").read_text()).group(1)
+    assert len(re.findall(marker, (ROOT / "src/docs/json.md").read_text(), re.M)) == 1
 
 
 def test_the_manual_page_has_the_keys():
@@ -216,10 +214,8 @@ def test_the_manual_page_has_the_keys():
         shared = re.search(r"Shared keys: (.*?)\.\n", text)
         found[title.replace("\\-", "-")] = (re.findall(r"^\.B (\w+)", text, re.M)
                                           + (shared.group(1).split(", ") if shared else []))
-    wanted = {"Shared keys": KEYS} | {definition["title"]: definition["properties"]
-                                      for definition in SCHEMA["$defs"].values() if "properties" in definition}
     assert {title: sorted(keys) for title, keys in found.items()} == {
-        title: sorted(keys) for title, keys in wanted.items()}
+        title: sorted(keys) for title, keys in wanted_keys().items()}
     assert "share/gridsweep/gridsweep.schema.json" in section
 
 
@@ -435,7 +431,3 @@ def test_files_of_results_are_current_or_old():
         output = json.loads(path.read_text())
         if "schema" in output:
             validator(output["command"]).validate(output)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(TABLES.sub(lambda _: tables(), PAGE.read_text()))

@@ -16,20 +16,21 @@ static void print_geometry(const cli_options *options, const gsw_matrix *matrix)
                   (int)stencil->offsets[e].dy, (int)stencil->offsets[e].dz);
 }
 
-static void add_offsets(cJSON *json, const gsw_stencil *stencil) {
-    cJSON *array = cJSON_AddArrayToObject(json, "offsets");
+static cJSON *offsets_array(const gsw_stencil *stencil) {
+    cJSON *array = cJSON_CreateArray();
     for (int32_t e = 0; e < stencil->count; e++) {
         const gsw_offset *offset = &stencil->offsets[e];
         int components[3] = {offset->dx, offset->dy, offset->dz};
         cJSON_AddItemToArray(array, cJSON_CreateIntArray(components, 3));
     }
+    return array;
 }
 
 static int write_json(const cli_options *options, const gsw_matrix *matrix) {
     const cli_result result = cli_result_init(NULL, matrix);
-    cJSON *json = cli_json(options);
-    cli_add_result(json, &result, CLI_DETECT);
-    add_offsets(json, &matrix->stencil);
+    cJSON *json = cli_json(options, CLI_DETECT);
+    cli_set_result(json, &result);
+    cli_set(json, "offsets", offsets_array(&matrix->stencil));
     return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }
 

@@ -63,8 +63,8 @@ static int write_outputs(const cli_options *options, const factor_job *job) {
         result.factor_dtype = cli_dtype_name(options->factor_precision);
         result.precond = kind;
         result.setup_ms = job->setup_ms;
-        json = cli_json(options);
-        cli_add_result(json, &result, CLI_FACTOR);
+        json = cli_json(options, CLI_FACTOR);
+        cli_set_result(json, &result);
     }
     return cli_finish(options, &outputs, code, json);
 }

@@ -44,11 +44,11 @@ static cJSON *tuning_object(gsw_context *context, const heard *said) {
     (void)gsw_context_tuning(context, &tuning);
     const char *path = gsw_context_tuning_file(context), *warning = said->warning;
     const bool from_file = tuning.source == GSW_TUNING_FILE;
-    cJSON *object = cJSON_CreateObject();
-    cli_add_text(object, "source", from_file ? "file" : "table");
-    cli_add_text(object, "file", path[0] != '\0' ? path : NULL);
-    cli_add_text(object, "ignored", warning[0] != '\0' ? warning : NULL);
-    cli_add_number(object, "copy_gb_s", from_file ? 1e-3 * (double)tuning.copy_mb_s : NAN);
+    cJSON *object = cli_json_new(CLI_TUNING);
+    cli_set_text(object, "source", from_file ? "file" : "table");
+    cli_set_text(object, "file", path[0] != '\0' ? path : NULL);
+    cli_set_text(object, "ignored", warning[0] != '\0' ? warning : NULL);
+    cli_set_number(object, "copy_gb_s", from_file ? 1e-3 * (double)tuning.copy_mb_s : NAN);
     return object;
 }
 
@@ -73,26 +73,25 @@ static void find_gpus(cJSON *gpus, cJSON *tunings, heard *said) {
     }
 }
 
-/* The lines "key: value" of gsw_build_info(), as an object. */
+static void exchange(char *text, char from, char to) {
+    for (; (text = strchr(text, from)) != NULL;)
+        *text = to;
+}
+
+/* The lines "key: value" of gsw_build_info(). JSON's keys hold no spaces: "build type" becomes
+ * "build_type". */
 static cJSON *build_object(void) {
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object = cli_json_new(CLI_BUILD);
     char key[64], value[256];
     for (const char *line = gsw_build_info(); *line != '\0';) {
-        if (sscanf(line, "%63[^:\n]: %255[^\n]", key, value) == 2)
-            cJSON_AddItemToObject(object, key, cJSON_CreateString(value));
+        if (sscanf(line, "%63[^:\n]: %255[^\n]", key, value) == 2) {
+            exchange(key, ' ', '_');
+            cli_set_text(object, key, value);
+        }
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
     return object;
-}
-
-/* JSON's keys hold no spaces: "build type" becomes "build_type". */
-static void join_keys(cJSON *object) {
-    cJSON *entry;
-    cJSON_ArrayForEach(entry, object) {
-        for (char *at = entry->string; (at = strchr(at, ' ')) != NULL;)
-            *at = '_';
-    }
 }
 
 static void print_field(const cli_options *options, const char *name, const char *value) {
@@ -123,7 +122,10 @@ static void print_info(const cli_options *options, const gsw_context *context,
     print_field(options, "commit", gsw_commit());
     const cJSON *entry;
     cJSON_ArrayForEach(entry, found->build) {
-        print_field(options, entry->string, entry->valuestring);
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s", entry->string);
+        exchange(name, '_', ' ');
+        print_field(options, name, entry->valuestring);
     }
     print_field(options, "processor", gsw_context_device(context));
     cli_print(options, "%-17s %d\n", "threads", gsw_context_threads(context));
@@ -142,14 +144,13 @@ static void print_info(const cli_options *options, const gsw_context *context,
 
 static int write_info(const cli_options *options, const gsw_context *context, found_here *found) {
     const cli_result result = cli_result_init(context, NULL);
-    cJSON *json = cli_json(options);
-    cli_add_result(json, &result, CLI_INFO);
-    cli_add_text(json, "processor", result.device);
-    join_keys(found->build);
-    cJSON_AddItemToObject(json, "build", found->build);
-    cJSON_AddItemToObject(json, "tuning", found->tuning);
-    cJSON_AddItemToObject(json, "gpus", found->gpus);
-    cJSON_AddItemToObject(json, "gpu_tunings", found->gpu_tunings);
+    cJSON *json = cli_json(options, CLI_INFO);
+    cli_set_result(json, &result);
+    cli_set_text(json, "processor", result.device);
+    cli_set(json, "build", found->build);
+    cli_set(json, "tuning", found->tuning);
+    cli_set(json, "gpus", found->gpus);
+    cli_set(json, "gpu_tunings", found->gpu_tunings);
     *found = (found_here){0};
     return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }

@@ -133,8 +133,8 @@ static int write_outputs(const cli_options *options, const sptrsv_job *job) {
         result.time = job->times;
         result.effective_gb_s = effective_rate(job);
         result.max_rel_error = job->error;
-        json = cli_json(options);
-        cli_add_result(json, &result, CLI_SPTRSV);
+        json = cli_json(options, CLI_SPTRSV);
+        cli_set_result(json, &result);
     }
     return cli_finish(options, &outputs, code, json);
 }

@@ -78,11 +78,11 @@ static void print_found(const cli_options *options, const gsw_context *context,
 }
 
 static cJSON *shapes_object(gsw_backend backend, const gsw_tuning *tuning) {
-    cJSON *object = cJSON_CreateObject();
+    cJSON *object = cli_json_new(CLI_SHAPES);
     for (int k = 0; k < SHAPES; k++) {
         const int64_t value = value_of(&shapes[k], tuning);
         const bool is_number = shapes[k].backend == backend && value != shapes[k].never;
-        cli_add_number(object, shapes[k].key, is_number ? (double)value : NAN);
+        cli_set_number(object, shapes[k].key, is_number ? (double)value : NAN);
     }
     return object;
 }
@@ -92,14 +92,14 @@ static int write_json(const cli_options *options, const gsw_context *context,
     const gsw_backend backend = gsw_context_backend(context);
     const bool cuda = backend == GSW_BACKEND_CUDA;
     const cli_result result = cli_result_init(context, NULL);
-    cJSON *json = cli_json(options);
-    cli_add_result(json, &result, CLI_TUNE);
-    cli_add_number(json, "copy_gb_s", 1e-3 * (double)found->copy_mb_s);
-    cli_add_number(json, "step_ns", cuda ? 1e-3 * (double)found->step_ps : NAN);
-    cli_add_number(json, "hand_over_us", cuda ? 1e-3 * (double)found->hand_over_ns : NAN);
-    cJSON_AddItemToObject(json, "shapes", shapes_object(backend, found));
-    cJSON_AddItemToObject(json, "table", shapes_object(backend, table));
-    cli_add_text(json, "file", gsw_context_tuning_file(context));
+    cJSON *json = cli_json(options, CLI_TUNE);
+    cli_set_result(json, &result);
+    cli_set_number(json, "copy_gb_s", 1e-3 * (double)found->copy_mb_s);
+    cli_set_number(json, "step_ns", cuda ? 1e-3 * (double)found->step_ps : NAN);
+    cli_set_number(json, "hand_over_us", cuda ? 1e-3 * (double)found->hand_over_ns : NAN);
+    cli_set(json, "shapes", shapes_object(backend, found));
+    cli_set(json, "table", shapes_object(backend, table));
+    cli_set_text(json, "file", gsw_context_tuning_file(context));
     return cli_finish(options, &(cli_outputs){0}, CLI_OK, json);
 }
 

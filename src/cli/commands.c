@@ -10,7 +10,9 @@
 #include "cmd_sptrsv.h"
 #include "cmd_tune.h"
 #include "common/nearest.h"
+#include "common/output.h"
 #include "help.h"
+#include "help_json.h"
 
 const cli_command *cli_find_command(const char *name) {
     for (const cli_command *command = cli_commands; command->name != NULL; command++)
@@ -25,6 +27,12 @@ static int cmd_help(const cli_options *options) {
         cli_help_man(stdout, cli_commands);
         return CLI_OK;
     }
+    if (options->schema) {
+        if (cli_help_schema(stdout))
+            return CLI_OK;
+        cli_error(options, "out of memory");
+        return CLI_INPUT;
+    }
     if (options->file == NULL) {
         cli_help_program(stdout, cli_commands);
         return CLI_OK;
@@ -38,7 +46,7 @@ static int cmd_help(const cli_options *options) {
 
 /* The common ones first. */
 static const cli_option_id no_options[] = {OPT_END};
-static const cli_option_id help_options[] = {OPT_MAN, OPT_END};
+static const cli_option_id help_options[] = {OPT_MAN, OPT_SCHEMA, OPT_END};
 static const cli_option_id info_options[] = {OPT_JSON, OPT_QUIET, OPT_END};
 static const cli_option_id detect_options[] = {OPT_GRID, OPT_DETECT_BACKEND, OPT_DEVICE,
                                                OPT_JSON, OPT_QUIET,          OPT_END};

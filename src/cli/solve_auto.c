@@ -201,13 +201,13 @@ cJSON *cli_auto_json(const cli_auto *automatic) {
     if (!automatic->precond && !automatic->method)
         return cJSON_CreateNull();
     const gsw_choice *choice = &automatic->choice;
-    cJSON *object = cJSON_CreateObject();
-    cli_add_text(object, "chosen_precond", automatic->first_precond);
-    cli_add_text(object, "chosen_method", automatic->first_method);
-    cli_add_text(object, "reason", choice->text);
-    cJSON_AddBoolToObject(object, "symmetric", choice->symmetric == 1);
-    cli_add_number(object, "estimate", automatic->precond ? choice->estimate : NAN);
-    cli_add_number(object, "cycle_left", automatic->precond ? choice->cycle_left : NAN);
-    cli_add_text(object, "fallback", automatic->fallback[0] != '\0' ? automatic->fallback : NULL);
+    cJSON *object = cli_json_new(CLI_AUTO);
+    cli_set_text(object, "chosen_precond", automatic->first_precond);
+    cli_set_text(object, "chosen_method", automatic->first_method);
+    cli_set_text(object, "reason", choice->text);
+    cli_set_bool(object, "symmetric", choice->symmetric == 1);
+    cli_set_number(object, "estimate", automatic->precond ? choice->estimate : NAN);
+    cli_set_number(object, "cycle_left", automatic->precond ? choice->cycle_left : NAN);
+    cli_set_text(object, "fallback", automatic->fallback[0] != '\0' ? automatic->fallback : NULL);
     return object;
 }

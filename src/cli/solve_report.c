@@ -50,19 +50,17 @@ void cli_solve_report(const cli_options *options, const cli_solved *solved) {
                   "FILE or --rhs random:SEED");
 }
 
-static void add_processes(cJSON *json, const cli_solved *solved) {
-    cJSON *boxes = cJSON_CreateArray(), *devices = cJSON_CreateArray();
-    for (int axis = 0; axis < 3; axis++)
-        cJSON_AddItemToArray(boxes, cJSON_CreateNumber(solved->boxes[axis]));
+static void set_processes(cJSON *json, const cli_solved *solved) {
+    cJSON *devices = cJSON_CreateArray();
     for (int rank = 0; rank < cli_processes(); rank++)
         cJSON_AddItemToArray(devices,
                              cJSON_CreateString(solved->devices != NULL
                                                     ? solved->devices[rank]
                                                     : gsw_context_device(solved->context)));
-    cJSON_AddNumberToObject(json, "processes", cli_processes());
-    cJSON_AddItemToObject(json, "boxes", boxes);
-    cli_add_text(json, "scope", solved->scope);
-    cJSON_AddItemToObject(json, "devices", devices);
+    cli_set_number(json, "processes", cli_processes());
+    cli_set_triple(json, "boxes", solved->boxes[0], solved->boxes[1], solved->boxes[2]);
+    cli_set_text(json, "scope", solved->scope);
+    cli_set(json, "devices", devices);
 }
 
 /* The hierarchy on several processes. */
@@ -70,12 +68,12 @@ static cJSON *levels_json(const gsw_distributed_multigrid *multigrid) {
     gsw_distributed_multigrid_info info = {.size = sizeof info};
     if (multigrid == NULL || gsw_distributed_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
         return cJSON_CreateNull();
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "levels", info.levels);
-    cJSON_AddNumberToObject(object, "distributed_levels", info.distributed_levels);
-    cJSON_AddStringToObject(object, "smoother", gsw_smoother_name(info.smoother));
-    cJSON_AddBoolToObject(object, "symmetric", info.symmetric);
-    cJSON_AddNumberToObject(object, "operator_complexity", info.operator_complexity);
+    cJSON *object = cli_json_new(CLI_DISTRIBUTED_MULTIGRID);
+    cli_set_number(object, "levels", info.levels);
+    cli_set_number(object, "distributed_levels", info.distributed_levels);
+    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
+    cli_set_bool(object, "symmetric", info.symmetric);
+    cli_set_number(object, "operator_complexity", info.operator_complexity);
     return object;
 }
 
@@ -95,24 +93,24 @@ static cJSON *make_json(const cli_options *options, const cli_solved *solved) {
     result.upload_ms = solved->upload_ms;
     result.download_ms = solved->download_ms;
     result.solve_ms = ended->solve_ms;
-    cJSON *json = cli_json(options);
-    cli_add_result(json, &result, CLI_SOLVE);
-    cli_add_text(json, "file", options->file);
-    cli_add_text(json, "problem", options->problem);
-    cJSON_AddNumberToObject(json, "rows", (double)solved->input->rows);
-    cJSON_AddNumberToObject(json, "nonzeros", (double)solved->input->nonzeros);
-    cJSON_AddNumberToObject(json, "rtol", options->rtol);
-    cJSON_AddItemToObject(json, "multigrid", cli_multigrid_json(solved->levels));
-    cJSON_AddItemToObject(json, "distributed_multigrid", levels_json(solved->distributed_levels));
-    cJSON_AddItemToObject(json, "auto", cli_auto_json(&attempts->automatic));
-    cli_add_number(json, "removed",
+    cJSON *json = cli_json(options, CLI_SOLVE);
+    cli_set_result(json, &result);
+    cli_set_text(json, "file", options->file);
+    cli_set_text(json, "problem", options->problem);
+    cli_set_number(json, "rows", (double)solved->input->rows);
+    cli_set_number(json, "nonzeros", (double)solved->input->nonzeros);
+    cli_set_number(json, "rtol", options->rtol);
+    cli_set(json, "multigrid", cli_multigrid_json(solved->levels));
+    cli_set(json, "distributed_multigrid", levels_json(solved->distributed_levels));
+    cli_set(json, "auto", cli_auto_json(&attempts->automatic));
+    cli_set_number(json, "removed",
                    options->nullspace == GSW_NULLSPACE_CONSTANT ? ended->removed : NAN);
-    cJSON_AddNumberToObject(json, "eisenstat", (double)ended->eisenstat);
-    cJSON_AddBoolToObject(json, "stagnated", ended->stagnated != 0);
-    cJSON_AddStringToObject(json, "status", gsw_status_name(attempts->status));
-    cJSON_AddItemToObject(json, "history", cli_history_json(&attempts->history));
-    cli_add_text(json, "message", attempts->message[0] != '\0' ? attempts->message : NULL);
-    add_processes(json, solved);
+    cli_set_number(json, "eisenstat", (double)ended->eisenstat);
+    cli_set_bool(json, "stagnated", ended->stagnated != 0);
+    cli_set_text(json, "status", gsw_status_name(attempts->status));
+    cli_set(json, "history", cli_history_json(&attempts->history));
+    cli_set_text(json, "message", attempts->message[0] != '\0' ? attempts->message : NULL);
+    set_processes(json, solved);
     return json;
 }
 

@@ -22,14 +22,24 @@ static const char *choose_baseline(const bench_plan *plan, const bench_site *sit
     return NULL;
 }
 
+/* What holds a mode's results, what its reasons, and what both. */
+static const cli_holder holders[][3] = {
+    [MODE_ARRAYS] = {CLI_SWEEP, CLI_SWEEP_SKIPPED, CLI_BENCH_SWEEP},
+    [MODE_CSR] = {CLI_SWEEP, CLI_SWEEP_SKIPPED, CLI_BENCH_SWEEP},
+    [MODE_WHOLE] = {CLI_WHOLE, CLI_WHOLE_SKIPPED, CLI_BENCH_WHOLE},
+    [MODE_HPCG] = {CLI_HPCG, CLI_HPCG, CLI_BENCH_HPCG},
+    [MODE_RELAX] = {CLI_RELAX, CLI_RELAX_SKIPPED, CLI_BENCH_RELAX}};
+
 void bench_report_start(const cli_options *options, const bench_plan *plan,
                         const bench_sites *sites, bench_report *report) {
     static const char *const modes[] = {"sweep", "sweep", "whole-solve", "hpcg",
                                         "relax"}; /* of bench_mode */
-    *report = (bench_report){.mode = plan->mode, .json = cli_json(options)};
-    cli_add_text(report->json, "mode", modes[plan->mode]);
-    report->results = cJSON_AddArrayToObject(report->json, "results");
-    report->skipped = cJSON_AddArrayToObject(report->json, "skipped");
+    *report = (bench_report){.mode = plan->mode, .json = cli_json(options, holders[plan->mode][2])};
+    cli_set_text(report->json, "mode", modes[plan->mode]);
+    cli_set(report->json, "results", cJSON_CreateArray());
+    cli_set(report->json, "skipped", cJSON_CreateArray());
+    report->results = cJSON_GetObjectItem(report->json, "results");
+    report->skipped = cJSON_GetObjectItem(report->json, "skipped");
     bench_table_make(plan, choose_baseline(plan, &sites->site[0]), &report->table);
 }
 
@@ -56,61 +66,50 @@ static void count_row(bench_report *report, const bench_row *row) {
     report->has_bound |= !row->checked;
 }
 
-static void add_whole(cJSON *json, const bench_report *report, const bench_row *row) {
+static void set_whole(cJSON *json, const bench_report *report, const bench_row *row) {
     const bench_row *reference = &report->table.reference;
     double total = row->result.time.median, with_setup = bench_total_with_setup(row);
-    cJSON *boxes = cJSON_CreateArray();
-    for (int axis = 0; axis < 3; axis++)
-        cJSON_AddItemToArray(boxes, cJSON_CreateNumber(row->boxes[axis]));
-    cJSON_AddNumberToObject(json, "processes", cli_processes());
-    cJSON_AddItemToObject(json, "boxes", boxes);
-    cli_add_text(json, "scope", row->scope);
-    cli_add_text(json, "settings", row->settings[0] != '\0' ? row->settings : NULL);
-    cli_add_number(json, "total_ms", total);
-    cli_add_number(json, "total_with_setup_ms", with_setup);
-    cli_add_number(json, "iteration_ms", bench_iteration_ms(row));
-    cli_add_number(json, "ratio", total / reference->result.time.median);
-    cli_add_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
+    cli_set_number(json, "processes", cli_processes());
+    cli_set_triple(json, "boxes", row->boxes[0], row->boxes[1], row->boxes[2]);
+    cli_set_text(json, "scope", row->scope);
+    cli_set_text(json, "settings", row->settings[0] != '\0' ? row->settings : NULL);
+    cli_set_number(json, "total_ms", total);
+    cli_set_number(json, "total_with_setup_ms", with_setup);
+    cli_set_number(json, "iteration_ms", bench_iteration_ms(row));
+    cli_set_number(json, "ratio", total / reference->result.time.median);
+    cli_set_number(json, "ratio_with_setup", with_setup / bench_total_with_setup(reference));
 }
 
-static void add_hpcg(cJSON *json, const bench_row *row) {
-    cli_add_number(json, "iteration_ms", bench_iteration_ms(row));
-    cli_add_number(json, "gflops", row->gflops);
-    cli_add_number(json, "rated_gflops", row->rated_gflops);
-    cli_add_number(json, "scaled_residual", row->scaled_residual);
-    cJSON_AddItemToObject(json, "official", cJSON_CreateFalse());
+static void set_hpcg(cJSON *json, const bench_row *row) {
+    cli_set_number(json, "iteration_ms", bench_iteration_ms(row));
+    cli_set_number(json, "gflops", row->gflops);
+    cli_set_number(json, "rated_gflops", row->rated_gflops);
+    cli_set_number(json, "scaled_residual", row->scaled_residual);
+    cli_set_bool(json, "official", false);
 }
 
-static void add_relax(cJSON *json, const bench_row *row) {
-    cJSON *tile = cJSON_CreateArray();
-    for (int axis = 0; axis < 3; axis++)
-        cJSON_AddItemToArray(tile, cJSON_CreateNumber((double)row->tile[axis]));
-    cJSON_AddItemToObject(json, "tile", tile);
-    cJSON_AddItemToObject(json, "chosen", cJSON_CreateBool(row->chosen));
-    cli_add_number(json, "predicted_ms", row->predicted_ms);
+static void set_relax(cJSON *json, const bench_row *row) {
+    cli_set_triple(json, "tile", row->tile[0], row->tile[1], row->tile[2]);
+    cli_set_bool(json, "chosen", row->chosen);
+    cli_set_number(json, "predicted_ms", row->predicted_ms);
 }
 
 static void store_row(const bench_report *report, const bench_row *row) {
-    static const cli_holder holders[][2] = {[MODE_ARRAYS] = {CLI_SWEEP, CLI_SWEEP_SKIPPED},
-                                            [MODE_CSR] = {CLI_SWEEP, CLI_SWEEP_SKIPPED},
-                                            [MODE_WHOLE] = {CLI_WHOLE, CLI_WHOLE_SKIPPED},
-                                            [MODE_HPCG] = {CLI_HPCG, CLI_HPCG},
-                                            [MODE_RELAX] = {CLI_RELAX, CLI_RELAX_SKIPPED}};
     const bool skipped = row->reason[0] != '\0';
-    cJSON *json = cJSON_CreateObject();
-    cli_add_result(json, &row->result, holders[report->mode][skipped]);
+    cJSON *json = cli_json_new(holders[report->mode][skipped]);
+    cli_set_result(json, &row->result);
     if (report->mode == MODE_WHOLE)
-        cli_add_text(json, "format", row->format);
+        cli_set_text(json, "format", row->format);
     if (report->mode == MODE_RELAX)
-        cJSON_AddNumberToObject(json, "height", row->height);
+        cli_set_number(json, "height", row->height);
     if (skipped)
-        cli_add_text(json, "reason", row->reason);
+        cli_set_text(json, "reason", row->reason);
     else if (report->mode == MODE_RELAX)
-        add_relax(json, row);
+        set_relax(json, row);
     else if (report->mode == MODE_WHOLE)
-        add_whole(json, report, row);
+        set_whole(json, report, row);
     else if (report->mode == MODE_HPCG)
-        add_hpcg(json, row);
+        set_hpcg(json, row);
     cJSON_AddItemToArray(skipped ? report->skipped : report->results, json);
 }
 

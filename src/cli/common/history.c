@@ -2,6 +2,7 @@
 #include "history.h"
 #include <math.h>
 #include <stdlib.h>
+#include "result.h"
 
 bool cli_history_open(cli_history *history) {
     *history = (cli_history){.stride = 1};
@@ -29,10 +30,9 @@ void cli_history_add(cli_history *history, cli_history_entry entry) {
 }
 
 cJSON *cli_history_json(const cli_history *history) {
-    cJSON *object = cJSON_CreateObject();
-    cJSON *iterations = cJSON_AddArrayToObject(object, "iteration");
-    cJSON *residuals = cJSON_AddArrayToObject(object, "residual");
-    cJSON *times = cJSON_AddArrayToObject(object, "ms");
+    cJSON *object = cli_json_new(CLI_HISTORY);
+    cJSON *iterations = cJSON_CreateArray();
+    cJSON *residuals = cJSON_CreateArray(), *times = cJSON_CreateArray();
     const bool whole = (history->seen - 1) % history->stride == 0; /* the last one is kept */
     const int64_t count = history->count + (history->seen > 0 && !whole);
     for (int64_t i = 0; i < count; i++) {
@@ -41,5 +41,8 @@ cJSON *cli_history_json(const cli_history *history) {
         cJSON_AddItemToArray(residuals, cJSON_CreateNumber(entry->residual));
         cJSON_AddItemToArray(times, cJSON_CreateNumber(entry->ms));
     }
+    cli_set(object, "iteration", iterations);
+    cli_set(object, "residual", residuals);
+    cli_set(object, "ms", times);
     return object;
 }

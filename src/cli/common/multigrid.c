@@ -74,30 +74,30 @@ cJSON *cli_multigrid_json(const gsw_multigrid *multigrid) {
     gsw_multigrid_info info = {.size = sizeof info};
     if (multigrid == NULL || gsw_multigrid_get_info(multigrid, &info) != GSW_SUCCESS)
         return cJSON_CreateNull();
-    cJSON *object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "cycle", gsw_cycle_name(info.cycle));
-    cJSON_AddStringToObject(object, "smoother", gsw_smoother_name(info.smoother));
-    cJSON_AddBoolToObject(object, "symmetric", info.symmetric);
-    cJSON_AddBoolToObject(object, "singular", info.singular);
-    cJSON_AddNumberToObject(object, "operator_complexity", info.operator_complexity);
-    cJSON_AddNumberToObject(object, "grid_complexity", info.grid_complexity);
-    cJSON_AddNumberToObject(object, "bytes", (double)info.bytes);
-    cJSON_AddNumberToObject(object, "degenerate_points", (double)info.degenerate_points);
-    cJSON_AddNumberToObject(object, "smoother_fallbacks", info.smoother_fallbacks);
-    cJSON *levels = cJSON_AddArrayToObject(object, "levels");
+    cJSON *object = cli_json_new(CLI_MULTIGRID), *levels = cJSON_CreateArray();
+    cli_set_text(object, "cycle", gsw_cycle_name(info.cycle));
+    cli_set_text(object, "smoother", gsw_smoother_name(info.smoother));
+    cli_set_bool(object, "symmetric", info.symmetric);
+    cli_set_bool(object, "singular", info.singular);
+    cli_set_number(object, "operator_complexity", info.operator_complexity);
+    cli_set_number(object, "grid_complexity", info.grid_complexity);
+    cli_set_number(object, "bytes", (double)info.bytes);
+    cli_set_number(object, "degenerate_points", (double)info.degenerate_points);
+    cli_set_number(object, "smoother_fallbacks", info.smoother_fallbacks);
     for (int i = 0; i < info.levels; i++) {
         gsw_multigrid_level level = {.size = sizeof level};
         if (gsw_multigrid_get_level(multigrid, i, &level) != GSW_SUCCESS)
-            return object;
-        cJSON *entry = cJSON_CreateObject();
-        cli_add_grid(entry, &level.grid);
-        cJSON_AddStringToObject(entry, "stencil", gsw_stencil_name(&level.stencil));
-        cJSON_AddNumberToObject(entry, "stencil_points", level.stencil.count);
-        cJSON_AddNumberToObject(entry, "couplings", (double)level.couplings);
-        cJSON_AddStringToObject(entry, "axes", axes_name(level.axes));
-        cJSON_AddStringToObject(entry, "smoother", level_smoother(&level));
-        cJSON_AddNumberToObject(entry, "bytes", (double)level.bytes);
+            break;
+        cJSON *entry = cli_json_new(CLI_LEVEL);
+        cli_set_triple(entry, "grid", level.grid.nx, level.grid.ny, level.grid.nz);
+        cli_set_text(entry, "stencil", gsw_stencil_name(&level.stencil));
+        cli_set_number(entry, "stencil_points", level.stencil.count);
+        cli_set_number(entry, "couplings", (double)level.couplings);
+        cli_set_text(entry, "axes", axes_name(level.axes));
+        cli_set_text(entry, "smoother", level_smoother(&level));
+        cli_set_number(entry, "bytes", (double)level.bytes);
         cJSON_AddItemToArray(levels, entry);
     }
+    cli_set(object, "levels", levels);
     return object;
 }

@@ -275,6 +275,7 @@ static const cli_option table[OPT_COUNT] = {
     [OPT_JSON] = {"json", "FILE", "write the results as JSON; - is standard output", TEXT(json)},
     [OPT_QUIET] = {"quiet", NULL, "print errors only", FLAG(quiet)},
     [OPT_MAN] = {"man", NULL, "print the manual page in roff", FLAG(man)},
+    [OPT_SCHEMA] = {"schema", NULL, "print the JSON Schema of what --json writes", FLAG(schema)},
     [OPT_HELP] = {"help", NULL, "show the common options", .type = CLI_FLAG},
     [OPT_HELP_ALL] = {"help-all", NULL, "show all options", .type = CLI_FLAG},
 };

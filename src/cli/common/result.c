@@ -1,59 +1,28 @@
-/* result.c: the keys of the JSON in one table, each with the objects that hold it. */
+/* result.c: see result.h. */
 #include "result.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#define SWEEPS (CLI_SWEEP | CLI_SWEEP_SKIPPED)
-#define WHOLES (CLI_WHOLE | CLI_WHOLE_SKIPPED)
-#define TIMED  (CLI_SWEEP | CLI_WHOLE | CLI_HPCG | CLI_RELAX)
-#define ROWS   (SWEEPS | WHOLES | CLI_HPCG | CLI_RELAX | CLI_RELAX_SKIPPED)
-#define RUNS   (CLI_FACTOR | CLI_SPTRSV | CLI_SOLVE | CLI_TUNE | ROWS) /* on a backend */
-#define GRIDS  (~(unsigned)(CLI_INFO | CLI_TUNE))                      /* on a grid */
+/* The members of a result by the names of their keys. */
+typedef struct member {
+    const char *key;
+    size_t offset;
+} member;
 
-typedef enum key_type { TEXT, NUMBER, COUNT, YES_NO, GRID, TIMES } key_type;
+#define MEMBER(name)                                                                               \
+    { #name, offsetof(cli_result, name) }
 
-typedef struct json_key {
-    const char *name;
-    size_t offset; /* in cli_result */
-    key_type type;
-    unsigned holders;
-} json_key;
-
-#define KEY(type, name, holders)                                                                   \
-    { #name, offsetof(cli_result, name), type, holders }
-
-static const json_key keys[] = {
-    KEY(TEXT, backend, RUNS),
-    KEY(TEXT, device, RUNS),
-    KEY(TEXT, driver, ROWS),
-    KEY(TEXT, toolkit, ROWS),
-    KEY(COUNT, threads, RUNS | CLI_INFO),
-    KEY(GRID, grid, GRIDS),
-    KEY(TEXT, stencil, GRIDS),
-    KEY(TEXT, part, CLI_SPTRSV | SWEEPS),
-    KEY(TEXT, kind, SWEEPS | WHOLES),
-    KEY(TEXT, algorithm, CLI_SPTRSV | SWEEPS | WHOLES),
-    KEY(TEXT, cache, SWEEPS),
-    KEY(TEXT, dtype, CLI_SPTRSV | CLI_SOLVE | ROWS),
-    KEY(TEXT, factor_dtype, CLI_FACTOR | CLI_SOLVE | ROWS),
-    KEY(TEXT, method, CLI_SOLVE | WHOLES | CLI_HPCG),
-    KEY(TEXT, precond, CLI_FACTOR | CLI_SOLVE | WHOLES | CLI_SWEEP | CLI_HPCG),
-    KEY(COUNT, iterations, CLI_SOLVE | CLI_WHOLE | CLI_HPCG),
-    KEY(YES_NO, converged, CLI_SOLVE | CLI_WHOLE),
-    KEY(NUMBER, residual, CLI_SOLVE | CLI_WHOLE | CLI_HPCG),
-    KEY(NUMBER, setup_ms, CLI_FACTOR | CLI_SOLVE | TIMED),
-    KEY(NUMBER, factor_ms, CLI_SOLVE | CLI_WHOLE),
-    KEY(NUMBER, buffer_bytes, TIMED),
-    KEY(NUMBER, upload_ms, CLI_SPTRSV | CLI_SOLVE),
-    KEY(NUMBER, download_ms, CLI_SPTRSV | CLI_SOLVE),
-    KEY(NUMBER, solve_ms, CLI_SPTRSV | CLI_SOLVE | TIMED),
-    {"time_ms", offsetof(cli_result, time), TIMES, CLI_SPTRSV | TIMED},
-    KEY(NUMBER, effective_gb_s, CLI_SPTRSV | CLI_SWEEP),
-    KEY(NUMBER, moved_gb_s, CLI_SWEEP | CLI_HPCG | CLI_RELAX),
-    KEY(NUMBER, copy_gb_s, CLI_SWEEP | CLI_HPCG | CLI_RELAX),
-    KEY(NUMBER, fraction_of_copy, CLI_SWEEP | CLI_HPCG | CLI_RELAX),
-    KEY(NUMBER, max_rel_error, CLI_SPTRSV | CLI_SWEEP | CLI_HPCG | CLI_RELAX)};
+static const member texts[] = {
+    MEMBER(backend),      MEMBER(device), MEMBER(driver),    MEMBER(toolkit), MEMBER(stencil),
+    MEMBER(part),         MEMBER(kind),   MEMBER(algorithm), MEMBER(cache),   MEMBER(dtype),
+    MEMBER(factor_dtype), MEMBER(method), MEMBER(precond),
+};
+static const member numbers[] = {
+    MEMBER(residual),   MEMBER(setup_ms),    MEMBER(factor_ms),        MEMBER(buffer_bytes),
+    MEMBER(upload_ms),  MEMBER(download_ms), MEMBER(solve_ms),         MEMBER(effective_gb_s),
+    MEMBER(moved_gb_s), MEMBER(copy_gb_s),   MEMBER(fraction_of_copy), MEMBER(max_rel_error),
+};
 
 const char *cli_dtype_name(int dtype) {
     return dtype == (int)GSW_F32 ? "f32" : "f64";
@@ -104,68 +73,77 @@ bool cli_json_is_whole(void) {
     return !lacked_memory;
 }
 
-cJSON *cli_json(const cli_options *options) {
+cJSON *cli_json_new(cli_holder holder) {
     cJSON *object = cJSON_CreateObject();
-    cli_add_number(object, "schema", CLI_JSON_SCHEMA);
-    cli_add_text(object, "command", options->command->name);
+    for (const cli_json_key *key = cli_json_keys; key->name != NULL; key++)
+        if (key->holders & holder)
+            cJSON_AddNullToObject(object, key->name);
+    if (cJSON_HasObjectItem(object, "schema"))
+        cli_set_number(object, "schema", CLI_JSON_SCHEMA);
+    if (cJSON_HasObjectItem(object, "version")) {
+        cli_set_text(object, "version", gsw_version());
+        cli_set_text(object, "commit", gsw_commit());
+    }
     return object;
 }
 
-void cli_add_text(cJSON *object, const char *name, const char *text) {
-    cJSON_AddItemToObject(object, name,
-                          text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+cJSON *cli_json(const cli_options *options, cli_holder holder) {
+    cJSON *object = cli_json_new(holder);
+    cli_set_text(object, "command", options->command->name);
+    return object;
 }
 
-void cli_add_number(cJSON *object, const char *name, double value) {
-    cJSON_AddItemToObject(object, name,
-                          isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+void cli_set(cJSON *object, const char *key, cJSON *value) {
+    cJSON *place = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (place == NULL && !lacked_memory)
+        abort();
+    if (place == NULL || !cJSON_ReplaceItemInObjectCaseSensitive(object, key, value))
+        cJSON_Delete(value);
 }
 
-void cli_add_grid(cJSON *object, const gsw_grid *grid) {
-    const double extents[3] = {(double)grid->nx, (double)grid->ny, (double)grid->nz};
-    cJSON_AddItemToObject(object, "grid", cJSON_CreateDoubleArray(extents, 3));
+void cli_set_text(cJSON *object, const char *key, const char *text) {
+    cli_set(object, key, text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
-static void add_times(cJSON *object, const char *name, const cli_times *times) {
-    cJSON *entry = cJSON_AddObjectToObject(object, name);
-    cli_add_number(entry, "median", times->median);
-    cli_add_number(entry, "min", times->minimum);
-    cli_add_number(entry, "max", times->maximum);
-    cli_add_number(entry, "repeats", (double)times->repeats);
+void cli_set_number(cJSON *object, const char *key, double value) {
+    cli_set(object, key, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 }
 
-static void add_yes_no(cJSON *object, const char *name, int value) {
-    cJSON_AddItemToObject(object, name, value < 0 ? cJSON_CreateNull() : cJSON_CreateBool(value));
+void cli_set_bool(cJSON *object, const char *key, bool value) {
+    cli_set(object, key, cJSON_CreateBool(value));
 }
 
-static void add_key(cJSON *object, const json_key *key, const void *member) {
-    const int64_t *count = member;
-    switch (key->type) {
-    case TEXT:
-        cli_add_text(object, key->name, *(const char *const *)member);
-        break;
-    case NUMBER:
-        cli_add_number(object, key->name, *(const double *)member);
-        break;
-    case COUNT:
-        cli_add_number(object, key->name, *count < 0 ? NAN : (double)*count);
-        break;
-    case YES_NO:
-        add_yes_no(object, key->name, *(const int *)member);
-        break;
-    case GRID:
-        cli_add_grid(object, member);
-        break;
-    case TIMES:
-        add_times(object, key->name, member);
-        break;
-    }
+void cli_set_triple(cJSON *object, const char *key, int64_t x, int64_t y, int64_t z) {
+    cli_set(object, key, cJSON_CreateDoubleArray((double[]){(double)x, (double)y, (double)z}, 3));
 }
 
-void cli_add_result(cJSON *object, const cli_result *result, cli_holder holder) {
-    cli_add_text(object, "version", gsw_version());
-    cli_add_text(object, "commit", gsw_commit());
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].holders & holder)
-            add_key(object, &keys[i], (const char *)result + keys[i].offset);
+static cJSON *times_object(const cli_times *times) {
+    cJSON *object = cli_json_new(CLI_TIME_MS);
+    cli_set_number(object, "median", times->median);
+    cli_set_number(object, "min", times->minimum);
+    cli_set_number(object, "max", times->maximum);
+    cli_set_number(object, "repeats", (double)times->repeats);
+    return object;
+}
+
+void cli_set_result(cJSON *object, const cli_result *result) {
+    const char *base = (const char *)result;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (cJSON_HasObjectItem(object, texts[i].key))
+            cli_set_text(object, texts[i].key,
+                         *(const char *const *)(const void *)(base + texts[i].offset));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (cJSON_HasObjectItem(object, numbers[i].key))
+            cli_set_number(object, numbers[i].key,
+                           *(const double *)(const void *)(base + numbers[i].offset));
+    if (cJSON_HasObjectItem(object, "threads") && result->threads >= 0)
+        cli_set_number(object, "threads", (double)result->threads);
+    if (cJSON_HasObjectItem(object, "iterations") && result->iterations >= 0)
+        cli_set_number(object, "iterations", (double)result->iterations);
+    if (cJSON_HasObjectItem(object, "converged") && result->converged >= 0)
+        cli_set_bool(object, "converged", result->converged != 0);
+    if (cJSON_HasObjectItem(object, "grid"))
+        cli_set_triple(object, "grid", result->grid.nx, result->grid.ny, result->grid.nz);
+    if (cJSON_HasObjectItem(object, "time_ms"))
+        cli_set(object, "time_ms", times_object(&result->time));
 }

@@ -1,33 +1,16 @@
-/* result.h: what the JSON of a command holds. gridsweep.schema.json describes it. */
+/* result.h: what the JSON of a command holds. json_keys.h describes it. */
 #ifndef GSW_CLI_RESULT_H
 #define GSW_CLI_RESULT_H
 
 #include <cjson/cJSON.h>
 #include <gridsweep/gridsweep.h>
+#include "json_keys.h"
 #include "measure.h"
 #include "options.h"
 
 /* Version of what the JSON holds. It changes where a key goes away or changes its meaning; new keys
  * may come without. */
 #define CLI_JSON_SCHEMA 1
-
-/* The objects that hold results. A row of `gridsweep bench` is one of the last seven. */
-typedef enum cli_holder {
-    CLI_INFO = 1 << 0,
-    CLI_DETECT = 1 << 1,
-    CLI_GENERATE = 1 << 2,
-    CLI_FACTOR = 1 << 3,
-    CLI_SPTRSV = 1 << 4,
-    CLI_SOLVE = 1 << 5,
-    CLI_TUNE = 1 << 6,
-    CLI_SWEEP = 1 << 7,
-    CLI_SWEEP_SKIPPED = 1 << 8,
-    CLI_WHOLE = 1 << 9,
-    CLI_WHOLE_SKIPPED = 1 << 10,
-    CLI_HPCG = 1 << 11,
-    CLI_RELAX = 1 << 12,
-    CLI_RELAX_SKIPPED = 1 << 13
-} cli_holder;
 
 /* "f64" or "f32", of a gsw_dtype. */
 const char *cli_dtype_name(int dtype);
@@ -57,15 +40,21 @@ void cli_json_prepare(void);
  * memory for. */
 bool cli_json_is_whole(void);
 
-/* The object of a command, with the schema's version and the command's name. */
-cJSON *cli_json(const cli_options *options);
+/* An object with all keys of this holder. They are null, except those that say what made it. */
+cJSON *cli_json_new(cli_holder holder);
 
-/* Adds the keys of that holder. */
-void cli_add_result(cJSON *object, const cli_result *result, cli_holder holder);
+/* The object of a command, with the command's name. */
+cJSON *cli_json(const cli_options *options, cli_holder holder);
 
-/* Adds a member: null for a text that is NULL, and for a number that is not finite. */
-void cli_add_text(cJSON *object, const char *name, const char *text);
-void cli_add_number(cJSON *object, const char *name, double value);
-void cli_add_grid(cJSON *object, const gsw_grid *grid);
+/* Gives a result's values to the keys that the object has. */
+void cli_set_result(cJSON *object, const cli_result *result);
+
+/* Gives a key its value; a key that the object lacks is a defect of the program, which ends. A text
+ * that is NULL and a number that is not finite leave null. The object takes `value`. */
+void cli_set(cJSON *object, const char *key, cJSON *value);
+void cli_set_text(cJSON *object, const char *key, const char *text);
+void cli_set_number(cJSON *object, const char *key, double value);
+void cli_set_bool(cJSON *object, const char *key, bool value);
+void cli_set_triple(cJSON *object, const char *key, int64_t x, int64_t y, int64_t z);
 
 #endif
