@@ -213,6 +213,36 @@ def test_the_sidebar_of_the_manual_is_whole():
     assert pages <= targets, pages - targets
 
 
+# ---- Decisions ----
+
+
+def anchor(heading):
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def test_decisions_are_found_by_their_names():
+    """Code cites a decision by a heading of perf/DECISIONS.md, whose list at the top is whole."""
+    top, *groups = re.split(r"^## ", (ROOT / "perf/DECISIONS.md").read_text(), flags=re.M)
+    found = {group.split("\n")[0]: re.findall(r"^### (.+)$", group, re.M) for group in groups}
+    rows = [f"[{group}](DECISIONS.md#{anchor(group)}): {'; '.join(names)}."
+            for group, names in found.items()]
+    assert re.split(" - (?=\\[)", " ".join(top.split()))[1:] == rows
+    names = sum(found.values(), [])
+    anchors = [anchor(name) for name in [*found, *names]]
+    assert len(set(anchors)) == len(anchors)
+    cited = [f", {name}{end}" for name in names for end in ")];"]
+    linked = ["](", ")", *(f"#{name})" for name in anchors)]
+    paths = [path for folder in ("include", "src", "kernels", "baselines", "perf", "tests")
+             for path in (ROOT / folder).rglob("*")
+             if path.suffix[1:] in "c h cu cuh inc md py sh".split()]
+    for path in {*paths, *ROOT.glob("*.md")} - {Path(__file__).resolve()}:
+        text = re.sub(r"\s*\n[\s*#/]*", " ", path.read_text())
+        allowed = tuple(cited + linked if path.suffix == ".md" else cited)
+        for match in re.finditer(r"DECISIONS\.md", text):
+            said = text[match.start():][:70]
+            assert text.startswith(allowed, match.end()), f"{path}: {said}"
+
+
 # ---- Promises ----
 
 

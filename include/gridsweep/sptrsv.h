@@ -61,8 +61,8 @@ typedef struct gsw_sptrsv_options {
  * transpose and unit_diagonal, and both of its types must be vector_type. The call replaces its
  * values and allocates nothing. Without a workspace it creates a factor for the one call. Packing
  * and sweeping is faster than LINE on CUDA if the matrix consists of stencil arrays, even for a
- * matrix that is used once (perf/NOTES.md). With a workspace AUTO does that there, and LINE
- * elsewhere.
+ * matrix that is used once (perf/DECISIONS.md, Packing for one solve). With a workspace AUTO does
+ * that there, and LINE elsewhere.
  *
  * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, DEVICE, TIMEOUT, NOT_A_GRID. NOT_A_GRID
  * means that the solve met a coupling outside the stencil; x is then undefined. */

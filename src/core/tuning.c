@@ -24,7 +24,7 @@
 
 GSW_ENDS_WITH(gsw_tuning, step_ps);
 
-/* Measured on Xeons with AVX-512, EPYCs and an H200 (perf/NOTES.md). */
+/* Measured on Xeons with AVX-512, EPYCs and an H200 (perf/DECISIONS.md, Shapes in a table). */
 const gsw_tuning gsw_tuning_table = {.size = sizeof gsw_tuning_table,
                                      .source = GSW_TUNING_TABLE,
                                      .sweep_chunk = 64,

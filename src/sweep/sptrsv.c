@@ -72,7 +72,8 @@ static gsw_status solve_packed(gsw_context *context, const gsw_matrix *matrix,
 }
 
 /* From stencil arrays, packing and one sweep took 0.5 to 0.98 of the time of LINE on one H200, D3N7
- * and D3N27, 64^3 to 256^3 (perf/NOTES.md). From CSR it has not been measured to be faster. */
+ * and D3N27, 64^3 to 256^3 (perf/DECISIONS.md, Packing for one solve). From CSR it has not been
+ * measured to be faster. */
 static gsw_algorithm choose(const gsw_context *context, const gsw_matrix *matrix,
                             const gsw_sptrsv_options *options) {
     if (options->algorithm != GSW_ALGORITHM_AUTO)

@@ -29,8 +29,9 @@ typedef int64_t lanes_f64 __attribute__((vector_size(STRIP_BYTES), aligned(8), m
 typedef int32_t lanes_f32 __attribute__((vector_size(STRIP_BYTES), aligned(4), may_alias));
 
 /* Prefetches `bytes` bytes into the second-level cache. With 27 arrays that takes a quarter less
- * time than prefetches into the first level, wherever the arrays begin (perf/NOTES.md). Functions
- * that only prefetch are always inlined: gcc removes calls of them, because they have no effect. */
+ * time than prefetches into the first level, wherever the arrays begin (perf/DECISIONS.md, Prefetch
+ * into the second level). Functions that only prefetch are always inlined: gcc removes calls of
+ * them, because they have no effect. */
 static inline __attribute__((always_inline)) void gsw_prefetch_l2(const void *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64)
         __builtin_prefetch((const char *)from + i, 0, 2);

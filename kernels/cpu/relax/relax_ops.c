@@ -81,7 +81,7 @@ static gsw_status cpu_pass(gsw_context *context, const gsw_relax_pass *pass) {
 }
 
 /* Constants of the model, fitted to the times of 500 tiles with two threads of an EPYC whose cores
- * share 32 MB (perf/NOTES.md). */
+ * share 32 MB (perf/DECISIONS.md, Model of stencil loops). */
 static void cpu_machine(gsw_context *context, gsw_dtype type, gsw_relax_machine *machine) {
     /* A copy is measured with all threads. */
     const double copy = context->threads > 1 ? 1e6 * (double)context->tuning.copy_mb_s : 0;

@@ -21,7 +21,7 @@
 
 /* Lines of at most SHORT points are put together, GROUP points in a task. With more than TERMS
  * terms the limit is SHORT_MANY: there the masks cost more than the ends of long lines, and the
- * more so, the narrower the registers are (perf/NOTES.md). */
+ * more so, the narrower the registers are (perf/DECISIONS.md, Short lines as one). */
 #define SHORT 128
 #if defined(__AVX512F__)
 #define SHORT_MANY 64

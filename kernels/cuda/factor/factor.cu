@@ -138,8 +138,8 @@ void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
  * take x (two devices gain nothing by that). Then rows / weight others have a ticket between those
  * of pencils (j, k - 1) and (j, k). While these are taken, the first one must come a hand-over
  * ahead, or too few pencils run at the same time. The weight is three quarters of what this allows
- * (perf/NOTES.md). For measuring, the environment variable GSW_CUDA_SLAB_WEIGHT takes its place; it
- * must be the same in all processes. */
+ * (perf/DECISIONS.md, Order w of pencils). For measuring, the environment variable
+ * GSW_CUDA_SLAB_WEIGHT takes its place; it must be the same in all processes. */
 int64_t weight_of(gsw_context *context, const gsw_factor *factor, const gsw_packed_view *view,
                   int64_t later_z) {
     const gsw_tiles *t = &view->tiles;
@@ -359,8 +359,8 @@ gsw_status check_ghosts(gsw_context *context, const gsw_factor *factor, const gs
  * has a skew and must begin. Rows of b and x that lie across the lines cost more, most of all if
  * they do not begin at sectors of memory. Where the path through the grid is the limit, longer
  * lines make it shorter: a hand-over takes as long as LINE_POINTS points for each line of a pencil.
- * In the time of one point memory delivers POINTS_AT_ONCE (H100). perf/NOTES.md has the
- * measurements. */
+ * In the time of one point memory delivers POINTS_AT_ONCE (H100; perf/DECISIONS.md,
+ * Turned lines). */
 bool longer_lines_pay(const gsw_grid *grid) {
     constexpr double LINE_EXTRA = 34, LINE_POINTS = 2.15, ACROSS = 1.08, ACROSS_SECTORS = 1.37;
     constexpr double POINTS_AT_ONCE = 4500;

@@ -17,7 +17,7 @@ const int line_direct_terms[2] = {4, 18};
 /* Launch shapes: make_tiling() takes the first row that fits. tile_y * tile_z <= 16; rows is 8, 16
  * or 32; the block has tile_y * tile_z * workers + receivers warps. The comments give the
  * measurements behind a row: lower sweeps of cubes in fp64 on an H200, ms at 64^3 / 128^3 / 256^3.
- * perf/NOTES.md has the others. */
+ * The others are known, too (perf/DECISIONS.md, Tiles of the direct sweep). */
 struct launch_shape {
     int capability; /* at least */
     int terms;      /* at most */

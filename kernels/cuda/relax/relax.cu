@@ -650,9 +650,9 @@ static double peak_of(gsw_cuda *cuda) {
     return cuda->peak;
 }
 
-/* Constants of the model, fitted to the times of 700 tiles on an H100 (perf/NOTES.md). A unit of
- * load is a warp of a multiprocessor. Of other devices only the memory's peak is known. Those of
- * fp64 serve fp32, too: there only the bytes are half as many. */
+/* Constants of the model, fitted to the times of 700 tiles on an H100 (perf/DECISIONS.md, Model of
+ * stencil loops). A unit of load is a warp of a multiprocessor. Of other devices only the memory's
+ * peak is known. Those of fp64 serve fp32, too: there only the bytes are half as many. */
 void gsw_cuda_relax_machine(gsw_context *context, gsw_dtype type, gsw_relax_machine *machine) {
     const double peak_share = 0.928; /* that sweeps move */
     const double stream_share = 1.22;

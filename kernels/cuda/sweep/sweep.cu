@@ -8,8 +8,8 @@ namespace {
 /* ---- Launch shapes ----------------------------------------------------------------------------
  */
 
-/* How the rings of a pencil are cut. The figures were measured on an H200 (perf/NOTES.md). They are
- * safe on other devices, because rings that do not fit are cut smaller. */
+/* How the rings of a pencil are cut. The figures were measured on an H200 (perf/DECISIONS.md, Rings
+ * of a pencil). They are safe on other devices, because rings that do not fit are cut smaller. */
 constexpr int32_t MOST_STAGES = 8; /* chunks of coefficients in flight */
 /* Chunks of the ring beyond what a pencil's delay needs. */
 constexpr int32_t MOST_SPARE = 4, FEWEST_SPARE = 2;

@@ -43,7 +43,7 @@ __device__ __forceinline__ void load_coefficients(const sweep_block &block) {
  *
  * Loaders take slices of records in turns and copy them through registers. They prefetch records
  * into the L2 cache only shortly before they load them, because the prefetched records of all
- * blocks must fit there (perf/NOTES.md). */
+ * blocks must fit there (perf/DECISIONS.md, Slices without bulk copies). */
 
 enum { SLICES_PREFETCHED = 12 }; /* before they are loaded */
 

@@ -28,7 +28,7 @@ template <int Rhs> struct sweep_warps {
 };
 
 /* The rows that a receiver's lane polls at once, where it polls several. They were measured
- * (perf/NOTES.md). */
+ * (perf/DECISIONS.md, Rows polled at once). */
 template <int Rhs, bool pivots> constexpr int polled_rows = Rhs > 1 ? 4 : pivots ? 3 : 6;
 
 /* Their order: compute, loaders, stagers, storers, opener (where compute is not it), receivers.
