@@ -1,0 +1,71 @@
+/* backend.h: a suite that is written once and run on each backend.
+ *
+ *   test_factor          on the CPU; each test in a process of its own
+ *   test_factor cuda     on a CUDA device, in one process; exit code 77 where no device answers
+ *
+ * Its main() begins with backend_choose() and ends with backend_run_suite(). In between it may ask
+ * on_cuda() which tests to add. In CMakeLists.txt the suite is in two lists: gsw_add_test(factor)
+ * makes the test `factor`, and gsw_add_cuda_tests() the test `cuda_factor`.
+ *
+ * Vectors and matrices are in the memory of the backend: device_vector_make(), device_put() and
+ * device_get() (device.h) serve every context, as gsw_matrix_upload() does. */
+#ifndef GSW_TESTS_BACKEND_H
+#define GSW_TESTS_BACKEND_H
+
+#include "device.h"
+#ifdef GSW_TEST_CUDA
+#include "cuda/device/test_hooks.h"
+#endif
+
+/* The backend of this run. */
+static gsw_backend backend_chosen = GSW_BACKEND_CPU;
+
+static inline void backend_choose(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "cuda") == 0)
+        backend_chosen = GSW_BACKEND_CUDA;
+}
+
+static inline int on_cuda(void) {
+    return backend_chosen == GSW_BACKEND_CUDA;
+}
+
+/* A context of the backend: with so many threads on the CPU, on the default stream with CUDA. Under
+ * a tool that slows everything down, kernels wait longer than usual. */
+static inline gsw_context *backend_context(int threads) {
+    if (!on_cuda())
+        return oracle_context(threads);
+    gsw_context *context = device_context(NULL);
+#ifdef GSW_TEST_CUDA
+    if (device_stride() > 1)
+        gsw_cuda_test_hooks(context, INT64_C(120000000000), -1, 0);
+#endif
+    return context;
+}
+
+/* Contexts whose results have the same bits: with 1, 2 and 3 threads on the CPU, one with CUDA. */
+enum { BACKEND_CONTEXTS = 3 };
+
+static inline int backend_open_all(gsw_context *contexts[BACKEND_CONTEXTS]) {
+    const int count = on_cuda() ? 1 : BACKEND_CONTEXTS;
+    for (int i = 0; i < count; i++)
+        contexts[i] = backend_context(i + 1);
+    return count;
+}
+
+static inline void backend_close_all(gsw_context *contexts[BACKEND_CONTEXTS], int count) {
+    for (int i = 0; i < count; i++)
+        gsw_context_destroy(contexts[i]);
+}
+
+/* Runs the suite; returns the exit code of the program. */
+static inline int backend_run_suite(Suite *suite) {
+    if (on_cuda())
+        return device_run_suite(suite);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
