@@ -1,27 +1,43 @@
-/* context_fixture.h: one CPU context per file of tests, as a checked fixture of Check: it is
- * created before each test and closed after it. It has 2 threads, or CONTEXT_THREADS. */
-#ifndef GSW_CONTEXT_FIXTURE_H
-#define GSW_CONTEXT_FIXTURE_H
+/* context_fixture.h: the contexts of a suite, as a checked fixture of Check: they are created
+ * before each test and closed after it, with all that the test has kept (keep.h). The CPU's has 2
+ * threads, or CONTEXT_THREADS. */
+#ifndef GSW_TESTS_CONTEXT_FIXTURE_H
+#define GSW_TESTS_CONTEXT_FIXTURE_H
 
 #include <string.h>
 
 #include <check.h>
 #include <gridsweep/context.h>
 
+#include "backend.h"
+#include "keep.h"
+
 #ifndef CONTEXT_THREADS
 #define CONTEXT_THREADS 2
 #endif
 
-static gsw_context *context;
+static gsw_context *context; /* of the suite's backend */
+static gsw_context *cpu;     /* of the CPU; the same where that is the suite's backend */
 
 static void open_context(void) {
-    gsw_context_options options = {
-        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = CONTEXT_THREADS};
-    ck_assert_int_eq(gsw_context_create(&options, &context), GSW_SUCCESS);
+    context = backend_context(CONTEXT_THREADS);
+    cpu = on_cuda() ? oracle_context(CONTEXT_THREADS) : context;
 }
 
 static void close_context(void) {
+    keep_release(0);
+    if (cpu != context)
+        gsw_context_destroy(cpu);
     gsw_context_destroy(context);
+}
+
+/* A group of tests with these contexts. `seconds`: the time limit of a test on the CPU. */
+static inline TCase *context_case(Suite *suite, const char *name, double seconds) {
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, seconds);
+    tcase_add_checked_fixture(tc, open_context, close_context);
+    suite_add_tcase(suite, tc);
+    return tc;
 }
 
 /* The context's message contains the words. */

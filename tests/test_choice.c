@@ -9,20 +9,15 @@
 
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "hard_systems.h"
+#include "hard_matrix.h"
+#include "krylov_truth.h"
 
 #include "krylov/preconditioner.h"
 #include "context_fixture.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static double *doubles(int64_t n) {
-    double *v = calloc((size_t)n, sizeof *v);
-    ck_assert_ptr_nonnull(v);
-    return v;
-}
-
-/* Chooses. The caller destroys the preconditioner. */
+/* Chooses. */
 static gsw_preconditioner *choose(const gsw_matrix *matrix, const gsw_choice_options *options,
                                   gsw_choice *choice) {
     gsw_preconditioner *M = NULL;
@@ -36,12 +31,12 @@ static gsw_preconditioner *choose(const gsw_matrix *matrix, const gsw_choice_opt
     ck_assert_int_eq(choice->factor != NULL, choice->reason != GSW_REASON_MULTIGRID);
     ck_assert_str_eq(gsw_preconditioner_name(M),
                      choice->multigrid != NULL ? "mg" : gsw_factor_kind_name(choice->kind));
-    return M;
+    return keep(KEPT_PRECONDITIONER, NULL, M);
 }
 
 static gsw_choice choice_of(const gsw_matrix *matrix) {
     gsw_choice choice;
-    gsw_preconditioner_destroy(choose(matrix, NULL, &choice));
+    (void)choose(matrix, NULL, &choice);
     return choice;
 }
 
@@ -71,14 +66,10 @@ static const struct {
 };
 
 START_TEST(problems_get_what_serves) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, problems[_i].problem, NULL, &problem), GSW_SUCCESS);
-    const gsw_matrix *matrix = gsw_problem_matrix(problem);
-    int64_t n;
+    const gsw_matrix *matrix = keep_problem(problems[_i].problem);
+    const int64_t n = oracle_points(&matrix->grid);
     gsw_choice choice, method = {.size = sizeof method};
     gsw_krylov_result result = {.size = sizeof result};
-    gsw_operator *A;
-    ck_assert_int_eq(gsw_grid_points(&matrix->grid, &n), GSW_SUCCESS);
     gsw_preconditioner *M = choose(matrix, NULL, &choice);
     ck_assert_msg(choice.reason == problems[_i].reason, "%s: %d, %s", problems[_i].problem,
                   (int)choice.reason, choice.text);
@@ -89,19 +80,14 @@ START_TEST(problems_get_what_serves) {
     ck_assert_int_eq(choice.diagonal, 1);
     ck_assert_int_eq(choice.zero_sums, 0);
     ck_assert_msg(strstr(choice.text, problems[_i].says) != NULL, "%s", choice.text);
-    ck_assert_int_eq(gsw_choose_method(context, matrix, &method), GSW_SUCCESS);
+    must(context, gsw_choose_method(context, matrix, &method));
     ck_assert_int_eq(method.method, choice.method);
     ck_assert_int_eq(method.reason, GSW_REASON_METHOD_ONLY);
-    double *b = doubles(n), *x = doubles(n);
+    double *b = keep_zeros(n), *x = keep_zeros(n);
     oracle_fill(GSW_F64, b, n, 1);
-    ck_assert_int_eq(gsw_operator_from_matrix(context, matrix, &A), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_krylov(context, choice.method, A, M, NULL, b, x, &result), GSW_SUCCESS);
+    gsw_operator *A = keep_operator(context, matrix);
+    must(context, gsw_krylov(context, choice.method, A, M, NULL, b, x, &result));
     ck_assert_int_le(result.iterations, 35);
-    gsw_operator_destroy(A);
-    gsw_preconditioner_destroy(M);
-    free(x);
-    free(b);
-    gsw_problem_destroy(problem);
 }
 END_TEST
 
@@ -113,13 +99,10 @@ START_TEST(estimates_are_near_the_truth) {
     } known[] = {{"poisson:16x16x16", 20}, {"poisson:32x32x32", 36}, {"anisotropic:16x16x16", 20},
                  {"hpcg:24x24x24", 20},    {"star13:16x16x16", 22},  {"helmholtz19:24x24x24", 16}};
     for (int i = 0; i < LENGTH(known); i++) {
-        gsw_problem *problem;
-        ck_assert_int_eq(gsw_problem_parse(context, known[i].problem, NULL, &problem), GSW_SUCCESS);
-        const gsw_choice choice = choice_of(gsw_problem_matrix(problem));
+        const gsw_choice choice = choice_of(keep_problem(known[i].problem));
         ck_assert_msg(choice.estimate > 0.7 * known[i].iterations &&
                           choice.estimate < 1.4 * known[i].iterations,
                       "%s: %g", known[i].problem, choice.estimate);
-        gsw_problem_destroy(problem);
     }
 }
 END_TEST
@@ -127,7 +110,7 @@ END_TEST
 /* ---- matrices made by hand ---- */
 
 static hard_arrays make(hard_matrix m) {
-    return hard_make(context, &m);
+    return hard_arrays_of(&m);
 }
 
 static void expect(const hard_arrays *a, gsw_reason reason, gsw_method method, gsw_factor_kind kind,
@@ -142,7 +125,6 @@ static void expect(const hard_arrays *a, gsw_reason reason, gsw_method method, g
 START_TEST(time_steps_take_a_factor) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = 2});
     expect(&a, GSW_REASON_FEW, GSW_CG, GSW_IC0, "M-matrix; ic0 takes only");
-    hard_free(&a);
 }
 END_TEST
 
@@ -152,8 +134,6 @@ START_TEST(short_lines_take_a_factor) {
     hard_arrays b = make((hard_matrix){.grid = {3000, 4, 1}, .shift = 0.01});
     expect(&a, GSW_REASON_FEW, GSW_CG, GSW_IC0, "M-matrix; ic0 takes only");
     expect(&b, GSW_REASON_MULTIGRID, GSW_CG, GSW_IC0, "M-matrix; ic0 would take many");
-    hard_free(&a);
-    hard_free(&b);
 }
 END_TEST
 
@@ -167,7 +147,6 @@ START_TEST(signs_of_the_diagonal) {
     a.values[3][7] = 9;
     expect(&a, GSW_REASON_INDEFINITE, GSW_BICGSTAB, GSW_ILU0, "both signs; indefinite");
     ck_assert_int_eq(choice_of(&a.view).diagonal, 2);
-    hard_free(&a);
 }
 END_TEST
 
@@ -175,7 +154,6 @@ END_TEST
 START_TEST(indefinite_is_found_by_a_smooth_vector) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = -0.3});
     expect(&a, GSW_REASON_INDEFINITE, GSW_BICGSTAB, GSW_ILU0, "symmetric; indefinite");
-    hard_free(&a);
 }
 END_TEST
 
@@ -183,7 +161,6 @@ END_TEST
 START_TEST(slightly_indefinite) {
     hard_arrays a = make((hard_matrix){.grid = {24, 24, 24}, .z = 1, .shift = -0.06});
     expect(&a, GSW_REASON_MULTIGRID, GSW_GMRES, GSW_IC0, "symmetric; slightly indefinite");
-    hard_free(&a);
 }
 END_TEST
 
@@ -191,7 +168,6 @@ START_TEST(zero_diagonals) {
     hard_arrays a = make((hard_matrix){.grid = {12, 11, 10}, .z = 1, .shift = 1});
     a.values[3][500] = 0;
     expect(&a, GSW_REASON_DIAGONAL, GSW_BICGSTAB, GSW_ILU0, "a diagonal is zero");
-    hard_free(&a);
 }
 END_TEST
 
@@ -199,11 +175,10 @@ START_TEST(far_offsets) {
     const gsw_offset far[] = {{0, 0, 0}, {-3, 0, 0}, {3, 0, 0}};
     const gsw_grid grid = {60, 40, 1};
     gsw_stencil reaching;
-    ck_assert_int_eq(gsw_stencil_from_offsets(far, 3, &reaching), GSW_SUCCESS);
-    oracle_matrix *m = oracle_random(&grid, &reaching, 1, ORACLE_POSITIVE);
+    must(context, gsw_stencil_from_offsets(far, 3, &reaching));
+    oracle_matrix *m = keep_matrix_of(&grid, &reaching, 1, ORACLE_POSITIVE);
     const gsw_choice choice = choice_of(&m->view);
     ck_assert_int_eq(choice.reason, GSW_REASON_REACH);
-    oracle_free(m);
 }
 END_TEST
 
@@ -215,10 +190,10 @@ START_TEST(weak_cycles_lose) {
     gsw_stencil stencil;
     uint64_t seed = 5;
     double along_x[64];
-    ck_assert_int_eq(gsw_stencil_named("D2N5", &stencil), GSW_SUCCESS);
-    oracle_matrix *m = oracle_random(&grid, &stencil, 1, ORACLE_POSITIVE);
+    must(context, gsw_stencil_named("D2N5", &stencil));
+    oracle_matrix *m = keep_matrix_of(&grid, &stencil, 1, ORACLE_POSITIVE);
     for (int block = 0; block < 64; block++)
-        along_x[block] = hard_random(&seed) < 0.5 ? 1 : 1e-5;
+        along_x[block] = hard_uniform(&seed) < 0.5 ? 1 : 1e-5;
     for (int64_t row = 0; row < n * n; row++) {
         double sum = 0;
         for (int32_t e = 0; e < stencil.count; e++) {
@@ -240,7 +215,6 @@ START_TEST(weak_cycles_lose) {
     ck_assert_msg(choice.reason == GSW_REASON_CYCLE, "%d, %s", (int)choice.reason, choice.text);
     ck_assert(choice.cycle_left > 0.5);
     ck_assert_ptr_nonnull(strstr(choice.text, "a multigrid cycle leaves"));
-    oracle_free(m);
 }
 END_TEST
 
@@ -266,9 +240,8 @@ START_TEST(refused_hierarchies) {
     expect(&a, GSW_REASON_REFUSED, GSW_CG, GSW_IC0, "beyond the range of fp32");
     ck_assert_int_eq(heard, 0);
     context->log = NULL;
-    gsw_preconditioner_destroy(choose(&a.view, &options, &choice));
+    (void)choose(&a.view, &options, &choice);
     ck_assert_int_eq(choice.reason, GSW_REASON_MULTIGRID);
-    hard_free(&a);
 }
 END_TEST
 
@@ -290,8 +263,6 @@ START_TEST(backends_without_multigrid) {
             a.values[e][i] = -a.values[e][i];
     expect(&a, GSW_REASON_BACKEND, GSW_CG, GSW_SSOR, "no multigrid");
     context->ops = kept;
-    hard_free(&wind);
-    hard_free(&a);
 }
 END_TEST
 
@@ -299,27 +270,21 @@ END_TEST
 
 START_TEST(neumann_conditions) {
     hard_arrays a = make((hard_matrix){.grid = {32, 31, 30}, .z = 1});
-    double *b = oracle_vector(GSW_F64, 3, a.n), *x = doubles(a.n);
+    double *b = keep_random(3, a.n), *x = keep_zeros(a.n);
     const gsw_krylov_options options = {.size = sizeof options,
                                         .nullspace = GSW_NULLSPACE_CONSTANT};
     gsw_krylov_result result = {.size = sizeof result};
     gsw_choice choice;
-    gsw_operator *A;
     gsw_preconditioner *M = choose(&a.view, NULL, &choice);
     ck_assert_msg(choice.reason == GSW_REASON_MULTIGRID, "%s", choice.text);
     ck_assert_int_eq(choice.zero_sums, 1);
     ck_assert_int_eq(choice.method, GSW_CG);
     ck_assert(choice.cycle_left < 0.3);
-    ck_assert_int_eq(gsw_operator_from_matrix(context, &a.view, &A), GSW_SUCCESS);
+    gsw_operator *A = keep_operator(context, &a.view);
     const gsw_status status = gsw_krylov(context, choice.method, A, M, &options, b, x, &result);
     truth_check("neumann", &a.view, &options, b, x, status, &result, NULL, NULL);
     ck_assert_int_eq(status, GSW_SUCCESS);
     ck_assert_int_le(result.iterations, 12);
-    gsw_operator_destroy(A);
-    gsw_preconditioner_destroy(M);
-    hard_free(&a);
-    free(x);
-    free(b);
 }
 END_TEST
 
@@ -329,7 +294,6 @@ START_TEST(no_factor_of_a_neumann_line) {
     for (int i = 0; i < LENGTH(lengths); i++) {
         hard_arrays a = make((hard_matrix){.grid = {lengths[i], 1, 1}, .z = 1});
         expect(&a, GSW_REASON_MULTIGRID, GSW_CG, GSW_SSOR, "no factor: ic0: the pivot of row");
-        hard_free(&a);
     }
 }
 END_TEST
@@ -343,12 +307,12 @@ START_TEST(ssor_or_neither) {
     gsw_stencil stencil;
     gsw_preconditioner *M;
     gsw_choice choice = {.size = sizeof choice};
-    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, 3, &stencil), GSW_SUCCESS);
-    oracle_matrix *m = oracle_random(&grid, &stencil, 1, ORACLE_POSITIVE);
+    must(context, gsw_stencil_from_offsets(offsets, 3, &stencil));
+    oracle_matrix *m = keep_matrix_of(&grid, &stencil, 1, ORACLE_POSITIVE);
     for (int32_t e = 0; e < stencil.count; e++)
         for (int64_t row = 0; row < 6; row++)
             ((double *)m->arrays[e])[row] = 1;
-    ck_assert_int_eq(gsw_choose(context, &m->view, NULL, &M, &choice), GSW_SUCCESS);
+    must(context, gsw_choose(context, &m->view, NULL, &M, &choice));
     ck_assert_int_eq(choice.kind, GSW_SSOR);
     gsw_preconditioner_destroy(M);
     ((double *)m->arrays[stencil.center])[3] = 0;
@@ -358,9 +322,8 @@ START_TEST(ssor_or_neither) {
                   gsw_context_message(context));
     const gsw_factor_options shifted = {.size = sizeof shifted, .pivot_shift = 0.1};
     const gsw_choice_options options = {.size = sizeof options, .factor = &shifted};
-    ck_assert_int_eq(gsw_choose(context, &m->view, &options, &M, NULL), GSW_SUCCESS);
+    must(context, gsw_choose(context, &m->view, &options, &M, NULL));
     gsw_preconditioner_destroy(M);
-    oracle_free(m);
 }
 END_TEST
 
@@ -370,21 +333,18 @@ START_TEST(a_csr_gets_the_same) {
     hard_arrays a = make((hard_matrix){.grid = {32, 32, 32}, .z = 1, .leak = 1});
     gsw_csr csr;
     gsw_matrix other;
-    ck_assert_int_eq(gsw_matrix_to_csr(context, &a.view, GSW_FULL, GSW_I32, &csr), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &a.view.grid, &a.view.stencil, &csr, &other),
-                     GSW_SUCCESS);
+    must(context, gsw_matrix_to_csr(context, &a.view, GSW_FULL, GSW_I32, &csr));
+    must(context, gsw_matrix_from_csr(context, &a.view.grid, &a.view.stencil, &csr, &other));
     const gsw_choice one = choice_of(&a.view);
     gsw_choice two;
-    gsw_preconditioner *M = choose(&other, NULL, &two);
+    (void)choose(&other, NULL, &two);
     ck_assert_int_eq(one.reason, two.reason);
     ck_assert_double_eq_tol(one.estimate, two.estimate, 1e-6 * one.estimate);
     ck_assert_double_eq_tol(one.cycle_left, two.cycle_left, 1e-3);
     ck_assert_str_eq(one.text, two.text);
     /* The preconditioner takes new values in the caller's layout. */
-    ck_assert_int_eq(gsw_multigrid_refactor(context, two.multigrid, &other), GSW_SUCCESS);
-    gsw_preconditioner_destroy(M);
+    must(context, gsw_multigrid_refactor(context, two.multigrid, &other));
     gsw_csr_free(&csr);
-    hard_free(&a);
 }
 END_TEST
 
@@ -399,20 +359,15 @@ START_TEST(options_reach_what_is_made) {
     gsw_multigrid_info info = {.size = sizeof info};
     gsw_factor_info packed = {.size = sizeof packed}, wide = {.size = sizeof wide};
     gsw_choice choice;
-    gsw_preconditioner *M = choose(&big.view, &options, &choice);
-    ck_assert_int_eq(gsw_multigrid_get_info(choice.multigrid, &info), GSW_SUCCESS);
+    (void)choose(&big.view, &options, &choice);
+    must(context, gsw_multigrid_get_info(choice.multigrid, &info));
     ck_assert_int_eq(info.smoother, GSW_SMOOTHER_SYMGS);
     ck_assert_int_eq(info.cycle_type, GSW_F64);
-    gsw_preconditioner_destroy(M);
-    M = choose(&small_one.view, &options, &choice);
-    ck_assert_int_eq(gsw_factor_get_info(choice.factor, &packed), GSW_SUCCESS);
-    gsw_preconditioner_destroy(M);
-    M = choose(&small_one.view, NULL, &choice);
-    ck_assert_int_eq(gsw_factor_get_info(choice.factor, &wide), GSW_SUCCESS);
+    (void)choose(&small_one.view, &options, &choice);
+    must(context, gsw_factor_get_info(choice.factor, &packed));
+    (void)choose(&small_one.view, NULL, &choice);
+    must(context, gsw_factor_get_info(choice.factor, &wide));
     ck_assert_int_lt(packed.packed_bytes, wide.packed_bytes);
-    gsw_preconditioner_destroy(M);
-    hard_free(&small_one);
-    hard_free(&big);
 }
 END_TEST
 
@@ -437,18 +392,14 @@ START_TEST(bad_arguments_are_refused) {
     ck_assert_ptr_null(M);
     refuse(gsw_choose_method(context, NULL, &choice), "matrix is NULL");
     refuse(gsw_choose_method(context, &a.view, NULL), "choice is NULL");
-    ck_assert_int_eq(gsw_choose(context, &a.view, NULL, &M, NULL), GSW_SUCCESS);
+    must(context, gsw_choose(context, &a.view, NULL, &M, NULL));
     gsw_preconditioner_destroy(M);
-    hard_free(&big);
-    hard_free(&a);
 }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("choice");
-    TCase *cases = tcase_create("choice");
-    tcase_add_checked_fixture(cases, open_context, close_context);
-    tcase_set_timeout(cases, 300);
+    TCase *cases = context_case(suite, "choice", 300);
     tcase_add_loop_test(cases, problems_get_what_serves, 0, LENGTH(problems));
     tcase_add_test(cases, estimates_are_near_the_truth);
     tcase_add_test(cases, time_steps_take_a_factor);
@@ -467,10 +418,5 @@ int main(void) {
     tcase_add_test(cases, a_csr_gets_the_same);
     tcase_add_test(cases, options_reach_what_is_made);
     tcase_add_test(cases, bad_arguments_are_refused);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }

@@ -7,9 +7,8 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
-#include "hard_systems.h"
-
-#include "context_fixture.h"
+#include "hard_matrix.h"
+#include "krylov_systems.h"
 
 typedef struct solved {
     gsw_status status;
@@ -17,22 +16,13 @@ typedef struct solved {
 } solved;
 
 /* Solves with b = 1 from 0 and checks the result's claims about x. */
-static solved solve(const gsw_matrix *matrix, gsw_preconditioner *M,
-                    const gsw_krylov_options *options, const double *b, double *x) {
+static solved iterate(const gsw_matrix *matrix, gsw_preconditioner *M,
+                      const gsw_krylov_options *options, const double *b, double *x) {
     solved s = {.result.size = sizeof s.result};
-    gsw_operator *A;
-    ck_assert_int_eq(gsw_operator_from_matrix(context, matrix, &A), GSW_SUCCESS);
+    gsw_operator *A = keep_operator(context, matrix);
     s.status = gsw_richardson(context, A, M, options, b, x, &s.result);
     truth_check("richardson", matrix, options, b, x, s.status, &s.result, NULL, NULL);
-    gsw_operator_destroy(A);
     return s;
-}
-
-static const gsw_matrix *problem_matrix(const char *text, gsw_problem **problem, int64_t *n) {
-    ck_assert_int_eq(gsw_problem_parse(context, text, NULL, problem), GSW_SUCCESS);
-    const gsw_matrix *matrix = gsw_problem_matrix(*problem);
-    ck_assert_int_eq(gsw_grid_points(&matrix->grid, n), GSW_SUCCESS);
-    return matrix;
 }
 
 static const struct {
@@ -49,115 +39,78 @@ static const struct {
 #define SOLVES ((int)(sizeof solves / sizeof solves[0]))
 
 START_TEST(multigrid_is_a_solver) {
-    gsw_problem *problem;
-    gsw_multigrid *mg;
-    gsw_preconditioner *M;
-    int64_t n;
-    const gsw_matrix *matrix = problem_matrix(solves[_i].problem, &problem, &n);
+    const gsw_matrix *matrix = keep_problem(solves[_i].problem);
+    const int64_t n = oracle_points(&matrix->grid);
     const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy,
                                              .cycle_type = solves[_i].type};
     const gsw_krylov_options options = {.size = sizeof options, .rtol = solves[_i].rtol};
-    double *b = oracle_vector(GSW_F64, 1, n), *x = calloc((size_t)n, sizeof *x);
-    ck_assert_ptr_nonnull(x);
+    double *b = keep_random(1, n), *x = keep_zeros(n);
     oracle_fill(GSW_F64, b, n, 1);
-    ck_assert_int_eq(gsw_multigrid_create(context, matrix, &hierarchy, &mg), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, mg, &M), GSW_SUCCESS);
-    const solved s = solve(matrix, M, &options, b, x);
+    gsw_multigrid *mg = keep_multigrid(context, matrix, hierarchy);
+    gsw_preconditioner *M = keep_multigrid_M(context, mg);
+    const solved s = iterate(matrix, M, &options, b, x);
     ck_assert_msg(s.status == GSW_SUCCESS, "%s", gsw_context_message(context));
     ck_assert_int_le(s.result.iterations, solves[_i].most);
     ck_assert_int_ge(s.result.iterations, 2);
     ck_assert_int_eq(s.result.replacements, 0);
     ck_assert_double_eq_tol(s.result.recurrence, s.result.residual, 1e-6 * s.result.residual);
-    gsw_preconditioner_destroy(M);
-    gsw_multigrid_destroy(mg);
-    gsw_problem_destroy(problem);
-    free(x);
-    free(b);
 }
 END_TEST
 
-static gsw_preconditioner *sweeps(const gsw_matrix *matrix, gsw_factor_kind kind,
-                                  gsw_factor **factor) {
-    const gsw_factor_options options = {.size = sizeof options, .kind = kind};
-    gsw_preconditioner *M;
-    ck_assert_int_eq(gsw_factor_create(context, matrix, &options, factor), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_factor(context, *factor, &M), GSW_SUCCESS);
-    return M;
-}
-
 /* It is symmetric Gauss-Seidel: as many iterations as gsw_smooth() takes sweeps. */
 START_TEST(symmetric_gauss_seidel) {
-    gsw_problem *problem;
-    gsw_factor *factor;
-    int64_t n;
-    const gsw_matrix *matrix = problem_matrix("poisson:12x11x10", &problem, &n);
-    double *b = oracle_vector(GSW_F64, 1, n), *x = calloc((size_t)n, sizeof *x);
-    double *y = calloc((size_t)n, sizeof *y), *work = calloc((size_t)n, sizeof *work);
-    ck_assert(x != NULL && y != NULL && work != NULL);
-    gsw_preconditioner *M = sweeps(matrix, GSW_SSOR, &factor);
+    const gsw_matrix *matrix = keep_problem("poisson:12x11x10");
+    const int64_t n = oracle_points(&matrix->grid);
+    double *b = keep_random(1, n), *x = keep_zeros(n);
+    double *y = keep_zeros(n), *work = keep_zeros(n);
+    gsw_factor *factor = keep_factor(context, matrix, (gsw_factor_options){.kind = GSW_SSOR});
+    gsw_preconditioner *M = keep_factor_M(context, factor);
     for (int left = 0; left < 2; left++) {
         const gsw_krylov_options options = {.size = sizeof options, .norm = (gsw_norm)left};
         memset(x, 0, (size_t)n * sizeof *x);
         memset(y, 0, (size_t)n * sizeof *y);
         solved s = {.result.size = sizeof s.result};
-        gsw_operator *A;
-        ck_assert_int_eq(gsw_operator_from_matrix(context, matrix, &A), GSW_SUCCESS);
+        gsw_operator *A = keep_operator(context, matrix);
         s.status = gsw_krylov(context, GSW_RICHARDSON, A, M, &options, b, x, &s.result);
         ck_assert_msg(s.status == GSW_SUCCESS, "%s", gsw_context_message(context));
         ck_assert_int_eq(s.result.converged, 1);
         ck_assert_int_gt(s.result.iterations, 30);
-        ck_assert_int_eq(
-            gsw_smooth(context, matrix, factor, (int32_t)s.result.iterations, 0, b, y, work),
-            GSW_SUCCESS);
+        must(context,
+             gsw_smooth(context, matrix, factor, (int32_t)s.result.iterations, 0, b, y, work));
         for (int64_t i = 0; i < n; i++)
             ck_assert_double_eq_tol(x[i], y[i], 1e-12);
-        gsw_operator_destroy(A);
     }
-    gsw_preconditioner_destroy(M);
-    gsw_factor_destroy(factor);
-    gsw_problem_destroy(problem);
-    free(work);
-    free(y);
-    free(x);
-    free(b);
 }
 END_TEST
 
 /* x += b - A x on a Laplacian diverges. Jacobi on it, close to a null vector, converges too
  * slowly. */
 START_TEST(divergence_and_stagnation_are_said) {
-    gsw_problem *problem;
-    gsw_factor *factor;
-    int64_t n;
-    const gsw_matrix *matrix = problem_matrix("poisson:32x32x32", &problem, &n);
-    double *b = oracle_vector(GSW_F64, 1, n), *x = calloc((size_t)n, sizeof *x);
-    ck_assert_ptr_nonnull(x);
-    solved s = solve(matrix, NULL, NULL, b, x);
+    const gsw_matrix *matrix = keep_problem("poisson:32x32x32");
+    const int64_t n = oracle_points(&matrix->grid);
+    double *b = keep_random(1, n), *x = keep_zeros(n);
+    solved s = iterate(matrix, NULL, NULL, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(s.result.stagnated, 1);
     ck_assert_int_lt(s.result.iterations, 40);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "diverged after"));
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "b - A x"));
 
-    gsw_preconditioner *M = sweeps(matrix, GSW_SSOR, &factor);
+    gsw_factor *factor = keep_factor(context, matrix, (gsw_factor_options){.kind = GSW_SSOR});
+    gsw_preconditioner *M = keep_factor_M(context, factor);
     const gsw_krylov_options few = {.size = sizeof few, .max_iterations = 20},
                              tiny = {.size = sizeof tiny, .rtol = 1e-25};
     memset(x, 0, (size_t)n * sizeof *x);
-    s = solve(matrix, M, &few, b, x);
+    s = iterate(matrix, M, &few, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(s.result.iterations, 20);
     ck_assert_int_eq(s.result.stagnated, 0);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "after 20 iterations"));
-    s = solve(matrix, M, &tiny, b, x);
+    s = iterate(matrix, M, &tiny, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(s.result.stagnated, 1);
     ck_assert_double_lt(s.result.residual, 1e-12);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "stagnated after"));
-    gsw_preconditioner_destroy(M);
-    gsw_factor_destroy(factor);
-    gsw_problem_destroy(problem);
-    free(x);
-    free(b);
 }
 END_TEST
 
@@ -174,10 +127,8 @@ static gsw_status fails_in_the_end(void *user, gsw_context *where, const double 
 /* The iteration diverges. The products after its end, which look for the reason, can fail, too. */
 START_TEST(stagnated_is_not_converged) {
     const double b[4] = {1, 2, 3, 4};
-    gsw_operator *A;
     int left, stagnated = 0;
-    ck_assert_int_eq(gsw_operator_from_callback(context, 4, fails_in_the_end, &left, &A),
-                     GSW_SUCCESS);
+    gsw_operator *A = keep_product(context, 4, fails_in_the_end, &left);
     for (int calls = 0; calls < 30; calls++) {
         double x[4] = {0};
         gsw_krylov_result result = {.size = sizeof result};
@@ -188,23 +139,19 @@ START_TEST(stagnated_is_not_converged) {
         stagnated += result.stagnated;
     }
     ck_assert_int_gt(stagnated, 0);
-    gsw_operator_destroy(A);
 }
 END_TEST
 
 START_TEST(null_spaces) {
     const hard_matrix m = {.grid = {32, 31, 30}, .z = 1};
-    hard_arrays a = hard_make(context, &m);
+    hard_arrays a = hard_arrays_of(&m);
     const gsw_multigrid_options hierarchy = {.size = sizeof hierarchy, .cycle_type = GSW_F32};
     const gsw_krylov_options options = {.size = sizeof options,
                                         .nullspace = GSW_NULLSPACE_CONSTANT};
-    double *b = oracle_vector(GSW_F64, 3, a.n), *x = calloc((size_t)a.n, sizeof *x), sum = 0;
-    gsw_multigrid *mg;
-    gsw_preconditioner *M;
-    ck_assert_ptr_nonnull(x);
-    ck_assert_int_eq(gsw_multigrid_create(context, &a.view, &hierarchy, &mg), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_multigrid(context, mg, &M), GSW_SUCCESS);
-    solved s = solve(&a.view, M, &options, b, x);
+    double *b = keep_random(3, a.n), *x = keep_zeros(a.n), sum = 0;
+    gsw_multigrid *mg = keep_multigrid(context, &a.view, hierarchy);
+    gsw_preconditioner *M = keep_multigrid_M(context, mg);
+    solved s = iterate(&a.view, M, &options, b, x);
     ck_assert_msg(s.status == GSW_SUCCESS, "%s", gsw_context_message(context));
     ck_assert_int_le(s.result.iterations, 18);
     ck_assert_double_gt(s.result.removed, 0);
@@ -213,72 +160,53 @@ START_TEST(null_spaces) {
     ck_assert_double_le(fabs(sum), 1e-8);
     /* Without it the part of b that no x reaches stays, and no result reports it. */
     memset(x, 0, (size_t)a.n * sizeof *x);
-    s = solve(&a.view, M, NULL, b, x);
+    s = iterate(&a.view, M, NULL, b, x);
     ck_assert_int_ne(s.status, GSW_SUCCESS);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "constant vectors to 0"));
-    gsw_preconditioner_destroy(M);
-    gsw_multigrid_destroy(mg);
-    hard_free(&a);
-    free(x);
-    free(b);
 }
 END_TEST
 
 START_TEST(monitor_and_arguments) {
-    gsw_problem *problem;
-    gsw_factor *factor;
-    int64_t n;
-    const gsw_matrix *matrix = problem_matrix("poisson:9x8x7", &problem, &n);
-    double *b = oracle_vector(GSW_F64, 1, n), *x = calloc((size_t)n, sizeof *x);
+    const gsw_matrix *matrix = keep_problem("poisson:9x8x7");
+    const int64_t n = oracle_points(&matrix->grid);
+    double *b = keep_random(1, n), *x = keep_zeros(n);
     history seen = {.stop_at = -1};
     gsw_krylov_options options = {
         .size = sizeof options, .rtol = 1e-3, .monitor = watch, .monitor_user = &seen};
-    ck_assert_ptr_nonnull(x);
-    gsw_preconditioner *M = sweeps(matrix, GSW_SSOR, &factor);
-    solved s = solve(matrix, M, &options, b, x);
+    gsw_factor *factor = keep_factor(context, matrix, (gsw_factor_options){.kind = GSW_SSOR});
+    gsw_preconditioner *M = keep_factor_M(context, factor);
+    solved s = iterate(matrix, M, &options, b, x);
     ck_assert_int_eq(s.status, GSW_SUCCESS);
     ck_assert_int_eq(seen.calls, s.result.iterations + 1);
     ck_assert_double_eq_tol(seen.residual[s.result.iterations], s.result.residual, 1e-14);
     seen = (history){.stop_at = -1};
-    s = solve(matrix, M, &options, b, x); /* x is there already */
+    s = iterate(matrix, M, &options, b, x); /* x is there already */
     ck_assert_int_eq(s.result.iterations, 0);
     seen = (history){.stop_at = 2};
     options.rtol = 1e-8;
     memset(x, 0, (size_t)n * sizeof *x);
-    s = solve(matrix, M, &options, b, x);
+    s = iterate(matrix, M, &options, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_STOPPED);
     ck_assert_int_eq(s.result.iterations, 2);
     memset(b, 0, (size_t)n * sizeof *b);
-    s = solve(matrix, M, NULL, b, x);
+    s = iterate(matrix, M, NULL, b, x);
     ck_assert_int_eq(s.status, GSW_SUCCESS);
     ck_assert_str_eq(gsw_method_name(GSW_RICHARDSON), "richardson");
     ck_assert_str_eq(gsw_method_name((gsw_method)4), "unknown");
     b[0] = NAN;
-    s = solve(matrix, M, NULL, b, x);
+    s = iterate(matrix, M, NULL, b, x);
     ck_assert_int_eq(s.status, GSW_ERROR_NON_FINITE);
-    gsw_preconditioner_destroy(M);
-    gsw_factor_destroy(factor);
-    gsw_problem_destroy(problem);
-    free(x);
-    free(b);
 }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("richardson");
-    TCase *cases = tcase_create("richardson");
-    tcase_add_checked_fixture(cases, open_context, close_context);
-    tcase_set_timeout(cases, 300);
+    TCase *cases = context_case(suite, "richardson", 300);
     tcase_add_loop_test(cases, multigrid_is_a_solver, 0, SOLVES);
     tcase_add_test(cases, symmetric_gauss_seidel);
     tcase_add_test(cases, divergence_and_stagnation_are_said);
     tcase_add_test(cases, stagnated_is_not_converged);
     tcase_add_test(cases, null_spaces);
     tcase_add_test(cases, monitor_and_arguments);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }

@@ -12,40 +12,22 @@
 
 /* A problem as CSR with 64-bit indices, a right-hand side, and a first guess that is not zero. */
 typedef struct model {
-    gsw_problem *problem;
     const gsw_matrix *matrix;
     gsw_csr csr;
     int64_t n;
     double *b, *x, *expected, *work;
 } model;
 
-static double *vector(int64_t n) {
-    double *v = malloc((size_t)n * sizeof *v);
-    ck_assert_ptr_nonnull(v);
-    return v;
-}
-
 static model model_open(const char *text) {
-    model s = {0};
-    ck_assert_msg(gsw_problem_parse(context, text, NULL, &s.problem) == GSW_SUCCESS, "%s", text);
-    s.matrix = gsw_problem_matrix(s.problem);
-    ck_assert_int_eq(gsw_grid_points(&s.matrix->grid, &s.n), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_matrix_to_csr(context, s.matrix, GSW_FULL, GSW_I64, &s.csr), GSW_SUCCESS);
-    s.b = vector(s.n);
-    s.x = vector(s.n);
-    s.expected = vector(s.n);
-    s.work = vector(s.n);
-    gsw_random_vector(5, s.n, s.b);
+    model s = {.matrix = keep_problem(text)};
+    s.n = oracle_points(&s.matrix->grid);
+    must(context, gsw_matrix_to_csr(context, s.matrix, GSW_FULL, GSW_I64, &s.csr));
+    keep_csr(s.csr);
+    s.b = keep_random(5, s.n);
+    s.x = keep_zeros(s.n);
+    s.expected = keep_zeros(s.n);
+    s.work = keep_zeros(s.n);
     return s;
-}
-
-static void model_close(model *s) {
-    free(s->work);
-    free(s->expected);
-    free(s->x);
-    free(s->b);
-    gsw_csr_free(&s->csr);
-    gsw_problem_destroy(s->problem);
 }
 
 /* x_i from the present values of its neighbours. */
@@ -74,11 +56,9 @@ static void sweep_down(const model *s, double *x) {
 
 static void textbook(const model *s, gsw_factor_kind kind, double *x) {
     if (kind == GSW_JACOBI) {
-        double *old = vector(s->n);
-        memcpy(old, x, (size_t)s->n * sizeof *x);
+        const double *old = keep_copy(x, s->n);
         for (int64_t i = 0; i < s->n; i++)
             x[i] = relaxed(s, old, i);
-        free(old);
         return;
     }
     if (kind == GSW_SSOR || kind == GSW_FACTOR_LOWER)
@@ -96,13 +76,6 @@ static void compare(const model *s, const char *what) {
     ck_assert_msg(error <= 1e-13 * largest, "%s: off by %g of %g", what, error, largest);
 }
 
-static gsw_factor *factor_of(const gsw_matrix *matrix, const gsw_factor_options *options) {
-    gsw_factor *factor = NULL;
-    ck_assert_msg(gsw_factor_create(context, matrix, options, &factor) == GSW_SUCCESS, "%s",
-                  gsw_context_message(context));
-    return factor;
-}
-
 static const char *const problems[] = {"hpcg:9x8x7", "random:3:17x5x6", "convection:12x11x10",
                                        "poisson:40x1x1", "helmholtz19:7x9x8"};
 
@@ -113,7 +86,7 @@ START_TEST(smoothers_do_what_the_textbook_does) {
     model s = model_open(problems[_i]);
     for (int k = 0; k < LENGTH(kinds); k++) {
         const gsw_factor_options options = {.size = sizeof options, .kind = kinds[k]};
-        gsw_factor *factor = factor_of(s.matrix, &options);
+        gsw_factor *factor = keep_factor(context, s.matrix, options);
         for (int32_t sweeps = 0; sweeps <= 3; sweeps++) {
             for (int zero_guess = 0; zero_guess < 2; zero_guess++) {
                 char what[100];
@@ -134,9 +107,7 @@ START_TEST(smoothers_do_what_the_textbook_does) {
                 compare(&s, what);
             }
         }
-        gsw_factor_destroy(factor);
     }
-    model_close(&s);
 }
 END_TEST
 
@@ -147,17 +118,14 @@ START_TEST(smoothers_converge) {
     for (int k = 0; k < LENGTH(kinds); k++) {
         const gsw_factor_options options = {
             .size = sizeof options, .kind = kinds[k], .factor_type = k % 2 ? GSW_F32 : 0};
-        gsw_factor *factor = factor_of(s.matrix, &options);
+        gsw_factor *factor = keep_factor(context, s.matrix, options);
         double norm = 0;
-        ck_assert_int_eq(gsw_smooth(context, s.matrix, factor, 200, 1, s.b, s.x, s.work),
-                         GSW_SUCCESS);
-        ck_assert_int_eq(gsw_residual(context, s.matrix, GSW_F64, s.b, s.x, s.work), GSW_SUCCESS);
+        must(context, gsw_smooth(context, s.matrix, factor, 200, 1, s.b, s.x, s.work));
+        must(context, gsw_residual(context, s.matrix, GSW_F64, s.b, s.x, s.work));
         for (int64_t i = 0; i < s.n; i++)
             norm = fmax(norm, fabs(s.work[i]));
         ck_assert_msg(norm < 1e-12, "%s: residual %g", gsw_factor_kind_name(kinds[k]), norm);
-        gsw_factor_destroy(factor);
     }
-    model_close(&s);
 }
 END_TEST
 
@@ -170,8 +138,9 @@ START_TEST(bad_arguments_are_refused) {
                                        .vector_type = GSW_F32},
                              transposed = {
                                  .size = sizeof transposed, .kind = GSW_SSOR, .transpose = 1};
-    gsw_factor *factor = factor_of(s.matrix, &symmetric), *fp32 = factor_of(s.matrix, &single),
-               *turned = factor_of(s.matrix, &transposed);
+    gsw_factor *factor = keep_factor(context, s.matrix, symmetric),
+               *fp32 = keep_factor(context, s.matrix, single),
+               *turned = keep_factor(context, s.matrix, transposed);
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
     double *b = s.b, *x = s.x, *work = s.work;
     memset(x, 0, (size_t)s.n * sizeof *x);
@@ -193,25 +162,14 @@ START_TEST(bad_arguments_are_refused) {
     expect_refusal(gsw_smooth(context, s.matrix, factor, 1, 0, b, x, x), invalid, "x and work");
     for (int64_t i = 0; i < s.n; i++)
         ck_assert(x[i] == 0); /* x did not change */
-    gsw_factor_destroy(turned);
-    gsw_factor_destroy(fp32);
-    gsw_factor_destroy(factor);
-    model_close(&other);
-    model_close(&s);
 }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("smooth");
-    TCase *tc = tcase_create("smooth");
-    tcase_add_checked_fixture(tc, open_context, close_context);
+    TCase *tc = context_case(suite, "smooth", 4);
     tcase_add_loop_test(tc, smoothers_do_what_the_textbook_does, 0, LENGTH(problems));
     tcase_add_test(tc, smoothers_converge);
     tcase_add_test(tc, bad_arguments_are_refused);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }

@@ -6,72 +6,34 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
-#include "hard_systems.h" /* before the fixture: its functions have a context each */
-#include "context_fixture.h"
+#include "hard_matrix.h"
+#include "krylov_truth.h"
 
 /* The residual of x over b, in long double. */
 static double residual_of(const gsw_matrix *matrix, const double *b, const double *x) {
-    const gsw_grid *g = &matrix->grid;
-    const int64_t n = oracle_points(g);
-    long double above = 0, below = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t at[3] = {i % g->nx, i / g->nx % g->ny, i / g->nx / g->ny};
-        long double r = b[i];
-        for (int32_t e = 0; e < matrix->stencil.count; e++) {
-            const gsw_offset o = matrix->stencil.offsets[e];
-            if (at[0] + o.dx >= 0 && at[0] + o.dx < g->nx && at[1] + o.dy >= 0 &&
-                at[1] + o.dy < g->ny && at[2] + o.dz >= 0 && at[2] + o.dz < g->nz)
-                r -= (long double)((const double *const *)matrix->array.values)[e][i] *
-                     x[i + gsw_grid_row(g, o.dx, o.dy, o.dz)];
-        }
-        above += r * r;
-        below += (long double)b[i] * b[i];
-    }
-    return (double)sqrtl(above / below);
+    const int64_t n = oracle_points(&matrix->grid);
+    long double *r = keep_bytes((size_t)n * sizeof *r), *wanted = keep_bytes((size_t)n * sizeof *r);
+    const truth t = truth_vectors(matrix, NULL, b, x, r, wanted);
+    return (double)(t.residual / t.b);
 }
 
 /* A matrix of constant coefficients on a grid. */
-typedef struct constant {
-    gsw_matrix view;
-    const void *pointers[GSW_STENCIL_MAX];
-    double *values;
-    int64_t n;
-} constant;
-
-static constant *make_constant(gsw_grid grid, const gsw_offset *offsets, const double *values,
-                               int count) {
-    constant *c = calloc(1, sizeof *c);
+static oracle_matrix *make_constant(gsw_grid grid, const gsw_offset *offsets, const double *values,
+                                    int count) {
     gsw_stencil stencil;
-    ck_assert_ptr_nonnull(c);
-    ck_assert_int_eq(gsw_stencil_from_offsets(offsets, count, &stencil), GSW_SUCCESS);
-    c->n = oracle_points(&grid);
-    c->values = malloc((size_t)(c->n * count) * sizeof *c->values);
-    ck_assert_ptr_nonnull(c->values);
-    for (int32_t e = 0; e < count; e++) {
-        double value = 0;
-        for (int k = 0; k < count; k++)
-            if (gsw_stencil_find(&stencil, offsets[k]) == e)
-                value = values[k];
-        c->pointers[e] = c->values + c->n * e;
-        for (int64_t i = 0; i < c->n; i++)
-            c->values[c->n * e + i] = value;
-    }
-    const gsw_stencil_array array = {.values = c->pointers, .value_type = GSW_F64};
-    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid, &stencil, &array, &c->view),
-                     GSW_SUCCESS);
-    return c;
-}
-
-static void free_constant(constant *c) {
-    free(c->values);
-    free(c);
+    must(context, gsw_stencil_from_offsets(offsets, count, &stencil));
+    oracle_matrix *m = keep_matrix_of(&grid, &stencil, 1, ORACLE_POSITIVE);
+    for (int k = 0; k < count; k++)
+        oracle_fill(GSW_F64, m->arrays[gsw_stencil_find(&stencil, offsets[k])],
+                    oracle_points(&grid), values[k]);
+    return m;
 }
 
 /* Solves with random b, and checks what is said of x. */
 static gsw_solver_report solve(const gsw_matrix *matrix, const gsw_solver_options *options,
                                gsw_status expected) {
     const int64_t n = oracle_points(&matrix->grid);
-    double *b = oracle_vector(GSW_F64, 5, n), *x = oracle_vector(GSW_F64, 1, n);
+    double *b = keep_random(5, n), *x = keep_random(1, n);
     gsw_solver_report report = {.size = sizeof report};
     oracle_fill(GSW_F64, x, n, 0);
     const gsw_status status = gsw_solve(context, matrix, options, b, x, &report);
@@ -82,8 +44,6 @@ static gsw_solver_report solve(const gsw_matrix *matrix, const gsw_solver_option
     if (matrix->format == GSW_FORMAT_STENCIL && status == GSW_SUCCESS)
         ck_assert(residual_of(matrix, b, x) <= 1.0001e-8);
     ck_assert_int_eq(report.message[0] == '\0', status == GSW_SUCCESS);
-    free(x);
-    free(b);
     return report;
 }
 
@@ -94,24 +54,19 @@ START_TEST(chooses_by_itself) {
                  {"convection:24x24x24", "ilu0", "bicgstab"},
                  {"poisson:8x8x8", "ic0", "cg"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        gsw_problem *problem;
-        ck_assert_int_eq(gsw_problem_parse(context, known[i].problem, NULL, &problem), GSW_SUCCESS);
-        const gsw_solver_report r = solve(gsw_problem_matrix(problem), NULL, GSW_SUCCESS);
+        const gsw_solver_report r = solve(keep_problem(known[i].problem), NULL, GSW_SUCCESS);
         ck_assert_str_eq(r.precond, known[i].precond);
         ck_assert_str_eq(r.method, known[i].method);
         ck_assert_str_eq(r.first_precond, r.precond);
         ck_assert_str_eq(r.fallback, "");
         ck_assert_int_eq(r.attempts, 1);
         ck_assert(r.reason[0] != '\0' && r.setup_ms > 0 && r.solve_ms > 0);
-        gsw_problem_destroy(problem);
     }
 }
 END_TEST
 
 /* What is named is taken, and with both named nothing else is tried. */
 START_TEST(takes_what_is_named) {
-    gsw_problem *problem;
-    ck_assert_int_eq(gsw_problem_parse(context, "convection:12x9x7", NULL, &problem), GSW_SUCCESS);
     for (int p = GSW_PRECOND_NONE; p <= GSW_PRECOND_MULTIGRID; p++) {
         if (p == GSW_PRECOND_IC0) /* the matrix is not symmetric */
             continue;
@@ -127,7 +82,7 @@ START_TEST(takes_what_is_named) {
             for (int i = 0; i < 756; i++)
                 b[i] = 1 + i % 3;
             const gsw_status status =
-                gsw_solve(context, gsw_problem_matrix(problem), &options, b, x, &r);
+                gsw_solve(context, keep_problem("convection:12x9x7"), &options, b, x, &r);
             ck_assert_msg(fails || status == GSW_SUCCESS, "%d %d: %s", p, m, r.message);
             ck_assert_str_eq(r.precond, gsw_precond_name((gsw_precond)p));
             ck_assert(m == GSW_SOLVER_AUTO ||
@@ -135,7 +90,6 @@ START_TEST(takes_what_is_named) {
             ck_assert(m == GSW_SOLVER_AUTO || r.attempts == 1);
         }
     }
-    gsw_problem_destroy(problem);
 }
 END_TEST
 
@@ -147,12 +101,11 @@ START_TEST(biharmonic) {
                                    {-2, 0, 0}, {0, 2, 0},  {0, -2, 0}};
     static const double v[] = {20, -8, -8, -8, -8, 2, 2, 2, 2, 1, 1, 1, 1};
     for (int32_t n = 30; n <= 64; n += 34) {
-        constant *c = make_constant((gsw_grid){n, n, 1}, o, v, 13);
+        oracle_matrix *c = make_constant((gsw_grid){n, n, 1}, o, v, 13);
         const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
         ck_assert_str_eq(r.first_precond, n == 30 ? "ssor" : "jacobi");
         ck_assert(n == 30 || r.fallback[0] == '\0');
         ck_assert_str_eq(r.method, "cg");
-        free_constant(c);
     }
 }
 END_TEST
@@ -162,19 +115,14 @@ END_TEST
 START_TEST(limits_of_fp64) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {2, -1, -1};
-    constant *c = make_constant((gsw_grid){100000, 1, 1}, o, v, 3);
-    double *b = malloc((size_t)c->n * sizeof *b), *x = calloc((size_t)c->n, sizeof *x);
+    oracle_matrix *c = make_constant((gsw_grid){100000, 1, 1}, o, v, 3);
+    double *b = keep_filled(100000, 1), *x = keep_zeros(100000);
     gsw_solver_report r = {.size = sizeof r};
-    ck_assert(b != NULL && x != NULL);
-    oracle_fill(GSW_F64, b, c->n, 1);
     ck_assert_int_eq(gsw_solve(context, &c->view, NULL, b, x, &r), GSW_ERROR_NOT_CONVERGED);
     ck_assert_int_eq(r.attempts, 1);
     ck_assert_int_eq(r.stagnated, 1);
     ck_assert_ptr_nonnull(strstr(r.message, "rounding leaves b - A x unknown"));
     ck_assert(residual_of(&c->view, b, x) < 1e-6);
-    free(x);
-    free(b);
-    free_constant(c);
 }
 END_TEST
 
@@ -182,10 +130,9 @@ END_TEST
 START_TEST(strong_convection) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
     static const double v[] = {0.4, -1.1, 0.9, -1.1, 0.9};
-    constant *c = make_constant((gsw_grid){60, 60, 1}, o, v, 5);
+    oracle_matrix *c = make_constant((gsw_grid){60, 60, 1}, o, v, 5);
     const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
     ck_assert_str_eq(r.method, "gmres");
-    free_constant(c);
 }
 END_TEST
 
@@ -194,14 +141,13 @@ START_TEST(indefinite) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
     static const double v[] = {1, -0.9, -0.9, -0.9, -0.9};
     const gsw_solver_options options = {.size = sizeof options, .precond = GSW_PRECOND_JACOBI};
-    constant *c = make_constant((gsw_grid){12, 12, 1}, o, v, 5);
+    oracle_matrix *c = make_constant((gsw_grid){12, 12, 1}, o, v, 5);
     const gsw_solver_report r = solve(&c->view, &options, GSW_SUCCESS);
     ck_assert_str_eq(r.first_method, "cg");
     ck_assert_str_eq(r.method, "bicgstab");
     ck_assert_str_eq(r.precond, "jacobi");
     ck_assert_msg(strncmp(r.fallback, "jacobi with bicgstab: cg: ", 26) == 0, "%s", r.fallback);
     ck_assert_int_eq(r.attempts, 2);
-    free_constant(c);
 }
 END_TEST
 
@@ -210,9 +156,8 @@ START_TEST(periodic) {
     static const gsw_offset o[] = {{0, 0, 0},  {1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
                                    {0, -1, 0}, {0, 39, 0}, {0, -39, 0}};
     static const double v[] = {4.01, -1, -1, -1, -1, -1, -1};
-    constant *c = make_constant((gsw_grid){40, 40, 1}, o, v, 7);
+    oracle_matrix *c = make_constant((gsw_grid){40, 40, 1}, o, v, 7);
     ck_assert_str_eq(solve(&c->view, NULL, GSW_SUCCESS).precond, "jacobi");
-    free_constant(c);
 }
 END_TEST
 
@@ -220,11 +165,10 @@ END_TEST
 START_TEST(no_diagonal) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {0, 1, -1};
-    constant *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
+    oracle_matrix *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
     const gsw_solver_report r = solve(&c->view, NULL, GSW_SUCCESS);
     ck_assert_str_eq(r.precond, "none");
     ck_assert_str_eq(r.method, "gmres");
-    free_constant(c);
 }
 END_TEST
 
@@ -232,41 +176,32 @@ END_TEST
 START_TEST(updates) {
     const hard_matrix first = {.grid = {20, 19, 18}, .z = 1, .shift = 0.01},
                       second = {.grid = {20, 19, 18}, .z = 1, .shift = 0.02, .decades = 1};
-    hard_arrays a = hard_make(context, &first), c = hard_make(context, &second);
-    double *b = oracle_vector(GSW_F64, 3, a.n), *x[2];
+    hard_arrays a = hard_arrays_of(&first), c = hard_arrays_of(&second);
+    double *b = keep_random(3, a.n), *x[2] = {keep_zeros(a.n), keep_zeros(a.n)};
     gsw_solver *solver, *fresh;
     gsw_solver_report r = {.size = sizeof r};
-    for (int k = 0; k < 2; k++) {
-        x[k] = oracle_vector(GSW_F64, 3, a.n);
-        oracle_fill(GSW_F64, x[k], a.n, 0);
-    }
-    ck_assert_int_eq(gsw_solver_create(context, &a.view, NULL, &solver), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_solver_solve(context, solver, b, x[0], NULL), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_solver_update(context, solver, &c.view), GSW_SUCCESS);
+    must(context, gsw_solver_create(context, &a.view, NULL, &solver));
+    must(context, gsw_solver_solve(context, solver, b, x[0], NULL));
+    must(context, gsw_solver_update(context, solver, &c.view));
     oracle_fill(GSW_F64, x[0], a.n, 0);
-    ck_assert_int_eq(gsw_solver_solve(context, solver, b, x[0], &r), GSW_SUCCESS);
+    must(context, gsw_solver_solve(context, solver, b, x[0], &r));
     ck_assert_str_eq(r.precond, "mg");
     ck_assert(residual_of(&c.view, b, x[0]) <= 1.0001e-8);
-    ck_assert_int_eq(gsw_solver_create(context, &c.view, NULL, &fresh), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_solver_solve(context, fresh, b, x[1], NULL), GSW_SUCCESS);
+    must(context, gsw_solver_create(context, &c.view, NULL, &fresh));
+    must(context, gsw_solver_solve(context, fresh, b, x[1], NULL));
     ck_assert_mem_eq(x[0], x[1], (size_t)a.n * sizeof **x);
     /* a guess that is the solution takes no iteration */
-    ck_assert_int_eq(gsw_solver_solve(context, fresh, b, x[1], &r), GSW_SUCCESS);
+    must(context, gsw_solver_solve(context, fresh, b, x[1], &r));
     ck_assert_int_eq(r.iterations, 0);
     gsw_solver_destroy(fresh);
     gsw_solver_destroy(solver);
-    for (int k = 0; k < 2; k++)
-        free(x[k]);
-    free(b);
-    hard_free(&c);
-    hard_free(&a);
 }
 END_TEST
 
 START_TEST(bad_arguments_are_refused) {
     static const gsw_offset o[] = {{0, 0, 0}, {1, 0, 0}, {-1, 0, 0}};
     static const double v[] = {2, -1, -1};
-    constant *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
+    oracle_matrix *c = make_constant((gsw_grid){20, 1, 1}, o, v, 3);
     gsw_solver *solver;
     gsw_solver_options options = {.size = sizeof options, .precond = (gsw_precond)8};
     double b[20], x[20];
@@ -278,7 +213,7 @@ START_TEST(bad_arguments_are_refused) {
     ck_assert_int_eq(gsw_solver_create(context, &c->view, &options, &solver),
                      GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_ptr_null(solver);
-    ck_assert_int_eq(gsw_solver_create(context, &c->view, NULL, &solver), GSW_SUCCESS);
+    must(context, gsw_solver_create(context, &c->view, NULL, &solver));
     for (int i = 0; i < 20; i++)
         b[i] = i == 3 ? NAN : 1;
     gsw_solver_report r = {.size = sizeof r};
@@ -288,15 +223,12 @@ START_TEST(bad_arguments_are_refused) {
     ck_assert_int_eq(gsw_solver_solve(context, solver, b, b, NULL), GSW_ERROR_INVALID_ARGUMENT);
     gsw_solver_destroy(solver);
     gsw_solver_destroy(NULL);
-    free_constant(c);
 }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("solver");
-    TCase *tc = tcase_create("solver");
-    tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, open_context, close_context);
+    TCase *tc = context_case(suite, "solver", 120);
     tcase_add_test(tc, chooses_by_itself);
     tcase_add_test(tc, takes_what_is_named);
     tcase_add_test(tc, biharmonic);
@@ -307,10 +239,5 @@ int main(void) {
     tcase_add_test(tc, no_diagonal);
     tcase_add_test(tc, updates);
     tcase_add_test(tc, bad_arguments_are_refused);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }
