@@ -31,6 +31,13 @@ static void close_context(void) {
     gsw_context_destroy(context);
 }
 
+/* A vector between guards, of the suite's backend (device.h). */
+static inline device_vector keep_guarded(gsw_dtype type, int64_t n) {
+    const device_vector v = device_vector_make(context, type, n);
+    keep(KEPT_THERE, context, v.memory);
+    return v;
+}
+
 /* A group of tests with these contexts. `seconds`: the time limit of a test on the CPU. */
 static inline TCase *context_case(Suite *suite, const char *name, double seconds) {
     TCase *tc = tcase_create(name);

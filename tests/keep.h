@@ -32,6 +32,7 @@ typedef enum kept_kind {
     KEPT_CSR,
     KEPT_FACTOR,
     KEPT_MULTIGRID,
+    KEPT_RELAX,
     KEPT_OPERATOR,
     KEPT_PRECONDITIONER,
     KEPT_CONTEXT
@@ -86,6 +87,9 @@ static inline void keep_free(const kept_object *k) {
         break;
     case KEPT_MULTIGRID:
         gsw_multigrid_destroy(k->object);
+        break;
+    case KEPT_RELAX:
+        gsw_relax_destroy(k->object);
         break;
     case KEPT_OPERATOR:
         gsw_operator_destroy(k->object);
@@ -215,6 +219,14 @@ static inline gsw_multigrid *keep_multigrid(gsw_context *context, const gsw_matr
     options.size = sizeof options;
     must(context, gsw_multigrid_create(context, matrix, &options, &mg));
     return keep(KEPT_MULTIGRID, NULL, mg);
+}
+
+static inline gsw_relax *keep_relax(gsw_context *context, const gsw_matrix *matrix,
+                                    gsw_relax_options options) {
+    gsw_relax *relax = NULL;
+    options.size = sizeof options;
+    must(context, gsw_relax_create(context, matrix, &options, &relax));
+    return keep(KEPT_RELAX, NULL, relax);
 }
 
 static inline gsw_operator *keep_operator(gsw_context *context, const gsw_matrix *matrix) {

@@ -2,20 +2,15 @@
 #ifndef GSW_TESTS_MULTIGRID_DENSE_H
 #define GSW_TESTS_MULTIGRID_DENSE_H
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include <check.h>
-#include <gridsweep/gridsweep.h>
-
-#include "multigrid_cases.h"
+#include "multigrid_matrices.h"
 
 /* A stencil matrix in host memory as a dense one, by rows. */
 static inline double *dense_of(const gsw_matrix *m) {
     const gsw_grid *g = &m->grid;
     const int64_t n = oracle_points(g);
-    double *a = hard_doubles(n * n);
+    double *a = keep_zeros(n * n);
     for (int64_t row = 0; row < n; row++)
         for (int32_t e = 0; e < m->stencil.count; e++) {
             const int64_t there = hard_neighbour(g, row, m->stencil.offsets[e]);
@@ -32,7 +27,7 @@ static inline double *dense_of(const gsw_matrix *m) {
 static inline double *dense_of_csr(const gsw_csr *csr, int64_t width) {
     const int64_t *row_ptr = csr->row_ptr, *columns = csr->columns;
     const double *values = csr->values;
-    double *a = hard_doubles(csr->rows * width);
+    double *a = keep_zeros(csr->rows * width);
     for (int64_t row = 0; row < csr->rows; row++)
         for (int64_t k = row_ptr[row]; k < row_ptr[row + 1]; k++)
             a[row * width + columns[k]] += values[k];
@@ -52,7 +47,7 @@ static inline void dense_compare(const char *what, int64_t n, const double *x, c
 /* R A P: a has n rows, the product m. */
 static inline double *dense_triple(const gsw_csr *p, const gsw_csr *r, const double *a, int64_t n,
                                    int64_t m) {
-    double *product = hard_doubles(m * m), *ap = hard_doubles(n * m);
+    double *product = keep_zeros(m * m), *ap = keep_zeros(n * m);
     const int64_t *p_ptr = p->row_ptr, *p_column = p->columns;
     const int64_t *r_ptr = r->row_ptr, *r_column = r->columns;
     const double *p_value = p->values, *r_value = r->values;
@@ -64,7 +59,6 @@ static inline double *dense_triple(const gsw_csr *p, const gsw_csr *r, const dou
         for (int64_t k = r_ptr[i]; k < r_ptr[i + 1]; k++)
             for (int64_t j = 0; j < m; j++)
                 product[i * m + j] += r_value[k] * ap[r_column[k] * m + j];
-    free(ap);
     return product;
 }
 
@@ -80,46 +74,34 @@ static const char *const dense_problems[] = {
 };
 #define DENSE_PROBLEMS ((int)(sizeof dense_problems / sizeof dense_problems[0]))
 
-static inline gsw_csr dense_extract(gsw_context *context, const gsw_multigrid *mg, int level,
-                                    gsw_multigrid_part part) {
+static inline gsw_csr dense_extract(const gsw_multigrid *mg, int level, gsw_multigrid_part part) {
     gsw_csr csr = {0};
     ck_assert_msg(gsw_multigrid_extract(context, mg, level, part, &csr) == GSW_SUCCESS,
                   "level %d, part %d: %s", level, (int)part, gsw_context_message(context));
-    return csr;
+    return keep_csr(csr);
 }
 
-/* The matrix of each level is R A P of the one above. `matrix` is in the context's memory, `host`
- * the same in host memory, as stencil arrays. */
-static inline void dense_check_levels(gsw_context *context, const gsw_matrix *matrix,
-                                      const gsw_matrix *host, const char *problem) {
-    const gsw_multigrid_options options = {.size = sizeof options, .coarsest_points = 20};
+/* The matrix of each level is R A P of the one above. `host` consists of stencil arrays. */
+static inline void dense_check_levels(const gsw_matrix *host, const char *problem) {
     gsw_multigrid_info info = {.size = sizeof info};
-    gsw_multigrid *mg = NULL;
-    ck_assert_msg(gsw_multigrid_create(context, matrix, &options, &mg) == GSW_SUCCESS, "%s: %s",
-                  problem, gsw_context_message(context));
-    ck_assert_int_eq(gsw_multigrid_get_info(mg, &info), GSW_SUCCESS);
+    gsw_multigrid *mg = keep_multigrid(context, keep_there(context, host),
+                                       (gsw_multigrid_options){.coarsest_points = 20});
+    must(context, gsw_multigrid_get_info(mg, &info));
     ck_assert_int_ge(info.levels, 3);
     double *a = dense_of(host);
     int64_t n = oracle_points(&host->grid);
     for (int level = 0; level + 1 < info.levels; level++) {
-        gsw_csr p = dense_extract(context, mg, level, GSW_MULTIGRID_PROLONGATION);
-        gsw_csr r = dense_extract(context, mg, level, GSW_MULTIGRID_RESTRICTION);
-        gsw_csr csr = dense_extract(context, mg, level + 1, GSW_MULTIGRID_MATRIX);
+        const gsw_csr p = dense_extract(mg, level, GSW_MULTIGRID_PROLONGATION),
+                      r = dense_extract(mg, level, GSW_MULTIGRID_RESTRICTION),
+                      csr = dense_extract(mg, level + 1, GSW_MULTIGRID_MATRIX);
         const int64_t m = csr.rows;
-        double *coarse = dense_of_csr(&csr, m), *product = dense_triple(&p, &r, a, n, m);
+        double *coarse = dense_of_csr(&csr, m);
         char what[100];
         snprintf(what, sizeof what, "%s, level %d", problem, level + 1);
-        dense_compare(what, m * m, coarse, product);
-        free(product);
-        free(a);
+        dense_compare(what, m * m, coarse, dense_triple(&p, &r, a, n, m));
         a = coarse;
         n = m;
-        gsw_csr_free(&csr);
-        gsw_csr_free(&r);
-        gsw_csr_free(&p);
     }
-    free(a);
-    gsw_multigrid_destroy(mg);
 }
 
 #endif
