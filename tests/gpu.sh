@@ -254,12 +254,12 @@ sanitize() {
         return
         ;;
     esac
-    local names="test_cuda_sptrsv test_cuda_factor test_cuda_spmv"
-    [ "$1" != racecheck ] || names=test_cuda_spmv
+    local names="test_cuda_sptrsv test_cuda_factor test_spmv"
+    [ "$1" != racecheck ] || names=test_spmv
     for name in $names; do
         code=0
         CK_RUN_CASE=equal GSW_TEST_STRIDE=9 timeout 150 \
-            compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/$name" \
+            compute-sanitizer --tool "$1" --error-exitcode 9 "$build/tests/$name" cuda \
             >"$log" 2>&1 || code=$?
         ended_well "$1" "$log" "$1 $name" $code 'SUMMARY: 0 ' '^100%: Checks' || return 0
     done

@@ -1,36 +1,49 @@
 /* test_spmv.c: products with a matrix in every layout and precision against the plain sum, and the
- * vector operations of the CPU backend. */
+ * vector operations of a backend.
+ *
+ * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
+#define CONTEXT_THREADS 3
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <check.h>
-#include <gridsweep/gridsweep.h>
+#include "context_fixture.h"
 #include "contract/backend.h"
 #include "contract/context.h"
-#define CONTEXT_THREADS 3
-#include "context_fixture.h"
-#include "oracle.h"
+#include "contract/csr.h"
+#include "cpu/reference/reference.h"
 
-/* Row `row` of b - A x (b NULL: of A x) in the canonical order, from fp64 stencil arrays whose
- * values fit `values`; *scale receives the sum of the magnitudes. */
-static double expected_row(const gsw_matrix *m, gsw_dtype values, gsw_dtype vectors, int64_t row,
-                           const void *b, const void *x, double *scale) {
-    const gsw_grid *g = &m->grid;
+#define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+/* ---- products ---- */
+
+/* sum += a v, as a chain of fused operations of the vectors' type. */
+static void add_term(gsw_dtype vectors, double a, double v, double *sum, double *scale) {
+    *sum = vectors == GSW_F32 ? (double)fmaf((float)a, (float)v, (float)*sum) : fma(a, v, *sum);
+    *scale += fabs(a * v);
+}
+
+/* Row `row` of b - A x (b NULL: of A x) in the canonical order; *scale receives the sum of the
+ * magnitudes. */
+static double expected_row(const gsw_matrix *m, gsw_dtype vectors, int64_t row, const void *b,
+                           const void *x, double *scale) {
+    const gsw_csr *csr = &m->csr;
+    const double sign = b ? -1 : 1;
     double sum = b ? oracle_get(vectors, b, row) : 0;
     *scale = fabs(sum);
+    if (m->format == GSW_FORMAT_CSR) {
+        const int64_t end = gsw_index_at(csr->row_ptr, csr->index_type, row + 1) - csr->base;
+        int64_t k = gsw_index_at(csr->row_ptr, csr->index_type, row) - csr->base;
+        for (; k < end; k++) {
+            const int64_t column = gsw_index_at(csr->columns, csr->index_type, k) - csr->base;
+            add_term(vectors, sign * gsw_value_at(csr->values, csr->value_type, k),
+                     oracle_get(vectors, x, column), &sum, scale);
+        }
+        return sum;
+    }
     for (int32_t e = 0; e < m->stencil.count; e++) {
-        gsw_offset o = m->stencil.offsets[e];
-        int64_t cx = row % g->nx + o.dx, cy = row / g->nx % g->ny + o.dy;
-        int64_t cz = row / g->nx / g->ny + o.dz;
-        if (cx < 0 || cx >= g->nx || cy < 0 || cy >= g->ny || cz < 0 || cz >= g->nz)
-            continue;
-        double a = ((const double *)m->array.values[e])[row];
-        a = values == GSW_F32 ? (double)(float)a : a;
-        double v = oracle_get(vectors, x, gsw_grid_row(g, cx, cy, cz));
-        *scale += fabs(a * v);
-        a = b ? -a : a;
-        sum = vectors == GSW_F32 ? (double)fmaf((float)a, (float)v, (float)sum) : fma(a, v, sum);
+        const int64_t there = gsw_reference_neighbour(&m->grid, row, m->stencil.offsets[e], 1);
+        if (there >= 0 && m->array.values[e] != NULL)
+            add_term(vectors, sign * gsw_value_at(m->array.values[e], m->array.value_type, row),
+                     oracle_get(vectors, x, there), &sum, scale);
     }
     return sum;
 }
@@ -42,73 +55,82 @@ static const oracle_layout layouts[] = {
     {GSW_FORMAT_CSR, GSW_F64, GSW_I64, 1, GSW_FULL, 0},
     {GSW_FORMAT_CSR, GSW_F32, GSW_I32, 1, GSW_FULL, 0},
     {GSW_FORMAT_CSR, GSW_F32, GSW_I64, 0, GSW_FULL, 0},
+    {GSW_FORMAT_CSR, GSW_F64, GSW_I32, 1, GSW_LOWER, 0},
+    {GSW_FORMAT_CSR, GSW_F32, GSW_I64, 1, GSW_UPPER, 0},
+    {GSW_FORMAT_CSR, GSW_F64, GSW_I64, 0, GSW_FULL, 3},
+    {GSW_FORMAT_CSR, GSW_F32, GSW_I32, 0, GSW_UPPER, 4},
 };
-#define LAYOUTS ((int)(sizeof layouts / sizeof layouts[0]))
 
-static void compare_rows(const oracle_matrix *plain, const oracle_matrix *matrix, gsw_dtype values,
-                         gsw_dtype vectors, const void *b, const void *x) {
-    int64_t n = oracle_points(&plain->view.grid);
-    void *y = oracle_vector(vectors, 1, n);
-    oracle_fill(vectors, y, n, NAN);
-    ck_assert_int_eq(b ? gsw_residual(context, &matrix->view, vectors, b, x, y)
-                       : gsw_spmv(context, &matrix->view, vectors, x, y),
-                     GSW_SUCCESS);
-    double epsilon = vectors == GSW_F32 ? 0x1p-23 : 0x1p-52;
+/* y = A x where b is NULL, else y = b - A x, also with y in the place of b. With `shift`, x has
+ * only the alignment of its type, and y without it. */
+static void compare_rows(const gsw_matrix *host, const gsw_matrix *there, gsw_dtype type,
+                         const void *b, const void *x, int shift) {
+    const int64_t n = oracle_points(&host->grid);
+    const double epsilon = type == GSW_F32 ? 0x1p-23 : 0x1p-52;
+    void *y = keep_vector(type, 1, n), *in_place = keep_vector(type, 1, n);
+    device_vector at_x = keep_guarded(type, n), at_b = keep_guarded(type, n),
+                  at_y = keep_guarded(type, n);
+    device_shift(&at_x, shift);
+    device_shift(&at_y, !shift);
+    device_put(context, &at_x, x);
+    if (b == NULL) {
+        must(context, gsw_spmv(context, there, type, at_x.values, at_y.values));
+    } else {
+        device_put(context, &at_b, b);
+        must(context, gsw_residual(context, there, type, at_b.values, at_x.values, at_y.values));
+    }
+    device_get(context, &at_y, y);
     int64_t wrong = 0;
     for (int64_t row = 0; row < n; row++) {
         double scale;
-        double expected = expected_row(&plain->view, values, vectors, row, b, x, &scale);
-        wrong += !(fabs(oracle_get(vectors, y, row) - expected) <= 4 * epsilon * scale);
+        const double expected = expected_row(host, type, row, b, x, &scale);
+        wrong += !(fabs(oracle_get(type, y, row) - expected) <= 4 * epsilon * scale);
     }
-    ck_assert_int_eq(wrong, 0);
-    if (b) {
-        void *in_place = oracle_copy(vectors, b, n);
-        ck_assert_int_eq(gsw_residual(context, &matrix->view, vectors, in_place, x, in_place),
-                         GSW_SUCCESS);
-        ck_assert_int_eq(memcmp(in_place, y, (size_t)n * gsw_dtype_size(vectors)), 0);
-        free(in_place);
+    ck_assert_msg(wrong == 0, "%s on %lldx%lldx%lld: %lld rows are wrong",
+                  gsw_stencil_name(&host->stencil), (long long)host->grid.nx,
+                  (long long)host->grid.ny, (long long)host->grid.nz, (long long)wrong);
+    if (b != NULL) {
+        must(context, gsw_residual(context, there, type, at_b.values, at_x.values, at_b.values));
+        device_get(context, &at_b, in_place);
+        ck_assert_mem_eq(in_place, y, (size_t)n * gsw_dtype_size(type));
     }
-    free(y);
 }
 
-static void compare_layout(const oracle_matrix *plain, const oracle_layout *layout) {
-    oracle_matrix *matrix = oracle_convert(plain, layout);
-    int64_t n = oracle_points(&plain->view.grid);
-    for (int vectors = GSW_F64; vectors <= GSW_F32; vectors++) {
-        if (vectors == GSW_F32 && layout->value_type == GSW_F64)
-            continue;
-        void *x = oracle_vector((gsw_dtype)vectors, 2, n);
-        void *b = oracle_vector((gsw_dtype)vectors, 3, n);
-        compare_rows(plain, matrix, layout->value_type, (gsw_dtype)vectors, NULL, x);
-        compare_rows(plain, matrix, layout->value_type, (gsw_dtype)vectors, b, x);
-        free(x);
-        free(b);
+static void compare_matrix(const gsw_matrix *host, gsw_dtype values) {
+    const size_t mark = keep_mark();
+    const int64_t n = oracle_points(&host->grid);
+    const gsw_matrix *there = keep_there(context, host);
+    for (int type = GSW_F64; type <= (int)values; type++) {
+        const void *x = keep_vector((gsw_dtype)type, 2, n), *b = keep_vector((gsw_dtype)type, 3, n);
+        compare_rows(host, there, (gsw_dtype)type, NULL, x, 0);
+        compare_rows(host, there, (gsw_dtype)type, b, x, 1);
     }
-    oracle_free(matrix);
+    keep_release(mark);
+}
+
+/* In the first `count` layouts. */
+static void compare_layouts(const gsw_grid *grid, const gsw_stencil *stencil, int count) {
+    const size_t mark = keep_mark();
+    const oracle_matrix *plain = keep_matrix_of(grid, stencil, 40, ORACLE_ANY_SIGN);
+    for (int l = 0; l < count; l++)
+        compare_matrix(&keep_converted(plain, &layouts[l])->view, layouts[l].value_type);
+    keep_release(mark);
 }
 
 START_TEST(products_on_every_grid_and_layout) {
-    gsw_grid grid = oracle_grid(_i);
-    for (int k = 0; k < oracle_stencil_count(); k++) {
-        const char *name;
-        const gsw_stencil *stencil = oracle_stencil(k, &name);
-        oracle_matrix *plain = oracle_random(&grid, stencil, 40 + (uint64_t)k, ORACLE_ANY_SIGN);
-        for (int l = 0; l < LAYOUTS; l++)
-            compare_layout(plain, &layouts[l]);
-        oracle_free(plain);
+    const int stride = device_stride();
+    for (int g = _i % stride; g < oracle_grid_count(); g += stride) {
+        const gsw_grid grid = oracle_grid(g);
+        compare_layouts(&grid, oracle_stencil(_i, NULL), LENGTH(layouts));
     }
 }
 END_TEST
 
-/* Lines longer than the part that one task computes. */
-START_TEST(products_on_long_lines) {
-    gsw_grid grid = {40000, 2, 1};
-    gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_named("D2N9", &stencil), GSW_SUCCESS);
-    oracle_matrix *plain = oracle_random(&grid, &stencil, 7, ORACLE_ANY_SIGN);
-    compare_layout(plain, &layouts[0]);
-    compare_layout(plain, &layouts[2]);
-    oracle_free(plain);
+/* With lines longer than the part that one task computes, too. */
+START_TEST(products_on_large_grids) {
+    static const gsw_grid grids[] = {{40000, 2, 1}, {65, 63, 61}, {1, 300, 200}};
+    compare_layouts(&grids[_i], oracle_stencil_named(_i == 0 ? "D2N9" : "D3N27"),
+                    on_cuda() ? LENGTH(layouts) : 3);
 }
 END_TEST
 
@@ -120,31 +142,28 @@ START_TEST(products_on_short_lines) {
                                      {5, 2, 90},   {33, 1, 50},  {16, 257, 1}, {28, 150, 2},
                                      {29, 9, 3}};
     static const char *const names[] = {"D3N7", "D3N27", "D3N33"};
-    for (int k = 0; k < 3; k++) {
-        gsw_stencil stencil;
-        ck_assert_int_eq(gsw_stencil_named(names[k], &stencil), GSW_SUCCESS);
-        oracle_matrix *plain = oracle_random(&grids[_i], &stencil, 11, ORACLE_ANY_SIGN);
-        compare_layout(plain, &layouts[0]);
-        compare_layout(plain, &layouts[1]);
-        oracle_free(plain);
-    }
+    for (int k = 0; k < 3; k++)
+        compare_layouts(&grids[_i], oracle_stencil_named(names[k]), 2);
 }
 END_TEST
 
 /* The point before the first one of a line is the last one of the line before. Its value does not
  * reach the result, not even NaN, nor does a coefficient towards it: the oracle's are NaN. */
 START_TEST(ends_of_short_lines_are_apart) {
-    gsw_grid grid = {5 + 9 * _i, 40, 3};
-    gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_named("D3N27", &stencil), GSW_SUCCESS);
-    oracle_matrix *plain = oracle_random(&grid, &stencil, 12, ORACLE_ANY_SIGN);
+    const gsw_grid grid = {5 + 9 * _i, 40, 3};
+    const oracle_matrix *plain =
+        keep_matrix_of(&grid, oracle_stencil_named("D3N27"), 12, ORACLE_ANY_SIGN);
+    const gsw_matrix *there = keep_there(context, &plain->view);
     const int64_t n = oracle_points(&grid), y0 = 20, z0 = 1;
-    double *x = oracle_vector(GSW_F64, 2, n), *y = oracle_vector(GSW_F64, 3, n);
+    device_vector at_x = keep_guarded(GSW_F64, n), at_y = keep_guarded(GSW_F64, n);
+    double *x = keep_random(2, n), *y = keep_random(3, n);
     for (int end = 0; end < 2; end++) {
         const int64_t x0 = end ? grid.nx - 1 : 0, spoilt = gsw_grid_row(&grid, x0, y0, z0);
         const double good = x[spoilt];
         x[spoilt] = NAN;
-        ck_assert_int_eq(gsw_spmv(context, &plain->view, GSW_F64, x, y), GSW_SUCCESS);
+        device_put(context, &at_x, x);
+        must(context, gsw_spmv(context, there, GSW_F64, at_x.values, at_y.values));
+        device_get(context, &at_y, y);
         x[spoilt] = good;
         for (int64_t row = 0; row < n; row++) {
             const int64_t cx = row % grid.nx, cy = row / grid.nx % grid.ny;
@@ -152,148 +171,168 @@ START_TEST(ends_of_short_lines_are_apart) {
             ck_assert_msg(isnan(y[row]) == near, "x %d, y %d", (int)cx, (int)cy);
         }
     }
-    free(x);
-    free(y);
-    oracle_free(plain);
 }
 END_TEST
 
+/* Arrays that are NULL. */
 START_TEST(null_arrays_are_zeros) {
-    gsw_grid grid = {9, 5, 4};
-    gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_named("D3N7", &stencil), GSW_SUCCESS);
-    oracle_matrix *plain = oracle_random(&grid, &stencil, 8, ORACLE_ANY_SIGN);
+    const gsw_grid grid = {9, 5, 4};
+    oracle_matrix *matrix =
+        keep_matrix_of(&grid, oracle_stencil_named("D3N27"), 8, ORACLE_ANY_SIGN);
+    for (int32_t e = 0; e < matrix->view.stencil.count; e += 3) {
+        free(matrix->arrays[e]);
+        matrix->arrays[e] = NULL;
+    }
+    compare_matrix(&matrix->view, GSW_F64);
+}
+END_TEST
+
+/* ---- on the CPU alone ---- */
+
+/* Zeros times infinity would be NaN. */
+START_TEST(null_arrays_are_not_touched) {
+    const gsw_grid grid = {9, 5, 4};
+    const oracle_matrix *plain =
+        keep_matrix_of(&grid, oracle_stencil_named("D3N7"), 8, ORACLE_ANY_SIGN);
     const void *pointers[7];
-    double x[180], with_zeros[180], without[180];
-    double *zeros = calloc(180, sizeof *zeros);
-    ck_assert_ptr_nonnull(zeros);
-    gsw_random_vector(5, 180, x);
-    x[0] = INFINITY; /* zeros times infinity would be NaN: an absent array must not be touched */
+    double *x = keep_random(5, 180), *zeros = keep_zeros(180), with_zeros[180], without[180];
+    x[0] = INFINITY;
     memcpy(pointers, plain->view.array.values, sizeof pointers);
     gsw_matrix matrix = plain->view;
     matrix.array.values = pointers;
     pointers[0] = pointers[2] = NULL;
-    ck_assert_int_eq(gsw_spmv(context, &matrix, GSW_F64, x, without), GSW_SUCCESS);
+    must(context, gsw_spmv(context, &matrix, GSW_F64, x, without));
     ck_assert(isfinite(without[1]));
     x[0] = 1;
-    ck_assert_int_eq(gsw_spmv(context, &matrix, GSW_F64, x, without), GSW_SUCCESS);
+    must(context, gsw_spmv(context, &matrix, GSW_F64, x, without));
     pointers[0] = pointers[2] = zeros;
-    ck_assert_int_eq(gsw_spmv(context, &matrix, GSW_F64, x, with_zeros), GSW_SUCCESS);
+    must(context, gsw_spmv(context, &matrix, GSW_F64, x, with_zeros));
     for (int i = 0; i < 180; i++)
         ck_assert(without[i] == with_zeros[i]);
-    free(zeros);
-    oracle_free(plain);
 }
 END_TEST
 
 START_TEST(bad_arguments_are_refused) {
-    gsw_grid grid = {4, 3, 2};
-    gsw_stencil stencil;
-    ck_assert_int_eq(gsw_stencil_named("D3N7", &stencil), GSW_SUCCESS);
-    oracle_matrix *plain = oracle_random(&grid, &stencil, 9, ORACLE_POSITIVE);
-    const gsw_matrix *m = &plain->view;
+    const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
+    const gsw_grid grid = {4, 3, 2};
+    const gsw_matrix *m =
+        &keep_matrix_of(&grid, oracle_stencil_named("D3N7"), 9, ORACLE_POSITIVE)->view;
     double x[24] = {0}, y[24] = {0};
-    ck_assert_int_eq(gsw_spmv(NULL, m, GSW_F64, x, y), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_spmv(context, NULL, GSW_F64, x, y), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_spmv(context, m, GSW_F64, NULL, y), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_spmv(context, m, GSW_F64, x, NULL), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_spmv(context, m, GSW_F64, x, x), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_spmv(context, m, (gsw_dtype)5, x, y), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_spmv(NULL, m, GSW_F64, x, y), invalid);
+    ck_assert_int_eq(gsw_spmv(context, NULL, GSW_F64, x, y), invalid);
+    ck_assert_int_eq(gsw_spmv(context, m, GSW_F64, NULL, y), invalid);
+    ck_assert_int_eq(gsw_spmv(context, m, GSW_F64, x, NULL), invalid);
+    ck_assert_int_eq(gsw_spmv(context, m, GSW_F64, x, x), invalid);
+    ck_assert_int_eq(gsw_spmv(context, m, (gsw_dtype)5, x, y), invalid);
     ck_assert_int_eq(gsw_spmv(context, m, GSW_F32, x, y), GSW_ERROR_UNSUPPORTED);
-    ck_assert_int_eq(gsw_residual(context, m, GSW_F64, NULL, x, y), GSW_ERROR_INVALID_ARGUMENT);
-    ck_assert_int_eq(gsw_residual(context, m, GSW_F64, y, x, x), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_residual(context, m, GSW_F64, NULL, x, y), invalid);
+    ck_assert_int_eq(gsw_residual(context, m, GSW_F64, y, x, x), invalid);
     gsw_matrix broken = *m;
     broken.grid.ny = 0;
-    ck_assert_int_eq(gsw_spmv(context, &broken, GSW_F64, x, y), GSW_ERROR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gsw_spmv(context, &broken, GSW_F64, x, y), invalid);
     broken = *m;
     broken.format = (gsw_format)3;
-    ck_assert_int_eq(gsw_spmv(context, &broken, GSW_F64, x, y), GSW_ERROR_INVALID_ARGUMENT);
-    oracle_free(plain);
+    ck_assert_int_eq(gsw_spmv(context, &broken, GSW_F64, x, y), invalid);
 }
 END_TEST
 
 /* ---- vector operations ---- */
 
-static const int64_t lengths[] = {0, 1, 7, 31, 32, 33, 4095, 4096, 4097, 16385, 100003, 5000011};
+static const int64_t lengths[] = {0,    1,    7,    31,    32,     33,     1023,
+                                  4095, 4096, 4097, 16385, 100003, 5000011};
 
-START_TEST(dot_is_accurate_and_independent_of_threads) {
-    int64_t n = lengths[_i];
-    double *x = oracle_vector(GSW_F64, 1, n + 1), *y = oracle_vector(GSW_F64, 2, n + 1);
+static double dot_of(int64_t n, const device_vector *x, const device_vector *y) {
+    double dot = NAN;
+    must(context,
+         context->ops->dot(context, n, (const double *)x->values, (const double *)y->values, &dot));
+    return dot;
+}
+
+/* The same bits for any number of threads, in every run, and with every alignment. */
+START_TEST(dot_is_accurate_and_repeats) {
+    gsw_context *const usual = context;
+    const int64_t n = lengths[_i];
+    double *x = keep_random(1, n), *y = keep_random(2, n), first = 0;
     long double sum = 0, scale = 0;
     for (int64_t i = 0; i < n; i++) {
         sum += (long double)x[i] * y[i];
         scale += fabsl((long double)x[i] * y[i]);
     }
-    double first = 0;
-    for (int threads = 1; threads <= 7; threads += 2) {
-        gsw_context_options options = {
-            .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = threads};
-        gsw_context *own = NULL;
-        double dot = NAN;
-        ck_assert_int_eq(gsw_context_create(&options, &own), GSW_SUCCESS);
-        ck_assert_int_eq(own->ops->dot(own, n, x, y, &dot), GSW_SUCCESS);
-        gsw_context_destroy(own);
-        first = threads == 1 ? dot : first;
+    device_vector at_x = keep_guarded(GSW_F64, n), at_y = keep_guarded(GSW_F64, n);
+    for (int run = 0; run < (on_cuda() ? 20 : 4); run++) {
+        if (!on_cuda())
+            context = keep_context(1 + 2 * run);
+        device_shift(&at_x, run == 0);
+        device_put(context, &at_x, x);
+        device_put(context, &at_y, y);
+        const double dot = dot_of(n, &at_x, &at_y);
+        first = run == 0 ? dot : first;
         ck_assert(dot == first);
         ck_assert(fabsl(dot - sum) <= 1e-14L * scale);
     }
-    free(x);
-    free(y);
+    if (n > 0) {
+        x[n / 2] = NAN;
+        device_put(context, &at_x, x);
+        ck_assert(isnan(dot_of(n, &at_x, &at_y)));
+    }
+    context = usual;
 }
 END_TEST
 
 START_TEST(axpby_copy_and_fill) {
-    int64_t n = lengths[_i];
-    double *x = oracle_vector(GSW_F64, 1, n + 1), *y = oracle_vector(GSW_F64, 2, n + 1);
-    double *z = oracle_copy(GSW_F64, y, n + 1);
+    const gsw_backend_ops *ops = context->ops;
+    const int64_t n = lengths[_i];
+    double *x = keep_random(1, n), *y = keep_random(2, n), *z = keep_random(3, n);
+    device_vector at_x = keep_guarded(GSW_F64, n), at_z = keep_guarded(GSW_F64, n);
     int64_t wrong = 0;
-    ck_assert_int_eq(context->ops->axpby(context, n, 0.75, x, -3, z), GSW_SUCCESS);
-    for (int64_t i = 0; i < n; i++)
-        wrong += !(fabs(z[i] - (0.75 * x[i] - 3 * y[i])) <= 1e-15);
-    ck_assert(z[n] == y[n]);
+    device_put(context, &at_x, x);
+    for (int shift = 0; shift <= 1; shift++) {
+        const double *const from = (const double *)at_x.values;
+        device_poison(context, &at_z);
+        device_shift(&at_z, shift);
+        double *const to = (double *)at_z.values;
+        device_put(context, &at_z, y);
+        must(context, ops->axpby(context, n, 0.75, from, -3, to));
+        device_get(context, &at_z, z);
+        for (int64_t i = 0; i < n; i++)
+            wrong += !(fabs(z[i] - (0.75 * x[i] - 3 * y[i])) <= 1e-15);
 
-    oracle_fill(GSW_F64, z, n + 1, NAN);
-    ck_assert_int_eq(context->ops->axpby(context, n, 0.75, x, 0, z), GSW_SUCCESS);
-    for (int64_t i = 0; i < n; i++)
-        wrong += z[i] != 0.75 * x[i];
-    ck_assert(isnan(z[n]));
+        device_poison(context, &at_z); /* b = 0 does not read y */
+        must(context, ops->axpby(context, n, 0.75, from, 0, to));
+        device_get(context, &at_z, z);
+        for (int64_t i = 0; i < n; i++)
+            wrong += z[i] != 0.75 * x[i];
 
-    ck_assert_int_eq(context->ops->copy(context, n, x, z), GSW_SUCCESS);
-    ck_assert_int_eq(memcmp(z, x, (size_t)n * sizeof *x), 0);
-    ck_assert(isnan(z[n]));
-    ck_assert_int_eq(context->ops->fill(context, n, -1.5, z), GSW_SUCCESS);
-    for (int64_t i = 0; i < n; i++)
-        wrong += z[i] != -1.5;
-    ck_assert(isnan(z[n]));
+        device_poison(context, &at_z);
+        must(context, ops->copy(context, n, from, to));
+        device_get(context, &at_z, z);
+        ck_assert_int_eq(memcmp(z, x, (size_t)n * sizeof *x), 0);
+
+        device_poison(context, &at_z);
+        must(context, ops->fill(context, n, -1.5, to));
+        device_get(context, &at_z, z);
+        for (int64_t i = 0; i < n; i++)
+            wrong += z[i] != -1.5;
+    }
     ck_assert_int_eq(wrong, 0);
-    free(x);
-    free(y);
-    free(z);
 }
 END_TEST
 
-static Suite *spmv_suite(void) {
-    const int count = (int)(sizeof lengths / sizeof lengths[0]);
+int main(int argc, char **argv) {
+    backend_choose(argc, argv);
     Suite *suite = suite_create("spmv");
-    TCase *tc = tcase_create("spmv");
-    tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, open_context, close_context);
-    tcase_add_loop_test(tc, products_on_every_grid_and_layout, 0, oracle_grid_count());
-    tcase_add_test(tc, products_on_long_lines);
-    tcase_add_loop_test(tc, products_on_short_lines, 0, 13);
-    tcase_add_loop_test(tc, ends_of_short_lines_are_apart, 0, 3);
-    tcase_add_test(tc, null_arrays_are_zeros);
-    tcase_add_test(tc, bad_arguments_are_refused);
-    tcase_add_loop_test(tc, dot_is_accurate_and_independent_of_threads, 0, count);
-    tcase_add_loop_test(tc, axpby_copy_and_fill, 0, count);
-    suite_add_tcase(suite, tc);
-    return suite;
-}
-
-int main(void) {
-    SRunner *runner = srunner_create(spmv_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    TCase *equal = context_case(suite, "equal", 120), *large = context_case(suite, "large", 120),
+          *vectors = context_case(suite, "vectors", 120);
+    tcase_add_loop_test(equal, products_on_every_grid_and_layout, 0, oracle_stencil_count());
+    tcase_add_test(equal, null_arrays_are_zeros);
+    tcase_add_loop_test(large, products_on_large_grids, 0, 3);
+    tcase_add_loop_test(large, products_on_short_lines, 0, 13);
+    tcase_add_loop_test(large, ends_of_short_lines_are_apart, 0, 3);
+    tcase_add_loop_test(vectors, dot_is_accurate_and_repeats, 0, LENGTH(lengths));
+    tcase_add_loop_test(vectors, axpby_copy_and_fill, 0, LENGTH(lengths));
+    if (!on_cuda()) {
+        tcase_add_test(large, null_arrays_are_not_touched);
+        tcase_add_test(large, bad_arguments_are_refused);
+    }
+    return backend_run_suite(suite);
 }
