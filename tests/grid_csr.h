@@ -2,11 +2,8 @@
 #ifndef GSW_TESTS_GRID_CSR_H
 #define GSW_TESTS_GRID_CSR_H
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <check.h>
-#include <gridsweep/gridsweep.h>
 #include "contract/csr.h"
+#include "keep.h"
 
 typedef struct csr_recipe {
     gsw_grid grid;
@@ -49,20 +46,19 @@ static inline int is_inside(const gsw_grid *g, int64_t x, int64_t y, int64_t z) 
     return x >= 0 && x < g->nx && y >= 0 && y < g->ny && z >= 0 && z < g->nz;
 }
 
-/* Free with gsw_csr_free(). Values are those of value_for(). Asserts a property that the library
+/* Values are those of value_for(). Asserts a property that the library
  * relies on: in one row the columns ascend with the stencil's offsets. */
 static inline gsw_csr make_csr(const csr_recipe *r, uint64_t seed) {
     const gsw_grid *g = &r->grid;
     int64_t points = g->nx * g->ny * g->nz;
     size_t capacity = (size_t)points * (size_t)r->stencil.count;
     gsw_csr csr = {.rows = points,
-                   .row_ptr = malloc(((size_t)points + 1) * 8),
-                   .columns = malloc(capacity * 8),
-                   .values = malloc(capacity * 8),
+                   .row_ptr = keep_bytes(((size_t)points + 1) * 8),
+                   .columns = keep_bytes(capacity * 8),
+                   .values = keep_bytes(capacity * 8),
                    .index_type = r->index_type,
                    .value_type = r->value_type,
                    .base = r->base};
-    ck_assert(csr.row_ptr && csr.columns && csr.values);
     set_index(csr.row_ptr, r->index_type, 0, r->base);
     int64_t next = 0;
     for (int64_t row = 0; row < points; row++) {

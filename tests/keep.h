@@ -251,6 +251,13 @@ static inline gsw_preconditioner *keep_factor_M(gsw_context *context, gsw_factor
     return keep(KEPT_PRECONDITIONER, NULL, M);
 }
 
+static inline gsw_preconditioner *keep_callback_M(gsw_context *context, int64_t n,
+                                                  gsw_apply_fn solve, void *user) {
+    gsw_preconditioner *M = NULL;
+    must(context, gsw_preconditioner_from_callback(context, n, solve, user, &M));
+    return keep(KEPT_PRECONDITIONER, NULL, M);
+}
+
 static inline gsw_preconditioner *keep_multigrid_M(gsw_context *context, gsw_multigrid *mg) {
     gsw_preconditioner *M = NULL;
     must(context, gsw_preconditioner_from_multigrid(context, mg, &M));

@@ -357,4 +357,19 @@ static inline oracle_matrix *hard_problem(const char *text) {
     return m;
 }
 
+/* x' M y = y' M x, and M is positive. */
+static inline void check_symmetric(const char *what, int64_t n, const double *x, const double *mx,
+                                   const double *y, const double *my, double tolerance) {
+    double xmy = 0, ymx = 0, xmx = 0, ymy = 0;
+    for (int64_t k = 0; k < n; k++) {
+        xmy += x[k] * my[k];
+        ymx += y[k] * mx[k];
+        xmx += x[k] * mx[k];
+        ymy += y[k] * my[k];
+    }
+    ck_assert_msg(xmx > 0 && ymy > 0, "%s: x'Mx is %g, y'My %g", what, xmx, ymy);
+    ck_assert_msg(fabs(xmy - ymx) <= tolerance * sqrt(xmx * ymy), "%s: x'My is %.16g, y'Mx %.16g",
+                  what, xmy, ymx);
+}
+
 #endif

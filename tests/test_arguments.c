@@ -38,14 +38,13 @@ static gsw_status twice(void *user, gsw_context *where, const double *x, double 
 static objects objects_open(void) {
     const gsw_factor_options ssor = {.size = sizeof ssor, .kind = GSW_SSOR};
     objects o = {0};
-    ck_assert_int_eq(gsw_problem_parse(context, "poisson:5x4x3", NULL, &o.problem), GSW_SUCCESS);
+    must(context, gsw_problem_parse(context, "poisson:5x4x3", NULL, &o.problem));
     o.matrix = gsw_problem_matrix(o.problem);
-    ck_assert_int_eq(gsw_factor_create(context, o.matrix, &ssor, &o.factor), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_relax_create(context, o.matrix, NULL, &o.relax), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_from_callback(context, POINTS, twice, NULL, &o.op), GSW_SUCCESS);
-    ck_assert_int_eq(
-        gsw_preconditioner_from_callback(context, POINTS, twice, NULL, &o.preconditioner),
-        GSW_SUCCESS);
+    must(context, gsw_factor_create(context, o.matrix, &ssor, &o.factor));
+    must(context, gsw_relax_create(context, o.matrix, NULL, &o.relax));
+    must(context, gsw_operator_from_callback(context, POINTS, twice, NULL, &o.op));
+    must(context,
+         gsw_preconditioner_from_callback(context, POINTS, twice, NULL, &o.preconditioner));
     o.memory = calloc(ROOM + 1, sizeof *o.memory);
     ck_assert_ptr_nonnull(o.memory);
     return o;
@@ -334,14 +333,12 @@ static double b[POINTS], x[POINTS];
 
 /* Solves a system that CG needs many iterations for. */
 static gsw_status solve(const void *options, void *result) {
-    gsw_operator *op = NULL;
     for (int i = 0; i < POINTS; i++) {
         b[i] = 1;
         x[i] = 0;
     }
-    ck_assert_int_eq(gsw_operator_from_callback(context, POINTS, diagonal, NULL, &op), GSW_SUCCESS);
+    gsw_operator *op = keep_product(context, POINTS, diagonal, NULL);
     const gsw_status status = gsw_cg(context, op, NULL, options, b, x, result);
-    gsw_operator_destroy(op);
     return status;
 }
 
@@ -535,21 +532,14 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("arguments");
-    TCase *vectors = tcase_create("vectors"), *structs = tcase_create("structs");
-    tcase_add_checked_fixture(vectors, open_context, close_context);
+    TCase *vectors = context_case(suite, "vectors", 4),
+          *structs = context_case(suite, "structs", 4);
     tcase_add_loop_test(vectors, one_vector, 0, LENGTH(entries));
     tcase_add_loop_test(vectors, pairs_that_share_values, 0, LENGTH(entries));
     tcase_add_loop_test(vectors, columns, 0, LENGTH(entries));
-    tcase_add_checked_fixture(structs, open_context, close_context);
     tcase_add_test(structs, an_older_program_gets_defaults);
     tcase_add_test(structs, an_older_result_is_not_overrun);
     tcase_add_test(structs, a_newer_program_runs_as_long_as_it_asks_nothing_new);
     tcase_add_loop_test(structs, sizes, 0, LENGTH(sized));
-    suite_add_tcase(suite, vectors);
-    suite_add_tcase(suite, structs);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }

@@ -153,22 +153,19 @@ START_TEST(fewer_threads_where_the_system_starts_fewer) {
                                          .log = hear};
     gsw_context *few = NULL;
     gsw_problem *problem = NULL;
-    gsw_factor *factor = NULL;
     pthread_t thread;
     leave_memory(300); /* a thread takes 8 MiB, as a rule */
-    ck_assert_int_eq(gsw_context_create(&options, &few), GSW_SUCCESS);
+    must(context, gsw_context_create(&options, &few));
+    keep(KEPT_CONTEXT, NULL, few);
     ck_assert_str_eq(warning, "");
-    ck_assert_int_eq(gsw_problem_parse(few, "poisson:20x20x20", NULL, &problem), GSW_SUCCESS);
+    must(few, gsw_problem_parse(few, "poisson:20x20x20", NULL, &problem)); /* the first kernel */
+    keep(KEPT_PROBLEM, NULL, problem);
     ck_assert_ptr_nonnull(strstr(warning, "of 1000 threads start"));
     ck_assert_int_lt(gsw_context_threads(few), 1000);
     ck_assert_int_eq(gsw_context_threads(few), gsw_useful_threads(few, MUCH, 1));
-    ck_assert_int_eq(gsw_factor_create(few, gsw_problem_matrix(problem), NULL, &factor),
-                     GSW_SUCCESS);
+    (void)keep_factor(few, gsw_problem_matrix(problem), (gsw_factor_options){0});
     ck_assert_int_eq(pthread_create(&thread, NULL, solve_elsewhere, few), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    gsw_factor_destroy(factor);
-    gsw_problem_destroy(problem);
-    gsw_context_destroy(few);
 }
 END_TEST
 
@@ -176,9 +173,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("cores");
-    TCase *group = tcase_create("cores");
-    tcase_add_checked_fixture(group, open_context, close_context);
-    tcase_set_timeout(group, 60);
+    TCase *group = context_case(suite, "cores", 60);
     tcase_add_test(group, work_gets_the_threads_it_is_worth);
     tcase_add_test(group, a_long_wait_takes_a_thread_for_a_while);
     tcase_add_test(group, a_short_wait_takes_nothing);
@@ -188,10 +183,5 @@ int main(void) {
 #if defined(_OPENMP) && !defined(GSW_SLOW_BUILD)
     tcase_add_test(group, fewer_threads_where_the_system_starts_fewer);
 #endif
-    suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return backend_run_suite(suite);
 }

@@ -133,15 +133,8 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("fork");
-    TCase *group = tcase_create("fork");
-    tcase_add_checked_fixture(group, open_context, close_context);
-    tcase_set_timeout(group, 300);
+    TCase *group = context_case(suite, "fork", 300);
     tcase_add_test(group, children_compute);
     tcase_add_test(group, children_of_one_thread_have_all_threads);
-    suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return backend_run_suite(suite);
 }

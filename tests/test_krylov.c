@@ -606,11 +606,9 @@ START_TEST(callbacks_solve_in_the_order_of_the_stream) {
     model s = make_system("poisson:12x11x10");
     const size_t bytes = (size_t)s.n * sizeof(double);
     calls a = {.s = &s}, m = {.s = &s};
-    gsw_preconditioner *M = NULL;
     factorise(&s, (gsw_factor_options){.kind = GSW_IC0});
     gsw_operator *op = keep_product(context, s.n, multiply, &a);
-    must(context, gsw_preconditioner_from_callback(context, s.n, precondition, &m, &M));
-    keep(KEPT_PRECONDITIONER, NULL, M);
+    gsw_preconditioner *M = keep_callback_M(context, s.n, precondition, &m);
     double *b = keep_upload(context, s.b, bytes), *x = keep_room(context, bytes);
     double *found = keep_zeros(s.n);
     for (int k = 0; k < 6; k++) {

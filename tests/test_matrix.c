@@ -32,12 +32,12 @@ START_TEST(csr_view_holds_what_it_was_given) {
     gsw_stencil stencil = named_stencil("D2N5");
     gsw_csr csr = chain3();
     gsw_matrix matrix;
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix), GSW_SUCCESS);
+    must(context, gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix));
     ck_assert_int_eq(matrix.format, GSW_FORMAT_CSR);
     ck_assert_int_eq(matrix.grid.nx, 3);
     ck_assert_int_eq(matrix.stencil.count, 5);
     ck_assert_ptr_eq(matrix.csr.values, values3);
-    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_SUCCESS);
+    must(context, gsw_matrix_validate(context, &matrix));
 }
 END_TEST
 
@@ -114,10 +114,9 @@ START_TEST(stencil_views) {
     const void *pointers[5] = {0};
     gsw_stencil_array array = {.values = pointers};
     gsw_matrix matrix;
-    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix),
-                     GSW_SUCCESS);
+    must(context, gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix));
     ck_assert_int_eq(matrix.format, GSW_FORMAT_STENCIL);
-    ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_SUCCESS);
+    must(context, gsw_matrix_validate(context, &matrix));
     ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, NULL, &matrix),
                      GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, NULL),
@@ -149,12 +148,10 @@ START_TEST(every_grid_and_stencil_validates) {
                                      .missing = 10 * variant};
                 gsw_csr csr = make_csr(&recipe, (uint64_t)(1 + s));
                 gsw_matrix matrix;
-                ck_assert_int_eq(
-                    gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, &matrix),
-                    GSW_SUCCESS);
+                must(context,
+                     gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, &matrix));
                 ck_assert_msg(gsw_matrix_validate(context, &matrix) == GSW_SUCCESS, "%s",
                               gsw_context_message(context));
-                gsw_csr_free(&csr);
             }
 }
 END_TEST
@@ -185,8 +182,7 @@ START_TEST(every_single_coupling_is_judged_by_coordinates) {
                     gsw_status expected =
                         gsw_stencil_find(&stencil, d) >= 0 ? GSW_SUCCESS : GSW_ERROR_NOT_A_GRID;
                     gsw_matrix matrix;
-                    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix),
-                                     GSW_SUCCESS);
+                    must(context, gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix));
                     ck_assert_int_eq(gsw_matrix_validate(context, &matrix), expected);
                 }
         }
@@ -196,7 +192,7 @@ END_TEST
 static void assert_invalid(const gsw_csr *csr, gsw_status expected, const char *part) {
     gsw_stencil stencil = named_stencil("D2N5");
     gsw_matrix matrix;
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, csr, &matrix), GSW_SUCCESS);
+    must(context, gsw_matrix_from_csr(context, &grid3, &stencil, csr, &matrix));
     ck_assert_int_eq(gsw_matrix_validate(context, &matrix), expected);
     assert_message(part);
     gsw_csr copy = {.rows = 5};
@@ -255,7 +251,7 @@ START_TEST(the_context_says_what_rows_are_counted_from) {
         assert_message("base must be -1, 0 or 1");
     }
     csr.columns = (const int32_t[]){0, 2, 0, 1, 2, 1, 2};
-    ck_assert_int_eq(gsw_context_set_row_base(context, 1), GSW_SUCCESS);
+    must(context, gsw_context_set_row_base(context, 1));
     assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
                    "row 1 (1-based), (x, y, z) = (0, 0, 0), column 3: offset (2, 0, 0)");
     csr.columns = (const int32_t[]){0, 1, 0, 2, 1, 1, 2};
@@ -263,10 +259,10 @@ START_TEST(the_context_says_what_rows_are_counted_from) {
     csr.base = 1;
     csr.row_ptr = (const int32_t[]){1, 3, 6, 8};
     csr.columns = (const int32_t[]){1, 3, 1, 2, 3, 2, 3};
-    ck_assert_int_eq(gsw_context_set_row_base(context, 0), GSW_SUCCESS);
+    must(context, gsw_context_set_row_base(context, 0));
     assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
                    "row 0 (0-based), (x, y, z) = (0, 0, 0), column 2: offset (2, 0, 0)");
-    ck_assert_int_eq(gsw_context_set_row_base(context, -1), GSW_SUCCESS);
+    must(context, gsw_context_set_row_base(context, -1));
     assert_invalid(&csr, GSW_ERROR_NOT_A_GRID,
                    "row 1 (1-based), (x, y, z) = (0, 0, 0), column 3: offset (2, 0, 0)");
 }
@@ -282,7 +278,7 @@ START_TEST(a_coupling_around_the_boundary_is_refused) {
                    .columns = (const int32_t[]){3},
                    .values = values3};
     gsw_matrix matrix;
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix), GSW_SUCCESS);
+    must(context, gsw_matrix_from_csr(context, &grid, &stencil, &csr, &matrix));
     ck_assert_int_eq(gsw_matrix_validate(context, &matrix), GSW_ERROR_NOT_A_GRID);
     assert_message("row 2 (0-based), (x, y, z) = (2, 0, 0), column 3: offset (-2, 1, 0)");
 }
@@ -326,21 +322,17 @@ static void check_copies(csr_recipe r) {
     gsw_csr source = make_csr(&r, 1);
     fill_arrays(&r, pointers);
     gsw_stencil_array view = {.values = (const void *const *)pointers, .value_type = r.value_type};
-    ck_assert_int_eq(gsw_matrix_from_stencil(context, &r.grid, &r.stencil, &view, &arrays),
-                     GSW_SUCCESS);
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &r.grid, &r.stencil, &source, &full),
-                     GSW_SUCCESS);
+    must(context, gsw_matrix_from_stencil(context, &r.grid, &r.stencil, &view, &arrays));
+    must(context, gsw_matrix_from_csr(context, &r.grid, &r.stencil, &source, &full));
     for (int part = GSW_LOWER; part <= GSW_FULL; part++)
         for (int type = GSW_I32; type <= GSW_I64; type++) {
             gsw_csr from_arrays;
             gsw_csr from_csr;
             r.part = (gsw_part)part;
             gsw_csr expected = make_csr(&r, 1);
-            ck_assert_int_eq(
-                gsw_matrix_to_csr(context, &arrays, r.part, (gsw_itype)type, &from_arrays),
-                GSW_SUCCESS);
-            ck_assert_int_eq(gsw_matrix_to_csr(context, &full, r.part, (gsw_itype)type, &from_csr),
-                             GSW_SUCCESS);
+            must(context,
+                 gsw_matrix_to_csr(context, &arrays, r.part, (gsw_itype)type, &from_arrays));
+            must(context, gsw_matrix_to_csr(context, &full, r.part, (gsw_itype)type, &from_csr));
             ck_assert_int_eq(from_arrays.base, 0);
             ck_assert_int_eq(from_csr.base, 0);
             ck_assert_int_eq(from_csr.index_type, type);
@@ -348,11 +340,9 @@ static void check_copies(csr_recipe r) {
             assert_same_csr(&from_csr, &expected);
             gsw_csr_free(&from_arrays);
             gsw_csr_free(&from_csr);
-            gsw_csr_free(&expected);
         }
     for (int e = 0; e < r.stencil.count; e++)
         free(pointers[e]);
-    gsw_csr_free(&source);
 }
 
 START_TEST(copies_of_every_part) {
@@ -374,9 +364,8 @@ START_TEST(missing_arrays_are_zeros) {
     gsw_stencil_array array = {.values = pointers};
     gsw_matrix matrix;
     gsw_csr csr;
-    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix),
-                     GSW_SUCCESS);
-    ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, &csr), GSW_SUCCESS);
+    must(context, gsw_matrix_from_stencil(context, &grid3, &stencil, &array, &matrix));
+    must(context, gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, &csr));
     ck_assert_int_eq(csr.nonzeros, 7);
     const double expected[7] = {4, 0, 0, 5, 0, 0, 6};
     for (int k = 0; k < 7; k++)
@@ -397,8 +386,7 @@ START_TEST(copies_that_do_not_fit_are_refused) {
     gsw_stencil_array array = {.values = pointers};
     gsw_matrix matrix;
     gsw_csr csr = {.rows = 9};
-    ck_assert_int_eq(gsw_matrix_from_stencil(context, &grid, &stencil, &array, &matrix),
-                     GSW_SUCCESS);
+    must(context, gsw_matrix_from_stencil(context, &grid, &stencil, &array, &matrix));
     ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, &csr),
                      GSW_ERROR_OVERFLOW);
     assert_message("32-bit");
@@ -415,7 +403,7 @@ START_TEST(bad_arguments_of_copies_are_refused) {
     gsw_csr csr = chain3();
     gsw_csr copy = {0};
     gsw_matrix matrix;
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix), GSW_SUCCESS);
+    must(context, gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix));
     ck_assert_int_eq(gsw_matrix_to_csr(context, NULL, GSW_FULL, GSW_I32, &copy),
                      GSW_ERROR_INVALID_ARGUMENT);
     ck_assert_int_eq(gsw_matrix_to_csr(context, &matrix, GSW_FULL, GSW_I32, NULL),
@@ -431,12 +419,12 @@ END_TEST
 
 /* Two planes, or two points along x, of five-point rows. Rows of the second one are `scale` times
  * as large. `cross` are the couplings to the other one. */
-static gsw_csr make_pair(int along_x, double scale, double to_second, double to_first,
-                         gsw_matrix *matrix) {
+static gsw_matrix make_pair(int along_x, double scale, double to_second, double to_first) {
     const csr_recipe recipe = {.grid = along_x ? (gsw_grid){2, 9, 8} : (gsw_grid){9, 8, 2},
                                .stencil = named_stencil("D3N7"),
                                .part = GSW_FULL};
     gsw_csr csr = make_csr(&recipe, 1);
+    gsw_matrix matrix;
     for (int64_t row = 0, k = 0; row < csr.rows; row++)
         for (; k < gsw_index_at(csr.row_ptr, GSW_I32, row + 1); k++) {
             const int64_t distance = gsw_index_at(csr.columns, GSW_I32, k) - row;
@@ -448,17 +436,14 @@ static gsw_csr make_pair(int along_x, double scale, double to_second, double to_
                           : second ? to_first
                                    : to_second);
         }
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, matrix),
-                     GSW_SUCCESS);
-    return csr;
+    must(context, gsw_matrix_from_csr(context, &recipe.grid, &recipe.stencil, &csr, &matrix));
+    return matrix;
 }
 
 static const char *remark_of(int along_x, double scale, double to_second, double to_first) {
     static char text[256];
-    gsw_matrix matrix;
-    gsw_csr csr = make_pair(along_x, scale, to_second, to_first, &matrix);
-    ck_assert_int_eq(gsw_matrix_remark(context, &matrix, text, sizeof text), GSW_SUCCESS);
-    gsw_csr_free(&csr);
+    const gsw_matrix matrix = make_pair(along_x, scale, to_second, to_first);
+    must(context, gsw_matrix_remark(context, &matrix, text, sizeof text));
     return text;
 }
 
@@ -485,16 +470,12 @@ END_TEST
 START_TEST(what_diverges_tells_of_unknowns) {
     for (int along_x = 0; along_x < 2; along_x++) {
         double b[144] = {1, -2, 3}, x[144] = {0};
-        gsw_matrix matrix;
-        gsw_operator *op;
-        gsw_csr csr = make_pair(along_x, 1, 100, -90, &matrix);
+        const gsw_matrix matrix = make_pair(along_x, 1, 100, -90);
         const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 2000};
-        ck_assert_int_eq(gsw_operator_from_matrix(context, &matrix, &op), GSW_SUCCESS);
+        gsw_operator *op = keep_operator(context, &matrix);
         ck_assert_int_ne(gsw_krylov(context, GSW_CG, op, NULL, &options, b, x, NULL), GSW_SUCCESS);
         const char *message = gsw_context_message(context);
         ck_assert_msg(strstr(message, "2 unknowns per point") != NULL, "%s", message);
-        gsw_operator_destroy(op);
-        gsw_csr_free(&csr);
     }
 }
 END_TEST
@@ -504,8 +485,8 @@ START_TEST(bad_remarks_are_refused) {
     gsw_csr csr = chain3();
     gsw_matrix matrix;
     char text[2] = "x";
-    ck_assert_int_eq(gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_matrix_remark(context, &matrix, text, sizeof text), GSW_SUCCESS);
+    must(context, gsw_matrix_from_csr(context, &grid3, &stencil, &csr, &matrix));
+    must(context, gsw_matrix_remark(context, &matrix, text, sizeof text));
     ck_assert_str_eq(text, "");
     expect_refusal(gsw_matrix_remark(context, NULL, text, 2), GSW_ERROR_INVALID_ARGUMENT, "matrix");
     expect_refusal(gsw_matrix_remark(context, &matrix, NULL, 2), GSW_ERROR_INVALID_ARGUMENT,
@@ -518,9 +499,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("matrix");
-    TCase *tests = tcase_create("matrix");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, open_context, close_context);
+    TCase *tests = context_case(suite, "matrix", 120);
     tcase_add_test(tests, sizes_of_types);
     tcase_add_test(tests, csr_view_holds_what_it_was_given);
     tcase_add_test(tests, bad_csr_views_are_refused);
@@ -539,10 +518,5 @@ int main(void) {
     tcase_add_test(tests, unknowns_are_told_from_points);
     tcase_add_test(tests, what_diverges_tells_of_unknowns);
     tcase_add_test(tests, bad_remarks_are_refused);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }

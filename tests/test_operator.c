@@ -13,41 +13,21 @@
 
 /* A problem, its factor, and vectors. */
 typedef struct model {
-    gsw_problem *problem;
     const gsw_matrix *matrix;
     gsw_factor *factor;
     int64_t n;
     double *b, *x, *y, *expected;
 } model;
 
-static double *vector(int64_t n, uint64_t seed) {
-    double *v = malloc((size_t)n * sizeof *v);
-    ck_assert_ptr_nonnull(v);
-    gsw_random_vector(seed, n, v);
-    return v;
-}
-
 static model model_open(const char *text, gsw_factor_kind kind) {
-    const gsw_factor_options options = {.size = sizeof options, .kind = kind};
-    model s = {0};
-    ck_assert_int_eq(gsw_problem_parse(context, text, NULL, &s.problem), GSW_SUCCESS);
-    s.matrix = gsw_problem_matrix(s.problem);
-    ck_assert_int_eq(gsw_grid_points(&s.matrix->grid, &s.n), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_factor_create(context, s.matrix, &options, &s.factor), GSW_SUCCESS);
-    s.b = vector(s.n, 1);
-    s.x = vector(s.n, 2);
-    s.y = vector(s.n, 3);
-    s.expected = vector(s.n, 4);
+    model s = {.matrix = keep_problem(text)};
+    s.n = oracle_points(&s.matrix->grid);
+    s.factor = keep_factor(context, s.matrix, (gsw_factor_options){.kind = kind});
+    s.b = keep_random(1, s.n);
+    s.x = keep_random(2, s.n);
+    s.y = keep_random(3, s.n);
+    s.expected = keep_random(4, s.n);
     return s;
-}
-
-static void model_close(model *s) {
-    free(s->expected);
-    free(s->y);
-    free(s->x);
-    free(s->b);
-    gsw_factor_destroy(s->factor);
-    gsw_problem_destroy(s->problem);
 }
 
 static int same(int64_t n, const double *a, const double *b) {
@@ -101,24 +81,21 @@ static gsw_status precondition(void *user, gsw_context *where, const double *b, 
 
 START_TEST(a_matrix_as_an_operator) {
     model s = model_open("convection:9x8x7", GSW_ILU0);
-    gsw_operator *op = NULL;
     const void *arrays[GSW_STENCIL_MAX];
     gsw_matrix view = *s.matrix;
     memcpy(arrays, view.array.values, (size_t)view.stencil.count * sizeof arrays[0]);
     view.array.values = arrays;
-    ck_assert_int_eq(gsw_operator_from_matrix(context, &view, &op), GSW_SUCCESS);
+    gsw_operator *op = keep_operator(context, &view);
     memset(&view, 0, sizeof view); /* the operator has a copy, of the list of pointers as well */
     memset(arrays, 0, sizeof arrays);
     ck_assert_int_eq(gsw_operator_points(op), s.n);
     for (int values = 0; values < 2; values++) {
-        ck_assert_int_eq(gsw_operator_apply(context, op, s.x, s.y), GSW_SUCCESS);
-        ck_assert_int_eq(gsw_spmv(context, s.matrix, GSW_F64, s.x, s.expected), GSW_SUCCESS);
+        must(context, gsw_operator_apply(context, op, s.x, s.y));
+        must(context, gsw_spmv(context, s.matrix, GSW_F64, s.x, s.expected));
         ck_assert(same(s.n, s.y, s.expected));
         /* New values in the same arrays. */
         ((double *)(uintptr_t)s.matrix->array.values[s.matrix->stencil.center])[5] *= 3;
     }
-    gsw_operator_destroy(op);
-    model_close(&s);
 }
 END_TEST
 
@@ -126,44 +103,34 @@ START_TEST(a_csr_as_an_operator) {
     model s = model_open("random:3:6x5x4", GSW_ILU0);
     gsw_csr csr = {0};
     gsw_matrix matrix;
-    gsw_operator *op = NULL;
-    ck_assert_int_eq(gsw_matrix_to_csr(context, s.matrix, GSW_FULL, GSW_I64, &csr), GSW_SUCCESS);
-    ck_assert_int_eq(
-        gsw_matrix_from_csr(context, &s.matrix->grid, &s.matrix->stencil, &csr, &matrix),
-        GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_from_matrix(context, &matrix, &op), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_apply(context, op, s.x, s.y), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_spmv(context, &matrix, GSW_F64, s.x, s.expected), GSW_SUCCESS);
+    must(context, gsw_matrix_to_csr(context, s.matrix, GSW_FULL, GSW_I64, &csr));
+    keep_csr(csr);
+    must(context, gsw_matrix_from_csr(context, &s.matrix->grid, &s.matrix->stencil, &csr, &matrix));
+    gsw_operator *op = keep_operator(context, &matrix);
+    must(context, gsw_operator_apply(context, op, s.x, s.y));
+    must(context, gsw_spmv(context, &matrix, GSW_F64, s.x, s.expected));
     ck_assert(same(s.n, s.y, s.expected));
-    gsw_operator_destroy(op);
-    gsw_csr_free(&csr);
-    model_close(&s);
 }
 END_TEST
 
 START_TEST(preconditioners_apply_in_place_and_out_of_place) {
     model s = model_open("poisson:7x6x5", GSW_DILU);
     watched w = {.s = &s};
-    gsw_preconditioner *made[2] = {NULL, NULL};
-    ck_assert_int_eq(gsw_preconditioner_from_factor(context, s.factor, &made[0]), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, precondition, &w, &made[1]),
-                     GSW_SUCCESS);
+    gsw_preconditioner *made[2] = {keep_factor_M(context, s.factor),
+                                   keep_callback_M(context, s.n, precondition, &w)};
     ck_assert_str_eq(gsw_preconditioner_name(made[0]), "dilu");
     ck_assert_str_eq(gsw_preconditioner_name(made[1]), "callback");
     ck_assert_str_eq(gsw_preconditioner_name(NULL), "none");
-    ck_assert_int_eq(gsw_factor_solve(context, s.factor, 1, s.b, s.n, s.expected, s.n),
-                     GSW_SUCCESS);
+    must(context, gsw_factor_solve(context, s.factor, 1, s.b, s.n, s.expected, s.n));
     for (int k = 0; k < 2; k++) {
         ck_assert_int_eq(gsw_preconditioner_points(made[k]), s.n);
-        ck_assert_int_eq(gsw_preconditioner_apply(context, made[k], s.b, s.x), GSW_SUCCESS);
+        must(context, gsw_preconditioner_apply(context, made[k], s.b, s.x));
         ck_assert(same(s.n, s.x, s.expected));
         memcpy(s.y, s.b, (size_t)s.n * sizeof *s.y);
-        ck_assert_int_eq(gsw_preconditioner_apply(context, made[k], s.y, s.y), GSW_SUCCESS);
+        must(context, gsw_preconditioner_apply(context, made[k], s.y, s.y));
         ck_assert(same(s.n, s.y, s.expected));
-        gsw_preconditioner_destroy(made[k]);
     }
     ck_assert_int_eq(w.calls, 2);
-    model_close(&s);
 }
 END_TEST
 
@@ -206,9 +173,9 @@ START_TEST(a_part_of_the_library_as_a_preconditioner) {
     part p = {.n = 4, .in_place = _i};
     double x[4] = {1, 2, 3, 4};
     gsw_preconditioner *made = NULL;
-    ck_assert_int_eq(gsw_preconditioner_make(context, 4, &ops, &p, &made), GSW_SUCCESS);
+    must(context, gsw_preconditioner_make(context, 4, &ops, &p, &made));
     ck_assert_str_eq(gsw_preconditioner_name(made), "part");
-    ck_assert_int_eq(gsw_preconditioner_apply(context, made, x, x), GSW_SUCCESS);
+    must(context, gsw_preconditioner_apply(context, made, x, x));
     ck_assert(x[0] == 2 && x[1] == 4 && x[2] == 6 && x[3] == 8);
     p.refused = 1;
     refuse(gsw_preconditioner_apply(context, made, x, x), GSW_ERROR_UNSUPPORTED, "not now");
@@ -233,8 +200,6 @@ START_TEST(callbacks_solve_as_the_objects_do) {
     const int with_m = _i / 6;
     model s = model_open("poisson:11x10x9", GSW_IC0);
     watched a = {.s = &s}, m = {.s = &s};
-    gsw_operator *op = NULL;
-    gsw_preconditioner *M = NULL;
     const gsw_krylov_options options = {
         .size = sizeof options, .rtol = 1e-9, .restart = 7, .norm = norm};
     gsw_krylov_result one = {.size = sizeof one}, other = {.size = sizeof other};
@@ -243,29 +208,19 @@ START_TEST(callbacks_solve_as_the_objects_do) {
     ck_assert_int_eq(solve_krylov(context, method, s.matrix, with_m ? s.factor : NULL, &options,
                                   s.b, s.expected, &one),
                      GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_from_callback(context, s.n, multiply, &a, &op), GSW_SUCCESS);
-    if (with_m)
-        ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, precondition, &m, &M),
-                         GSW_SUCCESS);
+    gsw_operator *op = keep_product(context, s.n, multiply, &a);
+    gsw_preconditioner *M = with_m ? keep_callback_M(context, s.n, precondition, &m) : NULL;
     ck_assert_msg(gsw_krylov(context, method, op, M, &options, s.b, s.x, &other) == GSW_SUCCESS,
                   "%s", gsw_context_message(context));
     ck_assert_int_eq(other.iterations, one.iterations);
     ck_assert_int_ge(a.calls, other.iterations);
     ck_assert(with_m ? m.calls >= other.iterations : m.calls == 0);
     /* GMRES computes b - A x again where it restarts, and with a callback it is rounded twice. */
-    double difference = 0, largest = 0;
-    for (int64_t i = 0; i < s.n; i++) {
-        difference = fmax(difference, fabs(s.x[i] - s.expected[i]));
-        largest = fmax(largest, fabs(s.expected[i]));
-    }
     if (method == GSW_GMRES)
-        ck_assert_double_le(difference, 1e-12 * largest);
+        ck_assert_double_le(oracle_error(GSW_F64, s.n, s.x, s.expected), 1e-12);
     else
         ck_assert(same(s.n, s.x, s.expected));
     ck_assert_double_le(other.residual, norm == GSW_NORM_TRUE ? 1e-9 : 1e-7);
-    gsw_preconditioner_destroy(M);
-    gsw_operator_destroy(op);
-    model_close(&s);
 }
 END_TEST
 
@@ -295,16 +250,11 @@ START_TEST(failing_callbacks_end_the_solve) {
                                                  .fail_at = at,
                                                  .failure = failures[f].failure,
                                                  .reason = failures[f].reason};
-                gsw_operator *op = NULL;
-                gsw_preconditioner *M = NULL;
                 gsw_krylov_result result = {.size = sizeof result, .converged = 1};
                 char message[128];
-                ck_assert_int_eq(
-                    gsw_operator_from_callback(context, s.n, multiply, in_m ? &good : &bad, &op),
-                    GSW_SUCCESS);
-                ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, precondition,
-                                                                  in_m ? &bad : &good, &M),
-                                 GSW_SUCCESS);
+                gsw_operator *op = keep_product(context, s.n, multiply, in_m ? &good : &bad);
+                gsw_preconditioner *M =
+                    keep_callback_M(context, s.n, precondition, in_m ? &bad : &good);
                 memset(s.x, 0, (size_t)s.n * sizeof *s.x);
                 snprintf(message, sizeof message, "%s: %s", in_m ? "preconditioner" : "operator",
                          failures[f].message);
@@ -313,10 +263,7 @@ START_TEST(failing_callbacks_end_the_solve) {
                        message);
                 ck_assert_int_eq(result.converged, 0);
                 ck_assert_int_ge(bad.calls, at);
-                gsw_preconditioner_destroy(M);
-                gsw_operator_destroy(op);
             }
-    model_close(&s);
 }
 END_TEST
 
@@ -329,21 +276,15 @@ static gsw_status solve_inside(void *user, gsw_context *where, const double *b, 
 START_TEST(a_solve_inside_a_solve_is_refused) {
     model s = model_open("poisson:8x7x6", GSW_IC0);
     watched w = {.s = &s};
-    gsw_preconditioner *M = NULL;
-    gsw_operator *op = NULL;
-    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, solve_inside, &w, &M),
-                     GSW_SUCCESS);
+    gsw_operator *op = keep_operator(context, s.matrix);
+    gsw_preconditioner *M = keep_callback_M(context, s.n, solve_inside, &w);
     for (int again = 0; again < 2; again++)
         refuse(
             gsw_cg(context, op, M, NULL, s.b, s.x, NULL), GSW_ERROR_INVALID_ARGUMENT,
             "preconditioner: the callback failed: context is inside a Krylov method; a solve in a "
             "callback needs a context of its own");
     memset(s.x, 0, (size_t)s.n * sizeof *s.x);
-    ck_assert_int_eq(gsw_cg(context, op, NULL, NULL, s.b, s.x, NULL), GSW_SUCCESS);
-    gsw_preconditioner_destroy(M);
-    gsw_operator_destroy(op);
-    model_close(&s);
+    must(context, gsw_cg(context, op, NULL, NULL, s.b, s.x, NULL));
 }
 END_TEST
 
@@ -351,16 +292,13 @@ END_TEST
 START_TEST(callbacks_keep_the_message) {
     model s = model_open("poisson:8x7x6", GSW_IC0);
     watched w = {.s = &s};
-    gsw_operator *op = NULL;
     const gsw_krylov_options options = {.size = sizeof options, .max_iterations = 2};
     gsw_krylov_result result = {.size = sizeof result};
-    ck_assert_int_eq(gsw_operator_from_callback(context, s.n, multiply, &w, &op), GSW_SUCCESS);
+    gsw_operator *op = keep_product(context, s.n, multiply, &w);
     ck_assert_int_eq(gsw_cg(context, op, NULL, &options, s.b, s.x, &result),
                      GSW_ERROR_NOT_CONVERGED);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "after 2 iterations"));
     ck_assert_double_gt(result.residual, 0);
-    gsw_operator_destroy(op);
-    model_close(&s);
 }
 END_TEST
 
@@ -382,16 +320,13 @@ static gsw_status scale(void *user, gsw_context *where, const double *x, double 
 START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
     static const double factors[] = {1, 1e-22, 1e22};
     model s = model_open("poisson:9x8x7", GSW_IC0);
-    gsw_operator *op = NULL;
-    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
+    gsw_operator *op = keep_operator(context, s.matrix);
     const gsw_krylov_options options = {.size = sizeof options, .norm = (gsw_norm)(_i / 3)};
     int64_t iterations = 0;
     for (int f = 0; f < 3; f++) {
         scaling by = {.n = s.n, .factor = factors[f]};
-        gsw_preconditioner *M = NULL;
         gsw_krylov_result result = {.size = sizeof result};
-        ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, scale, &by, &M),
-                         GSW_SUCCESS);
+        gsw_preconditioner *M = keep_callback_M(context, s.n, scale, &by);
         memset(s.x, 0, (size_t)s.n * sizeof *s.x);
         const gsw_status status =
             gsw_krylov(context, (gsw_method)(_i % 3), op, M, &options, s.b, s.x, &result);
@@ -399,10 +334,7 @@ START_TEST(the_scale_of_a_preconditioner_does_not_matter) {
                       gsw_context_message(context));
         iterations = f == 0 ? result.iterations : iterations;
         ck_assert_int_le(llabs(result.iterations - iterations), 2);
-        gsw_preconditioner_destroy(M);
     }
-    gsw_operator_destroy(op);
-    model_close(&s);
 }
 END_TEST
 
@@ -410,16 +342,11 @@ END_TEST
 START_TEST(a_preconditioner_of_zeros_is_named) {
     model s = model_open("poisson:9x8x7", GSW_IC0);
     scaling by = {.n = s.n};
-    gsw_operator *op = NULL;
-    gsw_preconditioner *M = NULL;
-    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_callback(context, s.n, scale, &by, &M), GSW_SUCCESS);
+    gsw_operator *op = keep_operator(context, s.matrix);
+    gsw_preconditioner *M = keep_callback_M(context, s.n, scale, &by);
     ck_assert_int_eq(gsw_krylov(context, (gsw_method)_i, op, M, NULL, s.b, s.x, NULL),
                      GSW_ERROR_BREAKDOWN);
     ck_assert_ptr_nonnull(strstr(gsw_context_message(context), "the preconditioner is singular"));
-    gsw_preconditioner_destroy(M);
-    gsw_operator_destroy(op);
-    model_close(&s);
 }
 END_TEST
 
@@ -427,19 +354,16 @@ END_TEST
 
 START_TEST(bad_arguments_are_refused) {
     const gsw_status invalid = GSW_ERROR_INVALID_ARGUMENT;
-    const gsw_context_options cpu = {.size = sizeof cpu, .backend = GSW_BACKEND_CPU};
     model s = model_open("poisson:5x4x3", GSW_ILU0), larger = model_open("poisson:6x4x3", GSW_ILU0);
     watched w = {.s = &s};
-    gsw_context *another = NULL;
-    gsw_operator *op = NULL, *foreign = NULL, *none = (gsw_operator *)&s;
-    gsw_preconditioner *M = NULL, *big = NULL, *away = NULL, *nothing = (gsw_preconditioner *)&s;
-    ck_assert_int_eq(gsw_context_create(&cpu, &another), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_from_matrix(another, s.matrix, &foreign), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_operator_from_matrix(context, s.matrix, &op), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_factor(context, s.factor, &M), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_factor(context, larger.factor, &big), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_preconditioner_from_callback(another, s.n, precondition, &w, &away),
-                     GSW_SUCCESS);
+    gsw_operator *none = (gsw_operator *)&s;
+    gsw_preconditioner *nothing = (gsw_preconditioner *)&s;
+    gsw_context *another = keep_context(0);
+    gsw_operator *op = keep_operator(context, s.matrix),
+                 *foreign = keep_operator(another, s.matrix);
+    gsw_preconditioner *M = keep_factor_M(context, s.factor),
+                       *big = keep_factor_M(context, larger.factor),
+                       *away = keep_callback_M(another, s.n, precondition, &w);
 
     ck_assert_int_eq(gsw_operator_from_matrix(NULL, s.matrix, &none), invalid);
     refuse(gsw_operator_from_matrix(context, s.matrix, NULL), invalid, "op is NULL");
@@ -479,21 +403,13 @@ START_TEST(bad_arguments_are_refused) {
     refuse(gsw_cg(context, op, M, NULL, s.b, s.x, NULL), invalid,
            "factor holds no values: its last factorisation failed");
     center[0] = 6;
-    ck_assert_int_eq(gsw_factor_refactor(context, s.factor, s.matrix, NULL), GSW_SUCCESS);
-    ck_assert_int_eq(gsw_cg(context, op, M, NULL, s.b, s.x, NULL), GSW_SUCCESS);
+    must(context, gsw_factor_refactor(context, s.factor, s.matrix, NULL));
+    must(context, gsw_cg(context, op, M, NULL, s.b, s.x, NULL));
 
     ck_assert_int_eq(gsw_operator_points(NULL), 0);
     ck_assert_int_eq(gsw_preconditioner_points(NULL), 0);
     gsw_operator_destroy(NULL);
     gsw_preconditioner_destroy(NULL);
-    gsw_preconditioner_destroy(away);
-    gsw_preconditioner_destroy(big);
-    gsw_preconditioner_destroy(M);
-    gsw_operator_destroy(op);
-    gsw_operator_destroy(foreign);
-    gsw_context_destroy(another);
-    model_close(&larger);
-    model_close(&s);
 }
 END_TEST
 
@@ -508,8 +424,7 @@ END_TEST
 
 int main(void) {
     Suite *suite = suite_create("operator");
-    TCase *tc = tcase_create("operator");
-    tcase_add_checked_fixture(tc, open_context, close_context);
+    TCase *tc = context_case(suite, "operator", 4);
     tcase_add_test(tc, a_matrix_as_an_operator);
     tcase_add_test(tc, a_csr_as_an_operator);
     tcase_add_test(tc, preconditioners_apply_in_place_and_out_of_place);
@@ -522,10 +437,5 @@ int main(void) {
     tcase_add_loop_test(tc, a_preconditioner_of_zeros_is_named, 0, 3);
     tcase_add_test(tc, bad_arguments_are_refused);
     tcase_add_test(tc, a_context_takes_the_message_of_a_callback);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return backend_run_suite(suite);
 }
