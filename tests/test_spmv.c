@@ -59,6 +59,9 @@ static const oracle_layout layouts[] = {
     {GSW_FORMAT_CSR, GSW_F32, GSW_I64, 1, GSW_UPPER, 0},
     {GSW_FORMAT_CSR, GSW_F64, GSW_I64, 0, GSW_FULL, 3},
     {GSW_FORMAT_CSR, GSW_F32, GSW_I32, 0, GSW_UPPER, 4},
+    {GSW_FORMAT_CSR, GSW_F32, GSW_I64, 1, GSW_LOWER, 0},
+    {GSW_FORMAT_CSR, GSW_F64, GSW_I64, 0, GSW_UPPER, 5},
+    {GSW_FORMAT_CSR, GSW_F32, GSW_I32, 1, GSW_FULL, 5},
 };
 
 /* y = A x where b is NULL, else y = b - A x, also with y in the place of b. With `shift`, x has
@@ -131,6 +134,18 @@ START_TEST(products_on_large_grids) {
     static const gsw_grid grids[] = {{40000, 2, 1}, {65, 63, 61}, {1, 300, 200}};
     compare_layouts(&grids[_i], oracle_stencil_named(_i == 0 ? "D2N9" : "D3N27"),
                     on_cuda() ? LENGTH(layouts) : 3);
+}
+END_TEST
+
+/* Rows that no shared memory holds at once, and rows of very different lengths. */
+START_TEST(products_with_long_rows) {
+    const gsw_grid grid = {37, 29, 2};
+    gsw_offset offsets[GSW_STENCIL_MAX];
+    gsw_stencil stencil;
+    for (int e = 0; e < GSW_STENCIL_MAX; e++)
+        offsets[e] = (gsw_offset){e % 16 - 8, e / 16 - 4, 0};
+    must(context, gsw_stencil_from_offsets(offsets, GSW_STENCIL_MAX, &stencil));
+    compare_layouts(&grid, &stencil, LENGTH(layouts));
 }
 END_TEST
 
@@ -238,8 +253,8 @@ END_TEST
 
 /* ---- vector operations ---- */
 
-static const int64_t lengths[] = {0,    1,    7,    31,    32,     33,     1023,
-                                  4095, 4096, 4097, 16385, 100003, 5000011};
+static const int64_t lengths[] = {0,    1,    7,    31,   32,    33,     255,     1023,   1024,
+                                  1025, 4095, 4096, 4097, 16385, 100003, 3000017, 5000011};
 
 static double dot_of(int64_t n, const device_vector *x, const device_vector *y) {
     double dot = NAN;
@@ -307,6 +322,10 @@ START_TEST(axpby_copy_and_fill) {
         must(context, ops->copy(context, n, from, to));
         device_get(context, &at_z, z);
         ck_assert_int_eq(memcmp(z, x, (size_t)n * sizeof *x), 0);
+        must(context, ops->fill(context, n / 2, -1.5, to)); /* the rest stays */
+        device_get(context, &at_z, z);
+        for (int64_t i = 0; i < n; i++)
+            wrong += z[i] != (i < n / 2 ? -1.5 : x[i]);
 
         device_poison(context, &at_z);
         must(context, ops->fill(context, n, -1.5, to));
@@ -326,6 +345,7 @@ int main(int argc, char **argv) {
     tcase_add_loop_test(equal, products_on_every_grid_and_layout, 0, oracle_stencil_count());
     tcase_add_test(equal, null_arrays_are_zeros);
     tcase_add_loop_test(large, products_on_large_grids, 0, 3);
+    tcase_add_test(large, products_with_long_rows);
     tcase_add_loop_test(large, products_on_short_lines, 0, 13);
     tcase_add_loop_test(large, ends_of_short_lines_are_apart, 0, 3);
     tcase_add_loop_test(vectors, dot_is_accurate_and_repeats, 0, LENGTH(lengths));
