@@ -5,6 +5,8 @@
 #ifndef GSW_TESTS_FAULT_CAMPAIGN_H
 #define GSW_TESTS_FAULT_CAMPAIGN_H
 
+#include <check.h>
+
 #include "fault_outcome.h"
 #include "fault_switch.h"
 
@@ -100,6 +102,31 @@ static inline void run_campaign(const campaign *c, const scene *s, int stride, t
                 fault_disarm();
             }
     }
+}
+
+/* Nothing was wrong, nothing leaked, and more than `least` faults were refused. */
+static inline void expect_no_fault(const tally *t, long least) {
+    ck_assert_int_eq(t->wrong, 0);
+    ck_assert_int_eq(t->leaked, 0);
+    ck_assert_int_gt(t->refused, least);
+}
+
+static inline void add_case(Suite *suite, const char *name, const TTest *test) {
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, 1200);
+    tcase_add_test(tc, test);
+    suite_add_tcase(suite, tc);
+}
+
+/* A new context, or NULL where the fault of a scene has hit it. */
+static inline gsw_context *try_context(outcome *o, const gsw_context_options *options) {
+    gsw_context *made = (gsw_context *)(void *)o; /* what no failed call may leave */
+    o->status = gsw_context_create(options, &made);
+    if (o->status == GSW_SUCCESS)
+        return made;
+    o->left += made != NULL;
+    o->had_message = gsw_context_message(NULL)[0] != '\0';
+    return NULL;
 }
 
 #endif

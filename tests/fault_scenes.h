@@ -10,6 +10,7 @@
 #include <gridsweep/gridsweep.h>
 
 #include "factor_cases.h"
+#include "fault_campaign.h"
 #include "fault_memory.h"
 #include "fault_outcome.h"
 #include "fault_spoil.h"
@@ -69,13 +70,9 @@ static void scene_context(outcome *o, int variant) {
     const gsw_context_options options = {.size = sizeof options,
                                          .backend = variant ? GSW_BACKEND_CPU : GSW_BACKEND_AUTO,
                                          .threads = 2};
-    gsw_context *made = untouched;
-    o->status = gsw_context_create(variant == 2 ? NULL : &options, &made);
-    if (o->status != GSW_SUCCESS) {
-        o->left += made != NULL;
-        o->had_message = gsw_context_message(NULL)[0] != '\0';
+    gsw_context *made = try_context(o, variant == 2 ? NULL : &options);
+    if (made == NULL)
         return;
-    }
     note_number(o, gsw_context_backend(made));
     gsw_context_destroy(made);
 }
