@@ -2,14 +2,10 @@
  * show: instruction sets, threads, repeats, the place of vectors, numbers of right-hand sides,
  * layouts, and compilers. src/docs/determinism.md lists all of it. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <check.h>
 
 #include "contract/hash.h"
 #include "factor_cases.h"
-#include "oracle.h"
+#include "keep.h"
 
 /* ---- results: one vector for each operation ---- */
 
@@ -45,10 +41,6 @@ static const gsw_grid grids[] = {{37, 19, 11}, {130, 67, 1}, {9, 40, 23}};
 #endif
 enum { GRIDS = sizeof grids / sizeof *grids };
 
-static void must(gsw_context *context, gsw_status status) {
-    ck_assert_msg(status == GSW_SUCCESS, "%s", gsw_context_message(context));
-}
-
 static void sweep(gsw_context *context, const gsw_matrix *m, gsw_algorithm algorithm, gsw_part part,
                   int transpose, const double *b, double *x) {
     const gsw_sptrsv_options options = {
@@ -58,34 +50,21 @@ static void sweep(gsw_context *context, const gsw_matrix *m, gsw_algorithm algor
 
 static void solve(gsw_context *context, const gsw_matrix *m, gsw_factor_kind kind, int transpose,
                   gsw_dtype type, const double *b, double *x) {
-    const gsw_factor_options options = {.size = sizeof options,
-                                        .kind = kind,
-                                        .transpose = transpose,
-                                        .factor_type = type,
-                                        .omega = OMEGA};
-    gsw_factor *factor = NULL;
-    must(context, gsw_factor_create(context, m, &options, &factor));
+    const gsw_factor_options options = {
+        .kind = kind, .transpose = transpose, .factor_type = type, .omega = OMEGA};
+    gsw_factor *factor = keep_factor(context, m, options);
     must(context, gsw_factor_solve(context, factor, 1, b, 0, x, 0));
-    gsw_factor_destroy(factor);
 }
 
 /* Four iterations. */
 static void iterate(gsw_context *context, const gsw_matrix *m, gsw_method method,
                     gsw_factor_kind kind, const double *b, double *x) {
-    const gsw_factor_options options = {.size = sizeof options, .kind = kind};
     const gsw_krylov_options limit = {
         .size = sizeof limit, .max_iterations = 4, .rtol = 1e-30, .restart = 3};
-    gsw_factor *factor = NULL;
-    gsw_operator *A = NULL;
-    gsw_preconditioner *M = NULL;
-    must(context, gsw_factor_create(context, m, &options, &factor));
-    must(context, gsw_operator_from_matrix(context, m, &A));
-    must(context, gsw_preconditioner_from_factor(context, factor, &M));
+    gsw_factor *factor = keep_factor(context, m, (gsw_factor_options){.kind = kind});
     memset(x, 0, (size_t)oracle_points(&m->grid) * sizeof *x);
-    (void)gsw_krylov(context, method, A, M, &limit, b, x, NULL);
-    gsw_preconditioner_destroy(M);
-    gsw_operator_destroy(A);
-    gsw_factor_destroy(factor);
+    (void)gsw_krylov(context, method, keep_operator(context, m), keep_factor_M(context, factor),
+                     &limit, b, x, NULL);
 }
 
 /* Some stencils are too wide for multigrid. */
@@ -103,15 +82,16 @@ static void cycle(gsw_context *context, const gsw_matrix *m, gsw_dtype type, con
     gsw_multigrid_destroy(multigrid);
 }
 
-/* All operations one after the other: a vector for each of them. They work in vectors that begin
- * `shift` values after an address from malloc(). */
+/* All operations one after the other: a vector for each of them, which is kept. They work in
+ * vectors that begin `shift` values after an address from malloc(). */
 static double *compute(gsw_context *context, const gsw_matrix *m, int shift) {
     const int64_t n = oracle_points(&m->grid);
-    double *results = calloc((size_t)(n * OPERATIONS), sizeof *results);
-    double *vectors = calloc((size_t)(2 * n) + 16, sizeof *vectors);
-    ck_assert(results != NULL && vectors != NULL);
+    double *results = keep_zeros(n * OPERATIONS);
+    const size_t mark = keep_mark();
+    double *vectors = keep_zeros(2 * n + 16);
     double *b = vectors + shift, *x = b + n;
     for (int k = 0; k < OPERATIONS; k++) {
+        const size_t step = keep_mark();
         gsw_random_vector(11, n, b);
         oracle_fill(GSW_F64, x, n, 4321);
         if (k == LINE_LOWER)
@@ -139,8 +119,9 @@ static double *compute(gsw_context *context, const gsw_matrix *m, int shift) {
         if (k == CYCLE || k == CYCLE_F32)
             cycle(context, m, k == CYCLE ? GSW_F64 : GSW_F32, b, x);
         memcpy(results + k * n, x, (size_t)n * sizeof *x);
+        keep_release(step);
     }
-    free(vectors);
+    keep_release(mark);
     return results;
 }
 
@@ -159,21 +140,19 @@ static void expect_same(const gsw_matrix *m, int count, const double *found, con
 
 START_TEST(threads_repeats_and_places) {
     for (int g = 0; g < GRIDS; g++) {
-        oracle_matrix *m = oracle_random(&grids[g], oracle_stencil(_i, NULL), 5, ORACLE_POSITIVE);
-        gsw_context *context = oracle_context(1);
+        keep_release(0);
+        oracle_matrix *m = keep_matrix_of(&grids[g], oracle_stencil(_i, NULL), 5, ORACLE_POSITIVE);
+        gsw_context *context = keep_context(1);
         double *expected = compute(context, &m->view, 0);
-        gsw_context_destroy(context);
         for (int threads = 1; threads <= 4; threads++) {
-            context = oracle_context(threads);
+            context = keep_context(threads);
             for (int repeat = 0; repeat < 2; repeat++) {
+                const size_t mark = keep_mark();
                 double *found = compute(context, &m->view, threads + 2 * repeat);
                 expect_same(&m->view, OPERATIONS, found, expected, "threads", threads);
-                free(found);
+                keep_release(mark);
             }
-            gsw_context_destroy(context);
         }
-        free(expected);
-        oracle_free(m);
     }
 }
 END_TEST
@@ -182,23 +161,19 @@ END_TEST
 
 START_TEST(arrays_and_csr) {
     for (int g = 0; g < GRIDS; g++) {
-        oracle_matrix *m = oracle_random(&grids[g], oracle_stencil(_i, NULL), 6, ORACLE_POSITIVE);
-        gsw_context *context = oracle_context(2);
+        keep_release(0);
+        oracle_matrix *m = keep_matrix_of(&grids[g], oracle_stencil(_i, NULL), 6, ORACLE_POSITIVE);
+        gsw_context *context = keep_context(2);
         double *expected = compute(context, &m->view, 0);
         for (int base = 0; base < 2; base++) {
             const oracle_layout layout = {.format = GSW_FORMAT_CSR,
                                           .index_type = base ? GSW_I64 : GSW_I32,
                                           .base = base,
                                           .part = GSW_FULL};
-            oracle_matrix *csr = oracle_convert(m, &layout);
+            oracle_matrix *csr = keep_converted(m, &layout);
             double *found = compute(context, &csr->view, 0);
             expect_same(&m->view, OPERATIONS, found, expected, "CSR of base", base);
-            free(found);
-            oracle_free(csr);
         }
-        free(expected);
-        gsw_context_destroy(context);
-        oracle_free(m);
     }
 }
 END_TEST
@@ -208,10 +183,11 @@ END_TEST
 static void check_counts(gsw_context *context, const gsw_matrix *m, gsw_dtype type,
                          gsw_factor *factor, const gsw_sptrsv_options *options, const char *text) {
     enum { MOST = 9 };
+    const size_t mark = keep_mark();
     const int64_t n = oracle_points(&m->grid);
     const size_t bytes = (size_t)n * gsw_dtype_size(type);
-    char *b = oracle_vector(type, 3, n * MOST), *alone = oracle_vector(type, 4, n * MOST),
-         *x = oracle_vector(type, 5, n * MOST);
+    char *b = keep_vector(type, 3, n * MOST), *alone = keep_vector(type, 4, n * MOST),
+         *x = keep_vector(type, 5, n * MOST);
     for (int count = 1; count <= MOST; count++) {
         if (factor != NULL)
             must(context, gsw_factor_solve(context, factor, count, b, n, x, n));
@@ -227,25 +203,21 @@ static void check_counts(gsw_context *context, const gsw_matrix *m, gsw_dtype ty
                       "%s, %s: other bits among %d right-hand sides", gsw_stencil_name(&m->stencil),
                       text, count);
     }
-    free(b);
-    free(alone);
-    free(x);
+    keep_release(mark);
 }
 
 START_TEST(numbers_of_right_hand_sides) {
-    gsw_context *context = oracle_context(2);
+    gsw_context *context = keep_context(2);
     oracle_matrix *m =
-        oracle_random(&grids[_i % GRIDS], oracle_stencil(_i / GRIDS, NULL), 7, ORACLE_POSITIVE);
+        keep_matrix_of(&grids[_i % GRIDS], oracle_stencil(_i / GRIDS, NULL), 7, ORACLE_POSITIVE);
     for (int t = 0; t < TYPES; t++) {
         for (int kind = 0; kind <= GSW_FACTOR_UPPER; kind++) {
             gsw_factor_options options;
-            gsw_factor *factor = NULL;
             if (!options_at(4 * kind + _i % 2, t, &m->view.stencil, &options))
                 continue;
-            must(context, gsw_factor_create(context, &m->view, &options, &factor));
+            gsw_factor *factor = keep_factor(context, &m->view, options);
             check_counts(context, &m->view, types[t].vector, factor, NULL,
                          gsw_factor_kind_name((gsw_factor_kind)kind));
-            gsw_factor_destroy(factor);
         }
     }
     for (int algorithm = GSW_ALGORITHM_LINE; algorithm <= GSW_ALGORITHM_PENCIL; algorithm++) {
@@ -254,8 +226,6 @@ START_TEST(numbers_of_right_hand_sides) {
         check_counts(context, &m->view, GSW_F64, NULL, &options,
                      gsw_algorithm_name((gsw_algorithm)algorithm));
     }
-    oracle_free(m);
-    gsw_context_destroy(context);
 }
 END_TEST
 
@@ -263,12 +233,11 @@ END_TEST
 
 static gsw_context *context_with(const char *isa) {
     ck_assert_int_eq(setenv("GSW_ISA", isa, 1), 0);
-    gsw_context *context = oracle_context(2);
+    gsw_context *context = keep_context(2);
     char wanted[16];
     snprintf(wanted, sizeof wanted, " (%s)", isa);
     if (strstr(gsw_context_device(context), wanted) != NULL)
         return context;
-    gsw_context_destroy(context);
     return NULL;
 }
 
@@ -289,24 +258,19 @@ static void expect_near(const gsw_matrix *m, const double *found, const double *
 START_TEST(instruction_sets) {
     gsw_context *base = context_with("base"), *v3 = context_with("v3"), *v4 = context_with("v4");
     for (int g = 0; g < GRIDS && v3 != NULL; g++) {
-        oracle_matrix *m = oracle_random(&grids[g], oracle_stencil(_i, NULL), 8, ORACLE_POSITIVE);
+        const size_t mark = keep_mark();
+        oracle_matrix *m = keep_matrix_of(&grids[g], oracle_stencil(_i, NULL), 8, ORACLE_POSITIVE);
         double *expected = compute(v3, &m->view, 0), *found = compute(base, &m->view, 0);
         expect_near(&m->view, found, expected, "base against v3");
-        free(found);
         if (v4 != NULL) {
             found = compute(v4, &m->view, 0);
 #ifdef __OPTIMIZE__ /* otherwise the compiler fuses nothing by itself */
             expect_same(&m->view, CYCLE, found, expected, "v4 against v3 on grid", g);
 #endif
             expect_near(&m->view, found, expected, "v4 against v3");
-            free(found);
         }
-        free(expected);
-        oracle_free(m);
+        keep_release(mark);
     }
-    gsw_context_destroy(v4);
-    gsw_context_destroy(v3);
-    gsw_context_destroy(base);
 }
 END_TEST
 
@@ -337,17 +301,16 @@ START_TEST(every_compiler_gives_the_known_bits) {
         found[k] = GSW_HASH_BEGIN;
     for (int s = 0; s < oracle_stencil_count(); s++) {
         for (int g = 0; g < GRIDS; g++) {
+            const size_t mark = keep_mark();
             oracle_matrix *m =
-                oracle_random(&grids[g], oracle_stencil(s, NULL), 9, ORACLE_POSITIVE);
+                keep_matrix_of(&grids[g], oracle_stencil(s, NULL), 9, ORACLE_POSITIVE);
             const int64_t n = oracle_points(&grids[g]);
             double *results = compute(context, &m->view, 0);
             for (int k = 0; k < CYCLE; k++)
                 found[k] = gsw_hash(found[k], results + k * n, (size_t)n * sizeof *results);
-            free(results);
-            oracle_free(m);
+            keep_release(mark);
         }
     }
-    gsw_context_destroy(context);
     int others = 0;
     for (int k = 0; k < CYCLE; k++) {
         if (found[k] != known[_i][k])
@@ -362,10 +325,15 @@ END_TEST
 
 #endif
 
+static void release(void) {
+    keep_release(0);
+}
+
 int main(void) {
     Suite *suite = suite_create("determinism");
     TCase *tc = tcase_create("determinism");
     tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, NULL, release);
     tcase_add_loop_test(tc, threads_repeats_and_places, 0, oracle_stencil_count());
     tcase_add_loop_test(tc, arrays_and_csr, 0, oracle_stencil_count());
     tcase_add_loop_test(tc, numbers_of_right_hand_sides, 0, GRIDS * oracle_stencil_count());
