@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <gridsweep/gridsweep.h>
 
-#include "contract/hash.h"
+#include "common/hash.h"
 
 /* About so many faults are to be injected: GSW_FAULTS in the environment; 0: a short run. */
 static inline long wanted_faults(void) {

@@ -43,8 +43,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # The sources that decide what runs on the device.
 hash_kernels() {
-    find kernels/contract/*.h kernels/geometry kernels/cuda -type f | LC_ALL=C sort | xargs sha256sum |
-        sha256sum | cut -d ' ' -f 1
+    find kernels/common kernels/contract/*.h kernels/geometry kernels/cuda -type f | LC_ALL=C sort |
+        xargs sha256sum | sha256sum | cut -d ' ' -f 1
 }
 
 usage() {

@@ -6,7 +6,7 @@
 
 #include "cpu/reference/reference.h"
 #include "contract/csr.h"
-#include "contract/stencils.h"
+#include "common/stencils.h"
 #include "oracle.h"
 
 static const gsw_grid grids[] = {

@@ -26,7 +26,8 @@ SKIPPED = re.compile(r"^(\.(?!ci$).*|build.*|__pycache__)$")
 # (folder with those below it, what its files may include, what they must not include). None: any.
 RULES = (
     ("include/gridsweep", ("include/gridsweep",), ()),
-    ("kernels/contract", ("include/gridsweep", "kernels/contract"), ()),
+    ("kernels/common", ("include/gridsweep", "kernels/common"), ()),
+    ("kernels/contract", ("include/gridsweep", "kernels/contract", "kernels/common"), ()),
     ("kernels", None, ("src", "baselines", "tests", "perf")),
     ("src/cli/bench", ("include/gridsweep", "src/cli", "baselines"), ()),
     ("src/cli", ("include/gridsweep", "src/cli"), ()),

@@ -9,7 +9,7 @@ program=$1
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 sources=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 # The names in the list of stencils, which generates everything else about them.
-stencils=$(sed -n 's/^ *ROW(\(D[23]N[0-9]*[XYZ]*\),.*/\1/p' "$sources/kernels/contract/stencils.h")
+stencils=$(sed -n 's/^ *ROW(\(D[23]N[0-9]*[XYZ]*\),.*/\1/p' "$sources/kernels/common/stencils.h")
 work=$(mktemp -d "${TMPDIR:-/tmp}/gridsweep-test.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

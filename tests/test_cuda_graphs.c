@@ -1,5 +1,5 @@
-/* test_cuda_graphs.c: what only a CUDA device has: cycles and loops in graphs, sweeps of slabs, and
- * host arrays, which are refused there. */
+/* test_cuda_graphs.c: what only a CUDA device has: cycles and loops in graphs, sweeps of sections,
+ * and host arrays, which are refused there. */
 #include "sweep/factor.h"
 #include "matrix/stencil_facts.h"
 #include "contract/backend.h"
@@ -157,28 +157,30 @@ START_TEST(loops_are_captured_in_a_graph) {
 }
 END_TEST
 
-/* ---- Slabs ------------------------------------------------------------------------------------
+/* ---- Sections
+ * ------------------------------------------------------------------------------------
  */
 
-/* Whether a sweep visits the point of a coupling before the row's own, in the same slab. */
-static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down, int64_t slab) {
+/* Whether a sweep visits the point of a coupling before the row's own, in the same section. */
+static int is_swept(const gsw_grid *g, int64_t row, gsw_offset o, int down, int64_t section) {
     const int before = o.dz != 0 ? o.dz < 0 : o.dy != 0 ? o.dy < 0 : o.dx < 0;
     const int64_t z = row / (g->nx * g->ny);
     if (before == down || hard_neighbour(g, row, o) < 0)
         return 0;
-    return slab == 0 || z / slab == (z + o.dz) / slab;
+    return section == 0 || z / section == (z + o.dz) / section;
 }
 
 /* Computes, one value after the other, x of a sweep's triangular solve, or y = b - N x, where N is
  * the part of the matrix outside that sweep. */
-static void sweep_by_hand(const gsw_matrix *m, int down, int64_t slab, const double *b, double *x) {
+static void sweep_by_hand(const gsw_matrix *m, int down, int64_t section, const double *b,
+                          double *x) {
     const int64_t n = oracle_points(&m->grid);
     for (int64_t k = 0; k < n; k++) {
         const int64_t row = down ? n - 1 - k : k;
         double sum = b[row];
         for (int32_t e = 0; e < m->stencil.count; e++) {
             const gsw_offset o = m->stencil.offsets[e];
-            if (e != m->stencil.center && is_swept(&m->grid, row, o, down, slab))
+            if (e != m->stencil.center && is_swept(&m->grid, row, o, down, section))
                 sum -=
                     ((const double *)m->array.values[e])[row] * x[hard_neighbour(&m->grid, row, o)];
         }
@@ -186,7 +188,7 @@ static void sweep_by_hand(const gsw_matrix *m, int down, int64_t slab, const dou
     }
 }
 
-static void rest_by_hand(const gsw_matrix *m, int down, int64_t slab, const double *b,
+static void rest_by_hand(const gsw_matrix *m, int down, int64_t section, const double *b,
                          const double *x, double *y) {
     const int64_t n = oracle_points(&m->grid);
     for (int64_t row = 0; row < n; row++) {
@@ -194,7 +196,7 @@ static void rest_by_hand(const gsw_matrix *m, int down, int64_t slab, const doub
         for (int32_t e = 0; e < m->stencil.count; e++) {
             const gsw_offset o = m->stencil.offsets[e];
             const int64_t there = hard_neighbour(&m->grid, row, o);
-            if (e != m->stencil.center && there >= 0 && !is_swept(&m->grid, row, o, down, slab))
+            if (e != m->stencil.center && there >= 0 && !is_swept(&m->grid, row, o, down, section))
                 y[row] -= ((const double *)m->array.values[e])[row] * x[there];
         }
     }
@@ -208,10 +210,10 @@ static void get_values(const device_vector *v, double *to) {
         to[i] = oracle_get(v->type, typed, i);
 }
 
-/* A sweep and its remaining part N, in both directions. `slab` is the requested slab. Counts the
- * factors that were cut. */
-static void check_slabs(const gsw_grid *g, const gsw_stencil *s, gsw_dtype type, int64_t slab,
-                        int *cut) {
+/* A sweep and its remaining part N, in both directions. `section` is the requested section. Counts
+ * the factors that were cut. */
+static void check_sections(const gsw_grid *g, const gsw_stencil *s, gsw_dtype type, int64_t section,
+                           int *cut) {
     const size_t mark = keep_mark();
     const int64_t n = oracle_points(g);
     const oracle_matrix *exact = keep_matrix_of(g, s, 7, ORACLE_ANY_SIGN);
@@ -230,33 +232,34 @@ static void check_slabs(const gsw_grid *g, const gsw_stencil *s, gsw_dtype type,
                                             .factor_type = type,
                                             .vector_type = type};
         gsw_factor *factor = NULL;
-        must(context, gsw_factor_open(context, there, &options, slab, &factor));
+        must(context, gsw_factor_open(context, there, &options, section, &factor));
         keep(KEPT_FACTOR, NULL, factor);
         must(context, gsw_factor_queue(context, factor, there));
         must(context, gsw_factor_await(context, factor));
-        ck_assert(factor->slab == 0 || (factor->slab >= slab && factor->slab < g->nz));
-        *cut += factor->slab > 0;
-        sweep_by_hand(&exact->view, down, factor->slab, given, expected);
-        rest_by_hand(&exact->view, down, factor->slab, given, expected, rest);
+        ck_assert(factor->section == 0 || (factor->section >= section && factor->section < g->nz));
+        *cut += factor->section > 0;
+        sweep_by_hand(&exact->view, down, factor->section, given, expected);
+        rest_by_hand(&exact->view, down, factor->section, given, expected, rest);
         device_poison(context, &x);
         must(context, gsw_factor_solve(context, factor, 1, b.values, n, x.values, n));
         get_values(&x, found);
         const double error = oracle_error(GSW_F64, n, found, expected);
         device_poison(context, &y);
-        must(context, context->ops->multigrid->sweep_rest(context, there, type, down, factor->slab,
-                                                          b.values, x.values, y.values));
+        must(context,
+             context->ops->multigrid->sweep_rest(context, there, type, down, factor->section,
+                                                 b.values, x.values, y.values));
         get_values(&y, found);
         const double rest_error = oracle_error(GSW_F64, n, found, rest);
         ck_assert_msg(error <= oracle_tolerance(type) && rest_error <= oracle_tolerance(type),
-                      "%lldx%lldx%lld, %d points, type %d, slab %lld, down %d: %g, rest %g",
+                      "%lldx%lldx%lld, %d points, type %d, section %lld, down %d: %g, rest %g",
                       (long long)g->nx, (long long)g->ny, (long long)g->nz, (int)s->count,
-                      (int)type, (long long)factor->slab, down, error, rest_error);
+                      (int)type, (long long)factor->section, down, error, rest_error);
     }
     keep_release(mark);
 }
 
 /* Stencils that reach one point, on all grids. */
-START_TEST(slabs_are_swept_by_themselves) {
+START_TEST(sections_are_swept_by_themselves) {
     int cut = 0;
     for (int g = 0; g < oracle_grid_count(); g += device_stride()) {
         const gsw_grid grid = oracle_grid(g);
@@ -264,8 +267,8 @@ START_TEST(slabs_are_swept_by_themselves) {
             const gsw_stencil *stencil = oracle_stencil(s, NULL);
             if (gsw_stencil_beyond(stencil, 1) != NULL)
                 continue;
-            check_slabs(&grid, stencil, GSW_F64, 1 + g % 9, &cut);
-            check_slabs(&grid, stencil, GSW_F32, 1 + (g + 4) % 9, &cut);
+            check_sections(&grid, stencil, GSW_F64, 1 + g % 9, &cut);
+            check_sections(&grid, stencil, GSW_F32, 1 + (g + 4) % 9, &cut);
         }
     }
     ck_assert_int_gt(cut, device_stride() > 1 ? 0 : 20);
@@ -301,12 +304,12 @@ END_TEST
 int main(void) {
     backend_chosen = GSW_BACKEND_CUDA;
     Suite *suite = suite_create("cuda_graphs");
-    TCase *graphs = tcase_create("graphs"), *slabs = context_case(suite, "slabs", 300);
+    TCase *graphs = tcase_create("graphs"), *sections = context_case(suite, "sections", 300);
     tcase_add_checked_fixture(graphs, open_stream, close_stream_context);
     tcase_add_loop_test(graphs, cycles_are_captured_in_a_graph, 0, CAPTURED);
     tcase_add_test(graphs, loops_are_captured_in_a_graph);
     suite_add_tcase(suite, graphs);
-    tcase_add_test(slabs, slabs_are_swept_by_themselves);
-    tcase_add_test(slabs, host_arrays_are_seen);
+    tcase_add_test(sections, sections_are_swept_by_themselves);
+    tcase_add_test(sections, host_arrays_are_seen);
     return backend_run_suite(suite);
 }

@@ -3,7 +3,7 @@
  * layouts, and compilers. src/docs/determinism.md lists all of it. */
 #include <stdio.h>
 
-#include "contract/hash.h"
+#include "common/hash.h"
 #include "factor_cases.h"
 #include "keep.h"
 

@@ -177,7 +177,7 @@ def test_every_block_is_tested():
 
 def stencils():
     """{name: points} of the list of named stencils."""
-    rows = re.findall(r"ROW\((D[23]N\d+[XYZ]?),(.*?)\)\)", (ROOT / "kernels/contract/stencils.h").read_text(),
+    rows = re.findall(r"ROW\((D[23]N\d+[XYZ]?),(.*?)\)\)", (ROOT / "kernels/common/stencils.h").read_text(),
                       re.S)
     return {name: 2 * (offsets.count("O(") + 1) + 1 for name, offsets in rows}
 

@@ -11,11 +11,21 @@
 #include <petscdmda.h>
 #include <petscksp.h>
 #include <gridsweep/gridsweep.h>
-#define CONTEXT_THREADS 1
-#include "context_fixture.h"
 
 #define PETSC(call) ck_assert_int_eq((int)(call), 0)
 #define GSW(call)   ck_assert_int_eq((call), GSW_SUCCESS)
+
+static gsw_context *context;
+
+static void open_context(void) {
+    const gsw_context_options options = {
+        .size = sizeof options, .backend = GSW_BACKEND_CPU, .threads = 1};
+    GSW(gsw_context_create(&options, &context));
+}
+
+static void close_context(void) {
+    gsw_context_destroy(context);
+}
 
 /* A matrix in the library, and PETSc's on the same arrays. */
 typedef struct matrix_pair {

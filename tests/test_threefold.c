@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include <check.h>
-#include "contract/threefold.h"
+#include "common/threefold.h"
 #include "oracle.h"
 
 enum { TERMS = 10007, HALF = TERMS / 2 };

@@ -26,10 +26,11 @@ struct gsw_factor {
     gsw_factor_info info;
     struct gsw_packed *packed;
 
-    /* Kinds LOWER and UPPER: planes of a slab. All slabs are solved at once and independently:
-     * couplings from one to the next count as zeros. factor_open rounds the requested number, or
-     * sets it to 0: all planes are one slab. No coupling reaches beyond the next plane. */
-    int64_t slab;
+    /* Kinds LOWER and UPPER: planes of a section. All sections are solved at once and
+     * independently: couplings from one to the next count as zeros. factor_open rounds the
+     * requested number, or sets it to 0: all planes are one section. No coupling reaches beyond the
+     * next plane. */
+    int64_t section;
 
     /* Planes of ghosts below and above (slab_ops.h): `grid` has them, too, but not `points`, and
      * not the vectors and arrays. */

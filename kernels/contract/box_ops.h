@@ -48,8 +48,8 @@ typedef struct gsw_box_sweep {
     int64_t origin; /* the row of the box that c and scale begin with; 0 in a sweep */
 } gsw_box_sweep;
 
-/* Incomplete factorisation of some lines, as in cpu/eliminate.c. Row i begins as from[e][i] and
- * ends in a[e][i] as its multipliers (e below the centre; DILU leaves them as they are), its
+/* Incomplete factorisation of some lines, as in cpu/factor/eliminate.c. Row i begins as from[e][i]
+ * and ends in a[e][i] as its multipliers (e below the centre; DILU leaves them as they are), its
  * reciprocal pivot, and its scaled upper part. Entries may be read from the mirror image: of row i
  * + o in mirror[e], where this row is in the box. `from` may be `a`.
  *

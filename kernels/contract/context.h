@@ -2,7 +2,7 @@
 #ifndef GSW_CONTEXT_H
 #define GSW_CONTEXT_H
 
-#include "contract/threefold.h"
+#include "common/threefold.h"
 
 #include <gridsweep/tune.h>
 

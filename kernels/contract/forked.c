@@ -2,7 +2,7 @@
  * counts as one of a process with threads. */
 #include <pthread.h>
 #include <sys/stat.h>
-#include "contract/forked.h"
+#include "contract/system_threads.h"
 
 static pthread_once_t watched = PTHREAD_ONCE_INIT;
 static _Atomic bool threads_at_fork, forked;

@@ -18,8 +18,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#include "contract/host_device.h"
-#include "contract/threefold.h"
+#include "common/host_device.h"
+#include "common/threefold.h"
 
 /* Factors of updates. Both signs have entries, because x and r take the same step in opposite
  * directions. */

@@ -81,22 +81,22 @@ typedef struct gsw_multigrid_ops {
     gsw_status (*mend_diagonal)(gsw_context *context, const gsw_transfer *transfer,
                                 const gsw_matrix *matrix, double *diagonal);
 
-    /* Planes of a slab of coarse levels. There Gauss-Seidel sweeps all slabs at once and uses the
-     * old values of other slabs. 0: a level is one slab, as the finest one always is. */
-    int64_t slab;
+    /* Planes of a section of coarse levels. There Gauss-Seidel sweeps all sections at once and uses
+     * the old values of other sections. 0: a level is one section, as the finest one always is. */
+    int64_t section;
 
     /* y = b - N x, or N x where b is NULL: the right-hand side of a Gauss-Seidel sweep. N is the
      * part of A that the sweep does not solve with. It is the strictly upper part, or with `down`
-     * the strictly lower part. It also holds the couplings to the slab before, in the sweep's
-     * direction. `slab`: planes of a slab, or 0. This and restrict_rest are NULL where the backend
-     * has `smooth`. */
+     * the strictly lower part. It also holds the couplings to the section before, in the sweep's
+     * direction. `section`: planes of a section, or 0. This and restrict_rest are NULL where the
+     * backend has `smooth`. */
     gsw_status (*sweep_rest)(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                             int down, int64_t slab, const void *b, const void *x, void *y);
+                             int down, int64_t section, const void *b, const void *x, void *y);
 
     /* to = -R N x with N of a sweep upwards. That equals R (b - A x) after a sweep from zero.
      * `work` as below. */
     gsw_status (*restrict_rest)(gsw_context *context, const gsw_transfer *transfer,
-                                const gsw_matrix *matrix, gsw_dtype type, int64_t slab,
+                                const gsw_matrix *matrix, gsw_dtype type, int64_t section,
                                 void *const *weights, const void *x, void *work, void *to);
 
     /* to = R (b - A x); A is of `type`. `work` is a vector of the fine level for the backend to
@@ -183,9 +183,9 @@ typedef struct gsw_multigrid_ops {
     int named_stencils;
 
     /* Whether AUTO smooths a coarse level of that grid in colours. It does so if that is much
-     * faster than sweeps in slabs of `slab` planes (0: one slab). The level's stencil reaches one
-     * point. NULL: never. */
-    int (*prefers_colors)(const gsw_grid *grid, int64_t slab);
+     * faster than sweeps in sections of `section` planes (0: one section). The level's stencil
+     * reaches one point. NULL: never. */
+    int (*prefers_colors)(const gsw_grid *grid, int64_t section);
 
     /* Largest level that is solved directly by default, in points. */
     int64_t coarsest_points;

@@ -83,8 +83,8 @@ typedef enum gsw_slab_part {
 typedef struct gsw_slab_rest {
     const gsw_matrix *matrix; /* of the slab; stencil arrays, offsets of at most 2 */
     gsw_slab_part part;
-    int64_t planes; /* of the slabs that are swept at once, the first of which begins with this
-                       one; no coupling reaches beyond the next plane. 0: one sweep crosses all */
+    int64_t planes; /* of the sections that are swept at once, the first of which begins with this
+                       slab; no coupling reaches beyond the next plane. 0: one sweep crosses all */
     int64_t below, above;
     gsw_dtype type; /* of the vectors; fp32 ones need a matrix of fp32 */
     const void *b;  /* of the slab; NULL: zeros */

@@ -5,8 +5,7 @@
 
 #include "contract/context.h"
 #include "contract/error.h"
-#include "contract/forked.h"
-#include "contract/startable.h"
+#include "contract/system_threads.h"
 
 #ifdef _OPENMP
 

@@ -1,7 +1,7 @@
 /* stencil.c: named stencils, stencils from offsets, look-up. */
 #include <stddef.h>
 
-#include "contract/stencils.h"
+#include "common/stencils.h"
 
 #define LOWER_OFFSET(dx, dy, dz)  {dx, dy, dz},
 #define LOWER_OFFSETS(name, part) static const gsw_offset lower_##name[] = {part{-1, 0, 0}};

@@ -4,6 +4,7 @@
 #include <gridsweep/factor.h>
 #include <gridsweep/matrix.h>
 #include <gridsweep/sptrsv.h>
+#include <gridsweep/status.h>
 
 size_t gsw_dtype_size(gsw_dtype type) {
     return type == GSW_F32 ? sizeof(float) : sizeof(double);
@@ -31,4 +32,28 @@ const char *gsw_factor_kind_name(gsw_factor_kind kind) {
     static const char *const names[] = {"ilu0",   "ic0",   "dilu",  "ssor",
                                         "jacobi", "lower", "upper", "lu"};
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "unknown";
+}
+
+/* ---- statuses: names and texts from the one list in status.h ---- */
+
+const char *gsw_status_name(gsw_status status) {
+    switch (status) {
+#define GSW_STATUS_NAME(name, value, text)                                                         \
+    case name:                                                                                     \
+        return #name;
+        GSW_STATUS_LIST(GSW_STATUS_NAME)
+#undef GSW_STATUS_NAME
+    }
+    return "GSW_UNKNOWN_STATUS";
+}
+
+const char *gsw_status_text(gsw_status status) {
+    switch (status) {
+#define GSW_STATUS_TEXT(name, value, text)                                                         \
+    case name:                                                                                     \
+        return text;
+        GSW_STATUS_LIST(GSW_STATUS_TEXT)
+#undef GSW_STATUS_TEXT
+    }
+    return "the status is not one of the library's";
 }

@@ -8,18 +8,17 @@
 #include "contract/check.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "contract/forked.h"
+#include "contract/system_threads.h"
 #include "cpu/backend.h"
 #include "cpu/sweep/box.h"
 #include "cpu/core/cores.h"
 #include "cpu/factor/eliminate.h"
-#include "cpu/factor/fill.h"
+#include "cpu/factor/factors.h"
 #include "cpu/core/isa.h"
 #include "cpu/core/kernels.h"
 #include "cpu/multigrid/multigrid.h"
 #include "cpu/factor/packed.h"
 #include "cpu/relax/relax.h"
-#include "cpu/factor/split.h"
 #include "geometry/squeeze.h"
 
 enum {
@@ -397,7 +396,7 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
     GSW_TRY(gsw_alloc(context, 1, sizeof *packed, "a factor", (void **)&packed));
     memset(packed, 0, sizeof *packed);
     factor->packed = packed;
-    factor->slab = 0;
+    factor->section = 0;
     gsw_status status;
     if (factor->options.kind == GSW_JACOBI) {
         const size_t size = gsw_dtype_size(factor->options.factor_type);

@@ -7,17 +7,14 @@
 
 #include "cuda/backend.h"
 #include "cuda/device/context.cuh"
-#include "cuda/factor/deal.cuh"
+#include "cuda/factor/factors.cuh"
 #include "cuda/factor/diagonal.cuh"
-#include "cuda/factor/factor.cuh"
 #include "cuda/line/line.cuh"
 #include "cuda/multigrid/multigrid.cuh"
 #include "cuda/factor/pack.cuh"
 #include "cuda/sweep/slab.cuh"
 #include "cuda/relax/relax.cuh"
-#include "cuda/factor/split.cuh"
 #include "cuda/vector/spmv.cuh"
-#include "cuda/factor/validate.cuh"
 #include "cuda/device/sums.cuh"
 #include "cuda/vector/vector.cuh"
 
@@ -399,8 +396,8 @@ void detach_window(gsw_context *context, const gsw_window_name *name, void *memo
 /* Up to this number of points, a level takes longer to smooth than to multiply by its inverse. */
 constexpr int64_t COARSEST_POINTS = 520;
 
-/* Planes of a slab of coarse levels: those of one tile of their stencils. */
-constexpr int64_t SLAB = 4;
+/* Planes of a section of coarse levels: those of one tile of their stencils. */
+constexpr int64_t SECTION = 4;
 
 extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
     static const gsw_multigrid_ops multigrid = {
@@ -410,7 +407,7 @@ extern "C" const gsw_backend_ops *gsw_backend_cuda(void) {
         .interpolate = entry<gsw_cuda_interpolate>::call,
         .triple = entry<gsw_cuda_triple>::call,
         .mend_diagonal = entry<gsw_cuda_mend_diagonal>::call,
-        .slab = SLAB,
+        .section = SECTION,
         .sweep_rest = entry<gsw_cuda_sweep_rest>::call,
         .restrict_rest = entry<gsw_cuda_restrict_rest>::call,
         .restrict_residual = entry<gsw_cuda_restrict_residual>::call,

@@ -39,7 +39,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <gridsweep/grid.h>
-#include "contract/host_device.h"
+#include "common/host_device.h"
 
 enum {
     GSW_SLOTS = 27,

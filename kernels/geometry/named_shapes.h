@@ -5,7 +5,7 @@
 
 #include "geometry/shape.h"
 
-#include "contract/stencils.h"
+#include "common/stencils.h"
 
 typedef enum gsw_shape_name {
     SHAPE_OTHER,

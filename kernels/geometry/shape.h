@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <gridsweep/grid.h>
 
-#include "contract/host_device.h"
+#include "common/host_device.h"
 
 /* One triangular part in sweep coordinates. Offset j of the part is the stencil's offset
  * source[j]; offsets ascend in the (mirrored) grid. */

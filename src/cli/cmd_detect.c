@@ -1,10 +1,10 @@
 /* cmd_detect.c: `gridsweep detect`: the grid and the stencil of a Matrix Market file. */
 #include <string.h>
-#include "cmd_detect.h"
+#include "cmd.h"
 #include "common/input.h"
-#include "common/output.h"
+#include "output/output.h"
 #include "common/place.h"
-#include "common/result.h"
+#include "output/result.h"
 
 static void print_geometry(const cli_options *options, const gsw_matrix *matrix) {
     const gsw_stencil *stencil = &matrix->stencil;

@@ -1,10 +1,10 @@
 /* cmd_factor.c: `gridsweep factor`: writes L and U of an incomplete factorisation. */
-#include "cmd_factor.h"
+#include "cmd.h"
 #include "common/input.h"
 #include "common/measure.h"
-#include "common/output.h"
+#include "output/output.h"
 #include "common/place.h"
-#include "common/result.h"
+#include "output/result.h"
 
 typedef struct factor_job {
     cli_place place;

@@ -1,8 +1,8 @@
 /* cmd_generate.c: `gridsweep generate`: a model problem as a Matrix Market file. */
-#include "cmd_generate.h"
+#include "cmd.h"
 #include "common/input.h"
-#include "common/output.h"
-#include "common/result.h"
+#include "output/output.h"
+#include "output/result.h"
 
 static int write_matrix(const cli_options *options, gsw_context *context, const cli_input *input) {
     gsw_csr csr = {0};

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "cmd_info.h"
-#include "common/output.h"
-#include "common/result.h"
+#include "cmd.h"
+#include "output/output.h"
+#include "output/result.h"
 
 #define TEXT_SIZE 512
 

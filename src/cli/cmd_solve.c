@@ -1,14 +1,14 @@
 /* cmd_solve.c: `gridsweep solve`: a preconditioned Krylov solve with its progress and report. */
 #include <stdlib.h>
 #include <string.h>
-#include "cmd_solve.h"
+#include "cmd.h"
 #include "common/input.h"
 #include "common/measure.h"
-#include "common/multigrid.h"
-#include "common/output.h"
+#include "output/multigrid.h"
+#include "output/output.h"
 #include "common/place.h"
 #include "common/processes.h"
-#include "common/result.h"
+#include "output/result.h"
 #include "solve_auto.h"
 #include "solve_distributed.h"
 #include "solve_report.h"

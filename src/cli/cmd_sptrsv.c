@@ -2,12 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <gridsweep/memory.h>
-#include "cmd_sptrsv.h"
+#include "cmd.h"
 #include "common/input.h"
 #include "common/measure.h"
-#include "common/output.h"
+#include "output/output.h"
 #include "common/place.h"
-#include "common/result.h"
+#include "output/result.h"
 
 typedef struct sptrsv_job {
     cli_place place;

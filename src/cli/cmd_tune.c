@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "cmd_tune.h"
-#include "common/output.h"
+#include "cmd.h"
+#include "output/output.h"
 #include "common/place.h"
-#include "common/result.h"
+#include "output/result.h"
 
 /* The shapes. A backend uses some of them. */
 static const struct shape {

@@ -1,16 +1,9 @@
 /* commands.c: the subcommands as a table: names, options, texts, functions. */
 #include "commands.h"
 #include <string.h>
-#include "bench/bench.h"
-#include "cmd_detect.h"
-#include "cmd_factor.h"
-#include "cmd_generate.h"
-#include "cmd_info.h"
-#include "cmd_solve.h"
-#include "cmd_sptrsv.h"
-#include "cmd_tune.h"
+#include "cmd.h"
 #include "common/nearest.h"
-#include "common/output.h"
+#include "output/output.h"
 #include "help.h"
 #include "help_json.h"
 

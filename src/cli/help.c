@@ -1,7 +1,7 @@
 /* help.c: what --help and the manual page make of the tables of subcommands and options. */
 #include <limits.h>
 #include <string.h>
-#include "common/output.h"
+#include "output/output.h"
 #include "help.h"
 #include "help_json.h"
 

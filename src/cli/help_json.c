@@ -3,7 +3,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/result.h"
+#include "output/result.h"
 
 /* Several objects hold it. */
 static bool is_shared(const cli_json_key *key) {

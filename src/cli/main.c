@@ -4,7 +4,7 @@
 #include <string.h>
 #include "commands.h"
 #include "common/processes.h"
-#include "common/result.h"
+#include "output/result.h"
 #include "common/signals.h"
 #include "help.h"
 

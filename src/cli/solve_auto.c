@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 #include "common/measure.h"
-#include "common/output.h"
-#include "common/result.h"
+#include "output/output.h"
+#include "output/result.h"
 
 /* Between two looks at the least residual, and what must be left of it at most: a method that is
  * slower takes 240 iterations and more to 1e-8. */

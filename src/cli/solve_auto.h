@@ -5,10 +5,10 @@
 
 #include <cjson/cJSON.h>
 #include <gridsweep/solve.h>
-#include "common/history.h"
+#include "output/history.h"
 #include "common/input.h"
 #include "common/options.h"
-#include "common/progress.h"
+#include "output/progress.h"
 
 /* What the options ask for, `auto` by default: CLI_PRECOND_AUTO or another choice of --precond;
  * CLI_METHOD_AUTO or a gsw_method; and the name of the latter. */

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "common/boxes.h"
+#include "output/boxes.h"
 #include "common/input.h"
 #include "common/measure.h"
-#include "common/multigrid.h"
-#include "common/output.h"
+#include "output/multigrid.h"
+#include "output/output.h"
 #include "common/processes.h"
-#include "common/result.h"
+#include "output/result.h"
 #include "solve_auto.h"
 #include "solve_report.h"
 

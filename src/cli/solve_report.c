@@ -1,10 +1,10 @@
 /* solve_report.c: see solve_report.h. */
 #include "solve_report.h"
 #include <math.h>
-#include "common/multigrid.h"
-#include "common/output.h"
+#include "output/multigrid.h"
+#include "output/output.h"
 #include "common/processes.h"
-#include "common/result.h"
+#include "output/result.h"
 
 bool cli_method_ended(gsw_status status) {
     return status == GSW_SUCCESS || status == GSW_ERROR_NOT_CONVERGED ||

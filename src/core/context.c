@@ -7,8 +7,7 @@
 
 #include "contract/context.h"
 #include "contract/error.h"
-#include "contract/forked.h"
-#include "contract/startable.h"
+#include "contract/system_threads.h"
 #include "backends.h"
 #include "options.h"
 #include "tuning.h"

@@ -14,7 +14,7 @@
 #include <gridsweep/version.h>
 
 #include "contract/error.h"
-#include "contract/hash.h"
+#include "common/hash.h"
 #include "file.h"
 #include "options.h"
 #include "tuning.h"

@@ -39,7 +39,7 @@
 #include "contract/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
-#include "contract/stencils.h"
+#include "common/stencils.h"
 #include "detect.h"
 #include "geometry/shape.h"
 #include "row_lengths.h"

@@ -19,7 +19,7 @@ typedef struct gsw_distributed_level {
     void *block;                   /* of the vectors, which have the cycle's type */
     void *b, *x, *residual, *step; /* level 0 has a b for fp32 only; some smoothers need a step */
     int takes_rest; /* sweeps take b - N x (multigrid_ops.h) in place of a residual */
-    int64_t planes; /* then: of slabs, as gsw_slab_rest has them */
+    int64_t planes; /* then: of sections, as gsw_slab_rest has them */
 } gsw_distributed_level;
 
 struct gsw_distributed_multigrid {
@@ -27,8 +27,8 @@ struct gsw_distributed_multigrid {
     gsw_distributed_multigrid_options options;
     gsw_preconditioner *preconditioner;
     int usable, symmetric;
-    int sliced; /* AUTO: coarse levels may be swept in slabs, as backends prefer them */
-    int levels; /* on several processes, the one that all processes bring together included */
+    int sections; /* AUTO: coarse levels may be swept in sections, as backends prefer them */
+    int levels;   /* on several processes, the one that all processes bring together included */
     gsw_distributed_level level[GSW_LEVELS_MAX];
     gsw_multigrid *rest; /* from the last of these levels on */
     gsw_ghosts whole;    /* of that level */

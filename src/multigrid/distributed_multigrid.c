@@ -130,7 +130,7 @@ static int axes_of(const gsw_distributed_multigrid *mg, int number) {
                : gsw_choose_axes(&l->partition->grid, l->survey.coupling, mg->options.theta);
 }
 
-/* Coarse levels on devices are swept slab by slab, as on one device. */
+/* Coarse levels on devices are swept section by section, as on one device. */
 static gsw_status open_factor(const gsw_distributed_multigrid *mg, int number, gsw_factor_kind kind,
                               gsw_distributed_factor **factor) {
     const gsw_distributed_matrix *matrix = mg->level[number].matrix;
@@ -140,20 +140,20 @@ static gsw_status open_factor(const gsw_distributed_multigrid *mg, int number, g
                                                     .kind = kind,
                                                     .scope = coarse ? GSW_SCOPE_LOCAL
                                                                     : mg->options.scope};
-    const int sliced = coarse && mg->sliced && kind != GSW_SSOR && kind != GSW_JACOBI &&
-                       !gsw_stencil_beyond(&matrix->local.stencil, 1);
+    const int sections = coarse && mg->sections && kind != GSW_SSOR && kind != GSW_JACOBI &&
+                         !gsw_stencil_beyond(&matrix->local.stencil, 1);
     return gsw_distributed_factor_create_as(mg->level[number].matrix, &options,
-                                            sliced ? context->ops->multigrid->slab : 0,
+                                            sections ? context->ops->multigrid->section : 0,
                                             mg->options.cycle_type, factor);
 }
 
-/* The planes of slabs that Gauss-Seidel on a device sweeps at once; 0: one sweep crosses all. */
+/* The planes of sections that Gauss-Seidel on a device sweeps at once; 0: one sweep crosses all. */
 static int64_t planes_of(const level *l) {
     const gsw_partition *p = l->partition;
     if (!l->before->local)
         return 0;
-    const int64_t slab = l->before->local->slab;
-    return slab > 0 || p->transport.processes == 1 ? slab : p->own.end[2] - p->own.begin[2];
+    const int64_t section = l->before->local->section;
+    return section > 0 || p->transport.processes == 1 ? section : p->own.end[2] - p->own.begin[2];
 }
 
 static gsw_status open_smoother(gsw_distributed_multigrid *mg, int number) {
@@ -276,10 +276,10 @@ static gsw_status open_next(gsw_distributed_multigrid *mg, int number, int axes,
 /* The hierarchy of one process for the last level, which *rows holds whole. */
 static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows *rows) {
     gsw_context *context = mg->partition->context;
-    const int sliced = mg->sliced && context->ops->slab;
+    const int sections = mg->sections && context->ops->slab;
     const gsw_multigrid_options options = {.size = sizeof options,
                                            .smoother =
-                                               sliced ? GSW_SMOOTHER_AUTO : mg->options.smoother,
+                                               sections ? GSW_SMOOTHER_AUTO : mg->options.smoother,
                                            .pre_sweeps = mg->options.pre_sweeps,
                                            .post_sweeps = mg->options.post_sweeps,
                                            .theta = mg->options.theta,
@@ -287,7 +287,7 @@ static gsw_status open_rest(gsw_distributed_multigrid *mg, gsw_distributed_rows 
     mg->whole = rows->ghosts; /* to be closed with the hierarchy */
     rows->ghosts = (gsw_ghosts){.partition = NULL};
     GSW_TRY(open_last_vectors(mg, rows->points));
-    return gsw_multigrid_create_coarse(context, &rows->matrix, &options, sliced && mg->levels > 1,
+    return gsw_multigrid_create_coarse(context, &rows->matrix, &options, sections && mg->levels > 1,
                                        &mg->rest);
 }
 
@@ -394,7 +394,7 @@ static gsw_status check_options(gsw_distributed_multigrid *mg, const gsw_stencil
     if (gsw_stencil_beyond(stencil, GSW_LUMPED_RADIUS))
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
                         "multigrid: the stencil reaches farther than %d", GSW_LUMPED_RADIUS);
-    mg->sliced = o->smoother == GSW_SMOOTHER_AUTO;
+    mg->sections = o->smoother == GSW_SMOOTHER_AUTO;
     return GSW_SUCCESS;
 }
 

@@ -12,7 +12,7 @@ static gsw_status multiply(const hierarchy *mg, const gsw_matrix *matrix, const 
 /* to = b - N x, the right-hand side of a Gauss-Seidel sweep. */
 static gsw_status rest(const hierarchy *mg, const gsw_level *l, int down, void *to) {
     return mg->context->ops->multigrid->sweep_rest(mg->context, &l->product, mg->options.cycle_type,
-                                                   down, l->slab, l->b, l->x, to);
+                                                   down, l->section, l->b, l->x, to);
 }
 
 static gsw_status sweep(const hierarchy *mg, gsw_factor *factor, int which, const void *b,
@@ -27,8 +27,8 @@ static gsw_status combine(const hierarchy *mg, const gsw_level *l, double a, con
 }
 
 /* Gauss-Seidel upwards: x = (D + L)^-1 (b - U x); downwards: with L and U exchanged. Where the
- * level has slabs, L and U are the parts inside of slabs. Couplings between slabs belong to the
- * right-hand side in both directions. */
+ * level has sections, L and U are the parts inside of sections. Couplings between sections belong
+ * to the right-hand side in both directions. */
 static gsw_status gauss_seidel(const hierarchy *mg, const gsw_level *l, int down, int zero) {
     const void *from = l->b;
     if (l->reciprocal)
@@ -122,8 +122,8 @@ static int sweeps_once(const gsw_level *l, int sweeps) {
 }
 
 /* Smooths, and computes b of the next level. After one sweep upwards from zero (D + L) x = b, so
- * the residual is -U x and needs only half the matrix. With slabs, it also needs the couplings
- * between slabs. */
+ * the residual is -U x and needs only half the matrix. With sections, it also needs the couplings
+ * between sections. */
 static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *next, int zero) {
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
     const int half = zero && mg->options.pre_sweeps == 1 && l->smoother == GSW_SMOOTHER_GS &&
@@ -134,7 +134,7 @@ static gsw_status descend(const hierarchy *mg, gsw_level *l, const gsw_level *ne
     GSW_TRY(smooth(mg, l, mg->options.pre_sweeps, 0, zero));
     if (half)
         return ops->restrict_rest(mg->context, l->transfer, &l->product, mg->options.cycle_type,
-                                  l->slab, l->restriction.values, l->x, l->residual, next->b);
+                                  l->section, l->restriction.values, l->x, l->residual, next->b);
     return ops->restrict_residual(mg->context, l->transfer, &l->product, mg->options.cycle_type,
                                   l->restriction.values, l->b, l->x, l->residual, next->b);
 }

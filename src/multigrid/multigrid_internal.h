@@ -35,7 +35,7 @@ typedef struct gsw_level {
     gsw_smoother smoother;
     int fell_back;              /* its ILU(0) is no usable smoother */
     gsw_factor *first, *second; /* GS: D + L and D + U; SYMGS: SSOR's; ILU0: the factor alone */
-    int64_t slab;               /* GS: planes of the slabs of these factors, or 0 */
+    int64_t section;            /* GS: planes of the sections of these factors, or 0 */
     void *reciprocal;    /* GS, SYMGS on the level's own arrays: reciprocal of the diagonal */
     gsw_relax_loop loop; /* JACOBI, CHEBYSHEV */
 

@@ -6,7 +6,7 @@
 #include "contract/allocate.h"
 #include "contract/dense.h"
 #include "contract/row.h"
-#include "contract/stencils.h"
+#include "common/stencils.h"
 #include "sweep/factor.h"
 #include "multigrid_internal.h"
 #include "core/reserve.h"

@@ -15,12 +15,12 @@ static gsw_smoother gauss_seidel_of(const gsw_multigrid *mg, const gsw_level *le
     return mg->symmetric && !level->coarsest ? GSW_SMOOTHER_GS : GSW_SMOOTHER_SYMGS;
 }
 
-/* Planes of a slab, as the backend prefers them where it has the choice. */
-static int64_t slab_of(const gsw_multigrid *mg, const gsw_level *level) {
+/* Planes of a section, as the backend prefers them where it has the choice. */
+static int64_t section_of(const gsw_multigrid *mg, const gsw_level *level) {
     const int coarse = level != mg->level[0] || mg->is_coarse;
     return coarse && mg->options.smoother == GSW_SMOOTHER_AUTO &&
                    gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL
-               ? mg->context->ops->multigrid->slab
+               ? mg->context->ops->multigrid->section
                : 0;
 }
 
@@ -29,12 +29,12 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
     /* couplings that reach one point at most: points of one colour do not depend on each other */
     const int near = gsw_stencil_beyond(&level->matrix.stencil, 1) == NULL;
     const gsw_multigrid_ops *ops = mg->context->ops->multigrid;
-    const int64_t slab = mg->symmetric ? slab_of(mg, level) : 0; /* SymGS has none */
+    const int64_t section = mg->symmetric ? section_of(mg, level) : 0; /* SymGS has none */
     switch (mg->options.smoother) {
     case GSW_SMOOTHER_AUTO:
         if (near && (number > 0 || mg->is_coarse) &&
             mg->options.interpolation == GSW_INTERPOLATION_BLACK_BOX && ops->prefers_colors &&
-            ops->prefers_colors(&level->matrix.grid, slab))
+            ops->prefers_colors(&level->matrix.grid, section))
             return GSW_SMOOTHER_MULTICOLOR;
         return gauss_seidel_of(mg, level);
     case GSW_SMOOTHER_MULTICOLOR:
@@ -49,13 +49,13 @@ gsw_smoother gsw_smoother_choose(const gsw_multigrid *mg, int number) {
 }
 
 static gsw_status open_factor(gsw_multigrid *mg, gsw_level *level, gsw_factor_kind kind,
-                              int64_t slab, gsw_factor **factor) {
+                              int64_t section, gsw_factor **factor) {
     const gsw_factor_options options = {.size = sizeof options,
                                         .kind = kind,
                                         .factor_type = mg->options.cycle_type,
                                         .vector_type = mg->options.cycle_type};
     return *factor ? GSW_SUCCESS
-                   : gsw_factor_open(mg->context, &level->matrix, &options, slab, factor);
+                   : gsw_factor_open(mg->context, &level->matrix, &options, section, factor);
 }
 
 /* Memory for Gauss-Seidel on the level's own arrays. */
@@ -120,7 +120,7 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     const int mirrored = mg->symmetric &&
                          mg->options.interpolation != GSW_INTERPOLATION_INJECTION &&
                          gsw_stencil_is_symmetric(&level->matrix.stencil);
-    const int64_t slab = slab_of(mg, level);
+    const int64_t section = section_of(mg, level);
     switch (level->smoother) {
     case GSW_SMOOTHER_JACOBI:
     case GSW_SMOOTHER_CHEBYSHEV:
@@ -136,9 +136,9 @@ gsw_status gsw_smoother_open(gsw_multigrid *mg, gsw_level *level) {
     }
     if (in_place)
         return open_reciprocal(mg, level);
-    GSW_TRY(open_factor(mg, level, GSW_FACTOR_LOWER, slab, &level->first));
-    GSW_TRY(open_factor(mg, level, GSW_FACTOR_UPPER, slab, &level->second));
-    level->slab = level->first->slab;
+    GSW_TRY(open_factor(mg, level, GSW_FACTOR_LOWER, section, &level->first));
+    GSW_TRY(open_factor(mg, level, GSW_FACTOR_UPPER, section, &level->second));
+    level->section = level->first->section;
     return GSW_SUCCESS;
 }
 
@@ -161,7 +161,7 @@ static void drop_factors(gsw_level *level) {
     gsw_factor_destroy(level->second);
     gsw_factor_destroy(level->first);
     level->first = level->second = NULL;
-    level->slab = 0;
+    level->section = 0;
 }
 
 gsw_status gsw_smoother_fill(gsw_multigrid *mg, gsw_level *level) {

@@ -90,7 +90,7 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
 /* Opens a factor without values. The options are resolved. `ghosts` is NULL, except for the factor
  * of a process. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
-                        const gsw_factor_options *options, int64_t slab, const int64_t ghosts[2],
+                        const gsw_factor_options *options, int64_t section, const int64_t ghosts[2],
                         gsw_factor **factor) {
     gsw_factor *made;
     int64_t points;
@@ -102,7 +102,7 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     memset(made, 0, sizeof *made);
     made->context = context;
     made->options = *options;
-    made->slab = slab;
+    made->section = section;
     made->grid = matrix->grid;
     if (ghosts != NULL) {
         made->grid.nz += ghosts[0] + ghosts[1];
@@ -155,10 +155,11 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
 }
 
 gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
-                           const gsw_factor_options *options, int64_t slab, gsw_factor **factor) {
+                           const gsw_factor_options *options, int64_t section,
+                           gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, slab, NULL, factor);
+    return begin(context, matrix, &resolved, section, NULL, factor);
 }
 
 gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix,

@@ -6,13 +6,14 @@
 #include <gridsweep/matrix.h>
 
 /* gsw_factor_create() in three steps. Opening needs the matrix's grid, stencil and format; values
- * it does not read. `slab` > 0 asks for slabs of that many planes (struct gsw_factor), for kinds
- * LOWER and UPPER only. 0: no slabs. The backend writes its choice to factor->slab. `ghosts`:
- * planes of other processes below and above the matrix's (struct gsw_factor). Queueing does not
- * wait for a device. gsw_factor_await() reports wrong values; the factor must not be used before.
+ * it does not read. `section` > 0 asks for sections of that many planes (struct gsw_factor), for
+ * kinds LOWER and UPPER only. 0: no sections. The backend writes its choice to factor->section.
+ * `ghosts`: planes of other processes below and above the matrix's (struct gsw_factor). Queueing
+ * does not wait for a device. gsw_factor_await() reports wrong values; the factor must not be used
+ * before.
  */
 gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
-                           const gsw_factor_options *options, int64_t slab, gsw_factor **factor);
+                           const gsw_factor_options *options, int64_t section, gsw_factor **factor);
 gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
                                   const gsw_factor_options *options, const int64_t ghosts[2],
                                   gsw_factor **factor);

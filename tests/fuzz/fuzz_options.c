@@ -5,9 +5,9 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/plan.h"
+#include "bench/case/plan.h"
 #include "commands.h"
-#include "common/boxes.h"
+#include "output/boxes.h"
 #include "common/input.h"
 #include "help.h"
 

@@ -1,9 +1,9 @@
 /* schedule.pml: the hand-over between processes: blocks of lines, one message per block and peer.
  *
- * MODEL                  CODE (src/library/)
+ * MODEL                  CODE (src/sweep/)
  * proctype process       gsw_schedule_go(), go() (schedule.c), once per run
  * begin                  begin(): posts the receives of all messages
- * TAKES                  take_messages() with gsw_partition_wait() (partition.c), copy_message()
+ * TAKES                  take_messages() with gsw_partition_wait() (src/space/), copy_message()
  * SWEEPS                 run->sweep()
  * GIVES                  give_messages(), copy_message(), gsw_partition_send()
  * ENDS                   the end of go(): takes what is left, and waits until all sends have ended

@@ -6,8 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "contract/context.h"
-#include "contract/forked.h"
-#include "contract/startable.h"
+#include "contract/system_threads.h"
 #include "cores.h"
 #include "threads.h"
 

@@ -2,7 +2,7 @@
 #include "contract/context.h"
 #include "cpu/sweep/box.h"
 #include "cpu/core/cores.h"
-#include "fill.h"
+#include "cpu/factor/factors.h"
 #include "cpu/core/kernels.h"
 #include "packed.h"
 

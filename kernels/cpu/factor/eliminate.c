@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 #include "contract/csr.h"
-#include "contract/narrow.h"
+#include "common/narrow.h"
 #include "eliminate.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/threads.h"

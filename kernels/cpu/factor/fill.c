@@ -1,9 +1,8 @@
 /* fill.c: from a matrix to packed factors: which coefficient comes from where, and the calls of the
  * elimination. */
-#include "fill.h"
+#include "cpu/factor/factors.h"
 #include "contract/context.h"
 #include "eliminate.h"
-#include "jacobi.h"
 #include "cpu/core/kernels.h"
 #include "packed.h"
 

@@ -6,9 +6,9 @@
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "contract/error.h"
-#include "contract/narrow.h"
+#include "common/narrow.h"
 #include "cpu/core/cores.h"
-#include "jacobi.h"
+#include "cpu/factor/factors.h"
 
 enum { GRAIN = 16384 }; /* rows: scaling this many takes about as long as waking a thread */
 

@@ -5,7 +5,7 @@
 #include "contract/context.h"
 #include "contract/csr.h"
 #include "cpu/core/cores.h"
-#include "jacobi.h"
+#include "cpu/factor/factors.h"
 #include "cpu/core/kernels.h"
 
 static const gsw_cpu_kernels *kernels_of(const gsw_context *context) {

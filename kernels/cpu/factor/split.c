@@ -1,6 +1,6 @@
 /* split.c: see split.h. Sweeps and vector operations follow each other. In the second sweep a
  * pencil reads its halo from y of earlier pencils, so t is added only afterwards. */
-#include "split.h"
+#include "cpu/factor/factors.h"
 #include <math.h>
 #include "contract/context.h"
 #include "contract/error.h"

@@ -21,14 +21,14 @@ typedef struct tally {
 } tally;
 
 /* Rows next to each other on a line, so many that the loops over them take most of the time. */
-enum { RUN = 8 * LANES };
+enum { SPAN = 8 * LANES };
 
-typedef struct run {
+typedef struct span {
     int64_t x, y, z, count;
-} run;
+} span;
 
 /* Entry e of the rows, zero where the neighbour is outside the grid. Returns 0 where all are. */
-static int fetch_run(const gsw_matrix *matrix, int32_t e, const run *rows, double to[RUN]) {
+static int fetch_span(const gsw_matrix *matrix, int32_t e, const span *rows, double to[SPAN]) {
     const gsw_grid *g = &matrix->grid;
     const gsw_offset o = matrix->stencil.offsets[e];
     const void *array = matrix->array.values[e];
@@ -56,13 +56,13 @@ static int fetch_run(const gsw_matrix *matrix, int32_t e, const run *rows, doubl
 }
 
 /* Compares entry e with its mirror image: entry `mirror` of the neighbouring rows (-1: zeros). */
-static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror, const run *rows,
-                           const double value[RUN], const double diagonal[RUN], tally *sums) {
+static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror, const span *rows,
+                           const double value[SPAN], const double diagonal[SPAN], tally *sums) {
     const gsw_offset o = matrix->stencil.offsets[e];
-    const run there = {rows->x + o.dx, rows->y + o.dy, rows->z + o.dz, rows->count};
-    double other[RUN];
+    const span there = {rows->x + o.dx, rows->y + o.dy, rows->z + o.dz, rows->count};
+    double other[SPAN];
     int differ = 0;
-    if (mirror < 0 || !fetch_run(matrix, mirror, &there, other))
+    if (mirror < 0 || !fetch_span(matrix, mirror, &there, other))
         for (int64_t l = 0; l < rows->count; l++)
             other[l] = 0;
 #pragma omp simd reduction(| : differ)
@@ -74,15 +74,15 @@ static void compare_mirror(const gsw_matrix *matrix, int32_t e, int32_t mirror, 
 
 /* What the entries of rows add up to. */
 typedef struct row_sums {
-    double diagonal[RUN], size[RUN], total[RUN], axis[3][RUN];
+    double diagonal[SPAN], size[SPAN], total[SPAN], axis[3][SPAN];
 } row_sums;
 
-static inline void add_run(const double value[RUN], int64_t count, double to[RUN]) {
+static inline void add_span(const double value[SPAN], int64_t count, double to[SPAN]) {
     for (int64_t l = 0; l < count; l++)
         to[l] += value[l];
 }
 
-static void sum_rows(const gsw_matrix *matrix, const int32_t *mirror, const run *rows, row_sums *r,
+static void sum_rows(const gsw_matrix *matrix, const int32_t *mirror, const span *rows, row_sums *r,
                      tally *sums) {
     const int32_t center = matrix->stencil.center;
     const int64_t all = (rows->count + LANES - 1) / LANES * LANES;
@@ -90,24 +90,24 @@ static void sum_rows(const gsw_matrix *matrix, const int32_t *mirror, const run 
     memset(r->total, 0, (size_t)all * sizeof *r->total);
     for (int axis = 0; axis < 3; axis++)
         memset(r->axis[axis], 0, (size_t)all * sizeof *r->axis[axis]);
-    if (!fetch_run(matrix, center, rows, r->diagonal))
+    if (!fetch_span(matrix, center, rows, r->diagonal))
         memset(r->diagonal, 0, (size_t)all * sizeof *r->diagonal);
     for (int64_t l = rows->count; l < all; l++)
         r->diagonal[l] = DBL_MAX; /* these rows do not count */
     for (int32_t e = 0; e < matrix->stencil.count; e++) {
         const gsw_offset o = matrix->stencil.offsets[e];
-        double value[RUN];
-        if (!fetch_run(matrix, e, rows, value))
+        double value[SPAN];
+        if (!fetch_span(matrix, e, rows, value))
             continue;
         for (int64_t l = 0; l < rows->count; l++)
             r->size[l] += fabs(value[l]);
-        add_run(value, rows->count, r->total);
+        add_span(value, rows->count, r->total);
         if (o.dx != 0)
-            add_run(value, rows->count, r->axis[0]);
+            add_span(value, rows->count, r->axis[0]);
         if (o.dy != 0)
-            add_run(value, rows->count, r->axis[1]);
+            add_span(value, rows->count, r->axis[1]);
         if (o.dz != 0)
-            add_run(value, rows->count, r->axis[2]);
+            add_span(value, rows->count, r->axis[2]);
         /* It is enough to compare one entry of each pair, and each entry without a mirror image. */
         if (sums->symmetric && (e > center || mirror[e] < 0))
             compare_mirror(matrix, e, mirror[e], rows, value, r->diagonal, sums);
@@ -154,8 +154,8 @@ static void tally_block(const row_sums *r, int64_t from, int64_t count, tally *s
     sums->bad |= bad;
 }
 
-static void tally_run(const gsw_matrix *matrix, const int32_t *mirror, const run *rows,
-                      tally *sums) {
+static void tally_span(const gsw_matrix *matrix, const int32_t *mirror, const span *rows,
+                       tally *sums) {
     row_sums r;
     sum_rows(matrix, mirror, rows, &r, sums);
     for (int64_t from = 0; from < rows->count; from += LANES)
@@ -180,9 +180,9 @@ void GSW_ISA_FN(gsw_multigrid_survey)(int threads, const gsw_matrix *matrix, con
             sums.least[l] = DBL_MAX;
         for (int64_t line = p * length; line < (p + 1) * length && line < lines; line++) {
             const int64_t y = low[1] + line % n[1], z = low[2] + line / n[1];
-            for (int64_t x = 0; x < n[0]; x += RUN) {
-                const int64_t count = n[0] - x < RUN ? n[0] - x : RUN;
-                tally_run(matrix, mirror, &(run){low[0] + x, y, z, count}, &sums);
+            for (int64_t x = 0; x < n[0]; x += SPAN) {
+                const int64_t count = n[0] - x < SPAN ? n[0] - x : SPAN;
+                tally_span(matrix, mirror, &(span){low[0] + x, y, z, count}, &sums);
             }
         }
         part[p] = sums;

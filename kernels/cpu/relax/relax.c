@@ -14,7 +14,7 @@
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
-#include "relax_job.h"
+#include "cpu/relax/relax.h"
 #include "cpu/core/strip.h"
 #include "cpu/core/threads.h"
 

@@ -4,7 +4,6 @@
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"
 #include "relax.h"
-#include "relax_job.h"
 #include "geometry/ghost.h"
 
 enum { GRAIN = 4096 }; /* points of a pass: as many take about as long as waking a thread */

@@ -161,7 +161,8 @@ static void box_lead(const gsw_box_sweep *s, const gsw_box_lines *lines, int64_t
 /* A bundle of lines goes in pieces of ROWS points. A piece first takes the updates by rows of other
  * lines, which vectorise along x. Then the updates by rows of the own line, and the pivots, follow
  * point by point, for all lines of the bundle side by side. In the order of the offsets the rows of
- * the own line come last, so each entry takes its updates in the order of cpu/eliminate.c. */
+ * the own line come last, so each entry takes its updates in the order of cpu/factor/eliminate.c.
+ */
 enum { BUNDLE = 4, ROWS = 64, UPDATES_MAX = GSW_STENCIL_MAX * GSW_STENCIL_MAX / 4 };
 
 /* Updates by the lower neighbours k: a[target] -= a[k] * upper[from] of that neighbour. Those of k

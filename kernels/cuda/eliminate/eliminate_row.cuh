@@ -5,7 +5,7 @@
 
 #include <float.h>
 #include <math.h>
-#include "contract/narrow.h"
+#include "common/narrow.h"
 #include "eliminate_plan.cuh"
 #include "cuda/device/handover.cuh"
 

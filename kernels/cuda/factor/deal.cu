@@ -16,8 +16,8 @@
  * PROGRESS. sweep_kernel.cuh. */
 #include <stdlib.h>
 
-#include "deal.cuh"
-#include "contract/hash.h"
+#include "cuda/factor/factors.cuh"
+#include "common/hash.h"
 #include "cuda/device/launch.cuh"
 #include "cuda/sweep/sweep.cuh"
 

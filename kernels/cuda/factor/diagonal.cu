@@ -29,7 +29,7 @@
 #include "diagonal.cuh"
 #include "pack.cuh"
 #include "pack_rows.cuh"
-#include "pivots.cuh"
+#include "cuda/factor/factors.cuh"
 #include "cuda/sweep/slab.cuh"
 #include "cuda/sweep/sweep.cuh"
 #include "cuda/sweep/sweep_plan.cuh"

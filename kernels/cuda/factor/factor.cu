@@ -5,10 +5,8 @@
 
 #include "diagonal.cuh"
 #include "cuda/eliminate/eliminate.cuh"
-#include "factor.cuh"
-#include "jacobi.cuh"
+#include "cuda/factor/factors.cuh"
 #include "pack.cuh"
-#include "pivots.cuh"
 #include "cuda/sweep/sweep.cuh"
 
 namespace {
@@ -30,8 +28,8 @@ int earlier(const void *left, const void *right) {
 /* Along an axis of the tiles: a pencil's faces are counted in 32 bits. */
 constexpr int64_t EXTENT_MAX = INT64_C(1) << 25;
 
-/* A factor of more points is one slab. */
-constexpr int64_t SLAB_POINTS = int64_t{1} << 30;
+/* A factor of more points is one section. */
+constexpr int64_t SECTION_POINTS = int64_t{1} << 30;
 
 /* Bounds of the weight of slabs, and how many pencils a multiprocessor has under way in large ones.
  */
@@ -52,17 +50,17 @@ gsw_status upload(gsw_context *context, const void *host, size_t bytes, void **d
         "the table of pencils");
 }
 
-/* Tiles of a part in the order of its sweep, in slabs of `of` tiles along z; 0: one slab. Both
- * parts have the same slabs; the upper part counts them from its last tile. */
-struct slabs {
+/* Tiles of a part in the order of its sweep, in sections of `of` tiles along z; 0: one section.
+ * Both parts have the same sections; the upper part counts them from its last tile. */
+struct sections {
     const gsw_tiles *tiles;
     bool upper;
-    int64_t of; /* tiles of a slab */
+    int64_t of; /* tiles of a section */
 
     int64_t number(int64_t k) const {
         return of == 0 ? 0 : (upper ? tiles->tiles_z - 1 - k : k) / of;
     }
-    /* The place of tile k in its slab. */
+    /* The place of tile k in its section. */
     int64_t place(int64_t k) const {
         const int64_t all = tiles->tiles_z, end = (number(k) + 1) * of;
         if (of == 0)
@@ -72,8 +70,8 @@ struct slabs {
 };
 
 /* The ticket of tile (j, k), as a tile of plane `from` needs it; -1: it has none, or is in another
- * slab. */
-int32_t ticket_at(const slabs &s, const int32_t *ticket, int64_t j, int64_t k, int64_t from) {
+ * section. */
+int32_t ticket_at(const sections &s, const int32_t *ticket, int64_t j, int64_t k, int64_t from) {
     const gsw_tiles *t = s.tiles;
     if (j < 0 || k < 0 || j >= t->tiles_y || k >= t->tiles_z || s.number(k) != s.number(from))
         return -1;
@@ -89,7 +87,7 @@ int32_t place_in_row(const gsw_packed_view *view, int64_t j, int64_t k) {
 }
 
 /* Numbers the pencils of other processes that the pencils of row `k`, the first or the last one of
- * the slab, read or are read by. */
+ * the section, read or are read by. */
 void number_remote(const gsw_factor *factor, const gsw_packed_view *view, gsw_pencil *pencil) {
     const gsw_tiles *t = &view->tiles;
     const int64_t j = pencil->j, k = pencil->k, before = gsw_ghost_rows(factor, view, 0);
@@ -163,7 +161,7 @@ int64_t weight_of(gsw_context *context, const gsw_factor *factor, const gsw_pack
 
 /* Lists the used tiles of a part with the time at which they can start. */
 int32_t list_pencils(gsw_context *context, const gsw_factor *factor, const gsw_packed_view *view,
-                     const slabs &s, int32_t *ticket, candidate *list) {
+                     const sections &s, int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
     const int64_t before = gsw_ghost_rows(factor, view, 0);
     const int64_t after = gsw_ghost_rows(factor, view, 1);
@@ -189,7 +187,7 @@ int32_t owner_of(const gsw_factor *factor, const gsw_packed_view *view, int64_t 
 }
 
 /* Writes the entry of a pencil to table[its ticket]. */
-void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const slabs &s,
+void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const sections &s,
                      const int32_t *ticket, const candidate &tile, gsw_pencil *table) {
     const int64_t j = tile.j, k = tile.k;
     const int32_t own = ticket[k * s.tiles->tiles_y + j];
@@ -213,12 +211,12 @@ void describe_pencil(const gsw_factor *factor, gsw_packed_view *view, const slab
 }
 
 /* Orders the used tiles of a part by the time at which they can start. Every dependence leads to a
- * tile of the same slab that is not after this one in y' or z, so to an earlier start. `ticket` has
- * room for all tiles. */
+ * tile of the same section that is not after this one in y' or z, so to an earlier start. `ticket`
+ * has room for all tiles. */
 gsw_status order_pencils(gsw_context *context, const gsw_factor *factor, gsw_packed_view *view,
                          int32_t *ticket, candidate *list) {
     const gsw_tiles *t = &view->tiles;
-    const slabs s = {t, view->upper != 0, factor->slab / t->tile_z};
+    const sections s = {t, view->upper != 0, factor->section / t->tile_z};
     const int32_t count = list_pencils(context, factor, view, s, ticket, list);
     const int32_t rank = factor->deal ? factor->deal->rank : 0;
     qsort(list, (size_t)count, sizeof *list, earlier);
@@ -322,9 +320,9 @@ gsw_shape_name name_of_parts(const gsw_tiles &tiles) {
     return shape == gsw_name_shape(&tiles.part[1]) ? shape : SHAPE_OTHER;
 }
 
-/* Neither a part of a grid nor swept in slabs. */
+/* Neither a part of a grid nor swept in sections. */
 bool is_whole(const gsw_factor *factor) {
-    return factor->slab == 0 && !gsw_cuda_is_remote(factor);
+    return factor->section == 0 && !gsw_cuda_is_remote(factor);
 }
 
 /* Chooses the tiles for the shape. On a device with little shared memory they may not fit. Then it
@@ -398,11 +396,11 @@ gsw_status describe_parts(gsw_context *context, gsw_factor *factor) {
     tiles = packed->view[0].tiles;
     if (!is_whole(factor))
         GSW_TRY(check_ghosts(context, factor, tiles));
-    /* Slabs consist of whole tiles. The kernels that multiply by couplings between slabs have rows
-     * of 32 bits. */
-    const int64_t of_slab = gsw_ceil_div(factor->slab, tiles.tile_z);
-    const bool cut = of_slab < tiles.tiles_z && factor->points <= SLAB_POINTS;
-    factor->slab = cut ? of_slab * tiles.tile_z : 0;
+    /* Sections consist of whole tiles. The kernels that multiply by couplings between sections have
+     * rows of 32 bits. */
+    const int64_t of_section = gsw_ceil_div(factor->section, tiles.tile_z);
+    const bool cut = of_section < tiles.tiles_z && factor->points <= SECTION_POINTS;
+    factor->section = cut ? of_section * tiles.tile_z : 0;
     if (tiles.tiles_y * tiles.tiles_z > INT32_MAX / 4)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED, "the grid has too many lines for CUDA");
     if (gsw_eliminates(factor->options.kind))

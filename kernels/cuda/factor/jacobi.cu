@@ -1,7 +1,7 @@
 /* jacobi.cu: JACOBI on the device: the reciprocal diagonal, and scaling by it. */
 #include <float.h>
 
-#include "jacobi.cuh"
+#include "cuda/factor/factors.cuh"
 #include "pack_rows.cuh"
 
 namespace {

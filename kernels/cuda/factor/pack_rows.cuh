@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "contract/narrow.h"
+#include "common/narrow.h"
 #include "cuda/sweep/movers.cuh"
 #include "cuda/sweep/packed.cuh"
 

@@ -1,5 +1,5 @@
 /* pivots.cu: see pivots.cuh. */
-#include "pivots.cuh"
+#include "cuda/factor/factors.cuh"
 
 gsw_status gsw_cuda_forget_pivots(gsw_context *context, const gsw_factor *factor) {
     static const gsw_cuda_pivots nothing = {INT64_MAX, INT64_MAX, 0, 0, INT64_MAX};

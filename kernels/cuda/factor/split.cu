@@ -6,9 +6,8 @@
  * move 160. */
 #include "cuda/device/launch.cuh"
 #include "pack.cuh"
-#include "pivots.cuh"
+#include "cuda/factor/factors.cuh"
 #include "pack_rows.cuh"
-#include "split.cuh"
 #include "cuda/sweep/sweep.cuh"
 
 namespace {

@@ -4,7 +4,7 @@
  * wrong row, and the CPU's code explains it. Waits for the device. */
 #include <stdlib.h>
 
-#include "validate.cuh"
+#include "cuda/factor/factors.cuh"
 
 extern "C" {
 #include "contract/allocate.h"

@@ -117,9 +117,9 @@ constexpr double WORTH_IT = 2.5;
 
 } // namespace
 
-int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t slab) {
+int gsw_cuda_prefers_colors(const gsw_grid *grid, int64_t section) {
     const double nx = (double)grid->nx, ny = (double)grid->ny, nz = (double)grid->nz;
-    const double planes = slab > 0 && slab < grid->nz ? (double)slab : nz;
+    const double planes = section > 0 && section < grid->nz ? (double)section : nz;
     return CHAIN_STEP * (nx + 2 * ny + 4 * planes) >
            WORTH_IT * (COLORS_AT_LEAST + COLORS_POINT * nx * ny * nz);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "contract/hash.h"
+#include "common/hash.h"
 #include "cuda/device/handover.cuh"
 #include "cuda/device/launch.cuh"
 #include "slab.cuh"

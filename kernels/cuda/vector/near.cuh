@@ -23,12 +23,13 @@ __host__ __device__ constexpr uint32_t needs(int32_t d) {
 /* Of a term that fills up a batch, or has no array. */
 constexpr uint32_t NOTHING_HAS = 1u << 15;
 
-/* Of a term that is needed only where a slab of planes begins, or ends, along z. */
+/* Of a term that is needed only where a section of planes begins, or ends, along z. */
 constexpr uint32_t AT_BEGIN = 1u << 12, AT_END = 1u << 13;
 
-/* Which of these two a plane lacks. The last slab may be a thinner one. */
-__host__ __device__ constexpr uint32_t lacks_edge(uint32_t z, uint32_t slab, uint32_t planes) {
-    return (z % slab != 0 ? AT_BEGIN : 0u) | ((z + 1) % slab != 0 && z + 1 != planes ? AT_END : 0u);
+/* Which of these two a plane lacks. The last section may be a thinner one. */
+__host__ __device__ constexpr uint32_t lacks_edge(uint32_t z, uint32_t section, uint32_t planes) {
+    return (z % section != 0 ? AT_BEGIN : 0u) |
+           ((z + 1) % section != 0 && z + 1 != planes ? AT_END : 0u);
 }
 
 /* All bits of a point: of x, y and z, and the one that no point has. */

@@ -68,9 +68,9 @@ constexpr int64_t NEAR_POINTS = int64_t{1} << 30; /* rows, and steps over the gr
 
 template <typename Coefficient> struct near_terms {
     uint32_t nx, ny, nz, below, points; /* as stencil_terms has them */
-    uint32_t slab, planes;              /* planes of a slab, and of all points */
+    uint32_t section, planes;           /* planes of a section, and of all points */
     int32_t batches;                    /* of terms for all points, */
-    int32_t edge_batches;               /* and, after them, of those for the edges of slabs only */
+    int32_t edge_batches; /* and, after them, of those for the edges of sections only */
     int32_t distance[NEAR_TERMS];
     uint32_t needed[NEAR_TERMS];
     const Coefficient *values[NEAR_TERMS];
@@ -141,7 +141,7 @@ struct added_twice {
 
 /* Gives all products of a row to the sums, one for each of `count` vectors, which are `stride`
  * values apart. The matrix is read once. */
-template <int batch, bool slabs = false, typename Value, typename Coefficient, typename Sum,
+template <int batch, bool sections = false, typename Value, typename Coefficient, typename Sum,
           int count>
 __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, uint32_t row,
                                          const Value *x, int64_t stride, Sum (&sum)[count]) {
@@ -149,8 +149,8 @@ __device__ __forceinline__ void near_row(const near_terms<Coefficient> &terms, u
     uint32_t lacked = all_lacks(row - line * terms.nx, line - pz * terms.ny, pz + terms.below,
                                 terms.nx, terms.ny, terms.nz);
     int32_t batches = terms.batches;
-    if (slabs) {
-        const uint32_t edge = lacks_edge(pz, terms.slab, terms.planes);
+    if (sections) {
+        const uint32_t edge = lacks_edge(pz, terms.section, terms.planes);
         lacked |= edge;
         batches += edge == (AT_BEGIN | AT_END) ? 0 : terms.edge_batches;
     }
@@ -234,15 +234,16 @@ struct part_of_matrix {
     }
 };
 
-/* The part of a matrix that a sweep of slabs leaves (multigrid_ops.h). All of its terms are near:
- * those ahead of the sweep, and at the edges of slabs those behind it, in the slab before. */
+/* The part of a matrix that a sweep of sections leaves (multigrid_ops.h). All of its terms are
+ * near: those ahead of the sweep, and at the edges of sections those behind it, in the section
+ * before. */
 template <typename Coefficient>
-near_terms<Coefficient> rest_terms(const gsw_matrix *matrix, int down, int64_t slab,
+near_terms<Coefficient> rest_terms(const gsw_matrix *matrix, int down, int64_t section,
                                    int64_t below = 0, int64_t above = 0) {
     const part_of_matrix ahead(matrix, down ? -1 : 1, false), behind(matrix, down ? 1 : -1, true);
     near_terms<Coefficient> terms =
         narrow_terms<BATCH>(gather_terms<Coefficient>(&ahead.matrix, below, above));
-    terms.slab = static_cast<uint32_t>(slab);
+    terms.section = static_cast<uint32_t>(section);
     terms.planes = static_cast<uint32_t>(matrix->grid.nz);
     terms.edge_batches = add_batches<BATCH>(gather_terms<Coefficient>(&behind.matrix, below, above),
                                             terms.batches, down ? AT_END : AT_BEGIN, &terms);

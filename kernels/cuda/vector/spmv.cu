@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(POINTS)
 }
 
 /* y = A x, or b - A x, where b may be NULL for zeros. */
-template <typename Value, typename Coefficient, bool residual, int batch, bool slabs = false>
+template <typename Value, typename Coefficient, bool residual, int batch, bool sections = false>
 __global__ void __launch_bounds__(POINTS)
     near_rows(const near_terms<Coefficient> terms, const Value *b, const Value *x, Value *y) {
     take_turn();
@@ -163,11 +163,11 @@ __global__ void __launch_bounds__(POINTS)
          row += gridDim.x * POINTS) {
         if constexpr (residual) {
             subtracted<Value> sum[1] = {{b ? b[row] : 0}};
-            near_row<batch, slabs>(terms, row, x, 0, sum);
+            near_row<batch, sections>(terms, row, x, 0, sum);
             y[row] = sum[0].value;
         } else {
             added<Value> sum[1] = {};
-            near_row<batch, slabs>(terms, row, x, 0, sum);
+            near_row<batch, sections>(terms, row, x, 0, sum);
             y[row] = sum[0].value;
         }
     }
@@ -275,9 +275,9 @@ cudaError_t launch_terms(const gsw_cuda *cuda, const stencil_terms<Coefficient> 
 }
 
 template <typename Value>
-cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down, int64_t slab,
+cudaError_t launch_rest(const gsw_cuda *cuda, const gsw_matrix *matrix, int down, int64_t section,
                         const void *b, const void *x, void *y) {
-    const near_terms<Value> terms = rest_terms<Value>(matrix, down, slab);
+    const near_terms<Value> terms = rest_terms<Value>(matrix, down, section);
     return launch_kernel(cuda,
                          b ? near_rows<Value, Value, true, BATCH, true>
                            : near_rows<Value, Value, false, BATCH, true>,
@@ -456,15 +456,16 @@ gsw_status gsw_cuda_multiply_pass(gsw_context *context, const gsw_matrix *matrix
 }
 
 gsw_status gsw_cuda_sweep_rest(gsw_context *context, const gsw_matrix *matrix, gsw_dtype type,
-                               int down, int64_t slab, const void *b, const void *x, void *y) {
+                               int down, int64_t section, const void *b, const void *x, void *y) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
-    if (slab == 0) {
+    if (section == 0) {
         const part_of_matrix ahead(matrix, down ? -1 : 1, false);
         return gsw_cuda_spmv(context, &ahead.matrix, type, b, x, y);
     }
     return gsw_cuda_check(context,
-                          type == GSW_F64 ? launch_rest<double>(cuda, matrix, down, slab, b, x, y)
-                                          : launch_rest<float>(cuda, matrix, down, slab, b, x, y),
+                          type == GSW_F64
+                              ? launch_rest<double>(cuda, matrix, down, section, b, x, y)
+                              : launch_rest<float>(cuda, matrix, down, section, b, x, y),
                           "what a sweep leaves of a matrix");
 }
 
@@ -473,7 +474,7 @@ gsw_status gsw_cuda_slab_rest(gsw_context *context, const gsw_slab_rest *job) {
     const gsw_cuda *cuda = gsw_cuda_of(context);
     if (job->planes > 0 && g->nx * g->ny * (g->nz + job->below + job->above) > NEAR_POINTS)
         return gsw_fail(context, GSW_ERROR_UNSUPPORTED,
-                        "sweeps of separate slabs take at most %lld points of a process",
+                        "sweeps of separate sections take at most %lld points of a process",
                         (long long)NEAR_POINTS);
     const auto launch = job->type == GSW_F32 ? launch_slab_rest<float, float>
                         : job->matrix->array.value_type == GSW_F32

@@ -3,19 +3,14 @@
  * One engine for all: the lists of the command line make a plan (plan.h) of cases. A case (case.h)
  * is made on the host and brought to the backend, every contestant (contestant.h) is timed on it
  * (trial.h), its results are shown and written (report.h), and it is freed before the next. */
-#include "bench.h"
+#include "cmd.h"
 #include <stdlib.h>
 #include "common/processes.h"
 #include "contestant.h"
-#include "hpcg.h"
-#include "relax.h"
+#include "tasks.h"
 #include "report.h"
-#include "show.h"
-#include "sweep.h"
-#include "symgs.h"
 #include "trial.h"
-#include "whole.h"
-#include "whole_distributed.h"
+#include "output/progress.h"
 
 typedef struct bench_run {
     bench_plan plan;
@@ -28,7 +23,7 @@ static void show_case(const cli_options *options, const bench_case *work,
                       const bench_contestant *who) {
     char size[80];
     if (work->mode == MODE_WHOLE) {
-        bench_show(
+        cli_show_line(
             options, "%s %s %s %s", who->name,
             who->rival != NULL && who->rival->precond != NULL ? who->rival->precond
                                                               : cli_precond_name(who->precond),
@@ -37,16 +32,16 @@ static void show_case(const cli_options *options, const bench_case *work,
     }
     bench_short_size(&work->host.grid, size, sizeof size);
     if (work->mode == MODE_HPCG) {
-        bench_show(options, "%s: sets of CG", size);
+        cli_show_line(options, "%s: sets of CG", size);
         return;
     }
     if (work->mode == MODE_RELAX) {
-        bench_show(options, "%s %s: height %d", gsw_stencil_name(&work->host.stencil), size,
-                   (int)who->height);
+        cli_show_line(options, "%s %s: height %d", gsw_stencil_name(&work->host.stencil), size,
+                      (int)who->height);
         return;
     }
-    bench_show(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
-               bench_part_names[work->part], cli_dtype_name(work->type), who->name);
+    cli_show_line(options, "%s %s %s %s: %s", gsw_stencil_name(&work->host.stencil), size,
+                  bench_part_names[work->part], cli_dtype_name(work->type), who->name);
 }
 
 /* Opens a contestant once and times it with each state of the cache; adds its rows. */
@@ -71,7 +66,7 @@ static int run_contestant(const cli_options *options, const bench_run *run, cons
             *used += 1;
     }
     bench_close_worker(&worker);
-    bench_show(options, NULL);
+    cli_show_line(options, NULL);
     return code;
 }
 
@@ -130,9 +125,9 @@ static int change_system(const cli_options *options, bench_run *run, const bench
         return CLI_OK;
     bench_free_system(&run->system);
     bench_short_size(&item->grid, size, sizeof size);
-    bench_show(options, "%s %s: generating the matrix", gsw_stencil_name(item->stencil), size);
+    cli_show_line(options, "%s %s: generating the matrix", gsw_stencil_name(item->stencil), size);
     int code = bench_make_system(options, run->sites.site[0].place.host, item, &run->system);
-    bench_show(options, NULL);
+    cli_show_line(options, NULL);
     return code;
 }
 

@@ -1,7 +1,7 @@
 /* contestant.c: gridsweep and rivals at work. */
 #include "contestant.h"
 #include <stdio.h>
-#include "common/multigrid.h"
+#include "output/multigrid.h"
 #include "common/processes.h"
 
 #define HOST_POINTS ((int64_t)128 * 128 * 128) /* rivals on the CPU are left out beyond */

@@ -2,7 +2,7 @@
 #ifndef GSW_CLI_BENCH_CONTESTANT_H
 #define GSW_CLI_BENCH_CONTESTANT_H
 
-#include "case.h"
+#include "bench/case/case.h"
 
 /* At most so many take part: gridsweep with each algorithm, or with each preconditioner, format and
  * precision; rivals, also with each preconditioner. */

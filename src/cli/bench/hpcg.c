@@ -4,7 +4,7 @@
  * The library's own CG and multigrid do the work. What they do in an iteration is what HPCG does;
  * around the iterations they do a little more, which counts: work vectors are allocated, and at the
  * end the true residual is computed, which takes up to five products with the matrix. */
-#include "hpcg.h"
+#include "tasks.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * What x is while runs are timed does not matter. Afterwards one pass from a random guess is
  * compared: the bits of height 1 are required of every height, and of height 1 the results of a
  * plain loop. */
-#include "relax.h"
+#include "tasks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <gridsweep/memory.h>

@@ -2,7 +2,7 @@
 #ifndef GSW_CLI_BENCH_REPORT_H
 #define GSW_CLI_BENCH_REPORT_H
 
-#include "case.h"
+#include "bench/case/case.h"
 #include "table.h"
 
 typedef struct bench_report {

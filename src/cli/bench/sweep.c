@@ -1,7 +1,7 @@
 /* sweep.c: triangular solves as tasks: with one part of a matrix, and with L, then U of ILU(0).
  *
  * Without packing an apply is one sweep with each factor, extracted as a CSR. */
-#include "sweep.h"
+#include "tasks.h"
 #include <math.h>
 
 /* ---- Making --------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* symgs.c: one step of symmetric Gauss-Seidel as a task, on the arrays of the problem's stencil.
  * Every run begins with the same guess; gsw_smooth()'s workspace is poisoned. */
-#include "symgs.h"
+#include "tasks.h"
 #include <string.h>
 #include <gridsweep/memory.h>
 #include "plain_row.h"

@@ -2,7 +2,7 @@
 #ifndef GSW_CLI_BENCH_TABLE_H
 #define GSW_CLI_BENCH_TABLE_H
 
-#include "case.h"
+#include "bench/case/case.h"
 
 #define BENCH_COLUMNS_MAX 20
 #define BENCH_CELL_SIZE   128

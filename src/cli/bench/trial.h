@@ -2,7 +2,7 @@
 #ifndef GSW_CLI_BENCH_TRIAL_H
 #define GSW_CLI_BENCH_TRIAL_H
 
-#include "case.h"
+#include "bench/case/case.h"
 
 /* Times a worker that is open, and fills its row. Warms up and checks the result, takes the times,
  * checks the result again; before runs, outside their time, start() sets x. Returns the status of

@@ -9,13 +9,13 @@
  * that wait for the device: what their user waits for, launches and synchronisation included. What
  * is done once for a pattern is reported apart, as setup_ms: for gridsweep, which analyses nothing,
  * what making the first factor takes longer than giving it new values. */
-#include "whole.h"
+#include "tasks.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gridsweep/memory.h>
-#include "common/multigrid.h"
+#include "output/multigrid.h"
 
 #define LONG_MS 5000.0 /* solvers on the CPU that take longer are not repeated */
 #define DRIFT   10.0   /* how far the residual of a rival may miss the tolerance */

@@ -6,13 +6,12 @@
  * preconditioner of the matrix's values and solves. The processes meet before and after each step,
  * so the first one's clock shows the time of the slowest. The first process computes the residual
  * of the whole solution. */
-#include "whole_distributed.h"
+#include "tasks.h"
 #include <gridsweep/krylov.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/processes.h"
-#include "whole.h"
 
 /* ---- Making --------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <cjson/cJSON.h>
 #include <gridsweep/gridsweep.h>
 #include "json_keys.h"
-#include "measure.h"
-#include "options.h"
+#include "common/measure.h"
+#include "common/options.h"
 
 /* Version of what the JSON holds. It changes where a key goes away or changes its meaning; new keys
  * may come without. */

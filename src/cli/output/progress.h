@@ -3,7 +3,7 @@
 #define GSW_CLI_PROGRESS_H
 
 #include <stdio.h>
-#include "options.h"
+#include "common/options.h"
 
 #define CLI_PROGRESS_WINDOW 32
 
@@ -28,5 +28,9 @@ int cli_progress_monitor(void *user, int64_t iteration, double residual);
 
 /* Shows the last state; the live line is then cleared. */
 void cli_progress_finish(cli_progress *progress);
+
+/* Replaces a line that says what runs now, on a terminal only; NULL clears it. */
+void cli_show_line(const cli_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -9,11 +9,11 @@
 #define GSW_CLI_BENCH_CASE_H
 
 #include <gridsweep/multigrid.h>
-#include "common/boxes.h"
+#include "output/boxes.h"
 #include "common/input.h"
 #include "common/measure.h"
-#include "common/output.h"
-#include "common/result.h"
+#include "output/output.h"
+#include "output/result.h"
 #include "plan.h"
 #include "site.h"
 #include "system.h"

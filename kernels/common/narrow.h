@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "contract/host_device.h"
+#include "common/host_device.h"
 
 /* Whether a value is finite in fp64 and infinite in fp32. */
 GSW_HD int gsw_is_beyond_f32(double v) {

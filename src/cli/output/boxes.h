@@ -4,7 +4,7 @@
 #define GSW_CLI_BOXES_H
 
 #include <gridsweep/distributed.h>
-#include "options.h"
+#include "common/options.h"
 
 typedef struct cli_boxes {
     gsw_context *context; /* the caller's */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "gzip.h"
+#include "common/gzip.h"
 #include "output.h"
 #include "result.h"
 

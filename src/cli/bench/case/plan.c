@@ -2,7 +2,7 @@
 #include "plan.h"
 #include <stdio.h>
 #include <string.h>
-#include "common/boxes.h"
+#include "output/boxes.h"
 #include "common/input.h"
 #include "common/processes.h"
 

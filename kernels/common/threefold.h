@@ -8,7 +8,7 @@
 #ifndef GSW_THREEFOLD_H
 #define GSW_THREEFOLD_H
 
-#include "contract/host_device.h"
+#include "common/host_device.h"
 
 typedef struct gsw_threefold {
     double sum, rest, last;

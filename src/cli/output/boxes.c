@@ -4,9 +4,9 @@
 #include <gridsweep/memory.h>
 #include <sched.h>
 #include <stdlib.h>
-#include "measure.h"
+#include "common/measure.h"
 #include "output.h"
-#include "processes.h"
+#include "common/processes.h"
 
 #define DEFAULT_LIMIT 60 /* seconds, as the library has it */
 

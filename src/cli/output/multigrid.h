@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 #include <gridsweep/multigrid.h>
-#include "options.h"
+#include "common/options.h"
 
 /* The precision of the cycle, and all that the options ask for. GMRES needs a preconditioner that
  * is linear to more than fp32's digits. On several CPUs, cycles are in fp64. */

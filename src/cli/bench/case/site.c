@@ -3,8 +3,8 @@
 #include <math.h>
 #include <gridsweep/memory.h>
 #include "common/measure.h"
-#include "common/multigrid.h"
-#include "show.h"
+#include "output/multigrid.h"
+#include "output/progress.h"
 
 /* The algorithms of the plan that a device must know, as one sweep: the one that asks most. */
 static gsw_sptrsv_options hardest_sweep(const bench_plan *plan) {
@@ -85,11 +85,11 @@ static int check_backend(const cli_options *options, const bench_plan *plan,
 static int prepare(const cli_options *options, const bench_plan *plan, bench_site *site) {
     if (plan->mode == MODE_WHOLE)
         return CLI_OK;
-    bench_show(options, "measuring the copy bandwidth");
+    cli_show_line(options, "measuring the copy bandwidth");
     site->copy_gb_s = cli_on_device(&site->place)
                           ? bench_device_bandwidth(site->device)
                           : cli_copy_bandwidth(gsw_context_threads(site->place.host));
-    bench_show(options, NULL);
+    cli_show_line(options, NULL);
     if (!bench_contains(&plan->caches, CACHE_COLD) || site->device->stream != NULL)
         return CLI_OK;
     gsw_status status = gsw_memory_alloc(site->place.run, BENCH_FLUSH_BYTES, &site->flush);

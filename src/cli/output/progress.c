@@ -5,13 +5,14 @@
  * a line each. Carriage return and spaces do it all: no escape sequences. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "progress.h"
-#include "measure.h"
+#include "common/measure.h"
 #include "output.h"
-#include "processes.h"
+#include "common/processes.h"
 
 #define REDRAW_MS  100
 #define TEXT_WIDTH 62 /* columns kept for the text, so that the bar keeps its width */
@@ -181,4 +182,23 @@ void cli_progress_finish(cli_progress *progress) {
         fprintf(progress->stream, "\r%*s\r", progress->drawn < width ? progress->drawn : width, "");
         (void)fflush(progress->stream);
     }
+}
+
+/* ---- what runs now ---- */
+
+#define SHOWN_WIDTH 78
+
+void cli_show_line(const cli_options *options, const char *format, ...) {
+    FILE *stream = cli_human(options);
+    if (stream == NULL || cli_processes() > 1 || !isatty(fileno(stream)))
+        return;
+    char text[SHOWN_WIDTH + 1] = "";
+    if (format != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+    }
+    fprintf(stream, "\r%-*s\r%s", SHOWN_WIDTH, "", text);
+    (void)fflush(stream);
 }

@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 #include <cjson/cJSON.h>
-#include "input.h"
-#include "options.h"
-#include "paths.h"
-#include "place.h"
-#include "signals.h"
+#include "common/input.h"
+#include "common/options.h"
+#include "common/paths.h"
+#include "common/place.h"
+#include "common/signals.h"
 
 /* Text for people: stdout, or stderr where data goes to stdout. NULL with --quiet. */
 FILE *cli_human(const cli_options *options);

@@ -3,7 +3,7 @@
 #include "multigrid.h"
 #include <string.h>
 #include "output.h"
-#include "processes.h"
+#include "common/processes.h"
 #include "result.h"
 
 int cli_mg_precision(const cli_options *options) {
