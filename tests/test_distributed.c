@@ -285,6 +285,11 @@ static int fits(const gsw_grid *g, const int32_t *shape) {
     return 1;
 }
 
+/* Whether there are more processes than planes (in 2D lines, in 1D points). */
+static int too_thin(const gsw_grid *g, const int32_t *shape) {
+    return (g->nz > 1 ? g->nz : g->ny > 1 ? g->ny : g->nx) < shape[0];
+}
+
 /* Small grids, so that boxes of one point's width are among the parts. */
 static const gsw_grid grids[] = {{7, 5, 6},  {13, 3, 12}, {4, 9, 3}, {17, 11, 1},
                                  {1, 6, 13}, {30, 8, 9},  {3, 2, 2}, {135, 3, 4}};
@@ -322,6 +327,13 @@ START_TEST(global_sweeps_are_those_of_one_process) {
                     apply_whole(&s, expected) != GSW_SUCCESS)
                     continue;
                 hub_run(shapes[j][0], 0, -1, body, &s);
+                if (too_thin(g, shapes[j]) && kinds[k] != GSW_JACOBI) {
+                    for (int r = 0; r < shapes[j][0]; r++) {
+                        ck_assert_int_eq(s.status[r], GSW_ERROR_UNSUPPORTED);
+                        ck_assert_ptr_nonnull(strstr(s.message[r], "exact sweeps need slabs in "));
+                    }
+                    continue;
+                }
                 for (int r = 0; r < shapes[j][0]; r++)
                     ck_assert_msg(s.status[r] == GSW_SUCCESS, "%s, shape %d: %s", name, j,
                                   s.message[r]);

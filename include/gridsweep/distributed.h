@@ -24,7 +24,9 @@
  *   GLOBAL  the exact factorisation of the whole grid in natural order, and exact sweeps: the same
  *           preconditioner as on one process, with the same number of iterations. Sweeps and the
  *           factorisation are pipelined. A process begins as soon as the first values from its
- *           neighbours have arrived.
+ *           neighbours have arrived. They run on slabs along the last axis: in z, in 2D in y. Where
+ *           the grid is cut in another way, the factor lays it out again, and an application brings
+ *           b to the slabs and x back. In 2D one slab is swept after the other.
  *
  * Global sweeps give the same bits for any number of processes and any boxes, because each row adds
  * its terms in the same order. (gsw_factor_solve() on a CUDA device differs by rounding: its order
@@ -112,9 +114,9 @@ typedef struct gsw_partition gsw_partition;
 
 /* Cuts `grid` into boxes. `transport` NULL means a single process. Process r has the box (i, j, k)
  * with r = i + processes[0] * (j + processes[1] * k), as in PETSc's DMDA. The library chooses slabs
- * in z for grids in 3D, and slabs in x for grids in 2D. Then the sweeps of the processes overlap
- * best. With CUDA slabs begin at multiples of 8 planes, if each gets 8. If there are more processes
- * than planes, it cuts the other axes as well. Every box has at least one point.
+ * in z for grids in 3D, and slabs in y for grids in 2D, as global sweeps need them. With CUDA slabs
+ * begin at multiples of 8 planes, if each gets 8. If there are more processes than planes, it cuts
+ * the other axes as well. Every box has at least one point.
  *
  * The partition sets the context's sums (gsw_context_set_sum()); its end brings back those of the
  * partition before. All partitions of a context are of the same processes. The transport is copied;
@@ -219,8 +221,9 @@ typedef struct gsw_distributed_factor_options {
 typedef struct gsw_distributed_factor gsw_distributed_factor;
 
 /* Factorises a matrix. On failure *factor is NULL.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY, ZERO_PIVOT (in all processes, with the
- * lowest row of the grid; LOCAL and JACOBI: with a row of a box), COMMUNICATION, TIMEOUT. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (also GLOBAL with fewer planes, in 2D lines, than
+ * processes), OUT_OF_MEMORY, ZERO_PIVOT (in all processes, with the lowest row of the
+ * grid; LOCAL and JACOBI: with a row of a box), COMMUNICATION, TIMEOUT. */
 GSW_API
 gsw_status gsw_distributed_factor_create(gsw_distributed_matrix *matrix,
                                          const gsw_distributed_factor_options *options,

@@ -33,7 +33,7 @@ struct gsw_factor {
     int64_t section;
 
     /* Planes of ghosts below and above (slab_ops.h): `grid` has them, too, but not `points`, and
-     * not the vectors and arrays. */
+     * not the vectors and arrays. On CPUs they are those of the last axis with several points. */
     int64_t ghosts[2];
 
     /* The factor of a process, with or without ghosts. Then its bits do not depend on how many

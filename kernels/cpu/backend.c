@@ -10,21 +10,22 @@
 #include "contract/error.h"
 #include "contract/system_threads.h"
 #include "cpu/backend.h"
-#include "cpu/sweep/box.h"
 #include "cpu/core/cores.h"
 #include "cpu/factor/eliminate.h"
-#include "cpu/factor/factors.h"
+#include "cpu/fill.h"
 #include "cpu/core/isa.h"
 #include "cpu/core/kernels.h"
 #include "cpu/multigrid/multigrid.h"
 #include "cpu/factor/packed.h"
 #include "cpu/relax/relax.h"
+#include "cpu/split.h"
 #include "geometry/squeeze.h"
 
 enum {
     SKEW_SLACK = 2,       /* see derive_chains */
     PRODUCT_GRAIN = 4096, /* rows: multiplying this many takes about as long as waking a thread, */
-    VECTOR_GRAIN = 16384  /* values: and so does passing through this many */
+    VECTOR_GRAIN = 16384, /* values: and so does passing through this many */
+    COUPLE_GRAIN = 8192   /* points that are worth a thread */
 };
 
 /* The first touch of memory goes in steps of one huge page. */
@@ -269,7 +270,7 @@ static void derive_chains(gsw_chains *g, const gsw_grid *grid, const gsw_stencil
 /* Cuts the widest pencils whose padding stays within a tenth of the coefficients. */
 static void choose_chains(gsw_chains *g) {
     const double values = g->part[0].count + g->part[1].count + 1;
-    const double limit = 1.1 * (values + 1) / values * (double)g->points;
+    const double limit = 1.1 * (values + 1) / values * (double)(g->nx * g->ny * g->nz);
     for (int32_t chains = GSW_VECTOR_LANES; chains >= 1; chains /= 2) {
         gsw_chains_cut(g, chains);
         if ((double)g->records * chains <= limit)
@@ -350,7 +351,10 @@ static gsw_status open_triangular(gsw_context *context, gsw_factor *factor) {
     if (factor->options.transpose)
         stencil = gsw_mirrored_stencil(&factor->stencil);
     derive_chains(g, &factor->grid, &stencil);
+    if (factor->ghosts[GSW_BELOW] + factor->ghosts[GSW_ABOVE] > 0)
+        gsw_chains_set_ghosts(g, factor->ghosts[GSW_BELOW], factor->ghosts[GSW_ABOVE], SKEW_SLACK);
     choose_chains(g);
+    packed->mirrored = gsw_chains_mirrored(g);
     const gsw_layout layout = gsw_factor_layout(&factor->options);
     packed->sweeps = layout.sweeps;
     memcpy(packed->upper, layout.upper, sizeof packed->upper);
@@ -413,6 +417,20 @@ static gsw_status cpu_factor_open(gsw_context *context, gsw_factor *factor) {
     return status;
 }
 
+/* ---- Several processes ------------------------------------------------------------------------
+ */
+
+static void cpu_couple(gsw_context *context, const gsw_box_couple *job) {
+    const int64_t points = (job->end[0] - job->first[0]) * (job->end[1] - job->first[1]) *
+                           (job->end[2] - job->first[2]);
+    kernels_of(context)->couple(gsw_useful_threads(context, points, COUPLE_GRAIN), job);
+}
+
+static const gsw_box_ops box_ops = {.couple = cpu_couple,
+                                    .bands = gsw_cpu_bands,
+                                    .eliminate = gsw_cpu_eliminate_bands,
+                                    .sweep = gsw_cpu_sweep_bands};
+
 /* ---- The table --------------------------------------------------------------------------------
  */
 
@@ -457,7 +475,7 @@ const gsw_backend_ops *gsw_backend_cpu(void) {
         .split_apply = gsw_cpu_split_apply,
         .multigrid = &gsw_cpu_multigrid_ops,
         .relax = &gsw_cpu_relax_ops,
-        .box = &gsw_cpu_box_ops,
+        .box = &box_ops,
     };
     return &operations;
 }

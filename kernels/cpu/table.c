@@ -19,5 +19,5 @@ const gsw_cpu_kernels GSW_ISA_FN(gsw_cpu_kernels) = {
     .eliminate = GSW_ISA_FN(gsw_eliminate),
     .relax = GSW_ISA_FN(gsw_relax),
     .multigrid = &GSW_ISA_FN(gsw_cpu_multigrid),
-    .box = &GSW_ISA_FN(gsw_cpu_box),
+    .couple = GSW_ISA_FN(gsw_couple),
 };

@@ -16,25 +16,31 @@
  * [reciprocal diagonal, if stored][coefficients in ascending order of offset], each `chains`
  * values. The upper part uses the same pencils, steps and chains in reverse order; both parts have
  * the same shear and skew. Hence record r, chain l of the lower part and record R-1-r, chain
- * chains-1-l of the upper part belong to the same point. */
+ * chains-1-l of the upper part belong to the same point.
+ *
+ * GHOSTS. Where processes share a grid in slabs along its last axis (not counting extents of 1),
+ * the chains of a slab also have the lines of other slabs that its own lines are coupled to.
+ * Vectors and matrices have rows for the own lines only. To kernels ghosts are like places outside
+ * the grid: their records are rows of the identity. What own rows read of them is given apart. */
 #ifndef GSW_CHAINS_H
 #define GSW_CHAINS_H
 
 #include "geometry/shape.h"
 
 typedef struct gsw_chains {
-    int64_t nx, ny, nz; /* squeezed extents */
-    int64_t points;
-    int32_t chains;    /* of a pencil */
-    int32_t shear;     /* y' = y + shear z */
-    int32_t skew;      /* steps by which a chain trails the chain before it */
-    int64_t width;     /* values of y': chains in all */
-    int64_t pencils;   /* that cover them */
-    int64_t records;   /* steps of all pencils */
-    gsw_shape part[2]; /* lower, upper */
+    int64_t nx, ny, nz;       /* squeezed extents */
+    int64_t points;           /* own ones */
+    int64_t begin[2], end[2]; /* the own lines: begin <= (y, z) < end; the others are ghosts */
+    int32_t chains;           /* of a pencil */
+    int32_t shear;            /* y' = y + shear z */
+    int32_t skew;             /* steps by which a chain trails the chain before it */
+    int64_t width;            /* values of y': chains in all */
+    int64_t pencils;          /* that cover them */
+    int64_t records;          /* steps of all pencils */
+    gsw_shape part[2];        /* lower, upper */
 } gsw_chains;
 
-/* Where a chain is. `inside`: that is a point of the grid; only then is `row` one of its rows. */
+/* Where a chain is. `inside`: that is an own point; only then is `row` one of the rows. */
 typedef struct gsw_place {
     int64_t x, y, z;
     int64_t row; /* of x = 0 in this line */
@@ -74,8 +80,28 @@ GSW_HD int64_t gsw_pencil_steps(const gsw_chains *g, int mirrored, int64_t penci
 }
 
 GSW_HD void gsw_place_line(const gsw_chains *g, gsw_place *place) {
-    place->inside = place->y >= 0 && place->y < g->ny && place->z >= 0 && place->z < g->nz;
-    place->row = g->nx * (place->y + g->ny * place->z);
+    const int64_t y = place->y - g->begin[0], z = place->z - g->begin[1];
+    place->inside = y >= 0 && place->y < g->end[0] && z >= 0 && place->z < g->end[1];
+    place->row = g->nx * (y + (g->end[0] - g->begin[0]) * z);
+}
+
+/* Whether a place is on a ghost that comes before the own lines in the order of the sweep. */
+GSW_HD int gsw_place_is_before(const gsw_chains *g, const gsw_place *place) {
+    return place->y >= 0 && place->y < g->ny && place->z >= 0 && place->z < g->nz &&
+           (place->y < g->begin[0] || place->z < g->begin[1]);
+}
+
+/* Their number. */
+GSW_HD int64_t gsw_chains_before(const gsw_chains *g) {
+    return g->nx * (g->begin[0] + g->ny * g->begin[1]);
+}
+
+/* The end of the absolute steps (counted from plane 0) in which a pencil, or the `halo` chains
+ * before it, may be on such a ghost. */
+GSW_HD int64_t gsw_ghost_steps(const gsw_chains *g, int64_t first_chain, int64_t halo) {
+    if (g->begin[1] > 0)
+        return g->begin[1] * g->nx + (int64_t)g->chains * g->skew;
+    return first_chain - halo < g->begin[0] ? INT64_MAX : 0;
 }
 
 /* Place of chain `chain` (may be negative: a chain of the pencils before) at step `step` of a
@@ -110,22 +136,8 @@ GSW_HD void gsw_place_advance(const gsw_chains *g, gsw_place *place, int64_t ste
     }
 }
 
-/* Derives everything except `chains`, `pencils` and `records` from extents and stencil. `slack`
- * steps are added to the smallest possible skew. They keep values of neighbouring chains off the
- * critical path. */
-GSW_HD void gsw_chains_derive(gsw_chains *g, const gsw_grid *grid, const gsw_stencil *stencil,
-                              int32_t slack) {
-    gsw_sheared s;
-    gsw_shear(&s, grid, stencil);
-    g->nx = s.nx;
-    g->ny = s.ny;
-    g->nz = s.nz;
-    g->points = s.points;
-    g->shear = s.shear;
-    g->width = s.width;
-    g->part[0] = s.part[0];
-    g->part[1] = s.part[1];
-
+/* Derives the skew, `slack` steps more than the smallest possible one, and what follows from it. */
+GSW_HD void gsw_chains_skew(gsw_chains *g, int32_t slack) {
     g->skew = 0;
     for (int upper = 0; upper < 2; upper++) {
         for (int32_t j = 0; j < g->part[upper].count; j++) {
@@ -148,6 +160,60 @@ GSW_HD void gsw_chains_derive(gsw_chains *g, const gsw_grid *grid, const gsw_ste
                 shape->reach = shape->back[j];
         }
     }
+}
+
+/* Derives everything except `chains`, `pencils` and `records` from extents and stencil. `slack`
+ * steps are added to the smallest possible skew. They keep values of neighbouring chains off the
+ * critical path. */
+GSW_HD void gsw_chains_derive(gsw_chains *g, const gsw_grid *grid, const gsw_stencil *stencil,
+                              int32_t slack) {
+    gsw_sheared s;
+    gsw_shear(&s, grid, stencil);
+    g->nx = s.nx;
+    g->ny = s.ny;
+    g->nz = s.nz;
+    g->points = s.points;
+    g->begin[0] = g->begin[1] = 0;
+    g->end[0] = s.ny;
+    g->end[1] = s.nz;
+    g->shear = s.shear;
+    g->width = s.width;
+    g->part[0] = s.part[0];
+    g->part[1] = s.part[1];
+    gsw_chains_skew(g, slack);
+}
+
+/* Makes so many planes (lines of a grid in 2D, points of a line) at both ends ghosts. The points of
+ * a line become lines of their own first. */
+GSW_HD void gsw_chains_set_ghosts(gsw_chains *g, int64_t before, int64_t after, int32_t slack) {
+    const int axis = g->nz > 1;
+    if (g->ny == 1) {
+        for (int upper = 0; upper < 2; upper++) {
+            gsw_shape *shape = &g->part[upper];
+            for (int32_t j = 0; j < shape->count; j++) {
+                shape->dl[j] = shape->offset[j].dy = shape->offset[j].dx;
+                shape->offset[j].dx = 0;
+                shape->halo = -shape->dl[j] > shape->halo ? -shape->dl[j] : shape->halo;
+            }
+        }
+        g->ny = g->width = g->end[0] = g->nx;
+        g->nx = 1;
+        gsw_chains_skew(g, slack);
+    }
+    g->begin[axis] = before;
+    g->end[axis] -= after;
+    g->points = g->nx * (g->end[0] - g->begin[0]) * (g->end[1] - g->begin[1]);
+}
+
+/* The same chains as an upper sweep sees them. */
+GSW_HD gsw_chains gsw_chains_mirrored(const gsw_chains *g) {
+    const int64_t extent[2] = {g->ny, g->nz};
+    gsw_chains mirrored = *g;
+    for (int axis = 0; axis < 2; axis++) {
+        mirrored.begin[axis] = extent[axis] - g->end[axis];
+        mirrored.end[axis] = extent[axis] - g->begin[axis];
+    }
+    return mirrored;
 }
 
 /* Cuts the chains into pencils of `chains` and counts the records. Every plane z, z + chains, ...

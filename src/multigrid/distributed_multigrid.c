@@ -121,11 +121,19 @@ static int is_small(const gsw_distributed_multigrid *mg, int number) {
            (number > 0 && points * p->transport.processes <= all / SHARE);
 }
 
+/* Whether the boxes of a level are smoothed exactly, but have too few planes for that. */
+static int is_thin(const gsw_distributed_multigrid *mg, int number) {
+    const gsw_partition *p = mg->level[number].partition;
+    const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
+    return mg->options.scope == GSW_SCOPE_GLOBAL && mg->options.smoother != GSW_SMOOTHER_JACOBI &&
+           extent[gsw_partition_last_axis(p)] < p->transport.processes;
+}
+
 /* The axes along which a level is coarsened on several processes. 0: all processes take it whole,
- * because it is small, or no axis can be coarsened. */
+ * because it is small or thin, or no axis can be coarsened. */
 static int axes_of(const gsw_distributed_multigrid *mg, int number) {
     const level *l = &mg->level[number];
-    return is_small(mg, number)
+    return is_small(mg, number) || is_thin(mg, number)
                ? 0
                : gsw_choose_axes(&l->partition->grid, l->survey.coupling, mg->options.theta);
 }

@@ -440,12 +440,9 @@ static int32_t largest_divisor(int32_t of, int64_t at_most) {
     return divisor;
 }
 
-/* The processes along each axis. Slabs in z overlap best, because a sweep then crosses from one to
- * the next line by line; in 2D slabs in x do. */
+/* The processes along each axis. Slabs along the last axis are what exact sweeps need. */
 static gsw_status choose_shape(gsw_partition *p, const int32_t wanted[3]) {
     const int64_t extent[3] = {p->grid.nx, p->grid.ny, p->grid.nz};
-    const int order[2][3] = {{2, 1, 0}, {0, 1, 2}};
-    const int flat = p->grid.nz == 1;
     int64_t fixed = 1;
     for (int axis = 0; axis < 3; axis++) {
         GSW_REQUIRE(p->context, wanted[axis] >= 0 && wanted[axis] <= extent[axis],
@@ -459,8 +456,7 @@ static gsw_status choose_shape(gsw_partition *p, const int32_t wanted[3]) {
                 "%d",
                 (long long)fixed, p->transport.processes);
     int32_t rest = (int32_t)(p->transport.processes / fixed);
-    for (int i = 0; i < 3; i++) {
-        const int axis = order[flat][i];
+    for (int axis = 2; axis >= 0; axis--) {
         if (p->shape[axis] > 0)
             continue;
         p->shape[axis] = largest_divisor(rest, extent[axis]);
@@ -596,48 +592,82 @@ gsw_status gsw_partition_create(gsw_context *context, const gsw_transport *trans
     return status;
 }
 
-/* The cuts of every other point; 0: a part between two of them is empty. */
-static int halve_cuts(const gsw_partition *fine, int axis, int halved, int64_t *cuts) {
-    for (int32_t i = 0; i <= fine->shape[axis]; i++) {
-        cuts[i] = halved ? (fine->cuts[axis][i] + 1) / 2 : fine->cuts[axis][i];
-        if (i > 0 && cuts[i] == cuts[i - 1])
-            return 0;
-    }
-    return 1;
-}
-
-gsw_status gsw_partition_coarsen(gsw_partition *fine, int axes, gsw_partition **coarse) {
-    gsw_context *context = fine->context;
-    gsw_status status;
+/* A partition with other cuts that uses the messages of `from`. */
+static gsw_status derive(const gsw_partition *from, gsw_partition **derived) {
     gsw_partition *p;
-    int serves = 1;
-    *coarse = NULL;
-    GSW_TRY(gsw_alloc(context, 1, sizeof *p, "a partition", (void **)&p));
-    *p = *fine;
+    GSW_TRY(gsw_alloc(from->context, 1, sizeof *p, "a partition", (void **)&p));
+    *p = *from;
     memset(p->cuts, 0, sizeof p->cuts);
     p->answers = NULL;
     p->older = NULL;
-    for (int axis = 0; axis < 3; axis++) {
-        void *memory;
-        GSW_TRY_GOTO(gsw_alloc(context, (size_t)p->shape[axis] + 1, sizeof *p->cuts[axis],
-                               "a partition's cuts", &memory),
-                     fail);
-        p->cuts[axis] = memory;
-        serves = serves && halve_cuts(fine, axis, axes >> axis & 1, p->cuts[axis]);
-    }
-    GSW_TRY_GOTO(open_answers(p), fail);
-    if (!serves) {
-        gsw_partition_destroy(p);
+    *derived = p;
+    return open_answers(p);
+}
+
+/* Ends a creation: *derived is NULL if it failed, or if the partition does not serve. */
+static gsw_status end_derived(gsw_status status, int serves, gsw_partition **derived) {
+    gsw_partition *p = *derived;
+    if (status == GSW_SUCCESS && serves) {
+        p->own = gsw_partition_box(p, p->transport.rank);
         return GSW_SUCCESS;
     }
-    p->grid = (gsw_grid){p->cuts[0][p->shape[0]], p->cuts[1][p->shape[1]], p->cuts[2][p->shape[2]]};
-    p->own = gsw_partition_box(p, p->transport.rank);
-    *coarse = p;
-    return GSW_SUCCESS;
-
-fail:
     gsw_partition_destroy(p);
+    *derived = NULL;
     return status;
+}
+
+/* Cuts an axis at every other point. *serves: no part between two cuts is empty. */
+static gsw_status halve_cuts(gsw_partition *p, const gsw_partition *fine, int axis, int halved,
+                             int *serves) {
+    void *memory;
+    GSW_TRY(gsw_alloc(p->context, (size_t)p->shape[axis] + 1, sizeof *p->cuts[axis],
+                      "a partition's cuts", &memory));
+    int64_t *cuts = p->cuts[axis] = memory;
+    for (int32_t i = 0; i <= p->shape[axis]; i++) {
+        cuts[i] = halved ? (fine->cuts[axis][i] + 1) / 2 : fine->cuts[axis][i];
+        *serves = *serves && (i == 0 || cuts[i] > cuts[i - 1]);
+    }
+    return GSW_SUCCESS;
+}
+
+gsw_status gsw_partition_coarsen(gsw_partition *fine, int axes, gsw_partition **coarse) {
+    int serves = 1;
+    *coarse = NULL;
+    gsw_status status = derive(fine, coarse);
+    for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++)
+        status = halve_cuts(*coarse, fine, axis, axes >> axis & 1, &serves);
+    if (status == GSW_SUCCESS)
+        (*coarse)->grid =
+            (gsw_grid){(*coarse)->cuts[0][fine->shape[0]], (*coarse)->cuts[1][fine->shape[1]],
+                       (*coarse)->cuts[2][fine->shape[2]]};
+    return end_derived(status, serves, coarse);
+}
+
+int gsw_partition_last_axis(const gsw_partition *p) {
+    return p->grid.nz > 1 ? 2 : p->grid.ny > 1;
+}
+
+int gsw_partition_has_slabs(const gsw_partition *p) {
+    const int last = gsw_partition_last_axis(p);
+    return p->shape[last] == p->transport.processes;
+}
+
+gsw_status gsw_partition_slabs(gsw_partition *boxes, gsw_partition **slabs) {
+    const int64_t extent[3] = {boxes->grid.nx, boxes->grid.ny, boxes->grid.nz};
+    const int32_t processes = boxes->transport.processes;
+    const int last = gsw_partition_last_axis(boxes);
+    *slabs = NULL;
+    if (processes > extent[last])
+        return gsw_fail(boxes->context, GSW_ERROR_UNSUPPORTED,
+                        "exact sweeps need slabs in %c, but %d processes share %lld points there: "
+                        "take fewer processes, or the scope local",
+                        "xyz"[last], (int)processes, (long long)extent[last]);
+    gsw_status status = derive(boxes, slabs);
+    for (int axis = 0; status == GSW_SUCCESS && axis < 3; axis++) {
+        (*slabs)->shape[axis] = axis == last ? processes : 1;
+        status = cut_axis(*slabs, axis, extent[axis], NULL);
+    }
+    return end_derived(status, 1, slabs);
 }
 
 void gsw_partition_destroy(gsw_partition *p) {

@@ -28,6 +28,14 @@ enum { GSW_TAG_GHOSTS = 1, GSW_TAG_SWEEP, GSW_TAG_ELIMINATE, GSW_TAG_VECTOR, GSW
  * no sums. *coarse is NULL, without an error, where a process would have no points. */
 gsw_status gsw_partition_coarsen(gsw_partition *fine, int axes, gsw_partition **coarse);
 
+/* The last axis along which the grid has several points, else 0; and whether all cuts are there. */
+int gsw_partition_last_axis(const gsw_partition *p);
+int gsw_partition_has_slabs(const gsw_partition *p);
+
+/* The same grid in slabs along that axis, one for each process; for the rest like a coarser one.
+ * Errors: UNSUPPORTED (fewer planes than processes), OUT_OF_MEMORY. */
+gsw_status gsw_partition_slabs(gsw_partition *boxes, gsw_partition **slabs);
+
 /* Memory for messages. It is kept where a transfer was abandoned, which may still write to it. */
 gsw_status gsw_partition_alloc(gsw_partition *p, size_t count, size_t size, const char *what,
                                void **memory);

@@ -13,15 +13,6 @@ typedef struct gsw_slab_sweep {
     void *outbox; /* in the backend's memory */
 } gsw_slab_sweep;
 
-/* What the packed sweep of a slab needs besides its factor. Arrays have one value per point of the
- * first `planes` planes of the sweep. */
-typedef struct gsw_edge {
-    int64_t planes; /* whose rows are coupled to another slab */
-    double *block;
-    double *value[GSW_STENCIL_MAX]; /* of the factor; NULL where planes is 0 */
-    double *lead;                   /* what these rows begin with instead of b */
-} gsw_edge;
-
 /* The rows of tiles of a packed factor, dealt out to the processes (contract/slab_ops.h). */
 typedef struct gsw_dealt {
     gsw_partition *partition;
@@ -30,6 +21,18 @@ typedef struct gsw_dealt {
     gsw_windows windows;
     uint64_t meetings; /* so far */
 } gsw_dealt;
+
+/* The same grid in slabs, for exact sweeps of other boxes (distributed_relaid.c). */
+typedef struct gsw_relaid {
+    gsw_partition *partition;
+    gsw_distributed_matrix *matrix;
+    gsw_distributed_factor *factor; /* exact, without a preconditioner */
+    gsw_ghosts there, back;         /* what goes from the boxes to the slabs, and back */
+    gsw_box common;                 /* what stays in the process, */
+    double *room;                   /* and its values */
+    double *x;                      /* of the slab */
+    double *values;                 /* of the box */
+} gsw_relaid;
 
 struct gsw_distributed_factor {
     gsw_partition *partition;
@@ -43,20 +46,18 @@ struct gsw_distributed_factor {
     gsw_ghosts overlap; /* LOCAL with an overlap: the frame that it factorises, */
     double *framed;     /* and a vector of it */
 
-    /* GLOBAL. The arrays of the box: below the centre those of the sweep upwards, above it those of
-     * the sweep downwards, at the centre the scale of one of them. */
-    double *block;
-    double *value[GSW_STENCIL_MAX];
-    double *x; /* of the frame */
-    gsw_schedule up, down;
-    gsw_mailbox *mail_up, *mail_down;
-    int64_t bytes;
+    gsw_relaid *relaid; /* GLOBAL: does all the rest; NULL: none is needed */
 
-    /* Slabs in z. NULL: sweeps use the arrays above. Else those are there only while bad pivots are
-     * shifted. */
+    /* GLOBAL. On CPUs `ghost` holds x of the ghosts that come before the slab upwards, downwards.
+     */
     gsw_factor *packed;
-    int64_t bands, bands_per_block;
-    gsw_edge edge[2]; /* of the sweeps upwards and downwards */
+    gsw_bands bands;
+    int64_t bands_per_block; /* all in one block: their number */
+    double *ghost[2];
+    int64_t before, plane; /* points: of the ghosts below, and between planes of the last axis */
+    gsw_schedule up, down;
+    gsw_mailbox *mail[2];
+    int64_t bytes;
 
     /* Backends with memory of their own: only these, `packed` and `bytes`. */
     gsw_slab_link link;
@@ -92,42 +93,37 @@ int gsw_distributed_sweeps(const gsw_distributed_factor *f, int down);
 /* The number of a sweep among those of the packed factor. */
 int gsw_distributed_part(const gsw_distributed_factor *f, int down);
 
-/* Brings the lowest bad row of all processes, in the grid; `row` is of the own box, or INT64_MAX.
- * Collective. The second one reports a row of the grid; INT64_MAX: there is none. The third one
- * does both. */
-gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest);
-gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest);
+/* Reports the lowest bad row of all processes; `row` is of the own box, or INT64_MAX: there is
+ * none. Collective. */
 gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row);
 
 /* Refuses a factor without values, in all processes alike. */
 gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *context);
 
-/* The terms of a sweep, farthest first, from arrays per offset; and its scale, if it scales b. */
-void gsw_distributed_terms(const gsw_distributed_factor *f, int down, double *const *value,
-                           gsw_box_sweep *job);
-
 /* LOCAL and JACOBI: opens or fills the factor. Collective with an overlap. */
 gsw_status gsw_local_fill(gsw_distributed_factor *f);
 void gsw_local_close(gsw_distributed_factor *f);
 
-/* Decides whether packed factors can sweep the boxes, and opens them if so. *band is the number of
- * lines of a block then, else 0. Collective. */
-gsw_status gsw_bands_open(gsw_distributed_factor *f, int64_t *band);
-
-/* Packs the arrays that a factorisation with shifted pivots has filled. */
-void gsw_bands_pack(gsw_distributed_factor *f);
-
-/* Moves the scales of the rows that begin with a lead from the packed factor to the edges. */
-void gsw_bands_take_scales(gsw_distributed_factor *f);
-
-/* Factorises into the packed factor. *bad_row is the lowest own row with a bad pivot, or INT64_MAX;
- * bad pivots are not shifted. Collective. */
-gsw_status gsw_bands_fill(gsw_distributed_factor *f, int64_t *bad_row);
-
-/* One sweep; b may be x. */
-gsw_status gsw_bands_sweep(gsw_distributed_factor *f, int down, const double *b, double *x);
-
+/* GLOBAL on CPUs, for slabs: opens the factor, fills it, applies it (b may be x), and frees it. All
+ * but the last are collective. */
+gsw_status gsw_bands_open(gsw_distributed_factor *f);
+gsw_status gsw_bands_fill(gsw_distributed_factor *f);
+gsw_status gsw_bands_apply(gsw_distributed_factor *f, const double *b, double *x);
 void gsw_bands_close(gsw_distributed_factor *f);
+
+/* The bands of a block, begin <= q < end, in the order of upward sweeps. */
+static inline void gsw_bands_of_block(const gsw_distributed_factor *f, int64_t block,
+                                      int64_t *begin, int64_t *end) {
+    const int64_t n = f->bands_per_block;
+    *begin = block * n < f->bands.count ? block * n : f->bands.count;
+    *end = *begin + n < f->bands.count ? *begin + n : f->bands.count;
+}
+
+/* The same for boxes that are no slabs. */
+gsw_status gsw_relaid_open(gsw_distributed_factor *f);
+gsw_status gsw_relaid_fill(gsw_distributed_factor *f);
+gsw_status gsw_relaid_apply(gsw_relaid *relaid, const double *b, double *x);
+void gsw_relaid_close(gsw_relaid *relaid);
 
 /* GLOBAL on a backend with memory of its own: opens the factor, fills it, and frees it. Collective.
  */

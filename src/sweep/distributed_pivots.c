@@ -10,30 +10,17 @@ gsw_status gsw_distributed_usable(const gsw_distributed_factor *f, gsw_context *
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_distributed_lowest_row(gsw_distributed_factor *f, int64_t row, int64_t *lowest) {
+gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {
     gsw_partition *p = f->partition;
-    int64_t at[3];
-    *lowest = INT64_MAX;
+    int64_t at[3], lowest = INT64_MAX;
     if (row != INT64_MAX)
         row = gsw_partition_row(p, row, at);
     GSW_TRY(gsw_partition_gather(p, &row, sizeof row));
     for (int process = 0; process < p->transport.processes; process++) {
         memcpy(&row, p->answers + (size_t)process * sizeof row, sizeof row);
-        *lowest = row < *lowest ? row : *lowest;
+        lowest = row < lowest ? row : lowest;
     }
-    return GSW_SUCCESS;
-}
-
-gsw_status gsw_distributed_report_row(const gsw_distributed_factor *f, int64_t lowest) {
-    const gsw_partition *p = f->partition;
-    if (lowest == INT64_MAX)
-        return GSW_SUCCESS;
-    return gsw_factor_refuse_pivot(p->context, f->options.kind, f->matrix->row_base, &p->grid,
-                                   lowest);
-}
-
-gsw_status gsw_distributed_report_pivots(gsw_distributed_factor *f, int64_t row) {
-    int64_t lowest;
-    GSW_TRY(gsw_distributed_lowest_row(f, row, &lowest));
-    return gsw_distributed_report_row(f, lowest);
+    return lowest == INT64_MAX ? GSW_SUCCESS
+                               : gsw_factor_refuse_pivot(p->context, f->options.kind,
+                                                         f->matrix->row_base, &p->grid, lowest);
 }

@@ -130,7 +130,7 @@ gsw_status gsw_slabs_open(gsw_distributed_factor *f) {
         ghosts[GSW_ABOVE] = p->transport.rank + 1 < p->transport.processes ? unit : 0;
     }
     GSW_TRY(gsw_partition_agree(
-        p, gsw_factor_open_ghosts(p->context, local, &options, ghosts, &f->packed)));
+        p, gsw_factor_open_ghosts(p->context, local, &options, ghosts, 2, &f->packed)));
     if (p->transport.processes > 1 && unit != 1) {
         GSW_TRY(gsw_partition_agree(p, open_faces(f)));
         GSW_TRY(gsw_dealt_open(f, &f->dealt));

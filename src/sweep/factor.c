@@ -91,7 +91,7 @@ static gsw_status check_stencil(gsw_context *context, const gsw_stencil *stencil
  * of a process. */
 static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
                         const gsw_factor_options *options, int64_t section, const int64_t ghosts[2],
-                        gsw_factor **factor) {
+                        int axis, gsw_factor **factor) {
     gsw_factor *made;
     int64_t points;
     GSW_TRY(gsw_matrix_check(context, matrix));
@@ -105,7 +105,8 @@ static gsw_status begin(gsw_context *context, const gsw_matrix *matrix,
     made->section = section;
     made->grid = matrix->grid;
     if (ghosts != NULL) {
-        made->grid.nz += ghosts[0] + ghosts[1];
+        int64_t *const extent[3] = {&made->grid.nx, &made->grid.ny, &made->grid.nz};
+        *extent[axis] += ghosts[0] + ghosts[1];
         memcpy(made->ghosts, ghosts, sizeof made->ghosts);
         made->as_slab = 1;
     }
@@ -145,7 +146,7 @@ static gsw_status create(gsw_context *context, const gsw_matrix *matrix, const g
         GSW_TRY(gsw_matrix_check(context, upper));
         GSW_TRY(gsw_matrix_check_place(context, upper));
     }
-    GSW_TRY(begin(context, matrix, options, 0, NULL, &made));
+    GSW_TRY(begin(context, matrix, options, 0, NULL, 0, &made));
     const gsw_status status = take(context, made, matrix, upper);
     if (status == GSW_SUCCESS)
         *factor = made;
@@ -159,15 +160,15 @@ gsw_status gsw_factor_open(gsw_context *context, const gsw_matrix *matrix,
                            gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, section, NULL, factor);
+    return begin(context, matrix, &resolved, section, NULL, 0, factor);
 }
 
 gsw_status gsw_factor_open_ghosts(gsw_context *context, const gsw_matrix *matrix,
                                   const gsw_factor_options *options, const int64_t ghosts[2],
-                                  gsw_factor **factor) {
+                                  int axis, gsw_factor **factor) {
     gsw_factor_options resolved;
     GSW_TRY(resolve(context, options, &resolved));
-    return begin(context, matrix, &resolved, 0, ghosts, factor);
+    return begin(context, matrix, &resolved, 0, ghosts, axis, factor);
 }
 
 gsw_status gsw_factor_queue(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix) {

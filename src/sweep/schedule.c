@@ -5,155 +5,70 @@
 #include "contract/allocate.h"
 #include "contract/context.h"
 #include "contract/error.h"
-#include "geometry/shape.h"
-#include "space/ghosts.h"
 
 /* ---- The order --------------------------------------------------------------------------------
  */
 
-typedef struct order {
-    int64_t shear, wy, wz; /* of the key */
-    int64_t keys;          /* of a block */
-    int own_keys;          /* blocks begin with the first key of the process */
-} order;
-
-int64_t gsw_schedule_shear(const gsw_stencil *stencil) {
-    int64_t shear = 0;
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int64_t sign = e < stencil->center ? 1 : -1;
-        if (sign * o.dz < 0 && gsw_ceil_div(sign * o.dy, -sign * o.dz) > shear)
-            shear = gsw_ceil_div(sign * o.dy, -sign * o.dz);
-    }
-    return shear;
-}
-
-/* Does a coupling of a sweep point back along an axis that is cut? */
-static int points_back(const gsw_partition *p, const gsw_stencil *stencil) {
-    for (int32_t e = 0; e < stencil->count; e++) {
-        const gsw_offset o = stencil->offsets[e];
-        const int sign = e < stencil->center ? 1 : -1;
-        if ((p->shape[0] > 1 && sign * o.dx > 0) || (p->shape[1] > 1 && sign * o.dy > 0))
-            return 1;
-    }
-    return 0;
-}
-
-/* Blocks are long enough to be worth a message, where that is exact. Slabs in z take bands of lines
- * through all planes, so that the next slab can begin after one band; slabs in y take planes. */
-static order order_of(const gsw_partition *p, const gsw_stencil *stencil, int64_t band) {
-    const int cut_y = p->shape[1] > 1, cut_z = p->shape[2] > 1;
-    const order along_y = {gsw_schedule_shear(stencil), 1, 0, 8, 0},
-                along_z = {along_y.shear, 0, 1, 1, 0};
-    const order bands = {along_y.shear, 1, 0, band, 1};
-    order both = {along_y.shear, 1, 1, 4, 0};
-    if (band > 0)
-        return bands;
-    if (points_back(p, stencil)) {
-        both.keys = 1;
-        return both;
-    }
-    if (cut_y && cut_z)
-        return both;
-    if (cut_y)
-        return along_z;
-    if (cut_z || p->grid.nz == 1)
-        return along_y;
-    both.keys = 1;
-    return both;
-}
-
-/* A line of the grid, and its place in the order. */
+/* A line of the grid, and its block. */
 typedef struct entry {
-    int64_t y, z, block, plane;
+    int64_t y, z, block;
 } entry;
 
 static int compare(const void *left, const void *right) {
     const entry *a = left, *b = right;
     if (a->block != b->block)
         return a->block < b->block ? -1 : 1;
-    if (a->plane != b->plane)
-        return a->plane < b->plane ? -1 : 1;
-    return (a->z > b->z) - (a->z < b->z);
+    if (a->z != b->z)
+        return a->z < b->z ? -1 : 1;
+    return (a->y > b->y) - (a->y < b->y);
 }
 
 static int compare_down(const void *left, const void *right) {
     return compare(right, left);
 }
 
-/* The lines of a box of process `owner` in the order of the sweep. *list is freed with free(). */
-static gsw_status list_lines(const gsw_partition *p, const order *o, int owner, const gsw_box *box,
-                             int down, entry **list, int64_t *count) {
-    const gsw_box whole = gsw_partition_box(p, owner);
-    const int64_t start = /* of its blocks */
-        o->own_keys ? whole.begin[1] + o->shear * whole.begin[2] : 0;
+/* The key of the first line in the frame of a process. */
+static int64_t start_of(const gsw_schedule *s, int process) {
+    const gsw_box box = gsw_partition_box(s->partition, process);
+    int64_t first[3];
+    for (int axis = 1; axis < 3; axis++) {
+        const int64_t before = s->reach.before[axis], begin = box.begin[axis];
+        first[axis] = begin > before ? begin - before : 0;
+    }
+    return first[1] + s->shear * first[2];
+}
+
+/* The lines of a box of process `owner` in the order of its blocks. *list is freed with free(). */
+static gsw_status list_lines(const gsw_schedule *s, int owner, const gsw_box *box, entry **list,
+                             int64_t *count) {
+    const int64_t start = start_of(s, owner);
     const int64_t ny = box->end[1] - box->begin[1], nz = box->end[2] - box->begin[2];
     void *memory;
     *count = gsw_box_points(box) > 0 ? ny * nz : 0;
-    GSW_TRY(gsw_alloc(p->context, (size_t)*count, sizeof **list, "the order of lines", &memory));
+    GSW_TRY(gsw_alloc(s->partition->context, (size_t)*count, sizeof **list, "the order of lines",
+                      &memory));
     *list = memory;
     for (int64_t i = 0; i < *count; i++) {
         entry *line = &(*list)[i];
         line->y = box->begin[1] + i % ny;
         line->z = box->begin[2] + i / ny;
-        const int64_t sheared = line->y + o->shear * line->z;
-        const int64_t key = o->wy * sheared + o->wz * line->z;
-        line->block = key - (key - start) % o->keys;
-        line->plane = sheared + line->z;
+        const int64_t key = line->y + s->shear * line->z;
+        line->block = key - (key - start) % s->keys;
     }
-    qsort(*list, (size_t)*count, sizeof **list, down ? compare_down : compare);
-    return GSW_SUCCESS;
-}
-
-/* ---- The own lines ----------------------------------------------------------------------------
- */
-
-static gsw_status open_lines(gsw_schedule *s, const order *o) {
-    const gsw_partition *p = s->partition;
-    entry *list = NULL;
-    int64_t count = 0, groups = 0;
-    void *memory[4] = {NULL, NULL, NULL, NULL};
-    const size_t size[4] = {sizeof *s->line, sizeof *s->group, sizeof *s->block,
-                            sizeof *s->block_group};
-    GSW_TRY(list_lines(p, o, p->transport.rank, &p->own, s->down, &list, &count));
-    for (int i = 0; i < 4; i++) {
-        const gsw_status status =
-            gsw_alloc(p->context, (size_t)count + 1, size[i], "the order of lines", &memory[i]);
-        if (status != GSW_SUCCESS)
-            free(list);
-        s->line = memory[0];
-        s->group = memory[1];
-        s->block = memory[2];
-        s->block_group = memory[3];
-        GSW_TRY(status);
-    }
-    for (int64_t i = 0; i < count; i++) {
-        const int new_block = i == 0 || list[i].block != list[i - 1].block;
-        if (new_block) {
-            s->block[s->blocks] = list[i].block;
-            s->block_group[s->blocks++] = groups;
-        }
-        if (new_block || list[i].plane != list[i - 1].plane)
-            s->group[groups++] = i;
-        s->line[i] = (gsw_box_line){(int32_t)(list[i].y - p->own.begin[1]),
-                                    (int32_t)(list[i].z - p->own.begin[2])};
-    }
-    s->group[groups] = count;
-    s->block_group[s->blocks] = groups;
-    free(list);
+    qsort(*list, (size_t)*count, sizeof **list, s->down ? compare_down : compare);
     return GSW_SUCCESS;
 }
 
 /* ---- The messages -----------------------------------------------------------------------------
  */
 
-static gsw_status open_pieces(const gsw_schedule *s, const order *o, int owner, const gsw_box *box,
+static gsw_status open_pieces(const gsw_schedule *s, int owner, const gsw_box *box,
                               gsw_pieces *pieces) {
     const gsw_partition *p = s->partition;
     entry *list = NULL;
     int64_t count = 0;
     void *memory;
-    GSW_TRY(list_lines(p, o, owner, box, s->down, &list, &count));
+    GSW_TRY(list_lines(s, owner, box, &list, &count));
     gsw_status status;
     GSW_TRY_GOTO(gsw_alloc(p->context, (size_t)count, sizeof *pieces->piece, "messages", &memory),
                  cleanup);
@@ -183,7 +98,7 @@ cleanup:
     return status;
 }
 
-static gsw_status open_peers(gsw_schedule *s, const gsw_stencil *stencil, const order *o) {
+static gsw_status open_peers(gsw_schedule *s, const gsw_stencil *stencil) {
     gsw_partition *p = s->partition;
     const int processes = p->transport.processes, rank = p->transport.rank;
     const int32_t first = s->down ? stencil->center + 1 : 0;
@@ -199,20 +114,25 @@ static gsw_status open_peers(gsw_schedule *s, const gsw_stencil *stencil, const 
         gsw_schedule_peer *peer = &s->peer[s->peers++];
         memset(peer, 0, sizeof *peer);
         peer->process = process;
-        peer->before = s->down ? process > rank : process < rank;
-        GSW_TRY(open_pieces(s, o, process, &take, &peer->take));
-        GSW_TRY(open_pieces(s, o, rank, &give, &peer->give));
+        GSW_TRY(open_pieces(s, process, &take, &peer->take));
+        GSW_TRY(open_pieces(s, rank, &give, &peer->give));
     }
     return GSW_SUCCESS;
 }
 
-gsw_status gsw_schedule_open(gsw_partition *p, const gsw_stencil *stencil, int down, int64_t band,
-                             gsw_schedule *schedule) {
-    const order o = order_of(p, stencil, band);
-    *schedule = (gsw_schedule){
-        .partition = p, .frame = gsw_frame_of(p, stencil), .down = down, .keys = o.keys};
-    GSW_TRY(open_lines(schedule, &o));
-    return open_peers(schedule, stencil, &o);
+gsw_status gsw_schedule_open(gsw_partition *p, const gsw_stencil *stencil, int down, int64_t shear,
+                             int64_t keys, gsw_schedule *schedule) {
+    const gsw_frame frame = gsw_frame_of(p, stencil);
+    const int64_t all = frame.e[1] + shear * (frame.e[2] - 1);
+    *schedule = (gsw_schedule){.partition = p,
+                               .reach = gsw_reach_of(stencil, 0, stencil->count),
+                               .frame = frame,
+                               .down = down,
+                               .shear = keys > 0 ? shear : 0,
+                               .keys = keys > 0 ? keys : INT64_MAX / 2,
+                               .blocks = keys > 0 ? (all + keys - 1) / keys : 1};
+    schedule->start = start_of(schedule, p->transport.rank);
+    return open_peers(schedule, stencil);
 }
 
 static void close_pieces(gsw_pieces *pieces) {
@@ -227,10 +147,6 @@ void gsw_schedule_close(gsw_schedule *schedule) {
         close_pieces(&schedule->peer[i].give);
     }
     free(schedule->peer);
-    free(schedule->line);
-    free(schedule->group);
-    free(schedule->block);
-    free(schedule->block_group);
     *schedule = (gsw_schedule){0};
 }
 
@@ -318,8 +234,7 @@ static void copy_message(const box *b, int64_t m, const gsw_schedule_run *run, i
     for (int64_t i = b->pieces->begin[m]; i < b->pieces->begin[m + 1]; i++) {
         const gsw_piece *piece = &b->pieces->piece[i];
         for (int32_t v = 0; v < run->values; v++, data += piece->length) {
-            double *line =
-                run->array ? run->array[v] + piece->row : run->place(run->user, v, piece->row);
+            double *line = run->place(run->user, v, piece->row);
             memcpy(to_buffer ? data : line, to_buffer ? line : data,
                    (size_t)piece->length * sizeof *data);
         }
@@ -333,9 +248,7 @@ static gsw_status take_messages(const gsw_schedule *s, gsw_mailbox *mailbox,
         box *in = &mailbox->in[i];
         for (; in->next < in->pieces->messages; in->next++) {
             const int64_t its = in->pieces->piece[in->pieces->begin[in->next]].block;
-            const int earlier = s->down ? its > block : its < block;
-            const int meets = s->down ? its + s->keys > block : its < block + s->keys;
-            if (!all && !(s->peer[i].before ? meets : earlier))
+            if (!all && !(s->down ? its + s->keys > block : its < block + s->keys))
                 break;
             GSW_TRY(gsw_partition_wait(s->partition, s->peer[i].process, &in->request[in->next]));
             copy_message(in, in->next, run, 0);
@@ -380,12 +293,11 @@ static gsw_status begin(const gsw_schedule *s, gsw_mailbox *mailbox, const gsw_s
 static gsw_status go(const gsw_schedule *s, gsw_mailbox *mailbox, const gsw_schedule_run *run) {
     GSW_TRY(begin(s, mailbox, run));
     for (int64_t k = 0; k < s->blocks; k++) {
-        const gsw_box_lines lines = {.line = s->line,
-                                     .first = s->group + s->block_group[k],
-                                     .groups = s->block_group[k + 1] - s->block_group[k]};
-        GSW_TRY(take_messages(s, mailbox, run, s->block[k], 0));
-        run->sweep(run->user, &lines, k);
-        GSW_TRY(give_messages(s, mailbox, run, s->block[k]));
+        const int64_t number = s->down ? s->blocks - 1 - k : k;
+        const int64_t block = s->start + number * s->keys;
+        GSW_TRY(take_messages(s, mailbox, run, block, 0));
+        run->sweep(run->user, number);
+        GSW_TRY(give_messages(s, mailbox, run, block));
     }
     GSW_TRY(take_messages(s, mailbox, run, 0, 1));
     for (int i = 0; i < s->peers; i++)

@@ -94,6 +94,8 @@ typedef struct pencil {
     const double *before; /* face of the pencil before ... */
     int64_t before_steps; /* ... which has that many steps ... */
     int64_t before_shift; /* ... and meets step s of this one in its step s + shift */
+    int64_t ghost_end;    /* the first step in which no chain is on a ghost before the own lines */
+    int64_t kept_step;    /* the first step in which a chain may be in a row that is kept */
 } pencil;
 
 typedef struct worker {
@@ -162,6 +164,13 @@ static inline int tap_span(const gsw_chains *g, const gsw_place *place, int64_t 
     return inside;
 }
 
+/* Whether a coupling leads to ghosts after the own lines whose rows IC(0) needs. */
+static inline int is_beyond(const worker *w, const gsw_tap_set *set, const gsw_place *place,
+                            const gsw_tap *tap) {
+    return set->transposed && w->job->after[tap->source] &&
+           (place->y + tap->offset.dy >= w->g->end[0] || place->z + tap->offset.dz >= w->g->end[1]);
+}
+
 /* Stages `run` points of one line from stencil arrays. */
 static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
                          int64_t run, double *to) {
@@ -170,12 +179,17 @@ static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_plac
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         int64_t begin, end;
-        if (tap->slot < 0 || !array->values[tap->source] ||
-            !tap_span(w->g, place, run, tap->offset, &begin, &end))
+        if (tap->slot < 0 || !tap_span(w->g, place, run, tap->offset, &begin, &end))
             continue;
         const int64_t row = place->row + (set->transposed ? tap->step : 0);
         double *out = to + tap->slot * LANES - place->x * pitch;
-        if (array->value_type == GSW_F32) {
+        if (is_beyond(w, set, place, tap)) {
+            const double *from = w->job->after[tap->source] + row - w->g->points;
+            for (int64_t x = begin; x < end; x++)
+                out[x * pitch] = from[x];
+        } else if (!array->values[tap->source]) {
+            continue;
+        } else if (array->value_type == GSW_F32) {
             const float *from = (const float *)array->values[tap->source] + row;
             for (int64_t x = begin; x < end; x++)
                 out[x * pitch] = (double)from[x];
@@ -236,8 +250,8 @@ stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
     const gsw_csr *csr = &set->matrix->csr;
     const gsw_chains *g = w->g;
     const int deep = index_type == GSW_I32 && set == &w->job->taps[0] && place->y >= w->margin[1] &&
-                     place->y < g->ny - w->margin[1] && place->z >= w->margin[2] &&
-                     place->z < g->nz - w->margin[2];
+                     place->y < g->end[0] - w->margin[1] && place->z >= w->margin[2] &&
+                     place->z < g->end[1] - w->margin[2];
     for (int64_t x = place->x; x < place->x + run; x++, to += (int64_t)w->slots * LANES) {
         const int64_t row = place->row + x;
         const int64_t k = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
@@ -301,52 +315,19 @@ static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_pla
     return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
 }
 
-/* The coupling of a coefficient of a row. */
-static gsw_offset offset_of(const worker *w, int32_t slot) {
-    if (slot == w->center)
-        return (gsw_offset){0, 0, 0};
-    if (slot < w->center)
-        return w->g->part[0].offset[slot];
-    const gsw_offset o = w->g->part[1].offset[slot - w->center - 1];
-    return (gsw_offset){-o.dx, -o.dy, -o.dz};
-}
-
-/* Copies `run` points of one line between a chunk and one array per coefficient, for couplings that
- * stay in the grid. `rows` is where the arrays begin. */
-static void copy_rows(const worker *w, const gsw_place *place, int64_t run, int64_t rows,
-                      double *chunk, double *const *to, const double *const *from) {
-    const int64_t pitch = (int64_t)w->slots * LANES;
-    for (int32_t slot = 0; slot < w->slots; slot++) {
-        int64_t begin, end;
-        if (!tap_span(w->g, place, run, offset_of(w, slot), &begin, &end))
-            continue;
-        double *at = chunk + slot * LANES - place->x * pitch;
-        for (int64_t x = begin; x < end; x++) {
-            if (to)
-                to[slot][place->row + x - rows] = at[x * pitch];
-            else
-                at[x * pitch] = from[slot][place->row + x - rows];
-        }
-    }
-}
-
-/* Writes the rows of a chunk that lie in the last planes of a slab. */
-static void keep_trail(const worker *w, const pencil *p, int64_t step, int64_t steps) {
-    const gsw_chains *g = w->g;
-    const int64_t plane = g->nz - w->job->trail_planes; /* the first of them */
-    const int64_t ahead = plane > p->first_plane ? (plane - p->first_plane) * g->nx : 0;
-    const int64_t end = (g->nz - p->first_plane) * g->nx;
-    for (int64_t l = 0; l < g->chains; l++) {
-        const int64_t from = ahead + l * g->skew, to = end + l * g->skew;
-        int64_t s = from > step ? from : step;
-        const int64_t stop = to < step + steps ? to : step + steps;
-        while (s < stop) {
-            const gsw_place place = gsw_place_of(g, p->first_chain, p->first_plane, s, l);
-            const int64_t left = g->nx - place.x, run = left < stop - s ? left : stop - s;
-            if (place.inside)
-                copy_rows(w, &place, run, plane * g->nx * g->ny,
-                          w->chunk + (s - step) * w->slots * LANES + l, w->job->trail, NULL);
-            s += run;
+/* Writes the scaled upper rows of a chunk that later slabs read. */
+static void keep_last(const worker *w, const pencil *p, int64_t step, int64_t steps) {
+    const gsw_eliminate_job *job = w->job;
+    for (int64_t l = 0; l < w->g->chains; l++) {
+        gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, step, l);
+        for (int64_t run, done = 0; done < steps; done += run) {
+            const double *from = w->chunk + (done * w->slots + w->center) * LANES + l;
+            const int64_t to = place.row + place.x - job->kept_from, left = w->g->nx - place.x;
+            run = left < steps - done ? left : steps - done;
+            for (int64_t v = 0; v < w->row_values && place.inside && to >= 0; v++)
+                for (int64_t i = 0; i < run; i++)
+                    job->kept[v][to + i] = from[(i * w->slots + v) * LANES];
+            gsw_place_advance(w->g, &place, run);
         }
     }
 }
@@ -357,10 +338,6 @@ static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int64_t i = 0; !place->inside && i < run; i++)
         to[i * pitch + w->center * LANES] = 1;
-    if (place->inside && place->z < w->job->lead_planes) {
-        copy_rows(w, place, run, 0, to, NULL, w->job->lead);
-        return;
-    }
     for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
         const int64_t misfit = stage_line(w, &w->job->taps[i], place, run, to);
         if (misfit >= 0 && misfit < w->misfit)
@@ -372,8 +349,8 @@ static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to
 static inline int deep_inside(const gsw_chains *g, const gsw_place *place,
                               const int64_t margin[3]) {
     return place->inside && place->x >= margin[0] && place->x + LANES <= g->nx - margin[0] &&
-           place->y >= margin[1] && place->y < g->ny - margin[1] && place->z >= margin[2] &&
-           place->z < g->nz - margin[2];
+           place->y >= margin[1] && place->y < g->end[0] - margin[1] && place->z >= margin[2] &&
+           place->z < g->end[1] - margin[2];
 }
 
 /* Number of steps between a prefetch and its use. */
@@ -794,6 +771,20 @@ static inline void scale_rows(double *values, int32_t count, wide scale) {
     }
 }
 
+/* Puts the rows of ghosts that are given into a step; the packed ones are rows of the identity. */
+static void take_given(const worker *w, const pencil *p, int64_t s, double *row,
+                       double diagonal[LANES]) {
+    for (int64_t l = 0; l < w->g->chains; l++) {
+        const gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, s, l);
+        if (!gsw_place_is_before(w->g, &place))
+            continue;
+        diagonal[l] = 1;
+        for (int64_t v = 0; w->job->updates && v < w->row_values; v++)
+            row[(w->center + v) * LANES + l] =
+                w->job->given[v][place.x + w->g->nx * (place.y + w->g->ny * place.z)];
+    }
+}
+
 /* Turns an eliminated row into packed values: scales the parts by the reciprocal diagonals.
  * `multipliers` is the row of L where the elimination computes one, else NULL. */
 static void finish_step(worker *w, const pencil *p, int64_t s, double *row,
@@ -820,6 +811,8 @@ static void finish_step(worker *w, const pencil *p, int64_t s, double *row,
     store_wide_f64(diagonal[0], first);
     store_wide_f64(diagonal[1], reciprocal);
     store_wide_f64(row + w->center * LANES, reciprocal);
+    if (s < p->ghost_end)
+        take_given(w, p, s, row, diagonal[0]);
     pack_step(w, p, s, multipliers ? multipliers : row, upper, diagonal);
 }
 
@@ -837,13 +830,26 @@ static void keep_row(const worker *w, const pencil *p, int64_t s, const double *
     __builtin_prefetch(face + 16 * w->row_values * w->face_chains, 1);
 }
 
+/* The first step of a pencil in which it may be in a row that is kept. */
+static int64_t first_kept(const worker *w, const pencil *p) {
+    const gsw_chains *g = w->g;
+    const int64_t first = w->job->kept_from;
+    if (first == INT64_MAX)
+        return INT64_MAX;
+    if (g->nz > 1)
+        return (first / (g->nx * g->ny) + g->begin[1] - p->first_plane) * g->nx;
+    return p->first_chain + g->chains > first / g->nx + g->begin[0] ? 0 : INT64_MAX;
+}
+
 static void eliminate_pencil(worker *w, int64_t index) {
     const gsw_eliminate_job *job = w->job;
     const gsw_chains *g = w->g;
-    const pencil p = pencil_of(job, index, 1);
+    pencil p = pencil_of(job, index, 1);
     const int64_t absolute = p.first_plane * g->nx;
+    p.ghost_end = gsw_ghost_steps(g, p.first_chain, 0) - absolute;
+    p.kept_step = first_kept(w, &p);
     const int64_t lag = (int64_t)g->chains * g->skew;
-    double row_of_l[GSW_STENCIL_MAX * LANES];
+    double row_of_l[GSW_STENCIL_MAX * LANES] = {0};
     double *multipliers = job->updates && job->kind != GSW_DILU ? row_of_l : NULL;
     for (int64_t step = 0; step < p.steps; step += GSW_ELIMINATE_CHUNK) {
         const int64_t left = p.steps - step;
@@ -860,8 +866,8 @@ static void eliminate_pencil(worker *w, int64_t index) {
             if (job->updates)
                 keep_row(w, &p, step + i, row);
         }
-        if (job->trail_planes > 0)
-            keep_trail(w, &p, step, steps);
+        if (step + steps > p.kept_step)
+            keep_last(w, &p, step, steps);
         if (job->updates)
             gsw_progress_publish(job->progress, index, absolute + step + steps);
     }

@@ -47,14 +47,14 @@ typedef struct gsw_eliminate_job {
     size_t work_bytes;
     double *faces; /* progress->slots faces of face_values each */
     int64_t face_values;
-    /* Slabs (contract/box_ops.h). Rows of the first `lead_planes` planes begin as these arrays
-     * instead of the taps. Rows of the last `trail_planes` planes are also written, as their
-     * unscaled lower part (where the kind does not scale it), their reciprocal pivot and their
-     * scaled upper part. There is one array per coefficient of a row, with one value per point of
-     * these planes in natural order. */
-    int64_t lead_planes, trail_planes;
-    const double *lead[GSW_STENCIL_MAX];
-    double *trail[GSW_STENCIL_MAX];
+    /* Slabs (chains.h, GHOSTS). Arrays hold the scaled upper rows of points in natural order: their
+     * reciprocal pivot, then the coefficients in the order of part[1]. `given`: of the ghosts
+     * before. `kept`: of own rows from `kept_from` on, which are written, too. `after`: IC(0)'s
+     * rows of ghosts after, as the matrix has them (NULL: zeros), by index of stencil array. */
+    const double *given[GSW_STENCIL_MAX];
+    double *kept[GSW_STENCIL_MAX];
+    int64_t kept_from; /* INT64_MAX: none */
+    const double *after[GSW_STENCIL_MAX];
     /* Results. */
     int64_t bad_pivot;      /* lowest row, or -1 */
     int64_t shifted_pivots; /* replaced */

@@ -1,6 +1,7 @@
 /* fill.c: from a matrix to packed factors: which coefficient comes from where, and the calls of the
  * elimination. */
-#include "cpu/factor/factors.h"
+#include "cpu/fill.h"
+#include <string.h>
 #include "contract/context.h"
 #include "eliminate.h"
 #include "cpu/core/kernels.h"
@@ -77,6 +78,7 @@ static gsw_eliminate_job job_of(const gsw_factor *factor, const gsw_matrix *matr
     gsw_eliminate_job job = {
         .chains = &packed->chains,
         .end = packed->chains.pencils,
+        .kept_from = INT64_MAX,
         .first = packed->first[0],
         .kind = factor->options.kind,
         .factor_type = factor->options.factor_type,
@@ -115,18 +117,15 @@ gsw_status gsw_cpu_factor_fill(gsw_context *context, gsw_factor *factor, const g
 int64_t gsw_cpu_eliminate_bands(gsw_context *context, gsw_factor *factor, const gsw_matrix *matrix,
                                 const gsw_band_eliminate *bands) {
     gsw_eliminate_job job = job_of(factor, matrix, NULL);
-    const gsw_shape *part = job.chains->part;
+    const gsw_shape *above = &job.chains->part[1];
     job.begin = bands->begin;
     job.end = bands->end;
-    job.lead_planes = bands->lead_planes;
-    job.trail_planes = bands->trail_planes;
-    for (int32_t slot = 0; slot < part[0].count + 1 + part[1].count; slot++) {
-        const int32_t above = slot - part[0].count - 1;
-        const int32_t e = slot < part[0].count ? part[0].source[slot]
-                          : above < 0          ? factor->stencil.center
-                                               : part[1].source[above];
-        job.lead[slot] = bands->lead[e];
-        job.trail[slot] = bands->trail[e];
+    job.kept_from = bands->kept_from;
+    memcpy(job.after, bands->after, sizeof job.after);
+    for (int32_t v = 0; v <= above->count; v++) {
+        const int32_t e = v == 0 ? factor->stencil.center : above->source[v - 1];
+        job.given[v] = bands->given[e];
+        job.kept[v] = bands->kept[e];
     }
     if (job.end <= job.begin)
         return -1;

@@ -39,7 +39,7 @@ static gsw_sweep_job job_of(const gsw_context *context, const gsw_factor *factor
     struct gsw_packed *packed = factor->packed;
     const int upper = packed->upper[which];
     return (gsw_sweep_job){
-        .chains = &packed->chains,
+        .chains = upper ? &packed->mirrored : &packed->chains,
         .upper = upper,
         .end = packed->chains.pencils,
         .chunk = context->tuning.sweep_chunk,
@@ -84,8 +84,7 @@ void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_ban
     job.end = sweep->end;
     job.b = sweep->b;
     job.x = sweep->x;
-    job.lead = sweep->lead;
-    job.lead_planes = sweep->lead_planes;
+    job.ghosts = sweep->ghosts;
     job.threads = gsw_cpu_band_threads(context, g, job.end - job.begin);
     if (job.end > job.begin)
         kernels_of(context)->sweep(&job);
@@ -93,10 +92,8 @@ void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_ban
 
 void gsw_cpu_bands(const gsw_factor *factor, gsw_bands *bands) {
     const gsw_chains *g = &factor->packed->chains;
-    *bands = (gsw_bands){.count = g->pencils,
-                         .lines = g->chains,
-                         .shear = g->shear,
-                         .extent = {g->nx, g->ny, g->nz}};
+    *bands = (gsw_bands){
+        .count = g->pencils, .lines = g->chains, .shear = g->shear, .has_planes = g->nz > 1};
 }
 
 /* ---- Values -----------------------------------------------------------------------------------
@@ -204,23 +201,14 @@ static void pack_pencil(const gsw_factor *factor, int upper, const pack_source *
     }
 }
 
-static void pack_part(const gsw_factor *factor, int which, const pack_source *from) {
+void gsw_cpu_pack_scaled(const gsw_factor *factor, int which, const double *const *arrays,
+                         const double *left, const double *right) {
+    const pack_source from = {.arrays = arrays, .left = left, .right = right};
     const gsw_chains *g = &factor->packed->chains;
     const int threads = sweep_threads(factor->context, g);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
     for (int64_t q = 0; q < g->pencils; q++)
-        pack_pencil(factor, factor->packed->upper[which], from, q);
-}
-
-void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arrays) {
-    const pack_source from = {.arrays = (const double *const *)arrays};
-    pack_part(factor, which, &from);
-}
-
-void gsw_cpu_pack_scaled(const gsw_factor *factor, int which, const double *const *arrays,
-                         const double *left, const double *right) {
-    const pack_source from = {.arrays = arrays, .left = left, .right = right};
-    pack_part(factor, which, &from);
+        pack_pencil(factor, factor->packed->upper[which], &from, q);
 }
 
 void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out) {
@@ -235,30 +223,6 @@ void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out) {
             if (find_values(factor, upper, q, i / g->chains, i % g->chains, &index, &row))
                 out[row] =
                     gsw_value_at(packed->part[upper].packed, factor->options.factor_type, index);
-        }
-    }
-}
-
-void gsw_cpu_take_diagonal(const gsw_factor *factor, int which, int64_t first, int64_t end,
-                           double *out) {
-    const struct gsw_packed *packed = factor->packed;
-    const gsw_chains *g = &packed->chains;
-    const int upper = packed->upper[which];
-    const int64_t values = g->part[upper].count + packed->part[upper].diagonal;
-    double *diagonal = packed->part[upper].packed;
-    for (int64_t line = first * g->ny; line < end * g->ny; line++) {
-        const int64_t z = line / g->ny, chain = line % g->ny + g->shear * z;
-        const int64_t pencil = chain / g->chains, l = chain % g->chains;
-        int64_t first_plane, last_plane;
-        gsw_pencil_planes(g, 0, pencil, &first_plane, &last_plane);
-        for (int64_t x = 0; x < g->nx; x++, out++) {
-            const int64_t record =
-                packed->first[0][pencil] + (z - first_plane) * g->nx + l * g->skew + x;
-            double *at = upper ? diagonal + (g->records - 1 - record) * values * g->chains +
-                                     g->chains - 1 - l
-                               : diagonal + record * values * g->chains + l;
-            *out = *at;
-            *at = 1;
         }
     }
 }

@@ -10,7 +10,7 @@
 enum { RHS_BATCH = 8 }; /* right-hand sides that share one pass over the factor */
 
 struct gsw_packed {
-    gsw_chains chains;
+    gsw_chains chains, mirrored;
     int sweeps;              /* 2; 1 for LOWER and UPPER; 0 for JACOBI */
     int upper[2];            /* which part sweep 0 and 1 solve with */
     gsw_packed_part part[2]; /* lower, upper */
@@ -45,9 +45,6 @@ void gsw_cpu_unpack_diagonal(const gsw_factor *factor, int which, double *out);
 
 /* See box_ops.h. */
 void gsw_cpu_bands(const gsw_factor *factor, gsw_bands *bands);
-void gsw_cpu_take_diagonal(const gsw_factor *factor, int which, int64_t first, int64_t end,
-                           double *out);
-void gsw_cpu_pack_arrays(const gsw_factor *factor, int which, double *const *arrays);
 void gsw_cpu_sweep_bands(gsw_context *context, gsw_factor *factor, const gsw_band_sweep *sweep);
 
 #endif

@@ -44,7 +44,8 @@ typedef struct chunk {
     int64_t steps; /* at most GSW_SWEEP_CHUNK */
     int64_t mask;  /* ring rows - 1 */
     int diagonal;
-    int apart; /* x is not b: its lines must be prefetched as well */
+    const double *ghosts; /* x of the first ghost in the order of the sweep; NULL: none is near */
+    int apart;            /* x is not b: its lines must be prefetched as well */
     /* The packed factor is prefetched ahead of its use, evenly over the time that a chunk takes:
      * some of it with every square, the rest with every step. */
     const char *stream;
@@ -144,7 +145,9 @@ static inline int64_t steps_behind(const gsw_sweep_job *job, int64_t steps, int6
                                      : name##_f64_f64)
 
 void GSW_ISA_FN(gsw_sweep)(const gsw_sweep_job *job) {
-    const int lines = job->chains->nx * job->chains->part[job->upper].count <= SHORT_LINE_TERMS;
+    const gsw_chains *g = job->chains;
+    const int lines = g->nx * g->part[job->upper].count <= SHORT_LINE_TERMS &&
+                      g->points == g->nx * g->ny * g->nz; /* no ghosts */
     gsw_progress_reset(job->progress, job->begin, job->threads);
 #pragma omp parallel num_threads(job->threads)
     {

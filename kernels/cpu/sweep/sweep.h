@@ -94,8 +94,7 @@ typedef struct gsw_sweep_job {
     const void *b;
     void *x;
     int64_t ldb, ldx;
-    const double *lead; /* instead of b in the first `lead_planes` planes of the sweep: one value */
-    int64_t lead_planes; /* per point of these planes, in natural order */
+    const double *ghosts; /* x of the ghosts before the own lines, in natural order; NULL: none */
     gsw_progress *progress;
     void *work; /* `threads` areas of gsw_sweep_work_bytes() */
     size_t work_bytes;
