@@ -63,12 +63,16 @@ once out '^converged in '
 on 4 0 solve --problem convection:16x15x14 --boxes 1x2x2 --json a.json
 once out '^choice .*ilu0 with bicgstab'
 once out '^processes .* 4, boxes 1 x 2 x 2'
+once out '^sweeps .*on slabs in z: the grid is laid out again'
 tr -d ' \t\n' <a.json >b.json
 grep -q '"processes":4,"boxes":\[1,2,2\],"scope":"global","devices":\["[^]]*","[^]]*","[^]]*","[^]]*"\]' \
     b.json || fail "the JSON does not describe the processes"
-on 2 0 solve --problem poisson:16x15x14 --scope local
+on 2 0 solve --problem poisson:16x15x14 --scope local --boxes 2x1x1
 once out '^choice .*ic0 with cg'
 once out 'scope local'
+! grep -q '^sweeps ' out || fail "local sweeps lay the grid out again"
+on 4 2 solve --problem poisson:16x15x3 --precond ilu0
+once err 'exact sweeps need slabs in z, but 4 processes share 3 points there'
 
 # An overlap takes fewer iterations than none.
 on 3 0 solve --problem convection:16x15x14 --precond ilu0 --scope local

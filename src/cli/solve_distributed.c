@@ -298,10 +298,7 @@ static int finish(const cli_options *options, const box_job *job, bool solved) {
 }
 
 static int solve(const cli_options *options, box_job *job) {
-    int32_t boxes[3];
-    gsw_partition_shape(job->boxes.partition, boxes);
-    cli_field(options, "processes", "%d, boxes %d x %d x %d", cli_processes(), boxes[0], boxes[1],
-              boxes[2]);
+    cli_boxes_print(options, &job->boxes, &job->input.matrix.grid, &job->kind, 1);
     cli_field(options, "backend", "%s", gsw_backend_name(gsw_context_backend(job->context)));
     cli_field(options, "device", "%s in the first process", gsw_context_device(job->context));
     cli_field(options, "threads", "%d in the first process", gsw_context_threads(job->context));

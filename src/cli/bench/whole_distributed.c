@@ -24,12 +24,10 @@ typedef struct outline {
 static void print_plan(const cli_options *options, const bench_plan *plan, const bench_site *site,
                        const bench_case *made) {
     char preconds[80];
-    int32_t boxes[3];
     bench_whole_preconds(plan, preconds, sizeof preconds);
-    gsw_partition_shape(made->boxes.partition, boxes);
     cli_print_matrix(options, &made->input);
-    cli_field(options, "processes", "%d, boxes %d x %d x %d", cli_processes(), boxes[0], boxes[1],
-              boxes[2]);
+    cli_boxes_print(options, &made->boxes, &made->host.grid, plan->preconds.values,
+                    plan->preconds.count);
     cli_print_backend(options, &site->place);
     cli_field(options, "method", "%s, preconditioner %s, scope %s, rtol %g",
               gsw_method_name((gsw_method)options->method), preconds,

@@ -108,6 +108,25 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
     return make_vectors(options, boxes);
 }
 
+void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
+                     const int *kinds, int count) {
+    const bool smooths = options->mg_smoother != GSW_SMOOTHER_JACOBI;
+    const int last = grid->nz > 1 ? 2 : grid->ny > 1;
+    int32_t n[3];
+    bool sweeps = false;
+    for (int i = 0; i < count; i++)
+        sweeps |= kinds[i] == CLI_PRECOND_MG
+                      ? smooths
+                      : kinds[i] != CLI_PRECOND_NONE && kinds[i] != (int)GSW_JACOBI;
+    gsw_partition_shape(boxes->partition, n);
+    cli_field(options, "processes", "%d, boxes %d x %d x %d", cli_processes(), n[0], n[1], n[2]);
+    if (cli_rank() == 0 && sweeps && options->scope == (int)GSW_SCOPE_GLOBAL &&
+        n[last] != cli_processes())
+        cli_field(options, "sweeps",
+                  "on slabs in %c: the grid is laid out again (--scope local keeps the boxes)",
+                  "xyz"[last]);
+}
+
 int cli_boxes_refuse(const cli_options *options) {
     static const cli_option_id single[] = {OPT_MG_CYCLE,     OPT_MG_INFO,   OPT_FACTOR_PRECISION,
                                            OPT_MG_PRECISION, OPT_EISENSTAT, OPT_END};

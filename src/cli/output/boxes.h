@@ -36,6 +36,11 @@ int cli_boxes_open(const cli_options *options, gsw_context *context, const gsw_g
                    const gsw_matrix *whole, cli_boxes *boxes);
 void cli_boxes_close(cli_boxes *boxes);
 
+/* Prints how the grid is cut, and whether exact sweeps of one of these kinds of preconditioners lay
+ * it out again. */
+void cli_boxes_print(const cli_options *options, const cli_boxes *boxes, const gsw_grid *grid,
+                     const int *kinds, int count);
+
 /* Copies b and x to where the solver works; and x back. */
 gsw_status cli_boxes_push(const cli_boxes *boxes);
 gsw_status cli_boxes_pull(const cli_boxes *boxes);
