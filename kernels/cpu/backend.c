@@ -12,13 +12,12 @@
 #include "cpu/backend.h"
 #include "cpu/core/cores.h"
 #include "cpu/factor/eliminate.h"
-#include "cpu/fill.h"
+#include "cpu/factor/factors.h"
 #include "cpu/core/isa.h"
 #include "cpu/core/kernels.h"
 #include "cpu/multigrid/multigrid.h"
 #include "cpu/factor/packed.h"
 #include "cpu/relax/relax.h"
-#include "cpu/split.h"
 #include "geometry/squeeze.h"
 
 enum {

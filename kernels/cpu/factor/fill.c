@@ -1,6 +1,6 @@
 /* fill.c: from a matrix to packed factors: which coefficient comes from where, and the calls of the
  * elimination. */
-#include "cpu/fill.h"
+#include "cpu/factor/factors.h"
 #include <string.h>
 #include "contract/context.h"
 #include "eliminate.h"
