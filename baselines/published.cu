@@ -682,8 +682,7 @@ struct launch_shape {
 };
 
 /* Chosen so that a subtask has 8 to 16 rows where the queue holds them and that several warps hide
- * each other's waits; not measured yet. For tuning, GSW_PUBLISHED_SHAPE=queue,rows,D,warps,blocks
- * in the environment replaces the row in use. */
+ * each other's waits; not measured yet. */
 const launch_shape shapes[] = {
     {3, 1, 10, 4, 8, 0},  /* D2N5 */
     {4, 2, 16, 4, 8, 0},  /* D3N7 */
@@ -700,16 +699,6 @@ launch_shape choose_shape(int longest) {
     while (shapes[i].longest < longest)
         i++;
     launch_shape shape = shapes[i];
-    const char *wanted = getenv("GSW_PUBLISHED_SHAPE");
-    if (wanted != nullptr) {
-        launch_shape other = shape;
-        if (sscanf(wanted, "%d,%d,%d,%d,%d", &other.queue, &other.rows, &other.workers,
-                   &other.warps, &other.blocks) == 5 &&
-            (other.queue == 1 || other.queue == 2 || other.queue == 4) && other.rows >= 1 &&
-            other.workers >= 1 && other.workers <= WARPS_MAX && other.warps >= 1 &&
-            other.warps <= WARPS_MAX && other.blocks >= 0)
-            shape = other;
-    }
     while (shape.queue < 4 && shape.queue * WARP_SIZE < longest)
         shape.queue *= 2;
     return shape;

@@ -1,14 +1,13 @@
 /* perf_slabs.c: one grid on several GPUs, a process for each.
  *
  *   mpirun -n P perf_slabs [--repeats N] [--kind ilu0|ic0|dilu|ssor|mg] [--method cg|bicgstab|none]
- *                          [--scope global|local] [--precision f32|f64] [--weights W,W...]
- *                          [--cuts Z,Z...] [--iterations N] [--json FILE] PROBLEM...
+ *                          [--scope global|local] [--precision f32|f64] [--cuts Z,Z...]
+ * [--iterations N] [--json FILE] PROBLEM...
  *
  * For each model problem with constant coefficients: milliseconds of a sweep (half an application
  * of the factor of the whole grid), of one application alone, of a product, of the set-up, of the
  * same with memory and windows that are there already (refactor), and of a whole solve of A x = 1
- * to 1e-8. With weights the sweeps are measured with each of them in place of the library's
- * (factor.cu). A sweep is the median over N samples (11) of BATCH applications that are queued
+ * to 1e-8. A sweep is the median over N samples (11) of BATCH applications that are queued
  * without a wait; an application alone is timed from a barrier to the end of the slowest process.
  * Each process makes its own slab, so the grid may be larger than one machine's memory. --cuts: the
  * planes at which the slabs after the first one begin. With multigrid (mg) the column of sweeps has
@@ -39,7 +38,7 @@ typedef struct settings {
     gsw_dtype precision; /* of cycles */
     int method;          /* a gsw_method; -1: none */
     int64_t iterations;  /* at most; 0: the library's limit */
-    const char *weights, *cuts;
+    const char *cuts;
     FILE *json;
     int written;
 } settings;
@@ -306,25 +305,6 @@ static void write_json(settings *set, const char *problem, const figures *f) {
     fflush(set->json);
 }
 
-/* Sweeps with each weight of the list. */
-static void try_weights(const settings *set, slab *s,
-                        const gsw_distributed_factor_options *options) {
-    for (const char *at = set->weights; at != NULL && *at != '\0';) {
-        char text[24];
-        double least, largest;
-        snprintf(text, sizeof text, "%ld", strtol(at, (char **)(uintptr_t)&at, 10));
-        at += *at == ',';
-        setenv("GSW_CUDA_SLAB_WEIGHT", text, 1);
-        gsw_distributed_factor_destroy(s->factor);
-        s->factor = NULL;
-        CHECK(gsw_distributed_factor_create(s->matrix, options, &s->factor));
-        const double sweep = median_of_calls(set, s, 0, BATCH, &least, &largest) / 2;
-        if (rank == 0)
-            printf("  weight %3s: %8.4f (%.4f to %.4f)\n", text, sweep, least / 2, largest / 2);
-    }
-    unsetenv("GSW_CUDA_SLAB_WEIGHT");
-}
-
 /* The preconditioner; milliseconds. A hierarchy is built twice: the first one warms up. */
 static double set_up(const settings *set, slab *s, const gsw_distributed_factor_options *options) {
     const gsw_distributed_multigrid_options hierarchy = {
@@ -401,8 +381,6 @@ static void measure(settings *set, const char *problem, const gsw_transport *tra
         fflush(stdout);
         write_json(set, problem, &f);
     }
-    if (!set->multigrid)
-        try_weights(set, &s, &options);
     close_slab(&s);
 }
 
@@ -454,8 +432,6 @@ int main(int argc, char **argv) {
             set.precision = strcmp(argv[i + 1], "f32") == 0 ? GSW_F32 : GSW_F64;
         else if (strcmp(argv[i], "--method") == 0)
             set.method = method_of(argv[i + 1]);
-        else if (strcmp(argv[i], "--weights") == 0)
-            set.weights = argv[i + 1];
         else if (strcmp(argv[i], "--cuts") == 0)
             set.cuts = argv[i + 1];
         else if (strcmp(argv[i], "--iterations") == 0)

@@ -119,8 +119,6 @@ cuts() {
 if [ "$most" -gt 1 ]; then
     {
         failed=0
-        slabs "$most" weights --method none --weights 1,2,3,5,6,8 poisson:512x512x512 \
-            poisson:1024x1024x512
         for shift in -16 -8 8 16; do
             echo "cuts at $(cuts "$most" 512 $shift)"
             slabs "$most" "slabs$shift" --method none --cuts "$(cuts "$most" 512 $shift)" \

@@ -359,7 +359,7 @@ run_sanitizers() {
 
 run_portable() {
     [ "$ways" != native ] || return 0
-    GSW_CUDA_SHARED_KIB=64 run_tests portable "$build-portable"
+    run_tests portable "$build-portable"
     compare_bits
 }
 

@@ -57,10 +57,9 @@ compare() {
     mkdir -p "$folder/native" "$folder/portable"
     local files=(--out x)
     [ "$1" != factor ] || files=(--out-l l --out-u u)
-    # 0 KiB: all that there is.
-    (cd "$folder/native" && GSW_CUDA_SHARED_KIB=0 timeout 60 "$native" "$@" --backend cuda \
+    (cd "$folder/native" && timeout 60 "$native" "$@" --backend cuda \
         "${files[@]}") >"$folder/log" 2>&1 || code=$?
-    (cd "$folder/portable" && GSW_CUDA_SHARED_KIB=64 timeout 60 "$portable" "$@" --backend cuda \
+    (cd "$folder/portable" && timeout 60 "$portable" "$@" --backend cuda \
         "${files[@]}") >>"$folder/log" 2>&1 || code=$?
     if [ $code -eq 0 ] && diff -r "$folder/native" "$folder/portable" >/dev/null; then
         echo same

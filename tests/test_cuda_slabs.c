@@ -967,9 +967,9 @@ int main(int argc, char **argv) {
     sweeps_with("GSW_CUDA_DEAL", "0", 1);
     sweeps_with("GSW_CUDA_DEAL", "1", 1);
     if (processes > 1) { /* pencils in different orders: they are not dealt */
-        setenv("GSW_CUDA_DEAL", "1", 1);
-        sweeps_with("GSW_CUDA_SLAB_WEIGHT", "5", rank % 2);
-        unsetenv("GSW_CUDA_DEAL");
+        gsw_cuda_test_weight(context, rank % 2 ? 5 : 0);
+        sweeps_with("GSW_CUDA_DEAL", "1", 1);
+        gsw_cuda_test_weight(context, 0);
     }
     finish_with("slabs, and all dealt", &begin);
     if (processes > 1) {

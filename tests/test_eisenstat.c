@@ -83,8 +83,11 @@ static int has_room(const gsw_matrix *host) {
     gsw_tiles tiles;
     gsw_tiles_derive(&tiles, &host->grid, &host->stencil, 1);
     const gsw_shape_name name = gsw_name_shape(&tiles.part[0]);
-    return getenv("GSW_CUDA_SHARED_KIB") == NULL ||
-           (name != SHAPE_D2N9 && name != SHAPE_D3N13 && name != SHAPE_OTHER);
+#ifdef GSW_CUDA_SHARED_KIB
+    return name != SHAPE_D2N9 && name != SHAPE_D3N13 && name != SHAPE_OTHER;
+#else
+    return name <= SHAPE_OTHER;
+#endif
 }
 
 /* t = U1^-1 v and y = B v of the backend fulfil U1 t = v and L1 y = S^-1 A T^-1 t. */

@@ -124,13 +124,14 @@ gsw_status find_device(gsw_context *context, int device) {
     return error == cudaSuccess ? GSW_SUCCESS : refuse_device(context, device, error);
 }
 
-/* For tests of devices with less shared memory: the environment variable GSW_CUDA_SHARED_KIB limits
- * the shared memory of a block. */
+/* Builds for tests have no more shared memory than the oldest devices (toolkit.cmake). */
 void limit_shared_memory(gsw_cuda *cuda) {
-    const char *limit = getenv("GSW_CUDA_SHARED_KIB");
-    const int bytes = limit ? atoi(limit) * 1024 : 0;
-    if (bytes > 0 && bytes < cuda->shared_per_block)
-        cuda->shared_per_block = bytes;
+#ifdef GSW_CUDA_SHARED_KIB
+    if (cuda->shared_per_block > GSW_CUDA_SHARED_KIB * 1024)
+        cuda->shared_per_block = GSW_CUDA_SHARED_KIB * 1024;
+#else
+    (void)cuda;
+#endif
 }
 
 /* Fills the properties of the current device. */

@@ -73,6 +73,9 @@ if(NOT GSW_CUDA STREQUAL "OFF")
                     " -gencode arch=compute_${GSW_CUDA_AS},code=sm_${device}")
             endforeach()
             set(CMAKE_CUDA_ARCHITECTURES OFF)
+            if(GSW_CUDA_AS EQUAL 75) # and with their shared memory of a block
+                add_compile_definitions(GSW_CUDA_SHARED_KIB=64)
+            endif()
         endif()
     elseif(GSW_CUDA STREQUAL "ON")
         message(FATAL_ERROR

@@ -64,6 +64,7 @@ struct gsw_cuda {
     int64_t wait_limit_ns;
     int64_t withheld_line;
     int blocks;
+    int slab_weight; /* for tests: the order of pencils in slabs (factor.cu); 0: the library's */
 };
 
 static inline gsw_cuda *gsw_cuda_of(gsw_context *context) {

@@ -20,6 +20,9 @@ void gsw_cuda_test_hooks(gsw_context *context, int64_t wait_limit_ns, int64_t wi
 /* Bytes of device memory that direct sweeps keep in the context. */
 size_t gsw_cuda_line_workspace(const gsw_context *context);
 
+/* The order of pencils in the factors of slabs that are made from now on; 0: the library's own. */
+void gsw_cuda_test_weight(gsw_context *context, int weight);
+
 /* Factors of slabs that were made in steps (contract/slab_ops.h), so far. */
 int64_t gsw_cuda_made_in_steps(const gsw_context *context);
 

@@ -136,16 +136,15 @@ void count_remote(const gsw_factor *factor, gsw_packed_view *view) {
  * take x (two devices gain nothing by that). Then rows / weight others have a ticket between those
  * of pencils (j, k - 1) and (j, k). While these are taken, the first one must come a hand-over
  * ahead, or too few pencils run at the same time. The weight is three quarters of what this allows
- * (perf/DECISIONS.md, Order w of pencils). For measuring, the environment variable
- * GSW_CUDA_SLAB_WEIGHT takes its place; it must be the same in all processes. */
+ * (perf/DECISIONS.md, Order w of pencils). */
 int64_t weight_of(gsw_context *context, const gsw_factor *factor, const gsw_packed_view *view,
                   int64_t later_z) {
     const gsw_tiles *t = &view->tiles;
-    const char *text = getenv("GSW_CUDA_SLAB_WEIGHT");
     const int64_t multiprocessors =
         factor->deal ? MULTIPROCESSORS_OF_DEALT : gsw_cuda_of(context)->multiprocessors;
     const int64_t hand_overs = UNDER_WAY * multiprocessors * later_z;
-    const int64_t given = text ? atoi(text) : 0, least = factor->deal ? 1 : SLAB_WEIGHT_MIN;
+    const int64_t given = gsw_cuda_of(context)->slab_weight;
+    const int64_t least = factor->deal ? 1 : SLAB_WEIGHT_MIN;
     int64_t rows = t->tiles_z - gsw_ghost_rows(factor, view, 0) - gsw_ghost_rows(factor, view, 1);
     if (!gsw_cuda_is_remote(factor))
         return 1;

@@ -492,6 +492,10 @@ void gsw_cuda_test_hooks(gsw_context *context, int64_t wait_limit_ns, int64_t wi
     cuda->blocks = blocks;
 }
 
+void gsw_cuda_test_weight(gsw_context *context, int weight) {
+    gsw_cuda_of(context)->slab_weight = weight;
+}
+
 size_t gsw_cuda_line_workspace(const gsw_context *context) {
     return static_cast<const gsw_cuda *>(context->backend_data)->line_workspace_bytes;
 }
