@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "fault_outcome.h"
 #include "oracle.h"
 

@@ -2,7 +2,7 @@
 #ifndef GSW_TESTS_GRID_CSR_H
 #define GSW_TESTS_GRID_CSR_H
 
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "keep.h"
 
 typedef struct csr_recipe {

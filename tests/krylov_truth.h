@@ -11,7 +11,7 @@
 #include <check.h>
 #include <gridsweep/gridsweep.h>
 
-#include "contract/csr.h"
+#include "common/csr.h"
 
 /* Row `row` of A x; *terms receives the sum of the squares of its terms. */
 static inline long double truth_row(const gsw_matrix *matrix, int64_t row, const double *x,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cpu/reference/reference.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "common/stencils.h"
 #include "oracle.h"
 

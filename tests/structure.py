@@ -9,15 +9,18 @@ It refuses:
   2. a cycle between modules: files of one folder and one stem (x.c, x.h, x.cu, x.cuh, x.inc) are a
      module, which depends on what it includes and on what defines the functions that it uses;
   3. a function of more than 120 lines, in C, CUDA, Python or shell;
-  4. an include in a direction that RULES does not allow.
+  4. an include in a direction that RULES does not allow;
+  5. a folder of src or kernels with more than 24 sources in C or CUDA.
 """
 import ast
+import collections
 import os
 import re
 import sys
 import tempfile
 
 LONGEST = 120
+FULL = 24
 C_FAMILY = (".c", ".h", ".cu", ".cuh", ".inc")
 # Where compilers look for headers; what is found nowhere there is found by the end of its path.
 ROOTS = ("include", "src", "src/cli", "kernels", "baselines", "tests")
@@ -344,7 +347,17 @@ def check_directions(sources):
     return problems
 
 
-CHECKS = (check_folders, check_modules, check_lengths, check_directions)
+# ---- Rooms ----------------------------------------------------------------------------------------
+
+
+def check_rooms(sources):
+    rooms = collections.Counter(os.path.dirname(path) for path in sources
+                                if path.startswith(("src/", "kernels/")) and path.endswith(C_FAMILY))
+    return [f"{folder} has {count} sources, more than {FULL}"
+            for folder, count in sorted(rooms.items()) if count > FULL]
+
+
+CHECKS = (check_folders, check_modules, check_lengths, check_directions, check_rooms)
 
 
 def check(root):
@@ -449,6 +462,8 @@ MADE_UP = (
      "kernels/contract/x.h includes kernels/cpu/y.h, which kernels/contract must not"),
     ("public headers", {"include/gridsweep/x.h": '#include "contract/table.h"\n'},
      "include/gridsweep/x.h includes kernels/contract/table.h, which include/gridsweep must not"),
+    ("a full folder", {f"kernels/cpu/x{i}.h": "" for i in range(24)},
+     "kernels/cpu has 25 sources, more than 24"),
 )
 
 

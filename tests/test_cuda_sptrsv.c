@@ -3,7 +3,7 @@
  *
  * GSW_TEST_STRIDE=6 in the environment tries one grid in six (see device.h). */
 #include "core/clock.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "device_stream.h"
 #include "occupy.h"
 

@@ -7,7 +7,7 @@
 
 #include <check.h>
 
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "factor_cases.h"
 #include "factor_truth.h"
 #include "oracle.h"

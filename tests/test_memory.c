@@ -5,7 +5,7 @@
 
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "keep.h"
 #include "krylov_solve.h"
 

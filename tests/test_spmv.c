@@ -8,7 +8,7 @@
 #include "context_fixture.h"
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "cpu/reference/reference.h"
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof((array)[0])))

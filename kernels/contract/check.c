@@ -4,9 +4,9 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
-#include "contract/line_stencil.h"
+#include "common/line_stencil.h"
 #include "contract/row.h"
 
 gsw_status gsw_csr_check(gsw_context *context, const gsw_csr *csr, int needs_values) {

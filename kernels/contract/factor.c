@@ -1,6 +1,6 @@
 /* factor.c: the status of a factorisation, and its message. */
 #include "contract/backend.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 

@@ -13,7 +13,7 @@
 #define GSW_EISENSTAT_H
 
 #include "krylov_methods.h"
-#include "krylov_truth.h"
+#include "krylov_evidence.h"
 
 typedef struct gsw_split_form gsw_split_form;
 

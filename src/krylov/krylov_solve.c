@@ -29,7 +29,6 @@
 #include "krylov_queue.h"
 #include "krylov_rescue.h"
 #include "krylov_solve.h"
-#include "krylov_truth.h"
 #include "core/options.h"
 #include "core/quiet.h"
 #include "core/reserve.h"

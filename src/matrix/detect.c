@@ -36,7 +36,7 @@
 #include <gridsweep/matrix.h>
 #include "contract/allocate.h"
 #include "contract/check.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "common/stencils.h"

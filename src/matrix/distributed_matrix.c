@@ -9,7 +9,7 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "space/slabs.h"

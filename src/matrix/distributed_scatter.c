@@ -2,7 +2,7 @@
  */
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "distributed_matrix.h"

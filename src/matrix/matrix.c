@@ -6,9 +6,9 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
-#include "contract/line_stencil.h"
+#include "common/line_stencil.h"
 #include "matrix_row.h"
 
 gsw_status gsw_matrix_from_csr(gsw_context *context, const gsw_grid *grid,

@@ -6,7 +6,7 @@
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 
 int32_t gsw_matrix_offset_of(const gsw_matrix *matrix, int64_t row, int64_t column) {

@@ -20,7 +20,7 @@
 #include <strings.h>
 #include <gridsweep/io.h>
 #include "contract/allocate.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "core/file.h"
 

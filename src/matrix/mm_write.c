@@ -9,7 +9,7 @@
 #include <string.h>
 #include <gridsweep/io.h>
 #include "contract/check.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "core/file.h"
 

@@ -1,7 +1,7 @@
 /* row_lengths.c: counts rows by their length, and compares the counts with a grid's. */
 #include "row_lengths.h"
 #include <string.h>
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "stencil_facts.h"
 
 /* Along an axis, points less than this far from an end count as different. Couplings of the named

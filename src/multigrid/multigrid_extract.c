@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "contract/allocate.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "multigrid_internal.h"
 
 /* Arrays of backend memory, copied to the host. */

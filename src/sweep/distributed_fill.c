@@ -10,7 +10,7 @@
 #include "contract/allocate.h"
 #include "contract/backend.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "distributed_internal.h"
 

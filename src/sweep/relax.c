@@ -8,7 +8,7 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/relax_ops.h"
 #include "geometry/squeeze.h"

@@ -19,7 +19,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "common/narrow.h"
 #include "eliminate.h"
 #include "cpu/core/kernels.h"

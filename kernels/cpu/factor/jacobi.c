@@ -4,7 +4,7 @@
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "common/narrow.h"
 #include "cpu/core/cores.h"

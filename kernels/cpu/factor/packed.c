@@ -3,7 +3,7 @@
 
 #include "packed.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "cpu/core/cores.h"
 #include "cpu/factor/factors.h"
 #include "cpu/core/kernels.h"

@@ -36,7 +36,7 @@
 
 #include "contract/allocate.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "cpu/core/cores.h"

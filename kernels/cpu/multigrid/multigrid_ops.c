@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/dense.h"
 #include "contract/error.h"
-#include "contract/line_stencil.h"
+#include "common/line_stencil.h"
 #include "contract/row.h"
 #include "cpu/core/cores.h"
 #include "cpu/core/kernels.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 #include "contract/row.h"
 #include "cpu/core/kernels.h"

@@ -2,7 +2,7 @@
  * It is serial and shares no table with the kernels, which are compared with it. */
 #include <math.h>
 #include <string.h>
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "cpu/multigrid/multigrid.h"
 
 typedef struct point {

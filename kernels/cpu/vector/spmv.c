@@ -7,7 +7,7 @@
  * to another line. The few points that are left are computed one by one. */
 #include <stdint.h>
 
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/multiply_add.h"
 #include "cpu/core/specialized.h"

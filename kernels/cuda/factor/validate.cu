@@ -11,7 +11,7 @@ extern "C" {
 #include "contract/backend.h"
 #include "contract/check.h"
 #include "contract/context.h"
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "contract/error.h"
 }
 

@@ -4,7 +4,7 @@
  * for the values of the part's rows (no row pointers, no columns). Any other CSR is read for row
  * pointers and columns as well. Of stencil arrays, the part's arrays are read. There is no
  * analysis. Between solves only the progress counters are kept: 8 bytes per line. */
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "line.cuh"
 #include "line_plan.cuh"
 #include "cuda/device/test_hooks.h"

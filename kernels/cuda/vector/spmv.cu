@@ -5,7 +5,7 @@
  * sum, but they share the loads of its entries. */
 #include <cuda_pipeline.h>
 
-#include "contract/csr.h"
+#include "common/csr.h"
 #include "cuda/device/launch.cuh"
 #include "near_terms.cuh"
 #include "spmv.cuh"
