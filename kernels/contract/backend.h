@@ -54,7 +54,7 @@ typedef struct gsw_split {
     double *left, *right;     /* S^-1 and T^-1; left may be right, or NULL: S = I */
 } gsw_split;
 
-/* Whether values may come to a factor that its type does not hold (narrow.h): it is in fp32. LOWER,
+/* Whether values may come to a factor that its type does not hold (pivot.h): it is in fp32. LOWER,
  * UPPER and LU take values that are in fp32 already, with any diagonal. `upper` may be NULL. */
 int gsw_factor_narrows(const gsw_factor *factor, const gsw_matrix *matrix, const gsw_matrix *upper);
 

@@ -1,5 +1,5 @@
 /* named_shapes.h: the lower parts of the named stencils in sweep coordinates, for which kernels are
- * specialised. The compiler derives everything from the rows of contract/stencils.h. */
+ * specialised. The compiler derives everything from the rows of common/stencils.h. */
 #ifndef GSW_NAMED_SHAPES_H
 #define GSW_NAMED_SHAPES_H
 

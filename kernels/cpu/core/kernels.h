@@ -21,7 +21,7 @@
 struct gsw_sweep_job;     /* sweep.h */
 struct gsw_eliminate_job; /* eliminate.h */
 struct gsw_cpu_multigrid; /* multigrid.h */
-struct gsw_relax_job;     /* relax_job.h */
+struct gsw_relax_job;     /* relax/relax.h */
 struct gsw_box_couple;    /* contract/box_ops.h */
 
 /* One pass over vectors: updates y = a x + b y, one after the other, then dot products of the

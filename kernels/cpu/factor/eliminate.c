@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/csr.h"
-#include "common/narrow.h"
+#include "common/pivot.h"
 #include "eliminate.h"
 #include "cpu/core/kernels.h"
 #include "cpu/core/threads.h"
@@ -155,12 +155,12 @@ static inline int tap_range(const gsw_chains *g, const gsw_place *place, gsw_off
     return y >= 0 && y < g->ny && z >= 0 && z < g->nz;
 }
 
-/* The same for `run` points from `place` on. */
-static inline int tap_span(const gsw_chains *g, const gsw_place *place, int64_t run, gsw_offset o,
-                           int64_t *begin, int64_t *end) {
+/* The same for `stretch` points from `place` on. */
+static inline int tap_span(const gsw_chains *g, const gsw_place *place, int64_t stretch,
+                           gsw_offset o, int64_t *begin, int64_t *end) {
     const int inside = tap_range(g, place, o, begin, end);
     *begin = *begin > place->x ? *begin : place->x;
-    *end = *end < place->x + run ? *end : place->x + run;
+    *end = *end < place->x + stretch ? *end : place->x + stretch;
     return inside;
 }
 
@@ -171,15 +171,15 @@ static inline int is_beyond(const worker *w, const gsw_tap_set *set, const gsw_p
            (place->y + tap->offset.dy >= w->g->end[0] || place->z + tap->offset.dz >= w->g->end[1]);
 }
 
-/* Stages `run` points of one line from stencil arrays. */
+/* Stages `stretch` points of one line from stencil arrays. */
 static void stage_arrays(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                         int64_t run, double *to) {
+                         int64_t stretch, double *to) {
     const gsw_stencil_array *array = &set->matrix->array;
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         int64_t begin, end;
-        if (tap->slot < 0 || !tap_span(w->g, place, run, tap->offset, &begin, &end))
+        if (tap->slot < 0 || !tap_span(w->g, place, stretch, tap->offset, &begin, &end))
             continue;
         const int64_t row = place->row + (set->transposed ? tap->step : 0);
         double *out = to + tap->slot * LANES - place->x * pitch;
@@ -242,17 +242,17 @@ static inline int stage_full_row(const worker *w, const gsw_tap_set *set, int64_
     return 1;
 }
 
-/* Stages `run` points of one line from CSR. Returns the first row that has a column outside the
+/* Stages `stretch` points of one line from CSR. Returns the first row that has a column outside the
  * taps, or pointers outside the arrays. Returns -1 where there is none. */
 static inline __attribute__((always_inline)) int64_t
-stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t run,
+stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place, int64_t stretch,
                 double *to, gsw_itype index_type, gsw_dtype value_type) {
     const gsw_csr *csr = &set->matrix->csr;
     const gsw_chains *g = w->g;
     const int deep = index_type == GSW_I32 && set == &w->job->taps[0] && place->y >= w->margin[1] &&
                      place->y < g->end[0] - w->margin[1] && place->z >= w->margin[2] &&
                      place->z < g->end[1] - w->margin[2];
-    for (int64_t x = place->x; x < place->x + run; x++, to += (int64_t)w->slots * LANES) {
+    for (int64_t x = place->x; x < place->x + stretch; x++, to += (int64_t)w->slots * LANES) {
         const int64_t row = place->row + x;
         const int64_t k = gsw_index_at(csr->row_ptr, index_type, row) - csr->base;
         const int64_t stop = gsw_index_at(csr->row_ptr, index_type, row + 1) - csr->base;
@@ -270,13 +270,13 @@ stage_csr_typed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
 /* The same for entries (row + step, row): looks up each one in its row. Returns a row whose
  * pointers lie outside the arrays, or -1. */
 static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                                    int64_t run, double *to) {
+                                    int64_t stretch, double *to) {
     const gsw_csr *csr = &set->matrix->csr;
     const int64_t pitch = (int64_t)w->slots * LANES;
     for (int32_t t = 0; t < set->count; t++) {
         const gsw_tap *tap = &set->tap[t];
         int64_t begin, end;
-        if (tap->slot < 0 || !tap_span(w->g, place, run, tap->offset, &begin, &end))
+        if (tap->slot < 0 || !tap_span(w->g, place, stretch, tap->offset, &begin, &end))
             continue;
         for (int64_t x = begin; x < end; x++) {
             const int64_t column = place->row + x, row = column + tap->step;
@@ -302,17 +302,17 @@ static int64_t stage_csr_transposed(const worker *w, const gsw_tap_set *set, con
 }
 
 static int64_t stage_line(const worker *w, const gsw_tap_set *set, const gsw_place *place,
-                          int64_t run, double *to) {
+                          int64_t stretch, double *to) {
     if (set->matrix->format == GSW_FORMAT_STENCIL) {
-        stage_arrays(w, set, place, run, to);
+        stage_arrays(w, set, place, stretch, to);
         return -1;
     }
     if (set->transposed)
-        return stage_csr_transposed(w, set, place, run, to);
+        return stage_csr_transposed(w, set, place, stretch, to);
     const gsw_csr *csr = &set->matrix->csr;
     if (csr->index_type == GSW_I32 && csr->value_type == GSW_F64)
-        return stage_csr_typed(w, set, place, run, to, GSW_I32, GSW_F64);
-    return stage_csr_typed(w, set, place, run, to, csr->index_type, csr->value_type);
+        return stage_csr_typed(w, set, place, stretch, to, GSW_I32, GSW_F64);
+    return stage_csr_typed(w, set, place, stretch, to, csr->index_type, csr->value_type);
 }
 
 /* Writes the scaled upper rows of a chunk that later slabs read. */
@@ -320,26 +320,26 @@ static void keep_last(const worker *w, const pencil *p, int64_t step, int64_t st
     const gsw_eliminate_job *job = w->job;
     for (int64_t l = 0; l < w->g->chains; l++) {
         gsw_place place = gsw_place_of(w->g, p->first_chain, p->first_plane, step, l);
-        for (int64_t run, done = 0; done < steps; done += run) {
+        for (int64_t stretch, done = 0; done < steps; done += stretch) {
             const double *from = w->chunk + (done * w->slots + w->center) * LANES + l;
             const int64_t to = place.row + place.x - job->kept_from, left = w->g->nx - place.x;
-            run = left < steps - done ? left : steps - done;
+            stretch = left < steps - done ? left : steps - done;
             for (int64_t v = 0; v < w->row_values && place.inside && to >= 0; v++)
-                for (int64_t i = 0; i < run; i++)
+                for (int64_t i = 0; i < stretch; i++)
                     job->kept[v][to + i] = from[(i * w->slots + v) * LANES];
-            gsw_place_advance(w->g, &place, run);
+            gsw_place_advance(w->g, &place, stretch);
         }
     }
 }
 
 /* Stages the steps of one chain that belong to one line. Places outside the grid become rows of the
  * identity. */
-static void stage_run(worker *w, const gsw_place *place, int64_t run, double *to) {
+static void stage_stretch(worker *w, const gsw_place *place, int64_t stretch, double *to) {
     const int64_t pitch = (int64_t)w->slots * LANES;
-    for (int64_t i = 0; !place->inside && i < run; i++)
+    for (int64_t i = 0; !place->inside && i < stretch; i++)
         to[i * pitch + w->center * LANES] = 1;
     for (int i = 0; place->inside && i < 2 && w->job->taps[i].count > 0; i++) {
-        const int64_t misfit = stage_line(w, &w->job->taps[i], place, run, to);
+        const int64_t misfit = stage_line(w, &w->job->taps[i], place, stretch, to);
         if (misfit >= 0 && misfit < w->misfit)
             w->misfit = misfit;
     }
@@ -530,12 +530,12 @@ static void stage_chunk(worker *w, const pencil *p, int64_t step, int64_t steps)
             const int skip = complete[done / LANES] >> l & 1;
             const int64_t limit = w->staging ? LANES - done % LANES : steps - done;
             const int64_t left = w->g->nx - place.x;
-            int64_t run = left < limit ? left : limit;
-            run = run < steps - done ? run : steps - done;
+            int64_t stretch = left < limit ? left : limit;
+            stretch = stretch < steps - done ? stretch : steps - done;
             if (!skip)
-                stage_run(w, &place, run, w->chunk + done * pitch + l);
-            done += run;
-            gsw_place_advance(w->g, &place, run);
+                stage_stretch(w, &place, stretch, w->chunk + done * pitch + l);
+            done += stretch;
+            gsw_place_advance(w->g, &place, stretch);
             place.inside = place.inside && l < w->g->chains;
         }
     }
@@ -671,10 +671,9 @@ static void check_pivots(worker *w, const pencil *p, int64_t s, double *row) {
                         narrows ? (double)FLT_MAX : DBL_MAX, kind == GSW_IC0))
         return;
     for (int l = 0; l < LANES; l++) {
-        const double size = fabs(pivot[l]);
         if (narrows && gsw_pivot_is_beyond_f32(pivot[l]))
             note_row(w, p, s, l, &w->beyond);
-        if (any || (size >= DBL_MIN && size <= DBL_MAX && !(kind == GSW_IC0 && pivot[l] < 0)))
+        if (any || !gsw_pivot_is_bad(pivot[l], kind == GSW_IC0))
             continue;
         if (w->job->pivot_shift > 0) {
             double largest = 0;

@@ -1,4 +1,4 @@
-/* jacobi.c: see jacobi.h. */
+/* jacobi.c: see factors.h. */
 #include <float.h>
 #include <math.h>
 #include "contract/backend.h"
@@ -6,7 +6,7 @@
 #include "contract/context.h"
 #include "common/csr.h"
 #include "contract/error.h"
-#include "common/narrow.h"
+#include "common/pivot.h"
 #include "cpu/core/cores.h"
 #include "cpu/factor/factors.h"
 
@@ -51,8 +51,7 @@ gsw_status gsw_cpu_fill_jacobi(gsw_context *context, gsw_factor *factor, const g
         double d;
         if (!find_diagonal(matrix, row, &d) && row < broken)
             broken = row;
-        const double size = fabs(d);
-        if (!(size >= DBL_MIN && size <= DBL_MAX)) {
+        if (gsw_pivot_is_bad(d, 0)) {
             if (shift > 0) {
                 d = d < 0 ? -shift : shift;
                 shifted++;

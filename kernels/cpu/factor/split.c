@@ -1,4 +1,4 @@
-/* split.c: see split.h. Sweeps and vector operations follow each other. In the second sweep a
+/* split.c: see factors.h. Sweeps and vector operations follow each other. In the second sweep a
  * pencil reads its halo from y of earlier pencils, so t is added only afterwards. */
 #include "cpu/factor/factors.h"
 #include <math.h>

@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void stream_square(chunk *c) {
 }
 
 /* Number of steps that a chain stays on its line, at most `limit`. */
-static inline int64_t line_run(const gsw_chains *g, const gsw_place *place, int64_t limit) {
+static inline int64_t line_stretch(const gsw_chains *g, const gsw_place *place, int64_t limit) {
     const int64_t left = g->nx - place->x;
     return left < limit ? left : limit;
 }
@@ -85,7 +85,7 @@ static inline int64_t line_run(const gsw_chains *g, const gsw_place *place, int6
 static inline int64_t whole_squares(const gsw_chains *g, const gsw_place at[8], int64_t steps) {
     int64_t left = steps;
     for (int l = 0; l < 8; l++)
-        left = line_run(g, &at[l], left);
+        left = line_stretch(g, &at[l], left);
     return left / 8;
 }
 

@@ -222,7 +222,7 @@ struct named_compute : named_layout<Real, Name, Dilu, Members> {
                 continue;
             const int64_t row = own.of[m].row + (step - own.of[m].trail) * plan.stride[0];
             double pivot = rows[m][terms];
-            if (is_bad_pivot(plan, pivot))
+            if (gsw_pivot_is_bad(pivot, plan.positive))
                 pivot = mend_pivot<2 * terms + 1>(plan, rows[m], 0, pivot, row);
             if (is_beyond(rows[m], multipliers[m], pivot))
                 note_beyond(plan.pivots, row);

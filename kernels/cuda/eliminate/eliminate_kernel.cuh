@@ -70,7 +70,7 @@ template <class Real> struct eliminate_listed {
 
         double pivot = row[below];
         const int64_t number = line.row + x * plan.stride[0];
-        if (is_bad_pivot(plan, pivot))
+        if (gsw_pivot_is_bad(pivot, plan.positive))
             pivot = mend_pivot<0>(plan, row, below + 1 + above, pivot, number);
         const double reciprocal = 1 / pivot;
         *diagonal = (Real)reciprocal;

@@ -5,7 +5,7 @@
 
 #include <float.h>
 #include <math.h>
-#include "common/narrow.h"
+#include "common/pivot.h"
 #include "eliminate_plan.cuh"
 #include "cuda/device/handover.cuh"
 
@@ -109,11 +109,6 @@ __device__ __forceinline__ void note_beyond(gsw_cuda_pivots *pivots, int64_t row
 
 __device__ __forceinline__ void note_shifted(gsw_cuda_pivots *pivots) {
     atomicAdd((unsigned long long *)&pivots->shifted, 1ull);
-}
-
-__device__ __forceinline__ bool is_bad_pivot(const eliminate_plan &plan, double pivot) {
-    const double size = fabs(pivot);
-    return !(size >= DBL_MIN && size <= DBL_MAX) || (plan.positive && pivot < 0);
 }
 
 /* The value that replaces a bad pivot: a multiple of the largest of the row's `count` coefficients,

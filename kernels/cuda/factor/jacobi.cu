@@ -54,8 +54,7 @@ template <typename Index, typename Value> struct jacobi_csr {
 template <typename Source>
 GSW_HD double jacobi_reciprocal(const jacobi_plan &plan, const Source &source, int64_t row) {
     double d = source.at(plan, row);
-    const double size = fabs(d);
-    if (!(size >= DBL_MIN && size <= DBL_MAX)) {
+    if (gsw_pivot_is_bad(d, 0)) {
         if (plan.pivot_shift > 0) {
             d = d < 0 ? -plan.pivot_shift : plan.pivot_shift;
             pack_count(&plan.pivots->shifted);

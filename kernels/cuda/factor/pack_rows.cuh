@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "common/narrow.h"
+#include "common/pivot.h"
 #include "cuda/sweep/movers.cuh"
 #include "cuda/sweep/packed.cuh"
 
@@ -163,8 +163,7 @@ GSW_HD double pack_mend_pivot(const pack_plan &plan, const Source &source, const
 template <typename Source>
 GSW_HD double pack_finish_diagonal(const pack_plan &plan, const Source &source,
                                    const pack_point &point, double d) {
-    const double size = fabs(d);
-    if (plan.guard && !(size >= DBL_MIN && size <= DBL_MAX))
+    if (plan.guard && gsw_pivot_is_bad(d, 0))
         d = pack_mend_pivot(plan, source, point, d);
     if (plan.narrows && (plan.raw ? gsw_is_beyond_f32(d) : gsw_pivot_is_beyond_f32(d)))
         pack_lower(&plan.pivots->beyond, point.row);

@@ -1,4 +1,4 @@
-/* pivots.cu: see pivots.cuh. */
+/* pivots.cu: see factors.cuh. */
 #include "cuda/factor/factors.cuh"
 
 gsw_status gsw_cuda_forget_pivots(gsw_context *context, const gsw_factor *factor) {

@@ -1,4 +1,4 @@
-/* split.cu: see split.cuh.
+/* split.cu: see factors.cuh.
  *
  * The first sweep, U1 t = v, stores t and w = v + K t; the second one, L1 x = w, stores y = t + x.
  * The storers copy what they add some chunks ahead. Bytes per point for D3N7: 24 + 32 (v twice,

@@ -2,8 +2,7 @@
  *
  * Two tables of functions meet in a bench_worker, a contestant at work on a case:
  *   - a bench_task says what is solved: how a case is made and with what a run begins, what
- *     gridsweep calls, how the result is checked, what the figures mean (sweep.h, symgs.h,
- * relax.h, whole.h, whole_distributed.h, hpcg.h);
+ *     gridsweep calls, how the result is checked, what the figures mean (tasks.h);
  *   - a bench_solver says who solves: gridsweep or a rival (contestant.h). */
 #ifndef GSW_CLI_BENCH_CASE_H
 #define GSW_CLI_BENCH_CASE_H

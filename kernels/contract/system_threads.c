@@ -1,4 +1,4 @@
-/* startable.c: see startable.h. */
+/* system_threads.c: see system_threads.h. */
 #include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -7,15 +7,45 @@
 #include "contract/error.h"
 #include "contract/system_threads.h"
 
-#ifdef _OPENMP
-
-enum { LEAVING_TURNS = 1000 };
-
-/* Threads of the process and two more, by the links of a folder with a folder for each. */
+/* Threads of the process and two more, by the links of a folder with a folder for each. 0: the
+ * system does not say (Linux does). */
 static long count_tasks(void) {
     struct stat tasks;
     return stat("/proc/self/task", &tasks) == 0 ? (long)tasks.st_nlink : 0;
 }
+
+/* ---- forks: where the number is not known, as of a process with threads ---- */
+
+static pthread_once_t watched = PTHREAD_ONCE_INIT;
+static _Atomic bool threads_at_fork, forked;
+
+/* In the parent, before it forks. */
+static void before_fork(void) {
+    threads_at_fork = count_tasks() != 3;
+}
+
+/* In the child, whose only thread this is. */
+static void in_child(void) {
+    forked = forked || threads_at_fork;
+}
+
+static void watch(void) {
+    (void)pthread_atfork(before_fork, NULL, in_child);
+}
+
+void gsw_watch_forks(void) {
+    (void)pthread_once(&watched, watch);
+}
+
+bool gsw_forked_from_threads(void) {
+    return forked;
+}
+
+/* ---- how many may start ---- */
+
+#ifdef _OPENMP
+
+enum { LEAVING_TURNS = 1000 };
 
 static void *pass_gate(void *gate) {
     (void)pthread_rwlock_rdlock(gate); /* all pass at once */

@@ -1,0 +1,27 @@
+/* pivot.h: which pivots are bad, and what a factor in fp32 cannot hold. Host and device alike. */
+#ifndef GSW_PIVOT_H
+#define GSW_PIVOT_H
+
+#include <float.h>
+#include <math.h>
+
+#include "common/host_device.h"
+
+/* A pivot whose reciprocal, or which itself, is not a number that keeps its digits: 0, less than
+ * the least normal number, infinite or NaN. `positive`, for IC(0): negative ones are bad, too. */
+GSW_HD int gsw_pivot_is_bad(double pivot, int positive) {
+    const double size = fabs(pivot);
+    return !(size >= DBL_MIN && size <= DBL_MAX) || (positive && pivot < 0);
+}
+
+/* Whether a value is finite in fp64 and infinite in fp32. */
+GSW_HD int gsw_is_beyond_f32(double v) {
+    return fabs(v) > (double)FLT_MAX && fabs(v) <= DBL_MAX;
+}
+
+/* The same for a pivot or a diagonal, of which a factor holds the reciprocal. */
+GSW_HD int gsw_pivot_is_beyond_f32(double d) {
+    return gsw_is_beyond_f32(d) || gsw_is_beyond_f32(1 / d);
+}
+
+#endif
